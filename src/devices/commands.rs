@@ -1,4 +1,4 @@
-//! Tables of commands: every command, message, register and key of a product's public definition, and its
+//! Command tables: every command, message, register and key in the public documentation of a product, and its
 //! treatment by the emulated product.
 //!
 //! A family has one table for each protocol, `commands.csv` in its folder:
@@ -9,9 +9,9 @@
 //! 0x01,Ping,acts,75 65 01 02 01 01,
 //! ```
 //!
-//! `code` is the command in the form of its protocol. `request` is a valid example (hexadecimal bytes or
-//! text, as the family reads it; empty if hosts never send it). `note` is the rest of the line: the effect,
-//! the source of a refusal, or the limit. The family's unit tests send each request, also cut, lengthened and
+//! `code` is the command in the notation of its protocol. `request` is a valid example (hexadecimal bytes or
+//! text, depending on the family; empty if hosts never send it). `note` is the rest of the line: the effect,
+//! the source of a refusal, or the limit. Unit tests of the family send each request, also shortened, lengthened and
 //! doubled, and compare the answer with `conduct`.
 
 use std::fmt::Write as _;
@@ -27,7 +27,7 @@ pub enum Conduct {
     Constant,
     /// The unit refuses or ignores the command as the real product does.
     Refused,
-    /// Menura does not implement it: a limit.
+    /// A limit: Menura does not implement the command.
     NotMade,
 }
 
@@ -36,9 +36,9 @@ words!(Conduct: "acts" => Acts, "kept" => Kept, "constant" => Constant, "refused
 /// A command and its treatment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandRow {
-    /// The command in the form that its protocol gives it.
+    /// Command in the notation of its protocol.
     pub code: &'static str,
-    /// The name in the product's documentation.
+    /// Name in the product's documentation.
     pub name: &'static str,
     /// Reaction of the unit.
     pub conduct: Conduct,
@@ -60,15 +60,15 @@ pub struct CommandTable {
 }
 
 impl CommandTable {
-    /// Tables by title and text.
+    /// Parses tables, each with title and text.
     pub fn parse_all(tables: &[(&'static str, &'static str)]) -> Vec<Self> {
         tables.iter().map(|(title, text)| Self::parse(title, text)).collect()
     }
 
-    /// Reads a table that is part of the program.
+    /// Parses a table that is compiled into the program.
     ///
     /// # Panics
-    /// A line lacks a column, or its conduct is no word of [`Conduct`].
+    /// A line lacks a column, or its conduct is not a word of [`Conduct`].
     pub fn parse(title: &'static str, text: &'static str) -> Self {
         let mut table = Self { title, sources: Vec::new(), rows: Vec::new() };
         for line in text.lines().filter(|line| !line.starts_with("code,") && !line.is_empty()) {
@@ -82,12 +82,12 @@ impl CommandTable {
         table
     }
 
-    /// Number of rows with a conduct.
+    /// Number of rows with the given conduct.
     pub fn count(&self, conduct: Conduct) -> usize {
         self.rows.iter().filter(|row| row.conduct == conduct).count()
     }
 
-    /// "12 act, 3 are kept, …", for people.
+    /// Text such as "12 act, 3 are kept, …".
     pub fn summary(&self) -> String {
         let mut text = format!("{} in all", self.rows.len());
         for (word, conduct) in Conduct::WORDS {
@@ -105,15 +105,15 @@ fn row(line: &'static str) -> Option<CommandRow> {
     Some(CommandRow { code, name, conduct, request: columns.next()?, note: columns.next()? })
 }
 
-/// A payload unchanged, without its last byte, with one more, and doubled: the requests of the tables' tests.
+/// Payload unchanged, without its last byte, with one more byte, and doubled; for tests of command tables.
 #[cfg(test)]
 pub(crate) fn variants(payload: &[u8]) -> [Vec<u8>; 4] {
     let short = payload[..payload.len().saturating_sub(1)].to_vec();
     [payload.to_vec(), short, [payload, &[0]].concat(), [payload, payload].concat()]
 }
 
-/// Requests all constants twice, sends the requests of all other rows, and requests the constants again: no
-/// answer may differ. `ask` sends a row's request to one unit; rows with a code in `apart` are not sent.
+/// Sends the requests of all constant rows, then of all other rows, then of the constant rows again; the answers of
+/// constant rows must not change. `ask` sends a row's request to the unit; rows whose code is in `apart` are skipped.
 #[cfg(test)]
 pub(crate) fn constants_hold<A: PartialEq + std::fmt::Debug>(
     rows: &[CommandRow],

@@ -1,7 +1,7 @@
-//! Decoders of devices' output.
+//! Decoders of the output of devices.
 //!
-//! A family may have decoders: a [`StreamDecoder`] splits the bytes of a serial line or a TCP connection into
-//! frames, a [`datagram::DatagramDecoder`] reads datagrams. `menura::analysis` reads recordings, counts
+//! A family can have decoders: a [`StreamDecoder`] splits the bytes of a serial line or a TCP connection into
+//! frames, a [`datagram::DatagramDecoder`] decodes datagrams. `menura::analysis` reads recordings, counts
 //! frames and prints reports.
 
 pub mod datagram;
@@ -19,25 +19,25 @@ use self::facts::Facts;
 use self::readings::{Inertial, PositionFix};
 use crate::config::profile::Profile;
 
-/// The user's hints about a recording's sender.
+/// Hints of the user about the sender of a recording.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Hints<'a> {
     /// Firmware profile of the sender.
     pub profile: Option<&'a Profile>,
-    /// Whether the recording is read by the profile even if it is another product's.
+    /// Whether to use the profile even if the recording comes from another product.
     pub anyway: bool,
-    /// A file with the unit's own calibration.
+    /// File with the unit's calibration.
     pub calibration: Option<&'a Path>,
 }
 
 impl Hints<'_> {
-    /// The profile that the user has named, for a decoder; `profile` are its data.
+    /// The named profile with its data `profile`.
     pub(crate) fn named<P: Clone>(&self, profile: Option<&P>) -> Option<Named<P>> {
         Some(Named::new(&self.profile?.name, profile?))
     }
 }
 
-/// A profile that the user has named, for a decoder of its family.
+/// A profile that the user has named.
 #[derive(Clone, Debug)]
 pub(crate) struct Named<P> {
     pub name: String,
@@ -50,40 +50,39 @@ impl<P: Clone> Named<P> {
     }
 }
 
-/// A contradiction between a recording and the profile that the user named.
+/// A contradiction between a recording and the named profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
-    /// Whether the recording is from another product. Otherwise it is from a similar one and can still be
-    /// read.
+    /// Whether the recording comes from another product. Otherwise the product is similar and the recording can be
+    /// decoded.
     pub is_other_product: bool,
-    /// The contradicting fact, for people: a part of a sentence.
+    /// The contradiction as a part of a sentence.
     pub text: String,
 }
 
 /// Splits a byte stream, in pieces of any length, into frames.
 pub trait StreamDecoder {
-    /// The next frame. Takes bytes from the start of `input` as needed; call it until it returns `None`, when
-    /// all of `input` is taken.
+    /// The next frame. Consumes bytes from the start of `input`; call it until it returns `None`, which means that all
+    /// of `input` is consumed.
     fn next_frame(&mut self, input: &mut &[u8]) -> Option<Frame>;
 
-    /// Ends the stream: an incomplete frame is dropped. [`StreamDecoder::next_frame`] may return more frames
-    /// afterwards.
+    /// Ends the stream and drops an incomplete frame. [`StreamDecoder::next_frame`] can return more frames afterwards.
     fn end(&mut self);
 
-    /// Number of bytes outside frames so far, including those of an incomplete frame.
+    /// Number of bytes outside frames so far, including an incomplete frame.
     fn skipped_bytes(&self) -> u64;
 
-    /// Returns to the stream's first byte. Facts about the sender are kept, and used for reading if the
-    /// stream was read to its end.
+    /// Returns to the start of the stream. Facts about the sender are kept, and used for decoding if the stream was
+    /// read to its end.
     fn rewind(&mut self);
 
-    /// Whether frames can be read correctly only after the whole stream has been read once.
+    /// Whether frames can be decoded correctly only after the whole stream has been read once.
     fn needs_two_passes(&self) -> bool {
         false
     }
 
-    /// Probability that the stream belongs to this decoder, 0 to 1, from its first bytes: the share of bytes
-    /// in frames that no other family sends.
+    /// Probability that the stream belongs to this decoder, 0 to 1, from its first bytes: the fraction of bytes in
+    /// frames that no other family sends.
     fn likelihood(&mut self, head: &[u8]) -> f64 {
         let mut rest = head;
         let frames = std::iter::from_fn(|| self.next_frame(&mut rest));
@@ -92,13 +91,13 @@ pub trait StreamDecoder {
         (own as f64 / head.len().max(1) as f64).max(self.least_likelihood())
     }
 
-    /// The likelihood for a stream without a characteristic frame: above 0 if any bytes can be read.
+    /// Likelihood of a stream without a characteristic frame; above 0 if any bytes can be decoded.
     fn least_likelihood(&self) -> f64 {
         0.0
     }
 
-    /// Contradiction between the first bytes of a stream of this family and the profile of the decoder;
-    /// `None` if there is none, or if the profile is unknown.
+    /// Contradiction between the first bytes of a stream and the decoder's profile; `None` without a contradiction or
+    /// a profile.
     fn misfit(&mut self, _head: &[u8]) -> Option<String> {
         None
     }
@@ -116,7 +115,7 @@ pub trait StreamDecoder {
         "frame"
     }
 
-    /// Start of a frame's line: its time, or its number if times are unknown.
+    /// Start of the line about a frame: its time, or its number if times are unknown.
     fn margin(&self, place: &Place) -> String {
         match place.time_s {
             Some(time_s) => format!("{time_s:12.6}  "),
@@ -124,7 +123,7 @@ pub trait StreamDecoder {
         }
     }
 
-    /// The first line of a summary for people, behind the file's name.
+    /// First line of a text summary, after the file name.
     fn headline(&self, totals: &Totals) -> String {
         format!("{}, {} bytes, {} {}s", self.title(), totals.bytes, totals.frames, self.item())
     }
@@ -134,7 +133,7 @@ pub trait StreamDecoder {
         Facts::default()
     }
 
-    /// Summary of all frames for people.
+    /// Text summary of all frames.
     fn summary(&self, name: &str, totals: &Totals) -> String {
         let mut text = format!("{name}: {}\n", self.headline(totals));
         for (label, said) in self.facts(totals).into_lines() {
@@ -144,7 +143,7 @@ pub trait StreamDecoder {
         text
     }
 
-    /// Summary of all frames for machines.
+    /// JSON summary of all frames.
     fn summary_fields(&self, totals: &Totals) -> Map<String, Value> {
         self.facts(totals).into_fields()
     }
@@ -154,9 +153,9 @@ pub trait StreamDecoder {
 pub struct Frame {
     /// Offset of the frame's first byte in the stream.
     pub offset: u64,
-    /// Length in bytes, including the frame's head and check.
+    /// Length in bytes, including header and checksum.
     pub length: u64,
-    /// Name under which the frame is counted; `None` for an invalid one that is only shown.
+    /// Name for statistics; `None` for an invalid frame that is only shown.
     pub kind: Option<String>,
     /// Whether only this family sends such a frame.
     pub is_telling: bool,
@@ -166,10 +165,10 @@ pub struct Frame {
 
 /// Content of a frame.
 pub trait Content {
-    /// Text for people, one line.
+    /// Text, one line.
     fn text(&self) -> String;
 
-    /// Content for machines.
+    /// Fields for JSON.
     fn fields(&self) -> Map<String, Value>;
 
     /// The scan in the frame, if any.
@@ -177,7 +176,7 @@ pub trait Content {
         None
     }
 
-    /// Inertial measurement in the frame, if there is one.
+    /// The IMU measurement in the frame, if any.
     fn inertial(&self) -> Option<Inertial> {
         None
     }
@@ -193,14 +192,14 @@ pub trait Content {
 pub struct Scan {
     /// Ranges in the order of measurement, metres; `None` without an echo.
     pub ranges_m: Vec<Option<f64>>,
-    /// Direction of the first, counterclockwise from straight ahead, degrees.
+    /// Direction of the first range, counter-clockwise from forward, degrees.
     pub first_deg: f64,
-    /// Angle between two ranges, degrees.
+    /// Angle between adjacent ranges, counter-clockwise, degrees.
     pub step_deg: f64,
 }
 
 impl Scan {
-    /// Points in the scanner's axes (forward, left), metres.
+    /// Points in the scanner's frame (forward, left), metres.
     pub fn points(&self) -> impl Iterator<Item = [f64; 2]> {
         self.ranges_m.iter().enumerate().filter_map(|(index, range_m)| {
             let direction_deg = self.first_deg + index as f64 * self.step_deg;
@@ -217,55 +216,55 @@ pub struct Place {
     pub number: u64,
     /// Offset of the first byte in the stream.
     pub offset: u64,
-    /// Time when the first byte left, seconds since the recording's start, if that is known.
+    /// Time of the first byte, seconds since the start of the recording, if known.
     pub time_s: Option<f64>,
 }
 
-/// Totals over a whole stream.
+/// Totals of a stream.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
-    /// Length of the stream.
+    /// Length of the stream, bytes.
     pub bytes: u64,
     /// Number of frames, including invalid ones that are shown.
     pub frames: u64,
     /// Number of bytes in these frames.
     pub framed_bytes: u64,
-    /// Sound frames by kind.
+    /// Number of valid frames by name.
     pub kinds: BTreeMap<String, u64>,
-    /// Times of the first and last frame, where times are known.
+    /// Times of the first and the last frame, if known.
     pub times_s: Option<(f64, f64)>,
     /// Totals of the scans.
     pub scans: ScanTotals,
 }
 
-/// Totals over all scans of a stream.
+/// Totals of all scans in a stream.
 #[derive(Clone, Debug, Default)]
 pub struct ScanTotals {
     /// Number of scans.
     pub count: u64,
-    /// Number of ranges, including those without an echo.
+    /// Number of ranges, including ranges without an echo.
     pub values: u64,
-    /// Ranges without an echo.
+    /// Number of ranges without an echo.
     pub without_echo: u64,
-    /// Times of the first and last scan, where times are known.
+    /// Times of the first and the last scan, if known.
     pub times_s: Option<(f64, f64)>,
     /// The shortest and the longest range, metres.
     pub span_m: Option<(f64, f64)>,
 }
 
 impl Totals {
-    /// Time from the first frame to the last, seconds; `None` where times are not known.
+    /// Time from the first to the last frame, seconds; `None` if times are unknown.
     pub fn duration_s(&self) -> Option<f64> {
         self.times_s.map(|(first, last)| last - first)
     }
 
-    /// Number, length and duration of the frames, which people call `items`.
+    /// Text with number, length and duration of the frames; `items` is the word for frames.
     pub fn framed(&self, items: &str) -> String {
         let span = self.duration_s().map(|span_s| format!(", {span_s:.3} s"));
         format!("{} {items}, {} bytes{}", self.frames, self.framed_bytes, span.unwrap_or_default())
     }
 
-    /// Adds the number of frames of each kind; for people with their rate, if requested and known.
+    /// Adds the number of frames by name; the text also has rates, if requested and known.
     pub fn add_kinds(&self, facts: &mut Facts, key: &'static str, has_rates: bool) {
         facts.add_data(key, json!(self.kinds));
         let span_s = self.duration_s().filter(|span_s| has_rates && *span_s > 0.0);
@@ -277,23 +276,23 @@ impl Totals {
 }
 
 impl ScanTotals {
-    /// Scans a second.
+    /// Scans per second.
     pub fn rate_hz(&self) -> Option<f64> {
         let (first_s, last_s) = self.times_s?;
         (self.count > 1 && last_s > first_s).then(|| (self.count - 1) as f64 / (last_s - first_s))
     }
 }
 
-/// A frame that is recognised by its fields alone.
+/// A frame that has only a name and fields.
 pub(crate) struct Fields {
-    /// Text for people.
+    /// Text.
     pub text: String,
-    /// Content for machines.
+    /// Fields for JSON.
     pub fields: Map<String, Value>,
 }
 
 impl Fields {
-    /// A frame of a kind, with its fields by name.
+    /// A frame with this name and these fields.
     pub fn of(kind: &str, said: Map<String, Value>) -> Self {
         let mut text = kind.to_owned();
         for (key, value) in &said {
@@ -315,7 +314,7 @@ impl Content for Fields {
     }
 }
 
-/// The fields of a JSON object.
+/// Fields of a JSON object.
 pub fn object_of(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(fields) => fields,

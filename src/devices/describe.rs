@@ -1,14 +1,14 @@
-//! Facts that `menura profiles NAME` prints about a product, in addition to its settings.
+//! Description of a product for `menura profiles NAME`, in addition to its settings.
 
 use crate::config::profile::lidar::BeamSettings;
 use crate::wire::ethernet::FrameHeader;
 
-/// A heading with its rows.
+/// A section: heading and rows.
 pub type Section = (&'static str, Rows);
-/// Keys with their values.
+/// Rows of a section: label and text.
 pub type Rows = Vec<(&'static str, String)>;
 
-/// The sections of a lidar that sends datagrams.
+/// Sections of a lidar that sends datagrams.
 pub(super) fn lidar_sections(
     mut device: Rows,
     network: &FrameHeader,
@@ -18,13 +18,13 @@ pub(super) fn lidar_sections(
     vec![("device", device), ("network, as recorded", network_rows(network))]
 }
 
-/// Ranges at which a lidar detects dark and bright surfaces in clear air.
+/// Row with the ranges at which a lidar detects dark and bright surfaces in clear air.
 pub(super) fn detection_row(beam: &BeamSettings) -> (&'static str, String) {
     let [dark_m, bright_m] = [0.1, 0.8].map(|reflectance| beam.reach_m(reflectance));
     ("detects", format!("reflectance 10 % up to {dark_m:.0} m, 80 % up to {bright_m:.0} m"))
 }
 
-/// The number of lasers, and the span of their elevations.
+/// Text with the number of lasers and the span of their elevations.
 pub(super) fn lasers(elevations_deg: impl ExactSizeIterator<Item = f64>) -> String {
     let count = elevations_deg.len();
     let (low, high) =
@@ -52,7 +52,7 @@ pub(super) fn network_rows(network: &FrameHeader) -> Rows {
     ]
 }
 
-/// A converted number, rounded to nine decimals.
+/// Shortest text of a converted number, rounded to nine decimals.
 pub(super) fn shortest(x: f64) -> String {
     ((x * 1e9).round() / 1e9).to_string()
 }

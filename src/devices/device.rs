@@ -1,8 +1,8 @@
 //! Interface of a product to the rest of Menura.
 //!
 //! A device requests measurements ([`Device::poll_request`]), gets the answers in the same order
-//! ([`Device::handle_measurement`]), receives the host's bytes ([`Device::handle_input`]) and the time
-//! ([`Device::advance`]), and then has output ([`Device::poll_transmit`]).
+//! ([`Device::handle_measurement`]), receives bytes from the host ([`Device::handle_input`]) and the time
+//! ([`Device::advance`]), and returns output ([`Device::poll_transmit`]).
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -24,20 +24,20 @@ use crate::wire::port::Peer;
 use crate::wire::ptp::Transport;
 use crate::world::actuation::Actuation;
 
-/// Shortest time from a host's command to its effect on output, nanoseconds: earlier packets may already be
-/// with the operating system.
+/// Shortest time from a host command to its effect on output, nanoseconds: earlier packets may already be submitted
+/// to the kernel.
 pub const REACTION_NS: u64 = 20_000_000;
 
-/// Output of a device at an instant.
+/// Output of a device at a time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transmit {
     /// Due time; for bytes on a serial line, the start of the first start bit.
     pub due: SimTime,
-    /// Number of points with a return in the packet, for the status view.
+    /// Number of points with a return in the packet, for the live view.
     pub points: u32,
     /// The output.
     pub output: Output,
-    /// Effects of faults within the device.
+    /// Effects of faults inside the device.
     pub fault_effects: Vec<FaultEffect>,
     /// Ground truth of the output's returns, if requested.
     pub truth: PacketTruth,
@@ -46,12 +46,12 @@ pub struct Transmit {
 /// Ground truth of a packet, carried with the packet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PacketTruth {
-    /// Number of the packet among those of its port, from 0. It is assigned when the packet leaves the
-    /// device; copies have the same number.
+    /// Number of the packet among the packets of its port, from 0. It is assigned when the packet leaves the
+    /// device; duplicates have the same number.
     pub number: u64,
-    /// Sweeps with returns in the packet; empty if ground truth is not requested.
+    /// Ground truth of the sweeps with returns in the packet; empty if ground truth is not recorded.
     pub sweeps: Vec<Arc<SweepTruth>>,
-    /// Lens of the image that begins with the packet, in its pixels; `None` for other packets.
+    /// Lens of the image that begins with this packet, in pixels of the image; `None` for other packets.
     pub lens: Option<Box<Lens>>,
 }
 
@@ -67,12 +67,12 @@ impl Transmit {
         Self { due, points: 0, output, fault_effects: Vec::new(), truth: PacketTruth::default() }
     }
 
-    /// A datagram from the first port, without points.
+    /// A datagram from port 0, without points.
     pub fn datagram(due: SimTime, bytes: Vec<u8>) -> Self {
         Self::new(due, Output::Datagram { port: PortIndex::DATA, bytes })
     }
 
-    /// A chunk of bytes on the serial line, without points.
+    /// Bytes on the serial line, without points.
     pub fn bytes(due: SimTime, bytes: Vec<u8>) -> Self {
         Self::new(due, Output::Bytes(bytes))
     }
@@ -85,46 +85,44 @@ pub enum Output {
     Datagram {
         /// Index of the port.
         port: PortIndex,
-        /// The payload.
+        /// Payload.
         bytes: Vec<u8>,
     },
-    /// Bytes that follow one another on the line at the line's rate.
+    /// Bytes on the serial line, back to back at the baud rate.
     Bytes(Vec<u8>),
-    /// Bytes on a port other than the link's, for cables within the rig. Without bytes: the port's settings
-    /// change.
+    /// Bytes on a port other than the link's, for cables within the rig. Empty: only the settings of the port change.
     Aside {
-        /// The port, of the product's `line_ports`.
+        /// Port, one of the product's `line_ports`.
         port: u8,
         /// Settings of the port.
         line: LineSettings,
-        /// The bytes, one after another at the port's rate.
+        /// Bytes, back to back at the baud rate of the port.
         bytes: Vec<u8>,
     },
-    /// One telegram to one of the hosts that are connected to a device with a server.
+    /// One telegram to one of the hosts connected to the device's server.
     BytesTo(Peer, Vec<u8>),
-    /// The connection to one of these hosts is closed.
+    /// Closes the connection to a host.
     Disconnect(Peer),
-    /// The device's serial port runs like this from now on. Due when the line is free.
+    /// New settings of the device's serial port, due when the line is free.
     Line(LineSettings),
     /// The pulse-per-second line rises (`true`) or falls.
     PulsePerSecond(bool),
-    /// Withdraws earlier datagrams of this port that are due at this time or later, because a command changed
-    /// the device.
+    /// Withdraws all earlier datagrams of this port that are due at or after this time, because a command changed the
+    /// device.
     Revoke(PortIndex),
-    /// Datagrams that are due from this instant on go to another host; those of ports with the number 0 keep
-    /// their destination.
+    /// New destination of datagrams that are due from now on; ports with the number 0 keep their destination.
     Host(HostAddress),
     /// Sets whether datagrams that are due from now on may be fragmented.
     Fragments(bool),
-    /// The device requests this address, for the datagrams that it sends and receives. [`Device::handle_address`]
-    /// gets the answer. If the address is granted, datagrams that are due from this instant on leave from there.
+    /// Requests this IP address for the device. [`Device::handle_address`] gets the answer. If the address is granted,
+    /// datagrams that are due from now on have it as source.
     Address(Ipv4Addr),
-    /// A command to the robot's drive or joints. Nothing leaves by the device's link.
+    /// A command to the robot's drive or joints, not sent on the device's link.
     Actuate(Actuation),
 }
 
 impl Output {
-    /// The bytes, if any.
+    /// Bytes of the output, if any.
     pub fn bytes(&self) -> Option<&[u8]> {
         match self {
             Self::Datagram { bytes, .. } | Self::Bytes(bytes) | Self::BytesTo(_, bytes) => {
@@ -142,7 +140,7 @@ impl Output {
         }
     }
 
-    /// Port of a datagram.
+    /// Port of a datagram; `None` for other output.
     pub fn port(&self) -> Option<PortIndex> {
         match self {
             Self::Datagram { port, .. } => Some(*port),
@@ -150,13 +148,13 @@ impl Output {
         }
     }
 
-    /// Order among outputs of a device with equal due times: datagrams by port, in any order of measurement,
-    /// and all other output before them.
+    /// Order of outputs with equal due times: datagrams in the order of their ports, whatever the order of measurement;
+    /// all other output precedes them.
     pub fn rank(&self) -> u8 {
         self.port().map_or(0, |port| port.0.saturating_add(1))
     }
 
-    /// The bytes, if any.
+    /// Bytes of the output, if any.
     pub fn bytes_mut(&mut self) -> Option<&mut Vec<u8>> {
         match self {
             Self::Datagram { bytes, .. } | Self::Bytes(bytes) | Self::BytesTo(_, bytes) => {
@@ -180,34 +178,34 @@ impl Output {
 pub enum CableSignal {
     /// The pulse-per-second line rises (`true`) or falls.
     PulsePerSecond(bool),
-    /// Bytes whose last bit has just arrived, and the settings of the sending serial port.
+    /// Bytes, with the settings of the sending serial port; the last bit has just arrived.
     Bytes(Vec<u8>, LineSettings),
 }
 
-/// Behaviour of one product. Instants passed to it never decrease.
+/// Behaviour of a product. Times passed to it never decrease.
 pub trait Device: Send {
     /// The next request for a measurement, if its first firing is before `horizon`. Call it until it returns
     /// `None`.
     ///
-    /// Measurements run ahead of time: a requested measurement may be unnecessary when it is due, and the
+    /// Measurements are requested ahead of time. A measurement can turn out to be unnecessary when it is due; the
     /// device then does not send it.
     fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest>;
 
-    /// Takes the answer to the oldest open request. If indices before it are missing, those requests were
-    /// given up because they would have been too late.
+    /// Processes the answer to the oldest open request. If earlier indices are missing, those requests were revoked
+    /// because they would have been too late.
     fn handle_measurement(&mut self, measurement: &Measurement);
 
-    /// The host's bytes arrived at `now`, in pieces of any length.
+    /// Processes bytes from the host that arrived at `now`, in pieces of any length.
     fn handle_input(&mut self, _now: SimTime, _bytes: &[u8]) {}
 
-    /// Bytes arrived at `now` from the host of a further line, at a port to which the device's link does not
-    /// lead.
+    /// Processes bytes from the host of a further line that arrived at `now`; the line is at a port other than the
+    /// link's.
     fn handle_line_input(&mut self, _now: SimTime, _port: u8, _bytes: &[u8]) {}
 
-    /// A host has connected to the device's server, or has gone.
+    /// Handles the connection or disconnection of a host at the device's server.
     fn handle_peer(&mut self, _now: SimTime, _peer: Peer, _connected: bool) {}
 
-    /// Bytes arrived at `now` from one of the connected hosts, in pieces of any length.
+    /// Processes bytes from a connected host that arrived at `now`, in pieces of any length.
     fn handle_peer_input(&mut self, _now: SimTime, _peer: Peer, _bytes: &[u8]) {}
 
     /// Answers a request that arrived at the web interface at `now`.
@@ -215,26 +213,26 @@ pub trait Device: Send {
         HttpResponse::text(404, "this device has no web interface")
     }
 
-    /// Its PTP port, if it has one.
+    /// PTP slave of the device, if any.
     fn ptp_slave(&mut self) -> Option<&mut PtpSlave> {
         None
     }
 
-    /// Whether it hears no PTP message at `now`, because it is off or restarts.
+    /// Whether the device ignores PTP messages at `now`, because it is off or restarting.
     fn is_deaf(&self, _now: SimTime) -> bool {
         false
     }
 
-    /// Whether the clock that PTP sets stamps its data.
+    /// Whether the device timestamps its data with the PTP clock.
     fn stamps_by_ptp(&self) -> bool {
         true
     }
 
-    /// A PTP message that it heard at `now` may have set its clock.
+    /// Called after a PTP message at `now`, which can have set the clock.
     fn follow_ptp(&mut self, _now: SimTime) {}
 
-    /// Takes a PTP message, any bytes; `from` is the sender if it was sent to this address only. The kernel
-    /// received it at `stamped`, which is `now` or earlier.
+    /// Processes a PTP message (arbitrary bytes) that the kernel received at `stamped`, at or before `now`. `from` is
+    /// the sender of a unicast message.
     fn handle_ptp(&mut self, now: SimTime, stamped: SimTime, from: Option<Ipv4Addr>, bytes: &[u8]) {
         self.advance(now);
         if self.is_deaf(now) {
@@ -246,7 +244,7 @@ pub trait Device: Send {
         }
     }
 
-    /// The event message with this key of [`Device::poll_ptp`] left at `stamped`, which is `now` or before.
+    /// Reports that the event message with this key of [`Device::poll_ptp`] left at `stamped`, at or before `now`.
     fn handle_ptp_departure(&mut self, now: SimTime, key: u32, stamped: SimTime) {
         self.advance(now);
         if let Some(slave) = self.ptp_slave() {
@@ -254,8 +252,8 @@ pub trait Device: Send {
         }
     }
 
-    /// State of the PTP clock at an instant, to be compared with the true time. Call it until it returns
-    /// `None`, like [`Device::poll_ptp`].
+    /// State of the PTP clock at a time, for comparison with the true time. Call it until it returns `None`, like
+    /// [`Device::poll_ptp`].
     fn poll_clock(&mut self) -> Option<ClockAccount> {
         let is_stamping = self.stamps_by_ptp();
         let account = self.ptp_slave()?.poll_account()?;
@@ -268,33 +266,33 @@ pub trait Device: Send {
         None
     }
 
-    /// New transport of PTP messages, if it has changed. Must be called before [`Device::poll_ptp`].
+    /// New transport of PTP messages, if it has changed. Call it before [`Device::poll_ptp`].
     fn poll_ptp_transport(&mut self) -> Option<Transport> {
         self.ptp_slave()?.poll_transport()
     }
 
-    /// A PTP message to be sent at once. Call it until it returns `None`.
+    /// A PTP message to send at once. Call it until it returns `None`.
     fn poll_ptp(&mut self) -> Option<PtpSend> {
         self.ptp_slave()?.poll_send()
     }
 
-    /// Answer to [`Output::Address`]: whether the device `moves` to the address `ip`. Without an answer, it stays.
+    /// Answer to [`Output::Address`]: whether the device `moves` to `ip`. Without an answer it keeps its address.
     fn handle_address(&mut self, _now: SimTime, _ip: Ipv4Addr, _moves: bool) {}
 
-    /// A signal arrived at `now` from the device that is wired to this one.
+    /// Processes a signal that arrived at `now` from the device at the other end of a cable.
     fn handle_cable(&mut self, _now: SimTime, _signal: &CableSignal) {}
 
-    /// Advances the device's time to `now`: everything due until then is done, in order. The result must not
-    /// depend on the number of steps.
+    /// Advances the device's time to `now` and processes everything due until then, in order of time. The result must
+    /// not depend on the number of steps.
     fn advance(&mut self, _now: SimTime) {}
 
-    /// Replaces the device's inner faults from `at` on; before `at`, old and new ones are equal. The device's
-    /// time is before `at`, and no request of it reaches `at`. The call may set the end of an open window;
-    /// its start was announced before.
+    /// Replaces the faults inside the device from `at` on; before `at`, old and new faults are equal. The device's time
+    /// is before `at`, and no request reaches `at`. The call can set the end of an active fault, whose start was
+    /// announced before.
     fn change_faults(&mut self, _at: SimTime, _faults: &DeviceFaults) {}
 
-    /// Time before the start or end of a fault of this kind at which the device needs
-    /// [`Device::change_faults`], nanoseconds, because it decides about its output then.
+    /// Time before the start or end of a fault of this kind at which the device needs [`Device::change_faults`],
+    /// nanoseconds, because it decides about its output then.
     fn fault_notice_ns(&self, _kind: &dyn FamilyData, _begins: bool) -> u64 {
         0
     }
@@ -313,10 +311,10 @@ pub trait Device: Send {
     }
 }
 
-/// A device and the sensor that measures for it.
+/// A device and its sensor model.
 pub struct Built {
     /// The product.
     pub device: Box<dyn Device>,
-    /// Physics of the device; measures on any thread.
+    /// Sensor model of the device; it can measure on any thread.
     pub sensor: Arc<dyn Sensor>,
 }

@@ -1,4 +1,4 @@
-//! The table of all families, and functions on any of them. No family imports this module.
+//! Table of all families, and functions on any of them. No family imports this module.
 
 use std::sync::LazyLock;
 
@@ -42,7 +42,7 @@ pub static FAMILIES: &[&dyn AnyFamily] = &[
     &Erased(gige_camera::GigeCameraFamily),
 ];
 
-/// All families and embedded profiles, for readers of rigs and profiles.
+/// All families and built-in profiles, for the readers of rigs and profiles.
 pub fn catalogue() -> &'static Catalogue {
     static CATALOGUE: LazyLock<Catalogue> =
         LazyLock::new(|| Catalogue::new(FAMILIES.iter().map(|family| *family as _).collect()));
@@ -60,7 +60,7 @@ pub fn is_camera(device: &DeviceConfig) -> bool {
     family_of(&device.profile).sends_images()
 }
 
-/// Builds the device that `config` describes, with its inner faults.
+/// Builds the device that `config` describes, with the faults inside it.
 pub fn build(config: &DeviceConfig, faults: &DeviceFaults, seed: u64, epoch: Epoch) -> Built {
     family_of(&config.profile).build(config, faults, seed, epoch)
 }

@@ -1,7 +1,7 @@
 //! Interface of a product family.
 //!
 //! A family is one folder: profile and settings with their readers, device, faults, description and decoder,
-//! connected by one implementation of [`Family`]. Outside its folder a family is named only in
+//! connected by one implementation of [`Family`]. Code outside the folder names a family only in
 //! [`super::FAMILIES`].
 
 use std::any::Any;
@@ -26,7 +26,7 @@ use crate::wire::ptp::Transport;
 
 /// A product family.
 pub trait Family: Sync + 'static {
-    /// A firmware, typed and complete.
+    /// Data of a firmware profile.
     type Profile: Debug + Send + Sync + 'static;
     /// Settings of a unit in a rig.
     type Settings: Clone + Debug + Send + Sync + 'static;
@@ -37,10 +37,10 @@ pub trait Family: Sync + 'static {
     /// Readers and describers of the family's profiles and settings.
     const READERS: Readers<Self>;
 
-    /// Facts about a firmware that the rest of Menura may use.
+    /// Properties of a firmware that the rest of Menura can use.
     fn product(&self, profile: &Self::Profile) -> Product;
 
-    /// The same unit with measurements streamed from power-on, without a host's request; `None` if it does so
+    /// Settings of the same unit, changed to stream from power-on without a host's request; `None` if the unit does so
     /// anyway, or cannot.
     fn streaming(
         &self,
@@ -50,22 +50,22 @@ pub trait Family: Sync + 'static {
         None
     }
 
-    /// The internal faults that a unit can have.
+    /// Fault kinds that a unit can have.
     fn faults(&self) -> &'static [DeviceFaultKind] {
         &[]
     }
 
-    /// The further faults of a device that follows a PTP master.
+    /// Further fault kinds of a unit with a PTP slave.
     fn ptp_faults(&self) -> &'static [DeviceFaultKind] {
         &[]
     }
 
-    /// Reason why a unit ignores its GPS input; `None` if it uses it.
+    /// Reason why a unit ignores its GPS input; `None` if it does not.
     fn gps_input_refusal(&self, _settings: &Self::Settings) -> Option<GpsInputRefusal> {
         None
     }
 
-    /// The port that a unit's link leads to, of the product's `line_ports`.
+    /// Port to which a unit's link is connected, one of the product's `line_ports`.
     fn link_port(&self, _settings: &Self::Settings) -> Option<u8> {
         None
     }
@@ -75,33 +75,33 @@ pub trait Family: Sync + 'static {
         false
     }
 
-    /// Transport of a unit's PTP messages at first.
+    /// Transport of a unit's PTP messages at power-on.
     fn ptp_transport(&self, _settings: &Self::Settings) -> Transport {
         Transport::Udp
     }
 
-    /// Whether a unit follows a master by PTP, on the network or within Menura.
+    /// Whether a unit has a PTP slave, on the network or within Menura.
     fn follows_ptp(&self, _settings: &Self::Settings) -> bool {
         false
     }
 
-    /// Builds the device and its sensor.
+    /// Builds the device and its sensor model.
     fn build(&self, unit: &Unit<'_, Self>) -> Built;
 
-    /// Part of the line of `menura check` about a unit's settings.
+    /// Summary of a unit's settings for `menura check`.
     fn summary(&self, profile: &Self::Profile, settings: &Self::Settings) -> String;
 
-    /// Decoder of a unit's byte streams, of any firmware if `profile` is unknown; `None` if units send none.
+    /// Decoder of a unit's byte streams, for any firmware without a `profile`; `None` if units send no byte streams.
     fn stream_decoder(&self, _profile: Option<&Self::Profile>) -> Option<Box<dyn StreamDecoder>> {
         None
     }
 
-    /// Decoder of a unit's datagrams, with the user's hints about the sender; `profile` is that of the hints
-    /// if it is of this family. Without a profile, the packets determine the model, whose profile is searched
-    /// in `known`. `None` if units send no datagrams.
+    /// Decoder of a unit's datagrams; `profile` is that in the user's hints, if it belongs to this family. Without
+    /// it, the packets determine the model, and a profile of that model is searched in `known`. `None` if units send no
+    /// datagrams.
     ///
     /// # Errors
-    /// Errors in the files that the hints name.
+    /// Errors in files that the hints name.
     fn datagram_decoder(
         &self,
         _profile: Option<&Self::Profile>,
@@ -111,7 +111,7 @@ pub trait Family: Sync + 'static {
         Ok(None)
     }
 
-    /// A unit's calibration as text of a file, with its extension; `None` for products without one.
+    /// Calibration file of a unit: text and file extension; `None` for products without one.
     fn calibration_file(
         &self,
         _profile: &Self::Profile,
@@ -132,19 +132,19 @@ pub trait Family: Sync + 'static {
         None
     }
 
-    /// Every command of the product's protocols, with its treatment by this firmware.
+    /// Command tables of the product's protocols, with the treatment by this firmware.
     fn commands(&self, _profile: &Self::Profile) -> Vec<CommandTable> {
         Vec::new()
     }
 }
 
-/// The functions of a family's files that read and describe.
+/// Functions of a family that read and describe profiles and settings.
 pub struct Readers<F: Family + ?Sized> {
-    /// Reads all keys of a profile except its name and sources.
+    /// Reads a profile except its name and sources.
     pub profile: fn(&F, TableReader<'_>) -> Option<F::Profile>,
-    /// The settings of a unit for which the rig sets none.
+    /// Default settings of a unit.
     pub defaults: fn(&F::Profile) -> &F::Settings,
-    /// Reads a rig's `settings`; missing keys have the profile's values. Messages name the profile's file.
+    /// Reads a rig's `settings`; the profile has the defaults. Messages name the profile's file.
     pub settings: fn(TableReader<'_>, &Profile, &F::Profile) -> Option<F::Settings>,
     /// Sections of `menura profiles NAME` between name and sources.
     pub describe: fn(&F::Profile) -> Vec<Section>,
@@ -156,26 +156,26 @@ pub struct Unit<'a, F: Family + ?Sized> {
     pub profile: &'a F::Profile,
     /// Settings in the rig.
     pub settings: &'a F::Settings,
-    /// Configuration of the device: name, mount, link, cable.
+    /// Configuration of the device in the rig: name, mount, link, cable.
     pub config: &'a DeviceConfig,
-    /// Faults within the unit.
+    /// Faults inside the unit.
     pub faults: &'a DeviceFaults,
-    /// Seed of the run's random draws.
+    /// Seed of the run's random numbers.
     pub seed: u64,
-    /// The UTC of the first instant.
+    /// UTC at the start of the run.
     pub epoch: Epoch,
 }
 
 impl<F: Family> Unit<'_, F> {
-    /// Random numbers of this unit.
+    /// Random number source of this unit.
     pub fn noise(&self) -> NoiseSource {
         NoiseSource::new(self.seed, &self.config.name)
     }
 }
 
-/// A [`Family`] without its types.
+/// A [`Family`] without its type parameters.
 pub trait AnyFamily: FamilyReader {
-    /// Builds the device that `config` describes, with its inner faults.
+    /// Builds the device that `config` describes, with the faults inside it.
     fn build(&self, config: &DeviceConfig, faults: &DeviceFaults, seed: u64, epoch: Epoch)
     -> Built;
 
@@ -191,15 +191,15 @@ pub trait AnyFamily: FamilyReader {
     /// Like [`Family::datagram_decoder`]; another family's profile is ignored.
     ///
     /// # Errors
-    /// Errors in the files that the hints name.
+    /// Errors in files that the hints name.
     fn datagram_decoder(
         &self,
         hints: &Hints<'_>,
         known: &'static [Arc<Profile>],
     ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics>;
 
-    /// Like [`Family::calibration_file`], for a unit with the profile's settings, or for `device` of a rig.
-    /// `baseline_m` is its distance to the right of the left camera of its pair, metres; 0 without a pair.
+    /// Like [`Family::calibration_file`], for a unit with the profile's settings, or for `device` of a rig. In a stereo
+    /// pair, `baseline_m` is the distance of the right camera from the left one, metres; otherwise 0.
     fn calibration_file(
         &self,
         profile: &Profile,
@@ -217,21 +217,21 @@ pub trait AnyFamily: FamilyReader {
     /// See [`Family::commands`].
     fn commands(&self, profile: &Profile) -> Vec<CommandTable>;
 
-    /// Like [`Family::streaming`], for the settings alone.
+    /// Like [`Family::streaming`], for the settings of a device in a rig.
     fn streaming(&self, config: &DeviceConfig) -> Option<Arc<dyn FamilyData>>;
 }
 
-/// Data that this family has read.
+/// Downcasts data that this family has read.
 fn own<T: Any>(data: &dyn FamilyData) -> &T {
     data.get().expect("a family is handed what it has read itself")
 }
 
-/// Data that `family` has read from a profile, if the profile is its own.
+/// Downcasts the data of a profile; `None` if the profile belongs to another family.
 fn own_profile<'p, F: Family>(family: &F, profile: &'p Profile) -> Option<&'p F::Profile> {
     (profile.family.key() == Family::key(family)).then(|| own(&*profile.data))
 }
 
-/// A [`Family`] without its types, for the table of all families.
+/// A [`Family`] without its type parameters, for the table of all families.
 #[derive(Debug)]
 pub struct Erased<F>(pub F);
 

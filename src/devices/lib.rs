@@ -1,6 +1,6 @@
 //! Products: measurements and commands in, bytes out. No I/O; time is an argument.
 //!
-//! [`device`] is the interface of a product to the rest of Menura, [`family`] that of a family of products,
+//! [`device`] is the interface of a product to the rest of Menura, [`family`] the interface of a family of products,
 //! [`families`] the table of all families. The engine decides where and when measurements run.
 //!
 //! A new firmware of a known family is a profile and needs no code. A new family is one folder here

@@ -1,4 +1,4 @@
-//! The fault that a lidar's rotor or mirror is held.
+//! Fault: the rotor or mirror of a lidar is stalled.
 
 use std::sync::Arc;
 
@@ -9,19 +9,19 @@ use crate::config::rig::faults::FORMAT;
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::time::SimTime;
 
-/// A rotor or mirror is held, and let go when the window closes.
+/// The rotor or mirror is stalled, and released at the end of the fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MotorStall {
-    /// Time from full speed to rest, nanoseconds; as the motor itself slows down when left out.
+    /// Time from full speed to rest, nanoseconds; `None`: the motor's own deceleration.
     pub stops_within_ns: Option<u64>,
 }
 
-/// The last instant before `at`.
+/// One nanosecond before `at`.
 pub fn before(at: SimTime) -> SimTime {
     SimTime(at.0.saturating_sub(1))
 }
 
-/// `motor-stall`.
+/// Fault kind `motor-stall`.
 pub const MOTOR_STALL: DeviceFaultKind = DeviceFaultKind { word: "motor-stall", read };
 
 fn read(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {

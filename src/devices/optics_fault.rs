@@ -7,13 +7,13 @@ use crate::config::rig::faults::FORMAT;
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::sensors::optics_fault::{LidarFault, Sector};
 
-/// `laser-dead`, of lidars with more than one laser.
+/// Fault `laser-dead` of lidars with more than one laser.
 pub const LASER_DEAD: DeviceFaultKind = DeviceFaultKind { word: "laser-dead", read: dead_lasers };
 /// Fault `window-dirty` of all lidars.
 pub const WINDOW_DIRTY: DeviceFaultKind =
     DeviceFaultKind { word: "window-dirty", read: dirty_window };
 
-/// Number of lasers assumed of a lidar that is not known.
+/// Largest number of lasers of a lidar whose profile is unknown.
 const MOST_LASERS: usize = 128;
 
 fn dead_lasers(
@@ -44,7 +44,7 @@ fn dead_lasers(
     Some(Arc::new(LidarFault::DeadLasers(lasers)))
 }
 
-/// Angles are those that the device itself reports.
+/// Reads `window-dirty`; angles are in the convention of the device's own output.
 fn dirty_window(
     table: &mut TableReader<'_>,
     profile: Option<&Profile>,
@@ -59,7 +59,7 @@ fn dirty_window(
     {
         to.fault(place.fault("this sector is empty", "allowed: not the other end's angle"));
     }
-    // A whole turn and more is all there is; from 350 to 10 runs through 0.
+    // 360 degrees or more is the whole circle; a sector from 350 to 10 degrees includes 0.
     let width_deg = match to_deg - from_deg {
         width if width >= 360.0 => 360.0,
         width => width.rem_euclid(360.0),
@@ -68,7 +68,7 @@ fn dirty_window(
     let from_deg = match angles {
         Some(AngleSense::CounterClockwiseFromRight) => 90.0 - from_deg - width_deg,
         Some(AngleSense::CounterClockwiseFromForward) => -from_deg - width_deg,
-        // Of a device that is not known the sector is not used.
+        // The sector of an unknown device is not used.
         Some(AngleSense::ClockwiseFromForward) | None => from_deg,
     };
     let sector = Sector { from_rad: from_deg.to_radians(), width_rad: width_deg.to_radians() };

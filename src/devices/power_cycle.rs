@@ -1,4 +1,4 @@
-//! The fault that a device has no power, and restarts when the fault ends.
+//! Fault: the device has no power, and restarts when the fault ends.
 
 use std::sync::Arc;
 
@@ -7,18 +7,18 @@ use crate::config::rig::faults::Timed;
 use crate::config::toml::reader::TableReader;
 use crate::time::SimTime;
 
-/// The device has no power while the window is open.
+/// The device has no power during the fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PowerCycle;
 
-/// `power-cycle`.
+/// Fault kind `power-cycle`.
 pub const POWER_CYCLE: DeviceFaultKind = DeviceFaultKind { word: "power-cycle", read };
 
 fn read(_: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
     Some(Arc::new(PowerCycle))
 }
 
-/// Time when power is next cut at `from` or later.
+/// Time of the next power cut at or after `from`.
 pub fn next_cut(cuts: &[Timed<PowerCycle>], from: SimTime) -> Option<SimTime> {
     let next = |cut: &Timed<PowerCycle>| match cut.is_on(from) {
         true => Some(from),
@@ -27,8 +27,7 @@ pub fn next_cut(cuts: &[Timed<PowerCycle>], from: SimTime) -> Option<SimTime> {
     cuts.iter().filter_map(next).min()
 }
 
-/// Time when power is back that is cut at `at`: after the last of the windows that are open.
-/// `None`: never.
+/// Time at which power that is cut at `at` returns: the end of the last active fault. `None`: never.
 pub fn back_at(cuts: &[Timed<PowerCycle>], at: SimTime) -> Option<SimTime> {
     let ends =
         cuts.iter().filter_map(|cut| Some(cut.schedule.window(cut.schedule.window_at(at)?).1));

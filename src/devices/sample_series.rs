@@ -1,4 +1,4 @@
-//! Samples that a device asks for a series at a time.
+//! Samples that a device requests in series.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use crate::sensors::noise::{Quantity, RequestNoise};
 use crate::sensors::{MeasurementRequest, Subject};
 use crate::time::SimTime;
 
-/// Samples that have been requested.
+/// State of the requests for samples.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleSeries {
     count: u32,
@@ -17,19 +17,19 @@ pub struct SampleSeries {
 }
 
 impl SampleSeries {
-    /// Series of samples, one each `period_ns`; the first is at the first instant.
+    /// Samples with the period `period_ns`, from the start of the run on.
     pub fn new(period_ns: u64) -> Self {
         let mut series = Self { count: 1, period_ns, next: SimTime::ZERO };
         series.limit(DeviceConfig::LONGEST_SERIES_NS);
         series
     }
 
-    /// Limits series to one sample or `longest_ns`; must be called before the first request.
+    /// Limits series to `longest_ns`, but at least one sample. Call it before the first request.
     pub fn limit(&mut self, longest_ns: u64) {
         self.count = (longest_ns / self.period_ns).max(1) as u32;
     }
 
-    /// Time from a sample to the next, nanoseconds.
+    /// Time between samples, nanoseconds.
     pub fn period_ns(&self) -> u64 {
         self.period_ns
     }
@@ -39,7 +39,7 @@ impl SampleSeries {
         self.next
     }
 
-    /// The next series, if it begins before `horizon`: its start and request.
+    /// Start and request of the next series, if it begins before `horizon`.
     pub fn poll(&mut self, horizon: SimTime) -> Option<(SimTime, Subject)> {
         let start = self.next;
         (start < horizon).then(|| {
@@ -48,7 +48,7 @@ impl SampleSeries {
         })
     }
 
-    /// The next request of a device that requests nothing else.
+    /// The next request, for a device without other requests.
     pub fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
         let index = self.next.0 / (u64::from(self.count) * self.period_ns);
         let (start, subject) = self.poll(horizon)?;
@@ -57,7 +57,7 @@ impl SampleSeries {
 }
 
 /// Adds white noise to acceleration and angular rate of a sample of a lidar's IMU. Each vector comes with the standard
-/// deviation of its noise, in the same unit. `draws` are the random numbers of the sample.
+/// deviation of its noise, in the same unit. `draws` is the random stream of the sample.
 pub fn with_noise(
     draws: &RequestNoise,
     [acceleration, rate]: [([f64; 3], f64); 2],
@@ -69,28 +69,28 @@ pub fn with_noise(
     [noisy(acceleration, 0), noisy(rate, 3)]
 }
 
-/// Samples of a lidar's IMU: requested ones, and those that wait for their packets.
+/// Samples of a lidar's IMU: requests, and measured samples that wait for their packets.
 #[derive(Clone, Debug)]
 pub struct InertialSamples {
-    /// Requested samples.
+    /// State of the requests.
     pub series: SampleSeries,
-    /// Samples that have come, in the order of time.
+    /// Measured samples, in order of time.
     pub waiting: VecDeque<InertialTruth>,
 }
 
 impl InertialSamples {
-    /// Samples at `rate_hz`; the first is at the first instant.
+    /// Samples at `rate_hz`, from the start of the run on.
     pub fn new(rate_hz: u32) -> Self {
         let period_ns = 1_000_000_000 / u64::from(rate_hz.max(1));
         Self { series: SampleSeries::new(period_ns), waiting: VecDeque::new() }
     }
 
-    /// Takes the answer to a request.
+    /// Adds the measured samples of an answer.
     pub fn take(&mut self, truths: &[InertialTruth]) {
         self.waiting.extend(truths);
     }
 
-    /// The next sample that waits and is not later than `now`.
+    /// Removes the oldest waiting sample, if it is not later than `now`.
     pub fn next(&mut self, now: SimTime) -> Option<InertialTruth> {
         self.waiting.pop_front_if(|sample| sample.at <= now)
     }

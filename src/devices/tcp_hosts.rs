@@ -1,21 +1,20 @@
-//! Hosts that are connected to a device's command port, and their input so far.
+//! Hosts connected to a device's command port, and their input.
 
 use crate::time::SimTime;
 use crate::wire::framer::{Framer, Framing};
 use crate::wire::port::Peer;
 
-/// Largest number of waiting answers to one host; further requests are ignored.
+/// Largest number of pending answers per host; further requests are ignored.
 const MAX_WAITING: u64 = 32;
 /// Pause after which an incomplete frame is dropped, nanoseconds.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
-/// A connected host.
 #[derive(Debug)]
 struct Host<F> {
     peer: Peer,
     framer: Framer<F>,
     heard: SimTime,
-    /// Departure of the host's last answer.
+    /// Departure of the last answer to the host.
     busy_until: SimTime,
 }
 
@@ -33,7 +32,7 @@ impl<F: Framing + Default> TcpHosts<F> {
         }
     }
 
-    /// Requests of `peer` that these bytes complete.
+    /// Requests of `peer` that are completed by these bytes.
     pub fn hear(&mut self, now: SimTime, peer: Peer, bytes: &[u8]) -> Vec<F::Frame> {
         let Some(host) = self.0.iter_mut().find(|host| host.peer == peer) else {
             return Vec::new();
@@ -45,8 +44,8 @@ impl<F: Framing + Default> TcpHosts<F> {
         host.framer.frames(bytes)
     }
 
-    /// Departure of the answer to a request of `peer` at `now`; `None` if the request is ignored because too
-    /// many wait. Answers take `reply_ns` each.
+    /// Departure of the answer to a request of `peer` at `now`; `None` if the request is ignored because too many
+    /// answers are pending. Each answer takes `reply_ns`.
     pub fn due(&mut self, now: SimTime, peer: Peer, reply_ns: u64) -> Option<SimTime> {
         let host = self.0.iter_mut().find(|host| host.peer == peer)?;
         let due = SimTime(host.busy_until.max(now).0 + reply_ns);
@@ -57,7 +56,7 @@ impl<F: Framing + Default> TcpHosts<F> {
         })
     }
 
-    /// Disconnects all hosts.
+    /// Disconnects all hosts; returns them.
     pub fn drop_all(&mut self) -> Vec<Peer> {
         self.0.drain(..).map(|host| host.peer).collect()
     }

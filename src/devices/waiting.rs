@@ -1,4 +1,4 @@
-//! Requests of one host that wait for their answers, each of which takes the unit some time.
+//! Requests of a host that wait for their answers; the unit needs some time for each answer.
 
 use std::collections::VecDeque;
 
@@ -7,11 +7,11 @@ use crate::time::SimTime;
 /// Largest number of waiting requests; further ones are ignored.
 const MOST: usize = 32;
 
-/// Waiting requests of one host, the oldest first.
+/// Waiting requests of a host, oldest first.
 #[derive(Debug)]
 pub struct WaitingRequests<R> {
     requests: VecDeque<R>,
-    /// Time of the oldest request's answer; `None` while it waits for a scan.
+    /// Time of the answer to the oldest request; `None` while that request waits for a scan.
     answer: Option<SimTime>,
 }
 
@@ -22,7 +22,7 @@ impl<R> Default for WaitingRequests<R> {
 }
 
 impl<R> WaitingRequests<R> {
-    /// Takes requests that arrived at `now`.
+    /// Adds requests that arrived at `now`; each answer takes `reply_ns`.
     pub fn extend(&mut self, now: SimTime, requests: impl Iterator<Item = R>, reply_ns: u64) {
         let was_idle = self.requests.is_empty();
         for request in requests {
@@ -35,33 +35,33 @@ impl<R> WaitingRequests<R> {
         }
     }
 
-    /// Time when the oldest is answered.
+    /// Time of the answer to the oldest request.
     pub fn next_answer(&self) -> Option<SimTime> {
         self.answer
     }
 
-    /// The oldest.
+    /// The oldest request.
     pub fn first(&self) -> Option<&R> {
         self.requests.front()
     }
 
-    /// The oldest has been answered at `now`.
+    /// Removes the oldest request, which was answered at `now`.
     pub fn answered(&mut self, now: SimTime, reply_ns: u64) {
         self.requests.pop_front();
         self.begin(now, reply_ns);
     }
 
-    /// The oldest cannot be answered before the next scan.
+    /// Makes the oldest request wait for the next scan.
     pub fn wait_for_scan(&mut self) {
         self.answer = None;
     }
 
-    /// Begins to answer the oldest waiting request, if there is one, at `now`.
+    /// Starts to answer the oldest request at `now`, if there is one.
     pub fn begin(&mut self, now: SimTime, reply_ns: u64) {
         self.answer = (!self.requests.is_empty()).then_some(SimTime(now.0 + reply_ns));
     }
 
-    /// Ends the wait for a scan.
+    /// Ends the wait for a scan at `now`.
     pub fn wake(&mut self, now: SimTime) {
         if self.answer.is_none() {
             self.begin(now, 0);

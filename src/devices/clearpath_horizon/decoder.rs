@@ -1,4 +1,4 @@
-//! Frames of Clearpath's Horizon, read back.
+//! Decoder of Clearpath's Horizon.
 
 use serde_json::{Value, json};
 

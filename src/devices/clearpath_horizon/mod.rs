@@ -2,8 +2,8 @@
 //!
 //! Speeds are limited to `max_speed_m_s` and to the host's limit. They are reached with the acceleration of
 //! the command, limited by the host's setting; 0 means that limit. A frame with a wrong CRC is answered with
-//! code 1, a command of another length with code 4, a value out of range with code 8, and any command that is
-//! not in this file with code 2. Settings that a host stores survive a reset and power-off.
+//! code 1, a command with a wrong length with code 4, a value out of range with code 8, and any command that is
+//! not in this file with code 2. Settings that a host stores survive resets and power cycles.
 
 mod decoder;
 mod profile;
@@ -23,7 +23,7 @@ use crate::wire::horizon::{
 };
 use crate::wire::record::Record;
 
-/// Clearpath's Husky A200 in Horizon.
+/// Family of Clearpath's Husky A200 with the protocol Horizon.
 pub const FAMILY: BaseFamily = BaseFamily {
     key: "clearpath-horizon",
     dialect: || Arc::new(HorizonSettings::default()),
@@ -32,7 +32,7 @@ pub const FAMILY: BaseFamily = BaseFamily {
     decoder: decoder::decoder,
 };
 
-/// Kinds of data that can be requested.
+/// Types of data that can be requested.
 const DATA: [u16; 17] = [
     kind::ECHO,
     kind::PLATFORM_INFO,
@@ -52,23 +52,23 @@ const DATA: [u16; 17] = [
     kind::ENCODERS,
     kind::RAW_ENCODERS,
 ];
-/// Code at the start of commands to the processor.
+/// Code at the start of processor commands.
 const PASS_CODE: u16 = 0x3a18;
 /// Flags of command 2001.
 const USER_SETTINGS: u8 = 1;
 const FACTORY_SETTINGS: u8 = 2;
-/// Safety flags that hosts set and that hold the motors.
+/// Safety flags that hosts can set and that stop the motors.
 const HELD: u16 = safety::LOCKOUT | safety::EMERGENCY_STOP | safety::PAUSE;
-/// The firmware was written on 1 January 2012.
+/// Date of the firmware: 1 January 2012.
 const WRITTEN: u32 = 12 << 21 | 1 << 17 | 1 << 11;
 /// Full output, hundredths of a percent.
 const FULL_OUTPUT: i16 = 10_000;
-/// Ends a subscription.
+/// Frequency value that ends a subscription.
 const UNSUBSCRIBE: u16 = 0xffff;
-/// A lead battery that is present and in use.
+/// Battery status: present, in use, lead-acid.
 const BATTERY: u8 = 0x80 | 0x40 | 0x01;
 
-/// A subscription: data that the host gets periodically.
+/// A subscription: data that are sent periodically.
 #[derive(Clone, Copy, Debug)]
 struct Subscription {
     kind: u16,
@@ -83,7 +83,7 @@ impl Subscription {
     }
 }
 
-/// Settings that hosts set, store and restore.
+/// Settings that hosts can change, store and restore.
 #[derive(Clone, Debug)]
 struct Stored {
     name: Vec<u8>,
@@ -107,7 +107,7 @@ impl Stored {
     }
 }
 
-/// See the module.
+/// Controller of a Husky A200.
 pub struct HorizonUnit {
     own: HorizonSettings,
     framer: Framer<Horizon>,
@@ -115,24 +115,24 @@ pub struct HorizonUnit {
     settings: Stored,
     /// Settings that survive a reset.
     stored: Stored,
-    /// The last set points of each kind.
+    /// Last set points of each kind.
     outputs: WheelOutputs,
     velocity: Velocity,
     turn: Velocity,
-    /// Safety flags that a host has set.
+    /// Safety flags set by a host.
     held: u16,
-    /// Offset of the host's time from the time since power-on, ms.
+    /// Host time minus time since power-on, ms.
     clock_offset_ms: u32,
-    /// Whether a restart waits until the answer has left.
+    /// Whether a restart follows the pending answer.
     restarts: bool,
-    /// Time when speeds were last commanded.
+    /// Time of the last speed command.
     fed_at: SimTime,
-    /// Whether no speed was commanded for too long.
+    /// Whether speed commands have timed out.
     is_timed_out: bool,
 }
 
 impl HorizonUnit {
-    /// A controller that was just switched on.
+    /// A controller that is just switched on.
     pub fn new(own: HorizonSettings, unit: &Unit) -> Self {
         let settings = Stored::factory(&own, unit);
         let still = Velocity { speed_cm_s: 0, turn: 0, accel_cm_s2: 0 };
@@ -164,7 +164,7 @@ impl HorizonUnit {
     }
 
     fn on_frame(&mut self, at: SimTime, frame: &Frame, unit: &mut Unit) {
-        // Data come from a controller, not from a host.
+        // Data messages come from controllers, not from hosts.
         if frame.kind >= kind::DATA {
             return;
         }
@@ -290,14 +290,14 @@ impl HorizonUnit {
         Ok(())
     }
 
-    /// Forward speed and turning rate as speeds of the wheels.
+    /// Converts forward speed and yaw rate to wheel speeds and sets them.
     fn drive(&mut self, at: SimTime, wanted: Velocity, rate_rad_s: f64, unit: &mut Unit) {
         let (speed_m_s, half_m) = (f64::from(wanted.speed_cm_s) / 100.0, self.own.track_m / 2.0);
         let speeds = [speed_m_s - rate_rad_s * half_m, speed_m_s + rate_rad_s * half_m];
         self.go(at, speeds, [wanted.accel_cm_s2; 2], unit);
     }
 
-    /// Speeds of the wheels, m/s, within the limits; an acceleration of 0 is the limit's.
+    /// Sets wheel speeds, m/s, within the limits; an acceleration of 0 means the limit.
     fn go(&mut self, at: SimTime, speeds_m_s: [f64; 2], accels_cm_s2: [i16; 2], unit: &mut Unit) {
         self.fed_at = at;
         self.is_timed_out = false;
@@ -393,7 +393,7 @@ impl HorizonUnit {
                 let ticks = [0, 1].map(|motor| unit.counts(motor) as i32);
                 RawEncoders { count: 2, ticks }.to_bytes()
             }
-            // An echo says nothing.
+            // An echo has no data.
             _ => Vec::new(),
         }
     }

@@ -11,7 +11,7 @@ fn frame(kind: u16, payload: &[u8]) -> Vec<u8> {
 }
 
 impl Bench {
-    /// Kind and payload of each frame of the answer.
+    /// Sends bytes; returns type and payload of each frame of the answer.
     fn frames(&mut self, bytes: &[u8]) -> Vec<(u16, Vec<u8>)> {
         let said = self.ask(bytes);
         let frames = Framer::new(Horizon).frames(&said).into_iter();
@@ -46,7 +46,7 @@ fn every_command_does_what_the_table_says() {
 fn constant_answers_stay_whatever_is_set() {
     let table = CommandTable::parse("Horizon", include_str!("commands.csv"));
     let mut bench = Bench::new(HUSKY, |_| ());
-    // It starts anew.
+    // These commands restart the controller.
     constants_hold(&table.rows, &["2000", "2001"], |row| bench.frames(&request(row)));
 }
 
@@ -164,7 +164,7 @@ fn time_stamps_follow_the_time_that_is_set() {
 #[test]
 fn husky_acknowledges_everything() {
     let mut bench = Bench::new(HUSKY, |_| ());
-    // The clock shows 7B ms when the command is whole.
+    // The clock reads 0x7B ms when the command is complete.
     bench.wait(122);
     let answer = bench.ask(&hex("AA 0F F0 00 00 00 00 00 00 11 02 55 F4 01 F4 01 3F 92"));
     assert_eq!(answer, hex("AA 0D F2 00 7B 00 00 00 00 11 02 55 00 00 45 CF"));
@@ -185,7 +185,7 @@ fn husky_acknowledges_everything() {
     assert!(encoders.travel_mm[0] > 30 && encoders.travel_mm[1] < -15, "{encoders:?}");
     let answer = bench.ask(&hex("AA 0D F2 00 00 00 00 00 00 01 40 55 00 00 EE 6C"));
     assert_eq!(frames(&answer)[1].payload, hex("04 41 32 30 30 01 2A 00 00 00"));
-    // No command for 250 ms: it stops and says so.
+    // After 250 ms without a command the robot stops and reports that.
     bench.wait(200);
     assert_near(bench.treads(), [0.0, 0.0], 0.0);
     let frame = |kind, payload: &[u8]| {
@@ -209,7 +209,7 @@ fn husky_acknowledges_everything() {
         let answer = frames(&bench.ask(&said));
         assert_eq!((answer.len(), answer[0].payload[0]), (1, code), "{said:02x?}");
     }
-    // Twenty times a second.
+    // Subscription at 20 Hz.
     bench.say(&frame(0x4800, &[20, 0]));
     bench.wait(10);
     bench.sent.clear();

@@ -1,4 +1,4 @@
-//! A stream of the Open Interface, read back.
+//! Decoder of the Open Interface; see [`crate::serial::decoder`].
 
 use serde_json::Value;
 

@@ -1,11 +1,11 @@
 //! A Create 2, or a Roomba, in the Open Interface.
 //!
-//! The robot drives in safe and full mode only; it does not stop when commands stop arriving. A share of full
-//! PWM becomes the same share of `max_speed_m_s`. Cleaning (134 to 136) and docking (143) end in passive mode
+//! The robot drives only in safe and full mode; it does not stop when commands stop arriving. A fraction of full
+//! PWM becomes the same fraction of `max_speed_m_s`. Cleaning (134 to 136) and docking (143) end in passive mode
 //! without motion. Bumpers, cliffs, walls, buttons and chargers read 0. The Open Interface has no emergency
-//! stop: while the motors' power is cut, both wheels are reported as dropped (packet 7), which ends safe
-//! mode. Songs are stored and take their time; other actuators have no effect. A sleeping robot wakes at 128;
-//! a real one needs its BRC pin low, which is not on this line.
+//! stop: while the motor power is cut, both wheels are reported as dropped (packet 7), which ends safe
+//! mode. Songs are stored and take their time; other actuators have no effect. A sleeping robot wakes up at command
+//! 128; a real one needs its BRC pin low, which is not on this line.
 
 mod decoder;
 mod profile;
@@ -21,7 +21,7 @@ use crate::time::SimTime;
 use crate::wire::create_oi::{Command, Commands, StreamFrame, answer_len, opcode as op, packets};
 use crate::wire::framer::Framer;
 
-/// Create 2 and Roomba in the Open Interface.
+/// Family of Create 2 and Roomba with the Open Interface.
 pub const FAMILY: BaseFamily = BaseFamily {
     key: "create-oi",
     dialect: || Arc::new(CreateSettings::default()),
@@ -33,22 +33,22 @@ pub const FAMILY: BaseFamily = BaseFamily {
     decoder: decoder::decoder,
 };
 
-/// Commands of drive: highest speed and radius, mm/s and mm.
+/// Largest speed (mm/s) and radius (mm) of drive commands.
 const MAX_SPEED_MM_S: i16 = 500;
 const MAX_RADIUS_MM: i16 = 2000;
 /// Largest value of a PWM command.
 const MAX_PWM: f64 = 255.0;
-/// Baud rates of command 129 by its value.
+/// Baud rates by the value of command 129.
 const BAUD_RATES: [u32; 12] =
     [300, 600, 1200, 2400, 4800, 9600, 14_400, 19_200, 28_800, 38_400, 57_600, 115_200];
-/// Number of stored songs, and the unit of their notes' durations, nanoseconds.
+/// Number of stored songs, and unit of note durations (nanoseconds).
 const SONGS: usize = 5;
 const NOTE_UNIT_NS: u64 = 1_000_000_000 / 64;
-/// The robot's motors: 0 is left.
+/// Indices of the robot's motors.
 const LEFT: usize = 0;
 const RIGHT: usize = 1;
 
-/// Mode that decides which commands are obeyed; the numbers are those of packet 35.
+/// Operating mode, which determines the accepted commands; the numbers are those of packet 35.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Off = 0,
@@ -57,30 +57,30 @@ enum Mode {
     Full = 3,
 }
 
-/// See the module.
+/// A Create 2 or Roomba.
 pub struct CreateUnit {
     own: CreateSettings,
     framer: Framer<Commands>,
     mode: Mode,
     heard_at: SimTime,
-    /// Last requested values of packets 39 to 42.
+    /// Last commanded values, for packets 39 to 42.
     requested: Requested,
-    /// Sums that packets 19 and 20 have reported, mm and degrees.
+    /// Sums reported in packets 19 and 20, mm and degrees.
     told: [i64; 2],
     /// Ids of streamed packets.
     stream: Vec<u8>,
     is_paused: bool,
     next_frame: SimTime,
-    /// The song that is playing or has played, and until when.
+    /// The last song played.
     song: u8,
     song_until: SimTime,
     /// Duration of each song, nanoseconds; 0: no song.
     songs: [u64; SONGS],
-    /// The robot was reset and reports when it is up.
+    /// Whether the robot restarts and reports when it is up.
     boots: bool,
 }
 
-/// Request of a drive command.
+/// Values of the last drive command.
 #[derive(Clone, Copy, Debug, Default)]
 struct Requested {
     velocity_mm_s: i16,
@@ -90,7 +90,7 @@ struct Requested {
 }
 
 impl CreateUnit {
-    /// A robot that was just switched on.
+    /// A robot that is just switched on.
     pub fn new(own: CreateSettings) -> Self {
         Self {
             own,
@@ -246,7 +246,7 @@ impl CreateUnit {
         unit.drive(at, [Some(left_mm_s * 1e-3), Some(right_mm_s * 1e-3)]);
     }
 
-    /// The bytes of a packet, or of a group of packets.
+    /// Content of a packet or a group of packets.
     fn answer(&mut self, at: SimTime, id: u8, unit: &Unit) -> Vec<u8> {
         packets(id).flat_map(|packet| self.packet(at, packet, unit)).collect()
     }
@@ -295,7 +295,7 @@ impl CreateUnit {
         };
         let since = total as i64 - self.told[which];
         let told = since.clamp(i16::MIN.into(), i16::MAX.into());
-        // What does not fit is not told later either.
+        // The part that does not fit into the field is lost.
         self.told[which] += since;
         (told as i16).to_be_bytes().to_vec()
     }
@@ -316,7 +316,7 @@ impl Protocol for CreateUnit {
         for command in self.framer.frames(bytes) {
             self.on_command(at, &command, unit);
             if self.boots {
-                // What came behind a reset is not heard.
+                // Bytes after a reset command are ignored.
                 self.framer.clear();
                 break;
             }

@@ -14,7 +14,7 @@ fn every_command_does_what_the_table_says() {
     has_requests(&packets);
     let prepare = |bench: &mut Bench| bench.say(&hex("80 83"));
     let answers = |row: &crate::commands::CommandRow, said: &[u8]| match row.code {
-        // What asks is answered, a stream follows.
+        // Queries are answered; 148 starts a stream.
         "142" | "148" | "149" => !said.is_empty(),
         "150" => true,
         _ => said.is_empty(),
@@ -25,7 +25,7 @@ fn every_command_does_what_the_table_says() {
         said.len() == length && (row.conduct == Conduct::NotMade) == (length == 0)
     };
     walk(CREATE, &packets, prepare, answers, &hex("8e 23 8e 23"), 0);
-    // Every packet and every group is in the table, and nothing else.
+    // The table has every packet and every group, and nothing else.
     for id in 0..=255u8 {
         let is_known = packets.rows.iter().any(|row| row.code == id.to_string());
         assert_eq!(is_known, answer_len(id) > 0, "{id}");
@@ -50,7 +50,7 @@ fn constant_packets_stay_whatever_is_said() {
     rows.extend(CommandTable::parse("commands", include_str!("commands.csv")).rows);
     let mut bench = Bench::new(CREATE, |_| ());
     bench.say(&hex("80 83"));
-    // Reset, stop and power-off.
+    // These commands reset, stop or switch off the robot.
     constants_hold(&rows, &["7", "133", "173", "148", "150"], |row| bench.ask(&request(row)));
 }
 
@@ -65,7 +65,7 @@ fn early_firmware_is_wrong_about_distance_and_angle_and_right_about_counts() {
             number(&bench.ask(&hex("8e 2c")))
         }]
     };
-    // 200 mm/s for two seconds, and a turn to the left at 1.7 rad/s.
+    // 200 mm/s for two seconds, then a left turn at 1.7 rad/s.
     let (straight, turn) = ("91 00 c8 00 c8", "91 00 c8 ff 38");
     let new = [told(CREATE, straight), told(CREATE, turn)];
     let old = [told("irobot-create2-3.2.6", straight), told("irobot-create2-3.2.6", turn)];
@@ -77,7 +77,7 @@ fn early_firmware_is_wrong_about_distance_and_angle_and_right_about_counts() {
 #[test]
 fn songs_take_their_time() {
     let mut bench = Bench::new(CREATE, |_| ());
-    // Two notes of a second each.
+    // Two notes of one second each.
     assert_eq!(bench.ask(&hex("80 83 8c 01 02 46 40 47 40 8d 01 8e 25 8e 24")), [1, 1]);
     bench.wait(1900);
     assert_eq!(bench.ask(&hex("8e 25")), [1]);
@@ -99,9 +99,9 @@ fn create_obeys_in_safe_and_full_mode_only() {
     assert_near(bench.treads(), [-0.1, 0.2], 1e-12);
     let all = bench.ask(&hex("8E 64"));
     assert_eq!(all.len(), 80);
-    // Requested speeds stand at 41 and 42: 7 to 40 take 48 bytes.
+    // Requested speeds are packets 41 and 42; packets 7 to 40 have 48 bytes.
     assert_eq!(all[48..52], hex("00 C8 FF 9C"));
-    // A radius of 2 m is a curve, 7FFF is straight, 1 turns left on the spot.
+    // A radius of 2 m is a curve, 7FFF is straight, 1 turns left in place.
     bench.say(&hex("89 00 C8 07 D0"));
     assert_near(bench.treads(), [0.2 * (1.0 - 0.05875), 0.2 * (1.0 + 0.05875)], 1e-9);
     bench.say(&hex("89 00 C8 7F FF"));
@@ -138,7 +138,7 @@ fn create_streams_and_tells_distances_once() {
     let first = told(&mut bench);
     assert!((245..260).contains(&first), "{first}");
     assert!((3..6).contains(&told(&mut bench)));
-    // 16 bits of counts are 29.135 m.
+    // 16-bit counters wrap after 29.135 m.
     bench.say(&hex("91 01 F4 01 F4"));
     bench.wait(58_000);
     let bytes = bench.ask(&hex("95 02 2B 2C"));

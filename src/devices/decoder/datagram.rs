@@ -1,4 +1,4 @@
-//! Decoders of datagrams, and facts about their sender.
+//! Decoders of datagrams.
 
 use std::fmt::Debug;
 
@@ -11,39 +11,39 @@ pub use super::facts::Lines;
 use super::picture::Picture;
 use crate::config::profile::Profile;
 
-/// Kind of datagrams with measurements.
+/// Name of datagrams with measurements.
 pub const DATA: &str = "data";
 
-/// Reads the datagrams of one sender and collects facts about it.
+/// Decodes the datagrams of one sender and collects facts about it.
 pub trait DatagramDecoder: Debug + Send {
-    /// A decoder that has seen as much.
+    /// A copy of the decoder with its state.
     fn boxed_clone(&self) -> Box<dyn DatagramDecoder>;
 
-    /// Kind of a datagram; `None` if no unit of the family sends it. `ports` are those of the sender and the
-    /// receiver.
+    /// Kind and timestamp of a datagram; `None` if no unit of the family sends it. `ports` are the source port and
+    /// the destination port.
     fn head(&self, ports: [u16; 2], payload: &[u8]) -> Option<Head>;
 
     /// Collects the facts about the sender in a datagram's header.
     fn learn(&mut self, payload: &[u8]);
 
-    /// Collects facts from a datagram of another port of the same sender, such as the angles of the lasers.
+    /// Collects facts from a datagram of another port of the same sender, for example laser angles.
     fn learn_aside(&mut self, _payload: &[u8]) {}
 
-    /// Whether measurements are images. Their datagrams leave in bursts, so a pause does not indicate a loss.
+    /// Whether measurements are images. Their datagrams are sent in bursts, so a pause does not indicate a loss.
     fn sends_images(&self) -> bool {
         false
     }
 
-    /// The image that the datagram learnt last has completed.
+    /// The image completed by the last datagram, if any.
     fn picture(&mut self) -> Option<Picture> {
         None
     }
 
-    /// Probability that the sender is of this family, 0 to 1; 2 if the user named the family and the
-    /// datagrams do not contradict.
+    /// Probability that the sender is of this family, 0 to 1; 2 if the user named the family and no datagram
+    /// contradicts.
     fn likelihood(&self) -> f64;
 
-    /// Contradictions between the datagrams and the profile that the user named, if it is of this family.
+    /// Contradictions between the datagrams and the named profile; empty if the profile is of another family.
     fn misfits(&self) -> Vec<Misfit> {
         Vec::new()
     }
@@ -57,95 +57,95 @@ pub trait DatagramDecoder: Debug + Send {
         Vec::new()
     }
 
-    /// Whether the sender's datagrams contain its own time.
+    /// Whether datagrams contain timestamps of the sender.
     fn has_stamps(&self) -> bool;
 
-    /// Name of the family's streams if nothing more is known about the sender.
+    /// Name of the protocol if nothing else is known about the sender.
     fn protocol(&self, has_stamps: bool) -> &'static str;
 
     /// Model name of the sender.
     fn model(&self) -> String;
 
-    /// Model and mode of the sender, for people.
+    /// Model and mode of the sender as text.
     fn model_text(&self) -> String {
         self.model()
     }
 
-    /// A datagram on one line, for people.
+    /// Text of a datagram on one line.
     fn text(&self, payload: &[u8]) -> String;
 
-    /// A datagram's fields, for machines.
+    /// Fields of a datagram for JSON.
     fn fields(&self, payload: &[u8]) -> Map<String, Value>;
 
-    /// State of the sender, as far as it is contained in the data.
+    /// State of the sender, as far as the datagrams contain it.
     fn state(&self) -> Facts {
         Facts::default()
     }
 
-    /// The state for people.
+    /// State of the sender as text.
     fn status_lines(&self) -> Lines {
         self.state().into_lines()
     }
 
-    /// The state for machines; null where it is not known.
+    /// State of the sender for JSON; unknown values are null.
     fn status(&self) -> Value {
         let fields = self.state().into_fields();
         if fields.is_empty() { Value::Null } else { fields.into() }
     }
 
-    /// Kinds of datagrams other than [`DATA`].
+    /// Names of datagrams other than [`DATA`].
     fn other_kinds(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Content of `packets` datagrams of another kind.
+    /// Facts about the `packets` received datagrams of another kind.
     fn other(&self, _kind: &str, _packets: u64) -> Facts {
         Facts::default()
     }
 
-    /// Text about these datagrams, for people.
+    /// Text about datagrams of another kind.
     fn other_lines(&self, kind: &str, packets: u64) -> Lines {
         self.other(kind, packets).into_lines()
     }
 
-    /// Fields of these datagrams, for JSON.
+    /// JSON fields of datagrams of another kind.
     fn other_fields(&self, kind: &str) -> Map<String, Value> {
         self.other(kind, 0).into_fields()
     }
 
-    /// Converter of returns to points in space.
+    /// Converter from returns to points.
     ///
     /// # Errors
-    /// Where the points come from, or why that is not known.
+    /// Reason why the angles are unknown.
     fn point_source(&self) -> Result<PointSource, String>;
 
-    /// Settings with which an emulated unit does the same as the sender, at `rate_rpm`.
+    /// Settings with which a unit emulates the sender; `rate_rpm` is the speed of the rotor.
     ///
     /// # Errors
     /// Reason why `profile` cannot emulate this sender.
     fn twin(&self, profile: &Profile, rate_rpm: f64) -> Result<Twin, String>;
 
-    /// Further properties of a kind of datagrams, to compare two senders in addition to headers and figures.
+    /// Further properties of datagrams of a kind, for the comparison of two senders.
     fn marks(&self, _kind: &str) -> Lines {
         Lines::new()
     }
 }
 
-/// Kind and head of a datagram.
+/// Kind and timestamp of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// [`DATA`], or one of [`DatagramDecoder::other_kinds`].
     pub kind: &'static str,
-    /// The sender's own time in the datagram, if any.
+    /// Timestamp of the sender in the datagram, if any.
     pub stamp: Option<Stamp>,
 }
 
-/// A sender's own time: POSIX time modulo a period of its product.
+/// Timestamp of a sender: POSIX time modulo a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// Time in microseconds, as sent; it may exceed the period.
     pub us: u32,
-    /// The period, microseconds.
+    /// Period, microseconds.
     pub period_us: u32,
 }
 
@@ -157,13 +157,13 @@ impl Stamp {
         if step > period / 2 { step - period } else { step }
     }
 
-    /// The stamp of an instant, nanoseconds of POSIX time.
+    /// Timestamp of a POSIX time in nanoseconds.
     pub fn of(unix_ns: i128, period_us: u32) -> Self {
         let us = (unix_ns / 1000).rem_euclid(period_us.into());
         Self { us: us as u32, period_us }
     }
 
-    /// Time from the stamp to an instant, nanoseconds of POSIX time, below a period, microseconds.
+    /// Age of the timestamp at a POSIX time in nanoseconds, modulo the period, microseconds.
     pub fn age_us(self, unix_ns: i128) -> f64 {
         let period_us = f64::from(self.period_us);
         let at_us = unix_ns.rem_euclid(i128::from(self.period_us) * 1000) as f64 / 1000.0;
@@ -171,46 +171,45 @@ impl Stamp {
     }
 }
 
-/// The measurements of one datagram.
+/// Measurements of one datagram.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sweep {
-    /// Azimuths of each block, in the order of the wire, 0.01 degrees.
+    /// Azimuth of each block, in the order of the datagram, 0.01 degrees.
     pub azimuths_centideg: Vec<u16>,
     /// Returns of all blocks.
     pub returns: Vec<RawReturn>,
     /// Whether firings have two returns each.
     pub is_dual: bool,
-    /// Whether the second return of a point follows the first; otherwise the returns of a block follow those
-    /// of the block before.
+    /// Whether the two returns of a point are adjacent; otherwise they are in adjacent blocks.
     pub is_paired_by_point: bool,
-    /// Values that no unit sends.
+    /// Errors: values that no unit sends.
     pub issues: Vec<String>,
-    /// Rotation that azimuths were computed with; `None` if the packets contain azimuths.
+    /// Rotation from which azimuths were computed; `None` if packets contain azimuths.
     pub turn: Option<TurnSteps>,
 }
 
-/// The steps of a turn, for packets that count steps.
+/// Steps of a rotation, for packets that count steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnSteps {
     /// Number of steps.
     pub count: u16,
-    /// Whether the rotation is guessed, because no packet has shown it.
+    /// Whether the number of steps is a guess, because no packet has shown it.
     pub is_guess: bool,
 }
 
-/// A return in the wire's units.
+/// A return in units of the packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawReturn {
     /// Whether there is no return.
     pub is_empty: bool,
-    /// Brightness, 0..=255; it may differ from 0 for an empty point.
+    /// Intensity, 0..=255; it can differ from 0 for an empty point.
     pub intensity: u8,
-    /// Distance in the wire's units.
+    /// Distance in units of the packet.
     pub distance: u32,
 }
 
 impl Sweep {
-    /// The two returns of each firing, where firings have two.
+    /// Pairs of returns of the same firing; empty if firings have one return.
     pub fn pairs(&self) -> impl Iterator<Item = [RawReturn; 2]> {
         let (count, between) = match self.is_dual {
             true if self.is_paired_by_point => (self.returns.len() / 2, 1),
@@ -227,12 +226,12 @@ impl Sweep {
     }
 }
 
-/// A return with the laser that fired and where the head looked.
+/// A return with its laser and the rotor's angle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shot {
-    /// Index of the laser, from 0, in the order of the product's documents.
+    /// Index of the laser, from 0, in the order of the product's documentation.
     pub laser: u16,
-    /// Direction of the head, clockwise, degrees, 0..360.
+    /// Angle of the rotor, clockwise, degrees, 0..360.
     pub azimuth_deg: f64,
     /// Elevation of the laser, degrees; 0 for a laser with a constant direction.
     pub elevation_deg: f64,
@@ -242,42 +241,42 @@ pub struct Shot {
     pub intensity: u8,
 }
 
-/// A return in space.
+/// A return as a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CloudPoint {
-    /// Position in the sensor's axes (forward, left, up), metres.
+    /// Position in the sensor frame (forward, left, up), metres.
     pub position_m: DVec3,
-    /// Corrected, 0..=255.
+    /// Corrected intensity, 0..=255.
     pub intensity: f64,
-    /// Laser, an index of [`PointSource::elevations_rad`].
+    /// Index of the laser in [`PointSource::elevations_rad`].
     pub laser: usize,
     /// Number of this firing among the laser's firings in the datagram, from 0.
     pub firing: usize,
-    /// Distance along the beam from where it leaves, metres.
+    /// Distance along the beam from its exit point, metres.
     pub range_m: f64,
 }
 
-/// Converts returns to points in space.
+/// Converter from returns to points.
 pub struct PointSource {
-    /// Source of the angles, for people.
+    /// Origin of the angles, as text.
     pub calibration: &'static str,
     /// Elevation of each laser, radians.
     pub elevations_rad: Vec<f64>,
-    /// Appends the points of a datagram's block, counted as in [`Sweep::azimuths_centideg`].
+    /// Appends the points of a block, numbered as in [`Sweep::azimuths_centideg`].
     pub decode: DecodeBlock,
 }
 
-/// Appends the points of a datagram's block to a list.
+/// Function that appends the points of a datagram's block to a list.
 pub type DecodeBlock = Box<dyn Fn(&[u8], usize, &mut Vec<CloudPoint>)>;
 
 impl PointSource {
-    /// The lowest and the highest beam's elevation, radians.
+    /// Elevations of the lowest and the highest beam, radians.
     pub fn elevation_span_rad(&self) -> (f64, f64) {
         let all = self.elevations_rad.iter();
         all.fold((f64::MAX, f64::MIN), |(low, high), angle| (low.min(*angle), high.max(*angle)))
     }
 
-    /// The mean angle between neighbouring beams, radians.
+    /// Mean angle between adjacent beams, radians.
     pub fn beam_spacing_rad(&self) -> f64 {
         let (low, high) = self.elevation_span_rad();
         (high - low) / self.elevations_rad.len().saturating_sub(1).max(1) as f64

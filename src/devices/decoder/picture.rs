@@ -1,23 +1,23 @@
-//! Images that datagrams show, and their pixels with 8 bits.
+//! Images from datagrams, and their conversion to 8-bit pixels.
 
 use crate::wire::gige::gvsp::PixelFormat;
 
-/// An image in the form in which it was sent.
+/// An image as it was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture {
-    /// The sender's number of the image.
+    /// Number of the image, from the sender.
     pub number: u64,
     /// Width and height, pixels.
     pub size: [u32; 2],
-    /// Columns and rows of the sensor to the left of and above the image, pixels.
+    /// Offset of the image on the sensor: columns from the left, rows from the top.
     pub offset: [u32; 2],
     /// Format of the pixels.
     pub format: PixelFormat,
-    /// Bytes of the pixels.
+    /// Pixel data.
     pub bytes: Vec<u8>,
 }
 
-/// Pixels with 8 bits a channel, row by row.
+/// Pixels with 8 bits per channel, row by row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pixels {
     /// Brightness.
@@ -27,7 +27,7 @@ pub enum Pixels {
 }
 
 impl Picture {
-    /// Pixels of the image. For a mosaic, each has the mean of the nearest pixels of each colour.
+    /// 8-bit pixels of the image. Mosaics are demosaiced: each channel is the mean of the nearest pixels of its colour.
     pub fn pixels(&self) -> Pixels {
         let [width, height] = self.size.map(|size| size as usize);
         let upper = |shift: u32| {
@@ -41,7 +41,7 @@ impl Picture {
             PixelFormat::Rgb8 => Pixels::Colour(self.bytes.clone()),
             PixelFormat::BayerRg8 => Pixels::Colour(demosaic(&self.bytes, width, height)),
             PixelFormat::BayerRg12p => {
-                // Two pixels in three bytes; the upper eight bits of each.
+                // Three bytes hold two pixels; the upper eight bits of each are used.
                 let chunks = self.bytes.chunks(3);
                 let mosaic = chunks.flat_map(|chunk| {
                     let at = |place: usize| chunk.get(place).copied().unwrap_or(0);
@@ -63,8 +63,8 @@ impl Pixels {
         }
     }
 
-    /// Pairs of pixels as Y, Cb, Y, Cr of 8 bits (ITU-R BT.601, black 16, white 235), row by row; of an odd width the last
-    /// pixel of a row counts twice.
+    /// Pixels as Y, Cb, Y, Cr with 8 bits (ITU-R BT.601, black 16, white 235), row by row. If the width is odd, the
+    /// last pixel of a row counts twice.
     pub fn yuyv(&self, width: usize) -> Vec<u8> {
         let luma = |[r, g, b]: [i32; 3]| ((66 * r + 129 * g + 25 * b + 128) >> 8) + 16;
         let pair = |one: [u8; 3], other: [u8; 3]| {
@@ -81,8 +81,8 @@ impl Pixels {
     }
 }
 
-/// Red, green and blue of each pixel of a mosaic whose rows alternate between red/green and green/blue. The
-/// mosaic is mirrored at its borders, which keeps its colours.
+/// Demosaics a mosaic whose rows alternate between red/green and green/blue; returns red, green, blue. The mosaic is
+/// mirrored at its borders, which keeps its colours.
 fn demosaic(mosaic: &[u8], width: usize, height: usize) -> Vec<u8> {
     let mut colour = Vec::with_capacity(3 * width * height);
     if width < 2 || height < 2 || mosaic.len() < width * height {
@@ -129,7 +129,7 @@ mod tests {
         let size = [width as u32, height as u32];
         let even = Pixels::Colour([200, 90, 30].repeat(width * height));
         assert_eq!(picture(PixelFormat::BayerRg8, size, mosaic.clone()).pixels(), even);
-        // Twelve bits whose lower four are not those of the upper eight.
+        // Twelve-bit values whose lower four bits differ from the upper bits.
         let packed = mosaic.chunks(2).flat_map(|pair| {
             let [a, b] = [u16::from(pair[0]) << 4 | 7, u16::from(pair[1]) << 4 | 2];
             [a as u8, (a >> 8) as u8 | (b << 4) as u8, (b >> 4) as u8]
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(of(PixelFormat::Mono16, 0xabcd).pixels(), Pixels::Grey(vec![0xab]));
     }
 
-    /// Colour bars of 100 % as ITU-R BT.601 has them, to a unit of rounding.
+    /// Colours of 100 % bars according to ITU-R BT.601, to within one unit of rounding.
     #[test]
     fn colours_are_those_of_bt_601() {
         for (rgb, [y, cb, cr]) in [

@@ -1,4 +1,4 @@
-//! Measurements in frames, for users of a recording's values.
+//! Measurements in frames.
 
 use glam::{DQuat, DVec3};
 use serde_json::{Map, Value};
@@ -10,7 +10,7 @@ use crate::sensors::gnss::settings::BestFix;
 /// Measurement of an IMU in one frame; axes forward, left, up.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Inertial {
-    /// Time on the unit's clock, seconds; it restarts when the field on the wire overflows.
+    /// Time on the unit's clock, seconds; it restarts when the field in the message overflows.
     pub stamp_s: Option<f64>,
     /// Angular rate, rad/s.
     pub gyro_rad_s: Option<DVec3>,
@@ -18,14 +18,14 @@ pub struct Inertial {
     pub accel_m_s2: Option<DVec3>,
     /// Magnetic field; `None` if the unit sends it in a unit of its own.
     pub mag_gauss: Option<DVec3>,
-    /// Rotation from the unit's axes to east, north, up, as the unit computes it.
+    /// Rotation from the unit's axes to east, north, up, computed by the unit.
     pub attitude: Option<DQuat>,
 }
 
 /// A position in one message of a GNSS receiver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PositionFix {
-    /// The message's name.
+    /// Name of the message.
     pub message: String,
     /// Time of the epoch, seconds of the GPS week or of the UTC day; only differences count.
     pub time_s: f64,
@@ -36,11 +36,11 @@ pub struct PositionFix {
     /// Position of the antenna. The height is above the ellipsoid, or above mean sea level if the message has
     /// only that.
     pub position: Geodetic,
-    /// The smallest step of the position on the wire, metres, about.
+    /// Approximate resolution of the position in the message, metres.
     pub quantum_m: f64,
-    /// Horizontal accuracy as the receiver states it, metres.
+    /// Horizontal accuracy from the receiver, metres.
     pub horizontal_accuracy_m: Option<f64>,
-    /// Vertical accuracy as the receiver states it, metres.
+    /// Vertical accuracy from the receiver, metres.
     pub vertical_accuracy_m: Option<f64>,
     /// Velocity: east, north, up.
     pub velocity_enu_m_s: Option<DVec3>,
@@ -48,11 +48,11 @@ pub struct PositionFix {
     pub hdop: Option<f64>,
 }
 
-/// A decoded frame: its fields, and its measurements.
+/// A decoded frame: fields and measurements.
 pub(crate) struct Reading {
     /// Fields for display.
     pub fields: Fields,
-    /// Reading of an IMU.
+    /// Measurement of an IMU.
     pub inertial: Option<Inertial>,
     /// Position of a GNSS receiver.
     pub fix: Option<PositionFix>,

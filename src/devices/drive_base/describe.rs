@@ -1,9 +1,8 @@
-//! Facts that `menura profiles NAME` prints about a drive base, in addition to its settings.
+//! Description of a drive base for `menura profiles NAME`, in addition to its settings.
 
 use super::profile::BaseProfile;
 use crate::describe::{Rows, Section};
 
-/// Headings with their rows.
 pub(super) fn sections(driver: &BaseProfile) -> Vec<Section> {
     vec![("device", device(driver))]
 }

@@ -3,10 +3,10 @@
 use super::faults::Condition;
 use crate::world::vehicle::WheelState;
 
-/// Travel of each wheel's circumference as counted.
+/// Counted travel of each wheel.
 ///
-/// A counter is a wheel's travel times a sign plus an offset. Only a fault changes sign, wheel or
-/// offset, so that without one no travel is lost to rounding.
+/// A counter is the travel of a wheel times a sign plus an offset. Only a fault changes sign, wheel or offset, so
+/// without a fault rounding loses no travel.
 #[derive(Clone, Debug, Default)]
 pub struct Encoders {
     wheels: WheelState,
@@ -16,7 +16,7 @@ pub struct Encoders {
 }
 
 impl Encoders {
-    /// Takes the state `wheels` under `condition`.
+    /// Updates the counters with the state `wheels` under `condition`.
     pub fn step(&mut self, wheels: WheelState, condition: &Condition) {
         for side in 0..2 {
             if self.condition.routes[side] != condition.routes[side] {
@@ -30,24 +30,24 @@ impl Encoders {
         self.wheels = wheels;
     }
 
-    /// Travel that a side's counter has seen, metres.
+    /// Counted travel of a side, metres.
     pub fn travel_m(&self, side: usize) -> f64 {
         let route = self.condition.routes[side];
         route.sign * self.wheels.travel_m[route.wheel] + self.offset_m[side]
     }
 
-    /// Counts by which a side's counter has jumped.
+    /// Sum of the jumps of a side's counter, counts.
     pub fn jumped(&self, side: usize) -> i64 {
         self.jumped[side]
     }
 
-    /// Speed that a side's counter sees, m/s.
+    /// Speed measured by a side's encoder, m/s.
     pub fn speed_m_s(&self, side: usize) -> f64 {
         let route = self.condition.routes[side];
         route.sign * self.wheels.speed_m_s[route.wheel]
     }
 
-    /// Speed at which a side's wheel truly turns, m/s.
+    /// True speed of a side's wheel, m/s.
     pub fn true_speed_m_s(&self, side: usize) -> f64 {
         self.wheels.speed_m_s[side]
     }

@@ -1,4 +1,4 @@
-//! Families of drive bases, each with its protocol.
+//! Device families of drive bases, one per protocol.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Faults within a drive base.
+//! Faults inside a drive base.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::config::toml::reader::{Limit, TableReader};
 use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::time::SimTime;
 
-/// A fault within a drive base.
+/// A fault inside a drive base.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BaseFault {
     /// A counter does not change while its wheel turns.
@@ -24,7 +24,7 @@ pub enum BaseFault {
         /// Number of counts.
         counts: i32,
     },
-    /// The motors' power is cut.
+    /// The motor power is cut.
     EmergencyStop,
     /// The main battery is nearly empty.
     LowBattery {
@@ -37,7 +37,7 @@ pub enum BaseFault {
     PowerCycle,
     /// All answers are delayed.
     LateReplies {
-        /// Amount of the shift, nanoseconds.
+        /// Delay of answers, nanoseconds.
         by_ns: u64,
     },
 }
@@ -66,7 +66,7 @@ impl Sides {
     }
 }
 
-/// The kinds of a [`BaseFault`] of bases with encoders.
+/// Fault kinds of bases with encoders.
 pub const FAULTS: [DeviceFaultKind; 8] = [
     DeviceFaultKind { word: "encoder-stuck", read: stuck },
     DeviceFaultKind { word: "encoder-reversed", read: reversed },
@@ -81,7 +81,7 @@ pub const FAULTS: [DeviceFaultKind; 8] = [
     POWER_CYCLE,
 ];
 
-/// The kinds of a [`BaseFault`] for a motor driver that never sends anything.
+/// Fault kinds of a motor driver that never sends anything.
 pub const FAULTS_OF_MUTE: [DeviceFaultKind; 2] = [EMERGENCY_STOP, POWER_CYCLE];
 
 const EMERGENCY_STOP: DeviceFaultKind = DeviceFaultKind {
@@ -125,31 +125,31 @@ fn late_replies(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
     Some(Arc::new(BaseFault::LateReplies { by_ns: (delay_ms * 1e6).round() as u64 }))
 }
 
-/// Maps a counter to the wheel that it counts.
+/// Assignment of a counter to a wheel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Route {
     /// Index of the wheel: 0 left, 1 right.
     pub wheel: usize,
-    /// Factor of the count: 1, -1 for the wrong direction, or 0 for a stuck counter.
+    /// Factor of the count: 1, -1 (wrong direction) or 0 (stuck).
     pub sign: f64,
 }
 
-/// State of the faults of a base at an instant.
+/// Effect of all faults of a base at a time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     /// Whether the base has power.
     pub is_powered: bool,
-    /// Whether the motors' power is cut.
+    /// Whether the motor power is cut.
     pub is_stopped: bool,
-    /// Voltage and charge of a battery that is nearly empty, V and percent.
+    /// Voltage (V) and charge (percent) of a nearly empty battery.
     pub low_battery: Option<(f64, f64)>,
     /// Delay of all answers, nanoseconds.
     pub late_ns: u64,
     /// Routes of the left and the right counter.
     pub routes: [Route; 2],
-    /// Jumps of the counters since the last instant that was asked for.
+    /// Counter jumps since the last call.
     pub jumps: [i64; 2],
-    /// Effects of the faults at this instant.
+    /// Fault effects at this time.
     pub effects: Vec<FaultEffect>,
 }
 
@@ -167,7 +167,7 @@ impl Default for Condition {
     }
 }
 
-/// State of a base with `faults` at `at`; `since` is the instant of the last call, if any.
+/// Effect of `faults` at `at`; `since` is the time of the last call, if any.
 pub fn condition(faults: &[Timed<BaseFault>], since: Option<SimTime>, at: SimTime) -> Condition {
     let mut all = Condition::default();
     for fault in faults {

@@ -1,13 +1,13 @@
 //! Common parts of drive bases and motor controllers on a serial line.
 //!
-//! [`DriveBase`] takes the state of the wheels each millisecond, counts it ([`encoders`]), takes each byte of
+//! [`DriveBase`] takes the state of the wheels every millisecond, counts it ([`encoders`]), takes each byte of
 //! the host when its last bit has arrived, and processes time and bytes in order. A [`Protocol`] executes and
-//! answers commands. Each protocol is a family: it states a [`BaseFamily`] and has its own folder.
+//! answers commands. Each protocol is a family with a [`BaseFamily`] and a folder of its own.
 //!
 //! Commands become set points of the tracks ([`Actuation::Treads`]); the vehicle model determines the motion.
-//! A question that is complete at T is answered from the wheels' state of the last millisecond at or before
-//! T. If that is not measured yet, the device waits for it, so that a run and a recording of its host
-//! commands have the same bytes.
+//! The answer to a query that is complete at time T uses the last wheel state at or before T. If that state is not
+//! measured yet, the device waits for it, so that a live run and a recording of the same host commands have the same
+//! bytes.
 
 mod describe;
 pub mod encoders;
@@ -38,78 +38,78 @@ use crate::wire::line::LineSettings;
 use crate::world::actuation::Actuation;
 use crate::world::vehicle::WheelState;
 
-/// Protocol of a family of drive bases.
+/// A family of drive bases with a common protocol.
 #[derive(Clone, Copy, Debug)]
 pub struct BaseFamily {
     /// Value of a profile's `driver` key.
     pub key: &'static str,
-    /// The settings of this protocol alone, before a profile is read.
+    /// Default settings of this protocol, before a profile is read.
     pub dialect: fn() -> Arc<dyn Dialect>,
-    /// The internal faults that a unit can have.
+    /// Fault kinds that a unit can have.
     pub faults: &'static [DeviceFaultKind],
     /// Title and text of the tables of commands.
     pub commands: &'static [(&'static str, &'static str)],
-    /// Reads the bytes that units send; the family's key names them.
+    /// Makes a decoder for the output of units; the argument is the family's key.
     pub decoder: fn(&'static str) -> Box<dyn StreamDecoder>,
 }
 
-/// Settings of one protocol's bases.
+/// Settings of a base that belong to its protocol.
 pub trait Dialect: Any + Debug + Send + Sync {
-    /// The same settings, changed by the protocol's table in a profile or rig.
+    /// Reads the protocol's table of a profile or rig; returns the changed settings.
     fn read(&self, keys: &mut Keys<'_>) -> Arc<dyn Dialect>;
 
     /// Switches a unit on.
     fn start(&self, unit: &Unit) -> Box<dyn Protocol>;
 }
 
-/// The messages and commands of a product. Instants never go back.
+/// Messages and commands of a product. Times must not decrease.
 pub trait Protocol: Send {
-    /// Bytes arrived from the host; the last one was complete at `at`.
+    /// Processes bytes from the host; the last byte was complete at `at`.
     fn on_input(&mut self, at: SimTime, bytes: &[u8], unit: &mut Unit);
 
-    /// Time of the next event without a command.
+    /// Time of the next event other than a command.
     fn next_due(&self, _unit: &Unit) -> Option<SimTime> {
         None
     }
 
-    /// The instant of [`Protocol::next_due`] has been reached; the next one is later.
+    /// Processes the event of [`Protocol::next_due`], whose time has come; the next one must be later.
     fn on_time(&mut self, _at: SimTime, _unit: &mut Unit) {}
 
-    /// The motors' power is cut: the robot brakes, whatever the setpoints.
+    /// Handles a cut of the motor power: the robot brakes, whatever the set points.
     fn on_stop(&mut self, at: SimTime, unit: &mut Unit) {
         unit.stop(at);
     }
 
-    /// State of the unit when power returns, with the settings that survive.
+    /// State of the unit after a power cycle, with the settings that survive.
     fn switched_on(&self, _at: SimTime, unit: &mut Unit) -> Box<dyn Protocol> {
         let dialect = unit.settings.dialect.clone();
         dialect.start(unit)
     }
 
-    /// Messages a second that are sent without single requests.
+    /// Messages per second that are sent without a request for each.
     fn rate_hz(&self) -> f64 {
         0.0
     }
 }
 
-/// Time between two states of the wheels.
+/// Time between wheel states.
 const PERIOD_NS: u64 = 1_000_000;
-/// Number of the host's bytes that can wait for their time on the line; further bytes are lost.
+/// Largest number of bytes from the host that wait for their time on the line; further bytes are lost.
 const INPUT_BYTES: usize = 4096;
 
-/// An emulated unit of the family.
+/// An emulated drive base or motor controller.
 pub struct DriveBase {
     unit: Unit,
     protocol: Box<dyn Protocol>,
     faults: Vec<Timed<BaseFault>>,
     series: SampleSeries,
-    /// States that are measured and not yet due.
+    /// Measured wheel states that are not due yet.
     states: VecDeque<WheelState>,
-    /// Number of states that were measured or given up.
+    /// Number of states that were measured or revoked.
     known: u64,
     /// Number of states that are due.
     taken: u64,
-    /// Bytes of the host, each with the instant at which it is complete.
+    /// Bytes from the host, each with the time at which it is complete.
     input: VecDeque<(SimTime, u8)>,
     /// Time at which the last of these bytes is complete.
     input_until: SimTime,
@@ -117,7 +117,7 @@ pub struct DriveBase {
 }
 
 impl DriveBase {
-    /// A unit that has been on since the first instant.
+    /// A unit that is switched on at the start of the run.
     pub fn new(
         profile: &BaseProfile,
         settings: &BaseSettings,
@@ -138,12 +138,12 @@ impl DriveBase {
         }
     }
 
-    /// Limits series of samples to `longest_ns`; must be called before the first request.
+    /// Limits series of requested samples to `longest_ns`. Call it before the first request.
     pub fn limit_series(&mut self, longest_ns: u64) {
         self.series.limit(longest_ns);
     }
 
-    /// Does everything that is due, in order, as far as the wheels are known.
+    /// Processes everything that is due, in order of time, as far as wheel states are known.
     fn process(&mut self) {
         loop {
             let next_state = SimTime(self.taken * PERIOD_NS);
@@ -158,7 +158,7 @@ impl DriveBase {
         }
     }
 
-    /// Takes the wheels' state at `at`.
+    /// Processes the wheel state at `at`.
     fn take(&mut self, at: SimTime, wheels: WheelState) {
         self.taken += 1;
         let since = at.0.checked_sub(PERIOD_NS).map(SimTime);
@@ -170,7 +170,7 @@ impl DriveBase {
             if now.is_stopped && now.is_powered {
                 self.protocol.on_stop(at, &mut self.unit);
             } else if !now.is_stopped {
-                // The drive has forgotten what it was told; the unit has not.
+                // The vehicle model has lost the set points, so they are sent again.
                 self.unit.actuate(at);
             }
         }
@@ -194,7 +194,7 @@ impl DriveBase {
         own.chain(self.input.front().map(|(at, _)| *at)).min()
     }
 
-    /// Does the first thing that is due at `at`.
+    /// Processes the first event that is due at `at`.
     fn act(&mut self, at: SimTime) {
         let is_powered = self.unit.condition.is_powered;
         if is_powered && self.unit.next_ramp().is_some_and(|next| next <= at) {
@@ -219,7 +219,7 @@ impl Device for DriveBase {
         let Outcome::Wheels(states) = &measurement.outcome else { return };
         let first = measurement.request.start.0 / PERIOD_NS;
         if let Some(next) = states.first() {
-            // States that were given up are taken as the next ones.
+            // Revoked states are replaced by the next ones.
             while self.known < first {
                 self.known += 1;
                 self.states.push_back(*next);

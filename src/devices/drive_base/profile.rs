@@ -1,4 +1,4 @@
-//! Drive bases as data: identity, line and wiring.
+//! Firmware profile of a drive base, and its settings in a rig.
 
 use std::sync::Arc;
 
@@ -9,16 +9,16 @@ use crate::config::toml::keys::SharedKeys;
 use crate::config::toml::reader::{Field, Limit};
 use crate::serial::line_read::{self, SerialLine};
 
-/// Origin of limits that no product sets.
+/// Origin, in messages, of limits that no product sets.
 pub(crate) const PROFILES: &str =
     "Menura's profiles, see firmware-profiles/example-drive-base.toml";
 
-/// Limits of a number that no product limits.
+/// A limit that no product sets.
 pub(crate) fn limit(least: f64, most: f64, unit: &'static str) -> Limit<f64> {
     Limit::new(least..=most, unit, PROFILES)
 }
 
-/// One firmware of a drive base or motor controller.
+/// Profile of one firmware of a drive base or motor controller.
 #[derive(Clone, Debug)]
 pub struct BaseProfile {
     /// Protocol of the product.
@@ -27,7 +27,7 @@ pub struct BaseProfile {
     pub identity: BaseIdentity,
     /// Serial line.
     pub line: SerialLine,
-    /// Defaults that a rig may override.
+    /// Values that a rig can override.
     pub defaults: BaseSettings,
 }
 
@@ -51,7 +51,7 @@ keys! {
 
 keys! {
     in profile and rig;
-    /// Times on the line.
+    /// Timing on the line.
     #[derive(Clone, Copy, Debug, Default)]
     pub struct LineTimes {
         /// Time from a command's last byte to the first byte of the answer.
@@ -105,7 +105,7 @@ keys! {
 
 keys! {
     in profile and rig;
-    /// The battery and its consumers.
+    /// Battery and power consumption.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct PowerSettings {
         /// Voltage of the main battery.

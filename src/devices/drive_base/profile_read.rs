@@ -9,7 +9,7 @@ use crate::config::toml::keys::{Keys, Shared};
 use crate::config::toml::reader::TableReader;
 use crate::serial::line_read::{SerialLine, line_field};
 
-/// Reads all keys of a profile except its name and sources.
+/// Reads a profile except its name and sources.
 pub(super) fn profile(mut root: TableReader<'_>, family: BaseFamily) -> Option<BaseProfile> {
     let identity = Table("[identity]").read(&root.required("identity"));
     let line = line_field(&mut root).table("[line]").and_then(line);
@@ -27,7 +27,7 @@ pub(super) fn profile(mut root: TableReader<'_>, family: BaseFamily) -> Option<B
     Some(BaseProfile { family, identity: identity?, line, defaults })
 }
 
-/// Reads `[line]`: the line itself, and times that a rig may override.
+/// Reads `[line]`: the serial line, and times that a rig can override.
 fn line(mut table: TableReader<'_>) -> Option<(SerialLine, LineTimes)> {
     let line = SerialLine::read_keys(&mut table, PROFILES);
     let (mut times, mut keys) = (LineTimes::default(), Keys::of_profile(table));

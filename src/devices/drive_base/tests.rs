@@ -19,7 +19,7 @@ pub(crate) fn hex(text: &str) -> Vec<u8> {
     text.split(' ').map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
 }
 
-/// A base whose tracks follow commands at once.
+/// A base with its output; its tracks follow commands immediately.
 pub(crate) struct Bench {
     pub(crate) base: DriveBase,
     pub(crate) now: SimTime,
@@ -52,7 +52,7 @@ impl Bench {
             sent: Vec::new(),
             told: Vec::new(),
         };
-        // Nothing is done before the wheels are known.
+        // Nothing is processed before the wheel states are known.
         bench.wait(1);
         bench
     }
@@ -76,7 +76,7 @@ impl Bench {
         }
     }
 
-    /// Advances the time.
+    /// Advances the time by `ms`.
     pub(crate) fn wait(&mut self, ms: u64) {
         for _ in 0..ms {
             while let Some(request) = self.base.poll_request(SimTime(self.now.0 + 10 * MS)) {
@@ -105,7 +105,7 @@ impl Bench {
         self.collect();
     }
 
-    /// Answers within 20 ms.
+    /// Sends bytes; returns the answers within 20 ms.
     pub(crate) fn ask(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.sent.clear();
         self.say(bytes);
@@ -122,7 +122,7 @@ impl Bench {
     }
 }
 
-/// Changes a setting that only the protocol of `settings` has.
+/// Changes a setting of the protocol.
 pub(crate) fn set_own<T: Dialect + Clone>(settings: &mut BaseSettings, set: impl FnOnce(&mut T)) {
     let own: &dyn Any = &*settings.dialect;
     let mut own = own.downcast_ref::<T>().expect("the protocol's own").clone();
@@ -168,7 +168,7 @@ fn motors_are_wired_as_the_rig_says() {
         bench.say(&speed);
         bench.wait(500);
         assert_near(bench.treads(), wanted, 1e-12);
-        // Encoders agree with commands, however they are wired.
+        // Encoder counts have the sign of commands, for any wiring.
         let answer = bench.ask(&hex("80 4E"));
         assert!(answer[0] == 0 && answer[4] == 0xff, "{answer:02x?}");
     }
@@ -186,7 +186,7 @@ fn answers_take_their_time_on_the_line() {
     bench.ask(&hex("80 18"));
     let (due, bytes) = bench.sent[0].clone();
     assert_eq!(bytes.len(), 4);
-    // Two bytes of ten bits each, then the delay.
+    // Two bytes of ten bits each, plus the response time.
     assert_eq!(due.0 - said_at.0, 2 * 1_041_667 + 3 * MS);
 }
 
@@ -199,7 +199,7 @@ fn what_is_said_does_not_depend_on_how_time_passes() {
             s.times.is_input_paced = true;
         });
         bench.say(&hex("80 25 00 00 05 DC FF FF FA 24 D7 E0"));
-        // The wheels are known late.
+        // Wheel states arrive late.
         let mut states = Vec::new();
         for index in 0..300u64 {
             let travel_m = [index as f64 * 1.5e-3, 0.0];
@@ -252,7 +252,7 @@ fn faults_of_counters() {
     assert_near(jumped, none.map(|counts| counts - 7000.0), 1.5);
 }
 
-/// Other families have their own `power-cycle`, so the name alone does not determine the fault.
+/// Other families also have a fault `power-cycle`; the rig must select the one of drive bases.
 #[test]
 fn a_rig_gives_a_base_the_power_cycle_of_bases() {
     let text = r#"
@@ -298,7 +298,7 @@ fn faults_of_power() {
     let mut bench = Bench::with_faults(ROBOCLAW, vec![timed(low, 0, 400)], |_| ());
     assert_eq!(bench.ask(&hex("80 18"))[..2], [0, 195]);
     assert_eq!(bench.ask(&hex("80 5A"))[..4], [0, 8, 0x40, 0]);
-    // Off for 100 ms, then it boots for 500 ms; counts are zero and motors stand.
+    // Without power for 100 ms, then booting for 500 ms; counters are zero and motors are stopped.
     let off = timed(BaseFault::PowerCycle, 1000, 100);
     let mut bench = Bench::with_faults(KANGAROO, vec![off], |_| ());
     bench.say(b"1,start\r1,s1000\r");
@@ -315,7 +315,7 @@ fn faults_of_power() {
     bench.wait(550);
     assert_near(bench.treads(), [0.0, 0.0], 0.0);
     assert_eq!(bench.ask(&hex("95 02 07 23")), [0x0c, 1]);
-    // A Sabertooth goes on where it was, with what it was told.
+    // A Sabertooth continues after the emergency stop with its last command.
     let stop = timed(BaseFault::EmergencyStop, 100, 100);
     let mut bench = Bench::with_faults(SABERTOOTH, vec![stop], |s| s.wheels.max_speed_m_s = 1.27);
     bench.say(&hex("80 00 3F 3F"));
@@ -327,7 +327,7 @@ fn faults_of_power() {
     );
 }
 
-/// Any bytes from a host, with commands among them.
+/// Arbitrary bytes from a host, mixed with commands.
 fn words() -> impl Strategy<Value = Vec<u8>> {
     let sound = prop::sample::select(vec![
         "80 25 00 00 05 DC FF FF FA 24 D7 E0",

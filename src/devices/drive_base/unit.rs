@@ -1,4 +1,4 @@
-//! Common parts of drive base protocols: motors, counters, battery, transmitter.
+//! Common parts of drive base units: motors, counters, battery, transmitter.
 
 use std::collections::VecDeque;
 
@@ -10,10 +10,10 @@ use crate::time::SimTime;
 use crate::world::actuation::Actuation;
 use crate::{Output, Transmit};
 
-/// Time between two set points of a ramp, nanoseconds.
+/// Time between set points of a ramp, nanoseconds.
 const RAMP_STEP_NS: u64 = 10_000_000;
 
-/// A set point that is being approached.
+/// A set point that a ramp approaches.
 #[derive(Clone, Copy, Debug)]
 struct Ramp {
     since: SimTime,
@@ -30,8 +30,7 @@ impl Ramp {
     }
 }
 
-/// Common parts of protocols. Motors 0 and 1 are in the product's order; the rig determines their sides and
-/// directions.
+/// Common part of a unit. Motors 0 and 1 have the product's numbering; the rig assigns them to sides and directions.
 pub struct Unit {
     /// The firmware.
     pub profile: BaseProfile,
@@ -46,7 +45,7 @@ pub struct Unit {
     pub(super) on_since: SimTime,
     /// Input before this time is ignored.
     pub(super) listens_from: SimTime,
-    /// Counts that read as zero, by motor.
+    /// Counts at which the motors' counters read zero.
     zero: [i64; 2],
     setpoint_m_s: [f64; 2],
     ramps: [Option<Ramp>; 2],
@@ -54,7 +53,7 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// A unit that was just switched on.
+    /// A unit that is just switched on.
     pub(super) fn new(profile: &BaseProfile, settings: &BaseSettings) -> Self {
         Self {
             profile: profile.clone(),
@@ -72,7 +71,7 @@ impl Unit {
         }
     }
 
-    /// Sends an answer to a command that was whole at `at`.
+    /// Sends the answer to a command that was complete at `at`.
     pub fn reply(&mut self, at: SimTime, bytes: Vec<u8>) {
         self.report(SimTime(at.0 + self.settings.times.reply_delay_ns), bytes);
     }
@@ -88,14 +87,14 @@ impl Unit {
         if self.settings.wheels.is_swapped { 1 - motor } else { motor }
     }
 
-    /// Factor of a motor: 1, or -1 if it turns in the opposite direction.
+    /// Direction of a motor: 1, or -1 if it is reversed.
     fn sign_of(&self, motor: usize) -> f64 {
         let wheels = &self.settings.wheels;
         let reversed = [wheels.is_left_reversed, wheels.is_right_reversed];
         if reversed[self.side_of(motor)] { -1.0 } else { 1.0 }
     }
 
-    /// Sets the speeds of motors at once, m/s of their tracks; `None` leaves a motor unchanged.
+    /// Sets the speeds of motors immediately, m/s of their tracks; `None` leaves a motor unchanged.
     pub fn drive(&mut self, at: SimTime, motors_m_s: [Option<f64>; 2]) {
         for (motor, speed) in motors_m_s.into_iter().enumerate() {
             let Some(speed) = speed else { continue };
@@ -105,7 +104,7 @@ impl Unit {
         self.actuate(at);
     }
 
-    /// Changes the speed of a motor to `to_m_s` with a constant acceleration; without a valid one, at once.
+    /// Ramps a motor to `to_m_s` with a constant acceleration; immediately if the acceleration is invalid.
     pub fn ramp(&mut self, at: SimTime, motor: usize, to_m_s: f64, accel_m_s2: f64) {
         let to_m_s = self.limited(to_m_s);
         if accel_m_s2.is_nan() || accel_m_s2 <= 0.0 {
@@ -118,7 +117,7 @@ impl Unit {
         self.next_ramp.get_or_insert(at);
     }
 
-    /// Sets all speeds to zero at once.
+    /// Sets all speeds to zero immediately.
     pub fn stop(&mut self, at: SimTime) {
         self.drive(at, [Some(0.0); 2]);
     }
@@ -128,7 +127,7 @@ impl Unit {
         if speed_m_s.is_nan() { 0.0 } else { speed_m_s.clamp(-most, most) }
     }
 
-    /// Passes the motors' setpoints to the treads.
+    /// Sends the motors' set points to the tracks.
     pub(super) fn actuate(&mut self, at: SimTime) {
         let mut sides = [0.0; 2];
         for motor in 0..2 {
@@ -161,22 +160,22 @@ impl Unit {
         self.actuate(at);
     }
 
-    /// Whether a motor turns or will turn.
+    /// Whether a motor rotates or has a set point other than zero.
     pub fn is_driving(&self) -> bool {
         self.ramps.iter().any(Option::is_some) || self.setpoint_m_s.iter().any(|x| *x != 0.0)
     }
 
-    /// Whether a motor's speed has not reached its command yet.
+    /// Whether a ramp of a motor is not complete.
     pub fn is_ramping(&self, motor: usize) -> bool {
         self.ramps[motor].is_some()
     }
 
-    /// Setpoint of a motor, m/s.
+    /// Set point of a motor, m/s.
     pub fn setpoint_m_s(&self, motor: usize) -> f64 {
         self.setpoint_m_s[motor]
     }
 
-    /// Speed of a motor's tread by its encoder, m/s.
+    /// Speed of a motor's track, measured by its encoder, m/s.
     pub fn speed_m_s(&self, motor: usize) -> f64 {
         self.sign_of(motor) * self.encoders.speed_m_s(self.side_of(motor))
     }
@@ -191,7 +190,7 @@ impl Unit {
         self.all_counts(motor) - self.zero[motor]
     }
 
-    /// A motor's counter shows `counts` now.
+    /// Sets a motor's counter to `counts`.
     pub fn set_counts(&mut self, motor: usize, counts: i64) {
         self.zero[motor] = self.all_counts(motor) - counts;
     }
@@ -215,7 +214,7 @@ impl Unit {
         self.settings.power.motor_current_a_s_m * speed_m_s.abs()
     }
 
-    /// Current of the motors and the electronics together, amperes.
+    /// Current of motors and electronics, amperes.
     pub fn battery_current_a(&self) -> f64 {
         self.settings.power.idle_current_a + self.current_a(0) + self.current_a(1)
     }
@@ -235,7 +234,7 @@ impl Unit {
         self.battery_v() < self.settings.power.low_battery_v
     }
 
-    /// Whether the motors' power is cut.
+    /// Whether the motor power is cut.
     pub fn is_stopped(&self) -> bool {
         self.condition.is_stopped
     }

@@ -1,16 +1,16 @@
-//! Common tests of the families' tables of commands.
+//! Common tests of command tables.
 
 use super::tests::Bench;
 use crate::commands::{CommandRow, CommandTable, Conduct, variants};
 
-/// The bytes of a row's request.
+/// Bytes of a row's request.
 pub(crate) fn request(row: &CommandRow) -> Vec<u8> {
     let bytes = row.request.split_whitespace().map(|byte| u8::from_str_radix(byte, 16));
     bytes.collect::<Result<_, _>>().unwrap_or_else(|_| row.request.as_bytes().to_vec())
 }
 
-/// Sends each row's request valid, short, long and doubled. `answers` checks the answer to the valid one;
-/// afterwards, `known` must still be answered once `pause_ms` have passed.
+/// Sends each row's request valid, shortened, lengthened and doubled. `answers` checks the answer to the valid request;
+/// afterwards the unit must still answer `known` after `pause_ms`.
 pub(crate) fn walk(
     profile: &str,
     table: &CommandTable,

@@ -1,22 +1,22 @@
-//! The text console of an N100: `#fconfig` stops its frames, `#f…` commands are answered with text,
-//! `#fdeconfig` or a restart resumes the frames.
+//! Text console of an N100: `#fconfig` stops the frames, `#f…` commands are answered with text, `#fdeconfig` or a
+//! restart resumes the frames.
 //!
-//! Answers are those that a public driver has recorded from a module: `*#OK`, `*#ERROR`, `MSG_IMU=7`,
+//! Answers are as a public driver has recorded them from a module: `*#OK`, `*#ERROR`, `MSG_IMU=7`,
 //! `MSG_IMU[40]   100.0Hz`. A rate is an index in a list of rates. Commands write it to a table, `#fsave`
-//! stores the table, and a restart applies the stored one. A command within a second of the last one is
+//! saves the table, and a restart applies the saved one. A command within a second after the previous one is
 //! refused.
 
 use crate::time::SimTime;
 
-/// The rates of a message by their number, Hz; 0: not sent.
+/// Message rates by index, Hz; 0: not sent.
 pub const LADDER_HZ: [u32; 10] = [0, 1, 2, 5, 10, 20, 50, 100, 200, 400];
-/// Parameters of the messages' rates with the types of the messages.
+/// Names of the rate parameters, each with the type of its message.
 pub const PARAMETERS: [(&str, u8); 4] =
     [("MSG_IMU", 0x40), ("MSG_AHRS", 0x41), ("MSG_INSGPS", 0x42), ("MSG_GEODETIC_POS", 0x5c)];
 
-/// Shortest time between two commands: a module refused all at 0.9 s and accepted all at 1 s.
+/// Shortest time between two commands; a module refused all commands at 0.9 s and accepted all at 1 s.
 const COMMAND_GAP_NS: u64 = 950_000_000;
-/// Longest command; a longer one is dropped.
+/// Longest command; longer ones are dropped.
 const MOST_LINE: usize = 96;
 const OK: &str = "*#OK\r\n";
 const ERROR: &str = "*#ERROR\r\n";
@@ -25,15 +25,15 @@ const CONFIRM: &str = "(y/n)\r\n";
 /// Rates of the messages, Hz.
 pub type Rates = [u32; 4];
 
-/// See the module.
+/// Console of an N100.
 #[derive(Clone, Debug)]
 pub struct Console {
     line: Vec<u8>,
     is_open: bool,
-    /// A restart, or a reset to the factory's rates, waits for a `y`.
+    /// Restart or reset that waits for the confirmation `y`.
     asks: Option<Asked>,
     last_command: Option<SimTime>,
-    /// Rates that `#fparam` has written, rates that `#fsave` has stored, and factory rates.
+    /// Rates written by `#fparam`, saved by `#fsave`, and factory rates.
     table: Rates,
     saved: Rates,
     factory: Rates,
@@ -55,7 +55,7 @@ pub enum Reaction {
 }
 
 impl Console {
-    /// A console of a unit with these rates.
+    /// A console with these rates.
     pub fn new(rates: Rates) -> Self {
         Self {
             line: Vec::new(),
@@ -68,15 +68,15 @@ impl Console {
         }
     }
 
-    /// Whether the unit is configured and sends no frames.
+    /// Whether the unit is in configuration mode and sends no frames.
     pub fn is_open(&self) -> bool {
         self.is_open
     }
 
-    /// Takes a byte from the host at `now`; a line's end brings a reaction.
+    /// Processes a byte from the host at `now`; a line end can cause a reaction.
     pub fn take(&mut self, now: SimTime, byte: u8) -> Option<Reaction> {
         if !matches!(byte, b'\r' | b'\n') {
-            // The mark of a longer line stays, so that its end is no command.
+            // A longer line keeps one byte more than the limit, so that it is no command.
             self.line.truncate(MOST_LINE);
             self.line.push(byte);
             return None;
@@ -97,7 +97,7 @@ impl Console {
             (self.table, self.is_open) = (self.saved, false);
             return Some(Reaction::Restart(self.saved));
         }
-        // Outside of configuration a module listens to one command only.
+        // Outside configuration mode a module accepts only this command.
         if !self.is_open && text != "#fconfig" {
             return None;
         }
@@ -118,7 +118,7 @@ impl Console {
                 OK.to_owned()
             }
             ["#fmsg"] => self.messages(),
-            // A module acknowledges it and keeps its rates.
+            // A module acknowledges this command and keeps its rates.
             ["#fmsg", _, _] => OK.to_owned(),
             ["#fparam", "get", name] => match place_of(name) {
                 Some(place) => format!("{name}={}\r\n", rung_of(self.table[place])),
@@ -162,7 +162,7 @@ fn place_of(name: &str) -> Option<usize> {
     PARAMETERS.iter().position(|(known, _)| *known == name)
 }
 
-/// The number of a rate, or of the next lower rate.
+/// Index of a rate, or of the next lower rate.
 fn rung_of(rate_hz: u32) -> usize {
     LADDER_HZ.iter().rposition(|known| *known <= rate_hz).unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! FDILink frames, read back.
+//! Decodes FDILink frames.
 
 use serde_json::{Map, Value};
 
@@ -18,7 +18,7 @@ fn show(frame: &fdilink::Frame) -> Option<Shown> {
     Some(Shown::new(kind, fields).with_inertial(inertial(frame)))
 }
 
-/// Kind and fields of a frame.
+/// Name and fields of a frame.
 fn fields(frame: &fdilink::Frame) -> (String, Map<String, Value>) {
     use fdilink::Packet;
     let (kind, mut said) = match &frame.packet {

@@ -1,7 +1,7 @@
-//! The Wheeltec N100: frames of fixed content, and a text console to set their rates.
+//! The Wheeltec N100: frames with fixed content, and a text console for their rates.
 //!
-//! The maker's driver publishes at each AHRS frame and takes the acceleration from the latest IMU frame, so
-//! IMU frames are sent first.
+//! The maker's driver publishes at each AHRS frame with the acceleration of the latest IMU frame, so IMU frames are
+//! sent first.
 
 mod console;
 mod decoder;
@@ -17,10 +17,10 @@ use crate::sensors::imu::environment::pressure_altitude_m;
 use crate::time::SimTime;
 use crate::wire::fdilink::{Ahrs, Frame, GeodeticPosition, Imu, InsGps, Packet};
 
-/// Messages of the unit by their names in profiles, in the order of sending.
+/// Messages with their names in profiles, in the order of sending.
 pub const MESSAGES: [&str; 4] = ["imu", "ahrs", "ins-gps", "geodetic-position"];
 
-/// Wheeltec's N100 in FDILink.
+/// Family of Wheeltec's N100 with the protocol FDILink.
 pub const FAMILY: ImuFamily = ImuFamily {
     key: "wheeltec-fdilink",
     messages: || MESSAGES.to_vec(),
@@ -29,7 +29,7 @@ pub const FAMILY: ImuFamily = ImuFamily {
     decoder: decoder::decoder,
 };
 
-/// No answers: hosts request nothing that a profile must contain.
+/// Dialect without answers in profiles.
 #[derive(Debug)]
 struct Unasked;
 
@@ -39,9 +39,9 @@ impl Dialect for Unasked {
     }
 }
 
-/// See the module.
+/// An N100 unit.
 pub struct FdiLinkUnit {
-    /// A stream for each active message of [`MESSAGES`].
+    /// A stream for each enabled message of [`MESSAGES`].
     streams: [Option<Stream>; 4],
     console: Console,
     silent_until: SimTime,
@@ -50,7 +50,7 @@ pub struct FdiLinkUnit {
 }
 
 impl FdiLinkUnit {
-    /// A unit that talks from the start.
+    /// A unit that sends frames from the start.
     pub fn new(unit: &Unit) -> Self {
         let rates = MESSAGES.map(|name| {
             let is_sent =
@@ -109,7 +109,7 @@ impl FdiLinkUnit {
     }
 }
 
-/// The streams of messages at these rates.
+/// Streams of the messages at these rates.
 fn streams(rates: Rates, unit: &Unit) -> [Option<Stream>; 4] {
     rates.map(|rate_hz| (rate_hz > 0).then(|| Stream::every(unit.divisor(rate_hz))))
 }

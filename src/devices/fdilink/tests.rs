@@ -1,4 +1,4 @@
-//! The console of an N100 behaves as its table says.
+//! Checks the console of an N100 against the command table.
 
 use crate::commands::{Conduct, constants_hold, variants};
 use crate::imu::tests::{Bench, rows};
@@ -44,7 +44,7 @@ fn every_row_of_the_table_is_what_the_unit_does() {
             bench.run(1000);
             assert_eq!(ask(&mut bench, row.request), answer, "{}", row.code);
         }
-        // In configuration a line that is no command is an error; cut to the name of another command it is that.
+        // In configuration mode an unknown line is an error; a line cut to another command's name is that command.
         for bytes in &variants(row.request.as_bytes())[1..] {
             bench.say(b"#fconfig\r\n");
             bench.run(1000);
@@ -53,7 +53,7 @@ fn every_row_of_the_table_is_what_the_unit_does() {
             let is_longer_value = row.code == "fmsg ID RATE" || text == "#fmsg";
             assert!(answer == "*#ERROR\r\n" || is_longer_value, "{text:?}: {answer}");
         }
-        // Outside of configuration nothing but #fconfig is heard.
+        // Outside configuration mode only #fconfig is accepted.
         bench.say(b"#fdeconfig\r\n");
         bench.run(1000);
         bench.sent.clear();
@@ -75,7 +75,7 @@ fn rates_are_rungs_that_a_restart_puts_in_force() {
     let mut bench = bench();
     let is_imu = |packet: &Packet| matches!(packet, Packet::Imu(_));
     assert_eq!(count(&mut bench, is_imu), 100);
-    // Outside of configuration it listens to nothing else.
+    // Outside configuration mode other commands are ignored.
     bench.sent.clear();
     bench.say(b"#fparam set MSG_IMU 4\r\n");
     bench.run(20);
@@ -89,7 +89,7 @@ fn rates_are_rungs_that_a_restart_puts_in_force() {
     assert_eq!(ask(&mut bench, "#fparam"), "*#ERROR\r\n");
     assert_eq!(ask(&mut bench, "#fparam set MSG_IMU 10"), "*#ERROR\r\n", "no such rung");
     assert_eq!(ask(&mut bench, "#fparam set MSG_IMU 4"), "*#OK\r\n");
-    // A command that comes too soon.
+    // A command that arrives too soon.
     bench.sent.clear();
     bench.say(b"#fparam get MSG_IMU\r\n#fparam get MSG_IMU\r\n");
     bench.run(1000);
@@ -115,7 +115,7 @@ fn constant_answers_stay_whatever_is_set() {
     let mut bench = bench();
     let mut rows = rows("wheeltec-n100");
     rows.retain(|row| !row.request.is_empty());
-    // These ask back before they restart the unit.
+    // These commands ask for confirmation, then restart the unit.
     constants_hold(&rows, &["freboot", "freset"], |row| {
         ask(&mut bench, "#fconfig");
         ask(&mut bench, row.request)

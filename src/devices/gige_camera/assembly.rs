@@ -1,35 +1,35 @@
-//! Images of the packets of a stream.
+//! Reassembles images from the packets of a stream.
 
 use crate::decoder::picture::Picture;
 use crate::wire::gige::gvsp::{Leader, Part, PixelFormat, parse};
 
-/// Images that are received at a time: packets of one may be sent again while the next one comes.
+/// Largest number of images in progress; packets of an image can be resent while the next one arrives.
 const MOST_OPEN: usize = 3;
-/// Bytes of the largest image that is put together.
+/// Largest image that is reassembled, bytes.
 const MOST_BYTES: usize = 32 << 20;
 
-/// The images that are being received.
+/// Images in progress.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Assembly {
     open: Vec<Open>,
 }
 
-/// An image some of whose packets have come.
+/// An image with some of its packets.
 #[derive(Clone, Debug)]
 struct Open {
     block: u64,
     leader: Leader,
     format: PixelFormat,
     image: Vec<u8>,
-    /// Bytes of a full packet, once one has come.
+    /// Payload length of a full packet, once known.
     stride: usize,
-    /// Packets that have come.
+    /// Received packets.
     has: Vec<bool>,
     missing: usize,
 }
 
 impl Assembly {
-    /// Adds a packet; the image that it completes.
+    /// Adds a packet; returns the image that it completes, if any.
     pub fn take(&mut self, packet: &[u8]) -> Option<Picture> {
         match parse(packet)? {
             (block, _, Part::Leader(leader)) => {
@@ -60,8 +60,8 @@ impl Assembly {
 }
 
 impl Open {
-    /// Whether the packet completes the image. All packets but the last have the same length; what follows the image in the
-    /// last ones is not part of it.
+    /// Adds the data of a packet; returns whether the image is complete. All packets except the last have the same
+    /// length. Data behind the image are ignored.
     fn add(&mut self, packet: u32, data: &[u8]) -> bool {
         if data.is_empty() {
             return false;
@@ -118,7 +118,7 @@ mod tests {
             for packet in &all[..3] {
                 assert_eq!(assembly.take(packet), None);
             }
-            // One that was sent again.
+            // A resent packet.
             late[0] = 1;
             let found = assembly.take(&late).expect("all packets have come");
             assert_eq!((found.number, found.size, &found.bytes), (1, [50, 40], &image));

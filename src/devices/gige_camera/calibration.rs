@@ -1,18 +1,18 @@
-//! A camera's calibration as ROS' `camera_info_manager` reads it.
+//! Calibration file of a camera for ROS' `camera_info_manager`.
 //!
-//! It is that of the whole sensor: ROS takes binning and region from the message `CameraInfo`. The rectified image has the
-//! focal length and centre of the raw one.
+//! The calibration is for the whole sensor; ROS takes binning and region from the message `CameraInfo`. The rectified
+//! image has the focal length and centre of the raw image.
 
 use std::fmt::Write as _;
 
 use super::profile::{CameraProfile, CameraSettings};
 use crate::sensors::camera::lens::{Lens, Model};
 
-/// Directions for which the fisheye's polynomial is fitted to another lens.
+/// Number of directions at which the fisheye polynomial is fitted to another lens model.
 const SAMPLES: usize = 200;
 
-/// The calibration of a unit with `settings`. `baseline_m` is its distance to the right of the left camera of a stereo
-/// pair, metres; 0 of a single camera.
+/// Calibration (YAML) of a unit with `settings`. In a stereo pair, `baseline_m` is the distance of the right camera
+/// from the left one, metres; otherwise 0.
 pub(super) fn yaml(profile: &CameraProfile, settings: &CameraSettings, baseline_m: f64) -> String {
     let lens = settings.optics(profile.size()).lens;
     let ([fx, fy], model, coefficients) = described(&lens, settings);
@@ -37,11 +37,11 @@ pub(super) fn yaml(profile: &CameraProfile, settings: &CameraSettings, baseline_
     text
 }
 
-/// Focal lengths, ROS' name of the distortion, and its coefficients.
+/// Focal lengths (pixels), ROS' name of the distortion model, and its coefficients.
 fn described(lens: &Lens, settings: &CameraSettings) -> ([f64; 2], &'static str, Vec<f64>) {
     let name = settings.lens.model.word();
     match lens.model {
-        // k1 k2 p1 p2 k3, and k4 k5 k6 if the model has them.
+        // Coefficients k1 k2 p1 p2 k3, and k4 k5 k6 if the model has them.
         Model::Rational(k) => {
             (lens.focal_px, name, k[..settings.lens.model.coefficients()].to_vec())
         }
@@ -50,8 +50,8 @@ fn described(lens: &Lens, settings: &CameraSettings) -> ([f64; 2], &'static str,
     }
 }
 
-/// The wide-angle lens of Elmquist et al. 2021 as the nearest fisheye, because ROS has no name for it: a direction at the
-/// angle theta is shown at `f atan(w tan theta)`, whose slope at the centre becomes a part of the focal length.
+/// The wide-angle lens of Elmquist et al. 2021 as the nearest fisheye model, because ROS has no model for it. That lens
+/// maps the angle theta to `f atan(w tan theta)`; the slope at the centre becomes a factor of the focal length.
 fn as_fisheye(lens: &Lens, half_rad: f64) -> ([f64; 2], &'static str, Vec<f64>) {
     let tan = libm::tan(half_rad);
     let wide = libm::tan(tan) / tan;
@@ -74,7 +74,7 @@ fn as_fisheye(lens: &Lens, half_rad: f64) -> ([f64; 2], &'static str, Vec<f64>) 
     (lens.focal_px.map(|focal| focal * wide), "equidistant", coefficients.collect())
 }
 
-/// The solution of four equations by Gauss's elimination; the last column is the right side.
+/// Solves four linear equations by Gaussian elimination; the last column is the right-hand side.
 fn solved(mut rows: [[f64; 5]; 4]) -> [f64; 4] {
     for pivot in 0..4 {
         let best =

@@ -1,4 +1,4 @@
-//! The clock that stamps frames: it counts from power-up, or follows a PTP master.
+//! The clock that timestamps frames: it counts from power-up or follows a PTP master.
 
 use super::profile::{CameraSettings, PtpState};
 use crate::config::rig::faults::Timed;
@@ -9,10 +9,9 @@ use crate::sensors::noise::NoiseSource;
 use crate::time::{Epoch, SimTime};
 use crate::wire::ptp::ClockIdentity;
 
-/// State and offset that are latched at power-up.
+/// Latched state and offset at power-up.
 const NOTHING_LATCHED: (PortState, i64) = (PortState::Disabled, 0);
 
-/// A unit's clock.
 #[derive(Clone, Debug)]
 pub(super) struct CameraClock {
     source: PtpState,
@@ -23,12 +22,12 @@ pub(super) struct CameraClock {
     /// The PTP slave, if the rig has a master.
     pub slave: Option<PtpSlave>,
     faults: Vec<Timed<PtpFault>>,
-    /// State and offset that were latched last.
+    /// Latched PTP state and offset (ns).
     pub latched: (PortState, i64),
 }
 
 impl CameraClock {
-    /// A clock that shows 0 at the first instant.
+    /// A clock that reads 0 at the start of the run.
     pub fn new(
         settings: &CameraSettings,
         epoch: Epoch,
@@ -55,7 +54,7 @@ impl CameraClock {
         }
     }
 
-    /// The faults of PTP from now on.
+    /// Replaces the PTP faults.
     pub fn set_faults(&mut self, faults: Vec<Timed<PtpFault>>) {
         if let Some(slave) = &mut self.slave {
             slave.set_faults(faults.clone());
@@ -63,12 +62,12 @@ impl CameraClock {
         self.faults = faults;
     }
 
-    /// The faults of PTP, if it follows a master.
+    /// PTP faults; empty without a PTP slave.
     pub fn faults(&self) -> &[Timed<PtpFault>] {
         if self.is_on && self.source != PtpState::None { &self.faults } else { &[] }
     }
 
-    /// Switches PTP on or off at `now`; the clock goes on from what it shows.
+    /// Switches PTP on or off at `now`; the clock continues from its present reading.
     pub fn switch(&mut self, now: SimTime, is_on: bool) {
         if !is_on && self.source == PtpState::Locked && self.is_on {
             self.own = self.own.restarted(now, self.shows(now));
@@ -80,7 +79,7 @@ impl CameraClock {
         }
     }
 
-    /// Sets the clock to 0 at `now`; `false` while PTP sets it.
+    /// Resets the clock to 0 at `now`; returns `false` while PTP sets it.
     pub fn reset(&mut self, now: SimTime) -> bool {
         if self.is_on && self.source != PtpState::None {
             return false;
@@ -89,7 +88,7 @@ impl CameraClock {
         true
     }
 
-    /// The unit restarts and is up at `up_at`.
+    /// Restarts the unit, which is up again at `up_at`.
     pub fn restart(&mut self, up_at: SimTime) {
         self.count_from(up_at);
         self.latched = NOTHING_LATCHED;
@@ -100,7 +99,7 @@ impl CameraClock {
         self.slave = self.slave.take().map(|slave| slave.restarted(start));
     }
 
-    /// The state of its PTP port.
+    /// State of the PTP port.
     pub fn state(&self, now: SimTime) -> PortState {
         match (&self.slave, self.is_on) {
             (_, false) => PortState::Disabled,
@@ -114,13 +113,13 @@ impl CameraClock {
         }
     }
 
-    /// Keeps state and offset as they are.
+    /// Latches state and offset.
     pub fn latch(&mut self, now: SimTime) {
         let offset_ns = self.slave.as_ref().map_or(0, PtpSlave::offset_ns);
         self.latched = (self.state(now), offset_ns);
     }
 
-    /// Whether what it shows at an instant is known only when the time has come to it.
+    /// Whether the clock reading at a time is known only when that time has come.
     pub fn is_steered(&self) -> bool {
         self.slave.is_some()
     }
@@ -130,7 +129,7 @@ impl CameraClock {
         self.shows(at).clamp(0, u64::MAX.into()) as u64
     }
 
-    /// The latest instant at which it shows no more than `ticks`, as it runs at `now`.
+    /// The latest time at which the clock reads at most `ticks`, at its present rate.
     pub fn time_of(&self, now: SimTime, ticks: u64) -> SimTime {
         let ahead = i128::from(ticks) - self.shows(now);
         SimTime((i128::from(now.0) + ahead).clamp(0, u64::MAX.into()) as u64)
@@ -144,7 +143,7 @@ impl CameraClock {
         }
     }
 
-    /// The time of a master without error, and the unit's own from where it was lost.
+    /// Time of the PTP master without error; after its loss, the free-running time of the unit.
     fn masters_ns(&self, at: SimTime) -> i128 {
         let kept_to = lost_since(&self.faults, at).unwrap_or(at);
         let shows_ns = self.epoch.unix_ns(kept_to) + TAI_AHEAD_NS;

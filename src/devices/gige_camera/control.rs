@@ -1,4 +1,4 @@
-//! Answers of a unit to its hosts (GVCP), and its bootstrap registers.
+//! GVCP: answers of a unit to its hosts, and its bootstrap registers.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
@@ -15,23 +15,23 @@ use crate::wire::gige::{Action, Command, MAX_READ, Resend, ack, command, pending
 use crate::wire::port::Peer;
 use crate::{Output, Transmit};
 
-/// Number of acknowledgements that are stored, to repeat them if their command is repeated.
+/// Number of stored acknowledgements, for repeated commands.
 const REMEMBERED: usize = 16;
 /// Optional parts of GVCP that the unit supports: concatenated registers, WRITEMEM, PACKETRESEND, PENDING_ACK, ACTION,
 /// scheduled actions, PTP, unconditional actions, link speed, switching the heartbeat off, serial number, user name.
 const CAPABILITY: u32 = 0xf01a_0067;
 /// Bit of the configuration that switches PTP on.
 const PTP_ON: u32 = 1 << 19;
-/// Bit of the packet size's register.
+/// Bit of the packet size register.
 const DONT_FRAGMENT: u32 = 1 << 30;
-/// Packet sizes: least, greatest.
+/// Smallest and largest packet size.
 const PACKET_BYTES: [u32; 2] = [220, 9000];
-/// Heartbeat timeout, milliseconds: the least, and that at power-on.
+/// Heartbeat timeout, milliseconds: smallest value, and value at power-on.
 const HEARTBEAT_MS: [u32; 2] = [500, 3000];
-/// Answer to commands that store, milliseconds.
+/// Time to answer commands that write to flash, milliseconds.
 const STORING_MS: u16 = 200;
 
-/// Features that determine when frames begin.
+/// Features that determine the start of frames.
 const TRIGGERS: [u32; 5] = [
     at::TRIGGER_MODE,
     at::TRIGGER_SOURCE,
@@ -40,7 +40,7 @@ const TRIGGERS: [u32; 5] = [
     at::LINE_INVERTER,
 ];
 
-/// Who controls a unit, and its bootstrap registers.
+/// Control channel of a unit, and its bootstrap registers.
 #[derive(Debug)]
 pub(super) struct Control {
     owner: Option<Peer>,
@@ -50,7 +50,7 @@ pub(super) struct Control {
     port: u16,
     host: u32,
     scps: u32,
-    /// Between packets, nanoseconds.
+    /// Delay between packets, nanoseconds.
     pub packet_delay: u32,
     stream_config: u32,
     gvcp_config: u32,
@@ -84,7 +84,7 @@ impl Control {
         }
     }
 
-    /// Opens the channel to the link's own address.
+    /// Opens the stream channel to the address of the link.
     pub fn open(&mut self, port: u16) {
         self.port = port;
     }
@@ -107,7 +107,7 @@ impl Control {
 }
 
 impl GigeCamera {
-    /// Lets go of a host that has been silent for too long, and carries out actions whose time has come.
+    /// Releases control of a host that has been silent for too long, and executes scheduled actions that are due.
     pub(super) fn watch_heartbeat(&mut self) {
         let limit_ns = u64::from(self.control.heartbeat_ms) * 1_000_000;
         let is_off = self.control.gvcp_config & 1 != 0;
@@ -127,7 +127,7 @@ impl GigeCamera {
         self.values.set(at::PARAMS_LOCKED, 0.0);
     }
 
-    /// Takes a datagram of a host.
+    /// Processes a datagram from a host.
     pub(super) fn hear(&mut self, peer: Peer, bytes: &[u8]) {
         if self.now < self.up_at || self.network.is_restarting() {
             return;
@@ -184,7 +184,7 @@ impl GigeCamera {
         self.reply(peer, command.id, due, answer);
     }
 
-    /// Answers the command `id` of a host, and once more when it is repeated.
+    /// Sends the answer to command `id` of a host, and stores it for repetitions of the command.
     pub(super) fn reply(&mut self, peer: Peer, id: u16, due: SimTime, answer: Vec<u8>) {
         self.ready.push_back(Transmit::new(due, Output::BytesTo(peer, answer.clone())));
         self.control.answers.push_back((peer, id, answer));
@@ -302,7 +302,7 @@ impl GigeCamera {
         Ok(data)
     }
 
-    /// The word at an address.
+    /// Reads the register word at an address.
     fn word(&self, address: u32) -> Result<[u8; 4], u16> {
         if !address.is_multiple_of(4) {
             return Err(status::BAD_ALIGNMENT);
@@ -326,7 +326,7 @@ impl GigeCamera {
                 return text(&url, 0x200);
             }
             0x400..0x600 => return Ok([0; 4]),
-            // Zeros after the end, so that the last piece can be read whole.
+            // The description is padded with zeros, so that the last piece can be read in full.
             at::XML.. if address - at::XML < self.xml.len() as u32 + u32::from(MAX_READ) => {
                 let from = (address - at::XML) as usize;
                 let at = |place: usize| self.xml.get(from + place).copied().unwrap_or(0);
@@ -408,7 +408,7 @@ impl GigeCamera {
         })
     }
 
-    /// Writes registers one after the other.
+    /// Writes consecutive registers.
     fn write(&mut self, peer: Peer, address: u32, mut data: &[u8]) -> Result<(), u16> {
         let mut address = address;
         if !address.is_multiple_of(4) {
@@ -448,7 +448,6 @@ impl GigeCamera {
         Ok(())
     }
 
-    /// Sets a feature.
     fn set(&mut self, feature: &Feature, value: f64) -> Result<(), u16> {
         if feature.access == Access::Read {
             return Err(status::WRITE_PROTECT);
@@ -467,7 +466,7 @@ impl GigeCamera {
         if feature.kind == Kind::Command {
             return if value == 0.0 { Ok(()) } else { self.execute(feature.address) };
         }
-        // The input has no source.
+        // The input line has no source.
         if feature.address == at::LINE_SOURCE && self.values.whole(at::LINE_SELECTOR) == line::INPUT
         {
             return Err(status::WRITE_PROTECT);
@@ -592,7 +591,7 @@ impl GigeCamera {
                 control.host = value;
                 self.follow_host();
             }
-            // Multipart is asked for without being offered: it is not kept.
+            // A request for multipart is ignored, because it is not supported.
             0x0d24 => control.stream_config = 0,
             0x9800 => control.group[0] = value,
             0x9804 => control.group[1] = value,
@@ -607,7 +606,7 @@ impl GigeCamera {
         if is_other {
             return Err(status::ACCESS_DENIED);
         }
-        // Switchover and its key are not offered.
+        // Switchover and its key are not supported.
         let privilege = value & 3;
         if privilege == 0 {
             if self.control.owner.is_some() {
@@ -621,7 +620,7 @@ impl GigeCamera {
         Ok(())
     }
 
-    /// Sends the stream where the registers have it.
+    /// Sends the stream to the destination in the registers.
     fn follow_host(&mut self) {
         let (port, host) = (self.control.port, self.control.host);
         if port != 0 && host != 0 {
@@ -631,7 +630,7 @@ impl GigeCamera {
         }
     }
 
-    /// One packet of the full size, of no frame: it shows whether the path passes it.
+    /// Sends a test packet of full size without a frame; it shows whether the path passes this size.
     fn fire_test(&mut self) {
         if self.control.port != 0 {
             let bytes = vec![0; self.control.shape().packet_size - (OVERHEAD - 8)];

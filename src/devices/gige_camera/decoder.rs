@@ -1,4 +1,4 @@
-//! Packets of a camera's stream, read back.
+//! Decodes packets of a camera's stream.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use crate::decoder::picture::Picture;
 use crate::wire::gige::gvsp::{Leader, Part, PixelFormat, parse};
 use crate::wire::gige::status;
 
-/// What packets have told.
+/// Decoder with its state from earlier packets.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CameraDecoder {
     is_named: bool,
@@ -19,9 +19,9 @@ pub(super) struct CameraDecoder {
     block: u64,
     frames: u64,
     missing: u64,
-    /// Stamp of the first frame.
+    /// Timestamp of the first frame, nanoseconds.
     first_ns: Option<u64>,
-    /// Frames that the camera has taken since then.
+    /// Number of frames since the first one.
     since_first: u64,
     whole: u64,
     resent: u64,
@@ -30,12 +30,12 @@ pub(super) struct CameraDecoder {
 }
 
 impl CameraDecoder {
-    /// Reads any camera's packets; the user may have said that they are one's.
+    /// Decoder for the stream of any camera; `is_named`: the user has named a profile.
     pub(super) fn new(is_named: bool) -> Self {
         Self { is_named, ..Self::default() }
     }
 
-    /// Frames a second by the camera's clock, which counts nanoseconds.
+    /// Frames per second by the camera's clock, which counts nanoseconds.
     fn rate_hz(&self) -> Option<f64> {
         let (first_ns, leader) = self.first_ns.zip(self.leader)?;
         let span_ns = leader.timestamp.checked_sub(first_ns).filter(|span_ns| *span_ns > 0)?;
@@ -55,7 +55,7 @@ impl DatagramDecoder for CameraDecoder {
 
     fn head(&self, _ports: [u16; 2], payload: &[u8]) -> Option<Head> {
         let (_, packet, part) = parse(payload)?;
-        // The header of a payload packet has few fixed bits: it counts after a leader only.
+        // The header of a payload packet has few fixed bits, so such a packet counts only after a leader.
         let is_sound = match part {
             Part::Leader(leader) => {
                 packet == 0 && PixelFormat::of_code(leader.pixel_format).is_some()
@@ -79,9 +79,9 @@ impl DatagramDecoder for CameraDecoder {
         {
             self.first_ns.get_or_insert(leader.timestamp);
             if self.frames > 0 {
-                // Numbers of 16 bits wrap to 1, where those of a stream that is opened again start.
+                // Block ids of 16 bits wrap to 1, and a reopened stream starts at 1.
                 let step = if block < self.block { 1 } else { block - self.block };
-                // Block ids of 64 bits can be any numbers.
+                // Block ids of 64 bits can have any value.
                 self.missing = self.missing.saturating_add(step.saturating_sub(1));
                 self.since_first = self.since_first.saturating_add(step);
             }

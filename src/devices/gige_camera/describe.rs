@@ -1,10 +1,10 @@
-//! What `menura profiles` shows of a camera.
+//! Description of a camera for `menura profiles`.
 
 use super::profile::{CameraProfile, Identity};
 use crate::describe::{Rows, Section, network_rows, shortest};
 use crate::wire::gige::PORT;
 
-/// The sections between name and sources.
+/// Sections between name and sources.
 pub(super) fn sections(driver: &CameraProfile) -> Vec<Section> {
     vec![("device", device_rows(driver)), ("network, as recorded", network_rows(&driver.network))]
 }

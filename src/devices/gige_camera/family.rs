@@ -1,4 +1,4 @@
-//! Cameras with GigE Vision as a family.
+//! Device family of the GigE Vision cameras.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::family::{Family, Readers, Unit};
 use crate::ptp::faults::FAULTS;
 use crate::wire::gige::PORT;
 
-/// `gige-camera`
+/// Family `gige-camera`.
 #[derive(Debug)]
 pub struct GigeCameraFamily;
 
@@ -120,7 +120,7 @@ impl Family for GigeCameraFamily {
         Ok(Some(Box::new(decoder::CameraDecoder::new(is_named))))
     }
 
-    /// YAML of ROS' `camera_info_manager`.
+    /// Calibration as YAML for ROS' `camera_info_manager`.
     fn calibration_file(
         &self,
         profile: &CameraProfile,

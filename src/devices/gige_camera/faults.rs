@@ -1,5 +1,5 @@
-//! The `[[fault]]` tables of a camera's optics, pixels, exposure and electronics. `sensors::camera::faults` has what they do to
-//! the picture.
+//! The `[[fault]]` tables of a camera's optics, pixels, exposure and electronics. `sensors::camera::faults` has their
+//! effects on the picture.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::config::toml::reader::{Limit, TableReader};
 use crate::ptp::faults::PTP_LOST;
 use crate::sensors::camera::faults::CameraFault;
 
-/// The faults that a camera can have within.
+/// Fault kinds of a camera.
 pub(super) const KINDS: [DeviceFaultKind; 9] = [
     DeviceFaultKind { word: "stuck-pixels", read: stuck_pixels },
     DeviceFaultKind { word: "lens-dirt", read: dirt },
@@ -25,14 +25,14 @@ pub(super) const KINDS: [DeviceFaultKind; 9] = [
     PTP_LOST,
 ];
 
-/// Spots on a lens, at most.
+/// Largest number of spots on a lens.
 const MOST_SPOTS: i128 = 200;
 
 fn share() -> Limit<f64> {
     Limit::new(0.0..=1.0, "", FORMAT)
 }
 
-/// Width of the largest spot, as a share of the image's width.
+/// Range of the width of the largest spot, as a fraction of the image's width.
 fn size() -> Limit<f64> {
     Limit::new(0.001..=1.0, "", FORMAT)
 }

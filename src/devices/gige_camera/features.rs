@@ -1,4 +1,4 @@
-//! The one table of a camera's features. Registers, the GenICam description and the table of commands come of it.
+//! Table of a camera's features. Registers, GenICam description and command table are made from it.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::profile::{BINNING, CameraProfile};
 use crate::wire::gige::gvsp::{CHUNK_TAIL, PixelFormat};
 use crate::wire::gige::status;
 
-/// Addresses of features.
+/// Register addresses of features.
 pub(super) mod at {
     pub const WIDTH: u32 = 0x1_0000;
     pub const HEIGHT: u32 = 0x1_0004;
@@ -68,11 +68,11 @@ pub(super) mod at {
     pub const PTP_STATUS: u32 = 0x1_0604;
     pub const PTP_OFFSET: u32 = 0x1_0608;
     pub const PTP_OFFSET_LOW: u32 = 0x1_060c;
-    /// First address of the description.
+    /// First address of the GenICam description.
     pub const XML: u32 = 0x2_0000;
 }
 
-/// Features of which there is one for each value of another, with that other.
+/// Features with one value per value of a selector, and their selectors.
 const SELECTED: [(u32, u32); 5] = [
     (at::LINE_MODE, at::LINE_SELECTOR),
     (at::LINE_INVERTER, at::LINE_SELECTOR),
@@ -80,7 +80,7 @@ const SELECTED: [(u32, u32); 5] = [
     (at::LINE_SOURCE, at::LINE_SELECTOR),
     (at::CHUNK_ENABLE, at::CHUNK_SELECTOR),
 ];
-/// Features that a user set does not keep: the choice of sets, and locks.
+/// Features that user sets do not store: the selection of sets, and locks.
 const NOT_KEPT: [u32; 3] = [at::USER_SET, at::USER_SET_DEFAULT, at::PARAMS_LOCKED];
 
 /// Values of `TriggerSource`.
@@ -96,29 +96,29 @@ pub(super) mod line {
     pub const OUTPUT: u32 = 1;
 }
 
-/// The feature that selects the one at `address`.
+/// The selector of the feature at `address`, if any.
 pub(super) fn selector_of(address: u32) -> Option<u32> {
     SELECTED.iter().find(|(selected, _)| *selected == address).map(|(_, selector)| *selector)
 }
 
-/// What a feature is.
+/// Type of a feature.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kind {
-    /// Least, greatest, step; the greatest may be another register's value.
+    /// Minimum, maximum, increment; the last field is the register with the present maximum, if any.
     Integer(u32, u32, u32, Option<u32>),
-    /// Least, greatest, unit.
+    /// Minimum, maximum, unit.
     Float(f64, f64, &'static str),
     Choice(Vec<(&'static str, u32)>),
     Switch,
     Command,
 }
 
-/// When a feature can be written.
+/// Access to a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     Read,
     Write,
-    /// Not while frames are taken.
+    /// Writable except during acquisition.
     Idle,
 }
 
@@ -129,17 +129,17 @@ pub(super) struct Feature {
     pub category: &'static str,
     pub kind: Kind,
     pub access: Access,
-    /// Its value at power-on.
+    /// Value at power-on.
     pub start: f64,
 }
 
 impl Feature {
-    /// Bytes of its register.
+    /// Length of the register, bytes.
     pub fn len(&self) -> u32 {
         if matches!(self.kind, Kind::Float(..)) { 8 } else { 4 }
     }
 
-    /// The register's bytes.
+    /// Register content for a value.
     pub fn to_bytes(&self, value: f64) -> Vec<u8> {
         match self.kind {
             Kind::Float(..) => value.to_be_bytes().to_vec(),
@@ -147,7 +147,7 @@ impl Feature {
         }
     }
 
-    /// What bytes of its length mean.
+    /// Value of a register content of the right length.
     pub fn of_bytes(&self, bytes: &[u8]) -> f64 {
         match (&self.kind, bytes.first_chunk::<8>(), bytes.first_chunk::<4>()) {
             (Kind::Float(..), Some(eight), _) => f64::from_be_bytes(*eight),
@@ -157,7 +157,7 @@ impl Feature {
     }
 }
 
-/// The features of a model, by address.
+/// Features of a model by register address.
 #[derive(Clone, Debug)]
 pub(super) struct Features(pub BTreeMap<u32, Feature>);
 
@@ -367,7 +367,7 @@ impl Features {
                 at::CHUNK_SELECTOR,
                 "ChunkSelector",
                 CHUNKS,
-                // The image is in every payload.
+                // Every payload has the image chunk.
                 Choice(
                     Chunk::WORDS[1..].iter().map(|(word, chunk)| (*word, *chunk as u32)).collect(),
                 ),
@@ -387,17 +387,17 @@ impl Features {
         Self(features.collect())
     }
 
-    /// The feature whose register holds the word at `address`, and the word's place in it.
+    /// The feature whose register contains the word at `address`, and the index of the word.
     pub fn word(&self, address: u32) -> Option<(&Feature, usize)> {
         let (_, feature) = self.0.range(..=address).next_back()?;
         let into = address - feature.address;
         (into < feature.len()).then_some((feature, into as usize))
     }
 
-    /// A value as the camera takes it.
+    /// Checks a value, and returns it as the camera stores it. `most` replaces the maximum.
     ///
     /// # Errors
-    /// The status that refuses it.
+    /// Returns the GVCP status of the refusal.
     pub fn checked(&self, feature: &Feature, value: f64, most: Option<f64>) -> Result<f64, u16> {
         let refused = Err(status::INVALID_PARAMETER);
         match &feature.kind {
@@ -410,7 +410,7 @@ impl Features {
                     refused
                 }
             }
-            // Floats are clipped, as cameras do; clients read back.
+            // Floats are clipped, as in real cameras; clients read them back.
             Kind::Float(least, greatest, _) => {
                 if value.is_finite() {
                     Ok(value.clamp(*least, *greatest))
@@ -427,7 +427,7 @@ impl Features {
     }
 }
 
-/// The values of all features: those that another one selects by the value of that, others by 0.
+/// Values of all features by address and value of the selector (0 without a selector).
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Values(BTreeMap<(u32, u32), f64>);
 
@@ -451,12 +451,12 @@ impl Values {
         (address, selector_of(address).map_or(0, |selector| self.whole(selector)))
     }
 
-    /// The value at an address, as selected.
+    /// Value at an address, for the present value of its selector.
     pub fn get(&self, address: u32) -> f64 {
         self.of_index(address, self.key(address).1)
     }
 
-    /// The value that an address has while its selector is `index`.
+    /// Value at an address when its selector has the value `index`.
     pub fn of_index(&self, address: u32, index: u32) -> f64 {
         self.0.get(&(address, index)).copied().unwrap_or(0.0)
     }
@@ -469,7 +469,7 @@ impl Values {
         self.0.insert(self.key(address), value);
     }
 
-    /// Takes what a user set keeps from `set`.
+    /// Loads the values that a user set stores from `set`.
     pub fn load(&mut self, set: &Self, features: &Features) {
         for (key @ (address, _), value) in &set.0 {
             let is_kept = features.0.get(address).is_some_and(|feature| {
@@ -481,17 +481,17 @@ impl Values {
         }
     }
 
-    /// How pixels are written.
+    /// Pixel format.
     pub fn format(&self) -> PixelFormat {
         PixelFormat::of_code(self.whole(at::PIXEL_FORMAT)).unwrap_or(PixelFormat::Mono8)
     }
 
-    /// Offset in x and y, width and height.
+    /// Region of interest: offset x, offset y, width, height.
     pub fn region(&self) -> [u32; 4] {
         [at::OFFSET_X, at::OFFSET_Y, at::WIDTH, at::HEIGHT].map(|address| self.whole(address))
     }
 
-    /// The chunks that follow images; none if chunks are off.
+    /// Enabled chunks after the image; empty if chunks are off.
     pub fn chunks(&self) -> Vec<Chunk> {
         let is_on = |chunk: &Chunk| self.of_index(at::CHUNK_ENABLE, *chunk as u32) != 0.0;
         let all = Chunk::WORDS.into_iter().map(|(_, chunk)| chunk);
@@ -501,7 +501,7 @@ impl Values {
         }
     }
 
-    /// Bytes of an image with its chunks.
+    /// Size of an image with its chunks, bytes.
     pub fn payload(&self) -> usize {
         let [_, _, width, height] = self.region();
         let chunks = self.chunks().into_iter().map(|chunk| chunk.len() + CHUNK_TAIL);
@@ -511,7 +511,7 @@ impl Values {
 
 words!(Chunk: "Image" => Image, "FrameID" => FrameId, "Timestamp" => Timestamp, "ExposureTime" => Exposure, "Gain" => Gain);
 
-/// What may come with an image.
+/// Data that can follow an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Chunk {
     /// The image itself.
@@ -520,19 +520,19 @@ pub(super) enum Chunk {
     FrameId,
     /// The frame's timestamp, 64 bits.
     Timestamp,
-    /// Microseconds, a double.
+    /// Exposure time in microseconds, a double.
     Exposure,
-    /// Decibels, a double.
+    /// Gain in decibels, a double.
     Gain,
 }
 
 impl Chunk {
-    /// Number of the chunk in the payload and in the description.
+    /// Chunk id in the payload and in the description.
     pub fn id(self) -> u32 {
         0x4d45_0000 + self as u32
     }
 
-    /// Bytes of its data, which follow the image.
+    /// Length of the data after the image, bytes.
     pub fn len(self) -> usize {
         if self == Self::Image { 0 } else { 8 }
     }

@@ -1,8 +1,8 @@
-//! From counts of the converter to images, and images that need no light.
+//! Conversion of ADC counts to images, and test patterns.
 
 use crate::wire::gige::gvsp::PixelFormat;
 
-/// What becomes of the counts of a frame.
+/// Settings for the conversion of a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Making {
     pub format: PixelFormat,
@@ -10,14 +10,14 @@ pub(super) struct Making {
     pub height: u32,
     pub is_colour: bool,
     pub gamma: f64,
-    /// From right to left, from bottom to top.
+    /// Whether the image is mirrored: left-right, top-bottom.
     pub reverse: [bool; 2],
 }
 
 const FULL: f64 = 4095.0;
 
 impl Making {
-    /// The image of 12-bit counts, row by row.
+    /// Image from 12-bit counts, row by row.
     pub fn image(&self, counts: &[u16]) -> Vec<u8> {
         let table: Vec<u16> = (0..=4095u16)
             .map(|count| match self.gamma {
@@ -62,14 +62,14 @@ impl Making {
         }
     }
 
-    /// Red, green and blue of a place of the mosaic: the mean of the nearest pixels of each colour.
+    /// Demosaiced red, green and blue at a pixel: the mean of the nearest pixels of each colour.
     fn colour(&self, x: usize, y: usize, at: &impl Fn(usize, usize) -> u16) -> [u16; 3] {
         if !self.is_colour {
             return [at(x, y); 3];
         }
         let (width, height) = (self.width as usize, self.height as usize);
         let (mut sums, mut counts) = ([0u32; 3], [0u32; 3]);
-        // A mirrored image has a mirrored mosaic; sizes are even, so that it begins with another colour.
+        // A mirrored image has a mirrored mosaic. Its size is even, so the mosaic starts with another colour.
         let phase = self.reverse.map(usize::from);
         let channel_of = |x: usize, y: usize| ((x + phase[0]) & 1) + ((y + phase[1]) & 1);
         let own = channel_of(x, y);
@@ -86,7 +86,7 @@ impl Making {
     }
 }
 
-/// Counts of a test pattern; `None` of no pattern. `number` moves the moving ramp.
+/// Counts of a test pattern; `None` without one. The frame `number` shifts the moving ramp.
 pub(super) fn pattern(
     kind: u32,
     width: u32,

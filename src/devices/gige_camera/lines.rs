@@ -6,12 +6,12 @@ use super::profile::Pulses;
 use crate::time::SimTime;
 
 impl Pulses {
-    /// Whether the line is high.
+    /// Whether the generated pulses are high at `at`.
     pub(super) fn is_high(&self, at: SimTime) -> bool {
         at.0 >= self.start_ns && (at.0 - self.start_ns) % self.period_ns < self.high_ns
     }
 
-    /// The first edge at `from` or later of those that are wanted: rising, falling.
+    /// The first wanted edge (rising, falling) at or after `from`.
     pub(super) fn next_edge(&self, from: SimTime, [rising, falling]: [bool; 2]) -> Option<SimTime> {
         let after = |offset_ns: u64| {
             let first = self.start_ns + offset_ns;
@@ -24,13 +24,13 @@ impl Pulses {
 }
 
 impl GigeCamera {
-    /// Whether frames wait for edges on `Line1`.
+    /// Whether frames are triggered by edges on `Line1`.
     pub(super) fn is_triggered_by_line(&self) -> bool {
         self.values.get(at::TRIGGER_MODE) != 0.0
             && self.values.whole(at::TRIGGER_SOURCE) == source::LINE
     }
 
-    /// The edges of `Line1` itself that trigger: rising, falling.
+    /// Edges of `Line1` that trigger: rising, falling.
     pub(super) fn wanted_edges(&self) -> [bool; 2] {
         let [rising, falling] = match self.values.whole(at::TRIGGER_ACTIVATION) {
             0 => [true, false],
@@ -41,7 +41,7 @@ impl GigeCamera {
         if is_inverted { [falling, rising] } else { [rising, falling] }
     }
 
-    /// The cable at `Line1` rises or falls.
+    /// Processes an edge of the cable at `Line1`.
     pub(super) fn take_edge(&mut self, now: SimTime, is_high: bool) {
         let has_changed = self.line_is_high != is_high;
         self.line_is_high = is_high;
@@ -51,7 +51,7 @@ impl GigeCamera {
         }
     }
 
-    /// The level of a line, as `LineStatus` has it.
+    /// Level of a line as in `LineStatus`.
     pub(super) fn line_status(&self, number: u32) -> bool {
         let is_inverted = self.values.of_index(at::LINE_INVERTER, number) != 0.0;
         let is_high = match (number, &self.settings.line1) {

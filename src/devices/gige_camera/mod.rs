@@ -1,10 +1,11 @@
 //! Cameras with GigE Vision.
 //!
-//! [`control`] answers hosts (GVCP). [`features`] is the table of features, and [`xml`] makes the GenICam description of it.
-//! [`stream`] takes frames and sends them (GVSP), [`image`] makes images of the converter's counts, [`lines`] has the
-//! electrical lines, [`clock`] stamps frames, and [`network`] has the addresses.
+//! [`control`] answers hosts (GVCP). [`features`] is the table of features, from which [`xml`] makes the GenICam
+//! description. [`stream`] takes frames and sends them (GVSP), [`image`] converts ADC counts to images, [`lines`] has
+//! the electrical lines, [`clock`] timestamps frames, and [`network`] has the addresses.
 //!
-//! Sources: Aravis 0.8.26 and conversations with it; Wireshark's dissectors; the GigE Vision register table of d3cam.
+//! Sources: Aravis 0.8.26 and recorded sessions with it; Wireshark's dissectors; the GigE Vision register table of
+//! d3cam.
 
 mod assembly;
 mod calibration;
@@ -46,34 +47,34 @@ use network::Network;
 use profile::{CameraProfile, CameraSettings};
 use stream::Stream;
 
-/// One unit.
+/// A GigE Vision camera.
 pub struct GigeCamera {
     profile: CameraProfile,
     settings: CameraSettings,
     features: Features,
     xml: Vec<u8>,
     values: Values,
-    /// What UserSet1 keeps.
+    /// Values stored in UserSet1.
     saved: Values,
     control: Control,
     clock: CameraClock,
     stream: Stream,
-    /// The level of a cable at `Line1`.
+    /// Level of a cable at `Line1`.
     line_is_high: bool,
     noise: NoiseSource,
     network: Network,
     mac: [u8; 6],
     user_name: String,
     faults: Vec<Timed<CameraFault>>,
-    /// The latest time that it was given.
+    /// Latest time passed to the device.
     now: SimTime,
-    /// It answers nothing until then.
+    /// Time from which the unit answers.
     up_at: SimTime,
     ready: VecDeque<Transmit>,
 }
 
 impl GigeCamera {
-    /// A unit that has been running since before the first instant. With `streams_alone` it sends to `host`.
+    /// A unit that is already running at the start of the run. With `streams_alone` it sends to `host`.
     pub fn new(
         profile: &CameraProfile,
         settings: &CameraSettings,
@@ -119,7 +120,7 @@ impl GigeCamera {
         unit
     }
 
-    /// The address that only this unit has. Its MAC address ends like it, as `tools/bench-network` has it.
+    /// Sets the unit's own address. The MAC address ends with the same bytes, as in `tools/bench-network`.
     pub fn set_address(&mut self, address: Ipv4Addr) {
         self.network = Network::of(address);
         let ([a, b, c, ..], [_, d, e, f]) = (self.mac, address.octets());
@@ -129,13 +130,13 @@ impl GigeCamera {
         self.mac = [a, b, c, d, e, f];
     }
 
-    /// The faults within it.
+    /// Sets the faults inside the unit.
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
         self.faults = faults.kind();
         self.clock.set_faults(faults.kind());
     }
 
-    /// What measures for this unit.
+    /// The sensor model of this unit.
     pub fn sensor(&self, epoch: Epoch) -> Arc<dyn Sensor> {
         let optics = self.settings.optics(self.profile.size());
         let light = self.settings.light();
@@ -143,7 +144,7 @@ impl GigeCamera {
         Arc::new(camera.telling(self.settings.truth_images).with_faults(&self.faults))
     }
 
-    /// Computes the values that follow from others.
+    /// Computes values that depend on other values.
     fn refresh(&mut self) {
         let [width, height] = self.profile.size();
         let binning =
@@ -162,7 +163,6 @@ impl GigeCamera {
         self.values.set(at::RESULTING_RATE, 1e9 / self.period_ns() as f64);
     }
 
-    /// Time to read a frame out.
     fn readout_ns(&self) -> u64 {
         let rows = self.values.whole(at::HEIGHT) + self.profile.timing.blank_rows;
         u64::from(rows) * self.profile.timing.line_ns
@@ -172,7 +172,7 @@ impl GigeCamera {
         (self.values.get(at::EXPOSURE) * 1e3).round() as u64
     }
 
-    /// Exposure and readout overlap: the longer of both counts.
+    /// Shortest frame period: exposure and readout overlap, so the longer one counts.
     fn shortest_period_ns(&self) -> u64 {
         let wire_ns = self.wire_ns();
         self.readout_ns().max(self.exposure_ns()).max(wire_ns).max(1)

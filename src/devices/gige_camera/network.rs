@@ -1,4 +1,4 @@
-//! The addresses of a unit, and how hosts change them.
+//! IP addresses of a unit, and their configuration by hosts.
 
 use std::net::Ipv4Addr;
 
@@ -8,13 +8,13 @@ use crate::wire::gige::{Command, ack, command, status};
 use crate::wire::port::Peer;
 use crate::{Output, Transmit};
 
-/// Ways to an address, as bits of registers: a persistent one, and one of 169.254.0.0/16 (LLA). The unit has no DHCP.
+/// Address configuration methods, as register bits: persistent, and link-local (LLA, 169.254.0.0/16). No DHCP.
 pub(super) const PERSISTENT: u32 = 1;
 const LINK_LOCAL: u32 = 1 << 2;
 pub(super) const SUPPORTED: u32 = LINK_LOCAL | PERSISTENT;
-/// Bytes of the payload of FORCEIP.
+/// Payload length of FORCEIP, bytes.
 const FORCE_IP_LEN: usize = 56;
-/// A move that the link has not granted by then is refused.
+/// Time after which a pending change of address is refused.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
 /// Address, subnet mask and gateway.
@@ -26,18 +26,18 @@ pub(super) struct Addresses {
 }
 
 impl Addresses {
-    /// Those of a unit to which the rig gives the address `ip`.
+    /// Addresses of a unit to which the rig gives the address `ip`.
     fn of(ip: Ipv4Addr) -> Self {
         let bits = if ip.is_loopback() { 8 } else { 24 };
         let mask = Ipv4Addr::from_bits(u32::MAX << (32 - bits));
         Self { ip, mask, gateway: Ipv4Addr::UNSPECIFIED }
     }
 
-    /// Whether a unit can have them: multicast and broadcast addresses are no addresses of a unit.
+    /// Whether a unit can use them; multicast and broadcast addresses are not usable.
     fn are_usable(&self) -> bool {
         let [ip, mask] = [self.ip, self.mask].map(Ipv4Addr::to_bits);
         let host = ip & !mask;
-        // Networks of one or two addresses have no broadcast.
+        // Networks of one or two addresses have no broadcast address.
         let is_host = mask.count_ones() > 30 || (host != 0 && host != !mask);
         let has_mask = mask != 0 && is_mask(self.mask);
         is_unicast(self.ip) && has_mask && is_host && is_empty_or_unicast(self.gateway)
@@ -56,23 +56,22 @@ fn is_mask(mask: Ipv4Addr) -> bool {
     mask.to_bits().leading_ones() == mask.to_bits().count_ones()
 }
 
-/// The addresses of a unit.
 #[derive(Debug)]
 pub(super) struct Network {
     pub now: Addresses,
-    /// Those to take at a restart, and the ways that are on then.
+    /// Persistent addresses, and the configuration methods that are on, both used at a restart.
     pub persistent: Addresses,
     pub ways: u32,
     moving: Option<Moving>,
     restart_at: Option<SimTime>,
 }
 
-/// A move that the link has not granted yet.
+/// A change of address that the link has not granted yet.
 #[derive(Debug)]
 struct Moving {
     to: Addresses,
     until: SimTime,
-    /// The host that waits for an answer, and the id of its command.
+    /// Host that waits for the answer, and the id of its command.
     asked_by: Option<(Peer, u16)>,
 }
 
@@ -82,11 +81,11 @@ impl Network {
         Self { now, persistent: now, ways: SUPPORTED, moving: None, restart_at: None }
     }
 
-    /// Sets an address register; those of the persistent address can be empty.
+    /// Writes an address register; the persistent addresses can be empty.
     pub fn set(&mut self, address: u32, value: u32) -> Result<(), u16> {
         let ip = Ipv4Addr::from_bits(value);
         match address {
-            // LLA is always on.
+            // The bit for LLA must be set.
             0x0014 => store(&mut self.ways, value, value & !PERSISTENT == LINK_LOCAL),
             0x064c => store(&mut self.persistent.ip, ip, is_empty_or_unicast(ip)),
             0x065c => store(&mut self.persistent.mask, ip, is_mask(ip)),
@@ -94,7 +93,7 @@ impl Network {
         }
     }
 
-    /// Configures the addresses again at `at`. The unit ignores hosts until then.
+    /// Configures the addresses again at `at`; the unit ignores hosts until then.
     pub fn restart(&mut self, at: SimTime) {
         self.restart_at = Some(at);
     }
@@ -103,7 +102,7 @@ impl Network {
         self.restart_at.is_some()
     }
 
-    /// The addresses that a restart leads to.
+    /// Addresses after a restart.
     fn configured(&self, mac: [u8; 6]) -> Addresses {
         if self.ways & PERSISTENT != 0 && self.persistent.are_usable() {
             return self.persistent;
@@ -124,8 +123,8 @@ fn store<T>(register: &mut T, value: T, is_allowed: bool) -> Result<(), u16> {
 }
 
 impl GigeCamera {
-    /// Gives the unit with the named MAC address another address. `None` for no answer, or a later one: the answer leaves
-    /// from the new address.
+    /// Handles FORCEIP: changes the address of the unit with the given MAC address. `None`: no answer, or a later
+    /// answer, which leaves from the new address.
     pub(super) fn force_ip(
         &mut self,
         peer: Peer,
@@ -158,7 +157,7 @@ impl GigeCamera {
         is_there.then(|| Ok(Vec::new()))
     }
 
-    /// Requests other addresses from the link. Returns whether the unit has them at once.
+    /// Requests a change of address from the link. Returns whether the change is immediate.
     fn move_to(&mut self, to: Addresses, asked_by: Option<(Peer, u16)>) -> bool {
         if to.ip == self.network.now.ip {
             self.network.now = to;
@@ -170,7 +169,7 @@ impl GigeCamera {
         false
     }
 
-    /// Configures the addresses when a restart ends, and refuses a move that the link has not granted in time.
+    /// Configures the addresses at the end of a restart, and refuses a change that the link has not granted in time.
     pub(super) fn watch_network(&mut self) {
         let now = self.now;
         if self.network.restart_at.take_if(|at| *at <= now).is_some() {
@@ -182,11 +181,11 @@ impl GigeCamera {
         }
     }
 
-    /// The link's answer.
+    /// Processes the link's answer.
     pub(super) fn take_address(&mut self, ip: Ipv4Addr, moves: bool) {
         let moving = self.network.moving.take_if(|moving| moving.to.ip == ip);
         if moves {
-            // The link knows where the unit is.
+            // The link has the final word about the unit's address.
             self.network.now = moving.as_ref().map_or(Addresses::of(ip), |moving| moving.to);
         }
         if let Some(moving) = moving {

@@ -1,4 +1,4 @@
-//! Firmware of a GigE Vision camera, and the settings of a unit in a rig.
+//! Firmware profile of a GigE Vision camera, and its settings in a rig.
 //!
 //! Types and their keys come first, then the readers of single keys.
 
@@ -25,16 +25,16 @@ words!(TestPattern: "off" => Off, "ramp" => Ramp, "moving_ramp" => MovingRamp, "
 words!(Trigger: "off" => Off, "software" => Software, "action1" => Action, "line1" => Line);
 words!(Stamped: "exposure_start" => ExposureStart, "exposure_end" => ExposureEnd);
 
-/// Origin of limits that no standard sets.
+/// Origin, in messages, of limits that the standard does not set.
 const CAMERAS: &str = "Menura's cameras";
-/// Origin of the standard's limits.
+/// Origin, in messages, of limits of the standard.
 const STANDARD: &str = "GigE Vision";
 
 /// Values of `BinningHorizontal` and `BinningVertical`.
 pub const BINNING: [(&str, u32); 3] = [("1", 1), ("2", 2), ("4", 4)];
 
 keys! {
-    /// A firmware of one model.
+    /// Profile of the firmware of one model.
     #[derive(Clone, Debug)]
     pub struct CameraProfile {
         /// Addresses and header fields of recorded frames. A run sends through the host's network stack.
@@ -89,7 +89,7 @@ keys! {
 
 keys! {
     in profile and rig;
-    /// Pixels of the chip and their physics.
+    /// Sensor chip: pixels and their physics.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct SensorChip {
         /// Columns of the chip.
@@ -140,7 +140,7 @@ fn ms() -> Time {
 }
 
 keys! {
-    /// Times of chip and firmware.
+    /// Durations that depend on chip and firmware.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Timing {
         /// Readout time of a row.
@@ -164,7 +164,7 @@ keys! {
     }
 }
 
-/// Distortion of the lens.
+/// Distortion model of the lens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LensModel {
     /// OpenCV's k1 k2 p1 p2 k3.
@@ -179,7 +179,7 @@ pub enum LensModel {
 }
 
 impl LensModel {
-    /// Number of its coefficients.
+    /// Number of coefficients.
     pub fn coefficients(self) -> usize {
         match self {
             Self::PlumbBob => 5,
@@ -205,23 +205,23 @@ pub enum Trigger {
 }
 
 impl Trigger {
-    /// The value of `TriggerSource`, if frames are triggered.
+    /// Value of `TriggerSource`, if frames are triggered.
     pub fn source(self) -> Option<u32> {
         (self as u32).checked_sub(1)
     }
 }
 
-/// An image that needs no light: the values of `TestPattern`.
+/// Values of `TestPattern`: an image that needs no light.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TestPattern {
-    /// The picture of the world.
+    /// No test pattern.
     #[default]
     Off,
-    /// Brightness rises by one for each column, from 0 to 255 again and again.
+    /// Brightness increases by one per column, from 0 to 255, repeatedly.
     Ramp,
-    /// The same, a column farther in each frame.
+    /// Like `Ramp`, shifted by one column per frame.
     MovingRamp,
-    /// Eight stripes of colours.
+    /// Eight vertical colour bars.
     ColourBar,
 }
 
@@ -240,18 +240,17 @@ keys! {
     } check pulses_fall;
 }
 
-/// A time in seconds.
 fn seconds(range: RangeInclusive<f64>) -> Time {
     Time(Limit::new(range, "s", CAMERAS), 1e9)
 }
 
-/// Instant that a frame's timestamp states.
+/// Time of a frame's timestamp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stamped {
-    /// When the exposure begins.
+    /// Start of the exposure.
     #[default]
     ExposureStart,
-    /// When it ends.
+    /// End of the exposure.
     ExposureEnd,
 }
 
@@ -373,12 +372,12 @@ keys! {
 }
 
 impl CameraProfile {
-    /// The port of the stream.
+    /// Datagram ports: the stream channel.
     pub fn datagram_ports(&self) -> Vec<DatagramPort> {
         vec![DatagramPort::data(&self.network)]
     }
 
-    /// The pixel formats that its chip allows.
+    /// Pixel formats that the chip supports.
     pub fn formats(&self) -> Vec<PixelFormat> {
         let all = PixelFormat::WORDS.into_iter().map(|(_, format)| format);
         let needs_colour = |f: &PixelFormat| {
@@ -397,14 +396,14 @@ impl CameraProfile {
         [self.timing.exposure_min_ns, self.timing.exposure_max_ns]
     }
 
-    /// From the start of a row's exposure to that of the next.
+    /// Delay between the exposures of adjacent rows, nanoseconds.
     pub fn rolling_ns(&self) -> u64 {
         if self.timing.is_rolling { self.timing.line_ns } else { 0 }
     }
 }
 
 impl CameraSettings {
-    /// Lens in front of a chip with this number of pixels.
+    /// Optics of the lens with a chip of `size` pixels.
     pub fn optics(&self, size: [u32; 2]) -> Optics {
         let coefficient = |place: usize| self.lens.distortion.get(place).copied().unwrap_or(0.0);
         let model = match self.lens.model {
@@ -429,18 +428,16 @@ impl CameraSettings {
         }
     }
 
-    /// The light of the day.
+    /// Daylight illumination.
     pub fn light(&self) -> Light {
         Light { sun: self.sun, turbidity: self.turbidity, sky: self.sky }
     }
 }
 
-/// A serial number.
 fn serial() -> Ascii {
     Ascii(15, "a serial number such as \"0001\"")
 }
 
-/// A name that a user gives.
 fn user_name() -> Ascii {
     Ascii(15, "a name such as \"front\"")
 }
@@ -458,9 +455,9 @@ fn start(root: &mut TableReader<'_>) -> Option<(Start, ImageSize)> {
     Some((start, size))
 }
 
-/// Reads a rig's size of images, whose pixels binning makes larger.
+/// Reads a rig's image size, in binned pixels.
 fn binned_size(all: &mut CameraSettings, keys: &mut Keys<'_>, driver: &CameraProfile) {
-    // Steps of the registers are 4 and 2.
+    // The registers have increments of 4 and 2.
     let share = |[width, height]: [u32; 2]| ImageSize {
         width: width / all.binning / 4 * 4,
         height: height / all.binning / 2 * 2,
@@ -473,7 +470,7 @@ fn binned_size(all: &mut CameraSettings, keys: &mut Keys<'_>, driver: &CameraPro
     all.image_size = ImageSize { width: size.width / 4 * 4, height: size.height / 2 * 2 };
 }
 
-/// Reads `lens_model`; coefficients of another model mean something else.
+/// Reads `lens_model`; a change of the model resets the coefficients.
 fn lens_model(all: &mut LensSettings, keys: &mut Keys<'_>) {
     let model = all.model;
     keys.choice("lens_model", &LensModel::WORDS, CAMERAS, &mut all.model);
@@ -500,7 +497,7 @@ fn distortion(all: &mut LensSettings, keys: &mut Keys<'_>) {
     });
 }
 
-/// Reads `line1`, if it is written.
+/// Reads `line1`, if present.
 fn line1(all: &mut CameraSettings, keys: &mut Keys<'_>) {
     let field = keys.table.optional("line1").such_as("{ period_s = 0.1 }");
     if field.is_written() {
@@ -508,7 +505,7 @@ fn line1(all: &mut CameraSettings, keys: &mut Keys<'_>) {
     }
 }
 
-/// Refuses pulses that do not end before the next one.
+/// Refuses pulses that do not end before the next pulse starts.
 fn pulses_fall(table: &TableReader<'_>, pulses: &Pulses) -> bool {
     let fall = pulses.high_ns < pulses.period_ns;
     if let Some(place) = table.place_of("high_s").filter(|_| !fall) {

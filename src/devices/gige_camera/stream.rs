@@ -1,4 +1,4 @@
-//! Frames: when they are taken, what is measured for them, and their packets.
+//! Frames: their times, their measurements, and their packets.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,65 +19,65 @@ use crate::wire::gige::gvsp::{Leader, Shape, end_chunk};
 use crate::wire::gige::{Resend, status};
 use crate::{Output, REACTION_NS, Transmit};
 
-/// Pixels of a tile at most, about: threads share a frame's tiles.
+/// Approximate largest number of pixels per tile; tiles of a frame are computed in parallel.
 const TILE_PIXELS: u32 = 40_000;
-/// Frames that are taken and not sent yet.
+/// Largest number of frames that are taken and not sent yet.
 const MOST_FRAMES: usize = 8;
-/// Bytes of frames that are kept for resending.
+/// Largest number of frame bytes stored for resending.
 const MOST_KEPT: usize = 64 << 20;
-/// Auto functions bring the mean to this share of full scale, unless they are within a twentieth of it.
+/// Target of auto functions: mean brightness as a fraction of full scale, with a tolerance of a twentieth.
 const TARGET: f64 = 0.4;
 const DEAD_BAND: f64 = 0.05;
-/// First index of the draws that say which frames a fault loses.
+/// First random stream for frames that a fault drops.
 const LOSS_DRAWS: u64 = 1 << 62;
-/// Wire bytes of a packet beside those that its size counts: preamble, Ethernet, gap.
+/// Bytes on the wire in addition to the packet size: preamble, Ethernet header, gap.
 const ETHERNET_BYTES: u64 = 38;
-/// Of a bit pair on the wire: 1 Gbit/s.
+/// Time of a byte on the wire at 1 Gbit/s.
 const NS_PER_BYTE: u64 = 8;
 
-/// The frames of a unit.
+/// Acquisition and stream of a unit.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
-    /// Frames that are still to come; `None` without end.
+    /// Number of frames still to take; `None`: unlimited.
     left: Option<u64>,
     is_running: bool,
-    /// No frame begins earlier.
+    /// Earliest start of the next frame.
     next_start: SimTime,
-    /// Pulses at the input from then on have not been looked at.
+    /// Time up to which pulses at the input are processed.
     line_from: SimTime,
-    /// Triggers whose frames have not been planned.
+    /// Triggers whose frames are not planned yet.
     triggers: VecDeque<SimTime>,
     frames: VecDeque<Frame>,
-    /// Tiles that have not been asked for: of the youngest frame.
+    /// Tiles of the newest frame that are not requested yet.
     unasked: VecDeque<Tile>,
-    /// When that frame begins.
+    /// Start of that frame.
     unasked_start: SimTime,
     requests: u64,
     numbers: u64,
-    /// Of the latest frame, and of the one before the first.
+    /// Block id of the latest frame; before the first frame, of a frame before it.
     block: u64,
     block_before: u64,
     kept: VecDeque<Sent>,
-    /// When the line is free.
+    /// Time at which the line is free.
     free_at: SimTime,
-    /// Mean brightness of frames, by number, for auto functions.
+    /// Mean brightness of frames by number, for auto functions.
     means: VecDeque<(u64, f64)>,
-    /// Effects of the faults that have dropped frames, for the next frame that leaves.
+    /// Effects of faults that dropped frames; the next sent frame reports them.
     unreported: Vec<FaultEffect>,
-    /// The latest frame: how it was taken, and when it began.
+    /// Settings and start of the latest frame.
     latest: Option<(Arc<Shot>, SimTime)>,
-    /// Truth of frames that were sent.
+    /// Ground truth of sent frames.
     pub(super) told: VecDeque<FrameTruth>,
 }
 
 impl Stream {
-    /// No frame yet; the first has the number `first_block`.
+    /// A stream without frames; the first frame has the number `first_block`.
     pub fn new(first_block: u32) -> Self {
         let block = u64::from(first_block) - 1;
         Self { block, block_before: block, ..Self::default() }
     }
 
-    /// Counts a lost frame by the fault that has dropped it, if one has.
+    /// Records the effect of a fault that dropped a frame.
     fn note_drop(&mut self, effects: &[FaultEffect]) {
         for effect in effects {
             let EffectKind::FramesDropped { count } = effect.kind else { continue };
@@ -97,21 +97,21 @@ struct Frame {
     number: u64,
     shot: Arc<Shot>,
     start: SimTime,
-    /// Its image can leave.
+    /// Time from which the image can leave.
     ready_at: SimTime,
     making: Making,
     first_request: u64,
     requests: u64,
-    /// The request that is answered next.
+    /// Index of the request that is answered next.
     next_request: u64,
     counts: Vec<u16>,
     chunks: Vec<Chunk>,
     effects: Vec<FaultEffect>,
-    /// Truth of its tiles, if it is kept.
+    /// Ground truth of the tiles, if recorded.
     tiles: Vec<Arc<TileTruth>>,
-    /// Tiles of it were given up, or the stream was stopped.
+    /// Whether tiles were revoked or the stream was stopped.
     is_lost: bool,
-    /// It is not taken after all.
+    /// Whether the frame is cancelled.
     is_void: bool,
 }
 
@@ -121,7 +121,7 @@ impl Frame {
     }
 }
 
-/// A frame that has been sent.
+/// A sent frame, stored for resending.
 #[derive(Debug)]
 struct Sent {
     block: u64,
@@ -132,7 +132,7 @@ struct Sent {
 }
 
 impl GigeCamera {
-    /// Starts to take frames.
+    /// Starts the acquisition.
     pub(super) fn start_stream(&mut self) {
         let stream = &mut self.stream;
         stream.left = match self.values.whole(at::MODE) {
@@ -147,7 +147,7 @@ impl GigeCamera {
             stream.next_start.max(SimTime(self.now.0 + self.profile.timing.trigger_ns));
     }
 
-    /// No frame is taken or sent from now on.
+    /// Stops the acquisition; no more frames are taken or sent.
     pub(super) fn stop_stream(&mut self) {
         self.stream.is_running = false;
         self.stream.latest = None;
@@ -162,13 +162,13 @@ impl GigeCamera {
         self.stream.is_running
     }
 
-    /// The channel was opened: blocks count from 1.
+    /// Restarts block ids at 1, because the channel was opened.
     pub(super) fn restart_blocks(&mut self) {
         self.stream.block = self.stream.block_before;
         self.stream.kept.clear();
     }
 
-    /// Frames that have not begun are not taken: something else triggers them from now on.
+    /// Cancels frames that have not started, because the trigger settings have changed.
     pub(super) fn plan_again(&mut self) {
         let now = self.now;
         let stream = &mut self.stream;
@@ -177,7 +177,7 @@ impl GigeCamera {
         let mut voided = 0;
         for frame in stream.frames.iter_mut().filter(|frame| frame.start > now && !frame.is_void) {
             frame.is_void = true;
-            // Tiles that have not been asked for have no request: the next one is of a later frame.
+            // Tiles that were not requested need no request; the next request belongs to a later frame.
             frame.requests = frame.requests.min(stream.requests - frame.first_request);
             stream.next_start = stream.next_start.min(frame.start);
             voided += 1;
@@ -198,7 +198,7 @@ impl GigeCamera {
         })
     }
 
-    /// A trigger at `when`; one that comes while a frame is exposed or read out is missed.
+    /// Processes a trigger at `when`; triggers during exposure or readout are missed.
     pub(super) fn trigger(&mut self, when: SimTime) {
         let start = SimTime(when.0 + self.trigger_delay_ns());
         let is_free = start >= self.stream.next_start && self.stream.triggers.is_empty();
@@ -214,8 +214,8 @@ impl GigeCamera {
         (self.values.get(at::TRIGGER_DELAY) * 1e3) as u64 + self.profile.timing.trigger_ns
     }
 
-    /// The start of the next frame that a pulse of the generator at `Line1` triggers, if it is one before `horizon`.
-    /// Pulses that come while a frame is exposed or read out are missed.
+    /// Start of the next frame triggered by a generated pulse at `Line1`, if it is before `horizon`. Pulses during
+    /// exposure or readout are missed.
     fn next_pulse(&mut self, pulses: &Pulses, horizon: SimTime) -> Option<SimTime> {
         let (edges, delay_ns) = (self.wanted_edges(), self.trigger_delay_ns());
         loop {
@@ -232,13 +232,13 @@ impl GigeCamera {
         }
     }
 
-    /// Time that the packets of a frame take.
+    /// Transmission time of a frame's packets.
     pub(super) fn wire_ns(&self) -> u64 {
         let packets = u64::from(self.control.shape().packets(self.values.payload()));
         packets * self.packet_ns()
     }
 
-    /// From a packet to the next.
+    /// Time from packet to packet.
     fn packet_ns(&self) -> u64 {
         let wire_ns = (self.control.shape().packet_size as u64 + ETHERNET_BYTES) * NS_PER_BYTE;
         wire_ns.max(self.control.packet_delay.into())
@@ -256,7 +256,7 @@ impl GigeCamera {
         Some(MeasurementRequest { index, start, subject: Subject::Tile(tile) })
     }
 
-    /// When the next frame begins, if it is one before `horizon`.
+    /// Start of the next frame, if it is before `horizon`.
     fn next_frame(&mut self, horizon: SimTime) -> Option<SimTime> {
         let stream = &self.stream;
         if !stream.is_running || stream.left == Some(0) || stream.frames.len() >= MOST_FRAMES {
@@ -264,7 +264,7 @@ impl GigeCamera {
         }
         let is_auto =
             [at::EXPOSURE_AUTO, at::GAIN_AUTO].iter().any(|auto| self.values.get(*auto) != 0.0);
-        // What is set by a frame takes effect in the second after it.
+        // Auto functions change the second frame after the measured one.
         if is_auto && stream.frames.iter().filter(|frame| !frame.is_complete()).count() >= 2 {
             return None;
         }
@@ -275,12 +275,12 @@ impl GigeCamera {
         if self.values.get(at::TRIGGER_MODE) != 0.0 {
             return stream.triggers.pop_front_if(|start| *start < horizon);
         }
-        // Frames whose time is past are not taken late.
+        // Frames whose time has passed are skipped, not taken late.
         let start = stream.next_start.max(self.now);
         (start < horizon).then_some(start)
     }
 
-    /// Exposure of a frame that begins at `start`: what is set, unless it hunts.
+    /// Exposure time of a frame that begins at `start`: the set value, unless a fault makes it hunt.
     fn exposed_ns(&self, start: SimTime) -> u64 {
         let on = self.faults.iter().filter(|fault| fault.is_on(start));
         let factor: f64 = on.map(|fault| fault.kind.exposure_factor(start)).product();
@@ -304,7 +304,7 @@ impl GigeCamera {
             .filter(|(shot, _)| (shot.region, shot.binning) == (region, binning))
             .map(|(shot, start)| shot.exposed(start));
         let shot = Arc::new(Shot {
-            // Noise depends on the instant alone, so that a recording has the frames that a host receives.
+            // Noise depends only on the time, so a recording and a live host get the same frames.
             number: start.0,
             exposure_ns,
             line_ns: self.profile.rolling_ns(),
@@ -358,7 +358,7 @@ impl GigeCamera {
         });
     }
 
-    /// What faults do to the frame that begins at `start`: whether it is lost, and what is written of that.
+    /// Effects of faults on the frame that begins at `start`: whether it is dropped, and the effects to report.
     fn disturb(&self, start: SimTime) -> (bool, Vec<FaultEffect>) {
         let mut is_lost = false;
         let mut effects: Vec<FaultEffect> =
@@ -375,7 +375,7 @@ impl GigeCamera {
                     EffectKind::FramesDropped { count: 1 }
                 }
                 CameraFault::HeartbeatLost => continue,
-                // Those of the picture are on for whole frames.
+                // Faults of the picture act on whole frames.
                 _ => EffectKind::PictureDisturbed,
             };
             effects.push(FaultEffect { fault: fault.fault, window, kind });
@@ -383,14 +383,14 @@ impl GigeCamera {
         (is_lost, effects)
     }
 
-    /// Takes the answer to a request.
+    /// Processes the answer to a request.
     pub(super) fn take_tile(&mut self, index: u64, pixels: &[u16], truth: Option<&Arc<TileTruth>>) {
         for frame in &mut self.stream.frames {
             let end = frame.first_request + frame.requests;
             if index < frame.next_request || frame.next_request >= end {
                 continue;
             }
-            // What is skipped was given up.
+            // Skipped requests were revoked.
             frame.is_lost |= index != frame.next_request;
             frame.next_request = end.min(index + 1);
             if index < end {
@@ -401,7 +401,7 @@ impl GigeCamera {
         }
     }
 
-    /// Sets exposure and gain by the frames before the last, if that is asked for.
+    /// Adapts exposure and gain to earlier frames, if auto functions are on.
     fn adapt(&mut self) {
         let number = self.stream.numbers;
         while let Some((_, mean)) =
@@ -426,7 +426,7 @@ impl GigeCamera {
                 let before = self.values.get(address);
                 let wanted =
                     if is_gain { before + 20.0 * libm::log10(factor) } else { before * factor };
-                // Exposure is no longer than frames allow; gain does the rest.
+                // The exposure is limited by the frame rate; the gain does the rest.
                 let most =
                     self.values.get(at::EXPOSURE_MOST).min(0.9e6 / self.values.get(at::RATE));
                 let least = self.values.get(at::EXPOSURE_LEAST).min(most);
@@ -439,10 +439,10 @@ impl GigeCamera {
         self.refresh();
     }
 
-    /// Sends frames whose time has come.
+    /// Sends frames that are due.
     pub(super) fn release(&mut self) {
         while let Some(frame) = self.stream.frames.front() {
-            // A steered clock knows the frame's stamp when the time has come to it.
+            // A steered clock can timestamp a frame only when its time has come.
             let is_due = frame.ready_at.0 <= self.now.0 + REACTION_NS
                 && (!self.clock.is_steered() || self.stamped(frame) <= self.now);
             if !frame.is_complete() || !(is_due || frame.is_lost || frame.is_void) {
@@ -471,16 +471,16 @@ impl GigeCamera {
         }
     }
 
-    /// Counts a frame; its number.
+    /// Counts a frame; returns its block id.
     fn next_block(&mut self) -> u64 {
         self.stream.block += 1;
         if !self.control.is_extended() && self.stream.block & 0xffff == 0 {
-            self.stream.block += 1; // 0 is no block id
+            self.stream.block += 1; // block id 0 is invalid
         }
         self.stream.block
     }
 
-    /// The instant of a frame's stamp.
+    /// Time at which a frame is timestamped.
     fn stamped(&self, frame: &Frame) -> SimTime {
         match self.settings.start.stamped {
             Stamped::ExposureStart => frame.start,
@@ -565,7 +565,6 @@ impl GigeCamera {
         }
     }
 
-    /// Sends packets again.
     pub(super) fn resend(&mut self, resend: Resend) {
         const MOST: u32 = 512;
         let shape = self.control.shape();
@@ -596,7 +595,7 @@ impl GigeCamera {
         self.values.set(address, count.into());
     }
 
-    /// Goes back to what the unit is at power-on, and what it counts: with the user set that it starts with.
+    /// Resets the unit to its state at power-on: counters, and values of the default user set.
     pub(super) fn power_on(&mut self) {
         self.stop_stream();
         let start_set = self.values.get(at::USER_SET_DEFAULT);

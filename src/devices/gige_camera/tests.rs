@@ -1,4 +1,4 @@
-//! A camera and its host, without sockets: control. Separate files test features, the clock, frames and triggers.
+//! A camera and its host without sockets: tests of control. Separate files test features, clock, frames and triggers.
 
 mod clock;
 mod features;
@@ -26,7 +26,7 @@ struct Bench {
     sent: Vec<(SimTime, Vec<u8>)>,
     hosts: Vec<HostAddress>,
     lenses: Vec<Lens>,
-    /// Addresses that it asked for.
+    /// Addresses that the camera requested.
     asked: Vec<Ipv4Addr>,
 }
 
@@ -107,7 +107,7 @@ impl Bench {
         u32::from_be_bytes(data.try_into().unwrap())
     }
 
-    /// Lets the time go on, and answers what the camera wants measured with grey.
+    /// Runs for `ms`, and answers measurements with grey images.
     fn run_ms(&mut self, ms: u64) {
         for _ in 0..ms {
             self.now += 1_000_000;
@@ -169,7 +169,7 @@ fn unknown_commands_are_refused() {
     for code in [0, 0x0088, u16::MAX] {
         assert_eq!(bench.say_as(1, code, &[]).0, status::NOT_IMPLEMENTED, "{code:#x}");
     }
-    // The id of an answer that the camera remembers.
+    // The id of an answer that the camera has stored.
     let id = bench.id;
     assert_eq!(bench.repeat(1, id, u16::MAX, &[]).0, status::NOT_IMPLEMENTED);
 }

@@ -1,4 +1,4 @@
-//! The description of a camera for GenICam clients, made of the table of features and of [`DIRECT`].
+//! GenICam description of a camera, from the table of features and [`DIRECT`].
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ const DEVICE: &str = "DeviceControl";
 const TRANSPORT: &str = "TransportLayerControl";
 const ACTIONS: &str = "ActionControl";
 
-/// Strings: name, address, bytes, access.
+/// String registers: name, address, length in bytes, access.
 const TEXTS: [(&str, u32, u32, &str); 6] = [
     ("DeviceVendorName", 0x48, 32, "RO"),
     ("DeviceModelName", 0x68, 32, "RO"),
@@ -24,20 +24,20 @@ struct Direct {
     name: &'static str,
     category: &'static str,
     address: u32,
-    /// Bytes of the register.
+    /// Length of the register, bytes.
     len: u32,
-    /// Highest and lowest bit of a part, counted from the highest as GenICam does; `None`: the whole register.
+    /// First and last bit of a part, counted from the most significant bit as in GenICam; `None`: the whole register.
     bits: Option<(u8, u8)>,
     access: &'static str,
     kind: DirectKind,
 }
 
 enum DirectKind {
-    /// Least, greatest, step; without them whatever the register holds.
+    /// Minimum, maximum, increment; `None`: any register content.
     Integer(Option<(u32, u32, u32)>),
     Switch,
     Choice(&'static [(&'static str, u32)]),
-    /// The value that carries it out.
+    /// Value that executes the command.
     Command(u32),
     Signed,
 }
@@ -69,7 +69,7 @@ const fn part(bits: (u8, u8), of: Direct) -> Direct {
     Direct { bits: Some(bits), ..of }
 }
 
-/// GenICam's features of bootstrap registers, with the old and the new name where clients use both.
+/// GenICam features of bootstrap registers; features that clients know by an old and a new name have both.
 const DIRECT: &[Direct] = {
     use DirectKind::{Choice, Command, Integer, Signed, Switch};
     const WHOLE: DirectKind = Integer(None);
@@ -139,7 +139,7 @@ const DIRECT: &[Direct] = {
     ]
 };
 
-/// Values that come with images: chunk, tag of the value's node, its unit.
+/// Chunk values: chunk, tag of the value's node, unit.
 const CHUNKS: [(Chunk, &str, &str); 4] = [
     (Chunk::FrameId, "Integer", ""),
     (Chunk::Timestamp, "Integer", ""),
@@ -149,7 +149,7 @@ const CHUNKS: [(Chunk, &str, &str); 4] = [
 const CHUNK_CATEGORY: &str = "ChunkDataControl";
 
 impl Features {
-    /// The description of the camera.
+    /// The GenICam description as XML.
     pub fn xml(&self, profile: &CameraProfile) -> String {
         let identity = &profile.identity;
         let [vendor, model] = [&identity.vendor, &identity.model_name]
@@ -209,7 +209,7 @@ impl Features {
             Access::Write | Access::Idle if feature.kind == Kind::Command => "WO",
             Access::Write | Access::Idle => "RW",
         };
-        // Clients that lock a stream's parameters do not try to write them.
+        // Clients do not write features that are locked during acquisition.
         let lock = match feature.access {
             Access::Idle => "<pIsLocked>TLParamsLocked</pIsLocked>",
             _ => "",
@@ -237,7 +237,7 @@ impl Features {
                     "<Float Name=\"{name}\">{value}<Min>{least}</Min><Max>{greatest}</Max>{unit}</Float>"
                 )
             }
-            // Numbers are integers to clients.
+            // Clients expect a choice of numbers as an integer.
             Kind::Choice(words) if words.iter().all(|(word, _)| word.parse::<u32>().is_ok()) => {
                 let most = words.last().map_or(1, |(_, number)| *number);
                 writeln!(
@@ -320,7 +320,7 @@ impl Direct {
     }
 }
 
-/// The node of a feature's register.
+/// Node of a feature's register.
 struct Register<'a> {
     name: &'a str,
     address: u32,

@@ -6,12 +6,11 @@
 //!
 //! **By code.** Least squares over pseudoranges, with a clock for each system.
 //!
-//! **By phase.** Phases are exact except for whole wavelengths. Differences between satellites of a system
-//! are free of clock errors, and at the true position all of them are whole numbers. The reported position is
-//! tested first. If it fails, positions near the code solution are tried (the ambiguity function method:
-//! Counselman and Gourevitch, 1981, IEEE Transactions on Geoscience and Remote Sensing GE-19), first by the
-//! wide lane (the beat of both signals, 0.8 m), then by the first signal. GLONASS is left out, because its
-//! satellites have different wavelengths.
+//! **By phase.** Phases are exact except for whole wavelengths. Differences between satellites of a system are free of
+//! clock errors, and at the true position all of them are whole numbers. The reported position is tested first. If it
+//! fails, positions near the code solution are tried (the ambiguity function method: Counselman and Gourevitch, 1981,
+//! IEEE Transactions on Geoscience and Remote Sensing GE-19), first by the wide lane (the difference of both signals,
+//! wavelength 0.8 m), then by the first signal. GLONASS is left out, because its satellites have different wavelengths.
 
 use std::f64::consts::TAU;
 
@@ -32,48 +31,48 @@ pub struct Observation {
     pub phases: Option<[(f64, f64); 2]>,
 }
 
-/// Observations of an instant.
+/// A base's observations of one epoch.
 #[derive(Clone, Debug)]
 pub struct Epoch<'a> {
-    /// GPS time.
+    /// GPS time since the GPS epoch.
     pub gps_s: f64,
-    /// All observations of one epoch.
+    /// One observation per satellite.
     pub observations: &'a [Observation],
 }
 
 /// A position from code measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct ByCode {
-    /// Earth-centred, Earth-fixed.
+    /// Position, Earth-centred and Earth-fixed (ECEF).
     pub ecef_m: DVec3,
-    /// Root mean square of the residuals.
+    /// Root mean square of the pseudorange residuals.
     pub rms_m: f64,
 }
 
-/// Half the edge of the cube in which places are tried around one by code.
+/// Half the edge of the cube that is searched around a code position.
 pub const AROUND_CODE_M: f64 = 2.4;
-/// Distance between places that are tried: a fifth of the wide lane.
+/// Distance between tested positions: a fifth of the wide-lane wavelength.
 const STEP_M: f64 = 0.16;
 /// Number of best positions that are refined.
 const CANDIDATES: usize = 8;
-/// Least number of differences: fewer can be whole numbers by chance.
+/// Smallest number of phase differences for a solution; fewer can be whole numbers by chance.
 const LEAST_DIFFERENCES: usize = 8;
-/// Mean cosine from which on phases are taken to agree: within a fourteenth of a wavelength.
+/// Least mean cosine at which phases agree: residuals within a fourteenth of a wavelength.
 const AGREED: f64 = 0.9;
 
-/// A difference between two satellites' phases, in wavelengths, and its change with the position.
+/// Difference between the phases of two satellites, in wavelengths, and its gradient by position.
 #[derive(Clone, Copy)]
 struct Difference {
-    /// Measured minus computed, metres.
+    /// Measured minus computed range difference, metres.
     off_m: f64,
-    /// Slope, metres per metre.
+    /// Gradient of the range difference, metres per metre.
     slope: DVec3,
     wavelength_m: f64,
 }
 
 impl Difference {
-    /// Remainder of the difference at a position relative to where it was computed, without whole
-    /// wavelengths; in wavelengths.
+    /// Fractional part of the difference, in wavelengths, at the offset `from` (metres) from the position for which
+    /// the difference was computed.
     fn rest(&self, from: DVec3) -> f64 {
         let waves = (self.off_m - self.slope.dot(from)) / self.wavelength_m;
         waves - waves.round()
@@ -81,7 +80,7 @@ impl Difference {
 }
 
 impl Epoch<'_> {
-    /// Position from code measurements, starting from a position on Earth; `None` with too few satellites.
+    /// Code position, iterated from the position `from` near the Earth's surface; `None` with too few satellites.
     pub fn by_code(&self, from: DVec3) -> Option<ByCode> {
         let mut here = from;
         let mut last = None;
@@ -109,7 +108,7 @@ impl Epoch<'_> {
         last.filter(|_| here.is_finite())
     }
 
-    /// Whether the phases belong to this position.
+    /// Whether the phases agree with the position `here` (ECEF, metres).
     pub fn is_at(&self, here: DVec3) -> bool {
         let wide = self.differences(here, true);
         let narrow = self.differences(here, false);
@@ -118,7 +117,7 @@ impl Epoch<'_> {
             && score(&narrow, DVec3::ZERO) > AGREED
     }
 
-    /// The place by phase, near one that is known to `within_m`.
+    /// Phase position (ECEF, metres), searched within `within_m` of `near`.
     pub fn by_phase(&self, near: DVec3, within_m: f64) -> Option<DVec3> {
         let wide = self.differences(near, true);
         if wide.len() < LEAST_DIFFERENCES {
@@ -147,7 +146,7 @@ impl Epoch<'_> {
         })
     }
 
-    /// Change of the range of a satellite with the position.
+    /// Gradient of a satellite's range by position: the unit vector from the satellite.
     fn slope(&self, o: &Observation, here: DVec3) -> DVec3 {
         -(o.satellite.orbit.ecef_m(self.gps_s) - here).normalize()
     }
@@ -179,20 +178,20 @@ impl Epoch<'_> {
     }
 }
 
-/// Mean cosine of the residuals of `differences`: 1 at a position where all of them are whole numbers.
+/// Mean cosine of the residuals of `differences`; 1 at a position where all residuals are whole numbers.
 fn score(differences: &[Difference], from: DVec3) -> f64 {
     let sum: f64 = differences.iter().map(|d| libm::cos(TAU * d.rest(from))).sum();
     sum / differences.len().max(1) as f64
 }
 
-/// The step that minimises the residuals of `differences`.
+/// Step of the position that minimises the residuals of `differences`, metres.
 fn solved(differences: &[Difference]) -> Option<DVec3> {
     let rows: Vec<_> =
         differences.iter().map(|d| (d.rest(DVec3::ZERO) * d.wavelength_m, d.slope)).collect();
     least_squares(&rows).map(|(step, _)| step)
 }
 
-/// Rows minus the mean of their system, which removes the clock of that system.
+/// The rows minus the mean of their system; this removes the receiver clock error of that system.
 fn centred<S: PartialEq + Copy>(rows: &[(S, f64, DVec3)]) -> Vec<(f64, DVec3)> {
     let mean = |system: S| {
         let of = || rows.iter().filter(|(other, ..)| *other == system);

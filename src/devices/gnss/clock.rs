@@ -6,7 +6,7 @@ use crate::time::{Epoch, SimTime, utc_at_gps};
 
 const WEEK_MS: i128 = 604_800_000;
 
-/// A time in the form of messages.
+/// A time in the fields of the receiver's messages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stamp {
     /// GPS week of `tow_ms`.
@@ -17,7 +17,7 @@ pub struct Stamp {
     pub tow_rest_ns: i32,
     /// GPS minus UTC as the receiver believes it, seconds.
     pub leap_s: i8,
-    /// UTC of the receiver, rounded to 10 ms; during a leap second, that of the second before it.
+    /// UTC as the receiver believes it, rounded to 10 ms; in a leap second, the second before it.
     pub utc: DateTime,
     /// Whether this is a leap second.
     pub is_inserted_second: bool,
@@ -33,7 +33,7 @@ pub struct Stamp {
 /// Leap seconds that a receiver assumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeapSeconds {
-    /// Leap seconds that satellites have announced: those of the past, and the day at whose end one is
+    /// Leap seconds that satellites have announced: all past ones, and the day at whose end the next one is
     /// inserted.
     Told { inserted_on: Option<Date> },
     /// The value in its firmware, GPS minus UTC.
@@ -41,11 +41,10 @@ pub enum LeapSeconds {
 }
 
 impl Stamp {
-    /// The instant `at` by the clock of a receiver, whose error is `error_ns`.
+    /// The time `at` on the clock of a receiver with the clock error `error_ns`.
     pub fn new(epoch: Epoch, at: SimTime, leap: LeapSeconds, error_ns: f64) -> Self {
         let gps_ns = epoch.gps_ns(at) + error_ns.round() as i128;
-        // The week follows the rounded time, so that the last half of a millisecond of a week is
-        // the start of the next.
+        // The week follows the rounded time: the last half millisecond of a week belongs to the next week.
         let gps_ms = (gps_ns + 500_000).div_euclid(1_000_000);
         // UTC is rounded to hundredths, so that all messages agree with NMEA.
         let shown_gps_ns = (gps_ns + 5_000_000).div_euclid(10_000_000) * 10_000_000;
@@ -116,7 +115,7 @@ pub enum Scale {
     Utc,
 }
 
-/// The first instant not before `from` that is a multiple of `period_ns` in a scale.
+/// The first time from `from` on that is a multiple of `period_ns` in `scale`.
 pub fn next_on_grid(epoch: Epoch, scale: Scale, from: SimTime, period_ns: u64) -> SimTime {
     let ns = match scale {
         Scale::Gps => epoch.gps_ns(from),
@@ -142,7 +141,7 @@ mod tests {
             (utc.day(), utc.hour(), utc.minute(), stamp.second(), stamp.nano_ns, stamp.leap_s)
         };
         assert_eq!(shown(994), (30, 23, 59, 59, 994_000_000, 18));
-        // Rounded to hundredths it has begun already.
+        // Rounded to hundredths, the second has begun.
         assert_eq!(shown(996), (30, 23, 59, 60, -4_000_000, 18));
         assert_eq!(shown(1500), (30, 23, 59, 60, 500_000_000, 18));
         assert_eq!(shown(2000), (1, 0, 0, 0, 0, 19));
@@ -151,7 +150,7 @@ mod tests {
         assert_eq!((stamp.second(), stamp.utc.day()), (0, 1));
     }
 
-    /// The date of a Saturday evening in 2026 is, a thousand and twenty-four weeks before, one of 2007.
+    /// A date of 2026, reduced by 1024 weeks, is a date of 2007.
     #[test]
     fn weeks_begin_again_after_1024() {
         let stamp = Stamp::new(epoch("2026-11-21T09:27:25Z"), SimTime(0), TOLD, 0.0);

@@ -1,8 +1,8 @@
-//! Tables of hosts' commands to a receiver: UBX messages, configuration items, Garmin's sentences.
+//! Tables of host commands to a receiver: UBX messages, configuration items and Garmin sentences.
 //!
-//! `ubx.csv` has every UBX message of generations 8 to 10. Its notes begin with the protocol versions that
-//! have the message, `[18.00 27.10 34.10]`: of generation 8, of 9, of 10; `-` for none, `27.10-27.12` for the
-//! first and the last. Messages that a firmware lacks are refused.
+//! `ubx.csv` has every UBX message of generations 8 to 10. Its notes begin with the protocol versions of
+//! generations 8, 9 and 10 that have the message: `[18.00 27.10 34.10]` are the first versions, `-` means none,
+//! `27.10-27.12` the first and the last. The receiver refuses messages that its firmware lacks.
 
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
@@ -14,7 +14,6 @@ use crate::wire::ubx::MessageId;
 
 const LACKING: &str = "this firmware does not have it";
 
-/// The tables of a firmware.
 pub(super) fn tables(profile: &GnssProfile) -> Vec<CommandTable> {
     match profile.receiver.dialect {
         GnssDialect::Ublox8 => vec![messages(profile), rates(profile)],
@@ -31,7 +30,7 @@ pub(super) fn tables(profile: &GnssProfile) -> Vec<CommandTable> {
 static MESSAGES: LazyLock<CommandTable> =
     LazyLock::new(|| CommandTable::parse("UBX messages", include_str!("ubx.csv")));
 
-/// The versions of generations 8, 9 and 10 at the head of a note, and the rest of it.
+/// Splits a note into the version ranges of generations 8, 9 and 10 and the remaining text.
 fn split_note(note: &'static str) -> Option<([Option<RangeInclusive<u32>>; 3], &'static str)> {
     let (head, rest) = note.strip_prefix('[')?.split_once(']')?;
     let columns: Vec<&str> = head.split(' ').collect();
@@ -53,7 +52,7 @@ fn messages(profile: &GnssProfile) -> CommandTable {
     table
 }
 
-/// Rates of messages, which CFG-MSG and, from generation 9 on, items set.
+/// Table of message rates, set by CFG-MSG and, from generation 9 on, by configuration items.
 fn rates(profile: &GnssProfile) -> CommandTable {
     let row = |(row, id): (&super::items::Row, MessageId)| {
         let (conduct, note) = match (row.is_in(profile), is_made(profile, id)) {
@@ -99,7 +98,7 @@ const SOURCES: [&str; 4] = [
     "CFG-VALGET and MON-VER of a ZED-F9P with HPG 1.51, recorded by a public driver (satpulse)",
 ];
 
-/// Lengths of an aiding message (class 0x13) in a firmware, by its id and the type in its first byte.
+/// Payload lengths of an aiding message (class 0x13); `kind` is the type in its first byte.
 pub(super) fn aiding_lengths(profile: &GnssProfile, id: MessageId, kind: Option<u8>) -> Vec<usize> {
     let codes = [
         kind.map(|kind| format!("0x{:02x} 0x{:02x} 0x{kind:02x}", id.class, id.id)),

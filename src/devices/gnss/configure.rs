@@ -17,19 +17,19 @@ use crate::wire::ubx::cfg::{
 };
 use crate::wire::ubx::{Frame, MessageId, Payload};
 
-/// CFG-DAT: the datum.
+/// CFG-DAT: geodetic datum.
 const CFG_DAT: MessageId = MessageId::new(0x06, 0x06);
-/// CFG-RINV: bytes that a host has the receiver keep.
+/// CFG-RINV: bytes that the receiver stores for the host.
 const CFG_RINV: MessageId = MessageId::new(0x06, 0x34);
-/// UPD-SOS: the state in flash.
+/// UPD-SOS: backup of the receiver's state in flash.
 const UPD_SOS: MessageId = MessageId::new(0x09, 0x14);
-/// The messages of `configure` that generation 10 has.
+/// Messages handled by `configure` that generation 10 supports.
 const IN_GENERATION_10: [MessageId; 5] =
     [CfgCfg::ID, UPD_SOS, CfgValset::ID, CfgValdel::ID, CfgValget::ID];
-/// Factory content of CFG-RINV, and its largest length.
+/// Factory content of CFG-RINV.
 const NO_REMOTE_INVENTORY: &[u8] = b"\0Notice: no data saved!";
 const MAX_REMOTE_INVENTORY: usize = 31;
-/// Whether the host's datum is used.
+/// Whether the datum of the host is used.
 const USE_USRDAT: Key = Key(0x1011_0061);
 /// Parameters of a datum (axes, shifts, rotations, scale), with their lengths.
 const DATUM: [(Key, usize); 9] = [
@@ -43,15 +43,15 @@ const DATUM: [(Key, usize); 9] = [
     (Key(0x4011_0069), 4),
     (Key(0x4011_006a), 4),
 ];
-/// The group of messages' rates.
+/// Group of the items with message rates.
 const RATES: u8 = 0x91;
-/// A port's block of CFG-PRT.
+/// Length of one port's block in CFG-PRT.
 const PORT_BYTES: usize = 20;
 
-/// CFG-INF: texts that are sent on each port in each protocol.
+/// CFG-INF: text messages, by port and protocol.
 const CFG_INF: MessageId = MessageId::new(0x06, 0x02);
 
-/// UBX's protocols of a port as bits.
+/// Protocols and their bits in the masks of CFG-PRT.
 const PROTOCOL_BITS: [(Protocol, u16); 4] = [
     (Protocol::Ubx, 1 << 0),
     (Protocol::Nmea, 1 << 1),
@@ -67,7 +67,7 @@ impl Gnss {
             self.transaction = None;
         }
         match frame.id {
-            // Generation 10 has none of the older messages.
+            // Generation 10 has none of the older CFG messages.
             id if self.profile.receiver.dialect == GnssDialect::Ublox10
                 && !IN_GENERATION_10.contains(&id) =>
             {
@@ -124,7 +124,7 @@ impl Gnss {
         Ok(())
     }
 
-    /// CFG-INF: a protocol, and for each port bits 0 errors, 1 warnings, 2 notices.
+    /// CFG-INF: a protocol and one byte per port (bit 0 errors, 1 warnings, 2 notices).
     fn configure_text(&mut self, now: SimTime, payload: &[u8]) -> Verdict {
         let first_key = |protocol: u8| match protocol {
             0 => Ok(0x2092_0001),
@@ -154,7 +154,7 @@ impl Gnss {
         self.store.set_all(1, &items).map_err(drop)
     }
 
-    /// CFG-PRT: asked for with a port or without, or set with one block or more.
+    /// CFG-PRT: a poll with or without a port, or one or more blocks to set.
     fn configure_ports(&mut self, now: SimTime, payload: &[u8]) -> Verdict {
         if payload.len() <= 1 {
             let port = payload.first().copied().unwrap_or(self.served_port());
@@ -175,7 +175,7 @@ impl Gnss {
         Ok(())
     }
 
-    /// Sets a port that [`is_port`].
+    /// Sets a port that [`is_port`] has accepted.
     pub(super) fn set_port(&mut self, set: &CfgPrt) {
         if let Some(key) = baud_key(set.port) {
             self.store.set(key, set.baud.into());
@@ -249,7 +249,7 @@ impl Gnss {
         }
     }
 
-    /// Logs the messages that a host has switched on and that Menura does not make.
+    /// Logs enabled messages that Menura does not implement.
     pub(super) fn name_unmade(&self, items: &[Item]) {
         let rates = items.iter().filter(|item| item.value > 0 && item.key.group() == RATES);
         for item in rates {
@@ -286,7 +286,7 @@ impl Gnss {
     }
 
     fn configure_pulse(&mut self, now: SimTime, payload: &[u8]) -> Verdict {
-        // Nobody has a second pulse.
+        // No receiver has a second time pulse.
         if payload.first().is_some_and(|index| *index != 0) {
             return Err(());
         }
@@ -366,7 +366,7 @@ impl Gnss {
         }
     }
 
-    /// Groups of settings are not distinguished: a mask with any group means all.
+    /// CFG-CFG. Groups of settings are not distinguished: a mask with any group means all.
     fn configure_storage(&mut self, payload: &[u8]) -> Verdict {
         let CfgCfg { clear, save, load, .. } = CfgCfg::parse(payload).map_err(drop)?;
         if clear != 0 {
@@ -384,7 +384,7 @@ impl Gnss {
         Ok(())
     }
 
-    /// CFG-DAT: a datum of the host's, or WGS84 (0). Positions stay those of WGS84.
+    /// CFG-DAT: a datum of the host, or WGS84 (0). Reported positions stay in WGS84.
     fn configure_datum(&mut self, now: SimTime, payload: &[u8]) -> Verdict {
         match payload.len() {
             0 => {
@@ -432,10 +432,10 @@ impl Gnss {
         Ok(())
     }
 
-    /// UPD-SOS: the command is stored; a request is answered with the state of the backup at start.
+    /// UPD-SOS: a command is stored only; a poll returns the state of the backup at power-on.
     fn save_on_shutdown(&mut self, now: SimTime, payload: &[u8]) -> Verdict {
         match *payload {
-            // Nothing was restored: there was no state in flash.
+            // No state was restored from flash.
             [] => {
                 self.send_frame(now, &Frame::new(UPD_SOS, vec![3, 0, 0, 0, 3, 0, 0, 0]));
                 Ok(())
@@ -449,7 +449,7 @@ impl Gnss {
     }
 }
 
-/// Whether the receiver has the port and the mode is supported: eight bits, no parity, one stop bit.
+/// Whether the receiver has the port and supports the mode: eight data bits, no parity, one stop bit.
 pub(super) fn is_port(set: &CfgPrt) -> bool {
     match set.port {
         1 | 2 => set.mode & 0x3ec0 == 0x08c0 && is_baud_rate(set.baud.into()),

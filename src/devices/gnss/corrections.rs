@@ -1,7 +1,7 @@
 //! RTCM 3 messages of a base station, from the same measurements as RXM-RAWX.
 //!
-//! Measurements are corrected for the receiver's clock error, as a base does. 1005 is sent while the position
-//! is held, all others whenever they are switched on.
+//! Measurements are corrected for the receiver's clock error, as a base does. Message 1005 is sent only while the
+//! base holds its position; all other messages are sent whenever they are enabled.
 
 use super::Gnss;
 use super::items::key;
@@ -10,7 +10,7 @@ use crate::sensors::gnss::observations::Observation;
 use crate::sensors::gnss::settings::GnssSystem;
 use crate::wire::rtcm::{self, Head, Signal, System};
 
-/// Multiple signal messages by their number in class F5: system, and whether it is an MSM7.
+/// Multiple signal messages (MSM): number in class F5, system, whether it is an MSM7.
 const MULTIPLE_SIGNALS: [(u8, GnssSystem, System, bool); 8] = [
     (0x4a, GnssSystem::Gps, System::Gps, false),
     (0x4d, GnssSystem::Gps, System::Gps, true),
@@ -23,7 +23,7 @@ const MULTIPLE_SIGNALS: [(u8, GnssSystem, System, bool); 8] = [
 ];
 
 impl Gnss {
-    /// The messages `due`, by their numbers in class F5, of the latest epoch.
+    /// Messages of the latest epoch with the numbers `due` (class F5), encoded.
     pub(super) fn corrections(&self, due: impl Iterator<Item = u8>) -> Vec<Vec<u8>> {
         let Some((s, stamp)) = self.last.as_ref().filter(|(s, _)| s.is_time_known) else {
             return Vec::new();
@@ -60,7 +60,7 @@ impl Gnss {
     }
 }
 
-/// A measurement in the form of multiple signal messages.
+/// A measurement in the fields of an MSM.
 fn signal(o: &Observation) -> Signal {
     let code = match (o.satellite.system, o.is_second) {
         (GnssSystem::Beidou, false) => (2, 'I'),

@@ -1,4 +1,4 @@
-//! The line of a GNSS receiver: NMEA sentences, UBX frames and RTCM 3 messages.
+//! Decodes the output of a GNSS receiver: NMEA sentences, UBX frames and RTCM 3 messages.
 //!
 //! Bytes outside these frames are shown as noise, so that any stream can be read.
 
@@ -21,16 +21,15 @@ pub(super) struct GnssDecoder {
     expected: Option<Expected>,
 }
 
-/// Properties of a stream that a profile predicts.
+/// What a profile predicts about a stream.
 #[derive(Clone, Copy)]
 struct Expected {
     dialect: GnssDialect,
-    /// Whether the receiver uses GPS only.
     is_gps_only: bool,
 }
 
 impl GnssDecoder {
-    /// Properties for receivers with this firmware, or for any.
+    /// Expectations from a profile; without one, any receiver fits.
     pub(super) fn new(profile: Option<&GnssProfile>) -> Self {
         let expected = profile.map(|profile| Expected {
             dialect: profile.receiver.dialect,
@@ -41,7 +40,7 @@ impl GnssDecoder {
 }
 
 impl Expected {
-    /// Reason why a receiver with these properties cannot have sent a frame.
+    /// Reason why the expected receiver cannot have sent a frame.
     fn misfit(self, frame: &gnss_stream::Frame) -> Option<String> {
         let address = match frame {
             gnss_stream::Frame::Ubx(frame) if !self.dialect.is_ublox() => {
@@ -146,16 +145,16 @@ impl StreamDecoder for GnssDecoder {
     }
 }
 
-/// A piece of the stream with its meaning.
+/// A decoded piece of the stream.
 struct Said {
-    /// Name under which the piece is counted; `None` for noise.
+    /// Name for statistics; `None` for noise.
     name: Option<String>,
     kind: &'static str,
-    /// Whether the message certainly comes from a receiver.
+    /// Whether only a receiver can have sent the message.
     is_known: bool,
     text: String,
     keys: Map<String, Value>,
-    /// Position in the piece.
+    /// Position that the piece reports.
     fix: Option<PositionFix>,
 }
 
@@ -246,7 +245,7 @@ fn ubx(frame: &Frame) -> Said {
     Said { name: Some(name), kind: "ubx", is_known: true, text, keys, fix }
 }
 
-/// A message's fields on one line; for rows only their number.
+/// Fields of a message on one line; tables are shortened to their number of rows.
 fn brief(values: &Value) -> String {
     let Value::Object(fields) = values else { return values.to_string() };
     let field = |(key, value): (&String, &Value)| match value {

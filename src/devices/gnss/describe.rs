@@ -1,10 +1,9 @@
-//! A GNSS receiver's profile for people.
+//! Description of a GNSS receiver's profile.
 
 use super::profile::{GnssProfile, GnssSettings};
 use crate::describe::{Rows, Section, shortest};
 use crate::sensors::gnss::settings::{BestFix, ErrorKind, ErrorModel};
 
-/// Headings with their rows.
 pub(super) fn sections(driver: &GnssProfile) -> Vec<Section> {
     vec![
         ("device", device_rows(driver)),

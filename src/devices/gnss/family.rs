@@ -1,4 +1,4 @@
-//! The GNSS receivers as a family.
+//! Device family of the GNSS receivers.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::family::{Family, Readers, Unit};
 use crate::sensors::gnss::SkySensor;
 use crate::wire::line::LineSettings;
 
-/// `gnss`
+/// Family `gnss`.
 #[derive(Debug)]
 pub struct GnssFamily;
 
@@ -45,7 +45,7 @@ impl Family for GnssFamily {
             corrections_port: (profile.receiver.dialect == GnssDialect::Ublox9)
                 .then_some(LinePort::Uart2.number()),
             line_ports: match profile.receiver.dialect.line_ports() {
-                // The link leads to the only one.
+                // A receiver with one port has no further lines.
                 [_] => Vec::new(),
                 ports => ports.iter().map(|port| (port.word(), port.number())).collect(),
             },

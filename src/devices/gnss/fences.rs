@@ -10,11 +10,9 @@ use crate::wire::ubx::cfg::{Item, Key};
 use crate::wire::ubx::nav_more::{FenceState, NavGeofence, NavOdo};
 use crate::wire::ubx::{Frame, MessageId};
 
-/// CFG-GEOFENCE.
 pub(super) const CFG_GEOFENCE: MessageId = MessageId::new(0x06, 0x69);
-/// Fences that a receiver has.
 const FENCES: u32 = 4;
-/// Bytes before the fences: version, number of fences, confidence, reserved, pin enabled, polarity, pin
+/// Bytes before the first fence: version, number of fences, confidence, reserved, pin enabled, polarity, pin
 /// number, reserved.
 const HEAD_BYTES: usize = 8;
 const FENCE_BYTES: usize = 12;
@@ -76,12 +74,12 @@ impl Gnss {
         answer
     }
 
-    /// NAV-GEOFENCE: inside if the distance plus the configured number of standard deviations is within the
-    /// radius.
+    /// NAV-GEOFENCE. The state is inside if the distance plus the configured number of standard deviations is less
+    /// than the radius.
     pub(super) fn fences(&self, s: &Solution, itow_ms: u32) -> NavGeofence {
         let sigmas = match self.store.get(key::GEOFENCE_CONFLVL) {
             0 => 0.0,
-            // 68, 95, 99.7, 99.99 and 99.9999 per cent.
+            // Confidence of 68, 95, 99.7, 99.99 or 99.9999 per cent: 1 to 5 standard deviations.
             level => level as f64,
         };
         let margin_m = sigmas * s.horizontal_accuracy_m();
@@ -132,13 +130,13 @@ impl Gnss {
             itow_ms,
             distance_m: metres(self.distance_m),
             total_distance_m: metres(self.total_distance_m),
-            // The standard deviation of a distance by speeds grows with it.
+            // The standard deviation of an integrated distance grows with the distance.
             distance_std_m: metres(self.distance_m * 0.02),
             ..NavOdo::default()
         }
     }
 
-    /// Adds the distance since the epoch before.
+    /// Adds the distance since the previous epoch `before`.
     pub(super) fn count_distance(&mut self, before: Option<SimTime>, s: &Solution) {
         let Some(before) = before.filter(|_| self.store.is_set(key::ODO_USE) && s.fix.is_some())
         else {

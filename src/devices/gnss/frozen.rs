@@ -1,4 +1,4 @@
-//! A receiver that repeats its last fix.
+//! Fault: the receiver repeats its last fix.
 
 use super::clock::Stamp;
 use crate::config::rig::faults::Timed;
@@ -6,8 +6,8 @@ use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::sensors::gnss::faults::GnssFault;
 use crate::sensors::gnss::navigator::Solution;
 
-/// Solution that the receiver repeats instead of `now` after `last`, and the fault that causes it; `None`
-/// without such a fault or without an earlier solution.
+/// The repeated solution that replaces `now`, and the effect of the fault; `None` without an active fault or
+/// without an earlier solution.
 pub fn told_again(
     faults: &[Timed<GnssFault>],
     now: &(Solution, Stamp),

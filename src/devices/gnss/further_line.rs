@@ -1,6 +1,6 @@
-//! A further line of a receiver: a device of a rig that is only the line to one of its ports.
+//! Further line of a receiver: a device of the rig that represents only the line at one of the receiver's ports.
 //!
-//! It sends the port's output at the same times. Bytes of its hosts go directly to the receiver.
+//! It sends the output of that port at the same times. Bytes from its host go directly to the receiver.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use crate::time::SimTime;
 use crate::wire::line::LineSettings;
 use crate::{CableSignal, Device, Output, Transmit};
 
-/// See the module.
+/// Line at a further port of a receiver.
 #[derive(Debug)]
 pub struct FurtherLine {
     line: LineSettings,
@@ -18,7 +18,7 @@ pub struct FurtherLine {
 }
 
 impl FurtherLine {
-    /// A line with the settings `line` until the port changes them.
+    /// A line that has the settings `line` until the port changes them.
     pub fn new(line: LineSettings) -> Self {
         Self { line, ready: VecDeque::new(), now: SimTime::ZERO }
     }

@@ -1,4 +1,4 @@
-//! Commands to a Garmin GPS 18x: `PGRM` sentences. Answers have the settings in effect.
+//! Commands to a Garmin GPS 18x: `PGRM` sentences.
 //!
 //! Source: Garmin GPS 18x Technical Specifications, sections 4.1.3 to 4.1.5.
 
@@ -8,14 +8,14 @@ use super::profile::SentenceKind;
 use crate::time::SimTime;
 use crate::wire::nmea::{Number, RawSentence};
 
-/// Garmin's numbers of rates.
+/// Garmin's codes for baud rates.
 const BAUD_CODES: [(&str, u32); 4] = [("3", 4800), ("4", 9600), ("5", 19_200), ("8", 38_400)];
 
-/// Dimensions of a fix, in the order of the item.
+/// Garmin's codes for the dimensions of a fix, indexed by the value of the item.
 const FIX_MODES: [&str; 3] = ["2", "3", "A"];
 
 impl Gnss {
-    /// Processes a sentence. The answer has the settings in effect, so it shows which ones were not accepted.
+    /// Processes a sentence. The answer has the settings in effect, so the host sees rejected settings.
     pub(super) fn handle_garmin(&mut self, now: SimTime, sentence: &RawSentence) {
         let answer = match sentence.address.as_str() {
             "PGRMC" => {
@@ -29,7 +29,7 @@ impl Gnss {
             "PGRMO" if self.set_output(sentence) => sentence.clone(),
             "PGRMCE" => return self.answer(now, self.sensor_settings()),
             "PGRMC1E" => return self.answer(now, self.more_settings()),
-            // Where and when it is helps a real one to find satellites.
+            // A real receiver uses position and time only to find satellites faster.
             "PGRMI" => sentence.clone(),
             "PGRMIE" => return self.answer(now, self.whereabouts()),
             _ => return,
@@ -60,9 +60,9 @@ impl Gnss {
         RawSentence { address: "PGRMI".to_string(), fields }
     }
 
-    /// Field 1: dimensions of a fix (A, 2, 3); 2: height of two-dimensional fixes; 10: baud rate; 12: PPS (1
-    /// off, 2 on); 13: its length: (n + 1) * 20 ms. Datum, differential mode, filter and dead reckoning (3 to
-    /// 9, 11, 14) are stored only.
+    /// PGRMC. Field 1: dimensions of a fix (A, 2, 3); 2: height of two-dimensional fixes; 10: baud rate; 12: PPS (1
+    /// off, 2 on); 13: pulse length, (n + 1) * 20 ms. Datum, differential mode, filter and dead reckoning (3 to 9, 11,
+    /// 14) are stored only.
     fn set_sensor(&mut self, sentence: &RawSentence) {
         let field = |number: usize| sentence.fields.get(number - 1).map_or("", String::as_str);
         if let Some(mode) = FIX_MODES.iter().position(|word| *word == field(1)) {
@@ -107,14 +107,14 @@ impl Gnss {
         RawSentence { address: "PGRMC".to_string(), fields }
     }
 
-    /// Fields of a sentence that are stored, and empty fields.
+    /// Stored fields of a sentence; fields without a stored value are empty.
     fn kept_fields(&self, address: &'static str, count: usize) -> Vec<String> {
         let field = |number| self.garmin_kept.get(&(address, number)).cloned().unwrap_or_default();
         (1..=count).map(field).collect()
     }
 
-    /// Field 1 seconds between outputs, 7 mode of NMEA 2.3 (1 off, 2 on). There is no binary output
-    /// (2); pinning, beacons, differential and power modes (3 to 6, 8, 9) are kept.
+    /// PGRMC1. Field 1: seconds between outputs; 7: mode field of NMEA 2.3 (1 off, 2 on). Binary output (2) is not
+    /// supported; position pinning, beacons, differential and power modes (3 to 6, 8, 9) are stored only.
     fn set_more(&mut self, sentence: &RawSentence) {
         let field = |number: usize| sentence.fields.get(number - 1).map_or("", String::as_str);
         if let Ok(seconds @ 1..=900) = field(1).parse::<u64>() {
@@ -142,8 +142,8 @@ impl Gnss {
         RawSentence { address: "PGRMC1".to_string(), fields }
     }
 
-    /// `PGRMO,GPRMC,1`: one sentence off (0) or on (1); all off (2), all on (3), the factory's (4). Returns
-    /// whether the sentence was valid.
+    /// PGRMO, for example `PGRMO,GPRMC,1`: one sentence off (0) or on (1), all off (2), all on (3), factory selection
+    /// (4). Returns whether the sentence was valid.
     fn set_output(&mut self, sentence: &RawSentence) -> bool {
         let [name, mode, ..] = sentence.fields.as_slice() else { return false };
         let order = self.profile.nmea.order.clone();

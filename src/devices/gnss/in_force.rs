@@ -1,4 +1,4 @@
-//! Effect of the present settings on the navigation filter and on sentences.
+//! Effect of the present settings on the navigation filter and on NMEA sentences.
 
 use super::Gnss;
 use super::items::{first_signals, key, signal_key, system_key};
@@ -8,7 +8,7 @@ use crate::sensors::gnss::navigator::{FixMode, Motion, NavigationLimits};
 use crate::sensors::gnss::settings::{BestFix, GnssSystem};
 
 impl Gnss {
-    /// Systems that are received: those that are enabled and have a first signal.
+    /// Received systems: enabled, with the first signal enabled.
     pub(super) fn systems(&self) -> Vec<GnssSystem> {
         let is_on = |system: &GnssSystem| {
             let mut signals = first_signals(*system);
@@ -17,14 +17,12 @@ impl Gnss {
         self.profile.systems().filter(is_on).collect()
     }
 
-    /// Number of received signals of a system.
     pub(super) fn signals_of(&self, system: GnssSystem) -> usize {
         let known = self.profile.nmea.signals.iter().find(|(other, _)| *other == system);
         let known = known.map_or(0, |(_, signals)| signals.len());
         if self.store.is_set(signal_key(system, true)) { known } else { known.min(1) }
     }
 
-    /// Number of received signals of each system.
     pub(super) fn signals_of_systems(&self) -> [usize; 4] {
         let mut signals = [0; 4];
         for system in self.systems() {
@@ -52,7 +50,8 @@ impl Gnss {
         }
         let has_one = |system: &GnssSystem| !self.store.is_set(signal_key(*system, true));
         let tenths = |item| get(item) as f64 * 0.1;
-        // Metres of time are what light goes in it; the receiver's time is good to 25 ns.
+        // The limit in metres is a time multiplied by the speed of light. The receiver's time is accurate to 25 ns (7.5
+        // m).
         let is_time_good = get(key::OUTFIL_TACC) as f64 >= 7.5;
         NavigationLimits {
             single_signal: systems.into_iter().filter(has_one).collect(),

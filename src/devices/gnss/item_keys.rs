@@ -4,19 +4,19 @@ use crate::wire::ubx::cfg::Key;
 
 /// Time between measurements, ms.
 pub const RATE_MEAS: Key = Key(0x3021_0001);
-/// Measurements a solution.
+/// Number of measurements per navigation solution.
 pub const RATE_NAV: Key = Key(0x3021_0002);
 /// Time reference of measurements: 0 UTC, 1 GPS.
 pub const RATE_TIMEREF: Key = Key(0x2021_0003);
-/// Bits per second.
+/// Baud rate of the first UART, bit/s.
 pub const UART1_BAUDRATE: Key = Key(0x4052_0001);
-/// Baud rate of the second port.
+/// Baud rate of the second UART, bit/s.
 pub const UART2_BAUDRATE: Key = Key(0x4053_0001);
-/// Seven decimals of a minute.
+/// High-precision NMEA: minutes with seven decimals.
 pub const NMEA_HIGHPREC: Key = Key(0x1093_0006);
 /// Version of NMEA: 21, 23, 40, 41 (4.10), 42 (4.11).
 pub const NMEA_PROTVER: Key = Key(0x2093_0001);
-/// Lowest elevation of satellites used, degrees.
+/// Lowest elevation of used satellites, degrees.
 pub const INFIL_MINELEV: Key = Key(0x2011_00a4);
 /// The first fix must be three-dimensional.
 pub const INIFIX3D: Key = Key(0x1011_0013);
@@ -24,15 +24,15 @@ pub const INIFIX3D: Key = Key(0x1011_0013);
 pub const CONSTR_ALT: Key = Key(0x4011_00c1);
 /// UTC standard: 0 any, 3 USNO, 5 Europe, 6 Russia, 7 China.
 pub const UTCSTANDARD: Key = Key(0x2011_001c);
-/// Fewest satellites of a fix.
+/// Smallest number of satellites for a fix.
 pub const INFIL_MINSVS: Key = Key(0x2011_00a1);
-/// Largest number of satellites in a fix.
+/// Largest number of satellites for a fix.
 pub const INFIL_MAXSVS: Key = Key(0x2011_00a2);
-/// Weakest satellite of a fix, dB-Hz.
+/// Lowest signal strength of a used satellite, dB-Hz.
 pub const INFIL_MINCNO: Key = Key(0x2011_00a3);
-/// Number of satellites that must be as strong as the next item requires.
+/// Number of satellites that must reach [`INFIL_CNOTHRS`] for a fix.
 pub const INFIL_NCNOTHRS: Key = Key(0x2011_00aa);
-/// Least signal strength, dB-Hz.
+/// Signal strength that [`INFIL_NCNOTHRS`] satellites must reach, dB-Hz.
 pub const INFIL_CNOTHRS: Key = Key(0x2011_00ab);
 /// Largest PDOP of a valid fix, 0.1.
 pub const OUTFIL_PDOP: Key = Key(0x3011_00b1);
@@ -42,7 +42,7 @@ pub const OUTFIL_TDOP: Key = Key(0x3011_00b2);
 pub const OUTFIL_PACC: Key = Key(0x3011_00b3);
 /// Largest time accuracy of a valid fix, metres.
 pub const OUTFIL_TACC: Key = Key(0x3011_00b4);
-/// Corrections: 2 float at best, 3 fixed.
+/// Best carrier solution with corrections: 2 float, 3 fixed.
 pub const DGNSSMODE: Key = Key(0x2014_0011);
 /// Largest age of corrections, s.
 pub const CONSTR_DGNSSTO: Key = Key(0x2011_00c4);
@@ -50,57 +50,57 @@ pub const CONSTR_DGNSSTO: Key = Key(0x2011_00c4);
 pub const UART2_ENABLED: Key = Key(0x1053_0005);
 /// Enables the interference monitor.
 pub const ITFM_ENABLE: Key = Key(0x1041_000d);
-/// Texts that are sent on I2C as NMEA; other ports' keys follow.
+/// Text messages sent as NMEA on I2C; the keys of the other ports follow.
 pub const INFMSG_NMEA: Key = Key(0x2092_0006);
-/// Texts that are sent on I2C as UBX.
+/// Text messages sent as UBX on I2C; the keys of the other ports follow.
 pub const INFMSG_UBX: Key = Key(0x2092_0001);
 /// Whether USB is enabled.
 pub const USB_ENABLED: Key = Key(0x1065_0001);
 /// Whether the first port is enabled.
 pub const UART1_ENABLED: Key = Key(0x1052_0005);
-/// Mode of the base: 0 off, 1 survey, 2 fixed position.
+/// Mode of a base station: 0 off, 1 survey, 2 fixed position.
 pub const TMODE_MODE: Key = Key(0x2003_0001);
-/// Least time of a survey, s.
+/// Minimum duration of a survey, s.
 pub const SVIN_MIN_DUR: Key = Key(0x4003_0010);
-/// Accuracy that ends a survey, 0.1 mm.
+/// Position accuracy that ends a survey, 0.1 mm.
 pub const SVIN_ACC_LIMIT: Key = Key(0x4003_0011);
-/// Talker: 0 by the systems, 1 GP, 2 GL, 3 GN, 4 GA, 5 GB.
+/// Main talker: 0 automatic (by the systems in use), 1 GP, 2 GL, 3 GN, 4 GA, 5 GB.
 pub const NMEA_MAINTALKER: Key = Key(0x2093_0031);
 /// Talker of GSV: 0 the system's talker, 1 the main talker.
 pub const NMEA_GSVTALKER: Key = Key(0x2093_0032);
-/// Whether GPS satellites are left out of NMEA.
+/// Whether NMEA omits GPS satellites.
 pub const NMEA_FILT_GPS: Key = Key(0x1093_0011);
-/// Whether Galileo's satellites are left out of NMEA.
+/// Whether NMEA omits Galileo satellites.
 pub const NMEA_FILT_GAL: Key = Key(0x1093_0013);
-/// Whether GLONASS's satellites are left out of NMEA.
+/// Whether NMEA omits GLONASS satellites.
 pub const NMEA_FILT_GLO: Key = Key(0x1093_0016);
-/// Whether BeiDou's satellites are left out of NMEA.
+/// Whether NMEA omits BeiDou satellites.
 pub const NMEA_FILT_BDS: Key = Key(0x1093_0017);
-/// Whether only GPS satellites are reported.
+/// Whether NMEA reports GPS satellites only.
 pub const NMEA_ONLYGPS: Key = Key(0x1093_0025);
-/// Course is shown when slow, too.
+/// Whether NMEA reports the course at low speed too.
 pub const NMEA_FROZENCOG: Key = Key(0x1093_0026);
-/// Dynamic model.
+/// Dynamic model, by u-blox's number.
 pub const DYNMODEL: Key = Key(0x2011_0021);
-/// Whether fixes are two- or three-dimensional.
+/// Dimensions of fixes: 1 two, 2 three, 3 automatic.
 pub const FIXMODE: Key = Key(0x2011_0011);
-/// Time pulse on.
+/// Whether the time pulse is enabled.
 pub const TP1_ENA: Key = Key(0x1005_0007);
-/// Whether the pulse follows GNSS time if possible.
+/// Whether the pulse is synchronised to GNSS time when available.
 pub const SYNC_TP1: Key = Key(0x1005_0008);
-/// Whether other values apply once locked.
+/// Whether the keys with LOCK apply after the receiver has locked to GNSS time.
 pub const USE_LOCKED_TP1: Key = Key(0x1005_0009);
-/// Whether the pulse is aligned to the whole second.
+/// Whether the pulse is aligned to the start of a second.
 pub const ALIGN_TP1: Key = Key(0x1005_000a);
-/// The second is at the rising edge.
+/// Whether the rising edge marks the second.
 pub const POL_TP1: Key = Key(0x1005_000b);
-/// Period (0) or frequency (1).
+/// Whether the pulse is defined by its period (0) or its frequency (1).
 pub const PULSE_DEF: Key = Key(0x2005_0023);
-/// Ratio (0) or length (1).
+/// Whether the pulse length is a duty cycle (0) or a duration (1).
 pub const PULSE_LENGTH_DEF: Key = Key(0x2005_0030);
-/// Delay of the antenna's cable, ns, signed.
+/// Delay of the antenna cable, ns, signed.
 pub const ANT_CABLEDELAY: Key = Key(0x3005_0001);
-/// Delay set by the user, ns, signed.
+/// Pulse delay set by the user, ns, signed.
 pub const USER_DELAY_TP1: Key = Key(0x4005_0006);
 /// Period before lock, us.
 pub const PERIOD_TP1: Key = Key(0x4005_0002);
@@ -108,58 +108,58 @@ pub const PERIOD_TP1: Key = Key(0x4005_0002);
 pub const LEN_TP1: Key = Key(0x4005_0004);
 /// Frequency before lock, Hz.
 pub const FREQ_TP1: Key = Key(0x4005_0024);
-/// Hz.
+/// Frequency after lock, Hz.
 pub const FREQ_LOCK_TP1: Key = Key(0x4005_0025);
 /// Duty cycle before lock, percent, a double.
 pub const DUTY_TP1: Key = Key(0x5005_002a);
-/// Percent, a double.
+/// Duty cycle after lock, percent, a double.
 pub const DUTY_LOCK_TP1: Key = Key(0x5005_002b);
-/// Period once locked, us.
+/// Period after lock, us.
 pub const PERIOD_LOCK_TP1: Key = Key(0x4005_0003);
-/// Length once locked, us.
+/// Pulse length after lock, us.
 pub const LEN_LOCK_TP1: Key = Key(0x4005_0005);
-/// Time scale that pulses are aligned to: 0 UTC, 1 GPS.
+/// Time scale of the pulse: 0 UTC, 1 GPS.
 pub const TIMEGRID_TP1: Key = Key(0x2005_000c);
-/// GPS.
+/// Whether GPS is enabled.
 pub const GPS_ENA: Key = Key(0x1031_001f);
-/// Galileo.
+/// Whether Galileo is enabled.
 pub const GAL_ENA: Key = Key(0x1031_0021);
-/// BeiDou.
+/// Whether BeiDou is enabled.
 pub const BDS_ENA: Key = Key(0x1031_0022);
-/// BeiDou's B1C, which generation 10 receives in place of B1I.
+/// Whether BeiDou B1C is enabled; generation 10 receives it instead of B1I.
 pub const BDS_B1C_ENA: Key = Key(0x1031_000f);
-/// GLONASS.
+/// Whether GLONASS is enabled.
 pub const GLO_ENA: Key = Key(0x1031_0025);
 /// Product number of the USB device.
 pub const USB_PRODUCT_ID: Key = Key(0x3065_000b);
-/// A fixed position: 0 earth-centred, 1 latitude, longitude and height.
+/// Format of the fixed position: 0 Earth-centred (ECEF), 1 latitude, longitude and height.
 pub const TMODE_POS_TYPE: Key = Key(0x2003_0002);
-/// X, y and z, cm, signed.
+/// ECEF coordinates of the fixed position, cm, signed.
 pub const TMODE_ECEF: [Key; 3] = [Key(0x4003_0003), Key(0x4003_0004), Key(0x4003_0005)];
-/// Parts to be added, 0.1 mm, signed.
+/// High-precision parts of [`TMODE_ECEF`], 0.1 mm, signed; they are added to it.
 pub const TMODE_ECEF_HP: [Key; 3] = [Key(0x2003_0006), Key(0x2003_0007), Key(0x2003_0008)];
-/// Latitude and longitude, 1e-7 degrees, and height, cm, signed.
+/// Fixed position: latitude and longitude, 1e-7 degrees, and height, cm, signed.
 pub const TMODE_LLH: [Key; 3] = [Key(0x4003_0009), Key(0x4003_000a), Key(0x4003_000b)];
-/// Parts to be added, 1e-9 degrees and 0.1 mm, signed.
+/// High-precision parts of [`TMODE_LLH`], 1e-9 degrees and 0.1 mm, signed; they are added to it.
 pub const TMODE_LLH_HP: [Key; 3] = [Key(0x2003_000c), Key(0x2003_000d), Key(0x2003_000e)];
 /// Accuracy of the fixed position, 0.1 mm.
 pub const TMODE_FIXED_POS_ACC: Key = Key(0x4003_000f);
-/// Confidence that a fence's state requires: 0 none, 1 to 5 standard deviations.
+/// Confidence of a fence's state: 0 none, 1 to 5 standard deviations.
 pub const GEOFENCE_CONFLVL: Key = Key(0x2024_0011);
-/// Whether the first fence is enabled; the keys of the others follow in steps of 0x10. Latitude, longitude
-/// (1e-7 degrees) and radius (cm) have the next numbers and four bytes.
+/// Whether the first fence is enabled. Its latitude, longitude (1e-7 degrees) and radius (cm) have the next
+/// numbers and are four bytes long. The keys of the next fence are 0x10 higher.
 pub const GEOFENCE_USE: u32 = 0x1024_0020;
-/// Aiding messages are acknowledged.
+/// Whether aiding messages are acknowledged.
 pub const ACKAIDING: Key = Key(0x1011_0025);
-/// Messages of class NAV2 are sent.
+/// Whether messages of class NAV2 are sent.
 pub const NAV2_OUT_ENABLED: Key = Key(0x1017_0001);
-/// The first week to which the receiver can resolve a week number; 0 for that of the firmware.
+/// First GPS week that the receiver can represent; 0: week of the firmware.
 pub const WKNROLLOVER: Key = Key(0x3011_0017);
 /// Whether the odometer counts.
 pub const ODO_USE: Key = Key(0x1022_0001);
-/// The number of a base station, 0 to 4095.
+/// Station number of a base, 0 to 4095.
 pub const RTCM_DF003_OUT: Key = Key(0x3009_0001);
-/// The number of the base station that a rover wants.
+/// Number of the base station that a rover selects.
 pub const RTCM_DF003_IN: Key = Key(0x3009_0008);
-/// Station filter of a rover: 0 none, 1 prefer one station, 2 only that station.
+/// Station filter of a rover: 0 off, 1 prefer the selected station, 2 use only that station.
 pub const RTCM_DF003_IN_FILTER: Key = Key(0x2009_0009);

@@ -4,9 +4,9 @@
 //! the same items. `items.csv` has names and keys (ZED-F9P interface description, as pyubx2 lists them),
 //! factory values, protocol versions of generations 8, 9 and 10 (u-blox 8 receiver description; dumps of
 //! CFG-VALGET of ZED-F9Ps with HPG 1.11 and 1.32; new items of the interface description of HPG 1.50 as in
-//! ubloxcfg, and a recorded answer of HPG 1.51; M10 SPG 5.10 interface description), generation 10's value if
+//! ubloxcfg, and a recorded answer of HPG 1.51; M10 SPG 5.10 interface description), the value of generation 10 if
 //! it differs, and whether Menura implements them. HPG 1.50 has no CFG-ITFM: its interference monitor is
-//! always on (drivers of PX4 and QGroundControl). `commands.rs` makes tables of both.
+//! always on (drivers of PX4 and QGroundControl). `commands.rs` makes command tables of `items.csv` and `ubx.csv`.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -43,17 +43,17 @@ pub enum Protocol {
     Rtcm3 = 4,
 }
 
-/// Whether `protocol` is understood on `port`.
+/// Key: whether `port` accepts `protocol`.
 pub fn input_key(port: u8, protocol: Protocol) -> Key {
     Key(0x1071_0000 + (u32::from(port) << 17) + protocol as u32)
 }
 
-/// Whether `protocol` is sent on `port`.
+/// Key: whether `port` sends `protocol`.
 pub fn output_key(port: u8, protocol: Protocol) -> Key {
     Key(0x1072_0000 + (u32::from(port) << 17) + protocol as u32)
 }
 
-/// Whether a port with a line works at all.
+/// Key: whether a port (UART or USB) is enabled.
 pub fn enabled_key(port: u8) -> Key {
     match port {
         UART2 => key::UART2_ENABLED,
@@ -62,7 +62,7 @@ pub fn enabled_key(port: u8) -> Key {
     }
 }
 
-/// Baud rate of a port with a line; USB has none.
+/// Key of a port's baud rate; `None` for USB.
 pub fn baud_key(port: u8) -> Option<Key> {
     match port {
         UART1 => Some(key::UART1_BAUDRATE),
@@ -71,23 +71,23 @@ pub fn baud_key(port: u8) -> Option<Key> {
     }
 }
 
-/// The key of a port's text messages as NMEA: bit 0 errors, 1 warnings, 2 notices.
+/// Key of the text messages that a port sends as NMEA: bit 0 errors, 1 warnings, 2 notices.
 pub fn nmea_text_key(port: u8) -> Key {
     Key(key::INFMSG_NMEA.0 + u32::from(port))
 }
 
-/// Key of the texts that a port sends as UBX.
+/// Key of the text messages that a port sends as UBX.
 pub fn ubx_text_key(port: u8) -> Key {
     Key(key::INFMSG_UBX.0 + u32::from(port))
 }
 
-/// The signals without one of which a system is not received.
+/// Keys of a system's first signals; a system needs at least one of them.
 pub fn first_signals(system: GnssSystem) -> impl Iterator<Item = Key> {
     let other = (system == GnssSystem::Beidou).then_some(key::BDS_B1C_ENA);
     std::iter::once(signal_key(system, false)).chain(other)
 }
 
-/// Whether a system is received.
+/// Key: whether a system is enabled.
 pub fn system_key(system: GnssSystem) -> Key {
     match system {
         GnssSystem::Gps => key::GPS_ENA,
@@ -97,7 +97,7 @@ pub fn system_key(system: GnssSystem) -> Key {
     }
 }
 
-/// Whether the first, or the second, signal of a system is received.
+/// Key: whether the first or second signal of a system is enabled.
 pub fn signal_key(system: GnssSystem, is_second: bool) -> Key {
     Key(match (system, is_second) {
         (GnssSystem::Gps, false) => 0x1031_0001,
@@ -112,26 +112,26 @@ pub fn signal_key(system: GnssSystem, is_second: bool) -> Key {
 }
 
 impl GnssDialect {
-    /// Whether firmware with a protocol version (times 100; `None`: any) has a message, by name.
+    /// Whether the message `name` exists in protocol `version` (times 100; `None`: any version).
     pub fn has_message(self, version: Option<u32>, name: &str) -> bool {
         let row = ROWS.iter().find(|row| row.name == name && row.message.is_some());
         self.is_ublox() && row.is_some_and(|row| row.is_in_version(self, version))
     }
 }
 
-/// Whether Menura makes the message that CFG-MSG numbers `id`.
+/// Whether Menura implements the message with the CFG-MSG number `id`.
 pub fn is_made(profile: &GnssProfile, id: MessageId) -> bool {
     UBX_OUTPUTS.iter().any(|(name, other)| *other == id && profile.has_message(name))
         || ON_INPUT.contains(&id)
         || profile.nmea.order.iter().any(|kind| sentence_id(*kind) == id)
 }
 
-/// Messages that report each received RTCM message: RXM-RTCM, RXM-COR.
+/// Messages that report every received RTCM message: RXM-RTCM, RXM-COR.
 pub const ON_INPUT: [MessageId; 2] = [MessageId::new(0x02, 0x32), MessageId::new(0x02, 0x34)];
 
-/// The id that CFG-MSG has for a sentence.
+/// CFG-MSG's id of a sentence.
 ///
-/// Garmin's own sentences have no id; they get one of a class that u-blox does not use.
+/// Garmin's own sentences have no id. Menura gives them ids of a class that u-blox does not use.
 pub fn sentence_id(kind: SentenceKind) -> MessageId {
     let id = match kind {
         SentenceKind::Gga => 0x00,
@@ -150,15 +150,15 @@ pub fn sentence_id(kind: SentenceKind) -> MessageId {
     MessageId::new(0xf0, id)
 }
 
-/// Messages with the key of their rate on I2C; the other ports' keys follow.
+/// Messages and the keys of their rates on I2C; the keys of the other ports follow.
 static RATE_KEYS: LazyLock<BTreeMap<MessageId, u32>> = LazyLock::new(|| {
     let rows = ROWS.iter().filter_map(|row| Some((row.message?, row.key.0)));
-    // Garmin's sentences have no key; these are not u-blox's.
+    // u-blox has no keys for Garmin's sentences; u-blox does not use these keys.
     let garmin = [(0x00, 0x2091_ff20), (0x01, 0x2091_ff30)];
     rows.chain(garmin.map(|(id, key)| (MessageId::new(0xfe, id), key))).collect()
 });
 
-/// Messages, each with the key of its rate on I2C.
+/// All messages, each with the key of its rate on I2C.
 #[cfg(test)]
 pub fn rate_ids() -> impl Iterator<Item = (MessageId, Key)> {
     RATE_KEYS.iter().map(|(id, key)| (*id, Key(*key)))
@@ -172,11 +172,11 @@ pub fn rate_key(id: MessageId, port: u8) -> Option<Key> {
 /// One row of `items.csv`.
 #[derive(Debug)]
 pub struct Row {
-    /// Group and item, or class and message.
+    /// Name of the group and the item, or of the class and the message.
     pub name: &'static str,
     /// Key as text in the table.
     pub key_text: &'static str,
-    /// Key; for a message, that of its rate on I2C.
+    /// Key of the item; for a message, the key of its rate on I2C.
     pub key: Key,
     /// Message whose rate the item sets.
     pub message: Option<MessageId>,
@@ -190,13 +190,12 @@ pub struct Row {
 }
 
 impl Row {
-    /// Whether a receiver of `profile` has the item. Other makers' receivers have all items that are not
-    /// messages.
+    /// Whether a receiver of `profile` has the item. Receivers of other makers have all items except messages.
     pub fn is_in(&self, profile: &GnssProfile) -> bool {
         self.is_in_version(profile.receiver.dialect, profile.protocol_version())
     }
 
-    /// Whether a dialect with a protocol version (times 100; `None`: all versions) has the item.
+    /// Whether a dialect has the item in a protocol version (times 100; `None`: any version).
     pub fn is_in_version(&self, dialect: GnssDialect, version: Option<u32>) -> bool {
         let Some(column) = dialect.column() else { return self.message.is_none() };
         let versions = self.versions[column].as_ref();
@@ -216,7 +215,7 @@ impl Row {
     }
 }
 
-/// Ports whose items exist: all, or those of generation 10.
+/// Offsets from the I2C key to the keys of the ports that the dialect has.
 fn ports(dialect: GnssDialect) -> &'static [u32] {
     if dialect == GnssDialect::Ublox10 { &[0, 1, 4] } else { &[0, 1, 2, 3, 4] }
 }
@@ -228,7 +227,7 @@ fn number(text: &str) -> Option<u64> {
     }
 }
 
-/// `items.csv`.
+/// All rows of `items.csv`.
 pub static ROWS: LazyLock<Vec<Row>> =
     LazyLock::new(|| include_str!("items.csv").lines().skip(1).filter_map(row).collect());
 
@@ -249,7 +248,7 @@ fn row(line: &'static str) -> Option<Row> {
     })
 }
 
-/// `27.10`: from this version on; `27.10-27.10`: from the first to the last.
+/// Parses a version range: `27.10` from this version on, `27.10-27.12` from the first to the last.
 pub(super) fn versions(text: &str) -> Option<RangeInclusive<u32>> {
     let version = |text: &str| text.replace('.', "").parse().ok();
     match text.split_once('-') {
@@ -263,7 +262,7 @@ pub(super) fn versions(text: &str) -> Option<RangeInclusive<u32>> {
 pub enum Layer {
     /// Present settings.
     Ram = 0,
-    /// Battery-backed.
+    /// Battery-backed RAM.
     Bbr = 1,
     /// Flash.
     Flash = 2,
@@ -273,12 +272,12 @@ pub enum Layer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused;
 
-/// A receiver's settings.
+/// A receiver's settings in all layers.
 #[derive(Clone, Debug)]
 pub struct Store {
     factory: BTreeMap<Key, u64>,
     layers: [BTreeMap<Key, u64>; 3],
-    /// The protocol's version, times 100.
+    /// Protocol version, times 100.
     version: u32,
 }
 
@@ -294,7 +293,7 @@ impl Store {
         }
         if !profile.receiver.dialect.is_ublox() {
             factory.insert(key::WKNROLLOVER, 0);
-            // Sentences that no u-blox receiver has are switched by the same kind of item.
+            // Sentences that u-blox lacks are enabled by items of the same kind.
             for id in profile.nmea.order.iter().map(|kind| sentence_id(*kind)) {
                 factory.extend(rate_key(id, UART1).map(|key| (key, 0)));
             }
@@ -308,7 +307,7 @@ impl Store {
             // Flags 0xf7 of CFG-TP5.
             factory.insert(key::TIMEGRID_TP1, 1);
             factory.insert(key::USB_PRODUCT_ID, 0x01a8);
-            // Of SPG 3.01, 2015.
+            // Value of SPG 3.01, 2015.
             factory.insert(key::WKNROLLOVER, 1867);
         }
         let protver = match profile.nmea.version {
@@ -329,17 +328,17 @@ impl Store {
         Self { factory, layers: [ram, BTreeMap::new(), changed], version }
     }
 
-    /// The present value; 0 for an item that the receiver lacks.
+    /// Present value; 0 for an item that the receiver lacks.
     pub fn get(&self, item: Key) -> u64 {
         self.layers[Layer::Ram as usize].get(&item).copied().unwrap_or(0)
     }
 
-    /// Whether a flag is set.
+    /// Whether a flag is set at present.
     pub fn is_set(&self, item: Key) -> bool {
         self.get(item) != 0
     }
 
-    /// Whether a flag is set at the factory.
+    /// Whether a flag is set in the factory settings.
     pub fn is_set_by_factory(&self, item: Key) -> bool {
         self.factory.get(&item).is_some_and(|value| *value != 0)
     }
@@ -349,7 +348,7 @@ impl Store {
         self.factory.contains_key(&item)
     }
 
-    /// Every item, with the factory's value.
+    /// All items with their factory values.
     #[cfg(test)]
     pub fn factory(&self) -> impl Iterator<Item = (Key, u64)> {
         self.factory.iter().map(|(key, value)| (*key, *value))
@@ -362,20 +361,20 @@ impl Store {
         }
     }
 
-    /// Whether a message may set these items in these layers, with any values.
+    /// Checks that a message can set these items in these layers; values are not checked.
     pub fn knows(&self, layers: u8, items: &[Item]) -> Result<(), Refused> {
         let is_known = |item: &Item| self.factory.contains_key(&item.key);
         let fits = items.len() <= MAX_ITEMS && layers & 7 != 0;
         if fits && items.iter().all(is_known) { Ok(()) } else { Err(Refused) }
     }
 
-    /// Sets all items in the layers of the bits, or none.
+    /// Sets all items in the layers (one bit per layer), or none.
     pub fn set_all(&mut self, layers: u8, items: &[Item]) -> Result<(), Refused> {
         self.knows(layers, items)?;
         self.apply(layers, items)
     }
 
-    /// Sets the items of several messages.
+    /// Sets the items of a transaction in the layers (one bit per layer), or none.
     pub fn apply(&mut self, layers: u8, items: &[Item]) -> Result<(), Refused> {
         let is_ram = layers & 1 == 1;
         if !items.iter().all(|item| self.is_allowed(item))
@@ -391,7 +390,7 @@ impl Store {
         Ok(())
     }
 
-    /// Whether at least one of the four systems is enabled after `items` are set, if they concern systems.
+    /// Whether at least one of the four systems is enabled after `items`. `true` if no item concerns systems.
     fn leaves_a_system(&self, items: &[Item]) -> bool {
         if !items.iter().any(|item| item.key.group() == key::GPS_ENA.group()) {
             return true;
@@ -404,9 +403,9 @@ impl Store {
         all.any(|system| after(system_key(system)) && first_signals(system).any(after))
     }
 
-    /// Items that a message may remove from the stored layers.
+    /// Expands keys to the items that a message removes from the stored layers.
     pub fn named(&self, layers: u8, keys: &[Key]) -> Result<Vec<Key>, Refused> {
-        // RAM cannot forget.
+        // Items cannot be removed from RAM.
         if keys.len() > MAX_ITEMS || layers & 1 == 1 || layers & 6 == 0 {
             return Err(Refused);
         }
@@ -417,7 +416,7 @@ impl Store {
         Ok(matched.concat())
     }
 
-    /// Forgets items of the stored layers.
+    /// Removes items from the stored layers.
     pub fn forget<'a>(&mut self, layers: u8, keys: impl IntoIterator<Item = &'a Key>) {
         for key in keys {
             for layer in [Layer::Bbr, Layer::Flash] {
@@ -469,7 +468,7 @@ impl Store {
         self.layers[Layer::Flash as usize].clear();
     }
 
-    /// RAM as after a start.
+    /// Loads RAM from the factory values and the stored layers, as at power-on.
     pub fn load(&mut self) {
         let mut ram = self.factory.clone();
         for layer in [Layer::Flash, Layer::Bbr] {
@@ -478,7 +477,7 @@ impl Store {
         self.layers[Layer::Ram as usize] = ram;
     }
 
-    /// Values that a receiver does not have, or that Menura cannot follow, are refused.
+    /// Whether the receiver accepts the value and Menura supports it.
     fn is_allowed(&self, item: &Item) -> bool {
         let value = item.value;
         match item.key {
@@ -490,7 +489,7 @@ impl Store {
             key::NMEA_MAINTALKER => value <= 5,
             key::NMEA_GSVTALKER | key::PULSE_DEF | key::PULSE_LENGTH_DEF => value <= 1,
             key::FIXMODE => (1..=3).contains(&value),
-            // Motorbike, lawn mower and scooter came late.
+            // Dynamic models of motorbike, lawn mower and scooter came with 27.31.
             key::DYNMODEL => value != 1 && value <= if self.version >= 2731 { 12 } else { 9 },
             key::UTCSTANDARD => matches!(value, 0 | 3 | 5 | 6 | 7),
             // 5 is conservative ambiguity resolution, of HPG 1.50.
@@ -498,7 +497,7 @@ impl Store {
             // The emulated lines are 8N1 (1 stop bit, 0 eight data bits, 0 no parity).
             Key(0x2052_0002 | 0x2053_0002) => value == 1,
             Key(0x2052_0003 | 0x2052_0004 | 0x2053_0003 | 0x2053_0004) => value == 0,
-            // Pulses on the grids of GLONASS, BeiDou and Galileo are missing.
+            // Pulses on the time scales of GLONASS, BeiDou and Galileo are not supported.
             key::TIMEGRID_TP1 | key::TMODE_POS_TYPE => value <= 1,
             key::TMODE_MODE | key::RTCM_DF003_IN_FILTER => value <= 2,
             key::GEOFENCE_CONFLVL => value <= 5,
@@ -507,7 +506,7 @@ impl Store {
         }
     }
 
-    /// Items that a key requests: one, its whole group, or all.
+    /// Expands a requested key: one item, a whole group, or all items.
     fn matching(&self, asked: Key) -> Vec<Key> {
         let all = self.factory.keys().copied().filter(|key| key.0 >> 8 != 0x0020_91ff);
         if asked.0 & 0x0fff_ffff == 0x0fff_ffff || asked.0 & 0x0fff_0000 == 0x0fff_0000 {
@@ -520,12 +519,12 @@ impl Store {
     }
 }
 
-/// Items of one message.
+/// Largest number of items per message.
 const MAX_ITEMS: usize = 64;
 
-/// A place that is held, good to a centimetre, as items.
+/// Items of a fixed base position with an accuracy of 1 cm.
 fn fixed_place(place: Geodetic) -> Vec<(Key, u64)> {
-    // The coarse part in 32 bits, the rest in 8.
+    // The coarse part has 32 bits, the high-precision part 8.
     let parts = |value: f64, coarse: f64| {
         let fine = (value / coarse * 100.0).round() as i64;
         let whole = (fine + 50).div_euclid(100);
@@ -544,7 +543,7 @@ fn fixed_place(place: Geodetic) -> Vec<(Key, u64)> {
     items
 }
 
-/// Settings as items.
+/// Configuration items for the settings of a rig.
 fn items_of(settings: &GnssSettings, profile: &GnssProfile) -> Vec<(Key, u64)> {
     let mut items = vec![
         (key::RATE_MEAS, settings.period_ns / 1_000_000),
@@ -578,7 +577,7 @@ fn items_of(settings: &GnssSettings, profile: &GnssProfile) -> Vec<(Key, u64)> {
     items
 }
 
-/// Settings of a port as items.
+/// Configuration items for the settings of a port.
 fn port_items(
     port: LinePort,
     output: &PortOutput,
@@ -596,7 +595,7 @@ fn port_items(
     for (name, id) in outputs() {
         items.extend(rate_key(*id, number).map(|key| (key, is_on(name).into())));
     }
-    // UART2 has RTCM alone from the factory: a rig that names other output wants it sent.
+    // UART2 has only RTCM from the factory: a rig that names other output wants it sent.
     if port == LinePort::Uart2 {
         if !output.sentences.is_empty() {
             items.push((output_key(number, Protocol::Nmea), 1));
@@ -608,7 +607,7 @@ fn port_items(
     }
 }
 
-/// Rates a receiver's UART runs at.
+/// Whether a receiver's UART supports the baud rate.
 pub fn is_baud_rate(rate: u64) -> bool {
     matches!(rate, 4800 | 9600 | 19_200 | 38_400 | 57_600 | 115_200 | 230_400 | 460_800 | 921_600)
 }

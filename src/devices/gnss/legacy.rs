@@ -1,7 +1,7 @@
 //! Configuration messages of generation 8 that read and write configuration items.
 //!
-//! Each is a block of bytes in which bits represent items: a request is answered with the present items; a
-//! received block sets them. Other bits are stored unchanged. Some messages have a mask of the fields that
+//! Each message is a block of bytes whose bits represent items. A poll is answered with the present items; a
+//! received block sets them. Other bits are stored unchanged. Some messages have a mask that selects the fields to
 //! apply.
 //!
 //! Source: u-blox 8 / M8 receiver description, chapter UBX-CFG; ZED-F9P interface description.
@@ -20,28 +20,26 @@ struct Part {
     byte: usize,
     /// First bit of the item in the block.
     bit: usize,
-    /// Number of bits.
     bits: usize,
-    /// Key of the item.
     key: Key,
-    /// The bit of the mask in bytes 0 and 1 (of CFG-NAVX5 in 2 and 3) without which the item is ignored.
+    /// Mask bit that enables the item, in bytes 0 and 1 (CFG-NAVX5: bytes 2 and 3); `None`: always applied.
     mask: Option<usize>,
 }
 
-/// A message.
+/// A configuration message of generation 8.
 pub struct Legacy {
     /// The message's id.
     pub id: MessageId,
     /// Offset of the mask; `None` without a mask.
     mask_at: Option<usize>,
-    /// Content before any change, without the items.
+    /// Factory content of the bits that represent no item.
     blank: &'static [u8],
     parts: &'static [Part],
     /// Lengths of older versions; their missing bytes stay unchanged.
     shorter: &'static [usize],
-    /// Offset of the version byte, whose value is that of [`Self::blank`].
+    /// Offset of the version byte, which must equal that of [`Self::blank`].
     version_at: usize,
-    /// Generations with this message.
+    /// Generations that have the message.
     generations: RangeInclusive<u8>,
 }
 
@@ -57,9 +55,9 @@ const fn masked(mask: usize, byte: usize, bytes: usize, key: u32) -> Part {
     Part { byte, bit: 0, bits: bytes * 8, key: Key(key), mask: Some(mask) }
 }
 
-/// All such messages.
+/// All configuration messages that this module handles.
 pub static LEGACY: [Legacy; 14] = [
-    // CFG-ANT: switch, short, open, power down, recover; pins.
+    // CFG-ANT: supply, short circuit, open circuit, power-down and recovery flags; pins.
     Legacy {
         id: MessageId::new(0x06, 0x13),
         mask_at: None,
@@ -96,7 +94,7 @@ pub static LEGACY: [Legacy; 14] = [
         version_at: 0,
         generations: 8..=9,
     },
-    // CFG-NMEA: what is left out, version, satellites, flags, systems left out, talkers.
+    // CFG-NMEA: filter flags, version, satellites, flags, hidden systems, talkers.
     Legacy {
         id: MessageId::new(0x06, 0x17),
         mask_at: None,
@@ -196,11 +194,11 @@ pub static LEGACY: [Legacy; 14] = [
         version_at: 0,
         generations: 8..=9,
     },
-    // CFG-ITFM: thresholds, switch, antenna; the other bits must be what the manual says.
+    // CFG-ITFM: thresholds, switch, antenna; the other bits must have the values of the manual.
     Legacy {
         id: MessageId::new(0x06, 0x39),
         mask_at: None,
-        // Algorithm bits 0x16b156 from bit 9 on, general bits 0x31e.
+        // Algorithm bits: 0x16b156 from bit 9 on; general bits: 0x31e.
         blank: &[0x00, 0xac, 0x62, 0x2d, 0x1e, 0x03, 0x00, 0x00],
         parts: &[
             bits(0, 0, 4, 0x2041_0001),
@@ -291,7 +289,7 @@ pub static LEGACY: [Legacy; 14] = [
         version_at: 0,
         generations: 8..=9,
     },
-    // CFG-USB: numbers, power, who feeds it, names.
+    // CFG-USB: vendor and product numbers, power consumption, power source, names.
     Legacy {
         id: MessageId::new(0x06, 0x1b),
         mask_at: None,
@@ -320,7 +318,6 @@ pub static LEGACY: [Legacy; 14] = [
     },
 ];
 
-/// CFG-TMODE3.
 const TMODE3: MessageId = MessageId::new(0x06, 0x71);
 
 /// The position of CFG-TMODE3, earth-centred.
@@ -343,7 +340,7 @@ static FIXED_LLH: [Part; 6] = [
     whole(18, 1, 0x2003_000e),
 ];
 
-/// Marks the part of CFG-SBAS with the PRNs from 152 on, which are bits 32 and up of the item.
+/// Key flag: the upper 32 bits (PRN 152 and up) of the SBAS item.
 const SBAS_HIGH: u32 = 1 << 27;
 
 impl Legacy {
@@ -366,7 +363,7 @@ impl Legacy {
         self.parts.iter().chain(place)
     }
 
-    /// The payload that answers a poll; `kept` is the last that a host sent.
+    /// Payload of the answer to a poll; `kept` is the last payload from a host.
     pub fn read(&self, store: &Store, kept: Option<&[u8]>) -> Vec<u8> {
         let mut payload = kept.unwrap_or(self.blank).to_vec();
         let is_llh = store.is_set(item_keys::TMODE_POS_TYPE);
@@ -380,12 +377,12 @@ impl Legacy {
         payload
     }
 
-    /// Whether a receiver has any of the items.
+    /// Whether the receiver has at least one of the items.
     pub fn is_in(&self, store: &Store) -> bool {
         self.parts.is_empty() || self.parts.iter().any(|part| store.has(part.item().0))
     }
 
-    /// A payload of an older version, completed by the present bytes; any other unchanged.
+    /// Completes the payload of an older version with present bytes; other payloads stay unchanged.
     pub fn whole(&self, store: &Store, kept: Option<&[u8]>, payload: &[u8]) -> Vec<u8> {
         let mut payload = payload.to_vec();
         if self.shorter.contains(&payload.len()) {
@@ -396,7 +393,7 @@ impl Legacy {
         payload
     }
 
-    /// Items that a payload sets, if the receiver has them; `None` if the payload is invalid.
+    /// Items set by a payload, if the receiver has them; `None` for an invalid payload.
     pub fn items(&self, store: &Store, payload: &[u8]) -> Option<Vec<Item>> {
         if payload.len() != self.blank.len() {
             return None;
@@ -424,13 +421,13 @@ impl Legacy {
 }
 
 impl Part {
-    /// The item, and its first bit.
+    /// Key of the item without flags, and the first bit in the item's value.
     fn item(&self) -> (Key, u32) {
         if self.key.0 & SBAS_HIGH != 0 { (Key(self.key.0 & !SBAS_HIGH), 32) } else { (self.key, 0) }
     }
 }
 
-/// Value of an item in a message, which has NMEA's version in hexadecimal digits.
+/// Converts an item's value to the message. The message has NMEA's version in hexadecimal digits.
 fn in_message(key: Key, value: u64) -> u64 {
     match (key, value) {
         (item_keys::NMEA_PROTVER, 42) => 0x4b,
@@ -439,7 +436,7 @@ fn in_message(key: Key, value: u64) -> u64 {
     }
 }
 
-/// Value of an item from a message.
+/// Converts a message's value to the item.
 fn in_item(key: Key, value: u64) -> u64 {
     match (key, value) {
         (item_keys::NMEA_PROTVER, 0x4b) => 42,

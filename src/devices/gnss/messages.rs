@@ -1,4 +1,4 @@
-//! A solution as UBX messages.
+//! Encodes a solution as UBX messages.
 
 use glam::{DVec3, Vec3};
 
@@ -17,43 +17,43 @@ use crate::wire::ubx::nav_more::*;
 use crate::wire::ubx::{Message, MessageId, Payload};
 
 const WEEK_MS: u32 = 604_800_000;
-/// Accuracy of unknown values.
+/// Accuracy that means unknown.
 const UNKNOWN: u32 = u32::MAX;
 
-/// Content of messages in addition to the solution.
+/// Data for the messages of an epoch: the solution and the receiver's state.
 pub struct Reporter<'a> {
     /// The epoch's solution.
     pub solution: &'a Solution,
-    /// Whether the position is held, so that the solution is of time only.
+    /// Whether the position is held; then the solution determines only time.
     pub is_held: bool,
-    /// The day at whose end a second is inserted.
+    /// Day at whose end the next leap second is inserted.
     pub leap_second_on: Option<jiff::civil::Date>,
     /// Time of the solution.
     pub stamp: &'a Stamp,
-    /// Undocumented bits that are set in `valid` and `flags2` of NAV-PVT.
+    /// Undocumented bits to set in `valid` and `flags2` of NAV-PVT.
     pub pvt_extra_bits: [u8; 2],
     /// Time since start or reset, ms.
     pub uptime_ms: u32,
     /// Clock drift, ns/s.
     pub drift_ns_s: f64,
-    /// The next pulse.
+    /// The next PPS pulse.
     pub next_pulse: NextPulse,
-    /// UTC standard, as NAV-TIMEUTC numbers it.
+    /// UTC standard in the numbering of NAV-TIMEUTC.
     pub utc_standard: u8,
 }
 
 /// The next PPS pulse, for TIM-TP.
 pub struct NextPulse {
-    /// Time of the pulse in the receiver's view.
+    /// Time of the pulse on the receiver's clock.
     pub stamp: Stamp,
-    /// Error of the edge, because it falls on the receiver's clock.
+    /// Quantisation error: distance from the exact time to the edge of the receiver's clock.
     pub quantisation_ps: i32,
-    /// Whether the grid of pulses is UTC's instead of GPS's.
+    /// Whether pulses are aligned to UTC instead of GPS time.
     pub is_utc: bool,
 }
 
 impl Reporter<'_> {
-    /// The message `id`, if it can be made from a solution.
+    /// The message `id`; `None` if it does not depend on the solution.
     pub fn message(&self, id: MessageId) -> Option<Message> {
         Some(match id {
             NavPvt::ID => Message::NavPvt(self.pvt()),
@@ -80,7 +80,7 @@ impl Reporter<'_> {
             NavTimegal::ID => Message::NavTimegal(self.timegal()),
             NavTimeqzss::ID => Message::NavTimeqzss(self.timeqzss()),
             NavOrb::ID => Message::NavOrb(self.orb()),
-            // Stations and services that are not there.
+            // Stations and services do not exist.
             NavDgps::ID => Message::NavDgps(NavDgps { itow_ms: self.itow(), ..NavDgps::default() }),
             NavSlas::ID => Message::NavSlas(NavSlas { itow_ms: self.itow(), ..NavSlas::default() }),
             NavAopstatus::ID => {
@@ -95,12 +95,12 @@ impl Reporter<'_> {
         })
     }
 
-    /// Time of week; before the time is known, a receiver counts from its start.
+    /// Time of week, ms. Before the receiver knows the time, it counts from its start.
     pub fn itow(&self) -> u32 {
         if self.solution.is_time_known { self.stamp.tow_ms } else { self.uptime_ms }
     }
 
-    /// Remainder of the time of week after [`Self::itow`].
+    /// Part of the time of week that [`Self::itow`] omits, ns.
     fn ftow(&self) -> i32 {
         if self.solution.is_time_known { self.stamp.tow_rest_ns } else { 0 }
     }
@@ -136,7 +136,7 @@ impl Reporter<'_> {
         matches!(self.solution.fix, Fix::ThreeD(grade) if grade != BestFix::Standalone)
     }
 
-    /// Age of corrections in the steps of NAV-PVT: 0 without corrections.
+    /// Age of corrections as the code of NAV-PVT; 0 without corrections.
     fn correction_age(&self) -> u16 {
         const STEPS_S: [f64; 11] = [1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0, 90.0, 120.0];
         match self.solution.baseline {
@@ -144,7 +144,7 @@ impl Reporter<'_> {
                 let age_s = self.solution.at.saturating_since(baseline.by.of).as_secs_f64();
                 1 + STEPS_S.iter().filter(|step| age_s >= **step).count() as u16
             }
-            // Corrections of which nothing is known are recent.
+            // Corrections of unknown age count as recent.
             None => self.is_differential().into(),
         }
     }
@@ -155,7 +155,7 @@ impl Reporter<'_> {
         u8::from(is_valid) | u8::from(self.is_differential()) << 1
     }
 
-    /// An accuracy in units of `unit` metres.
+    /// Accuracy `metres` in steps of `unit` metres.
     fn accuracy(&self, metres: f64, unit: f64) -> u32 {
         if self.has_fix() { (metres / unit).round().min(4e9) as u32 } else { UNKNOWN }
     }
@@ -187,7 +187,7 @@ impl Reporter<'_> {
         if self.has_fix() { (angle.min(180.0) * 1e5) as u32 } else { 18_000_000 }
     }
 
-    /// Time accuracy.
+    /// Time accuracy, ns.
     pub(super) fn t_acc(&self) -> u32 {
         if self.has_fix() { 25 } else { UNKNOWN }
     }
@@ -206,7 +206,7 @@ impl Reporter<'_> {
         ]
     }
 
-    /// Earth-centred position and velocity, metres and m/s.
+    /// ECEF position (m) and velocity (m/s).
     fn ecef(&self) -> (DVec3, DVec3) {
         if !self.has_fix() {
             return (DVec3::ZERO, DVec3::ZERO);
@@ -431,7 +431,7 @@ impl Reporter<'_> {
         }
     }
 
-    /// Offset of the receiver's clock: it drifts and is corrected by whole milliseconds.
+    /// Clock bias of the receiver: the clock drifts and is corrected by whole milliseconds.
     pub fn clock_bias_ns(&self) -> f64 {
         let gone_ns = self.drift_ns_s * f64::from(self.uptime_ms) * 1e-3;
         (gone_ns + 500_000.0).rem_euclid(1e6) - 500_000.0
@@ -439,13 +439,13 @@ impl Reporter<'_> {
 
     fn timels(&self) -> NavTimels {
         let is_known = self.solution.is_leap_known;
-        // To the nearest millisecond, as everything else that this message tells.
+        // Rounded to the nearest millisecond, like all other fields of this message.
         let week = i64::from(self.stamp.week) + self.stamp.weeks_behind;
         let now_ms = week * 604_800_000 + i64::from(self.stamp.tow_ms);
         let now_ns = i128::from(now_ms) * 1_000_000;
         let (event_s, leap_after_s) = leap_second_near(now_ns, self.leap_second_on);
         let is_ahead = event_s * 1000 > now_ms;
-        // Within the day at whose end the second is inserted.
+        // The last second of the day at whose end the leap second is inserted.
         let last_s = event_s - i64::from(leap_after_s) - 1;
         NavTimels {
             itow_ms: self.itow(),
@@ -471,7 +471,7 @@ impl Reporter<'_> {
             let is_tracked = t.cno_dbhz[0].is_some();
             let health = if t.satellite.is_healthy { 1 } else { 2 };
             let orbit: u32 = if is_tracked { 1 } else { 2 };
-            // Corrected, its source, its code and its carrier.
+            // Whether corrected, source of the correction, whether of code and of carrier.
             let corrections = match t.correction.source {
                 CorrectionSource::None => 0,
                 CorrectionSource::Sbas => 1 << 6 | 1 << 16 | 1 << 20,
@@ -542,8 +542,8 @@ impl Reporter<'_> {
         }
     }
 
-    /// Vector from the base station, if there is a carrier solution. With a moving base, vector and time are
-    /// those of its observations.
+    /// NAV-RELPOSNED: vector from the base station, if there is a carrier solution. With a moving base, vector and
+    /// time belong to the epoch of the base's observations.
     fn relposned(&self) -> NavRelposned {
         let none = NavRelposned {
             version: 1,
@@ -629,7 +629,7 @@ struct Civil {
     nano_ns: i32,
 }
 
-/// UBX's number of a system.
+/// UBX's identifier of a system.
 pub fn gnss_id(system: GnssSystem) -> u8 {
     match system {
         GnssSystem::Gps => 0,
@@ -639,12 +639,12 @@ pub fn gnss_id(system: GnssSystem) -> u8 {
     }
 }
 
-/// `value` in units of `unit`, to the nearest.
+/// `value` in steps of `unit`, rounded to the nearest.
 fn rounded(value: i64, unit: i64) -> i32 {
     (value + unit / 2).div_euclid(unit) as i32
 }
 
-/// Remainder after [`rounded`], with its sign.
+/// Signed remainder of [`rounded`].
 fn remainder(value: i64, unit: i64) -> i8 {
     (value - i64::from(rounded(value, unit)) * unit) as i8
 }

@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! SkySensor (any thread)  ->  Navigator  ->  sentences.rs, messages.rs  ->  uart.rs
-//!                              items.rs  <-  ublox.rs, garmin.rs        <-  what the host sends
+//!                              items.rs  <-  ublox.rs, garmin.rs        <-  host commands
 //! ```
 //!
-//! Solutions are at multiples of their period in GPS time. An epoch's bytes follow after the profile's
-//! latency at the line's rate; output that does not fit the buffer is lost, as in the product. The PPS rises
-//! at the second, before the sentences of that second; UBX-TIM-TP describes the next one.
+//! Solutions are at multiples of the solution period in GPS time. The bytes of an epoch follow after the latency of
+//! the profile, at the rate of the line; bytes that do not fit the buffer are lost, as in the product. The PPS rises
+//! at the second, before the sentences of that second; UBX-TIM-TP describes the next pulse.
 //!
 //! Sources: u-blox interface descriptions and integration manual, Garmin GPS 18x technical
 //! specifications, captures of a ZED-F9P and a NEO-M8T, gpsd 3.22 as a client.
@@ -81,19 +81,19 @@ use crate::wire::ubx::cfg::CfgPrt;
 use crate::wire::ubx::rxm::RxmSfrbx;
 use crate::wire::ubx::{Frame, MessageId, Payload};
 
-/// Result of a message: accepted or refused.
+/// Result of a configuration message: accepted or refused.
 type Verdict = Result<(), ()>;
 
-/// Time from a reset to the start-up text of a u-blox receiver; there is no epoch before it. For receivers
-/// that are on at the first instant, that time is over.
+/// Time from a reset to the start-up text of a u-blox receiver; the receiver has no epoch before that text. A receiver
+/// that is on at the start of the run has sent its text already.
 const GREETING_NS: u64 = 200_000_000;
-/// Satellites count weeks modulo this number.
+/// Modulus of the week number that satellites send.
 const WEEKS: u16 = 1024;
-/// Room for the sentence that says bytes were lost.
+/// Free buffer space that the report of lost bytes needs.
 const COMPLAINT_BYTES: usize = 48;
-/// Draws of the clock are made from a request that no epoch has.
+/// Request number for random samples of the clock; no epoch has this number.
 const CLOCK_REQUEST: u64 = u64::MAX;
-/// Drift of a receiver's clock from unit to unit, ns/s.
+/// Standard deviation of the clock drift between units, ns/s.
 const CLOCK_DRIFT_STD_NS_S: f64 = 500.0;
 
 /// A GNSS receiver.
@@ -104,27 +104,27 @@ pub struct Gnss {
     noise: NoiseSource,
     navigator: Navigator,
     store: Store,
-    /// Ports of the receiver; that of the link is the first.
+    /// Ports of the receiver; the first is the port of the link.
     ports: Vec<Port>,
-    /// Index of the port whose host is being answered.
+    /// Index of the port that is being served: its host gets the present answer.
     served: usize,
-    /// Output of ports other than the link's.
+    /// Pending output of all ports except the link's.
     asides: VecDeque<Transmit>,
     rover: Rover,
-    /// Messages that a fault delays, with the times of their processing.
+    /// Correction messages that a fault delays, with the times at which they are processed.
     late_corrections: VecDeque<(SimTime, Vec<u8>)>,
-    /// Epochs that were requested and not yet sent.
+    /// Epochs that were requested and are not sent yet.
     slots: BTreeMap<SimTime, Slot>,
     next_epoch: SimTime,
     next_index: u64,
     period_ns: u64,
     is_navigating: bool,
-    /// Number of solutions, for messages with a lower rate.
+    /// Number of solutions so far, for messages at a fraction of the solution rate.
     solutions: u64,
-    /// The latest reported solution, with its time.
+    /// The latest reported solution and its time.
     last: Option<(Solution, Stamp)>,
     faults: Vec<Timed<GnssFault>>,
-    /// The first week to which the receiver resolves a week number before a host sets another.
+    /// First GPS week that the firmware can represent; a host can set another.
     built_for_week: u16,
     now: SimTime,
     started: SimTime,
@@ -133,31 +133,31 @@ pub struct Gnss {
     next_pulse: SimTime,
     falls_at: Option<SimTime>,
     drift_ns_s: f64,
-    /// Settings that are stored as the host sent them.
+    /// Payloads of settings that are stored as the host sent them.
     kept: BTreeMap<MessageId, Vec<u8>>,
     /// Blocks of CFG-PRT as received; their items are in the store.
     port_blocks: BTreeMap<u8, CfgPrt>,
-    /// Items that wait for the end of a transaction.
+    /// Items of the open transaction.
     transaction: Option<Transaction>,
-    /// Channels in effect, and channels saved.
+    /// Channel allocation, current and saved.
     channels: Channels,
     saved_channels: Channels,
-    /// Whether the latest solution is one of time at a position that is held.
+    /// Whether the latest solution determines only time, at the held position.
     is_held: bool,
     /// Time at which the receiver leaves backup mode.
     wakes_at: Option<SimTime>,
-    /// Distance since the odometer was reset, and in total.
+    /// Distance since the last reset of the odometer.
     distance_m: f64,
     total_distance_m: f64,
     /// Garmin: whether sentences have the mode field of NMEA 2.3.
     has_modes: bool,
-    /// Garmin: values that sentences keep.
+    /// Garmin: values that sentences keep between epochs.
     memory: Memory,
-    /// Garmin: fields of commands that are kept only, by address and number.
+    /// Garmin: stored fields of commands, by sentence address and field number.
     garmin_kept: BTreeMap<(&'static str, usize), String>,
     survey: Survey,
     observer: Observer,
-    /// Raw measurements of the latest epoch, and the time of the epoch before it.
+    /// Raw measurements of the latest epoch.
     observations: Vec<Observation>,
     observed_before: Option<SimTime>,
 }
@@ -169,7 +169,7 @@ struct Slot {
 }
 
 impl Gnss {
-    /// A receiver that is switched on at the first instant.
+    /// A receiver that is switched on at the start of the run.
     pub fn new(
         profile: &GnssProfile,
         settings: &GnssSettings,
@@ -234,7 +234,7 @@ impl Gnss {
         receiver
     }
 
-    /// Sets the inner faults; the sensor has them as well.
+    /// Sets the faults inside the receiver; the caller also passes them to the GNSS sensor model.
     pub fn set_faults(&mut self, faults: &[Timed<GnssFault>]) {
         self.faults = faults.to_vec();
     }
@@ -244,9 +244,9 @@ impl Gnss {
         (ms * 1_000_000).max(self.profile.receiver.min_period_ns)
     }
 
-    /// The first epoch at `from` or later.
+    /// The first epoch at or after `from`.
     fn next_epoch_from(&self, from: SimTime) -> SimTime {
-        // The other systems' times are whole seconds from GPS's or from UTC's.
+        // The time scales of the other systems differ from GPS time or UTC by whole seconds.
         let scale = if self.store.get(key::RATE_TIMEREF) == 0 { Scale::Utc } else { Scale::Gps };
         next_on_grid(self.epoch, scale, from, self.period_ns)
     }
@@ -271,7 +271,7 @@ impl Gnss {
         }
     }
 
-    /// Starts again at `now`, with the settings that were stored.
+    /// Restarts at `now` with the stored settings.
     fn restart(&mut self, now: SimTime, forgets_time: bool, reloads: bool) {
         self.started = now;
         self.navigator.restart(now, forgets_time);
@@ -292,7 +292,7 @@ impl Gnss {
         }
     }
 
-    /// The time of `at` in the week that the receiver assumes.
+    /// The time `stamp` of `at` in the range of weeks that the receiver can represent.
     fn in_weeks(&self, at: SimTime, stamp: Stamp) -> Stamp {
         match self.first_week() {
             _ if self.rollover_at(at).is_some() => {
@@ -303,12 +303,12 @@ impl Gnss {
         }
     }
 
-    /// First week that the receiver can represent; 0 if it does not reduce weeks.
+    /// First GPS week that the receiver can represent; 0 if the receiver resolves all weeks.
     fn first_week(&self) -> u16 {
         self.store.get(key::WKNROLLOVER) as u16
     }
 
-    /// Effect of a fault on the week at `at`. It ends when a host sets the first week.
+    /// Effect at `at` of a week-rollover fault. The fault ends when a host sets the first week.
     fn rollover_at(&self, at: SimTime) -> Option<FaultEffect> {
         if self.first_week() != self.built_for_week {
             return None;
@@ -323,7 +323,7 @@ impl Gnss {
         })
     }
 
-    /// Leap seconds that the receiver has.
+    /// Leap seconds that the receiver uses.
     fn leap_seconds(&self, solution: &Solution) -> LeapSeconds {
         match solution.is_leap_known {
             true => LeapSeconds::Told { inserted_on: self.settings.leap_second_on },
@@ -335,7 +335,7 @@ impl Gnss {
         (at.0.saturating_sub(self.started.0) / 1_000_000) as u32
     }
 
-    /// Does everything that is due until `now`, in order.
+    /// Processes everything that is due until `now`, in order of time.
     fn run_until(&mut self, now: SimTime) {
         loop {
             let epoch = self.slots.first_key_value().and_then(|(at, slot)| {
@@ -396,11 +396,11 @@ impl Gnss {
         }
         let before = self.shape();
         self.last = Some(told);
-        // With the lock the pulse may get another period.
+        // The pulse period can change when the receiver locks to GNSS time.
         if self.shape() != before {
             self.next_pulse = self.next_pulse_from(SimTime(due.0 + 1));
         }
-        // A measurement that came late cannot be sent before what was sent already.
+        // The output of a late measurement cannot precede earlier output.
         let due = due.max(self.now);
         for place in self.wired() {
             if self.take_overflow(place, due) && self.profile.receiver.dialect.is_ublox() {
@@ -424,8 +424,7 @@ impl Gnss {
         is_time
     }
 
-    /// The bytes of the latest epoch on a port, which leave at `due`: sentences, then UBX messages, then
-    /// corrections.
+    /// Output of the latest epoch on a port, due at `due`: sentences, UBX messages, corrections.
     fn epoch_output(&self, place: usize, due: SimTime) -> Vec<Vec<u8>> {
         let Some((solution, stamp)) = &self.last else { return Vec::new() };
         let number = self.ports[place].number;
@@ -436,7 +435,7 @@ impl Gnss {
         if self.sends_on(place, Protocol::Nmea) {
             let systems = self.systems();
             let writer = self.writer(&systems);
-            // Sentences have no way to say that a fix is beyond the limits, but as none.
+            // Sentences cannot express that a fix exceeds the limits; they report no fix.
             let mut shown = solution.clone();
             if !shown.is_within_limits {
                 shown.fix = Fix::None;
@@ -450,7 +449,7 @@ impl Gnss {
         let messages = UBX_OUTPUTS.iter().filter(|(name, _)| self.profile.has_message(name));
         if self.profile.receiver.dialect.is_ublox() && self.sends_on(place, Protocol::Ubx) {
             for (_, id) in messages.clone().filter(|(_, id)| id.class != RTCM) {
-                // Parts come as satellites send them, whatever the rate of solutions.
+                // Subframes are sent as they arrive, independent of the solution rate.
                 if *id == RxmSfrbx::ID && is_on(*id) {
                     let parts = self.navigation_data();
                     output.extend(parts.iter().map(|part| part.to_frame().to_bytes()));
@@ -468,7 +467,7 @@ impl Gnss {
         output
     }
 
-    /// Whether a protocol leaves by the port whose host is being answered.
+    /// Whether the port that is being served sends a protocol.
     fn sends(&self, protocol: Protocol) -> bool {
         self.sends_on(self.served, protocol)
     }
@@ -482,7 +481,7 @@ impl Gnss {
         }
     }
 
-    /// Sends a TXT sentence and an INF message on a port, as the host configured: level 0 error, 1 warning, 2
+    /// Sends a TXT sentence and an INF message on a port if the host enabled them. Levels: 0 error, 1 warning, 2
     /// notice.
     fn send_text(&mut self, place: usize, at: SimTime, level: u8, text: &str) {
         let number = self.ports[place].number;
@@ -498,7 +497,7 @@ impl Gnss {
             let level = number(level.into());
             let mut txt = Txt { messages: number(1), message: number(1), level, ..Txt::default() };
             txt.text.0 = text.to_string();
-            // Boot text and warnings have this talker whatever is received.
+            // Start-up text and warnings always have the talker GN.
             self.put(place, at, Sentence::new("GN", txt).to_bytes(), Vec::new());
         }
         if ubx {
@@ -507,13 +506,13 @@ impl Gnss {
         }
     }
 
-    /// Answers the host.
+    /// Sends an answer to the host.
     fn reply(&mut self, now: SimTime, bytes: Vec<u8>) {
         let at = SimTime(now.0 + self.profile.receiver.reply_delay_ns);
         self.put(self.served, at, bytes, Vec::new());
     }
 
-    /// Passes bytes to a port, and counts them.
+    /// Queues bytes on a port and counts them.
     fn put(&mut self, place: usize, at: SimTime, bytes: Vec<u8>, fault_effects: Vec<FaultEffect>) {
         let length = bytes.len() as u32;
         let Port { uart, traffic, .. } = &mut self.ports[place];
@@ -530,7 +529,7 @@ impl Device for Gnss {
         while self.next_epoch < horizon {
             let start = self.next_epoch;
             self.next_epoch = SimTime(start.0 + self.period_ns);
-            // It may have been asked for at another rate already.
+            // The epoch can have been requested at an earlier rate.
             if let std::collections::btree_map::Entry::Vacant(slot) = self.slots.entry(start) {
                 let index = self.next_index;
                 self.next_index += 1;
@@ -543,7 +542,7 @@ impl Device for Gnss {
 
     fn handle_measurement(&mut self, measurement: &Measurement) {
         let index = measurement.request.index;
-        // Answers come in order: what is older and has none was given up.
+        // Measurements arrive in order: older requests without one were revoked.
         self.slots.retain(|_, slot| slot.index >= index || slot.view.is_some());
         if let Some(slot) = self.slots.get_mut(&measurement.request.start)
             && let Outcome::Sky(view) = &measurement.outcome
@@ -564,10 +563,10 @@ impl Device for Gnss {
         }
     }
 
-    /// Takes corrections of a base whose UART2 is wired to that of this receiver.
+    /// Receives corrections from a base whose UART2 is wired to this receiver's UART2.
     fn handle_cable(&mut self, now: SimTime, signal: &CableSignal) {
         let CableSignal::Bytes(bytes, line) = signal else { return };
-        // At another rate it hears noise.
+        // At another baud rate the receiver gets only noise.
         if u64::from(line.baud) == self.store.get(key::UART2_BAUDRATE) {
             self.handle_line_input(now, UART2, bytes);
         }
@@ -587,7 +586,7 @@ impl Device for Gnss {
     }
 
     fn nominal_rate_hz(&self) -> f64 {
-        // GSV and GSA come in as many lines as there are satellites and systems.
+        // The number of GSV and GSA sentences depends on the satellites and systems.
         0.0
     }
 

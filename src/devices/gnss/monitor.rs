@@ -1,7 +1,7 @@
 //! The receiver's status: MON messages, SEC-UNIQID, SEC-SIG.
 //!
-//! The radio is that of a quiet place with a good antenna: noise, gain and interference are constant. If a
-//! host enables the interference monitor, it reports no jamming.
+//! The radio environment is quiet and the antenna good: noise, gain and interference are constant. The interference
+//! monitor, if a host enables it, reports no jamming.
 
 use super::items::UART2;
 use crate::sensors::noise::{NoiseSource, Quantity};
@@ -10,21 +10,21 @@ use crate::wire::ubx::mon_more::{
     MonHw2, MonHw3, MonIo, MonMsgpp, MonSys, MonTxbuf, PortErrors, SecSig, SecUniqid,
 };
 
-/// Noise at a quiet place.
+/// Noise level in a quiet environment.
 const NOISE_PER_MS: u16 = 92;
-/// Gain in the middle of its range.
+/// Automatic gain control: middle of its range.
 const AGC_COUNT: u16 = 5120;
-/// Interference at a quiet place.
+/// Interference level in a quiet environment.
 const JAMMING: u8 = 12;
-/// Antenna status: good; power: on.
+/// Antenna status (2: good) and power (1: on).
 const ANTENNA: (u8, u8) = (2, 1);
 
 /// Bytes and messages of a port since the start.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Traffic {
-    /// Bytes for which the buffer had room.
+    /// Bytes accepted by the transmit buffer.
     pub tx_bytes: u32,
-    /// Largest number of bytes that waited.
+    /// Peak number of bytes in the transmit buffer.
     pub tx_peak_bytes: usize,
     /// Received bytes.
     pub rx_bytes: u32,
@@ -37,24 +37,24 @@ pub struct Traffic {
 /// Present state of a port.
 #[derive(Clone, Copy, Debug)]
 pub struct PortState {
-    /// u-blox's number, 0 to 4.
+    /// u-blox's port number, 0 to 4.
     pub number: u8,
     /// Counts since the start.
     pub traffic: Traffic,
-    /// Bytes that wait for the line.
+    /// Bytes in the transmit buffer.
     pub waiting_bytes: usize,
-    /// Size of the buffer for such bytes.
+    /// Size of the transmit buffer.
     pub buffer_bytes: usize,
     /// Whether bytes were lost.
     pub has_lost: bool,
 }
 
-/// State of jamming, for bits 0-1 of a message.
+/// Jamming state, bits 0-1 of a flags field.
 fn jamming_state(is_looked_for: bool) -> u8 {
     u8::from(is_looked_for)
 }
 
-/// MON-HW.
+/// MON-HW. `looks_for_jamming`: whether the interference monitor is on.
 pub fn hardware(looks_for_jamming: bool) -> MonHw {
     MonHw {
         noise_per_ms: NOISE_PER_MS,
@@ -86,7 +86,7 @@ pub fn radios(bands: u8, looks_for_jamming: bool) -> MonRf {
 }
 
 impl PortState {
-    /// Share of the transmit buffer.
+    /// Share of the transmit buffer, percent.
     fn percent(&self, bytes: usize) -> u8 {
         (bytes * 100 / self.buffer_bytes.max(1)).min(100) as u8
     }
@@ -103,12 +103,12 @@ impl PortState {
         self.percent(self.traffic.tx_peak_bytes)
     }
 
-    /// Received bytes that belong to no message.
+    /// Received bytes outside messages.
     fn skipped(&self) -> u32 {
         self.traffic.rx_bytes.saturating_sub(self.traffic.rx_message_bytes)
     }
 
-    /// MON-COMMS's number of the port. Its low byte distinguishes ports of one kind: UART2 has a 1.
+    /// Port number in MON-COMMS. Its low byte distinguishes ports of the same kind: 1 for UART2.
     fn id(&self) -> u16 {
         u16::from(self.number) << 8 | u16::from(self.number == UART2)
     }
@@ -192,7 +192,7 @@ pub fn transmit_buffers(ports: &[PortState]) -> MonTxbuf {
     all
 }
 
-/// MON-SYS: a processor that has enough time and memory.
+/// MON-SYS: a processor with a low load.
 pub fn processor(runtime_s: u32) -> MonSys {
     MonSys {
         version: 1,
@@ -207,7 +207,7 @@ pub fn processor(runtime_s: u32) -> MonSys {
     }
 }
 
-/// SEC-UNIQID: bytes that each unit draws, five in version 1 and six in version 2.
+/// SEC-UNIQID: a random number for each unit, five bytes in version 1 and six in version 2.
 pub fn number(noise: &NoiseSource, bytes: usize) -> SecUniqid {
     let draw = |at| noise.request(u64::MAX - 1).whole(at, Quantity::GnssClock, 0, 255);
     let version = if bytes > 5 { 2 } else { 1 };

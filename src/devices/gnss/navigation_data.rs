@@ -1,8 +1,8 @@
-//! RXM-SFRBX: the satellites' navigation messages, part by part as they are received.
+//! RXM-SFRBX: the navigation messages of satellites, one per received subframe (string, page).
 //!
-//! A part is complete at its end plus the time of flight. It is sent with the next epoch, if its satellite
-//! has been tracked since the part began. Supported are GPS's LNAV on L1, GLONASS's strings on L1, Galileo's
-//! I/NAV on E1-B and BeiDou's D1 on B1I.
+//! A subframe is complete at its end plus the time of flight. It is sent with the next epoch, if the receiver
+//! has tracked the satellite since the subframe began. Supported: GPS LNAV on L1, GLONASS strings on L1, Galileo
+//! I/NAV on E1-B, BeiDou D1 on B1I.
 
 use super::Gnss;
 use super::messages::gnss_id;
@@ -26,17 +26,17 @@ const DAY_S: i64 = 86_400;
 /// Time for which a GLONASS orbit is valid.
 const HALF_HOUR_S: i64 = 1800;
 const SECOND_NS: i128 = 1_000_000_000;
-/// Time of flight from the farthest satellite, plus the reading of the last bit.
+/// Largest time of flight, plus the time to read the last bit.
 const FLIGHT_NS: i128 = 100_000_000;
-/// The GPS weeks that Galileo and BeiDou count from.
+/// GPS weeks at the start of Galileo's and BeiDou's week count.
 const GALILEO_WEEK_0: i64 = 1024;
 const BEIDOU_WEEK_0: i64 = 1356;
-/// Gravity of Galileo's and BeiDou's Earth, and the rate of BeiDou's (their interface documents).
+/// Gravity constant of Galileo and BeiDou, and Earth rotation rate of BeiDou (interface documents).
 const MU_M3_S2: f64 = 3.986_004_418e14;
 const BEIDOU_EARTH_RATE_RAD_S: f64 = 7.292_115_0e-5;
 
 impl Gnss {
-    /// The parts that arrived since the epoch before the latest.
+    /// Subframes that arrived between the previous epoch and the latest one.
     pub(super) fn navigation_data(&self) -> Vec<RxmSfrbx> {
         let (Some((s, stamp)), Some(before)) = (&self.last, self.observed_before) else {
             return Vec::new();
@@ -60,7 +60,7 @@ impl Gnss {
         parts
     }
 
-    /// GPS times at which the parts began that were received completely since the epoch `before`.
+    /// Start times (GPS) of the subframes that were completely received since the epoch `before`.
     fn parts_between(
         &self,
         before: SimTime,
@@ -79,7 +79,7 @@ impl Gnss {
     }
 }
 
-/// Duration of a part of a system's message, and the GPS time from which parts are counted.
+/// Duration of a system's subframe, and the GPS time from which subframes are counted, seconds.
 fn part_s(system: GnssSystem, leap_s: i8) -> [i64; 2] {
     match system {
         GnssSystem::Gps => [lnav::SUBFRAME_S.into(), 0],
@@ -89,12 +89,12 @@ fn part_s(system: GnssSystem, leap_s: i8) -> [i64; 2] {
     }
 }
 
-/// UBX's number of the signal that has the message.
+/// UBX's number of the signal that carries the navigation message.
 fn data_signal(system: GnssSystem) -> u8 {
     if system == GnssSystem::Galileo { 1 } else { 0 }
 }
 
-/// The part that a satellite sends from a GPS time on.
+/// The subframe that a satellite sends from the GPS time `start_s` on.
 fn words(satellite: &Satellite, start_s: i64, leap_s: i8) -> Vec<u32> {
     let broadcast = Broadcast::new(satellite, start_s);
     let is_healthy = satellite.is_healthy;
@@ -131,7 +131,7 @@ fn words(satellite: &Satellite, start_s: i64, leap_s: i8) -> Vec<u32> {
     words.to_vec()
 }
 
-/// Data of a GLONASS satellite at a GPS time: position and velocity in the middle of that half hour.
+/// Data of a GLONASS satellite at a GPS time: position and velocity at the middle of the current half hour.
 fn glonass(satellite: &Satellite, gps_s: i64, leap_s: i8, time: &GlonassTime) -> Glonass {
     let ahead_s = MOSCOW_S - i64::from(leap_s);
     let toe_s = (gps_s + ahead_s).div_euclid(HALF_HOUR_S) * HALF_HOUR_S + HALF_HOUR_S / 2;
@@ -150,8 +150,8 @@ fn glonass(satellite: &Satellite, gps_s: i64, leap_s: i8, time: &GlonassTime) ->
     }
 }
 
-/// Orbit and clock in the parameters of a system whose time is `behind_s` behind GPS's and whose rotation
-/// rate of the Earth and, if not GPS's, gravity constant differ. Node and mean motion absorb the differences.
+/// Orbit and clock as broadcast parameters of a system. The time of the system is `behind_s` behind GPS time. Its
+/// Earth rotation rate and gravity constant can differ from GPS; node and mean motion absorb the differences.
 fn keplerian(
     broadcast: &Broadcast,
     behind_s: i64,

@@ -15,11 +15,11 @@ use crate::time::SimTime;
 use crate::wire::ubx::cfg::Key;
 use crate::wire::ubx::{Frame, MessageId, Payload, mon, mon_more, nav, nav_more, rxm};
 
-/// Whether SBAS is received.
+/// Key: whether SBAS is enabled.
 const SBAS_ENA: Key = Key(0x1031_0020);
 
 impl Gnss {
-    /// The message `id` of the latest epoch; messages about the receiver itself are of `now`.
+    /// The message `id`: of the latest epoch, or of `now` for messages about the receiver itself.
     pub(super) fn message(&self, now: SimTime, id: MessageId) -> Option<Frame> {
         if id.class == NAV2 {
             let first = MessageId::new(0x01, id.id);
@@ -40,7 +40,7 @@ impl Gnss {
             nav_more::NavOdo::ID => self.odometer(itow_ms).to_frame(),
             nav_more::NavSbas::ID => {
                 let mode = if self.store.is_set(SBAS_ENA) { 3 } else { 0 };
-                // No satellite of it is there.
+                // The receiver tracks no SBAS satellite.
                 nav_more::NavSbas { itow_ms, mode, system: -1, ..Default::default() }.to_frame()
             }
             nav::NavSig::ID => {
@@ -102,7 +102,7 @@ impl Gnss {
                 monitor::number(&self.noise, bytes).to_frame()
             }
             mon_more::SecSig::ID => {
-                // Firmware without the switch always looks for jamming.
+                // Firmware without the switch always monitors jamming.
                 let looks = looks || !self.store.has(key::ITFM_ENABLE);
                 monitor::attacks(looks).to_frame()
             }
@@ -110,7 +110,7 @@ impl Gnss {
         })
     }
 
-    /// Continues the survey with a solution.
+    /// Adds a solution to the survey.
     pub(super) fn survey_with(&mut self, at: SimTime, s: &Solution) {
         let demand = Demand {
             is_on: self.store.get(key::TMODE_MODE) == 1,

@@ -1,8 +1,7 @@
 //! Ports of a receiver: their input and output.
 //!
-//! The link of a rig's device is connected to one port ([`GnssSettings::port`]). Output of other ports leaves
-//! as [`Output::Aside`], for cables within the rig and for further devices that are lines of this receiver
-//! ([`super::further_line`]).
+//! The link of a rig's device is connected to one port ([`GnssSettings::port`]). Output of the other ports is
+//! [`Output::Aside`]; cables within the rig and further devices ([`super::further_line`]) receive it.
 
 use super::Gnss;
 use super::items::{Protocol, Store, UART2, baud_key, enabled_key, output_key};
@@ -17,10 +16,10 @@ use crate::wire::line::LineSettings;
 use crate::wire::ubx::OVERHEAD;
 use crate::{Output, Transmit};
 
-/// Bits that are zero in the second byte of an RTCM 3 message, and the preamble before it.
+/// Preamble of an RTCM 3 message, and the bits of its second byte that must be zero.
 const RTCM3_HEAD: (u8, u8) = (0xd3, 0xfc);
 
-/// A port.
+/// A port of a receiver.
 pub(super) struct Port {
     /// u-blox's number of the port.
     pub number: u8,
@@ -28,14 +27,14 @@ pub(super) struct Port {
     pub is_wired: bool,
     pub uart: Uart,
     pub traffic: Traffic,
-    /// Number of reported losses of bytes.
+    /// Number of byte losses already reported.
     pub lost_told: u64,
-    /// Settings of the line for bytes that leave now; [`Uart::line`] has those after all queued bytes.
+    /// Line settings for bytes that leave now; [`Uart::line`] returns the settings after all queued bytes.
     line: LineSettings,
     input: Framer<GnssStream>,
 }
 
-/// An item that a port received.
+/// An item in the bytes that a port received.
 enum Arrival {
     Frame(Frame),
     /// An RTCM 3 message with a wrong CRC.
@@ -43,7 +42,7 @@ enum Arrival {
 }
 
 impl Port {
-    /// Ports of a receiver with the settings of `store`; that of its link is the first.
+    /// Ports of a receiver with the settings of `store`; the first is the port of the link.
     pub fn all(profile: &GnssProfile, settings: &GnssSettings, store: &Store) -> Vec<Self> {
         let baud = |port: LinePort| match baud_key(port.number()) {
             Some(key) => store.get(key) as u32,
@@ -57,7 +56,7 @@ impl Port {
                 let uart = Uart::new(baud(*port), profile.receiver.tx_buffer_bytes);
                 Self {
                     number: port.number(),
-                    // A cable to another receiver may be at UART2.
+                    // UART2 can have a cable to another receiver.
                     is_wired: *port == settings.port || *port == LinePort::Uart2,
                     line: uart.line(),
                     uart,
@@ -69,7 +68,7 @@ impl Port {
             .collect()
     }
 
-    /// Takes bytes from the line, and counts them.
+    /// Splits received bytes into items and counts them.
     fn take(&mut self, mut bytes: &[u8]) -> Vec<Arrival> {
         let mut all = Vec::new();
         while let Some(piece) = self.input.next_piece(&mut bytes) {
@@ -91,7 +90,7 @@ impl Port {
     }
 }
 
-/// The RTCM 3 messages with a wrong CRC among bytes that are no frame.
+/// RTCM 3 messages with a wrong CRC in bytes that belong to no frame.
 fn damaged(bytes: &[u8]) -> Vec<Correction> {
     let mut found = Vec::new();
     let mut rest = bytes;
@@ -107,31 +106,31 @@ fn damaged(bytes: &[u8]) -> Vec<Correction> {
 }
 
 impl Gnss {
-    /// Leads lines to ports that the link does not lead to.
+    /// Connects further lines to ports.
     pub fn wire(&mut self, ports: &[u8]) {
         for port in self.ports.iter_mut().skip(1).filter(|port| ports.contains(&port.number)) {
             port.is_wired = true;
-            // The other end has to know the rate before the first byte.
+            // The other end must know the baud rate before the first byte.
             self.asides.push_back(aside(port.number, port.uart.line(), SimTime::ZERO, Vec::new()));
         }
     }
 
-    /// Index of a port by its number.
+    /// Index of the port with this number.
     pub(super) fn place_of(&self, number: u8) -> Option<usize> {
         self.ports.iter().position(|port| port.number == number)
     }
 
-    /// Number of the port whose host is being answered.
+    /// Number of the port that is being served.
     pub(super) fn served_port(&self) -> u8 {
         self.ports[self.served].number
     }
 
-    /// Places of the ports that have a line.
+    /// Indices of the connected ports.
     pub(super) fn wired(&self) -> Vec<usize> {
         (0..self.ports.len()).filter(|place| self.ports[*place].is_wired).collect()
     }
 
-    /// Whether a protocol leaves by a port.
+    /// Whether a port is connected and sends a protocol.
     pub(super) fn sends_on(&self, place: usize, protocol: Protocol) -> bool {
         let port = &self.ports[place];
         port.is_wired
@@ -139,7 +138,7 @@ impl Gnss {
             && self.store.is_set(output_key(port.number, protocol))
     }
 
-    /// Brings the rates of all lines into line with the settings.
+    /// Applies the configured baud rates to all lines.
     pub(super) fn apply_rates(&mut self, now: SimTime) {
         for port in &mut self.ports {
             let Some(key) = baud_key(port.number) else { continue };
@@ -150,7 +149,7 @@ impl Gnss {
         }
     }
 
-    /// Takes bytes that a port received.
+    /// Processes bytes that a port received.
     pub(super) fn take_bytes(&mut self, now: SimTime, place: usize, bytes: &[u8]) {
         if self.profile.receiver.dialect == GnssDialect::Plain {
             return;
@@ -162,7 +161,7 @@ impl Gnss {
             return;
         }
         if self.wakes_at.is_some() {
-            // A base's corrections wake nobody.
+            // Corrections from a base do not wake the receiver.
             if number != UART2 || place == 0 {
                 self.wake(now);
             }
@@ -184,7 +183,7 @@ impl Gnss {
         self.served = 0;
     }
 
-    /// Ports that have a link or have been used, in the order of their numbers.
+    /// Ports that are connected or have been used, in the order of their numbers.
     pub(super) fn port_states(&self, now: SimTime) -> Vec<PortState> {
         let is_in_use = |(place, port): &(usize, &Port)| {
             let Traffic { tx_bytes, rx_bytes, .. } = port.traffic;
@@ -202,7 +201,7 @@ impl Gnss {
         all
     }
 
-    /// The next output of any port or of the pulse line that is due by now.
+    /// The next due output of all ports and of the PPS line.
     pub(super) fn next_output(&mut self) -> Option<Transmit> {
         if let Some(aside) = self.asides.pop_front_if(|aside| aside.due <= self.now) {
             return Some(aside);
@@ -229,7 +228,7 @@ impl Gnss {
         if place > 0 {
             return aside;
         }
-        // A cable to another receiver leads from UART2, whoever else is at it.
+        // A cable to another receiver starts at UART2, even if a line is also connected there.
         if number == UART2 {
             self.asides.extend(aside);
         }

@@ -14,7 +14,7 @@ const WEEK_S: f64 = 604_800.0;
 /// Metres per degree of latitude, approximately.
 const METRES_A_DEGREE: f64 = 111_195.0;
 
-/// Position in a sentence with the address `address`.
+/// Position in the sentence `address`.
 pub(super) fn of_sentence(address: &str, content: &Content) -> Option<PositionFix> {
     let Content::Gga(gga) = content else { return None };
     let grade = match gga.quality?.integer() {
@@ -46,7 +46,7 @@ pub(super) fn of_sentence(address: &str, content: &Content) -> Option<PositionFi
     })
 }
 
-/// Position in the message `name`.
+/// Position in the UBX message `name`.
 pub(super) fn of_message(name: &str, message: &Message) -> Option<PositionFix> {
     let at = |itow_ms: u32, position: Geodetic, quantum_m: f64| PositionFix {
         message: name.to_owned(),
@@ -67,7 +67,7 @@ pub(super) fn of_message(name: &str, message: &Message) -> Option<PositionFix> {
     };
     let centred = |cm: [f64; 3]| {
         let ecef_m = DVec3::from_array(cm) * 0.01;
-        // The Earth's centre is what a receiver without a position tells.
+        // A receiver without a position reports the centre of the Earth.
         (ecef_m.length() > 6e6).then(|| Geodetic::from_ecef(ecef_m))
     };
     let fix = match message {

@@ -1,16 +1,14 @@
 //! Switching off by command, and on again: CFG-PWR and RXM-PMREQ.
 //!
-//! A stopped receiver answers and does not navigate. In backup mode it is silent until its time is over or
-//! until bytes arrive, which wake it and are lost.
+//! A stopped receiver answers and does not navigate. In backup mode it is silent until the requested time has passed
+//! or bytes arrive; those bytes wake the receiver and are lost.
 
 use super::Gnss;
 use super::Verdict;
 use crate::time::SimTime;
 use crate::wire::ubx::MessageId;
 
-/// CFG-PWR.
 pub(super) const CFG_PWR: MessageId = MessageId::new(0x06, 0x57);
-/// RXM-PMREQ.
 pub(super) const RXM_PMREQ: MessageId = MessageId::new(0x02, 0x41);
 const RUN: u32 = 0x5255_4e20;
 const STOP: u32 = 0x5354_4f50;
@@ -28,7 +26,7 @@ impl Gnss {
         Ok(())
     }
 
-    /// RXM-PMREQ, version 0 or without one: duration (0 for good), flags: bit 1 backup.
+    /// RXM-PMREQ, with or without the version byte. Fields: duration (0: unlimited), flags (bit 1: backup).
     pub(super) fn request_power(&mut self, now: SimTime, payload: &[u8]) {
         let word =
             |at: usize| payload[at..at + 4].iter().rev().fold(0, |n, b| n << 8 | u64::from(*b));

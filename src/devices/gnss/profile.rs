@@ -30,16 +30,16 @@ pub enum GnssDialect {
     Plain,
 }
 
-/// Version of NMEA.
+/// NMEA version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NmeaVersion {
-    /// 2.0: no modes.
+    /// 2.0: no mode fields.
     V2_0,
-    /// 2.3, and 4.0 as receivers write it: with modes.
+    /// 2.3, and 4.0 as receivers implement it: with mode fields.
     V2_3,
-    /// 4.10: systems, signals, navigation status.
+    /// 4.10: with system and signal numbers and navigation status.
     V4_10,
-    /// 4.11: BeiDou's second signal has a number, GNS has QZSS.
+    /// 4.11: a number for BeiDou's second signal, QZSS in GNS.
     V4_11,
 }
 
@@ -72,13 +72,13 @@ pub enum SentenceKind {
     Pgrmt,
 }
 
-/// A port that a line can lead to.
+/// A port to which a line can be connected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LinePort {
     /// The first UART.
     #[default]
     Uart1,
-    /// The second UART of a ZED-F9P, which has RTCM 3 alone from the factory.
+    /// The second UART of a ZED-F9P; factory setting: RTCM 3 only.
     Uart2,
     /// USB.
     Usb,
@@ -210,8 +210,8 @@ keys! {
         pub min_course_speed_m_s: f64, up_to(10.0, "m/s");
         /// The leap seconds that the firmware assumes until it receives them.
         pub firmware_leap_s: i8, Limit::new(0..=127, "s", "the wire format: one signed byte");
-        /// Day at whose end a leap second (23:59:60) is inserted into UTC; satellites announce it. The run's own UTC has
-        /// no leap second: afterwards the receiver is one second behind it.
+        /// Day at whose end a leap second (23:59:60) is inserted into UTC; satellites announce it. The run's own UTC
+        /// has no leap second: afterwards the receiver is one second behind it.
         pub leap_second_on: Option<jiff::civil::Date> =>
             |all, keys| keys.maybe("leap_second_on", &mut all.leap_second_on, |field| field.date());
         /// First of the 1024 GPS weeks that the receiver can represent (default: the firmware's). With an old week, its
@@ -271,7 +271,7 @@ pub enum BaseStation {
 }
 
 keys! {
-    /// Keys of `base_station`: those of a survey, or those of a position.
+    /// Keys of `base_station`: those for a survey and those for a position.
     #[derive(Debug)]
     pub struct BaseStationKeys {
         /// Least duration of the survey.
@@ -340,7 +340,7 @@ keys! {
 }
 
 impl GnssIdentity {
-    /// The version of the protocol that a u-blox receiver names among its versions, times 100.
+    /// Protocol version of a u-blox receiver (PROTVER), times 100; `None` for others.
     pub fn protocol_version(&self) -> Option<u32> {
         let text = self.extensions.iter().find_map(|e| e.strip_prefix("PROTVER="))?;
         let (whole, hundredths) = text.split_once('.')?;
@@ -349,24 +349,24 @@ impl GnssIdentity {
 }
 
 impl GnssProfile {
-    /// The version of the protocol that a u-blox receiver names among its versions, times 100.
+    /// Protocol version of a u-blox receiver (PROTVER), times 100; `None` for others.
     pub fn protocol_version(&self) -> Option<u32> {
         self.identity.protocol_version()
     }
 
-    /// Whether the firmware has a message, by name.
+    /// Whether the firmware has the message `name`.
     pub fn has_message(&self, name: &str) -> bool {
         self.receiver.dialect.has_message(self.protocol_version(), name)
     }
 
-    /// Systems of the hardware, in the order of its sentences.
+    /// Satellite systems of the hardware, in the order of the profile.
     pub fn systems(&self) -> impl Iterator<Item = GnssSystem> {
         self.nmea.signals.iter().map(|(system, _)| *system)
     }
 }
 
 impl LinePort {
-    /// u-blox's number of the port.
+    /// u-blox's port number.
     pub fn number(self) -> u8 {
         match self {
             Self::Uart1 => 1,
@@ -377,7 +377,7 @@ impl LinePort {
 }
 
 impl GnssDialect {
-    /// Ports of the family's receivers to which a line can lead.
+    /// Ports of receivers with this dialect that can have a line.
     pub fn line_ports(self) -> &'static [LinePort] {
         match self {
             Self::Ublox8 => &[LinePort::Uart1, LinePort::Usb],
@@ -386,17 +386,17 @@ impl GnssDialect {
         }
     }
 
-    /// Whether the dialect has UBX.
+    /// Whether receivers with this dialect support UBX.
     pub fn is_ublox(self) -> bool {
         self.column().is_some()
     }
 
-    /// Whether settings are configuration items.
+    /// Whether the receiver has configuration items.
     pub fn has_items(self) -> bool {
         matches!(self, Self::Ublox9 | Self::Ublox10)
     }
 
-    /// The place of a generation of u-blox receivers in tables: 8, 9, 10.
+    /// Column of a u-blox generation in tables: 0, 1, 2 for 8, 9, 10.
     pub fn column(self) -> Option<usize> {
         match self {
             Self::Ublox8 => Some(0),
@@ -407,14 +407,14 @@ impl GnssDialect {
     }
 }
 
-/// Rates of a UART that receivers and hosts share.
+/// Baud rates that receivers and hosts support.
 const BAUD_RATES: [u32; 9] =
     [4800, 9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800, 921_600];
 
 /// Factory rate of UART2.
 const UART2_BAUD: u32 = 38_400;
 
-/// Facts of a profile on which its settings depend.
+/// Properties of a profile that the readers of its settings need.
 pub struct Scope<'a> {
     hardware: &'a GnssHardware,
     /// Protocol version, times 100.
@@ -423,18 +423,18 @@ pub struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    /// Facts of a complete profile.
+    /// Properties of a complete profile.
     pub(super) fn of(profile: &'a GnssProfile) -> Self {
         let (hardware, nmea) = (&profile.receiver, &profile.nmea);
         Self { hardware, version: profile.protocol_version(), nmea }
     }
 
-    /// Whether corrections can decide about the kind of fix.
+    /// Whether corrections can determine the kind of fix.
     fn has_rtk(&self) -> bool {
         self.hardware.dialect == GnssDialect::Ublox9
     }
 
-    /// Whether a rig's `port` has a choice.
+    /// Whether a rig can choose `port`.
     fn is_multiport(&self, keys: &Keys<'_>) -> bool {
         !keys.is_profile() && self.hardware.dialect.line_ports().len() > 1
     }
@@ -453,7 +453,7 @@ fn default_settings(
     keys.finish().map(|()| all)
 }
 
-/// Text that a sentence can contain.
+/// Reads a text that fits into a sentence.
 fn line(field: &Field<'_>) -> Option<String> {
     let expected = "up to 64 printable ASCII characters without comma, $, * and \\";
     let text = field.text(expected)?;
@@ -466,14 +466,14 @@ fn line(field: &Field<'_>) -> Option<String> {
     Some(text.value)
 }
 
-/// Texts that sentences can contain.
+/// Reads texts that fit into sentences.
 fn lines(field: &Field<'_>) -> Option<Vec<String>> {
     let (items, _) = field.array("an array of texts")?;
     let lines: Vec<_> = items.iter().map(line).collect();
     lines.into_iter().collect()
 }
 
-/// `{ gps = ["1", "6"] }`: the receiver's systems, each with one or two signals.
+/// Reads `{ gps = ["1", "6"] }`: the receiver's systems, each with one or two signals.
 fn signals(mut table: TableReader<'_>) -> Option<Vec<(GnssSystem, Vec<String>)>> {
     let mut all = Vec::new();
     for ((word, system), name) in
@@ -514,7 +514,7 @@ fn rate(all: &mut GnssSettings, keys: &mut Keys<'_>, scope: &Scope<'_>) {
     });
 }
 
-/// Reads `port`. Missing values are the factory's: UART2 sends nothing.
+/// Reads `port`. Defaults are the factory's: UART2 sends nothing.
 fn port(all: &mut GnssSettings, keys: &mut Keys<'_>, scope: &Scope<'_>) {
     if !scope.is_multiport(keys) {
         return;
@@ -582,17 +582,16 @@ fn base_station(field: &Field<'_>) -> Option<BaseStation> {
     }
 }
 
-/// Receivers count in milliseconds.
+/// Rounds to milliseconds, the receivers' time unit.
 fn whole_ms(ns: f64) -> u64 {
     (ns / 1e6).round() as u64 * 1_000_000
 }
 
-/// Sentences of the receiver, in its order.
+/// Reads a list of sentences and puts them in the order of the receiver.
 fn sentences(field: &Field<'_>, nmea: &NmeaFormat) -> Option<Vec<SentenceKind>> {
     let words: Vec<_> =
         SentenceKind::WORDS.into_iter().filter(|(_, kind)| nmea.order.contains(kind)).collect();
     let chosen = field.choices(&words, "the profile, [nmea] order")?;
-    // Whatever their order in the list, they leave in the receiver's.
     Some(nmea.order.iter().copied().filter(|kind| chosen.contains(kind)).collect())
 }
 
@@ -612,7 +611,7 @@ fn systems(field: &Field<'_>, nmea: &NmeaFormat) -> Option<Vec<GnssSystem>> {
     Some(chosen)
 }
 
-/// Whether the receiver is not a u-blox; it then rejects `key`, which only those have.
+/// Rejects `key` if the receiver is not a u-blox; returns whether it did.
 fn is_refused(keys: &mut Keys<'_>, key: &'static str, dialect: GnssDialect) -> bool {
     if !dialect.is_ublox()
         && let Some(place) = keys.table.take_unlisted(key)
@@ -624,7 +623,7 @@ fn is_refused(keys: &mut Keys<'_>, key: &'static str, dialect: GnssDialect) -> b
     !dialect.is_ublox()
 }
 
-/// Reads `messages`, which only u-blox receivers have.
+/// Reads `messages`, a key of u-blox receivers only.
 fn ublox_messages(all: &mut GnssSettings, keys: &mut Keys<'_>, scope: &Scope<'_>) {
     if !is_refused(keys, "messages", scope.hardware.dialect) {
         let read = |field: &Field<'_>| messages(field, scope);
@@ -632,7 +631,7 @@ fn ublox_messages(all: &mut GnssSettings, keys: &mut Keys<'_>, scope: &Scope<'_>
     }
 }
 
-/// Reads `high_precision`, which only u-blox receivers have.
+/// Reads `high_precision`, a key of u-blox receivers only.
 fn high_precision(all: &mut GnssSettings, keys: &mut Keys<'_>, scope: &Scope<'_>) {
     let dialect = scope.hardware.dialect;
     if is_refused(keys, "high_precision", dialect) {

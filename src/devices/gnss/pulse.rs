@@ -1,8 +1,8 @@
-//! PPS (time pulse): time, length, and error of its edge.
+//! PPS (time pulse): time, length and edge error.
 //!
-//! Before the receiver has its time, the items without LOCK in their names apply, if they differ; the factory
-//! setting has no pulse then. The delays of cable and user move the edge: the antenna's cable has the
-//! factory's delay, so another value moves it.
+//! Before the receiver has locked to GNSS time, the items without LOCK in their names apply, if they differ; with the
+//! factory settings there is no pulse then. Cable delay and user delay shift the edge. The true cable delay is the
+//! factory value, so another cable delay shifts the edge.
 
 use super::clock::{Scale, next_on_grid};
 use super::items::key;
@@ -11,7 +11,7 @@ use crate::Output;
 use crate::sensors::noise::Quantity;
 use crate::time::SimTime;
 
-/// The delay of the antenna's cable.
+/// True delay of the antenna cable.
 const CABLE_NS: f64 = 50.0;
 
 /// Period and length of a pulse.
@@ -40,7 +40,7 @@ impl Gnss {
             1 => 1_000_000_000 / get(frequency).max(1),
             _ => get(period) * 1000,
         };
-        // Shorter ones are frequencies, which nobody reads off a modem line.
+        // Shorter periods are frequency outputs, which a modem line cannot carry.
         let period_ns = period_ns.clamp(10_000_000, 60_000_000_000);
         let length_ns = match get(key::PULSE_LENGTH_DEF) {
             0 => (f64::from_bits(get(duty)).clamp(0.0, 100.0) * 0.01 * period_ns as f64) as u64,
@@ -49,7 +49,7 @@ impl Gnss {
         Shape { period_ns, length_ns }
     }
 
-    /// The first pulse at `from` or later.
+    /// The first pulse at or after `from`.
     pub(super) fn next_pulse_from(&self, from: SimTime) -> SimTime {
         let scale = match self.store.get(key::TIMEGRID_TP1) {
             0 => Scale::Utc,
@@ -58,7 +58,7 @@ impl Gnss {
         next_on_grid(self.epoch, scale, from, self.shape().period_ns)
     }
 
-    /// The time pulse rises or falls.
+    /// Switches the time pulse at its rising or falling edge.
     pub(super) fn pulse(&mut self, due: SimTime) {
         let is_rising_first = self.store.is_set(key::POL_TP1);
         if self.falls_at == Some(due) {
@@ -89,12 +89,12 @@ impl Gnss {
         self.falls_at = Some(SimTime(begins.0 + length_ns));
     }
 
-    /// Whether pulses need a fix: always for a Garmin; a u-blox receiver may be configured to pulse earlier.
+    /// Whether pulses need a fix: always on a Garmin; a u-blox receiver can be configured to pulse earlier.
     fn waits_for_lock(&self) -> bool {
         !self.profile.receiver.dialect.is_ublox()
     }
 
-    /// Error of the pulse at `at`, because it falls on an edge of the receiver's clock.
+    /// Edge error of the pulse at `at`: the edge falls on a tick of the receiver's clock.
     pub(super) fn quantisation_ns(&self, at: SimTime) -> f64 {
         let noise = self.noise.request(self.gps_second(at));
         let phase = f64::from(noise.whole(0, Quantity::GnssPulse, 0, 255)) / 256.0 - 0.5;

@@ -1,12 +1,12 @@
 //! A rover: effect of received RTCM 3 messages on its solution.
 //!
 //! Corrections are used if they are no older than CFG-NAVSPG-CONSTR_DGNSSTO (60 s), come from one station,
-//! include its position (1005 or 1006) or its motion (4072), and cover at least four satellites that the
-//! rover uses. Observations that fit no position on Earth are refused.
+//! include the station's position (1005 or 1006) or motion (4072), and cover at least four satellites that the
+//! rover uses. Observations that are consistent with no position on Earth are refused.
 //!
 //! # From differential to fixed
 //!
-//! With the first corrections the solution is differential, after [`FLOAT_AFTER_S`] float, and fixed when the
+//! The solution is differential from the first corrections on, float after [`FLOAT_AFTER_S`], and fixed when the
 //! sum of `dt / t` reaches 1, with
 //! ```text
 //! t = 8 s (20 / n)^1.5 (1 + d / 10 km)
@@ -63,21 +63,21 @@ const USED_WITHIN_M: f64 = 500e3;
 const FIXED_WITHIN_S: f64 = 30.0;
 /// Largest distortion of a fixed vector by a wrong base position.
 const MOST_BENT_M: f64 = 0.05;
-/// Distance of satellites, which determines that distortion.
+/// Assumed distance of satellites, for the distortion by a wrong base position.
 const SATELLITES_M: f64 = 20.2e6;
-/// Observations of the future: clocks differ by less.
+/// Largest time by which observations may be in the future; clock errors are smaller.
 const AHEAD_MS: i64 = 1_000;
-/// Residuals of code beyond which observations are nonsense.
+/// Code residuals (RMS) above which observations are refused.
 const NONSENSE_M: f64 = 100.0;
-/// Error of a reported position up to which it is accepted if phases cannot decide.
+/// Largest error of a reported base position that is accepted without phase positions.
 const CODE_TELLS_M: f64 = 10.0;
-/// Solutions by code over which the base's place is averaged.
+/// Number of code positions in the mean of the base position.
 const CODE_MEAN: f64 = 20.0;
-/// Number of unsuccessful phase searches after which only every tenth epoch has one.
+/// Number of unsuccessful phase searches after which only every tenth epoch is searched.
 const SEARCHES: u32 = 10;
 /// Radius of the search for a moving base around its first position.
 const NEARBY_M: f64 = 0.8;
-/// Epochs of the rover that observations of a moving base may be of.
+/// Number of past rover positions kept for matching observations of a moving base.
 const KEPT_EPOCHS: usize = 64;
 
 /// Largest number of messages that a fault delays.
@@ -86,7 +86,7 @@ const MOST_LATE: usize = 4096;
 const DAY_MS: i64 = 86_400_000;
 const WEEK_MS: i64 = 7 * DAY_MS;
 
-/// Facts about the base, and the state of the solution.
+/// Data from the base, and state of the solution.
 #[derive(Clone, Debug, Default)]
 pub struct Rover {
     station: Option<u16>,
@@ -97,9 +97,9 @@ pub struct Rover {
     /// Latest observations of each system.
     sets: BTreeMap<GnssSystem, Set>,
     base: Base,
-    /// Start of the uninterrupted use of corrections.
+    /// Time since which corrections are used without interruption.
     used_since: Option<SimTime>,
-    /// Progress to a fixed solution.
+    /// Progress to a fixed solution, 0 to 1.
     progress: f64,
     last: Option<SimTime>,
     /// Recent positions of the rover's antenna.
@@ -111,25 +111,25 @@ struct Set {
     /// Time of the observations.
     at: SimTime,
     observations: Vec<Observation>,
-    /// Satellites with an observed second signal.
+    /// Satellites whose second signal was observed.
     with_second: Vec<u8>,
 }
 
-/// Position of the base from its observations.
+/// Base position, computed from the base's observations.
 #[derive(Clone, Debug, Default)]
 struct Base {
-    /// The instant of the latest that were looked at.
+    /// Time of the latest processed observations.
     at: Option<SimTime>,
     ecef_m: Option<DVec3>,
     is_by_phase: bool,
     is_nonsense: bool,
-    /// Mean code position: of a moving base relative to the rover, else on Earth.
+    /// Mean code position (ECEF); for a moving base, relative to the rover.
     mean_m: DVec3,
     count: f64,
     searches: u32,
 }
 
-/// The receiver's time in the systems' counts: the last whole millisecond.
+/// The receiver's time in the systems' time counts, truncated to milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Now {
     /// Time in the run.
@@ -141,7 +141,7 @@ pub struct Now {
 }
 
 impl Rover {
-    /// Takes a message; returns whether it is used. `timeout_s` is the largest age.
+    /// Processes a message; returns whether it is used. `timeout_s` is the largest age of corrections.
     pub fn hear(
         &mut self,
         now: Now,
@@ -162,7 +162,7 @@ impl Rover {
                 let place = Geodetic::from_ecef(*ecef_m);
                 let up = GeoOrigin::new(place).ecef_direction(DVec3::Z);
                 let told_m = *ecef_m + up * *height_m;
-                // A base that is set up elsewhere is another base.
+                // A base at another position is another base.
                 if self.told_m.is_some_and(|old| (old - told_m).length() > 1e-3) {
                     self.base = Base::default();
                 }
@@ -195,7 +195,7 @@ impl Rover {
         }
     }
 
-    /// Corrections of another station belong to another base: the state is reset.
+    /// Follows a station; the state is reset if the station changes.
     fn follow(&mut self, station: u16) {
         if self.station != Some(station) {
             let track = std::mem::take(&mut self.track);
@@ -204,7 +204,8 @@ impl Rover {
         }
     }
 
-    /// Corrections of a satellite in use at `at`; `timeout_s` is the largest age.
+    /// Whether corrections of a satellite at `at` include its second signal; `None` without corrections. `timeout_s` is
+    /// the largest age.
     fn correction_of(&self, satellite: &Satellite, at: SimTime, timeout_s: u64) -> Option<bool> {
         let timeout_ns = u128::from(timeout_s) * 1_000_000_000;
         let set = self.sets.get(&satellite.system)?;
@@ -214,17 +215,17 @@ impl Rover {
         is_corrected.then(|| set.with_second.contains(&satellite.svid))
     }
 
-    /// Whether the carriers of a system can be corrected.
+    /// Whether carrier phases of a system can be corrected.
     fn has_carriers(&self, system: GnssSystem) -> bool {
         system != GnssSystem::Glonass || self.has_biases
     }
 
-    /// Forgets everything, as a receiver does at its start.
+    /// Clears all state, as a restart of the receiver does.
     pub fn restart(&mut self) {
         *self = Self::default();
     }
 
-    /// Effect of corrections on the solution at `at`, for an antenna at `here`; `last` is the previous
+    /// Effect of corrections on the solution at `at` with the antenna at `here` (ECEF, metres); `last` is the previous
     /// solution.
     pub fn step(
         &mut self,
@@ -277,7 +278,7 @@ impl Rover {
             return None;
         }
         let base = match is_moving {
-            // Without a place by phase there is no vector.
+            // Without a phase position of the base there is no vector.
             true => self.base.ecef_m?,
             false => self.base.ecef_m.or(self.told_m)?,
         };
@@ -319,7 +320,7 @@ impl Rover {
         })
     }
 
-    /// Position of the rover at the time of the base's observations.
+    /// Position of the rover at the time `at` of the base's observations.
     fn rover_at(&self, at: SimTime) -> Option<DVec3> {
         let place = self.track.partition_point(|(then, _)| *then < at);
         let (after, behind) = self.track.get(place)?;
@@ -331,7 +332,7 @@ impl Rover {
         Some(front.lerp(*behind, share))
     }
 
-    /// Searches observations that have not been searched yet for the base.
+    /// Computes the base position from observations that have not been processed yet.
     fn find_base(&mut self, newest: SimTime, at: SimTime, gps_s: f64, is_moving: bool) {
         if self.base.at == Some(newest) {
             return;
@@ -363,13 +364,13 @@ impl Rover {
             base.is_nonsense = true;
             return;
         }
-        // A moving base is on the same robot: against the rover it hardly moves.
+        // A moving base is on the same robot, so it hardly moves relative to the rover.
         let origin = if is_moving { rover.unwrap_or_default() } else { DVec3::ZERO };
         base.count = (base.count + 1.0).min(CODE_MEAN);
         base.mean_m += (by_code.ecef_m - origin - base.mean_m) / base.count;
         let near = base.mean_m + origin;
         base.searches += 1;
-        // A moving base that was found is where it was against the rover, or turned with it.
+        // A moving base has kept its last position relative to the rover, or the robot has rotated.
         let nearby = (is_moving && base.is_by_phase).then(|| epoch.by_phase(near, NEARBY_M));
         let is_time = base.searches <= SEARCHES || base.searches.is_multiple_of(10);
         let by_phase = nearby
@@ -379,7 +380,7 @@ impl Rover {
             base.searches = 0;
             base.ecef_m = Some(place);
             base.is_by_phase = true;
-            // From here on the search begins where the base is.
+            // The next search starts at this position.
             (base.mean_m, base.count) = (place - origin, CODE_MEAN);
         } else if !is_moving && !base.is_by_phase {
             let is_wrong = told_m.is_some_and(|told| (told - near).length() > CODE_TELLS_M);
@@ -393,20 +394,20 @@ fn time_to_fix_s(satellites: f64, distance_m: f64) -> f64 {
     8.0 * libm::pow(20.0 / satellites, 1.5) * (1.0 + distance_m / 10e3)
 }
 
-/// Age of observations. Their millisecond count omits weeks, or days.
+/// Age of observations, ms. Their time counts milliseconds of the week or of the day.
 fn age_ms(now: Now, observations: &Observations) -> i64 {
     let (count_ms, period_ms) = match observations.system {
         System::Gps | System::Galileo => (now.gps_ms, WEEK_MS),
-        // BeiDou's time began 14 s after GPS's, as leap seconds go.
+        // BeiDou time is 14 s behind GPS time.
         System::Beidou => (now.gps_ms - 14_000, WEEK_MS),
-        // Moscow's time of day.
+        // GLONASS counts the time of day in Moscow (UTC + 3 h).
         System::Glonass => (now.gps_ms - i64::from(now.leap_s) * 1000 + 3 * 3_600_000, DAY_MS),
     };
     let age = count_ms - i64::from(observations.epoch_ms);
     (age + period_ms / 2).rem_euclid(period_ms) - period_ms / 2
 }
 
-/// Observations of existing satellites, with their system.
+/// System and observations of a message, without unknown satellites.
 fn set_of(observations: &Observations, satellites: &[Satellite]) -> (GnssSystem, Vec<Observation>) {
     let system = match observations.system {
         System::Gps => GnssSystem::Gps,
@@ -432,7 +433,7 @@ fn set_of(observations: &Observations, satellites: &[Satellite]) -> (GnssSystem,
     (system, set.collect())
 }
 
-/// RINEX's numbers of the bands of a system's signals.
+/// RINEX band numbers of a system's signals.
 fn bands(system: GnssSystem) -> [u8; 2] {
     match system {
         GnssSystem::Gps | GnssSystem::Glonass => [1, 2],
@@ -442,7 +443,7 @@ fn bands(system: GnssSystem) -> [u8; 2] {
 }
 
 impl Gnss {
-    /// Takes a message of a base from any port; returns whether it is used.
+    /// Processes a message of a base from any port; returns whether it is used.
     pub(super) fn hear_correction(&mut self, now: SimTime, message: &Correction) -> bool {
         let told = self.last.as_ref().map(|(_, stamp)| stamp.leap_s);
         let gps_ns = self.epoch.gps_ns(now);
@@ -456,7 +457,7 @@ impl Gnss {
         self.rover.hear(now, timeout_s, message, satellites)
     }
 
-    /// Effect of corrections on the solution of an epoch, if they decide.
+    /// Effect of corrections on the solution of an epoch, if corrections determine the kind of fix.
     pub(super) fn corrected_at(&mut self, at: SimTime, view: &SkyView) -> Option<Corrected> {
         if self.settings.receiver.acquisition.best_fix.is_some() {
             return None;
@@ -467,7 +468,7 @@ impl Gnss {
         self.rover.step(at, gps_s, view.position.to_ecef(), timeout_s, last)
     }
 
-    /// Notes the corrections that a solution uses for each satellite.
+    /// Records which corrections a solution uses for each satellite.
     pub(super) fn note_corrections(&self, s: &mut Solution) {
         let Fix::ThreeD(grade) = s.fix else { return };
         let timeout_s = self.store.get(key::CONSTR_DGNSSTO);
@@ -482,7 +483,7 @@ impl Gnss {
                     let Some(has_second) = found else { continue };
                     (CorrectionSource::Rtcm, has_second)
                 }
-                // The rig sets the kind of fix: an SBAS corrects GPS, a base everything.
+                // If the rig sets the kind of fix: SBAS corrects GPS, a base corrects all systems.
                 BestFix::Differential if system == GnssSystem::Gps => {
                     (CorrectionSource::Sbas, false)
                 }
@@ -494,7 +495,7 @@ impl Gnss {
         }
     }
 
-    /// The fault of corrections that is active.
+    /// The active fault of corrections.
     fn correction_fault_at(&self, at: SimTime) -> Option<(&Timed<GnssFault>, u64)> {
         let is_of_corrections = |fault: &&Timed<GnssFault>| {
             matches!(
@@ -509,7 +510,7 @@ impl Gnss {
         faults.find_map(|fault| Some((fault, fault.schedule.window_at(at)?)))
     }
 
-    /// Effects of faults on a rover's epoch at `at`.
+    /// Effect of a fault of corrections on a rover's epoch at `at`.
     pub(super) fn correction_faults_at(&self, at: SimTime) -> Option<FaultEffect> {
         if self.settings.receiver.acquisition.best_fix.is_some() {
             return None;
@@ -526,12 +527,12 @@ impl Gnss {
         Some(FaultEffect { fault: fault.fault, window, kind })
     }
 
-    /// Whether a fault delays or drops a message that arrives now.
+    /// Whether a fault delays or drops a message that arrives now; the message is then taken care of.
     pub(super) fn holds_back(&mut self, now: SimTime, message: &[u8]) -> bool {
         match self.correction_fault_at(now).map(|(fault, _)| fault.kind) {
             Some(GnssFault::CorrectionsLost) => true,
             Some(GnssFault::CorrectionsDamaged) => {
-                // Its length still says that there was a message.
+                // The length field is intact, so the receiver reports a message with a wrong CRC.
                 if let Some(correction) = Correction::parse(message) {
                     self.report_correction(now, &correction, Heard::Damaged);
                 }
@@ -547,14 +548,14 @@ impl Gnss {
         }
     }
 
-    /// Processes the delayed messages whose time has come.
+    /// Processes delayed messages that are due.
     pub(super) fn take_late_corrections(&mut self, now: SimTime) {
         while let Some((_, message)) = self.late_corrections.pop_front_if(|(due, _)| *due <= now) {
             self.take_correction(now, &message);
         }
     }
 
-    /// A message of a base whose position is wrong because of a fault.
+    /// The message, with a wrong base position if a fault demands it.
     pub(super) fn as_told(&self, now: SimTime, mut message: Correction) -> Correction {
         if let Content::Place { ecef_m, .. } = &mut message.content
             && let Some((fault, _)) = self.correction_fault_at(now)

@@ -1,4 +1,4 @@
-//! A solution as NMEA sentences.
+//! Encodes a solution as NMEA sentences.
 
 use super::clock::Stamp;
 use super::profile::{GnssDialect, GnssProfile, NmeaVersion, SentenceKind};
@@ -15,39 +15,39 @@ const KNOTS_PER_M_S: f64 = 3600.0 / 1852.0;
 /// Value of an unknown dilution of precision.
 const NO_DOP: f64 = 99.99;
 
-/// Writes sentences with the present settings.
+/// Writes NMEA sentences with the present settings.
 pub struct Writer<'a> {
     /// Firmware profile.
     pub profile: &'a GnssProfile,
-    /// NMEA's version.
+    /// NMEA version.
     pub version: NmeaVersion,
-    /// Seven decimals of a minute, three of a metre.
+    /// High precision: minutes with seven decimals, metres with three.
     pub high_precision: bool,
     /// Systems received, in the profile's order.
     pub systems: &'a [GnssSystem],
-    /// Course is empty below, m/s.
+    /// Speed below which the course is empty, m/s.
     pub min_course_speed_m_s: f64,
-    /// Filter that the host has set.
+    /// Filter set by the host.
     pub filter: NmeaFilter,
-    /// Garmin: stored values.
+    /// Garmin: values kept between epochs.
     pub memory: Memory,
 }
 
 /// Values that a Garmin's sentences keep between epochs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Memory {
-    /// Course of the last motion.
+    /// Course of the last motion, degrees.
     pub course_deg: f64,
     /// Magnetic declination at the last position, degrees, east positive.
     pub declination_deg: Option<f64>,
 }
 
-/// Speed above which a Garmin updates its course, m/s. Captures show that the course is kept below a speed;
-/// this value is an engineering choice.
+/// Speed above which a Garmin updates its course, m/s. Captures show that a Garmin keeps the course at low speed;
+/// the value is an engineering choice.
 const MOVING_M_S: f64 = 0.5;
 
 impl Memory {
-    /// The state after a solution.
+    /// The memory after a solution.
     pub fn after(self, s: &Solution, date: jiff::civil::Date) -> Self {
         if !s.fix.is_some() {
             return self;
@@ -61,23 +61,23 @@ impl Memory {
     }
 }
 
-/// Filter of sentences.
+/// Filter settings for sentences.
 #[derive(Clone, Debug, Default)]
 pub struct NmeaFilter {
-    /// Talker in place of the default one.
+    /// Talker that replaces the default one.
     pub main_talker: Option<&'static str>,
-    /// Whether GSV has the main talker, too.
+    /// Whether GSV also has the main talker.
     pub is_gsv_main: bool,
     /// Whether only GPS satellites are shown.
     pub is_gps_only: bool,
     /// Systems whose satellites are hidden.
     pub hides: Vec<GnssSystem>,
-    /// Whether the course is shown below the speed from which it is accurate.
+    /// Whether the course is shown at low speed too.
     pub is_course_kept: bool,
 }
 
 impl Writer<'_> {
-    /// The lines of a sentence, one or more.
+    /// Sentences of a kind, one or more.
     pub fn lines(&self, kind: SentenceKind, s: &Solution, stamp: &Stamp) -> Vec<Vec<u8>> {
         let one = |content: Content| vec![Sentence::new(self.talker(), content).to_bytes()];
         match kind {
@@ -161,7 +161,7 @@ impl Writer<'_> {
         Some(Number::whole(used as u64).padded(2))
     }
 
-    /// Knots; Garmin fills with zeros.
+    /// Speed as a number: `m_s` times `factor`; Garmin pads with zeros.
     fn speed(&self, m_s: f64, factor: f64) -> Number {
         match self.profile.receiver.dialect {
             GnssDialect::Garmin => Number::from_f64(m_s * factor, 1).padded(3),
@@ -421,7 +421,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Signal strength in GSV of a satellite without reception: empty, or 00 for a Garmin.
+    /// Signal strength in GSV of a satellite that is not received: empty, or 00 on a Garmin.
     fn no_signal(&self) -> Option<f64> {
         (self.profile.receiver.dialect == GnssDialect::Garmin).then_some(0.0)
     }
@@ -450,7 +450,7 @@ impl Writer<'_> {
         RawSentence::new("PGRMT", fields).to_bytes()
     }
 
-    /// Age of corrections and their station. A Garmin reports neither, and u-blox no age for SBAS.
+    /// Age of corrections and station number. A Garmin reports neither; a u-blox reports no age for SBAS.
     fn corrections(&self, s: &Solution) -> (Option<Number>, Option<Number>) {
         if let Some(Baseline { by, .. }) = s.baseline {
             let age_s = s.at.saturating_since(by.of).as_secs_f64();
@@ -468,7 +468,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The mode of RMC and GNS, which reports RTK from NMEA 4.10 on.
+    /// Mode character of RMC and GNS, which reports RTK from NMEA 4.10 on.
     fn long_mode(&self, fix: Fix) -> char {
         match fix {
             Fix::ThreeD(BestFix::RtkFloat) if self.version >= NmeaVersion::V4_10 => 'F',
@@ -478,7 +478,7 @@ impl Writer<'_> {
     }
 }
 
-/// The mode of GLL and VTG.
+/// Mode character of GLL and VTG.
 fn short_mode(fix: Fix) -> char {
     match fix {
         Fix::None => 'N',
@@ -492,7 +492,7 @@ fn status(fix: Fix) -> char {
     if fix.is_some() { 'A' } else { 'V' }
 }
 
-/// A dilution of precision as it is shown: only with a fix by satellites.
+/// A dilution of precision as reported: only with a fix from satellites.
 pub fn shown_dop(
     s: &Solution,
     pick: impl Fn(&crate::sensors::gnss::dop::Dop) -> f64,
@@ -501,13 +501,13 @@ pub fn shown_dop(
     if by_satellites { s.dop.as_ref().map(pick) } else { None }
 }
 
-/// An angle that stays below 360 degrees when it is rounded.
+/// An angle that is below 360 degrees after rounding.
 fn within_turn(degrees: f64, decimals: u8) -> Number {
     let unit = 10_f64.powi(decimals.into());
     Number::from_f64((degrees * unit).round().rem_euclid(360.0 * unit) / unit, decimals)
 }
 
-/// Talker of a system's own sentences.
+/// Talker of sentences for one system.
 fn talker(system: GnssSystem) -> &'static str {
     match system {
         GnssSystem::Gps => "GP",

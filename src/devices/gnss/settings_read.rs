@@ -1,4 +1,4 @@
-//! Reads the settings of a GNSS receiver's physics from profiles and rigs.
+//! Reads the settings of the GNSS model (signals, errors, acquisition) from profiles and rigs.
 
 use crate::config::toml::key_types::{By, Degrees, Maybe, NumberOr, OneOf, Time, TrueOrFalse};
 use crate::config::toml::keys::Keys;
@@ -8,9 +8,9 @@ use crate::sensors::gnss::settings::{
     SkySettings,
 };
 
-/// Source of limits in messages, where no receiver sets them.
+/// Source named in messages for limits of profiles.
 pub const PROFILES: &str = "Menura's profiles, see firmware-profiles/example-gnss.toml";
-/// Source of the models' limits in messages.
+/// Source named in messages for limits of the receiver models.
 pub const RECEIVER: &str = "Menura's GNSS receivers";
 const ERRORS: &str = "Menura's error models";
 
@@ -66,7 +66,7 @@ fn hdop_2d(all: &mut Acquisition, keys: &mut Keys<'_>) {
     keys.put(read, &mut all.hdop_2d);
 }
 
-/// Words for the best fix: a kind of fix, or that corrections decide.
+/// Words for the best fix: a kind of fix, or `None` if corrections determine it.
 pub const BEST_FIXES: [(&str, Option<BestFix>); 5] = [
     ("standalone", Some(BestFix::Standalone)),
     ("differential", Some(BestFix::Differential)),
@@ -85,7 +85,7 @@ keys! {
     cno_std_db, up_to(10.0, "dB");
 }
 
-/// Kinds of fix in the order of [`BestFix`], each with the sentence of its errors.
+/// Kinds of fix in the order of [`BestFix`], each with the description of its key.
 const GRADES: [&str; 4] = [
     "Errors and accuracy of a fix without corrections.",
     "Errors and accuracy of a differential fix.",
@@ -93,8 +93,7 @@ const GRADES: [&str; 4] = [
     "Errors and accuracy of an RTK fix with fixed ambiguities.",
 ];
 
-/// Reads the errors: a profile has `accuracy` for each kind of fix, and a rig replaces parts of it for all
-/// kinds.
+/// Reads the errors. A profile has `accuracy` for each kind of fix; a rig overrides parts of it for all kinds.
 pub fn accuracy(all: &mut ReceiverSettings, keys: &mut Keys<'_>) {
     if keys.is_profile() {
         let says = "Errors and stated accuracy of each kind of fix.";
@@ -148,7 +147,7 @@ keys! {
 }
 
 keys! {
-    /// A rig's errors of a receiver, for all kinds of fix.
+    /// Errors of a receiver as a rig sets them, for all kinds of fix.
     #[derive(Debug)]
     pub struct RigErrors {
         /// Errors of the receiver: the name of a combination of error models, or an array of models.
@@ -164,10 +163,10 @@ keys! {
     }
 }
 
-/// A rig's errors of a receiver.
+/// Error models that a rig sets.
 #[derive(Debug)]
 pub enum Errors {
-    /// The name of a combination.
+    /// A named combination of models.
     Preset(ErrorPreset),
     /// A list of models.
     Models(Vec<ErrorModel>),
@@ -185,7 +184,7 @@ fn errors(field: &Field<'_>) -> Option<Errors> {
 
 fn models(field: &Field<'_>) -> Option<Vec<ErrorModel>> {
     let expected = "an array of tables such as { model = \"gaussian\", std_m = [1.0, 1.0, 2.0] }";
-    // Random draws can distinguish 16 models.
+    // The random streams distinguish up to 16 models.
     let (items, place) = field.array_of(0..=16, expected)?;
     if items.len() > 16 {
         field.fault(place.fault("too many error models", "allowed: at most 16"));
@@ -205,7 +204,7 @@ fn positive(unit: &'static str) -> Limit<f64> {
 }
 
 keys! {
-    /// Keys of all error models.
+    /// Keys that all error models have.
     #[derive(Debug)]
     pub struct AnyModel {
         /// The kind of error.
@@ -216,7 +215,7 @@ keys! {
 }
 
 keys! {
-    /// Keys of an error model besides those of all.
+    /// Keys that depend on the error model.
     #[derive(Debug)]
     pub enum ModelKeys of Model {
         /// Independent errors.

@@ -1,7 +1,7 @@
 //! Signals of each system in UBX's numbering: NAV-SIG, and raw measurements.
 //!
-//! Raw measurements are those of [`crate::sensors::gnss::observations`] on the receiver's clock: its bias is
-//! part of pseudorange and carrier phase, its drift of the Doppler.
+//! Raw measurements come from [`crate::sensors::gnss::observations`] and include the receiver's clock: its bias is
+//! part of pseudorange and carrier phase, its drift is part of the Doppler.
 
 use super::messages::gnss_id;
 use crate::sensors::gnss::constellation::{LIGHT_M_S, Satellite};
@@ -25,19 +25,19 @@ pub fn signal_id(system: GnssSystem, is_second: bool) -> u8 {
     }
 }
 
-/// UBX's number of a frequency slot: of GLONASS's 7 more, of others' 0.
+/// UBX's frequency slot: GLONASS slot plus 7; 0 for other systems.
 pub fn slot_id(satellite: &Satellite) -> u8 {
     let is_glonass = satellite.system == GnssSystem::Glonass;
     if is_glonass { (Carrier::new(satellite, false).slot + 7) as u8 } else { 0 }
 }
 
-/// The signals of a satellite that are followed, with their strengths.
+/// Tracked signals of a satellite: whether it is the second signal, and the signal strength in dB-Hz.
 fn followed(tracked: &TrackedSatellite) -> impl Iterator<Item = (bool, f64)> {
     let [first, second] = tracked.cno_dbhz;
     [(false, first), (true, second)].into_iter().filter_map(|(is, cno)| Some((is, cno?)))
 }
 
-/// NAV-SIG: each tracked signal. `signals_of` has the number of the receiver's signals.
+/// NAV-SIG: each tracked signal. `signals_of` returns the receiver's number of signals of a system.
 pub fn nav_sig(
     s: &Solution,
     itow_ms: u32,
@@ -80,22 +80,22 @@ pub fn nav_sig(
     NavSig { itow_ms, signals: all.take(255).collect(), ..NavSig::default() }
 }
 
-/// The receiver's clock at a measurement.
+/// State of the receiver's clock at a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiverClock {
-    /// GPS time.
+    /// GPS time since the GPS epoch.
     pub gps_ns: i128,
     /// Time by which the clock is ahead of GPS time.
     pub bias_ns: f64,
     /// Drift of the clock.
     pub drift_ns_s: f64,
-    /// GPS minus UTC.
+    /// GPS minus UTC, seconds.
     pub leap_s: i8,
-    /// Weeks by which the receiver's count is behind.
+    /// Weeks by which the receiver's week number is behind.
     pub weeks_behind: i64,
 }
 
-/// RXM-RAWX of these observations.
+/// RXM-RAWX with these observations.
 pub fn raw(observations: &[Observation], clock: &ReceiverClock, is_leap_known: bool) -> RxmRawx {
     const WEEK_NS: i128 = 604_800_000_000_000;
     let week = clock.gps_ns.div_euclid(WEEK_NS) - i128::from(clock.weeks_behind);
@@ -104,7 +104,7 @@ pub fn raw(observations: &[Observation], clock: &ReceiverClock, is_leap_known: b
     let row = |o: &Observation| {
         let wavelength_m = o.carrier.wavelength_m();
         let rate_m_s = o.rate_m_s + clock.drift_ns_s * 1e-9 * LIGHT_M_S;
-        // A deviation in steps of 2 to a power, to the next larger.
+        // Standard deviations are coded as powers of two, rounded up.
         let power = |ratio: f64| libm::log2(ratio).ceil().clamp(0.0, 15.0) as u8;
         let carrier_std = o.carrier_std_m / wavelength_m;
         RawSignal {

@@ -1,10 +1,10 @@
-//! The survey of the antenna's position that CFG-TMODE requests and NAV-SVIN reports, and the held position.
+//! Survey of the antenna's position (requested by CFG-TMODE, reported by NAV-SVIN), and the held position.
 //!
-//! The position is the mean of all three-dimensional fixes. Its accuracy is the fixes' root mean square
-//! accuracy, divided by the square root of the elapsed minutes plus one, because errors of fixes within a
+//! The position is the mean of all three-dimensional fixes. Its accuracy is the root mean square of the fixes'
+//! accuracies, divided by the square root of the elapsed minutes plus one, because errors of fixes within a
 //! minute are assumed equal. The survey ends when duration and accuracy meet the request. Then the receiver
-//! holds the mean, like a position from the host: it does not move, and its fix is of time only while it
-//! tracks a satellite.
+//! holds the mean, like a position from the host: the reported position is constant, and the receiver needs only one
+//! satellite for its time.
 
 use glam::{DMat3, DVec3};
 
@@ -16,7 +16,7 @@ use crate::sensors::gnss::settings::BestFix;
 use crate::time::SimTime;
 use crate::wire::ubx::nav::NavSvin;
 
-/// State of a survey, if any.
+/// State of a survey.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Survey {
     since: Option<SimTime>,
@@ -32,14 +32,14 @@ pub struct Survey {
 pub struct Demand {
     /// Whether a survey is requested.
     pub is_on: bool,
-    /// Least time.
+    /// Minimum duration.
     pub least_s: u32,
-    /// Greatest error.
+    /// Accuracy that the survey must reach.
     pub accuracy_m: f64,
 }
 
 impl Survey {
-    /// Takes the position of an epoch and its accuracy; `None` without a fix.
+    /// Adds the position (ECEF, metres) of an epoch and its accuracy (metres); `None` without a fix.
     pub fn step(&mut self, at: SimTime, demand: &Demand, fix: Option<(DVec3, f64)>) {
         if !demand.is_on {
             *self = Self::default();
@@ -60,7 +60,7 @@ impl Survey {
             && self.accuracy_m() <= demand.accuracy_m;
     }
 
-    /// The mean and its accuracy, after the end of the survey.
+    /// Mean position and its accuracy, when the survey has ended.
     fn result(&self) -> Option<(DVec3, f64)> {
         self.is_valid.then(|| (self.sum_m / f64::from(self.count.max(1)), self.accuracy_m()))
     }
@@ -130,7 +130,7 @@ impl Gnss {
         }
     }
 
-    /// Turns a solution into one of time at the held position, if any; returns whether it did.
+    /// Replaces a solution by a time-only solution at the held position, if any; returns whether it did.
     pub(super) fn hold(&self, s: &mut Solution) -> bool {
         let Some((place, accuracy_m)) = self.held_position() else { return false };
         if !s.is_time_known || s.satellites.iter().all(|t| t.cno_dbhz[0].is_none()) {

@@ -1,10 +1,9 @@
 //! CFG-GNSS: satellite systems that are received, and numbers of channels.
 //!
-//! Rules of the u-blox 8 receiver description: one of GPS, GLONASS, Galileo and BeiDou is on, and has
-//! four channels at least; a system that is on has a signal; no more channels are used than there
-//! are, and no more reserved than used. Generation 8 receives two of the bands of GPS with Galileo,
-//! of GLONASS and of BeiDou at a time (u-blox M8 data sheet). From generation 9 on, channels are
-//! fixed and only read.
+//! Rules of the u-blox 8 receiver description: at least one of GPS, GLONASS, Galileo and BeiDou is on and has
+//! at least four channels; a system that is on has a signal; the used channels do not exceed the existing ones, and
+//! the reserved channels do not exceed the used ones. Generation 8 receives at most two of these three bands: GPS
+//! with Galileo, GLONASS, BeiDou (u-blox M8 data sheet). From generation 9 on, channels are fixed and read-only.
 
 use super::Gnss;
 use super::Verdict;
@@ -22,12 +21,12 @@ const QZSS_ENA: Key = Key(0x1031_0024);
 const SBAS: u8 = 1;
 const IMES: u8 = 4;
 const QZSS: u8 = 5;
-/// Signals of QZSS: bit of the mask, item.
+/// Signals of QZSS: mask bit and key.
 const QZSS_SIGNALS: [(u8, Key); 3] =
     [(0x01, Key(0x1031_0012)), (0x04, Key(0x1031_0014)), (0x10, Key(0x1031_0015))];
 const SBAS_SIGNALS: [(u8, Key); 1] = [(0x01, Key(0x1031_0005))];
 
-/// Channels of each system as a host set them, by UBX's number: reserved, largest.
+/// Channels of each system as a host set them, by UBX's system number: reserved and maximum.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Channels {
     used: u8,
@@ -48,7 +47,6 @@ impl Channels {
     }
 }
 
-/// The bit of a system's second signal.
 fn second_signal_bit(system: GnssSystem) -> u8 {
     if system == GnssSystem::Galileo { 0x20 } else { 0x10 }
 }
@@ -94,7 +92,7 @@ impl Gnss {
         self.profile.systems().find(|system| gnss_id(*system) == id)
     }
 
-    /// Items of a system: enabled, and each signal with its bit.
+    /// Items of a system: key of the system, and mask bit and key of each signal.
     fn system_items(&self, id: u8) -> (Option<Key>, Vec<(u8, Key)>) {
         match (id, self.system(id)) {
             (SBAS, _) => (Some(SBAS_ENA), SBAS_SIGNALS.to_vec()),
@@ -124,7 +122,7 @@ impl Gnss {
             let known = signals.iter().fold(0, |mask, (bit, _)| mask | bit);
             let on = signals.iter().filter(|(_, key)| self.store.is_set(*key));
             let on = on.fold(0, |mask, (bit, _)| mask | bit);
-            // The top byte tells the signals that the hardware has.
+            // The top byte has the signals that the hardware supports.
             let (on, known) = match gnss_id {
                 IMES => (0, 3),
                 QZSS if self.profile.receiver.dialect == GnssDialect::Ublox8 => (on, 5),
@@ -149,20 +147,20 @@ impl Gnss {
         }
     }
 
-    /// Items that a block sets.
+    /// Adds the items that a block sets.
     fn block_items(&self, block: &GnssBlock, items: &mut Vec<Item>) -> Verdict {
         let (is_on, mask) = (block.flags & 1 == 1, (block.flags >> 16 & 0xff) as u8);
         let is_known = self.known_systems().contains(&block.gnss_id);
         let (ena, signals) = self.system_items(block.gnss_id);
         let Some(ena) = ena.filter(|_| is_known) else {
-            // IMES is known, and switched off for good.
+            // IMES is known and permanently off.
             return if is_on && block.gnss_id != IMES { Err(()) } else { Ok(()) };
         };
         items.push(Item { key: ena, value: is_on.into() });
         if !is_on {
             return Ok(());
         }
-        // No receiver of these has a system without its first signal.
+        // These systems cannot be on without their first signal.
         if mask & 1 == 0 {
             return Err(());
         }
@@ -175,7 +173,7 @@ impl Gnss {
         Ok(())
     }
 
-    /// The channels that a message leaves.
+    /// The channels after a message.
     fn channels_after(&self, set: &CfgGnss) -> Result<Channels, ()> {
         let mut channels = self.channels.clone();
         if self.profile.receiver.dialect != GnssDialect::Ublox8 {
@@ -199,7 +197,7 @@ impl Gnss {
         Ok(channels)
     }
 
-    /// Judges by the rules of generation 8 which systems are on after a message.
+    /// Checks the systems and channels after a message against the rules of generation 8.
     fn judge(&self, items: &[Item], channels: &Channels) -> Verdict {
         let is_on = |id: &u8| {
             let Some(ena) = self.system_items(*id).0 else { return false };
@@ -224,7 +222,7 @@ impl Gnss {
         if is_good { Ok(()) } else { Err(()) }
     }
 
-    /// MON-GNSS's bits of the systems for whose item `is_set` returns true.
+    /// Bits of MON-GNSS for the systems whose key satisfies `is_set`.
     pub(super) fn system_bits(&self, is_set: impl Fn(&Self, Key) -> bool) -> u8 {
         [
             (GnssSystem::Gps, 1),

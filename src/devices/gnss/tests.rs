@@ -79,7 +79,7 @@ impl Bench {
         }
     }
 
-    /// Places the antenna at rest at the origin.
+    /// Puts the antenna at rest at the origin.
     fn stands(&mut self) {
         let still =
             crate::config::rig::TrajectoryConfig::Still { position_m: [0.0; 3], yaw_rad: 0.0 };
@@ -87,7 +87,7 @@ impl Bench {
         self.trajectory = Trajectory::new(&robot, &self.origin, None).unwrap();
     }
 
-    /// Lets time pass in steps of `step_ns`, measuring 100 ms ahead.
+    /// Runs for `seconds` in steps of `step_ns`, with measurements 100 ms ahead.
     fn run_by(&mut self, seconds: f64, step_ns: u64) {
         let end_ns = self.now_ns + (seconds * 1e9) as u64;
         let mut scratch = Scratch::default();
@@ -137,7 +137,7 @@ impl Bench {
     fn ask_frame(&mut self, frame: &Frame) -> Vec<Frame> {
         self.sent.clear();
         self.say(&frame.to_bytes());
-        // Answers stand in line behind what is being sent.
+        // Answers are queued behind the bytes that are being sent.
         for _ in 0..50 {
             self.run(0.02);
             let is_answered = |answer: &Frame| match frame.id.class {
@@ -331,7 +331,7 @@ fn valset_changes_the_stream() {
     let answer =
         CfgValget::Answer { layer: 0, position: 0, items: vec![item(key::RATE_MEAS, 100)] };
     assert!(frames.contains(&answer.to_frame()) && is_ack(&frames, CfgValget::ID));
-    // The default is still the factory's, flash holds nothing.
+    // The factory value is unchanged, and flash has no value.
     let asked = CfgValget::Request { layer: 7, position: 0, keys: vec![key::RATE_MEAS] };
     let answer =
         CfgValget::Answer { layer: 7, position: 0, items: vec![item(key::RATE_MEAS, 1000)] };
@@ -350,7 +350,7 @@ fn valdel_forgets_a_layer() {
     let answer =
         CfgValget::Answer { layer: 2, position: 0, items: vec![item(key::RATE_MEAS, 200)] };
     assert!(bench.ask(&asked).contains(&answer.to_frame()));
-    // What is in flash alone is not in force.
+    // Items that are only in flash are not in effect.
     assert_eq!(bench.device.period_ns, SECOND);
     let delete = CfgValdel { layers: 4, keys: vec![key::RATE_MEAS], ..CfgValdel::default() };
     assert!(is_ack(&bench.ask(&delete), CfgValdel::ID));
@@ -418,7 +418,7 @@ fn a_new_baud_rate_is_acknowledged_at_the_old_one() {
     let [ack, line] = bench.sent.as_slice() else { panic!("{:?}", bench.sent) };
     assert!(matches!(&ack.output, Output::Bytes(bytes) if bytes.len() == 10));
     assert_eq!(line.output, Output::Line(LineSettings::eight_n_one(115_200)));
-    // Ten bytes at 9600.
+    // Transmission time of ten bytes at 9600 baud.
     assert_eq!(line.due.0 - ack.due.0, LineSettings::eight_n_one(9600).duration_ns(10));
     let wrong = CfgPrt { baud: 1, ..set };
     assert!(!is_ack(&bench.ask(&wrong), CfgPrt::ID));
@@ -440,7 +440,7 @@ fn a_ros_driver_gets_its_answers() {
     let sbas = Frame::new(MessageId::new(0x06, 0x16), vec![3, 5, 3, 1, 0xc8, 0x2b, 7, 0]);
     let text = Frame::new(MessageId::new(0x06, 0x02), vec![1, 0, 0, 0, 7, 3, 7, 7, 7, 0]);
     let mut navx5 = vec![0; 40];
-    // Version 2; limits of satellites count, nothing else does.
+    // Version 2; only the limits of the number of satellites matter.
     (navx5[0], navx5[2], navx5[10], navx5[11], navx5[12]) = (2, 0x04, 4, 20, 33);
     let navx5 = Frame::new(MessageId::new(0x06, 0x23), navx5);
     for (set, poll) in [(&sbas, vec![]), (&text, vec![1])] {
@@ -461,7 +461,7 @@ fn a_ros_driver_gets_its_answers() {
     bench.run(0.5);
     bench.sent.clear();
     bench.run(2.0);
-    // Every second solution of four a second.
+    // One solution per two measurements, at four measurements per second.
     assert!((3..=5).contains(&bench.pvts().len()), "{}", bench.pvts().len());
     // Generation 8 has no configuration items.
     assert!(!is_ack(&bench.ask(&valset(&[item(key::RATE_MEAS, 100)])), CfgValset::ID));
@@ -500,7 +500,7 @@ fn a_cold_start_loses_the_fix_and_what_was_not_saved() {
     assert_eq!(bench.pvts()[0].valid, 0);
     bench.run(6.0);
     assert_eq!(bench.pvts().last().unwrap().fix_type, 3);
-    // What was saved comes back.
+    // Saved settings survive the reset.
     bench.ask(&valset(&[item(key::RATE_MEAS, 200)]));
     let save = CfgCfg { clear: 0, save: 0x1f1f, load: 0, devices: None };
     assert!(is_ack(&bench.ask(&save), CfgCfg::ID));
@@ -517,7 +517,7 @@ fn a_slow_line_overflows_and_says_so() {
     });
     bench.run(12.0);
     assert!(bench.sentences().iter().any(|s| s.fields.last().is_some_and(|f| f == "txbuf alloc")));
-    // Bytes never overlap on the line.
+    // Bytes never overlap in time on the line.
     let mut free = 0;
     for (due, bytes) in bench.bytes() {
         assert!(due >= free);
@@ -586,7 +586,7 @@ fn two_bytes_tell_the_same_time() {
     let early = pvts.iter().find(|pvt| pvt.valid & 7 == 3).unwrap();
     let late = pvts.last().unwrap();
     assert_eq!(late.valid & 7, 7);
-    // The receiver that takes 17 for 18 leap seconds is a second ahead.
+    // The receiver that assumes 17 instead of 18 leap seconds is one second ahead.
     let utc = |pvt: &NavPvt| u32::from(pvt.minute) * 60 + u32::from(pvt.second);
     let gps = |pvt: &NavPvt| pvt.itow_ms / 1000;
     assert_eq!(utc(early) + gps(late), utc(late) + gps(early) + 1);
@@ -648,7 +648,7 @@ proptest! {
             bench.run_by(0.05, 50 * MS);
         }
         bench.run_by(1.0, 100 * MS);
-        // 16 kB at the fastest rate are well above what any buffer holds.
+        // 16 kB at the fastest rate exceed every buffer.
         prop_assert!(bench.device.slots.len() < 300);
     }
 }

@@ -1,4 +1,4 @@
-//! A solution as NAV messages on the time scales of other systems, and NAV-ORB.
+//! NAV messages with the time scales of other systems, and NAV-ORB.
 
 use super::messages::{Reporter, gnss_id};
 use crate::sensors::gnss::navigator::TrackedSatellite;
@@ -8,30 +8,30 @@ use crate::wire::ubx::nav_more::{
 
 const WEEK_S: i64 = 604_800;
 const DAY_S: i64 = 86_400;
-/// Weeks of GPS at the start of BeiDou's and Galileo's: 2006-01-01 and 1999-08-22.
+/// GPS weeks at the start of BeiDou's and Galileo's week count: 2006-01-01 and 1999-08-22.
 const BEIDOU_WEEK: i64 = 1356;
 const GALILEO_WEEK: i64 = 1024;
-/// Time by which BeiDou's time is behind GPS's.
+/// GPS time minus BeiDou time, without whole weeks.
 const BEIDOU_BEHIND_S: i64 = 14;
-/// Time by which GLONASS's time is ahead of UTC.
+/// GLONASS time minus UTC.
 pub(super) const MOSCOW_S: i64 = 3 * 3600;
 /// First year of GLONASS's four-year periods.
 const FOUR_YEARS_SINCE: i64 = 1996;
 /// Days of a period of four years.
 const FOUR_YEARS_DAYS: i64 = 1461;
 
-/// GLONASS's time.
+/// A time in GLONASS's fields.
 pub(super) struct GlonassTime {
     /// Second of the day.
     pub tod_s: u32,
     /// Day of the period of four years, from 1.
     pub day: u16,
-    /// Number of that period, 1 from 1996 on.
+    /// Number of the four-year period; 1 starts in 1996.
     pub four_years: u8,
 }
 
 impl GlonassTime {
-    /// Date and time at a GPS time since its epoch, with `leap_s` GPS minus UTC.
+    /// GLONASS time at a GPS time (since the GPS epoch); `leap_s` is GPS minus UTC.
     pub(super) fn new(gps_s: i64, leap_s: i8) -> Self {
         // Days since the GPS epoch, 1980-01-06; the period of 1980 began five days before it.
         let local_s = gps_s - i64::from(leap_s) + MOSCOW_S;
@@ -45,7 +45,7 @@ impl GlonassTime {
     }
 }
 
-/// Week, second of the week to the nearest, and the rest in nanoseconds.
+/// Week, second of the week (rounded to nearest) and remainder in nanoseconds.
 struct Weeks {
     week: i16,
     tow_s: u32,
@@ -54,7 +54,7 @@ struct Weeks {
 }
 
 impl Reporter<'_> {
-    /// GPS time to the nearest second since its epoch, and the remainder.
+    /// GPS time since the GPS epoch, rounded to seconds, and the remainder in nanoseconds.
     fn seconds(&self) -> (i64, i32) {
         let ns = self.stamp.gps_ns;
         let s = (ns + 500_000_000).div_euclid(1_000_000_000);
@@ -101,7 +101,7 @@ impl Reporter<'_> {
         }
     }
 
-    /// No satellite of QZSS is received, so its time is invalid.
+    /// NAV-TIMEQZSS, always invalid because no QZSS satellite is received.
     pub(super) fn timeqzss(&self) -> NavTimeqzss {
         NavTimeqzss { itow_ms: self.itow(), t_acc_ns: u32::MAX, ..NavTimeqzss::default() }
     }
@@ -123,7 +123,7 @@ impl Reporter<'_> {
                 gnss_id: gnss_id(t.satellite.system),
                 sv_id: t.satellite.svid,
                 flags: if t.satellite.is_healthy { 1 } else { 2 } | 3 << 2,
-                // Two hours, and a fortnight.
+                // Ephemeris usable for two hours, almanac for a fortnight.
                 ephemeris: if is_tracked { 8 | 1 << 5 } else { 0 },
                 almanac: 14 | 1 << 5,
                 other: 0,

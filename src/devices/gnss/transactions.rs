@@ -1,8 +1,8 @@
-//! CFG-VALSET and CFG-VALDEL, alone or as transactions.
+//! CFG-VALSET and CFG-VALDEL, with and without transactions.
 //!
-//! A transaction starts (1), continues (2) and is applied (3); another start discards it. It is discarded
-//! without effect by an unknown key, a step out of order, another set of layers, or any other CFG message.
-//! Values are checked when it is applied.
+//! A transaction has the steps start (1), continue (2) and apply (3). Another start, an unknown key, a step out of
+//! order, another set of layers, or any other CFG message discards the transaction without effect. Values are checked
+//! when it is applied.
 //!
 //! Source: u-blox ZED-F9P interface description, UBX-CFG-VALSET and UBX-CFG-VALDEL.
 
@@ -17,12 +17,12 @@ use crate::wire::ubx::cfg::{CfgValdel, CfgValset, Item, Key};
 #[derive(Clone, Debug)]
 pub(super) struct Transaction {
     layers: u8,
-    /// Values, or `None` for items to be removed.
+    /// New values; `None` removes the item.
     items: BTreeMap<Key, Option<u64>>,
     forgets: bool,
 }
 
-/// The step that a message of version 0 or 1 makes.
+/// Transaction step of a message of version 0 or 1.
 fn step(version: u8, transaction: u8) -> Result<u8, ()> {
     match version {
         0 => Ok(0),
@@ -67,7 +67,7 @@ impl Gnss {
         Ok(())
     }
 
-    /// Takes a step of a transaction; returns the changes to apply.
+    /// Processes a step of a transaction; returns the changes to apply.
     fn go_on(
         &mut self,
         open: Option<Transaction>,

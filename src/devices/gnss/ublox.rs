@@ -1,8 +1,7 @@
 //! Messages of a host to a u-blox receiver, and their answers.
 //!
-//! A CFG message that sets something is acknowledged or refused; one that asks is answered and then
-//! acknowledged. Settings take effect after the answer: a new rate of the line is answered at the
-//! old one.
+//! A CFG message that sets something is acknowledged or refused. A CFG poll is answered and then acknowledged.
+//! Settings take effect after the answer: the answer to a new baud rate is sent at the old rate.
 
 use super::clock::Stamp;
 use super::commands::aiding_lengths;
@@ -24,9 +23,8 @@ use crate::wire::ubx::mon_more::{MgaAck, MonGnss, MonPatch, SecSig, SecUniqid};
 use crate::wire::ubx::rxm::{RxmCor, RxmRtcm};
 use crate::wire::ubx::{Frame, MessageId, Payload};
 
-/// NAV-RESETODO.
 const NAV_RESETODO: MessageId = MessageId::new(0x01, 0x10);
-/// MGA-DBD: the navigation database.
+/// Message id of MGA-DBD, the navigation database.
 const MGA_DBD: u8 = 0x80;
 
 /// Use of an RTCM 3 message by a rover.
@@ -41,7 +39,6 @@ pub(super) enum Heard {
 }
 
 impl Gnss {
-    /// Processes a frame.
     pub(super) fn handle_frame(&mut self, now: SimTime, frame: &Frame) {
         if !self.store.is_set(input_key(self.served_port(), Protocol::Ubx)) {
             return;
@@ -61,7 +58,7 @@ impl Gnss {
             }
             MessageId { class: 0x13, .. } => self.take_aiding(now, frame),
             id if frame.payload.is_empty() => self.send_polled(now, id),
-            // Aiding of generation 8 and the like: taken without a word, as by the product.
+            // Aiding of generation 8 and the like: accepted without an answer, as in the product.
             _ => {}
         }
     }
@@ -93,7 +90,7 @@ impl Gnss {
         let kind = frame.payload.first().copied();
         let lengths = aiding_lengths(&self.profile, frame.id, kind);
         let code = match &lengths[..] {
-            // The database: asked for, it is empty; a part of it is taken.
+            // Navigation database: a poll returns an empty database; parts are accepted.
             _ if frame.id.id == MGA_DBD => 0,
             [] => 6,
             all if all.contains(&frame.payload.len()) => 0,
@@ -103,7 +100,7 @@ impl Gnss {
         self.send_frame(now, &ack.to_frame());
     }
 
-    /// Takes an RTCM 3 message, with header and CRC, from a port. RXM-RTCM and RXM-COR report it.
+    /// Processes an RTCM 3 message, with header and CRC, from a port. RXM-RTCM and RXM-COR report it.
     pub(super) fn handle_correction(&mut self, now: SimTime, port: u8, message: &[u8]) {
         if !self.store.is_set(input_key(port, Protocol::Rtcm3)) || self.holds_back(now, message) {
             return;
@@ -111,7 +108,7 @@ impl Gnss {
         self.take_correction(now, message);
     }
 
-    /// An RTCM 3 message with a wrong CRC, which is reported and of no other use.
+    /// Reports an RTCM 3 message with a wrong CRC; the message has no other effect.
     pub(super) fn handle_damaged(&mut self, now: SimTime, port: u8, correction: &Correction) {
         if self.store.is_set(input_key(port, Protocol::Rtcm3)) {
             self.report_correction(now, correction, Heard::Damaged);
@@ -124,14 +121,14 @@ impl Gnss {
         let correction = self.as_told(now, correction);
         let is_used = self.wants_station_of(&correction)
             && match self.settings.receiver.acquisition.best_fix {
-                // The fix is as the rig has it, whatever comes.
+                // The rig has fixed the kind of fix, so corrections do not change it.
                 Some(_) => self.store.get(key::DGNSSMODE) != 0,
                 None => self.hear_correction(now, &correction),
             };
         self.report_correction(now, &correction, if is_used { Heard::Used } else { Heard::Unused });
     }
 
-    /// Whether the host accepts corrections of this station. A message 4072 has no station.
+    /// Whether the host's filter accepts this station. Message 4072 has no station; only filter 2 rejects it.
     fn wants_station_of(&self, correction: &Correction) -> bool {
         let wanted = self.store.get(key::RTCM_DF003_IN);
         let is_named = correction.number != 4072;
@@ -143,7 +140,7 @@ impl Gnss {
         }
     }
 
-    /// Reports a received message by RXM-RTCM and RXM-COR on every port with these messages.
+    /// Reports a received message by RXM-RTCM and RXM-COR on every port where they are enabled.
     pub(super) fn report_correction(
         &mut self,
         now: SimTime,
@@ -194,7 +191,7 @@ impl Gnss {
         self.send_frame(now, &versions.to_frame());
     }
 
-    /// A message of the latest epoch is asked for.
+    /// Answers the poll of a message of the latest epoch.
     fn send_polled(&mut self, now: SimTime, id: MessageId) {
         let name = UBX_OUTPUTS.iter().find(|(_, other)| *other == id).map(|(name, _)| *name);
         let has = match id {
@@ -210,7 +207,7 @@ impl Gnss {
         }
     }
 
-    /// A reset is not acknowledged, because the receiver restarts.
+    /// CFG-RST: not acknowledged, because the receiver restarts.
     fn reset(&mut self, now: SimTime, frame: &Frame) {
         let Ok(reset) = CfgRst::parse(&frame.payload) else { return };
         let is_cold = reset.clear & 0xfffe != 0;
@@ -223,7 +220,7 @@ impl Gnss {
         }
     }
 
-    /// Processes a line.
+    /// Processes an NMEA line.
     pub(super) fn handle_line(&mut self, now: SimTime, line: &[u8]) {
         let Ok(sentence) = RawSentence::parse(line) else { return };
         if self.profile.receiver.dialect == GnssDialect::Garmin {
@@ -262,7 +259,7 @@ impl Gnss {
         }
     }
 
-    /// `PUBX,40,GLL,ddc,uart1,uart2,usb,spi,0`
+    /// Handles `PUBX,40,GLL,ddc,uart1,uart2,usb,spi,0`: rates of a sentence.
     fn set_sentence_rates(&mut self, kind: &str, rates: &[&str]) {
         let words = crate::gnss::profile::SentenceKind::WORDS;
         let Some((_, kind)) = words.iter().find(|(word, _)| *word == kind) else { return };
@@ -274,7 +271,7 @@ impl Gnss {
         }
     }
 
-    /// `PUBX,41,port,in,out,baud,autobaud`; protocols in hex.
+    /// Handles `PUBX,41,port,in,out,baud,autobaud`; protocol masks are hexadecimal.
     fn set_port_by_text(
         &mut self,
         now: SimTime,
@@ -292,14 +289,14 @@ impl Gnss {
         let mode = self.port_settings(port).map_or(0, |port| port.mode);
         let set =
             CfgPrt { port, mode, baud, input_protocols, output_protocols, ..CfgPrt::default() };
-        // Nothing is answered, whatever comes of it.
+        // The receiver sends no answer, even to an invalid port.
         if is_port(&set) {
             self.set_port(&set);
             self.apply_settings(now);
         }
     }
 
-    /// `PUBX,00`: position and accuracy.
+    /// Makes `PUBX,00`: position and accuracy.
     fn pubx_position(&self) -> Option<RawSentence> {
         let (s, stamp) = self.last.as_ref()?;
         let systems = self.systems();
@@ -347,7 +344,7 @@ impl Gnss {
         Some(RawSentence { address: "PUBX".to_string(), fields })
     }
 
-    /// `PUBX,04`: time and clock.
+    /// Makes `PUBX,04`: time and clock.
     fn pubx_time(&self) -> Option<RawSentence> {
         let (s, stamp) = self.last.as_ref()?;
         let systems = self.systems();
@@ -377,8 +374,8 @@ impl Gnss {
     }
 }
 
-/// The week and time of week of UTC, which begin like GPS's and are the leap seconds behind, to the
-/// hundredths that the time of day has.
+/// Week and time of week in UTC: both start like GPS's, but later by the leap seconds. The time of week is in
+/// hundredths of a second, like the time of day.
 fn utc_week_and_tow(stamp: &Stamp) -> (i32, Number) {
     let gps_epoch = jiff::civil::date(1980, 1, 6);
     let midnight = gps_epoch.to_datetime(jiff::civil::Time::midnight());

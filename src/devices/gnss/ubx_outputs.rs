@@ -88,12 +88,12 @@ pub const UBX_OUTPUTS: [(&str, MessageId); 82] = [
     ("RTCM-4072.1", corrections(0xfd)),
 ];
 
-/// The id of a message in the class of the secondary output.
+/// Id of a message in the class of the secondary output (NAV2).
 const fn secondary(id: MessageId) -> MessageId {
     MessageId::new(NAV2, id.id)
 }
 
-/// The id that CFG-MSG has for an RTCM message.
+/// CFG-MSG's id of an RTCM message.
 const fn corrections(id: u8) -> MessageId {
     MessageId::new(RTCM, id)
 }

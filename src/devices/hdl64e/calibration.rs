@@ -1,7 +1,7 @@
-//! A unit's calibration in the ROS velodyne driver's YAML form.
+//! A unit's calibration as YAML of the ROS velodyne driver.
 //!
-//! Units in the file are metres and radians, as in [`LaserTable`]. Keys that the driver ignores are also
-//! ignored here. Numbers are written so that reading returns the same bits.
+//! Lengths are in metres and angles in radians, as in [`LaserTable`]. Keys that the driver ignores are ignored here
+//! too. Numbers are written so that reading them returns the same bits.
 //!
 //! Source: ros-drivers/velodyne, `velodyne_pointcloud/params/` and the reader of those files;
 //! velodyne-decoder uses the same format.
@@ -15,7 +15,7 @@ use crate::config::toml::diagnostic::{Diagnostic, Diagnostics, Place, SourceFile
 use crate::hdl64e::profile::{LaserCalibration, LaserTable};
 use crate::hdl64e::yaml::{Document, NodeRef, YamlFault};
 
-/// Lasers of an HDL-64E.
+/// Number of lasers of an HDL-64E.
 pub const LASERS: usize = 64;
 
 /// Distance unit on the wire, metres.
@@ -24,16 +24,16 @@ const DISTANCE_RESOLUTION_M: f64 = 0.002;
 /// Largest size of a calibration file, bytes.
 const MAX_CALIBRATION_BYTES: u64 = 1 << 20;
 
-/// The largest length the 16 bits of 1 mm of a calibration record hold, metres.
+/// Largest length that a calibration record can hold (16 bits, 1 mm), metres.
 pub const MAX_LENGTH_M: f64 = 32.767;
 
-/// The largest slope the 16 bits of 0.1 of a calibration record hold.
+/// Largest slope that a calibration record can hold (16 bits, 0.1).
 pub const MAX_SLOPE: f64 = 3276.7;
 
-/// Origin of the limits of lengths and slopes.
+/// Origin, in messages, of limits of lengths and slopes.
 pub const RECORD: &str = "the unit's calibration record: 16 bits of 1 mm, slope 16 bits of 0.1";
 
-/// Expected form of a calibration file.
+/// Expected form of a calibration file, for messages.
 const FORM: &str = "expected the YAML form of the ROS velodyne driver, as \
                     `menura profiles NAME --calibration FILE.yaml` writes it";
 
@@ -100,14 +100,14 @@ impl LaserTable {
         })
     }
 
-    /// The table as YAML text.
+    /// YAML text of the table.
     pub fn to_yaml(&self) -> String {
         let mut text = format!("num_lasers: {}\n", self.lasers.len());
         let _ = writeln!(text, "distance_resolution: {DISTANCE_RESOLUTION_M}\nlasers:");
         for (id, c) in self.lasers.iter().enumerate() {
             let _ = writeln!(text, "- laser_id: {id}");
             let mut number = |key: &str, value: f64| {
-                // Never with an exponent, which YAML 1.1 takes for text where it has no point.
+                // Without an exponent: YAML 1.1 reads an exponent without a decimal point as text.
                 let point = if value.fract() == 0.0 { ".0" } else { "" };
                 let _ = writeln!(text, "  {key}: {value}{point}");
             };
@@ -166,14 +166,14 @@ fn check_head(
     }
 }
 
-/// One laser's part of a file.
+/// Entry of a laser in a file.
 struct Laser<'d> {
     node: NodeRef<'d>,
     entries: HashMap<&'d str, NodeRef<'d>>,
 }
 
 impl Laser<'_> {
-    /// Number and position of the laser.
+    /// Number of the laser, and its position in the text.
     fn id(&self, faults: &mut Diagnostics) -> Option<(i64, Place)> {
         let Some(node) = self.entries.get("laser_id") else {
             faults.push(self.lacks("laser_id"));
@@ -207,7 +207,7 @@ impl Laser<'_> {
     /// Calibration of the laser; wrong or missing values are reported to `faults`.
     fn calibration(&self, faults: &mut Diagnostics) -> LaserCalibration {
         use std::f64::consts::{FRAC_PI_2, PI};
-        // Keys with a default may be absent, as in the driver.
+        // Keys with a default are optional, as in the driver.
         let mut number = |key: &str, default: Option<f64>, limit: (f64, f64, &str)| {
             let (low, high, origin) = limit;
             let Some(node) = self.entries.get(key) else {
@@ -242,7 +242,7 @@ impl Laser<'_> {
             horizontal_offset_m: number("horiz_offset_correction", Some(0.0), length),
             focal_distance_m: number("focal_distance", None, (0.0, MAX_LENGTH_M, RECORD)),
             focal_slope: number("focal_slope", None, (-MAX_SLOPE, MAX_SLOPE, RECORD)),
-            // The driver rounds these down as well.
+            // The driver also rounds these down.
             min_intensity: number("min_intensity", Some(0.0), byte) as u8,
             max_intensity: number("max_intensity", Some(255.0), byte) as u8,
         };

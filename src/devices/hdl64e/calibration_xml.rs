@@ -1,7 +1,7 @@
-//! A unit's calibration as the `db.xml` that Velodyne delivers with an HDL-64E.
+//! A unit's calibration as `db.xml`, the file that Velodyne delivers with an HDL-64E.
 //!
-//! Angles in the file are degrees, lengths centimetres; focal slopes have no unit. A laser's colour,
-//! which only viewers use, is white.
+//! Angles are in degrees, lengths in centimetres; focal slopes have no unit. The colour of a laser, which only
+//! viewers use, is white.
 //!
 //! Sources: the parts of such a file that PCL's `HDLGrabber`, MRPT's `VelodyneCalibration`, VeloView and the
 //! ROS driver's `gen_calibration.py` read.
@@ -10,11 +10,11 @@ use std::fmt::{self, Write as _};
 
 use crate::hdl64e::profile::{LaserCalibration, LaserTable};
 
-/// Centimetres of one count of distance.
+/// Distance unit in packets, centimetres.
 const COUNT_CM: f64 = 0.2;
 
 impl LaserTable {
-    /// The table as XML text.
+    /// XML text of the table.
     pub fn to_xml(&self) -> String {
         let mut text = String::new();
         // Writing to a string cannot fail.
@@ -133,7 +133,7 @@ mod tests {
         }
         let opened = text.matches("<item>").count();
         assert_eq!(opened, text.matches("</item>").count());
-        // Two vectors, 64 colours of three, four lists, the points.
+        // Two vectors, 64 colours with three values each, four lists, 64 points.
         assert_eq!(opened, 6 + 64 * 4 + 4 * 64 + 64);
     }
 }

@@ -1,4 +1,4 @@
-//! Reads data packets, with the status bytes that describe the unit.
+//! Decodes data packets and their status bytes.
 
 mod cloud;
 mod words;
@@ -19,7 +19,7 @@ use crate::wire::velodyne::hdl64e_status::{
 };
 use crate::wire::velodyne::{Bank, DataPacket, Model};
 
-/// Number of packets that identify an HDL-64E, even an S1 that groups whole datagrams.
+/// Number of packets that identify an HDL-64E, even an S1 that groups by datagrams.
 const TELLING_PACKETS: u64 = 16;
 
 /// Generation of an HDL-64E.
@@ -29,7 +29,7 @@ enum Generation {
     /// S2 and S2.1.
     S2,
     S3,
-    /// S2 or S3, which both have a status cycle.
+    /// S2 or S3: the status bytes are a cycle.
     S2OrS3,
 }
 
@@ -54,18 +54,18 @@ impl Generation {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hdl64eDecoder {
-    /// Generation that the user named.
+    /// Generation of the profile that the user named.
     named: Option<Generation>,
-    /// Whether the user's generation is used even if the packets contradict it.
+    /// Whether the named generation is used even if packets contradict it.
     anyway: bool,
     /// Calibration of the unit, from a file.
     calibration: Option<LaserTable>,
-    /// Calibration of the profile, used if there is no better one.
+    /// Calibration of the profile, used if no other is known.
     profile_calibration: Option<LaserTable>,
     packets: u64,
-    /// Packets that name the model.
+    /// Number of packets that contain this model.
     own_packets: u64,
-    /// Number of packets that name another model, and the model that the last of them named.
+    /// Number of packets that contain another model, and the last such model.
     foreign_packets: u64,
     foreign: Option<Model>,
     dual_packets: u64,
@@ -77,7 +77,7 @@ pub(super) struct Hdl64eDecoder {
     /// S1: the last version.
     s1_version: Option<u16>,
     status: StatusDecoder,
-    /// Calibration tables received whole, and with a fault.
+    /// Number of complete calibration tables, and of faulty ones.
     tables: u64,
     bad_tables: u64,
     /// The last complete table.
@@ -85,8 +85,7 @@ pub(super) struct Hdl64eDecoder {
 }
 
 impl Hdl64eDecoder {
-    /// Reads packets of `profile`'s generation, or of any without a profile, and draws points with the
-    /// calibration file, if given.
+    /// Decoder for packets of `profile`'s generation, or of any; the calibration file, if given, determines the points.
     pub(super) fn new(
         profile: Option<&Hdl64eProfile>,
         hints: &Hints<'_>,
@@ -101,7 +100,7 @@ impl Hdl64eDecoder {
         })
     }
 
-    /// Whether the sender is an HDL-64E. If an S1 is recorded in groups of datagrams, one of four shows it.
+    /// Whether the sender is an HDL-64E. In an S1 that groups by datagrams, one datagram in four shows it.
     fn is_one(&self) -> bool {
         self.own_packets > 0 && self.own_packets * 8 >= self.packets
     }
@@ -111,7 +110,7 @@ impl Hdl64eDecoder {
         self.named.filter(|_| is_meant).unwrap_or_else(|| self.guessed_generation())
     }
 
-    /// Whether the packets come from another generation than the user has named. S2 and S3 differ little.
+    /// Whether the packets come from another generation than the named one. S2 and S3 are hardly distinguishable.
     fn is_other_product(&self) -> bool {
         let Some(named) = self.named else { return false };
         self.is_foreign()
@@ -119,7 +118,7 @@ impl Hdl64eDecoder {
                 && (named == Generation::S1) != (self.guessed_generation() == Generation::S1)
     }
 
-    /// Whether the packets come from another product, as far as they show it.
+    /// Whether the packets are known to come from another product.
     fn is_foreign(&self) -> bool {
         !self.is_one()
             && (self.foreign_packets * 2 > self.packets || self.packets >= TELLING_PACKETS)

@@ -1,9 +1,9 @@
-//! Sections of `menura profiles` about an HDL-64E.
+//! Description of an HDL-64E for `menura profiles`.
 
 use super::profile::{Hdl64eGeneration, Hdl64eProfile, PacketTiming};
 use crate::describe::{Rows, Section, lidar_sections};
 
-/// The sections between name and sources.
+/// Sections between name and sources.
 pub(super) fn sections(driver: &Hdl64eProfile) -> Vec<Section> {
     lidar_sections(device_rows(driver), &driver.network, &driver.defaults.beam)
 }

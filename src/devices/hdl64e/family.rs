@@ -1,4 +1,4 @@
-//! The HDL-64E as a family.
+//! Device family of the HDL-64E.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::motor_stall::MOTOR_STALL;
 use crate::optics_fault::{LASER_DEAD, WINDOW_DIRTY};
 use crate::spinning::clock_settings;
 
-/// `velodyne-hdl64e`
+/// Family `velodyne-hdl64e`.
 #[derive(Debug)]
 pub struct Hdl64eFamily;
 
@@ -72,7 +72,7 @@ impl Family for Hdl64eFamily {
         format!("{rpm} rpm, {mode}, {rate:.0} packets/s")
     }
 
-    /// A `db.xml` in Velodyne's format, or the ROS driver's YAML.
+    /// Calibration file: `db.xml` of Velodyne, or YAML of the ROS driver.
     fn calibration_file(
         &self,
         _profile: &Hdl64eProfile,

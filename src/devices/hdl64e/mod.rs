@@ -1,13 +1,12 @@
 //! The Velodyne HDL-64E, generations S1, S2 and S3.
 //!
-//! Packs firings into 1206-byte packets in the order of the generation's manual ([`schedule`]). Inverts the
-//! unit's calibration so that a driver with the same table gets true ranges ([`optics`]), and fills the six
-//! status bytes. Commands on its serial line change speed, sector, returns and power during a run
-//! ([`planner`]).
+//! The device packs firings into 1206-byte packets in the order of the generation's manual ([`schedule`]). It inverts
+//! the unit's calibration, so that a driver with the same table gets true ranges ([`optics`]), and fills the six
+//! status bytes. Commands on the serial line change speed, sector, returns and power during a run ([`planner`]).
 //!
-//! Sources: HDL-64E S1, S2 and S3 user manuals; velodyne-decoder and the ROS driver for the receiving side;
-//! captures of other Velodyne models for facts that the manuals lack: a point without return has distance
-//! zero and a small intensity.
+//! Sources: user manuals of the HDL-64E S1, S2 and S3; velodyne-decoder and the ROS driver for the receiving side;
+//! captures of other Velodyne models for facts that the manuals lack (a point without return has distance zero and
+//! a small intensity).
 
 pub mod calibration;
 mod calibration_xml;
@@ -53,14 +52,14 @@ use crate::wire::velodyne::{self as wire, DATA_PACKET_LEN, DataPacket, Point, TA
 use optics::{Heading, Optics};
 use planner::{Mode, PacketPlan, Planner};
 
-/// An emulated unit of the family.
+/// An emulated HDL-64E.
 pub struct Hdl64e {
     settings: Hdl64eSettings,
     status: Hdl64eStatus,
     dark_intensity: [u8; 2],
-    /// S2 and S3 only.
+    /// Calibration and settings in the status bytes; S2 and S3 only.
     table: Option<StatusTable>,
-    /// Status bytes of `table`, with their mode and speed (rpm).
+    /// Status bytes of `table`, and the mode and speed (rpm) that they contain.
     status_stream: Option<RollingStream>,
     status_says: (Mode, u16),
     stream: PacketStream<Planner>,
@@ -70,7 +69,7 @@ pub struct Hdl64e {
     commands: Framer<Commands>,
     optics: Optics,
     noise: NoiseSource,
-    /// S2 and S3 only.
+    /// Clock; S2 and S3 only.
     clock: Option<DeviceClock>,
     optics_faults: Vec<Timed<LidarFault>>,
 }
@@ -83,7 +82,7 @@ struct Limits {
 }
 
 impl Hdl64e {
-    /// A device that has been running at its set speed since before the first instant.
+    /// A unit that already rotates at its set speed at the start of the run.
     pub fn new(
         profile: &Hdl64eProfile,
         settings: &Hdl64eSettings,
@@ -138,7 +137,7 @@ impl Hdl64e {
             .with_faults(&self.optics_faults)
     }
 
-    /// The six last bytes of a packet.
+    /// The last six bytes of a packet.
     fn tail(&mut self, plan: &PacketPlan, stamped: SimTime) -> [u8; 6] {
         self.update_status(plan);
         let (Some(stream), Some(clock)) = (&mut self.status_stream, &self.clock) else {
@@ -225,7 +224,7 @@ impl Hdl64e {
             let heading = Heading::of(azimuth_rad);
             for (slot, out) in out.iter_mut().enumerate() {
                 let firing = block.first_firing + slot;
-                // Nothing was fired when nothing was measured.
+                // Lasers that did not fire were not measured.
                 let fired = sweep.firings.get(firing).filter(|_| is_in_view);
                 let seen = fired.and_then(|_| returns.get(firing));
                 let echo = seen
@@ -246,19 +245,19 @@ impl Hdl64e {
         points
     }
 
-    /// The point that drivers compute for `echo` of laser `laser` with the rotor at `rotor`; `None` without
-    /// an echo.
+    /// The raw point from which drivers compute `echo` of laser `laser` with the rotor at `rotor`; `None` without an
+    /// echo.
     fn point(&self, laser: usize, rotor: Heading, echo: Return) -> Option<Point> {
         let distance = self.optics.raw_distance(laser, rotor, echo.range_m.into())?;
         let intensity = self.optics.raw_intensity(laser, distance, echo.intensity.into());
         Some(Point { distance, intensity })
     }
 
-    /// Carries out a command, if the device can.
+    /// Executes a command, if the device supports it.
     fn obey(&mut self, command: Command) {
         let mut mode = self.wanted;
         match command {
-            // The motor changes its speed at once.
+            // The motor starts to change its speed at once.
             Command::Rpm(rpm) if self.limits.rpm.contains(&rpm) => {
                 let at = SimTime(self.stream.now.0 + REACTION_NS);
                 self.stream.program.set_drive(at, rpm, None);
@@ -269,7 +268,7 @@ impl Hdl64e {
             Command::Last => mode.returns = ReturnMode::Last,
             Command::Dual => mode.returns = ReturnMode::Dual,
             Command::Power(level) => mode.power_level = 0xA0 + level,
-            // New addresses hold from the next power-on on, which a run does not see.
+            // New addresses apply from the next power-on, which no run contains.
             Command::Addresses(_) | Command::Rpm(_) => {}
         }
         if mode == self.wanted || !self.limits.returns.contains(&mode.returns) {
@@ -282,7 +281,7 @@ impl Hdl64e {
         self.stream.plan_again(at);
     }
 
-    /// Completes the packets whose time is known to the clock.
+    /// Completes and sends the packets whose time the clock knows.
     fn release(&mut self) {
         while let Some(mut held) = self.stream.next_known() {
             held.payload[TAIL..].copy_from_slice(&self.tail(&held.plan, held.stamped));
@@ -362,7 +361,7 @@ fn status_stream(table: &StatusTable, settings: &Hdl64eSettings) -> RollingStrea
     RollingStream::emit(table).with_threshold_types(settings.threshold_types)
 }
 
-/// The calibration and settings that S2 and S3 send in their status bytes.
+/// Calibration and settings that an S2 or S3 sends in its status bytes.
 fn status_table(profile: &Hdl64eProfile, settings: &Hdl64eSettings) -> Option<StatusTable> {
     let format = match profile.generation {
         Hdl64eGeneration::S1 => return None,

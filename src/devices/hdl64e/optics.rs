@@ -1,13 +1,13 @@
-//! A unit's calibration, forward and back.
+//! Optics of a unit: its calibration, applied and inverted.
 //!
-//! Forward: position and direction of each laser's beam. Inverse: raw distance and intensity from which a
-//! driver with the same table computes the true range and intensity.
+//! Applied: position and direction of each laser's beam. Inverted: raw distance and intensity from which a driver
+//! with the same table computes the true range and intensity.
 //!
-//! A driver adds `distance_m` to the raw distance, which gives `D`. With near-point corrections it then moves
-//! x and y by amounts that are linear in the point's own |x| and |y| (HDL-64E S2 manual, appendix F): `cx =
-//! kx (|x| - 2.40) + dx - d`, `kx = (d - dx) / (25.04 - 2.40)`, the same for y with 1.93. Along the beam that
-//! makes a range of `D (1 + slope) + shift`, which [`Optics::raw_distance`] solves. No raw distance can undo
-//! the corrections across the beam, which differ for x and y.
+//! A driver adds `distance_m` to the raw distance; the sum is `D`. With near-point corrections it then shifts
+//! x and y by amounts that are linear in |x| and |y| of the point (HDL-64E S2 manual, appendix F): `cx =
+//! kx (|x| - 2.40) + dx - d`, `kx = (d - dx) / (25.04 - 2.40)`, the same for y with 1.93. Along the beam, this
+//! gives a range of `D (1 + slope) + shift`, which [`Optics::raw_distance`] solves for `D`. The corrections across the
+//! beam differ for x and y; no raw distance can compensate them.
 
 use crate::hdl64e::profile::{
     CalibrationReading, FAR_POINT_M, FOCAL_SCALE_M, LaserCalibration, LaserTable, NEAR_POINT_X_M,
@@ -15,10 +15,10 @@ use crate::hdl64e::profile::{
 };
 use crate::sensors::pattern::LaserGeometry;
 
-/// Metres of one raw distance count.
+/// Raw distance unit, metres.
 pub const DISTANCE_UNIT_M: f64 = 0.002;
 const COUNTS_PER_M: f64 = 500.0;
-/// Raw distances from here on have no near-point corrections in velodyne-decoder.
+/// Raw distance from which velodyne-decoder applies no near-point corrections.
 const FAR_POINT_RAW: f64 = FAR_POINT_M / DISTANCE_UNIT_M;
 
 /// The optics of one unit.
@@ -28,40 +28,40 @@ pub struct Optics {
     reading: CalibrationReading,
 }
 
-/// A laser's calibration, with values derived from it.
+/// Calibration of a laser, with derived values.
 #[derive(Clone, Debug)]
 struct Laser {
     calibration: LaserCalibration,
     sin_vertical: f64,
     cos_vertical: f64,
-    /// Undoes the rotational correction.
+    /// Rotation that inverts the rotational correction.
     rotation: Heading,
     two_point: Option<TwoPoint>,
     /// Intensity correction: its slope, and its value at the focal distance.
     focal: [f64; 2],
 }
 
-/// Near-point corrections of one laser, see the module's text.
+/// Near-point corrections of a laser; see the module.
 #[derive(Clone, Copy, Debug)]
 struct TwoPoint {
     x: Axis,
     y: Axis,
-    /// Terms of z in x and in y, as factors of the square of the vertical angle's sine.
+    /// Contribution of z to x and to y, as a factor of the squared sine of the vertical angle.
     steep: [f64; 2],
-    /// Square of the vertical angle's cosine.
+    /// Squared cosine of the vertical angle.
     level: f64,
-    /// Position of the beam's exit along the heading and to its left, as drivers assume it, metres.
+    /// Exit point of the beam that drivers assume: along the heading and to its left, metres.
     exit_m: [f64; 2],
 }
 
-/// The near-point correction along x or y.
+/// Near-point correction along x or y.
 #[derive(Clone, Copy, Debug)]
 struct Axis {
-    /// Correction gained by a metre along the axis.
+    /// Increase of the correction per metre along the axis.
     gain: f64,
-    /// The same correction per metre along a beam that points along the axis.
+    /// Increase of the correction per metre along a beam in the direction of the axis.
     gain_along_beam: f64,
-    /// Correction at the axis' zero, the far-point correction left out, metres.
+    /// Correction at zero on the axis, without the far-point correction, metres.
     at_zero_m: f64,
 }
 
@@ -79,7 +79,7 @@ impl Heading {
         Self { sin, cos }
     }
 
-    /// Heading of the sum of both azimuths.
+    /// Heading of the sum of two azimuths.
     fn plus(self, other: Self) -> Self {
         Self {
             sin: self.sin * other.cos + self.cos * other.sin,
@@ -87,10 +87,10 @@ impl Heading {
         }
     }
 
-    /// Heading of this azimuth plus `small_rad`, at most 0.05: the rotation of the rotor during a block.
+    /// Heading after a rotation by `small_rad`, at most 0.05: the rotation of the rotor during a block.
     pub fn turned(self, small_rad: f64) -> Self {
         let square = small_rad * small_rad;
-        // Series that are exact to 1e-15 there, in place of the two functions for each point.
+        // Series with an error below 1e-15 in this range; faster than two functions per point.
         let sin = small_rad * (1.0 - square / 6.0 * (1.0 - square / 20.0 * (1.0 - square / 42.0)));
         let cos = 1.0 - square / 2.0 * (1.0 - square / 12.0 * (1.0 - square / 30.0));
         self.plus(Self { sin, cos })
@@ -98,7 +98,7 @@ impl Heading {
 }
 
 impl Optics {
-    /// The optics that `table` describes, as drivers with `reading` understand it.
+    /// Optics of a unit with the calibration `table`, which drivers use with the formula `reading`.
     pub fn new(table: &LaserTable, reading: CalibrationReading) -> Self {
         let laser = |calibration: &LaserCalibration| {
             let (sin_vertical, cos_vertical) = libm::sincos(calibration.vertical_rad);
@@ -122,7 +122,7 @@ impl Optics {
         Self { lasers: table.lasers.iter().map(laser).collect(), reading }
     }
 
-    /// Exit of each laser's beam, by laser id.
+    /// Geometry of each laser's beam, by laser id.
     pub fn geometry(&self) -> Vec<LaserGeometry> {
         let geometry = |laser: &Laser| {
             let c = &laser.calibration;
@@ -144,11 +144,11 @@ impl Optics {
         self.lasers.iter().map(geometry).collect()
     }
 
-    /// Raw distance for a range of `range_m` along the beam of laser `laser` with the rotor at `rotor`.
-    /// `None` outside 1..=65535.
-    #[inline(never)] // within the loop over a packet's points it would be 5 % slower
+    /// Raw distance for a range of `range_m` along the beam of laser `laser` with the rotor at `rotor`; `None` outside
+    /// 1..=65535.
+    #[inline(never)] // inlined into the loop over a packet's points it is 5 % slower
     pub fn raw_distance(&self, laser: usize, rotor: Heading, range_m: f64) -> Option<u16> {
-        /// Counts from which distances are rounded to the far point.
+        /// Smallest number of counts that rounds to the far point.
         const FAR_COUNTS: f64 = FAR_POINT_RAW - 0.5;
         let laser = &self.lasers[laser];
         let counts_of =
@@ -163,8 +163,8 @@ impl Optics {
                     near
                 } else if far >= FAR_COUNTS {
                     far
-                // With and without corrections do not meet at the far point; a range in the gap
-                // goes to the nearer edge.
+                // Near-point corrections end with a step at the far point; a range inside the step gets the nearer
+                // edge.
                 } else if near - last_near < FAR_POINT_RAW - far {
                     last_near
                 } else {
@@ -172,7 +172,7 @@ impl Optics {
                 }
             }
         };
-        // Half away from zero; how the firmware rounds is not known.
+        // Half counts are rounded up; the rounding of the firmware is unknown.
         let raw = counts + 0.5;
         (1.0..65_536.0).contains(&raw).then_some(raw as u16)
     }
@@ -183,7 +183,7 @@ impl Optics {
         let [slope, focal] = self.lasers[laser].focal;
         let distance = 1.0 - f64::from(raw_distance) / 65_535.0;
         let added = slope * (focal - distance * distance).abs();
-        // A cast ends at 0 and 255.
+        // A cast saturates at 0 and 255.
         (intensity * 255.0 - added + 0.5) as u8
     }
 }
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A laser of a real S2 unit's table.
+    /// A laser from the table of a real S2.
     fn table(two_point_correction: bool) -> LaserTable {
         let laser = LaserCalibration {
             vertical_rad: (-8.768623f64).to_radians(),
@@ -258,7 +258,7 @@ mod tests {
         LaserTable { two_point_correction, lasers: vec![laser; 64] }
     }
 
-    /// A driver's point in the device's axes (x right, y forward, z up), from its source.
+    /// The point that a driver computes, by its source code; device axes (x right, y forward, z up).
     fn driver_point(reading: CalibrationReading, raw: u16, rotor_azimuth_rad: f64) -> [f64; 3] {
         let c = table(true).lasers[0];
         let d = f64::from(raw) * DISTANCE_UNIT_M + c.distance_m;
@@ -318,8 +318,8 @@ mod tests {
                 libm::sincos(laser.elevation_rad),
             );
             let along = (point - beam.exit).dot(beam.direction);
-            // Half a count of 2 mm, stretched by at most a thousandth by the corrections; where
-            // velodyne-decoder drops them, ranges within the step have no exact count.
+            // Half a count of 2 mm, scaled by up to a thousandth by the corrections. At the far point of
+            // velodyne-decoder, ranges inside the step have no exact count.
             let at_step = !is_ros && (f64::from(raw) - FAR_POINT_RAW).abs() < 2.0;
             let tolerance = if at_step { 0.02 } else { 0.001_01 };
             prop_assert!((along - range).abs() < tolerance, "{along} for {range}");

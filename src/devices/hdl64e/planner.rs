@@ -1,4 +1,4 @@
-//! The next packet: its number, its start, and the settings in effect.
+//! Schedules packets: number, start, and settings in effect.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ use crate::spinning::view::View;
 use crate::time::SimTime;
 use crate::wire::velodyne::BLOCKS;
 
-/// Mode of lasers and packets from an instant on.
+/// Mode of lasers and packets from a given time on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mode {
     pub returns: ReturnMode,
     pub view: View,
-    /// The status byte of the laser power.
+    /// Laser power in the status bytes.
     pub power_level: u8,
 }
 
@@ -31,9 +31,9 @@ pub struct PacketPlan {
     pub number: u64,
     /// Time of its first firing.
     pub start: SimTime,
-    /// Time at which it leaves, without the lag.
+    /// Time at which it leaves, without output latency.
     pub leaves: SimTime,
-    /// Mode in force at the first firing.
+    /// Mode at the first firing.
     pub mode: Mode,
     /// Speed at the first firing.
     pub rpm: u16,
@@ -75,7 +75,7 @@ struct Base {
     start: SimTime,
 }
 
-/// Plans packet after packet.
+/// Schedules packets in order.
 #[derive(Debug)]
 pub struct Planner {
     single: Schedule,
@@ -83,12 +83,12 @@ pub struct Planner {
     motor: MotorSettings,
     base: Base,
     next_number: u64,
-    /// Planned packets, each with its firing pattern's start.
+    /// Planned packets, each with the start of its firing pattern.
     planned: Planned<Base>,
 }
 
 impl Planner {
-    /// Starts with packet 0 at the first instant.
+    /// A planner that starts with packet 0 at the start of the run.
     pub fn new(profile: &Hdl64eProfile, settings: &Hdl64eSettings) -> Self {
         let is_dual = settings.return_mode == ReturnMode::Dual;
         Self {
@@ -101,12 +101,12 @@ impl Planner {
         }
     }
 
-    /// Packets a second in a return mode.
+    /// Packets per second in a return mode.
     pub fn packets_per_second(&self, returns: ReturnMode) -> f64 {
         self.schedule(returns == ReturnMode::Dual).packets_per_second()
     }
 
-    /// Sources of a packet's blocks.
+    /// Firings of each block of a packet.
     pub fn layout(&self, plan: &PacketPlan) -> [BlockSource; BLOCKS] {
         self.schedule(plan.place.is_dual).layout(plan.place.index)
     }
@@ -127,7 +127,7 @@ impl Planner {
             receiver: ReceiverSetting::default(),
             firings: match is_lit {
                 true => self.schedule(plan.place.is_dual).firings_of(plan.place.index),
-                false => Arc::default(), // nothing comes back of what is not fired
+                false => Arc::default(), // lasers that do not fire have no returns
             },
         }
     }
@@ -158,7 +158,7 @@ impl stream::Planner for Planner {
             let rpm = program.rotor().rpm(start);
             let is_lit = self.motor.lasers_fire_at(rpm);
             if !is_lit && !self.motor.sends_when_dark {
-                // The time passes without a packet.
+                // The rotor is too slow for the lasers, so no packet is sent.
                 self.base = Base { is_dual, number: self.next_number, start: next_start };
                 continue;
             }
@@ -169,7 +169,7 @@ impl stream::Planner for Planner {
         }
     }
 
-    /// A change exactly at a packet's departure does not affect the packet.
+    /// A change exactly at the departure of a packet does not affect the packet.
     fn undo(&mut self, from: SimTime) -> Option<Undone> {
         let first = self.planned.undo(SimTime(from.0 + 1))?;
         (self.next_number, self.base) = (first.number, first.before);

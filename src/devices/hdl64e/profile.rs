@@ -1,4 +1,4 @@
-//! The Velodyne HDL-64E: differences between firmwares, and settings in a rig.
+//! Firmware profile of a Velodyne HDL-64E, and its settings in a rig.
 
 use crate::config::profile::lag;
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
@@ -21,56 +21,56 @@ words!(CalibrationReading: "velodyne-decoder" => VelodyneDecoder, "ros" => Ros);
 /// Generations of the HDL-64E.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hdl64eGeneration {
-    /// Three upper blocks, then one lower.
+    /// Three blocks of upper lasers, then one of lower lasers.
     S1,
-    /// Upper and lower blocks alternate; calibration in the status bytes.
+    /// Blocks of upper and lower lasers alternate; calibration in the status bytes.
     S2,
     /// Like S2, with dual return.
     S3,
 }
 
-/// The instant that a packet's timestamp marks.
+/// Time of a packet's timestamp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimestampMarks {
     /// The packet's first firing.
     #[default]
     FirstFiring,
-    /// The instant the packet leaves.
+    /// The departure of the packet.
     PacketEnd,
 }
 
-/// Whether the S1's three-to-one order counts blocks or whole datagrams.
+/// Unit of the S1's three-to-one order: blocks or datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum S1Grouping {
-    /// U U U L block by block.
+    /// Upper, upper, upper, lower, block by block.
     #[default]
     Block,
     /// Three datagrams of upper blocks, then one of lower blocks.
     Datagram,
 }
 
-/// An HDL-64E firmware.
+/// Profile of an HDL-64E firmware.
 #[derive(Clone, Debug)]
 pub struct Hdl64eProfile {
     /// Generation, which determines packing and status bytes.
     pub generation: Hdl64eGeneration,
     /// Addresses and header fields.
     pub network: FrameHeader,
-    /// Rotation rates that a rig may set.
+    /// Rotation rates that a rig can set.
     pub rotation_rates: RotationRates,
-    /// Lowest and highest intensity of a point without a return; all between are equally likely.
+    /// Lowest and highest intensity of a point without a return; values are uniformly distributed.
     pub dark_intensity: [u8; 2],
-    /// Return modes this firmware has; the first is the factory's.
+    /// Return modes of the firmware; the first is the factory setting.
     pub return_modes: Vec<ReturnMode>,
     /// Firing times with one return.
     pub timing: PacketTiming,
-    /// Firing times with dual return, where there is one.
+    /// Firing times with dual return, if supported.
     pub dual_timing: Option<PacketTiming>,
     /// Serial line for commands.
     pub serial: SerialProfile,
     /// Values of the status bytes.
     pub status: Hdl64eStatus,
-    /// Defaults that a rig may override; see [`Hdl64eSettings`].
+    /// Values that a rig can override.
     pub defaults: Hdl64eSettings,
 }
 
@@ -84,13 +84,13 @@ impl Hdl64eProfile {
     }
 }
 
-/// When the lasers of one packet fire. A *cycle* is one sweep over 32 slots; S1: one block;
-/// S2, S3: an upper and a lower block, whose lasers of equal slot fire together.
+/// Firing times of a packet's lasers. A *cycle* is one sweep over 32 slots. In an S1 it fires one block; in S2 and S3
+/// it fires an upper and a lower block, whose lasers with equal slots fire together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PacketTiming {
-    /// Packets a second; the nominal rate.
+    /// Nominal packet rate, 1/s.
     pub packets_per_second: f64,
-    /// Start times of the packet's cycles, and its time of departure.
+    /// Start times of the packet's cycles, and departure of the packet.
     pub cycles: CycleStarts,
     /// Firing time of each slot after its cycle's start, nanoseconds.
     pub slot_offset_ns: [u32; 32],
@@ -104,19 +104,18 @@ pub enum CycleStarts {
         /// Start of each cycle after the packet's first firing, nanoseconds: 6 entries, or 3 with dual
         /// return.
         start_ns: Vec<u64>,
-        /// Time from the packet's first firing to its leaving, nanoseconds.
+        /// Time from the packet's first firing to its departure, nanoseconds.
         packet_end_ns: u64,
     },
-    /// S1: the last point of a time grid that is not after the cycle's start at the mean rate, so that a
-    /// cycle lasts one or two grid steps, as a capture shows. The packet leaves one grid step after its last
-    /// cycle's start.
+    /// S1: cycles start on a time grid, at the last grid point not after their start at the mean rate. So a cycle lasts
+    /// one or two grid steps, as in a capture. The packet leaves one grid step after the start of its last cycle.
     Grid {
         /// Step of the grid, nanoseconds.
         grid_ns: u64,
     },
 }
 
-/// Words of the warning bits that a profile sets.
+/// Words for warning bits in a profile.
 const WARNINGS: &[(&str, u8)] = &[
     ("lens-contaminated", 1 << 0),
     ("too-hot", 1 << 1),
@@ -138,7 +137,7 @@ fn warnings(field: &Field<'_>) -> Option<u8> {
     Some(bits.into_iter().fold(0, |all, bit| all | bit))
 }
 
-/// Year - 2000, month, day, hour, minute, second; all 0xff for "none".
+/// Reads year - 2000, month, day, hour, minute, second; all 0xff mean "none".
 fn calibration_time(field: &Field<'_>) -> Option<[u8; 6]> {
     let expected = "a date and time such as 2016-11-15T12:47:47, or \"none\"";
     let node = field.any(expected)?;
@@ -238,8 +237,8 @@ keys! {
     }
 }
 
-/// Formula by which a driver converts a raw distance to a point. The two formulas differ by up to some
-/// centimetres, so raw distances can be exact for one of them only.
+/// Formula by which a driver converts a raw distance to a point. The two formulas differ by up to some centimetres, so
+/// raw distances can be exact for only one of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CalibrationReading {
     /// PyPI velodyne-decoder: the exit point is `vertical_offset` above the origin; near-point corrections
@@ -260,38 +259,38 @@ pub struct LaserTable {
     pub lasers: Vec<LaserCalibration>,
 }
 
-/// Distance at which a laser's far-point correction applies, metres (HDL-64E S2 manual, appendix F).
+/// Distance of the far-point correction of lasers, metres (HDL-64E S2 manual, appendix F).
 pub const FAR_POINT_M: f64 = 25.04;
-/// Distance at which its near-point correction of x applies, metres.
+/// Distance of the near-point correction of x, metres.
 pub const NEAR_POINT_X_M: f64 = 2.40;
-/// Distance at which its near-point correction of y applies, metres.
+/// Distance of the near-point correction of y, metres.
 pub const NEAR_POINT_Y_M: f64 = 1.93;
-/// The scale of focal distances in the intensity correction, metres: 13 100 cm.
+/// Scale of focal distances in the intensity correction, metres (13 100 cm).
 pub const FOCAL_SCALE_M: f64 = 131.0;
 
-/// One laser of a [`LaserTable`].
+/// Calibration of one laser in a [`LaserTable`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LaserCalibration {
     /// Elevation, radians.
     pub vertical_rad: f64,
-    /// Subtracted from the azimuth, radians.
+    /// Rotational correction: subtracted from the azimuth, radians.
     pub rotational_rad: f64,
-    /// Added to the raw distance (far point, 25.04 m), metres.
+    /// Far-point correction (25.04 m): added to the raw distance, metres.
     pub distance_m: f64,
-    /// Distance correction at the near point of x, 2.40 m, metres.
+    /// Near-point distance correction of x (2.40 m), metres.
     pub distance_x_m: f64,
-    /// Distance correction at the near point of y, 1.93 m, metres.
+    /// Near-point distance correction of y (1.93 m), metres.
     pub distance_y_m: f64,
-    /// Height of the laser's exit, metres.
+    /// Vertical offset of the beam's exit point, metres.
     pub vertical_offset_m: f64,
-    /// Lateral position of the laser's exit, metres.
+    /// Horizontal offset of the beam's exit point, metres.
     pub horizontal_offset_m: f64,
     /// Distance at which intensity needs no correction, metres.
     pub focal_distance_m: f64,
-    /// Strength of the intensity correction.
+    /// Slope of the intensity correction.
     pub focal_slope: f64,
-    /// Lower limit of corrected intensities.
+    /// Smallest corrected intensity.
     pub min_intensity: u8,
-    /// Upper limit of corrected intensities.
+    /// Largest corrected intensity.
     pub max_intensity: u8,
 }

@@ -1,4 +1,4 @@
-//! Reads the profile of an HDL-64E, and what a rig sets on one.
+//! Reads the profile of an HDL-64E, and its settings in a rig.
 
 use crate::config::profile::Profile;
 use crate::config::profile::lidar;
@@ -19,7 +19,7 @@ use crate::spinning::return_mode::ReturnMode;
 
 const ONE_BYTE: &str = "the wire format: one byte";
 
-/// Reads all keys of a profile except its name and sources.
+/// Reads a profile except its name and sources.
 pub(crate) fn profile(root: TableReader<'_>) -> Option<Hdl64eProfile> {
     let mut root = Keys::of_profile(root);
     let mut all = Hdl64eSettings::default();
@@ -48,7 +48,7 @@ pub(crate) fn profile(root: TableReader<'_>) -> Option<Hdl64eProfile> {
     } else {
         let _ = root.field("status").table("[status]");
     }
-    // The S1 reports no time. With an unknown generation the table cannot be checked.
+    // The S1 reports no time. If the generation is unknown, the table cannot be checked.
     if generation.is_none() {
         let _ = root.table.optional("clock").table("[clock]");
     } else if !is_s1 {
@@ -101,7 +101,7 @@ fn read_packet(
     let generation = keys.field("generation").choice(&Hdl64eGeneration::WORDS, PROFILES);
     defaults.packet(&mut keys);
     keys.read("dark_intensity", dark_intensity, spinning::dark_intensity);
-    // Only the S1 has an order to phase and group, only the others report thresholds.
+    // Only the S1 has `start_phase` and `grouping`; only the others report thresholds.
     if generation == Some(Hdl64eGeneration::S1) {
         defaults.s1_order(&mut keys);
     } else {
@@ -187,7 +187,7 @@ fn to_ns(us: f64) -> u64 {
     (us * 1000.0).round() as u64
 }
 
-/// Reads `[status]`; the S1's six status bytes hold less.
+/// Reads `[status]`; the S1 has fewer keys.
 fn status(keys: &mut Keys<'_>, generation: Hdl64eGeneration, all: &mut Hdl64eStatus) {
     all.of_all(keys);
     match generation {
@@ -245,7 +245,7 @@ fn laser(x: [f64; 12]) -> LaserCalibration {
     }
 }
 
-/// `count` ascending times in microseconds, the first 0; returned in nanoseconds.
+/// Reads `count` increasing times in microseconds, the first 0; returns nanoseconds.
 fn rising(field: &Field<'_>, count: usize, limit: &Limit<f64>) -> Option<Vec<u64>> {
     let expected = format!("{count} times in us, the first 0, none less than the one before");
     let (items, place) = field.array_of(count..=count, &expected)?;
@@ -267,7 +267,7 @@ fn rising(field: &Field<'_>, count: usize, limit: &Limit<f64>) -> Option<Vec<u64
     None
 }
 
-/// Reads a rig's `settings`; missing keys have the profile's values.
+/// Reads a rig's `settings`; the profile has the defaults.
 pub(crate) fn settings(
     table: TableReader<'_>,
     profile: &Profile,

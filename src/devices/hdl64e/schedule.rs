@@ -1,6 +1,6 @@
 //! Firing time of each laser of an HDL-64E, and the slot of its return in the packet.
 //!
-//! Times are whole nanoseconds computed from the packet's number, so there is no drift.
+//! Times are computed in whole nanoseconds from the packet's number, so they do not drift.
 
 use std::sync::Arc;
 
@@ -11,20 +11,20 @@ use crate::sensors::FiringSlot;
 use crate::time::SimTime;
 use crate::wire::velodyne::{BLOCKS, Bank, SLOTS};
 
-/// Firings of a block's 32 points.
+/// Source of a block's 32 points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockSource {
     /// Lasers of the block.
     pub bank: Bank,
     /// Firing of slot 0; the other slots follow.
     pub first_firing: usize,
-    /// Start of the cycle after the packet's first firing, nanoseconds.
+    /// Start of the cycle, from the packet's first firing, nanoseconds.
     pub start_ns: u64,
-    /// Whether the block contains the second returns of its firings.
+    /// Whether the block has the second returns of its firings.
     pub is_second_return: bool,
 }
 
-/// The firing pattern of one unit at one setting.
+/// Firing pattern of a unit with constant settings.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     generation: Hdl64eGeneration,
@@ -32,12 +32,12 @@ pub struct Schedule {
     is_dual: bool,
     s1_start_phase: u64,
     s1_grouping: S1Grouping,
-    /// Firings of all packets, if they are constant.
+    /// Firings of every packet, if all packets have the same.
     constant_firings: Option<Arc<[FiringSlot]>>,
 }
 
 impl Schedule {
-    /// The pattern of `profile` with `settings`, with two returns if `is_dual`.
+    /// Firing pattern of `profile` with `settings`; with two returns if `is_dual`.
     pub fn new(profile: &Hdl64eProfile, settings: &Hdl64eSettings, is_dual: bool) -> Self {
         let timing = match (&profile.dual_timing, is_dual) {
             (Some(dual), true) => dual.clone(),
@@ -57,7 +57,7 @@ impl Schedule {
         schedule
     }
 
-    /// Packets a second.
+    /// Packets per second.
     pub fn packets_per_second(&self) -> f64 {
         self.timing.packets_per_second
     }
@@ -70,10 +70,10 @@ impl Schedule {
         }
     }
 
-    /// Time when packet `index` leaves, lag aside.
+    /// Departure of packet `index`, without output latency.
     pub fn leaves(&self, index: u64) -> SimTime {
         match self.timing.cycles {
-            // The last block's firings are over when the grid has moved on by one.
+            // The firings of the last block end one grid step later.
             CycleStarts::Grid { grid_ns } => {
                 SimTime(self.grid_start_ns(grid_ns, index, BLOCKS as u64 - 1) + grid_ns)
             }
@@ -113,7 +113,7 @@ impl Schedule {
         })
     }
 
-    /// The start of block `block` of packet `index` where blocks start on a grid.
+    /// Start of block `block` of packet `index`, if blocks start on a grid.
     fn grid_start_ns(&self, grid_ns: u64, index: u64, block: u64) -> u64 {
         let blocks_per_second = self.timing.packets_per_second * BLOCKS as f64;
         let even_ns = (index * BLOCKS as u64 + block) as f64 * 1e9 / blocks_per_second;
@@ -152,7 +152,7 @@ impl Schedule {
     }
 }
 
-/// S2 and S3: upper and lower blocks alternate.
+/// Bank of a block of an S2 or S3, which alternate.
 fn bank_of(block: usize) -> Bank {
     if block.is_multiple_of(2) { Bank::Upper } else { Bank::Lower }
 }
@@ -198,7 +198,7 @@ mod tests {
         let steps: Vec<u64> = starts.windows(2).map(|w| w[1] - w[0]).collect();
         assert!(steps.iter().all(|&step| step == 24_810 || step == 49_620));
         let long = steps.iter().filter(|&&step| step == 49_620).count() as f64;
-        // velodyne-decoder's author measured about every 3.5 blocks.
+        // The author of velodyne-decoder measured a long step about every 3.5 blocks.
         assert!((steps.len() as f64 / long - 3.43).abs() < 0.05);
     }
 

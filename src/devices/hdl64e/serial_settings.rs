@@ -9,7 +9,7 @@ use crate::wire::velodyne::hdl64e_command::CommandWords;
 pub struct SerialProfile {
     /// Bit rate; eight data bits, no parity, one stop bit.
     pub baud: u32,
-    /// Words that differ between firmwares.
+    /// Command words, which differ between firmware versions.
     pub words: CommandWords,
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn profile(mut table: TableReader<'_>) -> Option<SerialProfile> {
     })
 }
 
-/// Word of a command; empty: the firmware lacks the command.
+/// Reads the word of a command; an empty word means that the firmware lacks the command.
 fn word(field: &Field<'_>) -> Option<String> {
     let expected = "up to 8 capital letters, none for a command that there is not";
     let text = field.text(expected)?;

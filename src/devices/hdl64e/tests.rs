@@ -10,7 +10,7 @@ use crate::wire::velodyne::hdl64e_status::{StatusDecoder, StatusEvent, Threshold
 
 const MS: u64 = 1_000_000;
 
-/// A unit whose packets are requested `ahead_ms` before they are due, with its output.
+/// A unit with its output; packets are requested `ahead_ms` before they are due.
 struct Run {
     unit: Hdl64e,
     ahead_ms: u64,
@@ -76,7 +76,7 @@ impl Run {
         })
     }
 
-    /// The set speed that steps from packet to packet around a time show, rpm.
+    /// Speed computed from the azimuth steps around a time, rpm.
     fn rpm_around(&self, ms: f64) -> f64 {
         let near: Vec<_> = self.packets().filter(|(due, _)| (due - ms).abs() < 10.0).collect();
         let turned: i32 = near
@@ -100,7 +100,7 @@ fn speed_changes_at_once_and_with_inertia() {
         run.until(50, 1);
         run.say(command);
         run.until(2000, 1);
-        // 300 rpm more at 200 rpm a second.
+        // A change by 300 rpm at 200 rpm/s.
         for (ms, rpm) in [(50.0, 600.0), (820.0, 750.0), (1900.0, 900.0)] {
             let shown = run.rpm_around(ms);
             assert!((shown - rpm).abs() < 4.0, "{name} {ms} ms: {shown}");
@@ -117,7 +117,7 @@ fn thresholds_have_types_of_their_own_unless_set_otherwise() {
             let mut run = Run::with(name, 100, |settings| {
                 settings.threshold_types = types.unwrap_or(settings.threshold_types);
             });
-            // A whole table, after a command that has it written anew.
+            // A complete table, after a command that changes it.
             run.say("#HDLRPM0900$");
             run.until(2500, 5);
             let tails: Vec<[u8; 2]> =
@@ -157,7 +157,7 @@ fn returns_change_the_pace_without_a_gap() {
     let packets: Vec<_> = run.packets().collect();
     for pair in packets.windows(2) {
         let step_us = ((pair[1].0 - pair[0].0) * 1000.0).round();
-        // The one before decides when the next begins, the next how long it takes.
+        // The earlier packet determines the start of the next one, whose mode determines its duration.
         assert_eq!(step_us, if is_dual(&pair[1].1) { 173.0 } else { 288.0 }, "{}", pair[0].0);
     }
     let changes: Vec<_> =
@@ -177,7 +177,7 @@ fn the_view_and_the_status_bytes_follow() {
     for (due, packet) in run.packets() {
         for block in packet.blocks.iter().filter(|_| due > 101.0) {
             let is_seen = block.points.iter().any(|point| point.distance != 0);
-            // Blocks begin in or out of view; a hundredth of a degree is rounding.
+            // Blocks start inside or outside the sector; 0.01 degrees are rounding.
             let azimuth = block.azimuth_centideg;
             let is_clear = azimuth.abs_diff(9_000) > 1 && azimuth.abs_diff(18_000) > 1;
             if is_clear {

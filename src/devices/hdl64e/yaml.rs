@@ -1,7 +1,7 @@
 //! Nodes of a YAML document, each with its position in the text.
 //!
-//! An alias refers to its node and is never copied: the memory of a document is proportional to its text,
-//! whatever its aliases repeat.
+//! An alias refers to its node and is never copied, so the memory of a document is proportional to the length of its
+//! text.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,7 +12,6 @@ use granit_parser::{Event, Marker, Parser, Span};
 
 use crate::config::toml::diagnostic::{Diagnostic, Place, SourceFile};
 
-/// One document.
 pub(super) struct Document<'a> {
     source: &'a Arc<SourceFile>,
     nodes: Vec<Node<'a>>,
@@ -55,7 +54,7 @@ impl<'a> Document<'a> {
             text: text.to_owned(),
         };
         let mut document = Self { source, nodes: Vec::new() };
-        // Collections that are still open, and which node an anchor stands for.
+        // Open collections, and the nodes of the anchors.
         let mut open: Vec<usize> = Vec::new();
         let mut anchors: HashMap<usize, usize> = HashMap::new();
         for event in Parser::new_from_str(&source.text) {
@@ -71,7 +70,7 @@ impl<'a> Document<'a> {
                     continue;
                 }
                 Event::Alias(anchor) => {
-                    // The parser knows each alias's anchor; an alias as root has none before it.
+                    // The parser resolves anchors; an alias as root has no earlier anchor.
                     if let (Some(&node), Some(&parent)) = (anchors.get(&anchor), open.last()) {
                         document.add_child(parent, node);
                     }
@@ -164,7 +163,7 @@ impl<'d> NodeRef<'d> {
             ".inf" | ".Inf" | ".INF" => return Ok(sign * f64::INFINITY),
             _ => {}
         }
-        // Rust's own words for these, which YAML does not have, begin with a letter.
+        // Rust also parses words such as "inf", which YAML does not have.
         if !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
             return Err(expected());
         }
@@ -180,10 +179,10 @@ impl<'d> NodeRef<'d> {
         number.ok_or_else(|| self.fault("expected a whole number"))
     }
 
-    /// A truth value in the words of YAML 1.1 that the driver's reader accepts.
+    /// A Boolean, in the words of YAML 1.1 that the driver's YAML reader accepts.
     ///
     /// # Errors
-    /// The node is no truth value.
+    /// The node is no Boolean.
     pub fn truth(self) -> Result<bool, YamlFault> {
         match self.scalar().map(str::to_ascii_lowercase).as_deref() {
             Some("true" | "yes" | "on" | "y") => Ok(true),
@@ -213,7 +212,7 @@ impl<'d> NodeRef<'d> {
 }
 
 impl YamlFault {
-    /// The diagnostic under `title`.
+    /// Diagnostic with the title `title`.
     pub fn titled(self, title: &str) -> Diagnostic {
         self.place.fault(title, self.text)
     }
@@ -223,7 +222,7 @@ fn bytes_of_span(source: &SourceFile, span: &Span) -> Range<usize> {
     span.byte_range().unwrap_or_else(|| bytes_of_mark(source, span.start))
 }
 
-/// The character at `mark`; an error's mark has line and column alone.
+/// Position of the character at `mark`; the mark of an error has only line and column.
 fn bytes_of_mark(source: &SourceFile, mark: Marker) -> Range<usize> {
     let line = mark.line().saturating_sub(1);
     let line_start: usize = source.text.split_inclusive('\n').take(line).map(str::len).sum();

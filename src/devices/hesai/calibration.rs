@@ -1,17 +1,17 @@
-//! Angles of a unit's lasers, which differ slightly from those of its model, and their table.
+//! Laser angles of a unit, which differ slightly from its model's, and their angle correction table.
 
 use std::fmt::Write as _;
 
 use super::profile::{HesaiProfile, UnitLaser};
 use crate::spinning::unit_lasers;
 
-/// Lasers of the unit with this serial number, in the resolution of its table, 0.001 degrees.
+/// Lasers of the unit with this serial number, in steps of its table, 0.001 degrees.
 pub fn lasers_of(profile: &HesaiProfile, serial: &str) -> Vec<UnitLaser> {
     let thousandths = |deg: f64| (deg * 1000.0).round() / 1000.0;
     unit_lasers::of_unit(&profile.lasers, profile.spread, serial, thousandths)
 }
 
-/// The table as units serve it, lines end in LF.
+/// The table as units serve it, with LF as line end.
 pub fn table(lasers: &[UnitLaser]) -> String {
     let mut text = "Channel,Elevation,Azimuth\n".to_owned();
     for (index, laser) in lasers.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Clock of packets' timestamps: set by a GNSS receiver, by a simulated PTP master, or by PTP on the network.
+//! Clock for timestamps: set by a GNSS receiver, a simulated PTP master, or PTP on the network.
 
 use jiff::civil::DateTime;
 
@@ -27,9 +27,9 @@ pub struct HesaiClock {
 }
 
 impl HesaiClock {
-    /// A clock that is switched on before the first instant.
+    /// A clock that is already on at the start of the run.
     ///
-    /// `identity` and `noise` are for its PTP slave.
+    /// `identity` and `noise` belong to its PTP slave.
     pub fn new(
         settings: &HesaiClockSettings,
         epoch: Epoch,
@@ -45,7 +45,7 @@ impl HesaiClock {
         Self { settings: settings.clone(), epoch, own, faults: Vec::new(), slave }
     }
 
-    /// The faults of PTP from now on.
+    /// Replaces the PTP faults.
     pub fn set_faults(&mut self, faults: Vec<Timed<PtpFault>>) {
         if let Some(slave) = &mut self.slave {
             slave.set_faults(faults.clone());
@@ -53,12 +53,12 @@ impl HesaiClock {
         self.faults = faults;
     }
 
-    /// The faults of PTP.
+    /// PTP faults.
     pub fn faults(&self) -> &[Timed<PtpFault>] {
         &self.faults
     }
 
-    /// The state of the slave on the network; its clock counts as locked within `lock_offset_us` of the master's.
+    /// State of the PTP slave; its clock counts as locked within `lock_offset_us` of the master.
     pub fn slave_state(&self, lock_offset_us: u8) -> Option<PtpState> {
         let slave = self.slave.as_ref()?;
         let limit_ns = u64::from(lock_offset_us) * 1000;
@@ -72,18 +72,18 @@ impl HesaiClock {
         })
     }
 
-    /// Takes a signal of the GPS cable at `at`; instants never go back.
+    /// Processes a signal of the GPS cable at `at`; times must not decrease.
     pub fn handle_signal(&mut self, at: SimTime, signal: &CableSignal) {
         self.own.handle_signal(at, signal);
     }
 
-    /// Restarts the unit, which knows no receiver, at `up_at`.
+    /// Restarts the unit, which is up at `up_at`, without a known GNSS receiver.
     pub fn restart(&mut self, up_at: SimTime) {
         self.own.restart(up_at);
         self.slave = self.slave.take().map(|slave| slave.restarted(up_at));
     }
 
-    /// The last sentence that was understood; empty before the first one.
+    /// The last valid sentence; empty before the first one.
     pub fn sentence(&self) -> &[u8] {
         self.own.sentence()
     }
@@ -113,7 +113,7 @@ impl HesaiClock {
         }
     }
 
-    /// Whether the rotor has a reference with which it can be in phase.
+    /// Whether a time reference exists with which the rotor can be in phase.
     pub fn is_kept(&self, source: ClockSource, at: SimTime) -> bool {
         match source {
             ClockSource::Gps => self.pps_locked(at),
@@ -124,10 +124,10 @@ impl HesaiClock {
         }
     }
 
-    /// Date and time of the clock at `at` if it follows `source`.
+    /// Date and time of the clock at `at`, if its source is `source`.
     pub fn civil(&self, source: ClockSource, at: SimTime) -> DateTime {
         if let (ClockSource::Ptp, Some(slave)) = (source, &self.slave) {
-            // Without a master it counts from power-up as it does without a receiver.
+            // Without a PTP master the clock counts from power-up, as it does without a GNSS receiver.
             return match slave.is_set_at(at) {
                 true => {
                     let utc_offset_ns = i128::from(slave.utc_offset_s()) * SECOND_NS;
@@ -147,14 +147,14 @@ impl HesaiClock {
         civil(master::simulated_ns(own, self.epoch, *ptp_ahead_s, frozen_since, at))
     }
 
-    /// First instant at which a second begins on the clock that follows `source`, by its rate at `now`.
+    /// First time at which a second begins on the clock with the source `source`, by its rate at `now`.
     pub fn second(&self, source: ClockSource, now: SimTime) -> SimTime {
         let slave = self.slave.as_ref().filter(|_| source == ClockSource::Ptp);
         master::second(slave, self.epoch, now)
     }
 }
 
-/// Date and time of an instant of POSIX time, limited to the last representable one.
+/// Date and time from POSIX time, limited to the representable range.
 fn civil(unix_ns: i128) -> DateTime {
     jiff::Timestamp::from_nanosecond(unix_ns)
         .unwrap_or(jiff::Timestamp::MAX)
@@ -162,7 +162,7 @@ fn civil(unix_ns: i128) -> DateTime {
         .datetime()
 }
 
-/// Years since `base` and month, day, hour, minute, second; and microseconds of the second.
+/// Year minus `base`, month, day, hour, minute, second; and microseconds of the second.
 pub fn words(time: DateTime, base: u16) -> ([u8; 6], u32) {
     let since = (i32::from(time.year()) - i32::from(base)).clamp(0, 255) as u8;
     let rest = [time.month(), time.day(), time.hour(), time.minute(), time.second()];

@@ -1,4 +1,4 @@
-//! Answer and effect of each command.
+//! Commands: their effects and answers.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -22,24 +22,24 @@ use crate::wire::record::{Record, parse};
 
 /// Number of tenths of a degree in one rotation.
 const FULL_TURN_DECIDEG: u16 = 3600;
-/// Time from a synchronisation with the master to the next, milliseconds.
+/// Interval of synchronisations by a PTP master, milliseconds.
 const PTP_PERIOD_MS: u64 = 1000;
-/// State of a port in `PTP_DIAGNOSTICS` that follows a master, and of one that listens.
+/// Port states in `PTP_DIAGNOSTICS`: with a master, and without.
 const PORT_SLAVE: u8 = 9;
 const PORT_LISTENING: u8 = 4;
 
-/// Limits of PTP in the web interface: domains, and binary logarithms of intervals.
+/// Limits of PTP settings in the web interface: domain, and intervals as binary logarithms of seconds.
 const MAX_PTP_DOMAIN: u8 = 127;
 const PTP_LOG_ANNOUNCE: std::ops::RangeInclusive<i8> = -2..=3;
 const PTP_LOG_INTERVALS: std::ops::RangeInclusive<i8> = -7..=3;
-/// Lock offsets that drivers allow.
+/// Lock offsets that drivers accept.
 const PTP_LOCK_OFFSETS_US: std::ops::RangeInclusive<u8> = 1..=100;
 
-/// An answer's payload, or the code of a refusal.
+/// Payload of an answer, or error code of a refusal.
 type Answer = Result<Vec<u8>, u8>;
 
 impl Hesai {
-    /// Executes a host's request; returns the answer.
+    /// Executes a request of a host; returns the answer.
     pub(super) fn answer(&mut self, now: SimTime, request: &PtcFrame) -> PtcFrame {
         let command = request.command;
         let (code, payload) = match self.carry_out(now, command, &request.payload) {
@@ -87,7 +87,7 @@ impl Hesai {
         }
     }
 
-    /// Writes the values of a command to `wanted`.
+    /// Changes `wanted` by a command.
     fn set(&self, wanted: &mut Values, command: u8, payload: &[u8]) -> Result<(), u8> {
         match command {
             command::SPIN_RATE => {
@@ -125,7 +125,7 @@ impl Hesai {
             command::SET_RANGE => {
                 let LidarRange { method, start_decideg, stop_decideg } = record(payload)?;
                 let ends = [start_decideg, stop_decideg];
-                // Ranges of single lasers, methods 1 and 2, are not known.
+                // Sectors of single lasers (methods 1 and 2) are not supported.
                 let allowed = method == 0 && ends.iter().all(|end| *end <= FULL_TURN_DECIDEG);
                 wanted.range_decideg = checked(ends, allowed)?;
             }
@@ -161,7 +161,7 @@ impl Hesai {
         let Values { network, host, .. } = &self.values;
         let ip = match host.ip {
             IpAddr::V4(ip) => ip.octets(),
-            // Units know no others; the rig may.
+            // Commands support only IPv4; a rig can have an IPv6 destination.
             IpAddr::V6(_) => [0; 4],
         };
         let port = |place: usize| host.ports.get(place).copied().unwrap_or_default();
@@ -212,7 +212,7 @@ impl Hesai {
         }
     }
 
-    /// State of PTP; a clock that does not follow it is free.
+    /// State of PTP; free if the clock does not follow PTP.
     fn ptp(&self, now: SimTime) -> PtpState {
         match self.values.source {
             ClockSource::Gps => PtpState::Free,
@@ -274,12 +274,12 @@ impl Hesai {
                 gm_time_base: 0,
                 last_gm_phase_change: [0; 12],
                 gm_present: is_kept.into(),
-                // A master that is not there has no MAC address: that of a document, RFC 7042.
+                // A simulated master has a MAC address for documentation (RFC 7042).
                 gm_identity: identity_of([0, 0, 0x5e, 0, 0x53, 1]),
             }
             .to_bytes(),
             PtpQuery::Grandmaster => PtpGrandmaster {
-                // Class 6, 100 ns, variance not known: a clock that a receiver sets.
+                // Clock class 6, accuracy 100 ns, unknown variance: a clock set by a GNSS receiver.
                 clock_quality: 0x0621_ffff,
                 utc_offset_s: 37,
                 time_flags: 0x3c,
@@ -298,7 +298,7 @@ impl Hesai {
             let answer = self.answer(now, &request);
             self.reply(due, peer, answer.to_bytes());
             if std::mem::take(&mut self.reboots) {
-                // Who asks for a restart is answered first.
+                // The restart follows after the answer.
                 self.restart();
                 return;
             }
@@ -306,7 +306,7 @@ impl Hesai {
     }
 }
 
-/// Diagnostics of a slave on the network.
+/// Answer to `PTP_DIAGNOSTICS` of a unit with a PTP slave.
 fn diagnostics_of(slave: &PtpSlave, now: SimTime, state: PtpState, query: PtpQuery) -> Vec<u8> {
     match query {
         PtpQuery::Status => {
@@ -332,32 +332,32 @@ fn diagnostics_of(slave: &PtpSlave, now: SimTime, state: PtpState, query: PtpQue
     }
 }
 
-/// A payload of one byte.
+/// Parses a payload of one byte.
 fn byte(payload: &[u8]) -> Result<u8, u8> {
     be(payload)
 }
 
-/// A payload of one number.
+/// Parses a payload of one number.
 fn be<T: crate::wire::record::Field<crate::wire::record::Be>>(payload: &[u8]) -> Result<T, u8> {
     parse("a payload", payload).map_err(|_| code::INVALID_DATA)
 }
 
-/// A payload of one record.
+/// Parses a payload of one record.
 fn record<T: Record>(payload: &[u8]) -> Result<T, u8> {
     T::parse(payload).map_err(|_| code::INVALID_DATA)
 }
 
-/// A value that is allowed.
+/// Returns the value if it is allowed, else an error code.
 fn checked<T>(value: T, is_allowed: bool) -> Result<T, u8> {
     if is_allowed { Ok(value) } else { Err(code::INVALID_PARAMETER) }
 }
 
-/// A flag, which must be 0 or 1.
+/// Parses a flag, which must be 0 or 1.
 fn flag(byte: u8) -> Result<bool, u8> {
     checked(byte == 1, byte <= 1)
 }
 
-/// PTP settings in a request; requests of some profiles lack the intervals.
+/// Parses PTP settings; requests for some profiles lack the intervals.
 fn ptp_of(now: &PtpConfiguration, payload: &[u8]) -> Result<PtpConfiguration, u8> {
     let mut whole = now.to_bytes();
     let wanted = whole.get_mut(..payload.len()).filter(|wanted| wanted.len() >= 3);
@@ -369,7 +369,7 @@ fn ptp_of(now: &PtpConfiguration, payload: &[u8]) -> Result<PtpConfiguration, u8
         && logs.iter().all(|log| PTP_LOG_INTERVALS.contains(log));
     let is_allowed = match (profile, network) {
         (0, 0 | 1) => has_intervals,
-        // These go by Ethernet alone, and have intervals of their own.
+        // These profiles use only Ethernet and have fixed intervals.
         (1 | 2, 1) => true,
         _ => false,
     };

@@ -14,7 +14,7 @@ use crate::wire::hesai::ptc::{OwnNetwork, PtpConfiguration, Vlan};
 use crate::wire::ptp::Transport;
 use crate::{Output, REACTION_NS, Transmit};
 
-/// Values set in a unit.
+/// Settings of a unit.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Values {
     pub rpm: u32,
@@ -24,21 +24,20 @@ pub(super) struct Values {
     pub sync_angle_deg: u16,
     pub source: ClockSource,
     pub standby: bool,
-    /// Trigger of firings: 0 by angle, 1 by time; at constant speed they are equal.
+    /// Trigger of firings: 0 by angle, 1 by time; equivalent at constant speed.
     pub trigger: u8,
     /// Destination of packets.
     pub host: HostAddress,
-    /// The unit's own address. Commands store and read it; the rig's link determines the address of the
-    /// packets.
+    /// The unit's own address, which commands store and read. The link of the rig determines the address in packets.
     pub network: OwnNetwork,
     pub ptp: PtpConfiguration,
-    /// Offset from the master's time up to which the clock counts as locked. A simulated master is exact, so
-    /// no value unlocks it.
+    /// Offset from the PTP master up to which the clock counts as locked. A simulated master is exact, so
+    /// its clock is locked at any value.
     pub ptp_lock_offset_us: u8,
 }
 
 impl Values {
-    /// Values of a rig's settings; packets go to `host`.
+    /// Initial values from a rig's settings; packets go to `host`.
     pub fn of(profile: &HesaiProfile, settings: &HesaiSettings, host: HostAddress) -> Self {
         let [a, b, c, d] = profile.network.source_ip.octets();
         Self {
@@ -69,7 +68,7 @@ impl Values {
         }
     }
 
-    /// Mode for making packets.
+    /// Mode of lasers and packets.
     pub fn mode(&self, settings: &HesaiSettings) -> Mode {
         Mode {
             is_on: !self.standby,
@@ -82,13 +81,13 @@ impl Values {
         }
     }
 
-    /// The speed that the motor drives the rotor to, rpm.
+    /// Target speed of the motor, rpm.
     pub fn driven_rpm(&self) -> u32 {
         if self.standby { 0 } else { self.rpm }
     }
 }
 
-/// Transport of PTP: only IEEE 1588 goes by UDP.
+/// PTP transport: UDP is possible only with IEEE 1588.
 fn network_of(clock: &HesaiClockSettings) -> PtpTransport {
     match clock.ptp_profile {
         PtpProfile::Ieee1588 => clock.ptp_transport,
@@ -117,7 +116,7 @@ fn ptp_settings(wanted: &PtpConfiguration) -> PtpSettings {
     }
 }
 
-/// Transport of PTP at power-on with these settings.
+/// PTP transport at power-on with these settings.
 pub(super) fn transport_of(clock: &HesaiClockSettings) -> Transport {
     match (clock.ptp_profile, clock.ptp_transport) {
         (PtpProfile::Ieee1588, PtpTransport::Udp) => Transport::Udp,
@@ -127,7 +126,7 @@ pub(super) fn transport_of(clock: &HesaiClockSettings) -> Transport {
 }
 
 impl Hesai {
-    /// Makes `wanted` the configuration, which takes effect with the next rotation.
+    /// Applies the configuration `wanted` with the next rotation.
     pub(super) fn configure(&mut self, wanted: Values) {
         if wanted == self.values {
             return;
@@ -141,7 +140,7 @@ impl Hesai {
         self.follow(at);
     }
 
-    /// Configures the slave by the values, or switches it off.
+    /// Configures the PTP slave, or switches it off.
     pub(super) fn follow_ptp(&mut self) {
         let is_on = self.values.source == ClockSource::Ptp;
         let options = &self.settings.clock.ptp_options;
@@ -151,7 +150,7 @@ impl Hesai {
         }
     }
 
-    /// Brings packets and rotor in line with the values and the clock from `at` on.
+    /// Adapts packets and rotor to the values and the clock from `at` on.
     pub(super) fn follow(&mut self, at: SimTime) {
         let at = at.max(self.up_at);
         let mode = self.values.mode(&self.settings);
@@ -165,8 +164,7 @@ impl Hesai {
         self.stream.plan_again(at);
     }
 
-    /// Restarts with the present configuration: packets stop, hosts are disconnected, and the clock starts at
-    /// zero.
+    /// Restarts with the present values: packets stop, hosts are disconnected, and the clock restarts at zero.
     pub(super) fn restart(&mut self) {
         let down_at = SimTime(self.stream.now.0 + REACTION_NS);
         self.up_at = SimTime(down_at.0 + self.profile.interface.boot_ns);
@@ -181,12 +179,12 @@ impl Hesai {
         program.set_mode(down_at, Mode { is_on: false, ..mode });
         program.set_mode(up_at, mode);
         program.set_drive(down_at, 0, None);
-        // It knows no clock that it could follow.
+        // After the restart the unit has no time reference for a phase.
         program.set_drive(up_at, rpm, None);
         self.stream.plan_again(down_at);
     }
 
-    /// Phase that the rotor must keep, if enabled and a clock exists.
+    /// Phase that the rotor must keep; `None` if phase lock is off or has no time reference.
     fn wanted_phase(&self) -> Option<Phase> {
         let Values { sync_enable, sync_angle_deg, source, .. } = self.values;
         let has_phase = sync_enable && self.clock.is_kept(source, self.stream.now);

@@ -1,7 +1,7 @@
-//! Data packets and GPS packets, read back.
+//! Decodes data packets and GPS packets.
 //!
-//! Length and first bytes of a packet determine its model. Only the unit's own table has the true angles of
-//! its lasers; the profile's are used instead.
+//! Length and first bytes of a packet determine the model. The true laser angles are only in the unit's own table, so
+//! the angles of the profile are used.
 
 use std::sync::Arc;
 
@@ -21,19 +21,19 @@ use crate::wire::hesai::data::{Packet, Point, ReturnMode, Tail};
 use crate::wire::hesai::format::{DISTANCE_UNIT_M, HesaiFormat};
 use crate::wire::hesai::gps::{GPS_PACKET_LEN, GpsPacket};
 
-/// The kind of GPS packets.
+/// Name of GPS packets.
 const GPS: &str = "gps";
 const HOUR_US: u32 = 3_600_000_000;
-/// Year from which a clock counts as set: units start in 2000.
+/// First year in which a clock counts as set; unset clocks start in 2000.
 const OUR_AGE: u16 = 2015;
 
-/// Facts that data packets have shown.
+/// State from earlier data packets.
 #[derive(Clone, Copy, Debug)]
 struct Told {
     format: HesaiFormat,
     /// Tail of the last packet.
     tail: Tail,
-    /// Number of packets, and number of missing ones by their sequence numbers.
+    /// Number of packets, and number of packets missing from the sequence.
     packets: u64,
     missing: u64,
 }
@@ -41,7 +41,7 @@ struct Told {
 #[derive(Clone, Debug, Default)]
 pub(super) struct HesaiDecoder {
     named: Option<Named<HesaiProfile>>,
-    /// Profiles that include the one of the packets' model.
+    /// Profiles to choose from.
     known: &'static [Arc<Profile>],
     told: Option<Told>,
     gps: Option<Box<GpsPacket>>,
@@ -51,14 +51,14 @@ fn gps_packet(payload: &[u8]) -> Option<GpsPacket> {
     (payload.len() == GPS_PACKET_LEN).then(|| GpsPacket::parse(payload).ok())?
 }
 
-/// Time of a packet within its hour, from its date and microseconds.
+/// Timestamp within the hour.
 fn stamp(minute: u8, second: u8, micros: u32) -> Stamp {
     let seconds = u64::from(minute) * 60 + u64::from(second);
     let us = (seconds * 1_000_000 + u64::from(micros)) % u64::from(HOUR_US);
     Stamp { us: us as u32, period_us: HOUR_US }
 }
 
-/// Year of a tail: two base years are in use, and drivers distinguish them in this way.
+/// Year in a tail; drivers distinguish the two base years like this.
 fn year(tail: &Tail) -> u16 {
     let [year, ..] = tail.date;
     u16::from(year) + if year < 70 { 2000 } else { 1900 }
@@ -85,19 +85,18 @@ fn mode_name(tail: &Tail) -> String {
     known.map_or_else(|| format!("{:#04x}", tail.return_mode), |mode| mode.name().to_owned())
 }
 
-/// The first profile of a format.
 fn driver_of(format: HesaiFormat, known: &'static [Arc<Profile>]) -> Option<&'static HesaiProfile> {
     let drivers = known.iter().filter_map(|profile| profile.data());
     drivers.into_iter().find(|driver: &&HesaiProfile| driver.packet.format == format)
 }
 
 impl HesaiDecoder {
-    /// Reads the packets of `named`, if the user has named a profile, else of any.
+    /// Decoder for the profile `named`, or for any profile.
     pub(super) fn new(named: Option<Named<HesaiProfile>>, known: &'static [Arc<Profile>]) -> Self {
         Self { named, known, ..Self::default() }
     }
 
-    /// Conflict with the profile that the user has named.
+    /// Conflict with the named profile.
     fn problem(&self) -> Option<String> {
         let (named, told) = (self.named.as_ref()?, self.told?);
         let own = named.profile.packet.format;
@@ -133,7 +132,7 @@ impl DatagramDecoder for HesaiDecoder {
         let before = self.told.filter(|told| told.format == format);
         let numbers = before.and_then(|told| told.tail.sequence).zip(tail.sequence);
         let gap = numbers.map_or(0, |(last, own)| own.wrapping_sub(last).wrapping_sub(1));
-        // A number that goes back is a restart's.
+        // A sequence number that goes back means a restart.
         let gap = if gap > u32::MAX / 2 { 0 } else { gap };
         let (packets, missing) = before.map_or((0, 0), |told| (told.packets, told.missing));
         let (packets, missing) = (packets + 1, missing + u64::from(gap));
@@ -381,11 +380,12 @@ fn gps_fields(packet: &GpsPacket) -> Map<String, Value> {
     }))
 }
 
-/// The points of a profile's packets.
+/// Point source for a profile; `calibration` names the origin of the angles.
 fn point_source(driver: &HesaiProfile, calibration: &'static str) -> PointSource {
     let lasers = calibration::lasers_of(driver, &driver.defaults.serial);
     let elevations_rad = lasers.iter().map(|laser| laser.elevation_deg.to_radians()).collect();
-    // As the maker's drivers correct it: the rotor turns between a firing's beginning, its lasers and its azimuth.
+    // Same correction as in the maker's drivers: the rotor rotates between the start of a firing, its lasers and its
+    // azimuth.
     let after_ns = driver.packet.azimuth_after_ns as f64;
     let beams: Vec<_> = lasers
         .iter()

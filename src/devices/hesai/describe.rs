@@ -1,9 +1,9 @@
-//! Sections of `menura profiles` about a Hesai.
+//! Description of a Hesai for `menura profiles`.
 
 use super::profile::HesaiProfile;
 use crate::describe::{self, Rows, Section, lidar_sections, shortest};
 
-/// The sections between name and sources.
+/// Sections between name and sources.
 pub(super) fn sections(driver: &HesaiProfile) -> Vec<Section> {
     lidar_sections(device_rows(driver), &driver.network, &driver.defaults.beam)
 }

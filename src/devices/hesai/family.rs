@@ -1,4 +1,4 @@
-//! Hesai's spinning lidars as a family.
+//! Device family of Hesai's spinning lidars.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::ptp::faults::{FAULTS, PTP_LOST};
 use crate::spinning::clock_settings;
 use crate::wire::ptp::Transport;
 
-/// `hesai`
+/// Family `hesai`.
 #[derive(Debug)]
 pub struct HesaiFamily;
 

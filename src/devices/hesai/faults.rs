@@ -1,4 +1,4 @@
-//! The fault that only a Hesai can have: the unit is hot.
+//! A fault that only a Hesai can have: high temperature.
 
 use std::sync::Arc;
 
@@ -7,14 +7,14 @@ use crate::config::rig::faults::{FORMAT, Timed};
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::time::SimTime;
 
-/// High temperature of the unit, which it reports.
+/// The unit reports a high temperature.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HighTemperature {
     /// Rise of the boards' temperatures, degrees Celsius.
     pub rise_c: f64,
 }
 
-/// `high-temperature`.
+/// Fault kind `high-temperature`.
 pub const HIGH_TEMPERATURE: DeviceFaultKind =
     DeviceFaultKind { word: "high-temperature", read: high_temperature };
 

@@ -1,4 +1,4 @@
-//! GPS packets: once per second, the unit's data about its GNSS receiver.
+//! GPS packets: data about the GNSS receiver, once per second.
 
 use super::clock::{HesaiClock, words};
 use super::profile::{ClockSource, HesaiProfile};
@@ -7,17 +7,17 @@ use crate::wire::hesai::gps::GpsPacket;
 use crate::{Output, Transmit};
 
 const PERIOD_NS: u64 = 1_000_000_000;
-/// Dates in these packets have two digits for the year.
+/// Century of dates, which have two-digit years.
 const CENTURY: u16 = 2000;
 
-/// Source of one unit's GPS packets.
+/// Source of a unit's GPS packets.
 #[derive(Debug)]
 pub struct GpsSender {
     next: SimTime,
 }
 
 impl GpsSender {
-    /// The first packet leaves at `at`.
+    /// A source whose first packet leaves at `at`.
     pub fn new(at: SimTime) -> Self {
         Self { next: at }
     }
@@ -27,7 +27,7 @@ impl GpsSender {
         self.next = up_at;
     }
 
-    /// The next packet, if it leaves by `now`. Its clock is the one that follows `source`.
+    /// The next packet, if it leaves by `now`; its time is that of the clock with the source `source`.
     pub fn next(
         &mut self,
         now: SimTime,
@@ -54,7 +54,7 @@ impl GpsSender {
     }
 }
 
-/// Validity character of a sentence: `A` or `V` of `GPRMC`, a digit of `GPGGA`; 0 for none.
+/// Validity character in a sentence: `A` or `V` in `GPRMC`, a digit in `GPGGA`; 0 without one.
 fn status(sentence: &[u8]) -> u8 {
     let field = match sentence.get(3..6) {
         Some(b"RMC") => 2,

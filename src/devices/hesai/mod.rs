@@ -1,8 +1,8 @@
 //! Hesai's spinning lidars: Pandar40P, Pandar64, PandarQT64, PandarXT-16 and PandarXT-32.
 //!
 //! [`planner`] selects the firings of a packet, [`returns`] converts measured echoes to blocks, [`clock`]
-//! timestamps packets, [`calibration`] has the angles of a unit's lasers. Hosts connect by TCP: [`commands`]
-//! has the answers, [`control`] applies settings to the stream. [`gps`] reports about the GNSS receiver.
+//! timestamps packets, [`calibration`] has the laser angles of a unit. Hosts connect by TCP: [`commands`] has the
+//! commands, [`control`] applies settings to the stream. [`gps`] reports about the GNSS receiver.
 //!
 //! Differences between models are data: the wire format, the angles, the firing times.
 //!
@@ -59,16 +59,15 @@ use planner::{FiringRange, PacketPlan, Planner};
 use returns::{PointMaker, selected};
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Largest deviation of varying status words, counts either way.
+/// Largest random deviation of varying status words, counts.
 const LIVE_COUNTS: u8 = 4;
-/// First random number of varying status words, beyond those of packets.
+/// First random stream of varying status words, above those of packets.
 const LIVE_DRAWS: u64 = 1 << 62;
 
-/// An emulated unit of the family.
+/// An emulated Hesai.
 pub struct Hesai {
     profile: Arc<HesaiProfile>,
     settings: HesaiSettings,
-    /// Lasers of this unit.
     lasers: Vec<UnitLaser>,
     stream: PacketStream<Planner>,
     values: Values,
@@ -78,7 +77,7 @@ pub struct Hesai {
     points: PointMaker,
     /// Time at which the unit answers again after a restart.
     up_at: SimTime,
-    /// A host has asked for a restart, and is answered.
+    /// Whether a restart follows the pending answer.
     reboots: bool,
     noise: NoiseSource,
     epoch: Epoch,
@@ -87,8 +86,8 @@ pub struct Hesai {
 }
 
 impl Hesai {
-    /// A unit that has been running since before the first instant, unless its settings start it at rest or
-    /// in standby. It sends to `host`, or to the factory's destination.
+    /// A unit that is already running at the start of the run, unless its settings start it at rest or in standby.
+    /// It sends to `host`, or to the factory destination.
     pub fn new(
         profile: &HesaiProfile,
         settings: &HesaiSettings,
@@ -130,7 +129,7 @@ impl Hesai {
             hot: Vec::new(),
         };
         if unit.clock.slave.is_some() {
-            // What is stamped waits for what the master says, as it does for a receiver.
+            // With a PTP master, packets wait for the master's messages as they do for a GNSS receiver.
             unit.connect_receiver();
         }
         unit.follow_ptp();
@@ -139,19 +138,19 @@ impl Hesai {
         unit
     }
 
-    /// Sets the address that only this unit has.
+    /// Sets the unit's own address.
     pub fn set_address(&mut self, address: Ipv4Addr) {
         if let Some(slave) = &mut self.clock.slave {
             slave.set_address(self.profile.network.source_mac, address);
         }
     }
 
-    /// Connects a GNSS receiver: packets then wait until the receiver's output is known.
+    /// Connects a GNSS receiver: packets then wait until the receiver's signals are known.
     pub fn connect_receiver(&mut self) {
         self.stream.connect_receiver();
     }
 
-    /// Sensor of this unit.
+    /// The sensor model of this unit.
     pub fn sensor(&self) -> Arc<dyn Sensor> {
         Arc::new(MultiEchoLidar(self.lidar()))
     }
@@ -167,7 +166,7 @@ impl Hesai {
         Lidar::new(lasers.collect(), beam, noise, self.noise).with_faults(&self.optics_faults)
     }
 
-    /// Data packets per second without changes.
+    /// Data packets per second while no mode changes.
     fn data_rate_hz(&self) -> f64 {
         if self.values.standby {
             return 0.0;
@@ -183,8 +182,7 @@ impl Hesai {
         self.stream.program.rotor().rpm(at).round() as u16
     }
 
-    /// A packet without its timestamp; also returns its number of points with a return, and the effects of
-    /// faults.
+    /// A packet without its timestamp, with its number of points with a return and the effects of faults.
     fn packet(&self, plan: &PacketPlan, echoes: &[Echoes]) -> MeasuredPacket {
         let (format, mode) = (self.profile.packet.format, &plan.mode);
         let noise = self.noise.request(plan.number);
@@ -192,7 +190,7 @@ impl Hesai {
         let mut payload = vec![0; format.packet_len(mode.has_sequence)];
         let mut writer = PacketWriter::new(format, &mut payload);
         writer.head(&format.head(self.head(is_dual, mode.has_sequence)));
-        // Nothing was fired when nothing was measured.
+        // Firings outside the sector were not measured.
         let mut measured = echoes.chunks_exact(self.lasers.len());
         let blocks = if is_dual { 2 } else { 1 };
         let mut returns = 0;
@@ -252,7 +250,7 @@ impl Hesai {
         told.round() as u16 % FULL_TURN_CENTIDEG
     }
 
-    /// The words of state that a packet which is stamped at `at` has.
+    /// Status words in a packet with the timestamp `at`.
     fn state_words(&self, at: SimTime) -> [u8; 10] {
         let packet = &self.profile.packet;
         let mut words = packet.status;
@@ -323,7 +321,7 @@ impl Device for Hesai {
             return;
         }
         self.clock.handle_signal(now, signal);
-        // The pulse may just have been locked, or lost.
+        // The state of PPS can have changed.
         let at = self.stream.program.takes_effect(self.stream.now);
         self.follow(at);
     }
@@ -370,7 +368,7 @@ impl Device for Hesai {
     }
 
     fn advance(&mut self, now: SimTime) {
-        // A master within Menura changes the clock between two calls.
+        // Messages from a master within Menura change the clock between two calls.
         let heard = |unit: &mut Self| unit.clock.slave.as_mut()?.advance_to_message(now);
         while let Some(at) = heard(self) {
             self.stream.advance(at);

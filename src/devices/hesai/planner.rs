@@ -22,7 +22,7 @@ const FULL_TURN_DECIDEG: u32 = 3600;
 /// Largest number of firings in a packet.
 const MOST_STEPS: usize = 10;
 
-/// Mode of the unit from an instant on.
+/// Mode of the unit from a given time on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mode {
     /// Whether packets are sent.
@@ -39,12 +39,13 @@ pub struct Mode {
     pub has_sequence: bool,
 }
 
-/// Lasers fire from the first angle to the second, tenths of a degree; through 0 if the first is greater.
+/// Sector in which lasers fire, from the first to the second angle clockwise, tenths of a degree; it includes 0 if the
+/// first angle is greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FiringRange(pub [u16; 2]);
 
 impl FiringRange {
-    /// Whether the lasers fire at the angle `decideg`, tenths of a degree.
+    /// Whether lasers fire at the angle `decideg`, tenths of a degree.
     pub fn contains(self, decideg: f64) -> bool {
         let [first, last] = self.0.map(f64::from);
         match first <= last {
@@ -53,8 +54,8 @@ impl FiringRange {
         }
     }
 
-    /// Number of packets in a rotation of `steps` firings that contain at least one firing of the range, with
-    /// `per_packet` firings each.
+    /// Number of packets with a firing in the sector, in a rotation of `steps` firings;
+    /// `per_packet` is the number of firings per packet.
     pub fn packets(self, steps: u32, per_packet: u32) -> u32 {
         let has_one = |packet: &u32| {
             let own = packet * per_packet..(packet + 1) * per_packet;
@@ -64,7 +65,7 @@ impl FiringRange {
     }
 }
 
-/// The angle of a firing, tenths of a degree.
+/// Angle of a firing, tenths of a degree.
 fn decideg(step: u32, steps: u32) -> f64 {
     f64::from(step) * f64::from(FULL_TURN_DECIDEG) / f64::from(steps)
 }
@@ -73,36 +74,36 @@ fn decideg(step: u32, steps: u32) -> f64 {
 #[derive(Clone, Debug)]
 pub struct PacketPlan {
     pub number: u64,
-    /// Mode in force at the first firing.
+    /// Mode at the first firing.
     pub mode: Mode,
     /// Sequence number of the packet.
     pub sequence: u32,
     /// Index of its first firing in the rotation, and number of firings in the rotation.
     first: u32,
     steps: u32,
-    /// Start times of the packet's firings; the second value is their number.
+    /// Start times of the firings, and their number.
     at: [SimTime; MOST_STEPS],
     count: usize,
-    /// Instant at which the packet's timestamp is taken.
+    /// Time at which the packet's timestamp is taken.
     pub stamped: SimTime,
-    /// The motor's speed, rounded.
+    /// Speed of the motor, rounded, rpm.
     pub rpm: u16,
     period_ns: u64,
 }
 
 impl PacketPlan {
-    /// Number of its firings.
+    /// Number of firings.
     pub fn firings(&self) -> usize {
         self.count
     }
 
-    /// The azimuth of a firing, hundredths of a degree.
+    /// Azimuth of a firing, hundredths of a degree.
     pub fn azimuth_centideg(&self, firing: usize) -> f64 {
         let share = f64::from(self.first + firing as u32) / f64::from(self.steps);
         share * f64::from(FULL_TURN_CENTIDEG)
     }
 
-    /// Whether lasers fire then.
+    /// Whether the firing is inside the sector, so that its lasers fire.
     pub fn is_fired(&self, firing: usize) -> bool {
         self.mode.range.contains(decideg(self.first + firing as u32, self.steps))
     }
@@ -133,26 +134,26 @@ impl backlog::PacketPlan for PacketPlan {
 /// Position of the planner.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Cursor {
-    /// Start of the present rotation, if there is one.
+    /// Start of the present rotation, if any.
     turn: Option<SimTime>,
-    /// If there is no present rotation: the next one begins after this instant.
+    /// Without a present rotation: the next rotation begins after this time.
     after: SimTime,
-    /// The next packet's first firing.
+    /// Index of the next packet's first firing in the rotation.
     step: u32,
-    /// The next packet's number for the host.
+    /// Sequence number of the next packet.
     sequence: u32,
 }
 
-/// Plans packet after packet.
+/// Schedules packets in order.
 #[derive(Debug)]
 pub struct Planner {
     profile: Arc<HesaiProfile>,
     period_ns: u64,
     cursor: Cursor,
     next_number: u64,
-    /// Planned packets, each with the planner's state before it and its planned end.
+    /// Planned packets, each with the previous state of the planner and the packet's end.
     planned: Planned<(Cursor, SimTime)>,
-    /// The firings of the last packet, which are mostly those of the next.
+    /// Firing slots of the last packet, usually the same as those of the next one.
     usual: (Vec<Option<u32>>, Arc<[FiringSlot]>),
 }
 
@@ -174,18 +175,18 @@ impl Planner {
         self.cursor = Cursor { turn: None, after, step: 0, ..self.cursor };
     }
 
-    /// Start of the next packet's rotation, if it is before `horizon`.
+    /// Start of the rotation of the next packet, if it is before `horizon`.
     fn turn(&mut self, program: &Program<Mode>, horizon: SimTime) -> Option<SimTime> {
         while self.cursor.turn.is_none() {
             let found = begin(program.rotor(), self.cursor.after).filter(|turn| *turn < horizon);
             let Some(turn) = found else {
-                // It is not turning, or not yet, as far as is known.
+                // The rotor is not at speed, as far as its schedule is known.
                 self.cursor.after = self.cursor.after.max(before(horizon));
                 return None;
             };
             match is_sending(program, turn) {
                 true => self.cursor.turn = Some(turn),
-                // At the first instant of all `begin` would find that turn again.
+                // At the start of the run, `begin` would return the same rotation again.
                 false => self.cursor.after = turn.max(SimTime(1)),
             }
         }
@@ -217,14 +218,14 @@ impl Planner {
         Sweep {
             number: plan.number,
             rotor: program.rotor().motion(start, end),
-            // The receiver reports all echoes; the device chooses.
+            // The model returns all echoes; the device selects.
             selection: EchoSelection::Strongest,
             receiver: ReceiverSetting::default(),
             firings: self.firings((0..plan.count).map(offset_ns).collect()),
         }
     }
 
-    /// A packet of the rotation that began at `turn`, from the planner's state.
+    /// The next packet, in the rotation that began at `turn`.
     fn plan(&self, rotor: &Rotor, mode: Mode, turn: SimTime) -> PacketPlan {
         let (first, steps) = (self.cursor.step, self.profile.steps(mode.rpm));
         let fires = |step| step_at(rotor, mode.rpm, turn, (step, steps));
@@ -250,12 +251,12 @@ impl Planner {
     }
 }
 
-/// Start time of a firing, by its index in the rotation and the number of firings.
+/// Time of firing `step` in a rotation of `steps` firings that began at `turn`.
 fn step_at(rotor: &Rotor, rpm: u32, turn: SimTime, (step, steps): (u32, u32)) -> SimTime {
     fires_at(rotor, rpm, turn, f64::from(step) / f64::from(steps))
 }
 
-/// The instant before.
+/// One nanosecond before `at`.
 fn before(at: SimTime) -> SimTime {
     SimTime(at.0.saturating_sub(1))
 }
@@ -285,7 +286,7 @@ impl stream::Planner for Planner {
             if start >= horizon {
                 return None;
             }
-            // A change ends a turn where it comes.
+            // A change of mode ends the rotation.
             if program.mode(start) != &mode || !is_sending(program, start) {
                 self.leave_turn(start);
                 continue;
@@ -305,7 +306,7 @@ impl stream::Planner for Planner {
     }
 
     fn undo(&mut self, from: SimTime) -> Option<Undone> {
-        // A turn may begin at that very instant.
+        // A rotation can begin exactly at `from`.
         match self.cursor.turn {
             Some(turn) if turn >= from => self.leave_turn(before(from)),
             Some(_) => {}
@@ -337,7 +338,7 @@ mod tests {
         assert_eq!(whole.packets(2000, 8), 250);
         let front = FiringRange([2700, 900]);
         assert!(front.contains(3000.0) && front.contains(900.0) && !front.contains(1800.0));
-        // From 270 to 90 degrees, both ends: 500 firings and one.
+        // From 270 to 90 degrees, both included: 500 firings before 0 and 501 from 0 on.
         assert_eq!(front.packets(2000, 8), 63 + 63);
     }
 }

@@ -24,7 +24,7 @@ words!(PtpState: "free" => Free, "tracking" => Tracking, "locked" => Locked, "fr
     "wire" => Wire);
 words!(Stamped: "first" => First, "last" => Last);
 
-/// A firmware of one model.
+/// Profile of the firmware of one model.
 #[derive(Clone, Debug)]
 pub struct HesaiProfile {
     /// Addresses and header fields of data packets.
@@ -33,26 +33,26 @@ pub struct HesaiProfile {
     pub gps_udp_port: u16,
     /// Identity in the inventory.
     pub identity: Identity,
-    /// Answers to commands.
+    /// Command interface.
     pub interface: InterfaceProfile,
     /// Content of data packets.
     pub packet: PacketProfile,
-    /// Speeds that it can be set to, the factory's first, rpm.
+    /// Speeds of the motor, rpm; the first is the factory setting.
     pub rates_rpm: Vec<u32>,
-    /// Firings per rotation at 600 rpm; the number per second is the same at other speeds.
+    /// Firings per rotation at 600 rpm; the firing rate is the same at every speed.
     pub steps_at_600_rpm: u32,
     /// Return modes of the firmware; the first is the factory setting.
     pub return_modes: Vec<ReturnMode>,
-    /// Differences between units.
+    /// Spread of angles between units.
     pub spread: UnitSpread,
-    /// Lasers by channel.
+    /// Lasers in order of channels.
     pub lasers: Vec<UnitLaser>,
-    /// Defaults that a rig may override.
+    /// Values that a rig can override.
     pub defaults: HesaiSettings,
 }
 
 const ONE_BYTE: &str = "the wire format: one byte";
-/// Origin of the limits of values that commands set.
+/// Origin, in messages, of limits of values that commands set.
 pub(super) const COMMANDS: &str = "the unit's commands by TCP";
 
 fn byte() -> Limit<i128> {
@@ -71,14 +71,14 @@ fn version() -> Ascii {
     Ascii(16, "a version")
 }
 
-/// A time in microseconds, stored in nanoseconds.
+/// Reads a time in microseconds; returns nanoseconds.
 fn offset_ns(field: &Field<'_>) -> Option<i64> {
     let us = field.number(&Limit::new(-1000.0..=1000.0, "us", PROFILES));
     us.map(|us| (us * 1000.0).round() as i64)
 }
 
 keys! {
-    /// Inventory of a unit, except for the rig's settings.
+    /// Inventory of a unit without the rig's settings.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Identity {
         /// The product's number in the inventory.
@@ -158,7 +158,7 @@ keys! {
 }
 
 impl PacketProfile {
-    /// Angle from the start of a firing to its block's azimuth at this speed, degrees.
+    /// Azimuth of the block minus rotor angle at the start of the firing, at this speed, degrees.
     pub fn azimuth_ahead_deg(&self, rpm: u16) -> f64 {
         f64::from(rpm) * 6e-9 * self.azimuth_after_ns as f64
     }
@@ -166,7 +166,7 @@ impl PacketProfile {
 
 keys! {
     in profile and rig;
-    /// The clock.
+    /// Settings of the clock.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct HesaiClockSettings {
         reference {
@@ -190,7 +190,7 @@ keys! {
     }
 }
 
-/// Profile of PTP, with its number in commands.
+/// PTP profile, with its number in commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PtpProfile {
     /// IEEE 1588, version 2.
@@ -212,46 +212,46 @@ pub enum PtpTransport {
     L2 = 1,
 }
 
-/// Order of the two returns of a firing.
+/// Order of the two returns of a firing in a pair of blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DualOrder {
-    /// The farther one is in the first block of a pair.
+    /// The farther echo is in the first block.
     #[default]
     FartherFirst,
-    /// The nearer echo comes first.
+    /// The nearer echo is in the first block.
     NearerFirst,
 }
 
 /// Source of the clock's time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClockSource {
-    /// A receiver's pulse and sentences.
+    /// PPS and sentences of a GNSS receiver.
     #[default]
     Gps,
     /// A PTP master.
     Ptp,
 }
 
-/// Whether a PTP master keeps the clock.
+/// State of the PTP master that sets the clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PtpState {
     /// No master.
     #[default]
     Free,
-    /// A master is followed; the clock is near its time.
+    /// The clock follows a master and is near its time.
     Tracking,
-    /// The clock is the master's.
+    /// The clock is synchronised to a master.
     Locked,
-    /// The master is lost; the clock continues at its last rate.
+    /// Holdover: the master is lost; the clock continues at its last rate.
     Frozen,
-    /// A master on the network sets the clock by PTP, if there is one.
+    /// A master on the network, connected by PTP, if it exists.
     Wire,
-    /// A master within Menura, by PTP.
+    /// A master within Menura, connected by PTP.
     Virtual,
 }
 
 impl PtpState {
-    /// Whether a slave follows the master by PTP.
+    /// Whether the unit runs a PTP slave.
     pub fn has_slave(self) -> bool {
         matches!(self, Self::Wire | Self::Virtual)
     }
@@ -267,12 +267,12 @@ impl PtpState {
     }
 }
 
-/// The firing that defines a timestamp.
+/// Firing whose time is the timestamp of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stamped {
-    /// The first firing of the packet defines it.
+    /// The first firing of the packet.
     First,
-    /// The last firing of the packet defines it.
+    /// The last firing of the packet.
     #[default]
     Last,
 }
@@ -329,7 +329,7 @@ keys! {
 }
 
 impl HesaiProfile {
-    /// Port of GPS packets, after that of data packets.
+    /// Index of the port of GPS packets.
     pub const GPS_PORT: PortIndex = PortIndex(1);
 
     /// Ports of data packets and GPS packets.
@@ -342,18 +342,18 @@ impl HesaiProfile {
         ]
     }
 
-    /// Firings per rotation at a speed.
+    /// Firings per rotation at the speed `rpm`.
     pub fn steps(&self, rpm: u32) -> u32 {
         self.steps_at_600_rpm * 600 / rpm.max(1)
     }
 
-    /// Firings of a packet.
+    /// Firings per packet in a return mode.
     pub fn steps_of_packet(&self, mode: ReturnMode) -> u32 {
         let blocks = self.packet.format.blocks() as u32;
         if mode.is_dual() { blocks / 2 } else { blocks }
     }
 
-    /// Time from a firing to the next, nanoseconds; the same at every speed.
+    /// Time between firings, nanoseconds; the same at every speed.
     pub fn period_ns(&self) -> f64 {
         1e9 / (10.0 * f64::from(self.steps_at_600_rpm))
     }

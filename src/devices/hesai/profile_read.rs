@@ -1,4 +1,4 @@
-//! Reads the profile of a Hesai, and what a rig sets on one.
+//! Reads the profile of a Hesai, and its settings in a rig.
 
 use super::profile::{COMMANDS, HesaiProfile, HesaiSettings, PacketProfile, PtpState, UnitLaser};
 use crate::config::profile::Profile;
@@ -15,10 +15,10 @@ use crate::spinning::unit_lasers;
 use crate::wire::hesai::data::ReturnMode;
 use crate::wire::hesai::format::HesaiFormat;
 
-/// Tables of lasers that a model can have.
+/// Possible numbers of lasers.
 const LASERS: [usize; 4] = [16, 32, 40, 64];
 
-/// Reads all keys of a profile except its name and sources.
+/// Reads a profile except its name and sources.
 pub(crate) fn profile(root: TableReader<'_>) -> Option<HesaiProfile> {
     let mut root = Keys::of_profile(root);
     let mut all = HesaiSettings { range_decideg: [0, 3600], ..HesaiSettings::default() };
@@ -65,7 +65,7 @@ pub(crate) fn profile(root: TableReader<'_>) -> Option<HesaiProfile> {
     })
 }
 
-/// Reads a rig's `settings`; missing keys have the profile's values.
+/// Reads a rig's `settings`; the profile has the defaults.
 pub(crate) fn settings(
     table: TableReader<'_>,
     profile: &Profile,
@@ -101,12 +101,12 @@ fn reach() -> Limit<f64> {
     Limit::new(0.0..=262.14, "m", "the wire format: 16 bits of 4 mm")
 }
 
-/// Reads the speeds, and the firings of a turn at 600 rpm.
+/// Reads the speeds, and the firings per rotation at 600 rpm.
 fn rotation(keys: &mut Keys<'_>, rates: &mut Vec<u32>, steps: &mut u32) {
     let field = keys.field("rates_rpm");
     keys.put(spinning::listed_rates().read(&field), rates);
     keys.integer("steps_at_600_rpm", &Limit::new(1..=36_000, "", PROFILES), steps);
-    // Any number of firings, of one return or two, whole packets of each model.
+    // Every speed needs a whole number of firings per rotation.
     let are_whole = |rate: &u32| (*steps * 600).is_multiple_of(*rate);
     if keys.is_complete()
         && (rates.is_empty() || !rates.iter().all(are_whole))

@@ -1,9 +1,8 @@
 //! Converts the echoes of a pulse to blocks.
 //!
-//! With one return, a block has the echo of the return mode. With two, it has both echoes of the mode. If
-//! they are the same echo, the strongest other echo replaces the second; without another echo, the same one
-//! is sent twice, as in captures. A setting determines which of the two is in the first block of a pair,
-//! because real units differ.
+//! With one return, a block has the echo of the return mode. With two returns, a pair of blocks has both echoes of the
+//! mode. If both are the same echo, the strongest other echo replaces the second; without another echo, the same one
+//! is sent twice, as in captures. A setting determines the order in a pair, because it differs between real units.
 
 use super::profile::{DualOrder, PacketProfile};
 use crate::sensors::{Echoes, Return};
@@ -11,7 +10,7 @@ use crate::spinning::returns::{Intensities, strongest_but};
 use crate::wire::hesai::data::{Point, ReturnMode};
 use crate::wire::hesai::format::DISTANCE_UNIT_M;
 
-/// The echoes of a pulse that the one or two blocks of its firing have.
+/// Echoes in the one or two blocks of a firing.
 pub fn selected(mode: ReturnMode, order: DualOrder, echoes: &Echoes) -> [Option<Return>; 2] {
     let echoes = echoes.as_slice();
     let Some(last) = echoes.len().checked_sub(1) else { return [None; 2] };
@@ -32,7 +31,7 @@ pub fn selected(mode: ReturnMode, order: DualOrder, echoes: &Echoes) -> [Option<
         true => strongest_but(echoes, Some(first)).unwrap_or(first),
         false => second,
     };
-    // Echoes stand in the order of their ranges.
+    // Echoes are in order of range.
     let (near, far) = (first.min(second), first.max(second));
     let (first, second) = match order {
         DualOrder::FartherFirst => (far, near),
@@ -41,7 +40,7 @@ pub fn selected(mode: ReturnMode, order: DualOrder, echoes: &Echoes) -> [Option<
     [echoes.get(first).copied(), echoes.get(second).copied()]
 }
 
-/// Converts echoes to points.
+/// Encodes echoes as points.
 #[derive(Clone, Copy, Debug)]
 pub struct PointMaker {
     counts_per_m: f32,
@@ -50,7 +49,7 @@ pub struct PointMaker {
 }
 
 impl PointMaker {
-    /// A converter for the packets of a profile.
+    /// Encoder for the packets of a profile.
     pub fn new(packet: &PacketProfile) -> Self {
         Self {
             counts_per_m: DISTANCE_UNIT_M.recip() as f32,
@@ -64,7 +63,7 @@ impl PointMaker {
     pub fn point(&self, echo: Option<Return>) -> Point {
         let none = Point { confidence: self.confidence, ..Point::default() };
         let Some(echo) = echo else { return none };
-        // A half more and cut off: without SSE4.1 `f32::round` is a call.
+        // Rounds by adding a half, because `f32::round` is a function call without SSE4.1.
         let counts = echo.range_m * self.counts_per_m + 0.5;
         if !(1.0..65_536.0).contains(&counts) {
             return none;

@@ -35,12 +35,12 @@ fn unit(name: &str, change: impl FnOnce(&mut HesaiSettings)) -> Hesai {
     Hesai::new(driver, &settings, Some(host), noise, epoch(), &faults)
 }
 
-/// The farther echo is the stronger one.
+/// Two echoes; the farther one is stronger.
 fn seen() -> Echoes {
     echoes([0.25, 0.0025], [2.0, 0.005])
 }
 
-/// Runs the unit for some time; returns its output.
+/// Runs the unit for `for_ns`; returns its output.
 fn run(unit: &mut Hesai, for_ns: u64) -> Vec<Transmit> {
     let from = unit.stream.now;
     testing::run(unit, from, [for_ns, 60 * MS], seen(), |_| Outcome::Inertial(Vec::new()))
@@ -53,7 +53,7 @@ fn packets(sent: &[Transmit]) -> Vec<(SimTime, Packet<'_>)> {
         .collect()
 }
 
-/// A packet's time since the epoch, microseconds.
+/// Timestamp of a packet since the epoch, microseconds.
 fn stamp_us(packet: &Packet<'_>) -> u64 {
     let [.., hour, minute, second] = packet.tail().date.map(u64::from);
     ((hour - 12) * 3600 + minute * 60 + second) * 1_000_000 + u64::from(packet.tail().micros)
@@ -134,7 +134,7 @@ fn every_model_sends_whole_turns_in_each_mode_at_each_speed() {
                         step += 1;
                     }
                 }
-                // Fires as often at each speed.
+                // The firing rate is the same at each speed.
                 let spans: Vec<_> = packets[1..]
                     .windows(2)
                     .map(|two| stamp_us(&two[1].1) - stamp_us(&two[0].1))
@@ -147,7 +147,7 @@ fn every_model_sends_whole_turns_in_each_mode_at_each_speed() {
     }
 }
 
-/// Firing times as drivers have them: of a block, and of a channel, microseconds after the timestamp.
+/// Firing times of a block and a channel as drivers compute them, microseconds after the timestamp.
 #[test]
 fn timestamps_are_as_drivers_take_them() {
     let cases: [(&str, usize, f64, f64); 5] = [
@@ -165,7 +165,7 @@ fn timestamps_are_as_drivers_take_them() {
         let fired_ns = request.start.0 + u64::from(sweep.firings[block * lasers].offset_ns);
         let offset_ns = (1000.0 * (block_us + channel_us)).round() as i64;
         let mut next = unit.poll_request(SimTime(50 * MS)).unwrap();
-        // The first packet of a QT64 would be stamped before the run.
+        // The timestamp of a QT64's first packet would be before the run.
         next.index = 1;
         let echoes = vec![seen(); sweep.firings.len()];
         let start_ns = next.start.0 - request.start.0;
@@ -178,8 +178,8 @@ fn timestamps_are_as_drivers_take_them() {
     }
 }
 
-/// The maker's drivers rotate a point by the rotor's motion during the laser's firing time. The times of a
-/// Pandar40P and Pandar64 are negative: a block's azimuth is that of its end.
+/// The maker's drivers rotate a point by the rotor's motion during the laser's firing time. The times of Pandar40P and
+/// Pandar64 are negative, because the azimuth of a block is that of its end.
 #[test]
 fn azimuths_are_as_the_makers_drivers_take_them() {
     let cases: [(&str, [(usize, f64); 3]); 3] = [
@@ -242,12 +242,12 @@ fn two_returns_stand_in_the_profiles_order() {
 fn commands_change_the_stream() {
     let mut unit = unit("hesai-xt32", |_| {});
     run(&mut unit, 50 * MS);
-    // Strongest instead of last, from the next turn on.
+    // Strongest instead of last return, from the next rotation on.
     assert_eq!(set(&mut unit, command::RETURN_MODE, &[1]), code::OK);
     let sent = run(&mut unit, 200 * MS);
     let modes: Vec<_> = packets(&sent).iter().map(|(_, p)| p.tail().return_mode).collect();
     assert_eq!(modes.last(), Some(&ReturnMode::Strongest.byte()));
-    // A quarter of the turn, tenths of a degree.
+    // A sector of a quarter of a rotation, tenths of a degree.
     assert_eq!(set(&mut unit, command::SET_RANGE, &[0, 0, 0, 3, 132]), code::OK);
     run(&mut unit, 200 * MS);
     let sent = run(&mut unit, 300 * MS);
@@ -264,7 +264,7 @@ fn commands_change_the_stream() {
     assert!(numbers.windows(2).all(|two| two[1] == two[0] + 1), "what is not sent is not counted");
     assert!((found.len() as i64 - 3 * 63).abs() <= 64, "{}", found.len());
     assert_eq!(asked(&mut unit, command::GET_RANGE, &[]).payload, [0, 0, 0, 3, 132]);
-    // Twice as fast.
+    // Double speed.
     assert_eq!(set(&mut unit, command::SPIN_RATE, &1200u16.to_be_bytes()), code::OK);
     let sent = run(&mut unit, 4000 * MS);
     let (_, last) = *packets(&sent).last().unwrap();
@@ -297,7 +297,7 @@ fn commands_change_the_stream() {
     let told: Configuration = get(&mut unit, command::CONFIGURATION, &[]);
     assert_eq!((told.rpm, told.return_mode, told.stop_decideg), (1200, 1, 900));
     assert_eq!(told.destination.data_port, 8080);
-    // Back to the factory's, but for where it sends.
+    // Factory settings, except the destination.
     assert_eq!(set(&mut unit, command::RESET, &[]), code::OK);
     let told: Configuration = get(&mut unit, command::CONFIGURATION, &[]);
     assert_eq!((told.rpm, told.return_mode, told.stop_decideg), (600, 0, 3600));
@@ -350,7 +350,7 @@ fn a_unit_tells_who_it_is_and_how_it_does() {
     }
     assert_eq!(set(&mut unit, command::SET_PTP, &[1, 5, 1]), code::OK);
     assert_eq!(asked(&mut unit, command::GET_PTP, &[]).payload, [1, 1, 5, 1, 1, 0, 0]);
-    // The lock offset, which drivers of today read and set at their start.
+    // The lock offset, which present drivers read and set at their start.
     assert_eq!(asked(&mut unit, command::GET_PTP_LOCK_OFFSET, &[]).payload, [1]);
     assert_eq!(set(&mut unit, command::SET_PTP_LOCK_OFFSET, &[100]), code::OK);
     assert_eq!(asked(&mut unit, command::GET_PTP_LOCK_OFFSET, &[]).payload, [100]);
@@ -369,7 +369,7 @@ fn a_master_on_the_network_is_tracked_locked_and_lost() {
     assert_eq!(state(&mut unit), 0, "nobody is heard");
     let shows = |unit: &Hesai, at| unit.clock.civil(ClockSource::Ptp, at);
     assert_eq!(shows(&unit, SimTime(MS)).year(), 2000);
-    // Noon of the first of June 2026, as TAI.
+    // 2026-06-01 12:00:00 as TAI.
     let tai_ns = 1_780_315_237_000_000_000;
     let now = with_master(&mut unit, SimTime(MS), 3, 0, tai_ns);
     assert_eq!(state(&mut unit), 1);
@@ -389,19 +389,19 @@ fn a_master_on_the_network_is_tracked_locked_and_lost() {
     assert_eq!(time[42..], ptp_testing::MASTER.clock);
     let grandmaster = asked(&mut unit, command::PTP_DIAGNOSTICS, &[4]).payload;
     assert_eq!(grandmaster, [6, 0x21, 0xff, 0xff, 0, 37, 0x0c, 0x20]);
-    // Lost, it goes on: a tenth of a second in a day is nothing in ten.
+    // After the loss of the master the clock runs freely; 0.1 s per day is negligible in ten seconds.
     let later = SimTime(now.0 + 10_000 * MS);
     unit.advance(later);
     assert_eq!(state(&mut unit), 3);
     let (_, us) = clock::words(shows(&unit, later), 1900);
     assert!(us.abs_diff(1000) <= 2, "{us}");
-    // In another domain it hears another master.
+    // In another domain the unit finds another master.
     assert_eq!(set(&mut unit, command::SET_PTP, &[0, 5, 0]), code::OK);
     let now = with_master(&mut unit, later, 10, 0, tai_ns);
     assert_eq!(state(&mut unit), 3);
     let now = with_master(&mut unit, now, 10, 5, tai_ns);
     assert_eq!(state(&mut unit), 2);
-    // By IEEE 802.1AS it hears nobody here, and a unit that follows a receiver is free.
+    // By IEEE 802.1AS the unit finds no master here; a unit with a GNSS receiver as source is free.
     assert_eq!(unit.poll_ptp_transport(), Some(Transport::Udp));
     assert_eq!(set(&mut unit, command::SET_PTP, &[1, 5, 1]), code::OK);
     assert_eq!(unit.poll_ptp_transport(), Some(Transport::Gptp));
@@ -425,7 +425,7 @@ fn commands_choose_the_profile_of_ptp() {
         let port = asked(&mut unit, command::PTP_DIAGNOSTICS, &[2]).payload;
         assert_eq!((port[10], port[23]), (9, mechanism), "{payload:?}");
     }
-    // Not by UDP, a domain that is none, and an interval that is too long.
+    // Refused: UDP, an invalid domain, an interval that is too long.
     for payload in [&[1, 0, 0][..], &[3, 0, 1], &[0, 0, 2], &[0, 128, 0], &[0, 0, 0, 4]] {
         assert_eq!(set(&mut unit, command::SET_PTP, payload), code::INVALID_PARAMETER);
     }
@@ -518,7 +518,7 @@ fn it_starts_at_rest_and_sends_when_it_is_at_speed() {
     let mut unit = unit("hesai-xt32", |settings| settings.motor.starts_at_rest = true);
     let sent = run(&mut unit, 4000 * MS);
     let first = packets(&sent)[0];
-    // 540 rpm at 200 rpm/s.
+    // The rotor needs 2.7 s to reach 540 rpm at 200 rpm/s.
     assert!((2700..2850).contains(&(first.0.0 / MS)), "{}", first.0.0);
     assert_eq!(first.1.blocks().next().unwrap().0, 0);
 }
@@ -538,7 +538,7 @@ fn hex(text: &str) -> Vec<u8> {
     text.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
 }
 
-/// Every command of the table, valid, short, long and doubled, to each model.
+/// Every command of the table, valid, shortened, lengthened and doubled, to each model.
 #[test]
 fn every_command_is_answered_as_its_table_says() {
     for name in NAMES {
@@ -602,7 +602,7 @@ fn constant_answers_stay_whatever_is_set() {
     }
 }
 
-/// The master sets the clock between two calls.
+/// A master within Menura sets the clock between two calls.
 #[test]
 fn the_rotor_keeps_the_phase_of_a_master_within_menura() {
     let mut unit = unit("hesai-xt32", |settings| {
@@ -616,6 +616,6 @@ fn the_rotor_keeps_the_phase_of_a_master_within_menura() {
     let begun = micros.windows(2).rposition(|two| two[1] < two[0]).unwrap() + 1;
     let (azimuth, _) = all[begun].1.blocks().next().unwrap();
     let off = i32::from(azimuth) - 9000;
-    // Packets are 1.44 degrees apart, and stamped at their end.
+    // Packets are 1.44 degrees apart and timestamped at their end.
     assert!((-200..=150).contains(&off), "{off}");
 }

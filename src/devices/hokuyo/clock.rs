@@ -1,4 +1,4 @@
-//! The scanner's clock: milliseconds since power-on or reset, 24 bits, from a quartz that may drift.
+//! The scanner's clock: milliseconds since power-on or reset, 24 bits, from a quartz with drift.
 
 use super::profile::HokuyoSettings;
 use crate::time::SimTime;
@@ -6,17 +6,17 @@ use crate::wire::scip::scan::TIME_PERIOD_MS;
 
 const NS_PER_MS: u64 = 1_000_000;
 
-/// See the module.
+/// Clock of a scanner.
 #[derive(Clone, Debug)]
 pub struct Clock {
-    /// Time at which the clock was at `offset_ns`.
+    /// Time at which the clock read `offset_ns`.
     origin: SimTime,
     offset_ns: u64,
     drift_ppb: i64,
 }
 
 impl Clock {
-    /// The clock of a unit that was switched on at the start of the run, or before.
+    /// Clock of a unit that is switched on at or before the start of the run.
     pub fn new(settings: &HokuyoSettings) -> Self {
         let is_running = settings.start_up_ns == 0;
         let offset_ns = if is_running { settings.uptime_ns } else { 0 };
@@ -39,7 +39,7 @@ impl Clock {
         self.offset_ns + drifted.max(0) as u64
     }
 
-    /// Time of the clock, milliseconds.
+    /// Clock reading, milliseconds.
     pub fn ms(&self, at: SimTime) -> u32 {
         (self.ns(at) / NS_PER_MS % u64::from(TIME_PERIOD_MS)) as u32
     }

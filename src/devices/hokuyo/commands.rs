@@ -1,4 +1,4 @@
-//! Effect and answer of each command.
+//! Commands: their effects and answers.
 
 use super::profile::{AnotherStream, Code, StateTexts};
 use super::profile_texts::MODES;
@@ -10,30 +10,30 @@ use crate::wire::scip::coding::encode;
 use crate::wire::scip::message::{Line, Message, Status};
 use crate::wire::scip::request::{Name, Request, RequestError, RequestLine, ScanCommand};
 
-/// Success.
+/// Status of a successful command.
 pub(super) const DONE: Code = *b"00";
 /// Time within which a second `RB` must follow the first, nanoseconds.
 const REBOOT_WITHIN_NS: u64 = 1_000_000_000;
-/// `CR`: the slowest speed, and the word for the fastest.
+/// `CR`: parameter of the slowest speed, and parameter of the fastest.
 const SLOWEST: u32 = 10;
 const FASTEST_AGAIN: u32 = 99;
-/// Failures that `DB` simulates at once in SCIP 1.1 and 2.0, and the last one that it simulates in a stream.
+/// Failures that `DB` simulates at once in SCIP 1.1 and 2.0, and the last failure that it simulates in a stream.
 const SIMULATED_AT_ONCE: [u32; 2] = [1, 2];
 const LAST_SIMULATED: u32 = 5;
 const SIMULATION_ENDS: u32 = 10;
 
 /// Kind of answer to a command.
 pub(super) enum Answer {
-    /// The answer is this message.
+    /// A message, sent at once.
     Message(Message),
-    /// The answer is this message, at a tick of the clock.
+    /// A message, sent at a tick of the clock.
     AtTick(Message),
-    /// With a scan, when it has been measured.
+    /// The answer follows with a scan, after its measurement.
     WithScan,
 }
 
 impl Hokuyo {
-    /// Obeys a line.
+    /// Executes a command line.
     pub(super) fn obey(&mut self, at: SimTime, line: &RequestLine) -> Answer {
         let bytes = &line.bytes;
         if self.is_scip1 {
@@ -90,7 +90,7 @@ impl Hokuyo {
         Answer::Message(Message::status(bytes, code))
     }
 
-    /// Code of a refusal in the present state.
+    /// Status of a refusal in the present state.
     fn refusal(&self) -> Code {
         match self.phase {
             Phase::Failed { .. } => self.profile.statuses.failed,
@@ -217,7 +217,7 @@ impl Hokuyo {
         }
     }
 
-    /// `RS`, or `RT`, which keeps motor and bit rate.
+    /// `RS` (`is_whole`), or `RT`, which keeps motor speed and bit rate.
     fn reset(&mut self, at: SimTime, is_whole: bool) -> Code {
         match self.phase {
             Phase::Failed { .. } | Phase::Verifying { .. } | Phase::Booting { .. } => {
@@ -272,7 +272,7 @@ impl Hokuyo {
             }
             Ok([1]) if is_adjusting || self.profile.protocol.time_anywhere => {
                 let tick_ns = self.profile.timing.clock_tick_ns;
-                // What it was when the request came, or is when the answer leaves.
+                // Clock reading at the arrival of the request, or at the departure of the answer.
                 let read_at = match tick_ns {
                     0 => SimTime(at.0.saturating_sub(self.profile.timing.reply_ns)),
                     _ => self.clock.next_tick(at, tick_ns),
@@ -292,7 +292,7 @@ impl Hokuyo {
         }
     }
 
-    /// `VV`, `PP`, `II` and `%ST`.
+    /// Answers to `VV`, `PP`, `II` and `%ST`.
     fn tell(&self, at: SimTime, line: &[u8], name: Name) -> Answer {
         if name == Name::Pp && self.phase == Phase::TimeAdjustment {
             return Answer::Message(Message::status(line, self.profile.statuses.denied));
@@ -350,7 +350,7 @@ impl Hokuyo {
         if number < 5 && number != 1 && self.is_unstable(at) { 100 + number } else { number }
     }
 
-    /// A line of II with its braces filled in.
+    /// A line of `II` with its placeholders replaced.
     fn state_line(&self, at: SimTime, line: &str) -> String {
         let StateTexts { modes, well, unstable, failed, .. } = &self.profile.state;
         let is_failed = matches!(self.phase, Phase::Failed { .. });
@@ -379,7 +379,7 @@ impl Hokuyo {
         let mut time = Vec::new();
         encode(self.clock.ms(at), 4, &mut time);
         let bit_rate = self.uart.as_ref().map_or(0, |uart| uart.line().baud);
-        // The coded time may look like anything: it comes last.
+        // The time code can contain any characters, so it is replaced last.
         line.replace("{model}", &self.profile.identity.model)
             .replace("{laser}", if is_lit { "ON" } else { "OFF" })
             .replace("{speed}", &self.rpm.to_string())
@@ -390,7 +390,7 @@ impl Hokuyo {
             .replace("{time}", &String::from_utf8_lossy(&time))
     }
 
-    /// A stream or a single scan.
+    /// Starts a stream or a single scan.
     fn scans(
         &mut self,
         at: SimTime,

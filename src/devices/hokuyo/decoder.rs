@@ -1,4 +1,4 @@
-//! Messages of a Hokuyo scanner, as its host receives them.
+//! Decodes messages of a Hokuyo scanner to its host.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use crate::wire::scip::message::{Line, Message, Messages, Status};
 use crate::wire::scip::request::{Name, Request};
 use crate::wire::scip::scan::{ScanData, Step, TIME_PERIOD_MS};
 
-/// Parameters for reading scans: from the profile, from the stream's PP, or else a UTM-30LX-EW's.
+/// Parameters for decoding scans: from the profile, else from `PP` in the stream, else those of a UTM-30LX-EW.
 #[derive(Clone, Copy, Debug)]
 struct Geometry {
     per_turn: u32,
@@ -36,7 +36,7 @@ impl Geometry {
         }
     }
 
-    /// Takes the values of PP, all or none.
+    /// Takes the parameters of a `PP` answer, all or none.
     fn learn(&mut self, lines: &[Line]) {
         let value = |key: &str| {
             let texts = lines.iter().filter_map(|line| std::str::from_utf8(line.text()).ok());
@@ -59,7 +59,7 @@ pub(super) struct ScipDecoder {
     broken_scans: u64,
     refusals: u64,
     first: Option<String>,
-    /// Times of the first and last scan, milliseconds; wraps are counted.
+    /// Times of the first and last scan, milliseconds, without wraps of the clock.
     times_ms: Option<(u64, u64)>,
 }
 
@@ -161,7 +161,7 @@ impl ScipDecoder {
                 let period = u64::from(TIME_PERIOD_MS);
                 self.times_ms = Some(match self.times_ms {
                     None => (time_ms, time_ms),
-                    // Since the last one, across the clock's wrap.
+                    // Time since the last scan, with wraps of the clock.
                     Some((first, last)) => {
                         (first, last + (time_ms + period - last % period) % period)
                     }
@@ -181,7 +181,7 @@ impl ScipDecoder {
     }
 }
 
-/// Form of a requested scan.
+/// Format of a requested scan.
 struct AskedScan {
     first: u32,
     cluster: u32,
@@ -215,7 +215,7 @@ impl AskedScan {
     }
 }
 
-/// The scan in a message, if a scan is expected in it.
+/// The scan in a message; `None` if the message can have none.
 fn scan_in(message: &Message) -> Option<Result<AskedScan, ParseError>> {
     let request = Request::parse(&message.echo, false).ok()?;
     let command = request.name.scan()?;

@@ -1,14 +1,14 @@
-//! Sections of `menura profiles` about a Hokuyo scanner.
+//! Description of a Hokuyo scanner for `menura profiles`.
 
 use super::profile::{HokuyoProfile, HostInterface};
 use crate::describe::{Rows, Section, detection_row, shortest};
 
-/// The sections between name and sources.
+/// Sections between name and sources.
 pub(super) fn sections(driver: &HokuyoProfile) -> Vec<Section> {
     vec![("device", device_rows(driver))]
 }
 
-/// Frequency and resolution for people.
+/// Scan rate and resolution as text.
 pub(super) fn scan_words(driver: &HokuyoProfile) -> String {
     let hz = f64::from(driver.motor.speed_rpm) / 60.0;
     let step_deg = 360.0 / f64::from(driver.steps.per_turn);

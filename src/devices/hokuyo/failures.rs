@@ -1,6 +1,6 @@
-//! Failures: a fault that holds the motor, or a failure that `DB` simulates.
+//! Failures: the motor is stalled, or `DB` simulates a failure.
 //!
-//! The scanner first pauses and verifies; if the condition persists, it fails. A stream reports both.
+//! The scanner first pauses and verifies. If the error persists, it fails. A stream reports both.
 
 use super::profile::Code;
 use super::{Hokuyo, Phase, Simulation};
@@ -11,11 +11,11 @@ use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::time::SimTime;
 use crate::wire::scip::message::Message;
 
-/// Streams of more scans than this fail when `DB` simulates that.
+/// Number of scans after which a stream fails, if `DB` simulates that.
 const SIMULATED_IN_STREAMS_OVER: u32 = 20;
 
 impl Hokuyo {
-    /// Time at which a fault next holds the motor, if the motor should turn.
+    /// Start of the next stall, in states in which the motor turns.
     pub(super) fn next_hold(&self) -> Option<SimTime> {
         let turns = matches!(
             self.phase,
@@ -33,13 +33,13 @@ impl Hokuyo {
         self.stalls.iter().filter(|_| turns).filter_map(next).min()
     }
 
-    /// Time at which a motor that is held at `at` is at full speed again, if ever.
+    /// Time at which a motor stalled at `at` is at full speed again, if ever.
     pub(super) fn let_go(&self, at: SimTime) -> Option<SimTime> {
         let closes = |stall: &Timed<MotorStall>| {
             let window = stall.schedule.window_at(at)?;
             Some(stall.schedule.window(window).1)
         };
-        // The last to let go counts.
+        // The stall that ends last determines the time.
         let last =
             self.stalls.iter().filter_map(closes).reduce(|a, b| a.zip(b).map(|(a, b)| a.max(b)));
         let closes = last.unwrap_or(Some(at))?;
@@ -54,7 +54,7 @@ impl Hokuyo {
         }
     }
 
-    /// Updates the time at which a motor that is held at `at` is released.
+    /// Updates the release time of a motor that is stalled at `at`.
     pub(super) fn reconsider_hold(&mut self, at: SimTime) {
         let Some(turns) = self.let_go(at).filter(|turns| *turns > at) else { return };
         match self.phase {
@@ -71,7 +71,7 @@ impl Hokuyo {
         }
     }
 
-    /// Pauses until `until`.
+    /// Pauses until `until` to verify an error; `resumes`: the error passes then.
     fn verify(&mut self, at: SimTime, until: SimTime, resumes: bool) {
         let laser = matches!(
             self.phase,
@@ -93,7 +93,7 @@ impl Hokuyo {
         }
     }
 
-    /// Fails; `turns`: time at which the motor turns again.
+    /// Enters the failed state; `turns` is the time at which the motor turns again.
     pub(super) fn fail(&mut self, at: SimTime, turns: Option<SimTime>) {
         if let Some(simulation) = &mut self.simulation {
             simulation.has_failed = true;
@@ -106,7 +106,7 @@ impl Hokuyo {
         self.forget_scans();
     }
 
-    /// Answers the request for a single scan that will not be measured.
+    /// Refuses the pending request for a single scan.
     fn refuse_single(&mut self, at: SimTime) {
         let Some(single) = self.single.take() else { return };
         let message = Message::status(&single.echo, self.profile.statuses.unstable);
@@ -114,14 +114,14 @@ impl Hokuyo {
         self.answered(at);
     }
 
-    /// A message of the stream without a scan.
+    /// Sends a message of the stream without a scan.
     fn say_in_stream(&mut self, at: SimTime, code: Code) {
         let Some(stream) = &self.stream else { return };
         let message = Message::status(&stream.echo(), code);
         self.say(at, 0, &message, self.stall_effects(at), PacketTruth::default());
     }
 
-    /// Effects of a motor that is held at `at` on the scanner's reports.
+    /// Effects of stalls at `at` on the scanner's reports.
     pub(super) fn stall_effects(&self, at: SimTime) -> Vec<FaultEffect> {
         if !matches!(self.phase, Phase::Verifying { .. } | Phase::Failed { .. }) {
             return Vec::new();
@@ -133,7 +133,7 @@ impl Hokuyo {
         self.stalls.iter().filter_map(effect).collect()
     }
 
-    /// The failure that `DB` has requested, if a stream has reached it.
+    /// Executes the failure that `DB` simulates, if a stream has reached it.
     pub(super) fn fail_as_simulated(&mut self, at: SimTime) {
         let Some(Simulation { number, .. }) = self.simulation else { return };
         let after = self.profile.failure.simulated_after;

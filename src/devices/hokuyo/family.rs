@@ -1,4 +1,4 @@
-//! Hokuyo's scanners as a family.
+//! Device family of Hokuyo's scanners.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::optics_fault::WINDOW_DIRTY;
 use crate::power_cycle::POWER_CYCLE;
 use crate::wire::scip::request::Name;
 
-/// `hokuyo`
+/// Family `hokuyo`.
 #[derive(Debug)]
 pub struct HokuyoFamily;
 

@@ -1,4 +1,4 @@
-//! Connected hosts, and their requests without an answer so far.
+//! Connected hosts and their unanswered requests.
 
 use crate::time::SimTime;
 use crate::waiting::WaitingRequests;
@@ -11,7 +11,7 @@ pub struct Host {
     /// The host; `None` on a serial line.
     pub peer: Option<Peer>,
     lines: RequestLines,
-    /// Requests without an answer.
+    /// Unanswered requests.
     pub waiting: WaitingRequests<RequestLine>,
 }
 
@@ -21,7 +21,7 @@ impl Host {
         Self { peer, lines: RequestLines::default(), waiting: WaitingRequests::default() }
     }
 
-    /// Takes bytes that arrived at `now`.
+    /// Processes bytes that arrived at `now`.
     pub fn hear(&mut self, now: SimTime, bytes: &[u8], reply_ns: u64) {
         let mut input = bytes;
         let lines = std::iter::from_fn(|| self.lines.next_line(&mut input));

@@ -5,16 +5,16 @@
 //!                ^  ^---TM0, TM2--> TIME ADJUSTMENT
 //!                |  ^---%SL; QT or BM--> SLEEPING --> WAKING
 //!                |
-//!             VERIFYING --> FAILED      the motor is held, or DB has it simulated
+//!             VERIFYING --> FAILED      the motor is stalled, or DB simulates that
 //! ```
 //!
 //! `commands.rs` has commands, `stream.rs` streams, `scanning.rs` the selection of scans, `values.rs` their
-//! encoding, `turning.rs` the mirror, `failures.rs` failures, and `power.rs` power-off. One host is served at
-//! a time: on a serial line, or by its connection; when it disconnects, the scanner enters standby.
+//! encoding, `turning.rs` the mirror, `failures.rs` failures, and `power.rs` power-off. The scanner serves one host at
+//! a time: on a serial line, or over its connection. When the host disconnects, the scanner enters standby.
 //!
 //! Only scans that will be sent are measured, and only their requested steps.
 //!
-//! Sources: those of [`crate::wire::scip`]. Facts that they lack are data of the profile.
+//! Sources: see [`crate::wire::scip`]; the profile has what they lack.
 
 mod clock;
 mod commands;
@@ -59,12 +59,12 @@ use crate::wire::port::Peer;
 use crate::wire::scip::message::Message;
 use crate::wire::scip::request::{Name, Request, RequestLine};
 
-/// Bytes that wait for a serial line; a scan with intensities has 7 kB.
+/// Size of the output buffer of a serial line, bytes; a scan with intensities has 7 kB.
 const LINE_BUFFER: usize = 1 << 15;
-/// Delay after which a measurement is no longer expected, nanoseconds.
+/// Time after which a measurement is not expected any more, nanoseconds.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
-/// An emulated unit of the family.
+/// An emulated Hokuyo scanner.
 pub struct Hokuyo {
     profile: HokuyoProfile,
     settings: HokuyoSettings,
@@ -76,9 +76,9 @@ pub struct Hokuyo {
     /// UART of a scanner with a serial line.
     uart: Option<Uart>,
 
-    // What commands change.
+    // Values that commands change.
     rpm: u32,
-    /// Time until which the motor changes its speed.
+    /// End of the present change of motor speed.
     unstable_until: SimTime,
     is_sensitive: bool,
     is_scip1: bool,
@@ -91,12 +91,12 @@ pub struct Hokuyo {
     single: Option<Single>,
 
     next_request: u64,
-    /// Requests without an answer.
+    /// Unanswered requests.
     asked: VecDeque<Asked>,
-    /// Scans that are measured but not over.
+    /// Measured scans that are not complete yet.
     ahead: VecDeque<Scan>,
     now: SimTime,
-    /// Time up to which everything due has been done.
+    /// Time up to which all events are processed.
     done_to: SimTime,
     last_due: SimTime,
     ready: VecDeque<Transmit>,
@@ -105,28 +105,28 @@ pub struct Hokuyo {
     cuts: Vec<Timed<PowerCycle>>,
 }
 
-/// Phase of the scanner.
+/// State of the scanner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// The scanner is without power until this instant, or for ever.
+    /// Without power until this time, or permanently.
     Off { until: Option<SimTime> },
-    /// The scanner was just switched on.
+    /// Starting up after power-on.
     Booting { until: SimTime },
     /// Standby: the motor turns and the laser is off.
     Standby,
-    /// The laser is on.
+    /// The laser is on; single scans are possible.
     Single,
     /// Scans are sent.
     Streaming,
-    /// The host compares clocks.
+    /// Time adjustment: the host compares clocks.
     TimeAdjustment,
     /// The motor is at rest.
     Sleeping,
     /// The motor is spinning up; `laser`: the laser will be switched on.
     Waking { until: SimTime, laser: bool },
-    /// The scanner verifies an error, which passes if it `resumes`. `laser`: the laser was on.
+    /// The scanner verifies an error; it `resumes` if the error passes. `laser`: the laser was on.
     Verifying { until: SimTime, resumes: bool, laser: bool },
-    /// The scanner has failed, for ever if no end is known.
+    /// The scanner has failed, permanently without an end.
     Failed { until: Option<SimTime> },
 }
 
@@ -146,7 +146,7 @@ struct Single {
     is_asked: bool,
 }
 
-/// A request without an answer.
+/// An unanswered request to measure.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     index: u64,
@@ -154,7 +154,7 @@ struct Asked {
     first_step: u32,
 }
 
-/// Next event without a command.
+/// Next event other than a command.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     PowerCut,
@@ -162,13 +162,13 @@ enum Event {
     Held,
     Reboots,
     ScanOver,
-    /// The oldest request was given up.
+    /// The oldest request was revoked.
     GivenUp,
     AnswerDue,
 }
 
 impl Hokuyo {
-    /// A unit that is switched on at the first instant, or has been running before.
+    /// A unit that is switched on at or before the start of the run.
     pub fn new(profile: &HokuyoProfile, settings: &HokuyoSettings, noise: NoiseSource) -> Self {
         let is_serial = profile.connection.interface != HostInterface::Ethernet;
         let mut unit = Self {
@@ -207,20 +207,20 @@ impl Hokuyo {
         unit
     }
 
-    /// Sets the inner faults; must be called before its sensor is requested.
+    /// Sets the faults inside the unit. Call it before its sensor is requested.
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
         self.optics_faults = faults.kind();
         self.stalls = faults.kind();
         self.cuts = faults.kind();
     }
 
-    /// The physics that measures for this unit: one beam in the mirror's plane.
+    /// Physics of this unit: one beam in the mirror's plane.
     pub fn lidar(&self) -> MultiEchoLidar {
         let (beam, noise) = (&self.settings.beam, &self.settings.noise);
         MultiEchoLidar::single_beam(beam, noise, self.noise, &self.optics_faults)
     }
 
-    /// Does everything that is due until `until`, in order.
+    /// Processes everything due until `until`, in order of time.
     fn run(&mut self, until: SimTime) {
         self.now = self.now.max(until);
         while let Some((at, event)) = self.next_event().filter(|(at, _)| *at <= self.now) {
@@ -274,7 +274,7 @@ impl Hokuyo {
             .min_by_key(|(at, _)| *at)
     }
 
-    /// Index of the host that is served.
+    /// Index of the served host.
     fn served(&self) -> Option<usize> {
         match self.profile.connection.second_host {
             SecondHost::Waits => (!self.hosts.is_empty()).then_some(0),
@@ -286,7 +286,7 @@ impl Hokuyo {
         at < self.unstable_until
     }
 
-    /// Earliest time at which a scan may leave.
+    /// Earliest time at which the scan of a revolution can leave.
     fn leaves(&self, revolution: u64) -> SimTime {
         let timing = &self.profile.timing;
         let at = self.turning.ends(revolution).0 + timing.send_delay_ns + self.settings.lag_ns;
@@ -308,7 +308,7 @@ impl Hokuyo {
         }
     }
 
-    /// Enters standby, or streams if the rig sets that.
+    /// Enters standby, or starts to stream if the rig requires that.
     fn get_ready(&mut self, at: SimTime) {
         self.stand_by();
         let Some(command) = self.settings.power_on_stream else { return };
@@ -350,7 +350,7 @@ impl Hokuyo {
         }
     }
 
-    /// Changes the speed of the motor.
+    /// Changes the speed of the motor at `at`.
     fn turn_at(&mut self, at: SimTime, rpm: u32) {
         let until = SimTime(at.0 + self.profile.motor.settle_ns);
         let next = self.turning.first_from(at);
@@ -408,7 +408,7 @@ impl Hokuyo {
         }
     }
 
-    /// Sends a message to the served host; a stream without a host is dropped.
+    /// Sends a message to the served host; without one, a message of a stream is dropped.
     fn say(
         &mut self,
         at: SimTime,
@@ -438,7 +438,7 @@ impl Hokuyo {
         fault_effects: Vec<FaultEffect>,
         truth: PacketTruth,
     ) {
-        // A scan that was measured too late leaves after what has left.
+        // A late scan leaves after everything that has left.
         self.last_due = self.last_due.max(at);
         self.ready.push_back(Transmit {
             points,
@@ -448,7 +448,7 @@ impl Hokuyo {
         });
     }
 
-    /// Starts or stops serving a host.
+    /// Serves another host or none after a connection or disconnection.
     fn change_host(&mut self, at: SimTime) {
         match self.phase {
             Phase::Standby | Phase::Single | Phase::Streaming | Phase::TimeAdjustment => {
@@ -533,7 +533,7 @@ impl Device for Hokuyo {
             self.hosts.push(Host::new(Some(peer)));
         }
         if self.served().map(|place| self.hosts[place].peer) != before {
-            // A stream to nobody goes on to the first who comes.
+            // A stream without a host continues to the first one that connects.
             if before.is_some() {
                 self.change_host(self.now);
             }

@@ -1,4 +1,4 @@
-//! Power-off, and the common part of power-off and reboot.
+//! Power-off, and the part that it shares with reboot.
 
 use super::hosts::Host;
 use super::{Hokuyo, Phase};
@@ -8,13 +8,12 @@ use crate::wire::port::Peer;
 use crate::{Output, PacketTruth};
 
 impl Hokuyo {
-    /// Time when power is cut next.
     pub(super) fn next_cut(&self) -> Option<SimTime> {
         let is_off = matches!(self.phase, Phase::Off { .. });
         next_cut(&self.cuts, self.done_to).filter(|_| !is_off)
     }
 
-    /// Cuts the power at `at`. When it returns the scanner boots; no setting survives.
+    /// Cuts the power at `at`. When the power returns the scanner boots; no setting survives.
     pub(super) fn switch_off(&mut self, at: SimTime) {
         self.hang_up(at);
         self.phase = Phase::Off { until: back_at(&self.cuts, at) };

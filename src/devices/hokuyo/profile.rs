@@ -1,6 +1,6 @@
-//! Hokuyo's scanners: differences between firmwares, and settings in a rig.
+//! Firmware profile of a Hokuyo scanner, and its settings in a rig.
 //!
-//! Directions are steps: counter-clockwise seen from above, the profile's front step is forward.
+//! Directions are steps, counter-clockwise from above; the profile's front step is forward.
 
 pub use super::profile_texts::Code;
 use super::profile_texts::{MODES, codes, state_lines, state_modes, status, text};
@@ -32,7 +32,7 @@ pub enum HostInterface {
     Ethernet,
     /// A serial line.
     Serial,
-    /// A USB device in the role of a serial port, whose rate has no effect.
+    /// USB as a serial port; the bit rate has no effect.
     Usb,
 }
 
@@ -41,29 +41,29 @@ pub enum HostInterface {
 pub enum SecondHost {
     /// A second host is served after the first has left.
     Waits,
-    /// The second host is served, and the first no longer.
+    /// The second host is served instead of the first.
     TakesOver,
 }
 
-/// Direction at whose time a scan is timestamped.
+/// Direction of the mirror at the timestamp of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StampAt {
     /// At step 0.
     StepZero,
-    /// Straight backward, where a revolution begins.
+    /// At the rear, where a revolution begins.
     Rear,
 }
 
-/// Value that is sent for steps that a host has joined.
+/// Value of a cluster of steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClusterRule {
-    /// The step with the least distance.
+    /// The shortest distance of the cluster.
     Minimum,
-    /// The first step.
+    /// The distance of the first step.
     First,
 }
 
-/// The echo that is sent where there is room for one.
+/// Echo that is sent in formats with one echo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EchoChoice {
     /// The nearest.
@@ -81,7 +81,7 @@ pub enum EchoOrder {
     NearToFar,
     /// The farthest first.
     FarToNear,
-    /// Strongest echo first.
+    /// The strongest first.
     StrongestFirst,
 }
 
@@ -94,31 +94,31 @@ pub enum AfterLastScan {
     SingleScan,
 }
 
-/// The stream that may be requested while one runs.
+/// Stream that a host can request while a stream runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnotherStream {
-    /// Any command; it replaces the present one.
+    /// Any stream; it replaces the present one.
     Replaces,
-    /// The same command only; others are denied.
+    /// A stream of the same command; others are refused.
     SameCommand,
 }
 
-/// Origin of limits.
+/// Origin, in messages, of limits of the protocol.
 pub(super) const PROTOCOL: &str = "SCIP";
 
-/// Largest number of steps: with three echoes and their intensities each, they still fit a message.
+/// Largest number of steps; a message has room for three echoes with intensities per step.
 const MOST_STEPS: i128 = 2880;
 
 fn seconds() -> Time {
     Time(Limit::new(0.0..=3600.0, "s", "Menura"), 1e9)
 }
 
-/// A time in milliseconds, from `least` to 1000.
+/// Range of a time in milliseconds, from `least` to 1000.
 fn milliseconds(least: f64) -> Time {
     Time(Limit::new(least..=1000.0, "ms", PROFILES), 1e6)
 }
 
-/// A value that three characters of a message hold.
+/// Range of a value that is sent as three characters.
 fn three_characters(least: i128, unit: &'static str) -> Limit<i128> {
     Limit::new(least..=i128::from(largest(3)), unit, "SCIP: three characters")
 }
@@ -128,7 +128,7 @@ fn echo_count(field: &Field<'_>) -> Option<usize> {
 }
 
 keys! {
-    /// A firmware of one of Hokuyo's scanners.
+    /// Profile of the firmware of a Hokuyo scanner.
     #[derive(Clone, Debug)]
     pub struct HokuyoProfile {
         /// Identity that the product reports.
@@ -192,7 +192,7 @@ keys! {
 }
 
 keys! {
-    /// Connection of hosts.
+    /// Connection to hosts.
     #[derive(Clone, Debug)]
     pub struct Connection {
         /// Whether the scanner is a TCP server or has a serial line.
@@ -214,7 +214,7 @@ fn step(least: i128) -> Limit<i128> {
 }
 
 keys! {
-    /// The steps of a revolution, counter-clockwise seen from above.
+    /// Steps of a revolution, counter-clockwise from above.
     #[derive(Clone, Copy, Debug)]
     pub struct Steps {
         /// Steps of a whole turn.
@@ -231,7 +231,7 @@ keys! {
 }
 
 keys! {
-    /// Times of scans.
+    /// Scan timing.
     #[derive(Clone, Copy, Debug)]
     pub struct Timing {
         /// Direction of the mirror at the time of a scan: at step 0, or straight behind.
@@ -256,7 +256,7 @@ keys! {
 }
 
 keys! {
-    /// The motor of the mirror.
+    /// Motor of the mirror.
     #[derive(Clone, Copy, Debug)]
     pub struct Motor {
         /// The motor's speed.
@@ -265,7 +265,7 @@ keys! {
         });
         /// Speed that each of the ten steps of `CR` subtracts.
         pub speed_step_rpm: u32, Limit::new(
-            // Ten steps leave a motor that turns.
+            // Ten steps of `CR` must not stop the motor.
             0..=i128::from(speed_rpm.unwrap_or(12_000) / 20),
             "rpm", "SCIP, CR: ten steps; half of the speed remains",
         );
@@ -296,7 +296,7 @@ keys! {
 }
 
 keys! {
-    /// Rules for the echoes that are sent.
+    /// Selection and order of the echoes that are sent.
     #[derive(Clone, Copy, Debug)]
     pub struct EchoRules {
         /// Largest number of echoes of a pulse.
@@ -309,7 +309,7 @@ keys! {
 }
 
 keys! {
-    /// Intensities as they are sent: `white (reflectance (at_m / range)^falloff)^power`.
+    /// Scale of sent intensities: `white (reflectance (at_m / range)^falloff)^power`.
     #[derive(Clone, Copy, Debug)]
     pub struct IntensityScale {
         /// The counts of a white surface at `at_m`.
@@ -349,7 +349,7 @@ keys! {
 }
 
 keys! {
-    /// Statuses of commands that fail: two digits or capitals each.
+    /// Statuses of failed commands, each of two digits or capital letters.
     #[derive(Clone, Copy, Debug)]
     pub struct Statuses {
         /// Parameters are missing.
@@ -414,7 +414,7 @@ keys! {
 }
 
 keys! {
-    /// Behaviour when a fault holds the motor, or `DB` simulates a failure.
+    /// Behaviour when a fault stalls the motor or `DB` simulates a failure.
     #[derive(Clone, Copy, Debug)]
     pub struct Failure {
         /// Time for which the scanner looks for an error; a longer fault is a failure.
@@ -474,7 +474,7 @@ keys! {
 }
 
 impl HokuyoProfile {
-    /// Commands whose scans can be sent from power-on, by name; `off` is none.
+    /// Commands whose scans can be sent from power-on, by name; `off`: none.
     fn streams(&self) -> Vec<(&'static str, Option<Name>)> {
         let is_stream = |name: Name| name.scan().is_some_and(|scan| scan.is_stream);
         let names = NAMES.into_iter();
@@ -485,7 +485,7 @@ impl HokuyoProfile {
     }
 }
 
-/// Whether there are bit rates if, and only if, the interface needs them.
+/// Checks that bit rates exist if, and only if, the interface needs them.
 fn rates_fit_interface(table: &TableReader<'_>, all: &Connection) -> bool {
     let fit = all.bit_rates.is_empty() == (all.interface == HostInterface::Ethernet);
     if let Some(place) = table.place_of("bit_rates").filter(|_| !fit) {
@@ -495,7 +495,7 @@ fn rates_fit_interface(table: &TableReader<'_>, all: &Connection) -> bool {
     fit
 }
 
-/// Whether the steps are in order and in one turn.
+/// Checks that the steps are in order and within one revolution.
 fn steps_fit(table: &TableReader<'_>, steps: &Steps) -> bool {
     let half = steps.per_turn / 2;
     let refuse = |key: &str, is_wrong: bool, title: &str, label: String| {
@@ -534,7 +534,7 @@ fn steps_fit(table: &TableReader<'_>, steps: &Steps) -> bool {
     !wrong.contains(&true)
 }
 
-/// Reads `baud_rate`, which only scanners with a line have.
+/// Reads `baud_rate`, a key of scanners with a serial line only.
 fn bit_rate(
     all: &mut HokuyoSettings,
     keys: &mut Keys<'_>,
@@ -563,7 +563,7 @@ fn bit_rate(
     );
 }
 
-/// Ranges of a beam.
+/// Range of a beam's reach.
 fn reach() -> Limit<f64> {
     Limit::new(0.0..=262.143, "m", "SCIP: three characters of 1 mm")
 }

@@ -3,17 +3,17 @@
 use crate::config::toml::reader::Field;
 use crate::wire::scip::message::{LONGEST_LINE, is_printable};
 
-/// Two characters with the result of a command.
+/// Status of a command, two characters.
 pub type Code = [u8; 2];
 
-/// Length of the end of a line of information: semicolon and sum.
+/// Length of the end of a line: semicolon and checksum.
 const BEHIND_TEXT: usize = 2;
-/// Largest text behind the longest key and its colon.
+/// Largest length of a text after the longest key and its colon.
 const LONGEST_TEXT: usize = LONGEST_LINE - BEHIND_TEXT - 5;
-/// Drivers refuse fewer lines.
+/// Smallest number of lines of `II`; drivers refuse fewer.
 const LEAST_STATE_LINES: usize = 7;
 
-/// States that have a text, in the order of the texts, each with its sentence.
+/// States with a text, in the order of the texts, each with the description of its key.
 pub(super) const MODES: [(&str, &str); 8] = [
     ("booting", "Text while the scanner starts."),
     ("idle", "Text while the laser is off."),
@@ -25,11 +25,11 @@ pub(super) const MODES: [(&str, &str); 8] = [
     ("failed", "Text when the scanner has failed."),
 ];
 
-/// Names that may be in braces in a line of `II`.
+/// Placeholders in lines of `II`.
 const PLACEHOLDERS: [&str; 8] =
     ["model", "laser", "speed", "mode", "bit_rate", "time", "time_hex", "status"];
 
-/// The statuses of the seven faults of commands for scans.
+/// Reads the statuses of the seven possible errors of scan commands.
 pub(super) fn codes(field: &Field<'_>) -> Option<[Code; 7]> {
     let expected = "7 codes, as of start, end, cluster, range, order, skip and count";
     let (items, place) = field.array_of(7..=7, expected)?;
@@ -42,7 +42,7 @@ pub(super) fn codes(field: &Field<'_>) -> Option<[Code; 7]> {
     codes?.try_into().ok()
 }
 
-/// Two characters such as `0E`.
+/// Reads a status, for example `0E`.
 pub(super) fn status(field: &Field<'_>) -> Option<Code> {
     let expected = "two digits or capitals, such as \"0E\"";
     let text = field.text_like(expected, Some("^[0-9A-Z]{2}$"))?;
@@ -57,7 +57,7 @@ pub(super) fn status(field: &Field<'_>) -> Option<Code> {
     }
 }
 
-/// Lines of `II`, each with one key.
+/// Reads the lines of `II`, each with one key.
 pub(super) fn state_lines(field: &Field<'_>) -> Option<Vec<String>> {
     let expected = "lines such as \"LASR:{laser}\"";
     let lines = field.strings(expected)?;
@@ -85,7 +85,7 @@ pub(super) fn state_lines(field: &Field<'_>) -> Option<Vec<String>> {
     is_good.then_some(lines)
 }
 
-/// Printable characters without those that part lines of information.
+/// Reads printable characters without separators of the protocol.
 pub(super) fn text(field: &Field<'_>) -> Option<String> {
     let expected = format!("up to {LONGEST_TEXT} printable ASCII characters but `:` and `;`");
     let text = field.text(&expected)?;
@@ -99,7 +99,7 @@ pub(super) fn text(field: &Field<'_>) -> Option<String> {
     Some(text.value)
 }
 
-/// The texts of [`MODES`].
+/// Reads the texts of [`MODES`].
 pub(super) fn state_modes(field: &Field<'_>) -> Option<[String; MODES.len()]> {
     let mut table = field.table("what each state is called")?;
     let modes = MODES.map(|(key, says)| text(&table.required(key).meaning(says)));

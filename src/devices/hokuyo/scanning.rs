@@ -18,12 +18,12 @@ impl Hokuyo {
         ReceiverSetting { threshold_factor: factor as f32, ..ReceiverSetting::default() }
     }
 
-    /// Time that the stream's messages take on a serial line; 0 without one.
+    /// Transmission time of a stream's message on a serial line; 0 without one.
     pub(super) fn line_ns(&self, stream: &Stream) -> u64 {
         self.uart.as_ref().map_or(0, |uart| uart.duration_ns(stream.message_len()))
     }
 
-    /// The next revolution of which steps are needed, and these steps.
+    /// The next revolution to measure, and the steps to measure.
     pub(super) fn next_wanted(&mut self) -> Option<(u64, RangeInclusive<u32>)> {
         match self.phase {
             Phase::Single => {
@@ -44,7 +44,7 @@ impl Hokuyo {
         }
     }
 
-    /// Passes on the oldest scan, which is complete.
+    /// Sends the oldest scan, which is complete.
     pub(super) fn give_out_scan(&mut self, at: SimTime) {
         let Some(scan) = self.ahead.pop_front() else { return };
         let stamp_at = match self.profile.timing.stamp_at {
@@ -59,7 +59,7 @@ impl Hokuyo {
             self.say(at, points, &message, scan.fault_effects, scan.truth);
             return self.answered(at);
         }
-        // What the line has no time for is left out.
+        // A scan for which the line has no time is dropped.
         if self.uart.as_ref().is_some_and(|uart| uart.free_at() > at) {
             return;
         }
@@ -80,7 +80,7 @@ impl Hokuyo {
         }
     }
 
-    /// Requests another revolution, because the oldest request was given up.
+    /// Requests another revolution, because the oldest request was revoked.
     pub(super) fn ask_again(&mut self) {
         self.asked.pop_front();
         if let Some(single) = &mut self.single {

@@ -1,36 +1,35 @@
-//! A stream of scans: its revolutions, and the repeated part of each message.
+//! A stream of scans: its revolutions, and the request line that each message repeats.
 
 use super::turning::Turning;
 use super::values::Wanted;
 use crate::time::SimTime;
 use crate::wire::scip::request::{Name, Request};
 
-/// Digits of the count at the end of the parameters.
+/// Digits of the scan count at the end of the parameters.
 const COUNT: usize = 2;
 
-/// See the module.
+/// A requested stream.
 #[derive(Clone, Debug)]
 pub struct Stream {
     command: Name,
-    /// The request up to its count, and the rest of it.
+    /// Request line before the count, and the rest of the line.
     head: Vec<u8>,
     text: Vec<u8>,
     /// Content of each scan.
     pub wanted: Wanted,
     /// Number of revolutions that are skipped after each scan.
     skip: u32,
-    /// Number of requested scans; `None`: without end.
+    /// Number of requested scans; `None`: unlimited.
     count: Option<u32>,
-    /// Scans that were sent.
     sent: u32,
     /// The next revolution to measure.
     next: u64,
-    /// Time at which a serial line is free again after the planned scans.
+    /// Time at which the serial line is free after the planned scans.
     line_free: SimTime,
 }
 
 impl Stream {
-    /// A stream as requested. It starts with [`Stream::begin`].
+    /// A stream as requested, not started; see [`Stream::begin`].
     pub fn new(request: &Request<'_>, wanted: Wanted, skip: u32, count: Option<u32>) -> Self {
         let before_count = request.parameters.len().saturating_sub(COUNT);
         let head = [request.name.word().as_bytes(), &request.parameters[..before_count]].concat();
@@ -52,24 +51,24 @@ impl Stream {
         self.command
     }
 
-    /// Starts or continues with a revolution, on a line that is free from `line_free` on.
+    /// Starts or continues with `revolution`, on a line that is free from `line_free` on.
     pub fn begin(&mut self, revolution: u64, line_free: SimTime) {
         self.next = revolution;
         self.line_free = line_free;
     }
 
-    /// Scans that were sent.
+    /// Number of sent scans.
     pub fn sent(&self) -> u32 {
         self.sent
     }
 
-    /// Whether more than this number of scans was requested.
+    /// Whether the host requested more than `scans` scans.
     pub fn is_longer_than(&self, scans: u32) -> bool {
         self.count.is_none_or(|count| count > scans)
     }
 
-    /// The next revolution to measure while `waiting` scans are not sent yet; `None` if these are all.
-    /// `leaves` returns the earliest departure of a scan, `line_ns` its time on the line.
+    /// The next revolution to measure while `waiting` scans are pending; `None` if all requested scans are planned.
+    /// `leaves` returns the earliest departure of a scan; `line_ns` is its transmission time.
     pub fn plan(
         &mut self,
         waiting: usize,
@@ -79,27 +78,27 @@ impl Stream {
         if self.count.is_some_and(|count| u64::from(self.sent) + waiting as u64 >= count.into()) {
             return None;
         }
-        // A scan that would have to wait for the line is left out.
+        // A scan that would have to wait for the line is skipped.
         while line_ns > 0 && leaves(self.next) < self.line_free {
             self.next += u64::from(self.skip) + 1;
         }
         Some(self.next)
     }
 
-    /// Notes that the plan of [`Stream::plan`] will be measured.
+    /// Records that the revolution from [`Stream::plan`] will be measured.
     pub fn planned(&mut self, line_ns: u64, leaves: SimTime) {
         self.line_free = SimTime(leaves.max(self.line_free).0 + line_ns);
         self.next += u64::from(self.skip) + 1;
     }
 
-    /// The line that the next scan repeats; `true` if that scan is the last.
+    /// Request line for the message with the next scan, and whether it is the last scan.
     pub fn next_echo(&mut self) -> (Vec<u8>, bool) {
         self.sent = self.sent.saturating_add(1);
         let left = self.count.map(|count| count.saturating_sub(self.sent));
         (self.echo_with(left.unwrap_or(0)), left == Some(0))
     }
 
-    /// The line that a message without a scan repeats.
+    /// Request line for a message without a scan.
     pub fn echo(&self) -> Vec<u8> {
         self.echo_with(self.count.map_or(0, |count| count.saturating_sub(self.sent)))
     }
@@ -108,13 +107,13 @@ impl Stream {
         [&self.head[..], format!("{left:02}").as_bytes(), &self.text].concat()
     }
 
-    /// Bytes of a message with one echo a step.
+    /// Length of a message with one echo per step, bytes.
     pub fn message_len(&self) -> usize {
         let echo = self.head.len() + COUNT + self.text.len();
         self.wanted.format.message_len(echo, self.wanted.values())
     }
 
-    /// Continues with the first revolution whose first step is at or after `at`.
+    /// Continues with the first revolution whose first step is measured at or after `at`.
     pub fn resume(&mut self, turning: &Turning, at: SimTime, line_free: SimTime) {
         self.begin(turning.first_from(at), line_free);
     }

@@ -22,7 +22,7 @@ const PEER: Peer = Peer { connection: 1, port: 0, from: IpAddr::V4(Ipv4Addr::LOC
 const ONE: ScanFormat = ScanFormat { characters: 3, has_intensity: false, has_echoes: false };
 const ALL: ScanFormat = ScanFormat { characters: 3, has_intensity: true, has_echoes: true };
 
-/// A scanner whose every pulse meets something at 2.5 m and something at 5.5 m.
+/// A scanner with a target at 2.5 m and one at 5.5 m in every direction.
 struct Bench {
     unit: Hokuyo,
     /// Time, host and content of each message.
@@ -116,7 +116,7 @@ impl Bench {
         }
     }
 
-    /// The status of the answer, which comes within some milliseconds.
+    /// Sends a line; returns the status of the answer, which arrives within some milliseconds.
     fn ask(&mut self, line: &str) -> String {
         self.said.clear();
         self.send(line);
@@ -149,14 +149,14 @@ fn the_mirror_turns_counter_clockwise_at_the_steps_own_times() {
     let turning = &unit.turning;
     let request = turning.request(7, 3, 0..=1080, ReceiverSetting::default());
     let Subject::Sweep(sweep) = &request.subject else { panic!("no sweep") };
-    // Revolutions begin behind; step 0 is 45 degrees later.
+    // Revolutions begin at the rear; step 0 is 45 degrees later.
     assert_eq!(turning.begins(3), SimTime(75 * MS));
     assert_eq!(request.start, SimTime(78 * MS + 125_000));
     assert_eq!(sweep.firings.len(), 1081);
     assert_eq!(sweep.firings[1].offset_ns, 17_361);
     assert_eq!(sweep.firings[1080].offset_ns, 18_750_000);
     let azimuth = |step: usize| sweep.azimuth_at(sweep.firings[step].offset_ns.into()).to_degrees();
-    // Clockwise from forward: it begins on the right.
+    // Azimuths are positive to the left; step 0 is on the right.
     for (step, degrees) in [(0, 135.0), (540, 0.0), (1080, -135.0)] {
         assert!((azimuth(step) - degrees).abs() < 1e-4, "{step}: {}", azimuth(step));
     }
@@ -171,7 +171,7 @@ fn the_clock_has_24_bits_and_may_drift() {
     let unit = unit("hokuyo-utm30lx-ew", wraps, |_| {});
     assert_eq!(unit.clock.ms(SimTime(0)), (1 << 24) - 1);
     assert_eq!(unit.clock.ms(SimTime(MS / 10)), 0);
-    // 100 ppm are 1 ms in 10 s.
+    // A drift of 100 ppm is 1 ms in 10 s.
     assert_eq!(unit.clock.ms(SimTime(10_000 * MS + MS / 10)), 10_001);
     assert_eq!(unit.clock.next_tick(SimTime(0), 5 * MS).0 % 1000, 0);
     let mut bench = Bench::of(unit);
@@ -201,7 +201,7 @@ fn only_what_will_be_sent_is_measured() {
     bench.send("MD0000108001203");
     bench.run_ms(1000);
     assert_eq!((bench.scans(), bench.measured.len()), (3, 3));
-    // Every third revolution, each in the middle of its time.
+    // Every third revolution is measured, at its own time.
     assert_eq!(bench.measured[1].0.0 - bench.measured[0].0.0, 75 * MS);
     let (due, to, last) = bench.said.last().unwrap();
     assert_eq!(*to, Some(PEER));
@@ -219,7 +219,7 @@ fn measurements_that_were_given_up_are_replaced() {
     let mut bench = Bench::connected("hokuyo-utm30lx-ew", "");
     bench.send("MD0000108001003");
     bench.unit.advance(SimTime(MS));
-    // Two of the first requests are never answered.
+    // Two of the first requests get no measurement.
     for _ in 0..2 {
         assert!(bench.unit.poll_request(SimTime(u64::MAX)).is_some());
     }
@@ -230,7 +230,7 @@ fn measurements_that_were_given_up_are_replaced() {
         .map(|(_, _, message)| String::from_utf8_lossy(&message.echo).into_owned())
         .collect();
     assert_eq!(echoes[1..], ["MD0000108001002", "MD0000108001001", "MD0000108001000"]);
-    // Of a single scan nothing comes behind it that would tell.
+    // A lost single scan has no successor that would show the loss.
     assert_eq!(bench.ask("BM"), "00");
     bench.send("GD0000108001");
     bench.unit.advance(SimTime(bench.unit.now.0 + MS));
@@ -244,14 +244,14 @@ fn measurements_that_were_given_up_are_replaced() {
 
 #[test]
 fn a_slow_line_leaves_scans_out() {
-    // 2.2 kB at 19200 baud take 1.15 s, a revolution 0.1 s.
+    // 2.2 kB at 19200 baud take 1.15 s; a revolution takes 0.1 s.
     let mut bench = Bench::new("hokuyo-urg04lx", "");
     bench.send("MD0044072501000");
     bench.run_ms(12_000);
     let scans = bench.scans();
     assert!((9..=10).contains(&scans), "{scans}");
     assert!(bench.measured.len() <= scans + 2, "{} for {scans}", bench.measured.len());
-    // Fast enough for each, with SS.
+    // `SS` sets a rate that is fast enough for every scan.
     assert_eq!(bench.unit.uart.as_ref().unwrap().line().baud, 19_200);
     bench.send("QT");
     bench.run_ms(3000);
@@ -279,7 +279,7 @@ fn texts_are_those_of_the_sensor() {
                     PP\n00P\nMODL:UTM-30LX-EW;I\nDMIN:23;7\nDMAX:60000;J\nARES:1440;^\nAMIN:0;?\n\
                     AMAX:1080;Z\nAFRT:540;0\nSCAN:2400;U\n\n";
     let said = String::from_utf8(bytes).unwrap();
-    // The sum of the time's line is that of the time's characters.
+    // The checksum of the time line covers the characters of the time.
     let time = said.lines().find(|line| line.starts_with("TIME")).unwrap().to_owned();
     assert_eq!(said.replace(&time, "TIME:0N8o;~"), expected);
     assert_eq!(decode(&time.as_bytes()[5..9]), Ok(123_455));
@@ -301,7 +301,7 @@ fn a_power_on_stream_goes_to_nobody_and_then_to_the_host() {
     assert_eq!(bench.ask("QT"), "00");
     bench.run_ms(200);
     assert_eq!(bench.scans(), 0);
-    // When the host has gone it is as at power-on.
+    // When the host disconnects, the state is as at power-on.
     bench.unit.handle_peer(bench.unit.now, PEER, false);
     bench.run_ms(200);
     assert!(bench.scans() >= 5);
@@ -331,7 +331,7 @@ fn a_second_host_may_take_over() {
         bench.said.iter().map(|(_, to, message)| (*to, message.echo.clone())).collect();
     assert_eq!(said, [(Some(second), b"%ST".to_vec())]);
     assert_eq!(bench.texts(), ["000"]);
-    // The first is heard again when the second has gone.
+    // The first host is served again when the second has disconnected.
     bench.unit.handle_peer(bench.unit.now, second, false);
     bench.run_ms(10);
     assert_eq!(bench.said.last().map(|(_, to, _)| *to), Some(Some(PEER)));
@@ -374,7 +374,7 @@ fn motor_speeds_follow_cr() {
     bench.run_ms(1000);
     bench.said.clear();
     bench.run_ms(10_000);
-    // 540 rpm.
+    // 540 rpm give 90 scans in ten seconds.
     assert!((89..=91).contains(&bench.scans()), "{}", bench.scans());
     assert_eq!(bench.ask("RS"), "00");
     bench.run_ms(1000);
@@ -399,7 +399,7 @@ fn floods_are_bounded() {
     }
 }
 
-/// Every command of the table, also short, long and doubled, to each product.
+/// Every command of the table, also shortened, lengthened and doubled, to each product.
 #[test]
 fn every_command_is_answered_as_its_table_says() {
     let profiles = catalogue().profiles().iter();
@@ -415,10 +415,10 @@ fn every_command_is_answered_as_its_table_says() {
         ];
         for row in &table.rows {
             for (nth, line) in variants(row.request.as_bytes()).iter_mut().enumerate() {
-                // Messages are lines of text.
+                // Requests are lines of text without zero bytes.
                 line.iter_mut().filter(|byte| **byte == 0).for_each(|byte| *byte = b'1');
                 if line.is_empty() {
-                    // Ends of lines alone are no request.
+                    // Line ends alone are no request.
                     continue;
                 }
                 let mut bench = Bench::connected(&profile.name, "");
@@ -429,11 +429,11 @@ fn every_command_is_answered_as_its_table_says() {
                 assert!(bench.said.len() < 20, "{} {}", profile.name, row.code);
                 let answer = bench.said.iter().find(|(_, _, message)| message.echo == *line);
                 let status = answer.map(|(_, _, message)| status(message));
-                // SCIP says 0E to a word that is no command.
+                // SCIP answers unknown commands with status 0E.
                 let is_refused = status.as_ref().is_none_or(|status| {
                     status == "0E" || refusals.iter().any(|code| code == status.as_bytes())
                 });
-                // The answer to SCIP2.0 of a scanner that speaks it is also that to an unknown command.
+                // A scanner that is in SCIP 2.0 answers SCIP2.0 like an unknown command.
                 if nth == 0 && row.code != "SCIP2.0" {
                     let expected = matches!(row.conduct, Conduct::Refused | Conduct::NotMade);
                     assert_eq!(is_refused, expected, "{} {}: {status:?}", profile.name, row.code);
@@ -454,7 +454,7 @@ fn constant_answers_stay_whatever_is_set() {
         let [table] = &crate::families::family_of(profile).commands(profile)[..] else { panic!() };
         let mut bench = Bench::connected(&profile.name, "");
         bench.run_ms(5);
-        // Restarts, another bit rate, a simulated failure; while clocks are compared PP is refused.
+        // These commands restart, change the bit rate or simulate a failure; during time adjustment PP is refused.
         constants_hold(&table.rows, &["RB", "RT", "SS", "DB", "TM"], |row| {
             bench.said.clear();
             bench.send(row.request);

@@ -1,7 +1,7 @@
-//! Direction of the mirror over time.
+//! Angle of the mirror over time.
 //!
-//! The mirror turns evenly, counter-clockwise seen from above; a revolution begins straight backward. Times
-//! are whole nanoseconds computed from the revolution's number, so there is no drift.
+//! The mirror rotates at constant speed, counter-clockwise from above; a revolution begins at the rear. Times are
+//! computed in whole nanoseconds from the number of the revolution, so they do not drift.
 
 use std::f64::consts::TAU;
 use std::ops::RangeInclusive;
@@ -36,14 +36,14 @@ impl Turning {
         SimTime(self.since.0 + (turns * MINUTE_NS / u128::from(self.rpm)) as u64)
     }
 
-    /// Time from a revolution's beginning to a step, nanoseconds.
+    /// Time from the start of a revolution to a step, nanoseconds.
     fn step_ns(&self, step: u32) -> u64 {
         let per_turn = u128::from(self.steps.per_turn);
         let from_rear = u128::from(step + self.steps.per_turn / 2 - self.steps.front);
         (from_rear * MINUTE_NS / (per_turn * u128::from(self.rpm))) as u64
     }
 
-    /// Time when revolution `number` is at a step.
+    /// Time at which revolution `number` is at a step.
     pub fn time_of(&self, number: u64, step: u32) -> SimTime {
         SimTime(self.begins(number).0 + self.step_ns(step))
     }
@@ -53,7 +53,7 @@ impl Turning {
         self.time_of(number, self.steps.last)
     }
 
-    /// The first revolution whose first step is at `at` or later.
+    /// The first revolution whose first step is measured at or after `at`.
     pub fn first_from(&self, at: SimTime) -> u64 {
         let to_step = self.since.0 + self.step_ns(self.steps.first);
         let since = u128::from(at.0.saturating_sub(to_step));
@@ -64,7 +64,7 @@ impl Turning {
         number
     }
 
-    /// Measurement of `steps` in revolution `number`.
+    /// Request to measure `steps` of revolution `number`.
     pub fn request(
         &self,
         index: u64,

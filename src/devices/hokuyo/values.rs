@@ -15,17 +15,17 @@ pub struct Wanted {
     pub format: ScanFormat,
     /// First and last step.
     pub steps: RangeInclusive<u32>,
-    /// Number of steps that are joined to one value.
+    /// Number of steps per cluster.
     pub cluster: u32,
 }
 
 impl Wanted {
-    /// Values of a scan.
+    /// Number of values in a scan.
     pub fn values(&self) -> usize {
         ((self.steps.end() - self.steps.start()) / self.cluster.max(1) + 1) as usize
     }
 
-    /// The steps that have to be measured, at least one.
+    /// Steps to measure; at least one.
     pub fn measured(&self, profile: &HokuyoProfile) -> RangeInclusive<u32> {
         let (least, most) = (profile.steps.first, profile.steps.last);
         (*self.steps.start()).clamp(least, most)..=(*self.steps.end()).clamp(least, most)
@@ -47,7 +47,7 @@ pub struct Scan {
     pub truth: PacketTruth,
 }
 
-/// The encoded scan, and its number of distances.
+/// Encodes the scan; also returns its number of distances.
 pub fn scan_data(
     profile: &HokuyoProfile,
     wanted: &Wanted,
@@ -74,7 +74,7 @@ pub fn scan_data(
     (ScanData { time_ms, steps }, points)
 }
 
-/// The smaller of two distances; codes are not distances.
+/// The shorter of two distances; error codes are not distances.
 fn nearer(profile: &HokuyoProfile, one: Step, other: Step) -> Step {
     let distance = |step: &Step| match least(step) {
         distance if distance >= profile.distances.min_mm => distance,
@@ -103,7 +103,7 @@ fn value(profile: &HokuyoProfile, format: ScanFormat, scan: &Scan, step: u32) ->
         let one = match profile.echoes.single {
             EchoChoice::First => seen.first(),
             EchoChoice::Last => seen.last(),
-            // Of equal ones the nearest.
+            // Among equal echoes the nearest is selected.
             EchoChoice::Strongest => seen.iter().rev().max_by(strength),
         };
         return one.map_or_else(
@@ -136,7 +136,7 @@ fn sent(profile: &HokuyoProfile, format: ScanFormat, seen: &Return) -> Echo {
     Echo { distance, intensity }
 }
 
-/// See [`super::profile::IntensityScale`].
+/// Intensity in counts; see [`super::profile::IntensityScale`].
 fn counts(profile: &HokuyoProfile, seen: &Return) -> u32 {
     let scale = &profile.intensity;
     let nearness = scale.at_m / f64::from(seen.range_m).max(1e-3);

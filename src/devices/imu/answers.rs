@@ -1,5 +1,5 @@
-//! Answers of an IMU whose format is documented but whose contents are not: status words of a healthy unit,
-//! and settings without effect, with the values before a host writes them.
+//! Answers with documented format and undocumented content: status words of a unit without errors, and settings
+//! without effect, with their values at power-on.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(crate) fn word<T>() -> Limit<i128> {
 /// A setting that a host can write: its key, its number in the protocol, and its size.
 pub(crate) type Setting = (&'static str, u8, usize);
 
-/// Reads all settings of a list, each with its sentence.
+/// Reads all settings of a list.
 pub(crate) fn stored<T>(
     table: &mut TableReader<'_>,
     list: impl IntoIterator<Item = (Setting, String)>,
@@ -38,7 +38,7 @@ pub(crate) fn stored<T>(
     all.into_iter().collect()
 }
 
-/// Reads `count` bytes in hex.
+/// Reads `count` bytes in hexadecimal.
 pub(crate) fn bytes(field: &Field<'_>, count: usize) -> Option<Vec<u8>> {
     let text = field.text("bytes in hex")?;
     let bytes = text.value.split_whitespace().map(|byte| match byte.len() {
@@ -54,7 +54,7 @@ pub(crate) fn bytes(field: &Field<'_>, count: usize) -> Option<Vec<u8>> {
     bytes
 }
 
-/// Reads numbers with commas between, as the unit prints them.
+/// Reads numbers separated by commas, in the format of the unit.
 pub(crate) fn numbers(field: &Field<'_>, count: usize) -> Option<String> {
     let text = field.text("numbers with commas between")?;
     let is_number = |part: &str| part.parse::<f64>().is_ok_and(f64::is_finite);

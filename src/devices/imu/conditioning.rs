@@ -1,6 +1,6 @@
-//! Processing of sensor readings in the unit: the user's compensation, other axes, another north.
+//! Processing of sensor readings in the unit: the user's compensation, user axes, heading reference.
 //!
-//! Hosts give vectors and matrices in forward, right, down; samples are forward, left, up.
+//! Vectors and matrices from hosts are in forward, right, down; samples are in forward, left, up.
 
 use glam::{DMat3, DQuat, DVec3};
 
@@ -8,12 +8,12 @@ use super::output::frd;
 use crate::frames::quat_about;
 use crate::sensors::imu::Sample;
 
-/// `y = matrix * (x - offset)`, forward, right, down.
+/// Correction `y = matrix * (x - offset)` in forward, right, down.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Correction {
     /// Scale and misalignment, or soft iron.
     pub matrix: DMat3,
-    /// Bias, or hard iron, in the quantity's unit.
+    /// Bias, or hard iron, in the unit of the quantity.
     pub offset: DVec3,
 }
 
@@ -27,7 +27,7 @@ impl Correction {
     /// No correction.
     pub const NONE: Self = Self { matrix: DMat3::IDENTITY, offset: DVec3::ZERO };
 
-    /// An offset alone.
+    /// A correction with only an offset.
     pub fn of_offset(offset: DVec3) -> Self {
         Self { offset, ..Self::NONE }
     }
@@ -46,12 +46,12 @@ pub struct Conditioning {
     pub accel: Correction,
     /// Correction of the magnetic field, gauss.
     pub mag: Correction,
-    /// Takes the sensor's forward, right, down to the user's axes; applied last.
+    /// Rotation from the sensor axes to the user's axes (both forward, right, down); applied last.
     pub user_from_sensor: DQuat,
 }
 
 impl Conditioning {
-    /// No change of readings.
+    /// Conditioning without effect.
     pub const NONE: Self = Self {
         gyro: Correction::NONE,
         accel: Correction::NONE,
@@ -59,7 +59,7 @@ impl Conditioning {
         user_from_sensor: DQuat::IDENTITY,
     };
 
-    /// Applies the processing to a sample.
+    /// Applies the conditioning to a sample.
     pub fn apply(&self, sample: &Sample) -> Sample {
         let turn = flu_from_frd(self.user_from_sensor);
         let mut made = *sample;
@@ -71,12 +71,12 @@ impl Conditioning {
     }
 }
 
-/// A rotation of forward-right-down coordinates as one of forward-left-up coordinates, and back.
+/// Converts a rotation of forward-right-down coordinates to forward-left-up coordinates, or back.
 pub fn flu_from_frd(q: DQuat) -> DQuat {
     DQuat::from_xyzw(q.x, -q.y, -q.z, q.w)
 }
 
-/// The rotation of a matrix (row by row); `None` if it is none within 1e-3.
+/// Rotation from a matrix (row by row); `None` if the matrix is not a rotation within 1e-3.
 pub fn rotation_of_rows(rows: &[f64; 9]) -> Option<DQuat> {
     let matrix = DMat3::from_cols_array(rows).transpose();
     let off = matrix * matrix.transpose() - DMat3::IDENTITY;
@@ -85,7 +85,7 @@ pub fn rotation_of_rows(rows: &[f64; 9]) -> Option<DQuat> {
     is_rotation.then(|| DQuat::from_mat3(&matrix).normalize())
 }
 
-/// An attitude (World from sensor) whose heading counts `by_rad` more, clockwise.
+/// An attitude (rotation from sensor to World) with its heading increased by `by_rad`, clockwise.
 pub fn turned_clockwise(world_from_sensor: DQuat, by_rad: f64) -> DQuat {
     if by_rad == 0.0 {
         return world_from_sensor;
@@ -93,12 +93,12 @@ pub fn turned_clockwise(world_from_sensor: DQuat, by_rad: f64) -> DQuat {
     (quat_about(DVec3::Z, -by_rad) * world_from_sensor).normalize()
 }
 
-/// The field's angle from true north at a sample, clockwise, rad: the declination there.
+/// Declination at a sample: angle from true north to the magnetic field, clockwise, rad.
 pub fn declination_rad(sample: &Sample) -> f64 {
     declination_of(sample.truth.world_from_sensor * sample.truth.magnetic_field_gauss)
 }
 
-/// The declination of a field in World, rad.
+/// Declination of a magnetic field in World, clockwise, rad.
 pub fn declination_of(field_in_world: DVec3) -> f64 {
     if field_in_world.truncate() == glam::DVec2::ZERO {
         return 0.0;
@@ -113,7 +113,7 @@ pub struct SinglePole {
 }
 
 impl SinglePole {
-    /// The next value; -3 dB at `cutoff_hz`.
+    /// Filters a value; the corner frequency (-3 dB) is `cutoff_hz`.
     pub fn step(&mut self, x: DVec3, cutoff_hz: f64, dt_s: f64) -> DVec3 {
         let share = 1.0 - libm::exp(-std::f64::consts::TAU * cutoff_hz * dt_s);
         let next = self.value.map_or(x, |value| value + (x - value) * share);
@@ -122,7 +122,7 @@ impl SinglePole {
     }
 }
 
-/// A mean of the last samples.
+/// Moving mean.
 #[derive(Clone, Debug, Default)]
 pub struct MovingMean {
     held: std::collections::VecDeque<DVec3>,
@@ -152,7 +152,7 @@ mod tests {
         let user_from_sensor = quat_from_rpy(0.2, -0.4, 1.1);
         let turned = Conditioning { user_from_sensor, ..Conditioning::NONE }.apply(&sample);
         assert!((turned.accel.value - sample.accel.value).length() > 1.0);
-        // In the world nothing has changed.
+        // In World the quantities are unchanged.
         for (before, after) in [
             (sample.accel.value, turned.accel.value),
             (sample.gyro.value, turned.gyro.value),

@@ -1,9 +1,8 @@
-//! Facts that `menura profiles NAME` prints about an IMU, in addition to its settings.
+//! Description of an IMU for `menura profiles NAME`, in addition to its settings.
 
 use super::profile::ImuProfile;
 use crate::describe::{Rows, Section};
 
-/// Headings with their rows.
 pub(super) fn sections(driver: &ImuProfile) -> Vec<Section> {
     vec![("device", device(driver))]
 }

@@ -1,4 +1,4 @@
-//! Families of IMUs, each with its protocol.
+//! Device families of IMUs, one per protocol.
 
 use std::sync::Arc;
 

@@ -1,12 +1,12 @@
 //! Common parts of IMUs and attitude references on a serial line.
 //!
-//! [`Imu`] requests the truth in short series, adds errors to each sample ([`crate::sensors::imu`]), passes
-//! samples to the product's [`Protocol`] when they are due, and manages the transmitter. Each protocol is a
-//! family: it states an [`ImuFamily`] and has its own folder.
+//! [`Imu`] requests the true motion in short series, adds errors to each sample ([`crate::sensors::imu`]), passes
+//! due samples to the product's [`Protocol`], and manages the transmitter. Each protocol is a family with an
+//! [`ImuFamily`] and a folder of its own.
 //!
-//! A unit's clock starts at the first instant. Between two outputs the samples are averaged (`decimation`),
-//! so that white noise keeps its density at every rate. Samples are forward, left, up; [`output`] converts
-//! them to other axes.
+//! A unit's clock starts with the run. Between two outputs the samples are averaged (`decimation`), so that white
+//! noise has the same density at every rate. Samples are in forward, left, up; [`output`] converts them to other
+//! axes.
 
 pub(crate) mod answers;
 pub(crate) mod conditioning;
@@ -35,55 +35,55 @@ use crate::sensors::{Measurement, MeasurementRequest, Outcome};
 use crate::time::{Epoch, SimTime};
 use crate::wire::line::LineSettings;
 
-/// Protocol of a family of IMUs.
+/// A family of IMUs with a common protocol.
 #[derive(Clone, Copy, Debug)]
 pub struct ImuFamily {
     /// Value of a profile's `driver` key.
     pub key: &'static str,
-    /// Names of the messages that units can send, as profiles and rigs list them.
+    /// Names of the messages that units can send, as in profiles and rigs.
     pub messages: fn() -> Vec<&'static str>,
-    /// Reads the keys of this protocol in a profile.
+    /// Reads the keys of a profile that belong to this protocol.
     pub dialect: fn(&mut TableReader<'_>) -> Option<Arc<dyn Dialect>>,
     /// Title and text of the tables of commands.
     pub commands: &'static [(&'static str, &'static str)],
-    /// Reads the bytes that units send; the family's key names them.
+    /// Makes a decoder for the output of units; the argument is the family's key.
     pub decoder: fn(&'static str) -> Box<dyn StreamDecoder>,
 }
 
-/// Facts of a firmware that only its protocol has.
+/// Properties of a firmware that belong to its protocol.
 pub trait Dialect: Any + Debug + Send + Sync {
     /// Switches a unit on.
     fn start(&self, unit: &Unit) -> Box<dyn Protocol>;
 }
 
-/// A product's messages and commands.
+/// Messages and commands of a product.
 pub trait Protocol: Send {
-    /// A sample is due. Called in the samples' order.
+    /// Processes a due sample. Called in the order of samples.
     fn on_sample(&mut self, sample: &Sample, unit: &mut Unit);
 
-    /// Bytes from the host.
+    /// Processes bytes from the host.
     fn on_input(&mut self, _now: SimTime, _bytes: &[u8], _unit: &mut Unit) {}
 
-    /// The unit's time has advanced to `now`; this is called before the samples of that time are passed.
+    /// Advances the unit's time to `now`. Called before the samples of that time.
     fn on_time(&mut self, _now: SimTime, _unit: &mut Unit) {}
 
-    /// Messages per second in the present configuration.
+    /// Messages per second with the present configuration.
     fn rate_hz(&self) -> f64;
 }
 
-/// An emulated unit of the family.
+/// An emulated IMU.
 pub struct Imu {
     unit: Unit,
     protocol: Box<dyn Protocol>,
     errors: ImuErrors,
     series: SampleSeries,
-    /// Samples that are measured and not yet due.
+    /// Measured samples that are not due yet.
     samples: VecDeque<Sample>,
     now: SimTime,
 }
 
 impl Imu {
-    /// The unit `name` of a rig with `seed`.
+    /// Unit `name` of a rig with `seed`.
     pub fn new(
         profile: &ImuProfile,
         settings: &ImuSettings,
@@ -103,18 +103,18 @@ impl Imu {
         }
     }
 
-    /// Limits series of samples to `longest_ns`; must be called before the first request.
+    /// Limits series of requested samples to `longest_ns`. Call it before the first request.
     pub fn limit_series(&mut self, longest_ns: u64) {
         self.series.limit(longest_ns);
     }
 
-    /// Physics of this unit.
+    /// The sensor model of this unit.
     pub fn sensor(&self) -> ImuSensor {
         let date = self.unit.epoch.civil(SimTime::ZERO).date();
         ImuSensor::new(&self.unit.settings.model, date)
     }
 
-    /// Hands over the samples that are due.
+    /// Passes due samples to the protocol.
     fn process_due_samples(&mut self) {
         while let Some(sample) = self.samples.pop_front_if(|s| s.truth.at <= self.now) {
             self.unit.release(sample.truth.at);

@@ -1,4 +1,4 @@
-//! Converts samples to the values of a message: averages, increments, other frames.
+//! Converts samples to the values of a message: averages, increments, other axes.
 
 use glam::{DQuat, DVec3};
 
@@ -6,21 +6,21 @@ use crate::frames::rpy_from_quat;
 use crate::imu::profile::Decimation;
 use crate::sensors::imu::Sample;
 
-/// Gathers samples between two outputs of a stream.
+/// Accumulates samples between two outputs of a stream.
 #[derive(Clone, Debug, Default)]
 pub struct Gathered {
     count: u32,
     gyro: DVec3,
     accel: DVec3,
     mag: DVec3,
-    /// Coning sum of rates: cross products of the rotation before a sample and the rotation of the sample.
+    /// Coning sum: cross products of the rotation before a sample with the rotation of the sample.
     coning: DVec3,
-    /// Sculling sum: the same of rates with forces and of forces with rates.
+    /// Sculling sum: cross products of rotations with velocity increments, and of velocity increments with rotations.
     sculling: DVec3,
     clipped: Clipped,
 }
 
-/// Axes that reached the end of their range since the last output.
+/// Axes that were clipped at the end of their range since the last output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clipped {
     /// Accelerometer.
@@ -46,8 +46,8 @@ impl Clipped {
     }
 }
 
-/// Values that a stream reports: averages since its last output, and the other values of the current sample.
-/// Sensor axes are forward, left, up unless [`Measured::in_frd`] converted them.
+/// Values that a stream reports: averages since its last output, and the latest sample's other values. Axes are
+/// forward, left, up, unless [`Measured::in_frd`] has converted them.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured {
     /// Angular rates, rad/s.
@@ -56,19 +56,19 @@ pub struct Measured {
     pub accel: DVec3,
     /// Magnetic field, gauss.
     pub mag: DVec3,
-    /// Turned since the last output as a rotation vector, rad: the integral of the rate, with the
-    /// coning correction ([`Measured::corrections`]).
+    /// Rotation vector since the last output, rad: the integral of the angular rate with the coning correction
+    /// ([`Measured::corrections`]).
     pub delta_angle: DVec3,
-    /// Velocity gained since the last output, in the axes of its start, m/s: the integral of the
-    /// force, with the corrections of rotation and sculling.
+    /// Velocity increment since the last output, in the axes at its start, m/s: the integral of the specific force with
+    /// the rotation and sculling corrections.
     pub delta_velocity: DVec3,
-    /// The parts of `delta_angle` and `delta_velocity` that are not the bare integrals: coning;
-    /// rotation and sculling (P. G. Savage, Strapdown Inertial Navigation Integration Algorithm
-    /// Design, Journal of Guidance, Control, and Dynamics 21, 1998; the sums of first order).
+    /// Corrections in `delta_angle` (coning) and in `delta_velocity` (rotation and sculling), i.e. the differences from
+    /// the plain integrals (P. G. Savage, Strapdown Inertial Navigation Integration Algorithm Design, Journal of
+    /// Guidance, Control, and Dynamics 21, 1998; first-order sums).
     pub corrections: [DVec3; 2],
     /// Time since the last output, s.
     pub interval_s: f64,
-    /// Ranges that ended.
+    /// Clipped axes.
     pub clipped: Clipped,
 }
 
@@ -85,7 +85,7 @@ impl Gathered {
         self.clipped.add(sample);
     }
 
-    /// Values of the samples up to and including `last`, one every `dt_s`; starts the next interval.
+    /// Values of all samples up to and including `last`, at intervals of `dt_s`; then starts the next output interval.
     pub fn take(&mut self, last: &Sample, dt_s: f64, decimation: Decimation) -> Measured {
         let n = f64::from(self.count.max(1));
         let pick = |sum: DVec3, last: DVec3| match decimation {
@@ -111,7 +111,7 @@ impl Gathered {
 }
 
 impl Measured {
-    /// The values in forward, right, down.
+    /// The values in forward, right, down axes.
     #[must_use]
     pub fn in_frd(self) -> Self {
         Self {
@@ -126,7 +126,7 @@ impl Measured {
     }
 }
 
-/// A stream: its decimation, and the values since its last output.
+/// A stream: its rate, and the samples since its last output.
 #[derive(Clone, Debug)]
 pub struct Stream {
     divisor: u64,
@@ -134,17 +134,17 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// An output every `divisor` samples.
+    /// A stream with an output every `divisor` samples.
     pub fn every(divisor: u64) -> Self {
         Self { divisor: divisor.max(1), gathered: Gathered::default() }
     }
 
-    /// Samples between two outputs.
+    /// Samples per output.
     pub fn divisor(&self) -> u64 {
         self.divisor
     }
 
-    /// Adds a sample; what to report if the stream has an output now.
+    /// Adds a sample; returns the values to report if an output is due.
     pub fn step(&mut self, sample: &Sample, dt_s: f64, decimation: Decimation) -> Option<Measured> {
         self.gathered.add(sample);
         sample
@@ -154,18 +154,18 @@ impl Stream {
     }
 }
 
-/// Forward-left-up coordinates in forward-right-down, and back.
+/// Converts forward-left-up coordinates to forward-right-down, or back.
 pub fn frd(v: DVec3) -> DVec3 {
     DVec3::new(v.x, -v.y, -v.z)
 }
 
-/// East-north-up coordinates in north-east-down, and back.
+/// Converts east-north-up coordinates to north-east-down, or back.
 pub fn ned(v: DVec3) -> DVec3 {
     DVec3::new(v.y, v.x, -v.z)
 }
 
-/// An orientation of forward-left-up axes against east-north-up as one of forward-right-down
-/// axes against north-east-down, its scalar part not negative.
+/// Converts the rotation from forward-left-up to east-north-up to the rotation from forward-right-down to
+/// north-east-down; the scalar part is not negative.
 pub fn ned_from_frd(world_from_sensor: DQuat) -> DQuat {
     const NED_FROM_ENU: DQuat = DQuat::from_xyzw(
         std::f64::consts::FRAC_1_SQRT_2,
@@ -177,18 +177,18 @@ pub fn ned_from_frd(world_from_sensor: DQuat) -> DQuat {
     positive((NED_FROM_ENU * world_from_sensor * FLU_FROM_FRD).normalize())
 }
 
-/// The one of the two quaternions of a rotation whose scalar part is not negative.
+/// The quaternion of the same rotation whose scalar part is not negative.
 pub fn positive(q: DQuat) -> DQuat {
     if q.w < 0.0 { -q } else { q }
 }
 
-/// Roll, pitch and heading (0 to 2 pi excluded; -pi to pi), rad, of [`ned_from_frd`].
+/// Roll, pitch and yaw (-pi to pi), rad, of [`ned_from_frd`].
 pub fn roll_pitch_yaw(ned_from_frd: DQuat) -> DVec3 {
     let (roll, pitch, yaw) = rpy_from_quat(ned_from_frd);
     DVec3::new(roll, pitch, yaw)
 }
 
-/// w, x, y, z.
+/// Components w, x, y, z.
 pub fn wxyz(q: DQuat) -> [f32; 4] {
     [q.w, q.x, q.y, q.z].map(|x| x as f32)
 }
@@ -208,7 +208,7 @@ mod tests {
     fn facing_east_is_a_heading_of_ninety_degrees() {
         let rpy = roll_pitch_yaw(ned_from_frd(DQuat::IDENTITY));
         assert!((rpy - DVec3::new(0.0, 0.0, FRAC_PI_2)).length() < 1e-12, "{rpy}");
-        // North with the nose up and the right side down.
+        // Heading north, nose up and right side down.
         let tilted = quat_from_rpy(0.1, -0.2, FRAC_PI_2);
         let rpy = roll_pitch_yaw(ned_from_frd(tilted));
         assert!((rpy - DVec3::new(0.1, 0.2, 0.0)).length() < 1e-12, "{rpy}");

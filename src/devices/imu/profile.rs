@@ -1,6 +1,6 @@
-//! IMUs as data: identity, line and errors.
+//! Firmware profile of an IMU, and its settings in a rig.
 //!
-//! Types and their keys come first, then the readers of profiles and of settings, then those of single keys.
+//! Types and their keys come first, then the readers of profiles and settings, then the readers of single keys.
 
 use super::settings_read::{MODEL, limit, magnetic_field, physics};
 use super::{Dialect, ImuFamily};
@@ -17,12 +17,12 @@ use std::sync::Arc;
 
 words!(Decimation: "mean" => Mean, "last" => Last);
 
-/// One firmware of an IMU.
+/// Profile of one firmware.
 #[derive(Clone, Debug)]
 pub struct ImuProfile {
     /// Protocol of the product.
     pub family: ImuFamily,
-    /// Answers of this protocol only.
+    /// Properties that belong to the protocol.
     pub dialect: Arc<dyn Dialect>,
     /// Identity that the IMU reports.
     pub identity: ImuIdentity,
@@ -30,7 +30,7 @@ pub struct ImuProfile {
     pub line: ImuLine,
     /// Messages and rates.
     pub output: ImuOutput,
-    /// Defaults that a rig may override.
+    /// Values that a rig can override.
     pub defaults: ImuSettings,
 }
 
@@ -39,7 +39,7 @@ pub struct ImuProfile {
 pub enum Decimation {
     /// The output is the mean of the samples, so that noise keeps its density.
     Mean,
-    /// The output is the last.
+    /// The output is the last sample.
     Last,
 }
 
@@ -59,7 +59,7 @@ keys! {
 }
 
 keys! {
-    /// Serial line, and times of the unit's answers.
+    /// Serial line, and response times.
     #[derive(Clone, Debug)]
     pub struct ImuLine {
         /// The line itself.
@@ -101,7 +101,7 @@ keys! {
 }
 
 impl ImuOutput {
-    /// Output rates up to the highest: divisors of the sample rate.
+    /// Possible output rates: divisors of the sample rate, up to the highest rate.
     pub fn rates_hz(&self) -> Vec<u32> {
         (1..=self.max_rate_hz).filter(|rate| self.sample_rate_hz.is_multiple_of(*rate)).collect()
     }
@@ -131,7 +131,7 @@ keys! {
         };
         /// Output latency in addition to the product's own delay.
         pub lag_ns as "lag_ms": u64, lag::key();
-        // A year: the longest counters of units wrap after some days.
+        // At most a year; the longest counters of units wrap after some days.
         /// Time since power-on at the start of the run; the unit's clock and counters show it.
         pub on_for_ns as "uptime_s": u64,
             Time(Limit::new(0.0..=31_557_600.0, "s", MODEL), 1e9);
@@ -176,7 +176,7 @@ keys! {
     }
 }
 
-/// Reads all keys of a profile except its name and sources.
+/// Reads a profile except its name and sources.
 pub(super) fn profile(mut root: TableReader<'_>, family: ImuFamily) -> Option<ImuProfile> {
     let identity = Table("[identity]").read(&root.required("identity"));
     let line = Table("[line]").read(&line_field(&mut root));
@@ -226,13 +226,12 @@ pub(super) fn settings(
     Keys::over(table, &all, |all, keys| all.read_keys(keys, profile, driver))
 }
 
-/// A text of the identity.
+/// Reads a text of the identity.
 fn serial_text(field: &Field<'_>) -> Option<String> {
     let why = "limit from the wire formats: fields of fixed length";
     line_read::identity_text(field, 32, why)
 }
 
-/// Samples per second.
 fn sample_rate(field: &Field<'_>) -> Option<u32> {
     let rate = field.integer_that_limits::<u32>(&Limit::new(1..=10_000, "Hz", PROFILES))?;
     if !1_000_000_000u32.is_multiple_of(rate) {
@@ -243,13 +242,13 @@ fn sample_rate(field: &Field<'_>) -> Option<u32> {
     Some(rate)
 }
 
-/// The highest output rate, of a unit with `samples` per second.
+/// Reads the highest output rate; `samples` is the sample rate.
 fn max_rate(field: &Field<'_>, samples: Option<u32>) -> Option<u32> {
     let most = samples.unwrap_or(10_000);
     field.integer_that_limits(&Limit::new(1..=most.into(), "Hz", "sample_rate_hz"))
 }
 
-/// An output rate of at most `most`: a divisor of the sample rate.
+/// Reads an output rate of at most `most`, a divisor of the sample rate.
 fn output_rate(field: &Field<'_>, samples: Option<u32>, most: Option<u32>) -> Option<u32> {
     let limit = Limit::new(1..=most.unwrap_or(10_000).into(), "Hz", PROFILES);
     let (rate, samples, most) = (field.integer::<u32>(&limit)?, samples?, most?);
@@ -266,13 +265,13 @@ fn output_rate(field: &Field<'_>, samples: Option<u32>, most: Option<u32>) -> Op
     None
 }
 
-/// The averaging window: a sample is computed from one instant per millisecond of it.
+/// Range of the averaging window; the truth is evaluated once per millisecond of it.
 fn window() -> Time {
     let why = "Menura: the truth is evaluated every millisecond of it";
     Time(Limit::new(0.0..=100.0, "ms", why), 1e6)
 }
 
-/// Messages by the names of the protocol.
+/// Reads messages by their names in the protocol.
 fn listed_messages(field: &Field<'_>, family: ImuFamily) -> Option<Vec<String>> {
     let words: Vec<(&str, String)> =
         (family.messages)().into_iter().map(|m| (m, m.to_owned())).collect();

@@ -1,6 +1,6 @@
-//! Reads the settings of an IMU's physics from profiles and rigs.
+//! Reads the settings of an IMU's error model from profiles and rigs.
 //!
-//! Keys have the units of datasheets in their names; values are converted to SI (gauss for fields).
+//! Key names contain the units of data sheets; values are converted to SI (magnetic fields to gauss).
 
 use crate::config::toml::key_types::{By, OneOf, Scaled};
 use crate::config::toml::keys::Keys;
@@ -10,17 +10,17 @@ use crate::sensors::imu::settings::{
     TriadErrors,
 };
 
-/// Source of the models' limits in messages.
+/// Source named in messages for limits of the error models.
 pub const MODEL: &str = "Menura's error model";
 const DEG: f64 = std::f64::consts::PI / 180.0;
 const G: f64 = 9.806_65;
 
-/// Limits of a number of the error model.
+/// Limits of a value of the error model.
 pub fn limit(least: f64, most: f64) -> Limit<f64> {
     Limit::new(least..=most, "", MODEL)
 }
 
-/// The keys of a three-axis sensor, with the units in their names.
+/// Keys of a three-axis sensor, with units in their names.
 struct TriadKeys {
     noise_density: (&'static str, f64),
     bias_instability: (&'static str, f64),
@@ -71,7 +71,7 @@ const MAG: TriadKeys = TriadKeys {
     bias_says: "Constant bias forward, left and up (hard iron).",
 };
 
-/// Reads the table `bracketed`. Messages name a profile's table with its brackets and a rig's without.
+/// Reads the table `bracketed`. Messages name the table with brackets in a profile and without in a rig.
 fn part<T: Clone>(
     keys: &mut Keys<'_>,
     bracketed: &'static str,
@@ -113,7 +113,7 @@ pub fn magnetic_field(field: &Field<'_>) -> Option<MagneticField> {
     field.choice(&words, "Menura: or three numbers, north, east, down")
 }
 
-/// Reads the errors of a three-axis sensor; a profile may leave out `chrono` only.
+/// Reads the errors of a three-axis sensor; a profile can omit only `chrono`.
 fn triad(all: &mut TriadErrors, keys: &mut Keys<'_>, names: &TriadKeys) {
     if keys.is_profile() {
         *all = TriadErrors::NONE;

@@ -1,4 +1,4 @@
-//! Common tests of all units; `tests/dialogues/imu` has the dialogues.
+//! Tests for all units; `tests/dialogues/imu` has the recorded dialogues.
 
 use crate::commands::{CommandRow, Conduct};
 use crate::families::{catalogue, family_of};
@@ -36,13 +36,13 @@ fn driver(name: &str) -> ImuProfile {
     driver.clone()
 }
 
-/// Facts of a profile that only its protocol has.
+/// Properties of a profile that belong to its protocol.
 pub(crate) fn dialect<T: Clone + 'static>(name: &str) -> T {
     let dialect: Arc<dyn Any + Send + Sync> = driver(name).dialect;
     dialect.downcast_ref::<T>().expect("the protocol's own").clone()
 }
 
-/// A level robot that faces 30 degrees north of east, accelerates and turns.
+/// Motion of a level robot that heads 30 degrees north of east, accelerates and turns.
 pub(crate) fn truth(at: SimTime) -> InertialTruth {
     InertialTruth {
         at,
@@ -57,7 +57,7 @@ pub(crate) fn truth(at: SimTime) -> InertialTruth {
     }
 }
 
-/// A shaken robot: force, rate and field change all the time, so that filters show an effect.
+/// Motion of a shaken robot: force, rate and field change permanently, so that filters have an effect.
 pub(crate) fn shaken(at: SimTime) -> InertialTruth {
     let wave = |hz: f64| libm::sin(std::f64::consts::TAU * hz * at.as_secs_f64());
     let mut made = truth(at);
@@ -68,7 +68,7 @@ pub(crate) fn shaken(at: SimTime) -> InertialTruth {
     made
 }
 
-/// Bytes that are written in hex with blanks.
+/// Bytes from hexadecimal text with blanks.
 pub(crate) fn hex(text: &str) -> Vec<u8> {
     text.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
 }
@@ -81,33 +81,33 @@ pub(crate) fn rows(name: &str) -> Vec<CommandRow> {
     tables.into_iter().flat_map(|table| table.rows).collect()
 }
 
-/// Conduct of a command in a product's table.
+/// Conduct of a command in the product's table.
 pub(crate) fn conduct(name: &str, code: &str) -> Conduct {
     let found = rows(name).into_iter().find(|row| row.code == code);
     found.unwrap_or_else(|| panic!("{name} has no row {code}")).conduct
 }
 
-/// Evidence that a command has the effect that the product's table states.
+/// Evidence of the effect that the product's table states for a command.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Proof {
-    /// The stream is another one than without the command.
+    /// The stream differs from a stream without the command.
     Stream,
-    /// The answer shows it; the caller compares the answer.
+    /// The answer, which the caller checks.
     Answer,
-    /// The line runs at another rate.
+    /// The baud rate changes.
     Line,
-    /// The line runs at another rate after a reset, which the caller does.
+    /// The baud rate changes after a reset, which the caller sends.
     LineAfterReset,
-    /// The unit stays in configuration after a reset, which the caller does.
+    /// The unit stays in configuration mode after a reset, which the caller sends.
     StaysInConfiguration,
-    /// The value is read back; the table states that it is only stored.
+    /// The value can be read back; the table states that it is only stored.
     StoredOnly,
-    /// Acknowledged; the table says that the answer never changes.
+    /// The command is acknowledged; the table states that the answer never changes.
     Nothing,
 }
 
 impl Proof {
-    /// Compares the output of a unit that received the command `code` of `product` with that of one that did not.
+    /// Compares the output of a unit that received command `code` of `product` with the output of a unit that did not.
     pub fn check<T: PartialEq + std::fmt::Debug>(
         self,
         [product, code]: [&str; 2],
@@ -126,7 +126,7 @@ impl Proof {
     }
 }
 
-/// A perfect sample of a truth.
+/// A sample without errors.
 pub(crate) fn sample(truth: &InertialTruth) -> Sample {
     let reading = |value| crate::sensors::imu::errors::Reading { value, is_clipped: [false; 3] };
     Sample {
@@ -199,7 +199,7 @@ impl Bench {
         bytes.collect::<Vec<_>>().concat()
     }
 
-    /// The rate that the line was switched to.
+    /// Baud rate to which the line was switched.
     pub fn baud(&self) -> Option<u32> {
         self.sent.iter().find_map(|transmit| match &transmit.output {
             Output::Line(line) => Some(line.baud),
@@ -258,7 +258,7 @@ fn the_same_truth_is_told_in_every_protocols_frame() {
         }
     };
     let (force, rate) = ([0.5, 0.25, -9.8], [0.01, 0.02, -0.3]);
-    // Heading: 60 degrees east of north.
+    // The robot heads 60 degrees east of north.
     let heading = 60f64.to_radians();
 
     let frames = Framer::new(fdilink_wire::FdiLink).frames(&last("wheeltec-n100"));
@@ -316,8 +316,8 @@ fn the_same_truth_is_told_in_every_protocols_frame() {
     let sentences = Framer::new(phone_wire::Phone).frames(&last("phone-imu"));
     let gyro = sentences[2].gyro_10urad_s.map(|x| x as f32 * 1e-5);
     close(&gyro, [0.01, -0.02, 0.3], "phone");
-    // The field of the test lies to the left of forward: its horizontal part points to
-    // atan2(0.1, 0.2) left of the robot, which is magnetic north.
+    // The magnetic field of the test is to the left of forward: magnetic north is atan2(0.1, 0.2) to the left of the
+    // robot's heading.
     let compass = 100.0 * libm::atan2(0.1, 0.2).to_degrees();
     assert!((f64::from(sentences[2].compass_centideg) - compass).abs() < 1.0);
 }
@@ -332,7 +332,7 @@ fn an_ellipse_says_its_height_above_the_sea_and_the_undulation() {
         _ => None,
     });
     let nav = nav.unwrap();
-    // 100 m above the ellipsoid; at 33 degrees north and 88 west the geoid lies some 28 m below it.
+    // 100 m above the ellipsoid. At 33 degrees north and 88 degrees west the geoid is some 28 m below the ellipsoid.
     assert!((-31.0..-25.0).contains(&nav.undulation_m), "{nav:?}");
     assert!((nav.altitude_m + f64::from(nav.undulation_m) - 100.0).abs() < 1e-4, "{nav:?}");
 }
@@ -347,7 +347,7 @@ fn ends_of_ranges_raise_the_protocols_bits() {
     let messages = Framer::new(xbus_wire::Xbus).frames(&bench.bytes());
     let items = xbus_wire::Item::parse_all(&messages[2].data).unwrap();
     let status = items.iter().find(|i| i.xdi == xbus_wire::Xdi::STATUS_WORD).unwrap();
-    // Accelerometer z, and any.
+    // Clipped axis z of the accelerometer, and the flag for any clipped axis.
     assert_eq!(status.data, (0x3u32 | 1 << 10 | 1 << 19).to_be_bytes());
     let mut bench = Bench::new("sbg-ellipse2d", narrow);
     bench.run(100);
@@ -411,7 +411,7 @@ fn noise_does_not_depend_on_other_devices_or_on_order() {
     assert_ne!(run("a"), run("b"));
 }
 
-/// Something a host might send, and nonsense.
+/// Input from a host, valid or not.
 fn input() -> impl Strategy<Value = Vec<u8>> {
     let line =
         "VN(RRG|WRG|ASY|RST|RFS|TAR|BOM|WNV),?[0-9]{0,2}(,[0-9A-F]{0,4}){0,9}".prop_map(|body| {
@@ -462,8 +462,7 @@ proptest! {
     }
 }
 
-/// A lag delays messages about samples; answers to commands overtake them, and a reset drops the delayed
-/// ones.
+/// Output latency delays messages about samples. Answers to commands overtake them, and a reset drops them.
 #[test]
 fn answers_overtake_what_a_lag_holds_back() {
     const LAG_MS: u64 = 300;
@@ -483,7 +482,7 @@ fn answers_overtake_what_a_lag_holds_back() {
         _ => false,
     });
     let waited_ms = (answer.expect("an answer").due.0 - asked.0) / 1_000_000;
-    // Its own delay, and a message that is on the line.
+    // Time of the answer's own delay and of a message that is being sent.
     assert!(waited_ms < 15, "{waited_ms}");
     let reset = bench.now;
     bench.say(b"$VNRST*XX\r\n");

@@ -1,4 +1,4 @@
-//! Common parts of IMU protocols: settings, clock, transmitter.
+//! Common parts of IMU units: settings, clock, transmitter.
 
 use std::collections::VecDeque;
 
@@ -9,13 +9,13 @@ use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::serial::uart::Uart;
 use crate::time::{Epoch, SimTime};
 
-/// State that protocols work with.
+/// A unit, as protocols use it.
 pub struct Unit {
     /// The firmware.
     pub profile: ImuProfile,
     /// Settings of the rig.
     pub settings: ImuSettings,
-    /// UTC of the first instant.
+    /// UTC at the start of the run.
     pub epoch: Epoch,
     /// The transmitter.
     pub port: Uart,
@@ -23,12 +23,12 @@ pub struct Unit {
     on_since: SimTime,
     /// Time since power-on at `on_since`, nanoseconds.
     on_before_ns: u64,
-    /// Messages about samples that the lag still holds back, with the instants of the samples.
+    /// Messages about samples that wait for the end of the output latency, with the times of their samples.
     held: VecDeque<(SimTime, Vec<u8>)>,
 }
 
 impl Unit {
-    /// The unit `name` of a rig with `seed`, which has been on for as long as `settings` say.
+    /// Unit `name` of a rig with `seed`; its uptime at the start of the run is in `settings`.
     pub(super) fn new(
         profile: &ImuProfile,
         settings: &ImuSettings,
@@ -59,7 +59,7 @@ impl Unit {
         self.release(sample.truth.at);
     }
 
-    /// Passes messages whose lag is over at `now` to the port. Answers overtake delayed messages.
+    /// Passes messages whose output latency has passed at `now` to the port. Answers overtake waiting messages.
     pub(super) fn release(&mut self, now: SimTime) {
         let known_by = now.0.checked_sub(self.settings.lag_ns);
         let is_due = |(at, _): &mut (SimTime, Vec<u8>)| known_by.is_some_and(|by| at.0 <= by);
@@ -69,7 +69,7 @@ impl Unit {
         }
     }
 
-    /// Forgets the messages that the lag still holds back, because the unit restarts.
+    /// Drops messages that wait for the output latency, because the unit restarts.
     pub fn forget_held(&mut self) {
         self.held.clear();
     }
@@ -88,7 +88,7 @@ impl Unit {
         (true_ns * (1.0 + clock.drift_ppm * 1e-6) + jitter_s * 1e9).round().max(0.0) as u64
     }
 
-    /// Time between two samples, s.
+    /// Time between samples, s.
     pub fn dt_s(&self) -> f64 {
         f64::from(self.profile.output.sample_rate_hz).recip()
     }
@@ -100,8 +100,7 @@ impl Unit {
         self.on_before_ns = 0;
     }
 
-    /// Samples between two outputs at `rate_hz`; the next rate that divides the sample rate, from
-    /// above.
+    /// Samples per output at `rate_hz`, or at the next higher rate that divides the sample rate.
     pub fn divisor(&self, rate_hz: u32) -> u64 {
         let samples = self.profile.output.sample_rate_hz;
         let rate = (rate_hz.max(1)..=samples).find(|rate| samples.is_multiple_of(*rate));
@@ -109,7 +108,7 @@ impl Unit {
     }
 }
 
-/// Position that a navigating unit computes.
+/// Position that a navigating unit reports.
 pub(crate) fn believed_place(sample: &Sample) -> Geodetic {
     let place = sample.truth.place;
     if sample.position_error_m == glam::DVec3::ZERO {

@@ -1,4 +1,4 @@
-//! From a joint's position to steps, times and passages of the index mark.
+//! Converts a joint's position to counts, timestamps and passages of the index mark.
 
 use super::profile::{Counting, JointEncoderSettings};
 use crate::config::rig::joints::JointKind;
@@ -10,9 +10,9 @@ use crate::world::joints::JointState;
 /// Counter of a joint's steps.
 #[derive(Clone, Debug)]
 pub(super) struct Counter {
-    /// Steps per radian or metre, negative if the encoder counts backwards.
+    /// Steps per radian or metre, negative if the encoder counts backward.
     steps_per_unit: f64,
-    /// Steps per rotation; `None` on a joint that slides.
+    /// Steps per rotation; `None` for a sliding joint.
     steps_per_turn: Option<i64>,
     zero_count: i64,
     counting: Counting,
@@ -37,22 +37,22 @@ impl Counter {
         }
     }
 
-    /// Steps from position zero, with the part of a step.
+    /// Steps from position zero, including the fraction.
     fn steps(&self, position: f64) -> f64 {
         position * self.steps_per_unit
     }
 
-    /// The joint's position at a count that is not folded into a turn.
+    /// Position of the joint at a total count.
     pub(super) fn position(&self, count: i64) -> f64 {
         (count - self.zero_count) as f64 / self.steps_per_unit
     }
 
-    /// The nearest whole step: a count extends from half a step below its position to half a step above.
+    /// Total count: the nearest whole number of steps.
     pub(super) fn total(&self, position: f64) -> i64 {
         self.zero_count.saturating_add(self.steps(position).round() as i64)
     }
 
-    /// The count in a line.
+    /// Count as reported in a line.
     pub(super) fn told(&self, position: f64) -> i64 {
         let total = self.total(position);
         match (self.counting, self.steps_per_turn) {
@@ -61,7 +61,7 @@ impl Counter {
         }
     }
 
-    /// Number of index marks at a position, relative to the position with the mark's count.
+    /// Number of index marks passed at a position, counted from the position with the mark's count.
     fn marks(&self, position: f64) -> i64 {
         let steps = self.steps(position) - (self.index_count - self.zero_count) as f64;
         match self.steps_per_turn {
@@ -80,7 +80,7 @@ impl Counter {
         if self.marks(to.1.position) == before {
             return None;
         }
-        // The curve with the positions and rates of both ends, halved until a nanosecond is left.
+        // Bisection of the cubic curve through positions and rates at both ends, to a nanosecond.
         let span_ns = to.0.0.saturating_sub(from.0.0);
         let span_s = span_ns as f64 * 1e-9;
         let at = |after_ns: u64| {
@@ -103,14 +103,13 @@ impl Counter {
     }
 }
 
-/// A unit's clock.
 #[derive(Clone, Debug)]
 pub(super) struct UnitClock {
     offset_ns: i64,
     drift: f64,
     jitter_s: f64,
     decimals: u8,
-    /// Period of the clock, nanoseconds.
+    /// Time after which timestamps restart at zero, nanoseconds.
     round_ns: i128,
     noise: NoiseSource,
     lines: u64,
@@ -129,7 +128,7 @@ impl UnitClock {
         }
     }
 
-    /// Time stamp in a line that was written about `at`.
+    /// Timestamp of a line about `at`, with its count.
     pub(super) fn stamp(&mut self, at: SimTime, count: i64) -> Position {
         let jitter_s = match self.jitter_s {
             0.0 => 0.0,
@@ -139,7 +138,7 @@ impl UnitClock {
         let off_ns = at.0 as f64 * self.drift + jitter_s * 1e9;
         let ns = i128::from(at.0) + i128::from(self.offset_ns) + off_ns.round() as i128;
         let unit_ns = 1_000_000 / 10i128.pow(u32::from(self.decimals));
-        // To the nearest, and then around: the last half of a unit is the start of the next round.
+        // Rounded to the nearest unit, then wrapped: the last half unit becomes the start of the next round.
         let units = (ns + unit_ns / 2).div_euclid(unit_ns).rem_euclid(self.round_ns / unit_ns);
         Position { time: units as u64, time_decimals: self.decimals, count }
     }

@@ -1,4 +1,4 @@
-//! The datagrams of an encoder or a turning head; each contains whole lines.
+//! Decoder of the datagrams of an encoder or a turning head, which contain whole lines.
 
 use serde_json::{Map, Value, json};
 
@@ -10,16 +10,16 @@ use crate::decoder::object_of;
 use crate::wire::framer::Framing;
 use crate::wire::joint_lines::{Lines, Message, Position};
 
-/// Name of the only kind of datagrams, for reports.
+/// Name of the datagrams in reports.
 const JOINT: &str = "joint";
 
-/// See the module.
+/// Decoder of datagrams with lines.
 #[derive(Clone, Debug, Default)]
 pub(super) struct JointDatagrams {
     last: Option<Position>,
 }
 
-/// Lines of a datagram; `None` if it contains anything else.
+/// Lines of a datagram; `None` if the datagram contains anything else.
 fn messages(payload: &[u8]) -> Option<Vec<Message>> {
     let mut rest = payload;
     let mut messages = Vec::new();

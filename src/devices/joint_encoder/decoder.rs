@@ -1,4 +1,4 @@
-//! The line of an encoder or a turning head.
+//! Decodes the lines of an encoder or a turning head.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,7 @@ use crate::decoder::{Fields, Frame, StreamDecoder, Totals};
 use crate::wire::framer::Framer;
 use crate::wire::joint_lines::{Lines, Message, Position};
 
-/// Kind of a line, with its position and word.
+/// Name of a line, with its word and position.
 fn kind_of(message: &Message) -> (&'static str, Option<(Option<&str>, &Position)>) {
     match message {
         Message::Position(position) => ("position", Some((None, position))),
@@ -17,7 +17,7 @@ fn kind_of(message: &Message) -> (&'static str, Option<(Option<&str>, &Position)
     }
 }
 
-/// A line for people.
+/// Text of a line.
 pub(super) fn text_of(message: &Message) -> String {
     let (kind, position) = kind_of(message);
     let position = position.map_or_else(String::new, |(word, position)| {
@@ -27,7 +27,7 @@ pub(super) fn text_of(message: &Message) -> String {
     format!("{kind}{position}")
 }
 
-/// A line for machines.
+/// Fields of a line for JSON.
 pub(super) fn fields_of(message: &Message) -> Map<String, Value> {
     let (kind, position) = kind_of(message);
     let mut fields = Map::from_iter([("kind".to_owned(), Value::from(kind))]);
@@ -39,7 +39,7 @@ pub(super) fn fields_of(message: &Message) -> Map<String, Value> {
     fields
 }
 
-/// See the module.
+/// Decoder of a byte stream with lines.
 pub(super) struct JointDecoder {
     framer: Framer<Lines>,
     framed_bytes: u64,

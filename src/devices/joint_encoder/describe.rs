@@ -1,9 +1,8 @@
-//! Facts that `menura profiles NAME` prints about an encoder or a turning head, in addition to its settings.
+//! Description of an encoder or a turning head for `menura profiles NAME`, in addition to its settings.
 
 use super::profile::{JointEncoderProfile, OutputWay};
 use crate::describe::{Rows, Section, network_rows, shortest};
 
-/// Headings with their rows.
 pub(super) fn sections(profile: &JointEncoderProfile) -> Vec<Section> {
     let mut all = vec![("device", device(profile))];
     if profile.unit.way == OutputWay::Udp {

@@ -1,4 +1,4 @@
-//! Joint encoders and turning heads as a family.
+//! Device family of joint encoders and turning heads.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::decoder::{Hints, StreamDecoder};
 use crate::family::{Family, Readers, Unit};
 use crate::sensors::joint::JointSensor;
 
-/// `joint-encoder`
+/// Family `joint-encoder`.
 #[derive(Debug)]
 pub struct JointEncoderFamily;
 

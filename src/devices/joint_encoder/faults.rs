@@ -7,12 +7,11 @@ use crate::config::rig::faults::FORMAT;
 use crate::config::rig::joints::JointJam;
 use crate::config::toml::reader::{Limit, TableReader};
 
-/// The count keeps its value from the start of the window, and no index mark is reported. The time stamps
-/// continue.
+/// The count keeps its value from the start of the fault, and no index mark is reported. Timestamps continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EncoderStuck;
 
-/// The kinds of faults of a unit.
+/// Fault kinds of a unit.
 pub(super) const FAULTS: [DeviceFaultKind; 2] = [
     DeviceFaultKind { word: "joint-jam", read: jam },
     DeviceFaultKind { word: "joint-encoder-stuck", read: |_, _| Some(Arc::new(EncoderStuck)) },

@@ -1,9 +1,9 @@
 //! Encoders that report a joint's position in lines of text, and turning heads that also take commands.
 //!
-//! The unit samples its joint a thousand times per second and counts its steps ([`counting`]). It writes a
-//! line at its rate and one at each passage of the index mark. A head with a commanded joint executes its
-//! host's commands ([`motor`]) and answers each. Lines leave as datagrams or on a serial line, depending on
-//! the profile; [`crate::wire::joint_lines`] has the formats.
+//! The unit samples its joint 1000 times per second and counts steps ([`counting`]). It writes a line at its
+//! output rate and a line at each passage of the index mark. A head with a commanded joint executes and answers
+//! host commands ([`motor`]). The profile selects datagrams or a serial line for the output.
+//! [`crate::wire::joint_lines`] has the formats.
 
 mod counting;
 mod datagrams;
@@ -36,10 +36,10 @@ use crate::wire::joint_lines::{Command, MAX_COMMAND_LEN, Message};
 use crate::wire::line::LineSettings;
 use crate::world::joints::JointState;
 
-/// Time from a sample to the next.
+/// Time between samples.
 const SAMPLE_NS: u64 = 1_000_000_000 / SAMPLES_PER_S as u64;
 
-/// An emulated unit of the family.
+/// An emulated encoder or turning head.
 pub struct JointEncoder {
     profile: JointEncoderProfile,
     settings: JointEncoderSettings,
@@ -47,19 +47,19 @@ pub struct JointEncoder {
     clock: UnitClock,
     motor: Option<Motor>,
     stuck: Vec<Timed<EncoderStuck>>,
-    /// Fault index, window and count of a stuck encoder.
+    /// Stuck encoder: index of the fault, window, and position.
     stuck_at: Option<(usize, u64, f64)>,
     series: SampleSeries,
-    /// Samples that are measured and not yet due.
+    /// Measured samples that are not due yet.
     samples: VecDeque<Sample>,
     last: Option<(SimTime, JointState)>,
-    /// Lines that the lag delays, each with the instant of its content.
+    /// Lines that wait for the end of the output latency, each with the time of its content.
     held: VecDeque<(SimTime, Vec<u8>, Vec<FaultEffect>)>,
     port: Uart,
     datagrams: VecDeque<Transmit>,
     orders: VecDeque<Transmit>,
     heard: Heard,
-    /// Answers that wait for earlier lines, each with the instant at which its command was complete.
+    /// Answers that wait for earlier lines, each with the time at which its command was complete.
     answers: VecDeque<(SimTime, Vec<u8>)>,
     /// All samples before this time are measured.
     known_to: SimTime,
@@ -72,18 +72,18 @@ struct Sample {
     fault_effects: Vec<FaultEffect>,
 }
 
-/// The command that a host is writing.
+/// Input from a host.
 #[derive(Default)]
 struct Heard {
-    /// Bytes of the present line, up to one more than the longest command; such a line is no command.
+    /// Bytes of the present line, at most one more than the longest command; a line of that length is no command.
     line: Vec<u8>,
 }
 
 impl Heard {
-    /// Takes a byte; returns a complete line, which may be too long to be a command.
+    /// Adds a byte; returns a complete line, which can be too long for a command.
     fn take(&mut self, byte: u8) -> Option<Vec<u8>> {
         if matches!(byte, b'\r' | b'\n') {
-            // Of an end of two bytes the second ends nothing.
+            // The second byte of a two-byte line end ends no line.
             let is_line = !self.line.is_empty();
             return is_line.then(|| std::mem::take(&mut self.line));
         }
@@ -95,7 +95,7 @@ impl Heard {
 }
 
 impl JointEncoder {
-    /// The unit on `joint`, with the joint's index in the rig.
+    /// Unit of the joint `joint`, which has the given index in the rig.
     pub fn new(
         profile: &JointEncoderProfile,
         settings: &JointEncoderSettings,
@@ -126,13 +126,13 @@ impl JointEncoder {
         }
     }
 
-    /// Sets the inner faults.
+    /// Sets the faults inside the unit.
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
         self.stuck = faults.kind();
     }
 
-    /// Processes the samples that are due, and the answers between them. An answer waits until all samples up
-    /// to its command are measured, so that the order of bytes never depends on the measuring time.
+    /// Processes due samples and the answers between them. An answer waits until all samples before its command are
+    /// measured, so that the order of bytes does not depend on when measurements arrive.
     fn process(&mut self) {
         loop {
             let answer = self.answers.front().map(|(at, _)| *at);
@@ -178,7 +178,7 @@ impl JointEncoder {
         }
     }
 
-    /// Position that a stuck encoder reports, with the window and the effect.
+    /// Position that a stuck encoder reports, with the window and effect of the fault.
     fn stuck_position(
         &mut self,
         at: SimTime,
@@ -200,7 +200,7 @@ impl JointEncoder {
         Some((position, window, FaultEffect { fault, window, kind: EffectKind::Frozen }))
     }
 
-    /// Limits series of samples to `longest_ns`; must be called before the first request.
+    /// Limits series of requested samples to `longest_ns`. Call it before the first request.
     pub fn limit_series(&mut self, longest_ns: u64) {
         self.series.limit(longest_ns);
     }
@@ -212,7 +212,7 @@ impl JointEncoder {
         self.release(at);
     }
 
-    /// Sends lines whose lag is over at `now`. Answers overtake delayed lines.
+    /// Sends lines whose output latency has passed at `now`. Answers overtake waiting lines.
     fn release(&mut self, now: SimTime) {
         let lag_ns = self.settings.lag_ns;
         let is_due = |held: &mut (SimTime, Vec<u8>, Vec<FaultEffect>)| held.0.0 + lag_ns <= now.0;
@@ -231,7 +231,7 @@ impl JointEncoder {
         }
     }
 
-    /// Carries out a command that has arrived whole, and answers it.
+    /// Executes a complete command line and answers it.
     fn obey(&mut self, line: &[u8]) {
         let order = Command::parse(line)
             .and_then(|command| self.motor.as_mut().and_then(|motor| motor.command(command)));

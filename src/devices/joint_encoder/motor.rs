@@ -1,4 +1,4 @@
-//! Executes the commands of a turning head's host.
+//! Executes commands to the motor of a turning head.
 
 use super::counting::Counter;
 use super::profile::{JointEncoderProfile, Pass};
@@ -7,32 +7,32 @@ use crate::wire::joint_lines::Command;
 use crate::world::actuation::Actuation;
 use crate::world::joints::JointState;
 
-/// State of a joint's motor in its controller.
+/// Motor controller of a joint.
 #[derive(Clone, Debug)]
 pub(super) struct Motor {
     joint: usize,
     limits: Option<[f64; 2]>,
-    /// Speed unit of a speed character, per second.
+    /// Speed of a speed character of one: joint units per second.
     speed_unit: f64,
     pass: Pass,
     counter: Counter,
     sweep: Option<Sweep>,
 }
 
-/// Passes between two ends.
+/// A sweep between two positions.
 #[derive(Clone, Copy, Debug)]
 struct Sweep {
-    /// Positions at which the first pass begins and ends.
+    /// Positions at the start and the end of the first pass.
     ends: [f64; 2],
-    /// Index of the end that the joint moves to.
+    /// Index of the end to which the joint moves.
     towards: usize,
     rate: f64,
-    /// Number of further passes after this one; `None`: without end.
+    /// Number of further passes; `None`: unlimited.
     legs_left: Option<u32>,
 }
 
 impl Motor {
-    /// Motor of `joint`, with the joint's index in the rig; `None` if the joint is not commanded.
+    /// Motor of `joint`, which has the given index in the rig; `None` if the joint cannot be commanded.
     pub(super) fn of(
         profile: &JointEncoderProfile,
         counter: Counter,
@@ -52,7 +52,7 @@ impl Motor {
         })
     }
 
-    /// Executes a command: returns the command to the joint; `None` if it is impossible.
+    /// Executes a command; returns the command to the joint, or `None` if it is impossible.
     pub(super) fn command(&mut self, command: Command) -> Option<Actuation> {
         let speed = |speed: u8| f64::from(speed) * self.speed_unit;
         match command {
@@ -90,7 +90,7 @@ impl Motor {
         }
     }
 
-    /// Continues when the joint has reached its target.
+    /// Returns the next command of a sweep when the joint has reached its target.
     pub(super) fn look_at(&mut self, state: &JointState) -> Option<Actuation> {
         let mut sweep = self.sweep?;
         let goal = sweep.ends[sweep.towards];

@@ -1,4 +1,4 @@
-//! Encoders and turning heads as data: counting, format and clock.
+//! Firmware profile of an encoder or turning head, and its settings in a rig.
 
 use crate::config::profile::lag;
 use crate::config::profile::network::network;
@@ -11,29 +11,29 @@ use crate::config::toml::reader::{Field, Limit};
 use crate::wire::ethernet::FrameHeader;
 use crate::wire::joint_lines::{MAX_WORD_LEN, is_word};
 
-/// Internal samples per second. The encoder looks for the index mark between successive samples.
+/// Internal sample rate, 1/s. The encoder searches the index mark between successive samples.
 pub const SAMPLES_PER_S: u32 = 1000;
 
-/// Rates of a UART that units and hosts share.
+/// Baud rates that units and hosts support.
 const BAUD_RATES: [u32; 7] = [9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800];
 
 words!(OutputWay: "udp" => Udp, "serial" => Serial);
-/// Output of a unit's lines.
+/// Output of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputWay {
-    /// One datagram for each line.
+    /// One datagram per line.
     Udp,
-    /// The head is on a serial line.
+    /// A serial line.
     Serial,
 }
 
 words!(Pass: "one-way" => OneWay, "there-and-back" => ThereAndBack);
-/// Definition of a pass of a sweep.
+/// Pass of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
-    /// The pass goes from one end to the other; the next pass returns.
+    /// From one end to the other; the next pass returns.
     OneWay,
-    /// The pass goes from the first end to the other and returns.
+    /// From the first end to the other and back.
     ThereAndBack,
 }
 

@@ -54,7 +54,7 @@ impl Bench {
         Self { unit, sent: Vec::new() }
     }
 
-    /// Passes the motion `state` until `end_ms`, and advances the time in steps of `step_ms`.
+    /// Runs until `end_ms` in steps of `step_ms`, with the motion `state`.
     fn run(&mut self, end_ms: u64, step_ms: u64, state: impl Fn(f64) -> JointState) {
         let end = SimTime(end_ms * 1_000_000);
         while let Some(request) = self.unit.poll_request(end) {
@@ -107,7 +107,7 @@ fn turning(rate: f64) -> impl Fn(f64) -> JointState {
 fn a_line_every_ten_milliseconds_and_a_word_at_each_turn() {
     for name in ["menura-joint-encoder", "menura-turning-head"] {
         let mut bench = Bench::new(name, &joint(false, None), |_| {});
-        // A turn in 0.7 s.
+        // One rotation in 0.7 s.
         bench.run(2000, 1, turning(TAU / 0.7));
         let positions = bench.positions();
         assert_eq!(positions.len(), 200, "{name}");
@@ -162,7 +162,7 @@ fn counting_and_clock_are_settings() {
     });
     bench.run(1010, 1, turning(TAU));
     let positions = bench.positions();
-    // Begins half a millisecond before its clock starts again.
+    // Starts half a millisecond before the clock wraps.
     assert_eq!(positions[0], Position { time: 65_535_500, time_decimals: 3, count: 10 });
     assert_eq!(positions[1], Position { time: 9_510, time_decimals: 3, count: 0 });
     assert_eq!(positions[2].count, 990);
@@ -171,7 +171,7 @@ fn counting_and_clock_are_settings() {
         Message::Index { position, .. } => Some(position),
         _ => None,
     });
-    // From 10 down to -500, which is 500: 510 steps of a millisecond.
+    // From 10 down to -500, which is reported as 500: 510 steps, one per millisecond.
     assert_eq!(mark, Some(Position { time: 510_010, time_decimals: 3, count: 500 }));
 }
 
@@ -202,7 +202,7 @@ fn a_stuck_encoder_repeats_its_count_and_says_so() {
     let schedule =
         Schedule { start: SimTime(500_000_000), duration_ns: Some(300_000_000), period_ns: None };
     bench.unit.set_faults(&vec![Timed { fault: 0, schedule, kind: EncoderStuck }].into());
-    // A turn in 0.6 s: the mark is passed while it is stuck.
+    // One rotation in 0.6 s: the index mark is passed while the encoder is stuck.
     bench.run(1000, 1, turning(TAU / 0.6));
     let counts: Vec<i64> = bench.positions().iter().map(|position| position.count).collect();
     assert!(counts[50..80].iter().all(|count| *count == counts[50]), "{counts:?}");
@@ -226,7 +226,7 @@ fn a_head_obeys_its_host() {
     assert_eq!(orders.len(), 3, "{orders:?}");
     assert_eq!(orders, [turn(9.0 * unit), turn(-63.0 * unit), turn(0.0)]);
     use Message::{Ack, Nack};
-    // However late the line of the first instant is measured, it stands before the answers.
+    // Even if the first line is measured late, it precedes the answers.
     assert_eq!(bench.messages(), []);
     bench.run(9, 1, turning(0.0));
     assert_eq!(bench.messages().len(), 7);
@@ -239,7 +239,7 @@ fn a_head_obeys_its_host() {
 #[test]
 fn a_sweep_passes_between_its_ends() {
     let mut bench = Bench::new("menura-turning-head", &joint(true, Some([-0.1, 4.0])), |_| {});
-    // Beyond the end stop.
+    // The target is beyond the end stop.
     bench.say(1, "PS3D00000009600092\r");
     bench.say(2, "PS3D012000048000:2\r");
     let [from, to] = [12_000.0, 48_000.0].map(|steps| steps / 96_000.0 * TAU);
@@ -272,7 +272,7 @@ fn what_does_not_listen_says_nothing() {
     let mut encoder = Bench::new("menura-joint-encoder", &joint(true, None), |_| {});
     encoder.say(1, "SC\r");
     assert_eq!(encoder.sent, []);
-    // A head whose joint moves by itself hears, and cannot.
+    // A head whose joint is not commanded answers that it cannot move.
     let mut head = Bench::new("menura-turning-head", &joint(false, None), |_| {});
     head.say(1, "SC\r");
     head.run(2, 1, turning(0.0));

@@ -1,8 +1,8 @@
-//! A channel of a Kangaroo: its commands, and its state.
+//! A channel of a Kangaroo: commands and state.
 
 use super::text::Order;
 
-/// Codes that answers have in place of a number.
+/// Error codes, which replace numbers in answers.
 pub mod error {
     pub const NOT_STARTED: u8 = 1;
     pub const NOT_HOMED: u8 = 2;
@@ -12,15 +12,15 @@ pub mod error {
     pub const SERIAL_TIMEOUT: u8 = 6;
 }
 
-/// Speed error, as a share of the highest speed, above which a channel is busy.
+/// Speed error above which a channel is busy, as a fraction of the highest speed.
 const BUSY_SHARE: f64 = 0.02;
-/// A position counts as reached if it is off by at most this number of counts.
+/// Largest distance to a position that counts as reached, counts.
 const REACHED_COUNTS: f64 = 2.0;
 
 /// Target of a channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Goal {
-    /// No target: at rest.
+    /// No target; the motor is stopped.
     Rest,
     /// A speed, counts/s.
     Speed(f64),
@@ -33,7 +33,7 @@ pub enum Goal {
     },
 }
 
-/// See the module.
+/// A channel of a Kangaroo.
 #[derive(Clone, Debug)]
 pub struct Channel {
     is_started: bool,
@@ -46,7 +46,7 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// A channel that was not started.
+    /// A channel that is not started.
     pub fn new(counts_per_unit: f64) -> Self {
         let goal = Goal::Rest;
         Self { is_started: false, is_homed: false, error: None, goal, counts_per_unit, zero: 0.0 }
@@ -77,13 +77,13 @@ impl Channel {
         self.goal = Goal::Rest;
     }
 
-    /// Stops with an error until the next start.
+    /// Stops the channel with an error until the next start.
     pub fn fail(&mut self, error: u8) {
         self.error = Some(error);
         self.goal = Goal::Rest;
     }
 
-    /// Input was missing for too long.
+    /// Handles a serial timeout.
     pub fn time_out(&mut self, stops: bool) {
         self.error = Some(error::SERIAL_TIMEOUT);
         if stops {
@@ -91,7 +91,7 @@ impl Channel {
         }
     }
 
-    /// Sets the ratio of units to counts: `desired` units are `machine` lines.
+    /// Sets the scale: `desired` units are `machine` encoder lines.
     pub fn set_units(&mut self, desired: f64, machine: f64) {
         let counts = machine.abs() * super::COUNTS_PER_LINE / desired.abs();
         if self.is_started && counts.is_finite() && counts > 0.0 {
@@ -104,12 +104,12 @@ impl Channel {
         self.is_started && self.error.is_none()
     }
 
-    /// Error that replaces a number in answers.
+    /// Error code that replaces numbers in answers, if any.
     pub fn error(&self) -> Option<u8> {
         self.error.or((!self.is_started).then_some(error::NOT_STARTED))
     }
 
-    /// Takes a command in counts; the encoder is at `position` and turns at `speed`.
+    /// Executes a command in counts; `position` and `speed` are measured by the encoder.
     pub fn take(&mut self, order: &Order, position: f64, speed: f64) {
         if let Some((counts, is_increment)) = order.position {
             let base = match self.goal {
@@ -147,7 +147,7 @@ impl Channel {
         matches!(self.goal, Goal::Position { .. })
     }
 
-    /// Set points of position (from zero) and speed of a channel at `position`.
+    /// Set points of position (relative to zero) and speed.
     pub fn set_points(&self, position: f64, gain_hz: f64) -> [f64; 2] {
         let speed = self.wanted_speed(position + self.zero, gain_hz, f64::INFINITY);
         match self.goal {

@@ -1,4 +1,4 @@
-//! A Kangaroo's answers, read back.
+//! Decodes answers of a Kangaroo.
 
 use serde_json::json;
 
@@ -14,7 +14,7 @@ fn show(item: &kangaroo::Item) -> Option<Shown> {
     let kangaroo::Item::Packet(packet) = item else {
         let kangaroo::Item::Line(line) = item else { return None };
         let text = String::from_utf8_lossy(line).trim_end().to_owned();
-        // Lines of text have the form of many other devices'.
+        // Lines of text can come from many other devices.
         let shown = Shown::new("text", object_of(json!({ "text": text })));
         return Some(shown.of_many_families());
     };

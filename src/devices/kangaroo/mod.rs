@@ -1,13 +1,13 @@
 //! A Kangaroo x2 with its Sabertooth, with packets and text on the same line.
 //!
-//! Only questions are answered. A channel moves after its start. An event that stops it (a cut of the motors'
-//! power during a move, a serial timeout) leaves an error, which the next answer reports and the next start
-//! clears. Homing sets the present position to zero, as without a limit switch. Tuning commands (3 to 8 of
-//! command 25) are accepted without effect.
+//! Only queries are answered. A channel accepts moves after its start. An event that stops a channel (a cut of the
+//! motor power during a move, a serial timeout) sets an error, which the next answer reports and the next start
+//! clears. Homing sets the present position to zero, as without a limit switch. Tuning commands (3 to 8 of command
+//! 25) are accepted without effect.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `channel` | what a channel is told and how it is |
+//! | `channel` | commands and state of a channel |
 //! | `text` | lines of text |
 
 mod channel;
@@ -30,7 +30,7 @@ use crate::wire::kangaroo::{
     Item, Kangaroo, Packet, REPLY, command, flag, put_number, take_byte, take_number,
 };
 
-/// Dimension Engineering's Kangaroo x2, in packets and text.
+/// Family of Dimension Engineering's Kangaroo x2, with packets and text.
 pub const FAMILY: BaseFamily = BaseFamily {
     key: "kangaroo",
     dialect: || Arc::new(KangarooSettings::default()),
@@ -42,18 +42,18 @@ pub const FAMILY: BaseFamily = BaseFamily {
     decoder: decoder::decoder,
 };
 
-/// The names of channels: independent ones, then mixed ones.
+/// Names of channels: independent channels, then mixed channels.
 const NAMES: [u8; 4] = *b"12DT";
-/// The rates of a baud command by its value.
+/// Baud rates by the value of the baud command.
 const BAUD_RATES: [u32; 4] = [9600, 19_200, 38_400, 115_200];
-/// Time between two steps towards a position, nanoseconds.
+/// Period of speed updates towards a position, nanoseconds.
 const STEP_NS: u64 = 10_000_000;
 /// Counts per line of an encoder.
 const COUNTS_PER_LINE: f64 = 4.0;
-/// The largest number of a packet.
+/// Largest number in a packet.
 const LARGEST: f64 = ((1 << 29) - 1) as f64;
 
-/// Quantities of a get command; with [`INCREMENT`] relative to the set point.
+/// Quantities of a get command; added to [`INCREMENT`], they are relative to the set point.
 pub(super) mod what {
     pub const POSITION: u8 = 0x01;
     pub const SPEED: u8 = 0x02;
@@ -65,7 +65,7 @@ pub(super) mod what {
     pub const INCREMENT: u8 = 0x40;
 }
 
-/// Parts of a system command.
+/// Values of a system command.
 mod system {
     pub const POWER_DOWN: u8 = 0x00;
     pub const POWER_DOWN_ALL: u8 = 0x01;
@@ -73,11 +73,11 @@ mod system {
     pub const SERIAL_TIMEOUT: u8 = 0x21;
 }
 
-/// See the module.
+/// A Kangaroo with its Sabertooth.
 pub struct KangarooUnit {
     own: KangarooSettings,
     framer: Framer<Kangaroo>,
-    /// The last sequence code by name of channel.
+    /// Last sequence code of each channel name.
     sequence: [u8; 4],
     channels: [Channel; 2],
     timeout_ns: u64,
@@ -86,7 +86,7 @@ pub struct KangarooUnit {
 }
 
 impl KangarooUnit {
-    /// A controller that was just switched on.
+    /// A controller that is just switched on.
     pub fn new(own: KangarooSettings) -> Self {
         let channel = || Channel::new(own.counts_per_unit);
         Self {
@@ -100,14 +100,14 @@ impl KangarooUnit {
         }
     }
 
-    /// Index of a channel's name, and of the channel if it exists in this mode.
+    /// Index of a channel's name, and index of the channel if it exists in this mode.
     fn channel(&self, name: u8) -> (Option<usize>, Option<usize>) {
         let place = NAMES.iter().position(|known| *known == name.to_ascii_uppercase());
         let first = if self.own.channels == Channels::Mixed { 2 } else { 0 };
         (place, place.and_then(|place| place.checked_sub(first)).filter(|index| *index < 2))
     }
 
-    /// Values of both channels' encoders, counts or counts per second.
+    /// Encoder values of both channels, counts or counts per second.
     fn measured(&self, of_motor: impl Fn(usize) -> f64) -> [f64; 2] {
         let [first, second] = [of_motor(0), of_motor(1)];
         match self.own.channels {
@@ -116,7 +116,7 @@ impl KangarooUnit {
         }
     }
 
-    /// Change of motor 1, the left one, per unit of `T`.
+    /// Change of motor 1 (left) per unit of channel `T`.
     fn turn_share(&self) -> f64 {
         if self.own.turns_right { self.own.turn_share } else { -self.own.turn_share }
     }
@@ -129,7 +129,7 @@ impl KangarooUnit {
         self.measured(|motor| unit.speed_counts_s(motor))
     }
 
-    /// Hands the channels' goals to the motors; with an acceleration in counts/s² as a ramp.
+    /// Sets the motors' speeds from the channels' targets; with an acceleration in counts/s², by ramps.
     fn apply(&mut self, at: SimTime, accel: Option<f64>, unit: &mut Unit) {
         let positions = self.positions(unit);
         let most = unit.settings.wheels.max_speed_m_s * unit.settings.wheels.counts_per_m;
@@ -169,7 +169,7 @@ impl KangarooUnit {
             rest = after;
             let Some(place) = place else { return };
             if std::mem::replace(&mut self.sequence[place], code) == code {
-                // It was executed before; only its answer was lost.
+                // The command was executed already; only its answer was lost.
                 return;
             }
         }
@@ -257,7 +257,7 @@ impl KangarooUnit {
         self.next_step = SimTime(at.0 + STEP_NS);
     }
 
-    /// A number in counts, or the error in its place.
+    /// A value in counts, or the error code that replaces it.
     fn value(&self, name: u8, kind: u8, unit: &Unit) -> Result<f64, u8> {
         let (place, index) = self.channel(name);
         let index =

@@ -9,7 +9,7 @@ use crate::config::toml::reader::Limit;
 use crate::drive_base::profile::{PROFILES, limit};
 use crate::drive_base::{Dialect, Protocol, Unit};
 
-/// Use of a Kangaroo's channels.
+/// Mode of a Kangaroo's channels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Channels {
     /// `1` and `2`: one motor each.

@@ -12,7 +12,7 @@ fn every_command_does_what_the_tables_say() {
     for table in [&packets, &text] {
         has_requests(table);
     }
-    // What asks is answered without an error; nothing else is.
+    // Queries are answered without an error; other commands are not answered.
     let answers = |row: &CommandRow, said: &[u8]| match row.code.starts_with("23") {
         true => said.len() > 4 && said[4] & 1 == 0,
         false => said.is_empty(),
@@ -29,12 +29,12 @@ fn every_command_does_what_the_tables_say() {
 fn kangaroo_talks_as_the_real_one() {
     let mut bench = Bench::new(KANGAROO, |s| s.wheels.counts_per_m = 2000.0);
     bench.wait(1);
-    // Not started; a channel of the other mode.
+    // A channel that is not started; a channel of the other mode.
     assert_eq!(bench.ask(&hex("80 23 03 31 20 01 46 39")), hex("80 43 04 31 21 01 02 15 27"));
     let wrong = bench.ask(&hex("80 23 04 44 50 01 01 1D 26"));
     assert_eq!(wrong[..5], hex("80 43 06 44 51")[..]);
     assert_eq!((wrong[5], wrong[8]), (1, 8));
-    // A move before start is ignored, so is one with a wrong CRC, and nothing is answered.
+    // A move before the start is ignored, and so is one with a wrong CRC; neither is answered.
     assert_eq!(bench.ask(&hex("80 24 05 31 20 02 68 0F 2B 76")), NOTHING);
     assert_near(bench.treads(), [0.0, 0.0], 0.0);
     assert_eq!(bench.ask(&hex("80 20 02 31 00 22 44 80 20 02 32 00 24 27")), NOTHING);
@@ -45,7 +45,7 @@ fn kangaroo_talks_as_the_real_one() {
     bench.wait(100);
     let speed = bench.ask(&hex("80 23 03 31 20 02 22 18"));
     assert_eq!(speed[..8], hex("80 43 05 31 20 02 68 0F")[..]);
-    // Sequence codes: the same code is not executed again, and is told.
+    // A command with the last sequence code is not executed again; the code can be read.
     bench.say(&hex("80 20 03 31 40 01 77 57"));
     let mut get = Vec::new();
     let packet = |command, data: &[u8]| {
@@ -68,7 +68,7 @@ fn kangaroo_goes_to_positions_and_times_out() {
     let mut bench = Bench::new(KANGAROO, |s| s.wheels.counts_per_m = 2000.0);
     bench.say(b"1,start\r\n2,Start\r");
     bench.say(b"1,home\r1, units 10 = 5 lines\r");
-    // Ten units are twenty counts: 500 units are half a metre.
+    // Ten units are 20 counts, so 500 units are half a metre.
     bench.say(b"1,p500 s200\r\n");
     bench.wait(50);
     assert_near(bench.treads(), [0.2, 0.0], 1e-9);
@@ -80,7 +80,7 @@ fn kangaroo_goes_to_positions_and_times_out() {
     assert!((498..=502).contains(&position), "{there}");
     bench.say(b"2,s300\r");
     assert_near(bench.treads(), [0.0, 0.15], 1e-3);
-    // A second without a word, then an error until start.
+    // A second without input gives an error until the next start.
     bench.say(&hex("80 25 05 31 40 03 21 20 12 6E"));
     bench.wait(990);
     assert_near(bench.treads(), [0.0, 0.15], 1e-3);
@@ -102,7 +102,7 @@ fn kangaroo_mixes() {
     });
     bench.say(b"D,start\rT,start\r");
     bench.say(&hex("80 24 05 44 00 02 58 09 34 57 80 24 05 54 00 02 49 03 70 70"));
-    // Drive 300, turn -100: to the left.
+    // Drive 300, turn -100: a left turn.
     assert_near(bench.treads(), [0.1, 0.2], 1e-12);
     assert_eq!(bench.ask(b"1,getp\r"), b"1,E4\r\n");
     bench.wait(1000);

@@ -1,18 +1,18 @@
-//! Lines of text: `<channel>,<command>`; case and blanks do not matter.
+//! Lines of text, `<channel>,<command>`; case and blanks are ignored.
 
-/// Request for a move.
+/// A requested move.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Order {
     /// Position, and whether it is an increment.
     pub position: Option<(f64, bool)>,
-    /// Speed, or the highest one on the way to a position, and whether it is an increment.
+    /// Speed, or maximum speed of a move to a position, and whether it is an increment.
     pub speed: Option<(f64, bool)>,
-    /// An acceleration.
+    /// Acceleration.
     pub ramp: Option<f64>,
 }
 
 impl Order {
-    /// Takes a number of type `kind` of a packet; unknown types are stepped over.
+    /// Sets the value of type `kind` from a packet; unknown types are ignored.
     pub fn put(&mut self, kind: u8, number: f64) {
         let is_increment = kind & super::what::INCREMENT != 0;
         match kind & !super::what::INCREMENT {
@@ -23,7 +23,7 @@ impl Order {
         }
     }
 
-    /// The command in another unit; `scale` of the other units make one of this unit.
+    /// The move in other units; `scale` is the number of new units per old unit.
     pub fn scaled(&self, scale: f64) -> Self {
         let both = |value: Option<(f64, bool)>| value.map(|(number, is)| (number * scale, is));
         Self {
@@ -34,25 +34,25 @@ impl Order {
     }
 }
 
-/// A command of a line.
+/// A command in a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Said {
     Start,
     Home,
     PowerDown,
     PowerDownAll,
-    /// Ratio of units to lines.
+    /// Scale: units and encoder lines.
     Units {
         desired: f64,
         machine: f64,
     },
     /// A move, in units.
     Move(Order),
-    /// A question by the type that a packet's get has.
+    /// A query, with the type of a get command.
     Get(u8),
 }
 
-/// Channel and command of a line; `None` if it is invalid.
+/// Channel and command in a line; `None` if the line is invalid.
 pub fn parse(line: &[u8]) -> Option<(u8, Said)> {
     let said: Vec<u8> =
         line.iter().filter(|b| !b.is_ascii_whitespace()).map(u8::to_ascii_lowercase).collect();
@@ -80,7 +80,7 @@ pub fn parse(line: &[u8]) -> Option<(u8, Said)> {
     Some((channel, what))
 }
 
-/// The number at the start, and the rest of the text.
+/// Number at the start of the text, and the rest of the text.
 fn number(text: &str) -> Option<(f64, &str)> {
     let is_part = |(place, c): (usize, char)| {
         c.is_ascii_digit() || c == '.' || (place == 0 && matches!(c, '-' | '+'))

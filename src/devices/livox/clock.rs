@@ -1,4 +1,4 @@
-//! What packets are stamped with: a PTP master's time, a receiver's, or that since power-up.
+//! Clock of a unit: it provides the timestamps of packets (time of a PTP master or GNSS receiver, or since power-up).
 
 use std::net::Ipv4Addr;
 
@@ -18,7 +18,7 @@ use crate::wire::nmea::RawSentence;
 use crate::wire::ptp::ClockIdentity;
 
 const SECOND_NS: i128 = 1_000_000_000;
-/// What the clock that a receiver sets shows at power-up, nanoseconds of POSIX time: the beginning of 2000.
+/// POSIX time at power-up of the clock that a GNSS receiver sets, nanoseconds: the beginning of 2000.
 const POWER_UP_NS: i128 = 946_684_800 * SECOND_NS;
 
 /// A unit's clock.
@@ -27,19 +27,19 @@ pub struct LivoxClock {
     settings: LivoxClockSettings,
     epoch: Epoch,
     own: DeviceClock,
-    /// From when on a receiver has set it.
+    /// Time since which a GNSS receiver has set the clock.
     set_by_gps: Option<SimTime>,
     faults: Vec<Timed<PtpFault>>,
-    /// When the unit goes down for a restart, and when it is up again.
+    /// Planned restart: when the unit stops, and when it is up again.
     restart: Option<(SimTime, SimTime)>,
-    /// Whether stamps wait until it is known what a receiver or a master sent.
+    /// Whether timestamps wait until the signals of a wired GNSS receiver or PTP master are known.
     is_wired: bool,
-    /// What follows a master by PTP, if anything does.
+    /// PTP slave, if the unit follows a PTP master.
     pub slave: Option<PtpSlave>,
 }
 
 impl LivoxClock {
-    /// A clock that is switched on before the first instant. `identity` and `noise` are those of its PTP slave.
+    /// A clock that is already on at the start of the run. `identity` and `noise` belong to its PTP slave.
     pub fn new(
         settings: &LivoxClockSettings,
         epoch: Epoch,
@@ -64,31 +64,31 @@ impl LivoxClock {
         }
     }
 
-    /// The address of a unit whose product has the MAC address `mac`.
+    /// Sets the unit's IP address; `mac` is the MAC address of the product.
     pub fn set_address(&mut self, mac: [u8; 6], address: Ipv4Addr) {
         if let Some(slave) = &mut self.slave {
             slave.set_address(mac, address);
         }
     }
 
-    /// Wires a receiver to it: stamps wait until it is known what the receiver sent.
+    /// Connects a GNSS receiver: timestamps then wait until the receiver's signals are known.
     pub fn connect_receiver(&mut self) {
         self.is_wired = true;
     }
 
-    /// The latest instant whose stamp is known at `now`.
+    /// The latest time whose timestamp is known at `now`.
     pub fn known_to(&self, now: SimTime) -> SimTime {
         if self.is_wired { now } else { SimTime(u64::MAX) }
     }
 
-    /// The time of the PTP slave comes to `now`.
+    /// Advances the PTP slave to `now`.
     pub fn advance(&mut self, now: SimTime) {
         if let Some(slave) = &mut self.slave {
             slave.advance(now);
         }
     }
 
-    /// The faults of PTP from now on.
+    /// Replaces the PTP faults.
     pub fn set_faults(&mut self, faults: Vec<Timed<PtpFault>>) {
         if let Some(slave) = &mut self.slave {
             slave.set_faults(faults.clone());
@@ -96,12 +96,12 @@ impl LivoxClock {
         self.faults = faults;
     }
 
-    /// The faults of PTP, if it follows a master.
+    /// PTP faults; empty without a PTP slave.
     pub fn faults(&self) -> &[Timed<PtpFault>] {
         if self.settings.ptp == PtpState::None { &[] } else { &self.faults }
     }
 
-    /// Takes a signal of the GPS cable at `at`; instants never go back.
+    /// Processes a signal of the GPS cable at `at`; times must not decrease.
     pub fn handle_signal(&mut self, at: SimTime, signal: &CableSignal) {
         self.own.handle_signal(at, signal);
         if self.set_by_gps.is_none() && self.has_receiver(at) {
@@ -109,7 +109,7 @@ impl LivoxClock {
         }
     }
 
-    /// A host says what the time was at the last pulse, nanoseconds of POSIX time; whether that is possible.
+    /// Sets the time of the last pulse (POSIX, nanoseconds) from a host; returns whether that is possible.
     pub fn set_by_host(&mut self, at: SimTime, unix_ns: u64) -> bool {
         let Ok(time) = jiff::Timestamp::from_nanosecond(unix_ns.into()) else { return false };
         let time = time.to_zoned(jiff::tz::TimeZone::UTC).datetime();
@@ -124,12 +124,12 @@ impl LivoxClock {
         true
     }
 
-    /// Plans a restart: the unit stops at `down_at` and starts at `up_at`, without a PTP master or GNSS receiver.
+    /// Plans a restart: the unit stops at `down_at` and starts at `up_at`, then without a PTP master or GNSS receiver.
     pub fn plan_restart(&mut self, down_at: SimTime, up_at: SimTime) {
         self.restart = Some((down_at, up_at));
     }
 
-    /// Instant at which the unit stops for the planned restart; `None` without one.
+    /// Time at which the unit stops for the planned restart; `None` without one.
     pub fn goes_down_at(&self) -> Option<SimTime> {
         self.restart.map(|(down_at, _)| down_at)
     }
@@ -139,7 +139,7 @@ impl LivoxClock {
         self.goes_down_at().map_or(at, |down_at| down_at.min(at))
     }
 
-    /// Restarts if the unit has stopped by `now`. Returns whether it has. Timestamp earlier samples before this call.
+    /// Restarts if the unit has stopped by `now`; returns whether it has. Timestamp earlier samples before this call.
     pub fn restart_by(&mut self, now: SimTime) -> bool {
         let Some((_, up_at)) = self.restart.take_if(|(down_at, _)| *down_at <= now) else {
             return false;
@@ -155,13 +155,13 @@ impl LivoxClock {
         self.own.pps(at) == PpsState::Locked && self.own.has_nmea(at)
     }
 
-    /// The time since the last pulse that set the part below a second, nanoseconds; `None` while no such pulses come.
+    /// Time since the last pulse that set the sub-second part, nanoseconds; `None` without such pulses.
     pub fn since_pulse_ns(&self, at: SimTime) -> Option<u64> {
         let has_pulses = self.own.pps(at) == PpsState::Locked;
         has_pulses.then(|| self.own.unix_ns(at).rem_euclid(SECOND_NS) as u64)
     }
 
-    /// Whether the master or receiver that sets it has been lost.
+    /// Whether the PTP master or GNSS receiver that set the clock is lost.
     pub fn is_lost(&self, at: SimTime) -> bool {
         match self.time_type(at) {
             TimeType::Ptp => lost_since(&self.faults, at).is_some(),
@@ -170,7 +170,7 @@ impl LivoxClock {
         }
     }
 
-    /// What sets the clock at `at`. A source that is lost still counts.
+    /// Time source of the clock at `at`; a lost source still counts.
     pub fn time_type(&self, at: SimTime) -> TimeType {
         let is_ptp = match &self.slave {
             Some(slave) => slave.is_set_at(at),
@@ -183,7 +183,7 @@ impl LivoxClock {
         }
     }
 
-    /// What it shows at `at`, nanoseconds: of POSIX time, or of the master's, or since power-up.
+    /// Clock reading at `at`, nanoseconds: POSIX time, the PTP master's time, or time since power-up.
     pub fn shows_ns(&self, at: SimTime) -> u64 {
         let ns = match (self.time_type(at), &self.slave) {
             (TimeType::Ptp, Some(slave)) => slave.shows_ns(at),
@@ -194,19 +194,19 @@ impl LivoxClock {
         ns.clamp(0, u64::MAX.into()) as u64
     }
 
-    /// The time of a master without error, and the unit's own from where it was lost.
+    /// Time of the PTP master without error; after its loss, the free-running time of the unit.
     fn masters_ns(&self, at: SimTime) -> i128 {
         let LivoxClockSettings { own, ptp_ahead_s, .. } = &self.settings;
         master::simulated_ns(own, self.epoch, *ptp_ahead_s, lost_since(&self.faults, at), at)
     }
 
-    /// What it showed when it was set last, and by how much it was off then, nanoseconds.
+    /// Clock reading at the last synchronisation, and the offset corrected then, nanoseconds.
     pub fn synchronised(&self, now: SimTime) -> (u64, i64) {
         let offset_ns = self.slave.as_ref().map_or(0, |slave| slave.offset_ns());
         let at = match (&self.slave, self.time_type(now)) {
             (Some(slave), TimeType::Ptp) => slave.synchronised(),
             (_, TimeType::None) => None,
-            // A simulated master or a receiver sets it each second.
+            // A simulated PTP master or a GNSS receiver sets the clock every second.
             _ => Some(SimTime(now.0 / SECOND_NS as u64 * SECOND_NS as u64)),
         };
         (at.map_or(0, |at| self.shows_ns(at)), offset_ns)

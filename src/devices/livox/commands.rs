@@ -1,4 +1,4 @@
-//! What a unit answers to each command, and what the command does.
+//! Commands of SDK 2: their effects and answers.
 
 use super::Livox;
 use super::faults::{codes, diagnosis};
@@ -15,23 +15,23 @@ use crate::wire::port::Peer;
 use crate::wire::record::{Record as _, parse};
 use crate::{Output, REACTION_NS, Transmit};
 
-/// Answers that may wait; further requests are ignored.
+/// Largest number of pending answers; further requests are ignored.
 const MAX_WAITING: u64 = 32;
 
-/// When the unit answers a request of `now`, after those before it; `None` if too many wait.
+/// Time of the answer to a request of `now`, after earlier answers; `None` if too many are pending.
 pub(super) fn answer_at(now: SimTime, busy_until: SimTime, reply_ns: u64) -> Option<SimTime> {
     let due = SimTime(busy_until.max(now).0 + reply_ns);
     (due.0 - now.0 <= MAX_WAITING * reply_ns.max(1)).then_some(due)
 }
 
 impl Livox {
-    /// Takes a datagram of a host.
+    /// Processes a datagram from a host.
     pub(super) fn hear(&mut self, peer: Peer, bytes: &[u8]) {
         let now = self.now;
         if self.states.is_off(now) {
             return;
         }
-        // Other units' answers are heard as well.
+        // Answers of other units arrive too and are ignored.
         let Ok(request) = Frame::parse(bytes) else { return };
         if request.is_answer || request.is_lidars {
             return;
@@ -44,7 +44,7 @@ impl Livox {
         self.backlog.ready.push_back(Transmit::new(due, Output::BytesTo(peer, answer)));
     }
 
-    /// Carries out what a host has asked, and gives the answer's data; `None` if there is no answer.
+    /// Executes a request and returns the data of the answer; `None` without an answer.
     fn answer(&mut self, request: &Frame) -> Option<Vec<u8>> {
         let now = self.now;
         Some(match request.id {
@@ -73,9 +73,9 @@ impl Livox {
                 Ok(_) => vec![ret::OUT_OF_RANGE],
                 Err(_) => vec![ret::WRONG_LENGTH],
             },
-            // Messages of lidars are no requests.
+            // Lidars send these messages; they are no requests.
             id::PUSH => return None,
-            // Logs, debugging and firmware.
+            // Not supported: logs, debugging and firmware update.
             _ => vec![ret::FAILED],
         })
     }
@@ -90,7 +90,7 @@ impl Livox {
         }
     }
 
-    /// Sets keys: all, or none if one cannot be set.
+    /// Sets keys; if one cannot be set, none is.
     fn set(&mut self, data: &[u8]) -> SetAnswer {
         let Ok(Entries(entries)) = parse_keys(data) else {
             return SetAnswer { ret: ret::WRONG_COUNT, key: 0 };
@@ -121,7 +121,7 @@ impl Livox {
         if length > LONGEST_FRAME { none(ret::WRONG_LENGTH) } else { answer }
     }
 
-    /// What a key says at an instant.
+    /// Value of a key at a time.
     fn value(&self, key: u16, at: SimTime) -> Option<Vec<u8>> {
         if !self.profile.interface.keys.contains(&key) {
             return None;
@@ -158,7 +158,7 @@ impl Livox {
         })
     }
 
-    /// The push that is due at an instant.
+    /// The push message that is due at `at`.
     pub(super) fn push(&self, sequence: u32, at: SimTime) -> Vec<u8> {
         let keys = self.profile.interface.push_keys.iter();
         let entries = keys.filter_map(|key| Some((*key, self.value(*key, at)?))).collect();
@@ -166,7 +166,8 @@ impl Livox {
         Frame { sequence, id: id::PUSH, is_answer: false, is_lidars: true, data }.to_bytes()
     }
 
-    /// Makes `wanted` what the unit is set to.
+    /// Applies the values `wanted`; `names_hosts`: the request sets destinations; `has_target`: it sets the target
+    /// state.
     fn configure(&mut self, wanted: Values, names_hosts: bool, has_target: bool) {
         let at = SimTime(self.now.0 + REACTION_NS);
         for host in wanted.moved(&self.values) {
@@ -185,7 +186,7 @@ impl Livox {
                 self.states.change_pattern(at, target);
             }
         }
-        // The restart is still to come, to what is set now.
+        // A planned restart must lead to the target state that is set now.
         if let Some(down_at) = down_at {
             self.states.restart(down_at, self.values.target_after_boot());
         }
@@ -193,7 +194,8 @@ impl Livox {
         self.follow(at);
     }
 
-    /// Restarts with its settings at `at`, or as soon as it can: packets stop, and the clock counts from zero.
+    /// Restarts with the present settings at `at`, or as soon as possible: packets stop, and the clock restarts from
+    /// zero.
     fn restart(&mut self, at: SimTime) {
         let down_at = self.clock.goes_down_by(SimTime(at.0.max(self.now.0 + REACTION_NS)));
         let up_at = self.states.restart(down_at, self.values.target_after_boot());
@@ -202,7 +204,7 @@ impl Livox {
     }
 }
 
-/// The table of keys, with those that the firmware of `profile` does not have as refused.
+/// Table of keys; keys that the firmware lacks are marked as refused.
 pub(super) fn keys_of(profile: &LivoxProfile) -> CommandTable {
     let mut table = CommandTable::parse("Keys", include_str!("keys.csv"));
     for row in &mut table.rows {

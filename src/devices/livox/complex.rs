@@ -1,24 +1,24 @@
-//! Patterns of two motions that turn evenly: complex numbers, and the directions that closed forms of them give.
+//! Patterns from two uniform rotations: complex arithmetic, and directions from closed forms.
 
 use fearless_simd::prelude::{SimdBase, SimdFloat, SimdFrom};
 use fearless_simd::{Level, Simd, dispatch, f64x4};
 use glam::{DVec2, DVec3};
 
-/// The number of length 1 at an angle.
+/// Complex number of length 1 with this angle.
 pub(super) fn unit(angle_rad: f64) -> DVec2 {
     let (sin, cos) = libm::sincos(angle_rad);
     DVec2::new(cos, sin)
 }
 
-/// The number of length 1 whose angle is `turns` of a full circle.
+/// Complex number of length 1 at `turns` full circles.
 fn turned(turns: f64) -> DVec2 {
     unit(std::f64::consts::TAU * (turns - turns.floor()))
 }
 
-/// How many numbers are computed side by side.
+/// Number of values computed in parallel.
 const LANES: usize = 4;
 
-/// Complex numbers side by side.
+/// Complex numbers in SIMD lanes.
 #[derive(Clone, Copy)]
 pub(super) struct Lanes<S: Simd> {
     pub re: f64x4<S>,
@@ -26,19 +26,19 @@ pub(super) struct Lanes<S: Simd> {
 }
 
 impl<S: Simd> Lanes<S> {
-    /// One number in every lane.
+    /// The same number in every lane.
     #[inline(always)]
     pub fn all(simd: S, z: DVec2) -> Self {
         Self { re: f64x4::splat(simd, z.x), im: f64x4::splat(simd, z.y) }
     }
 
-    /// Numbers by their real and imaginary parts.
+    /// Numbers from their real and imaginary parts.
     #[inline(always)]
     fn of(simd: S, [re, im]: [[f64; LANES]; 2]) -> Self {
         Self { re: f64x4::simd_from(simd, re), im: f64x4::simd_from(simd, im) }
     }
 
-    /// The product.
+    /// Product of the numbers in each lane.
     #[inline(always)]
     pub fn times(self, by: Self) -> Self {
         Self { re: self.re * by.re - self.im * by.im, im: self.im * by.re + self.re * by.im }
@@ -54,19 +54,19 @@ impl<S: Simd> Lanes<S> {
         Self { re: self.re * by, im: self.im * by }
     }
 
-    /// The complex conjugates.
+    /// Complex conjugate of the number in each lane.
     #[inline(always)]
     pub fn conjugate(self) -> Self {
         Self { im: -self.im, ..self }
     }
 
-    /// A quarter turn ahead.
+    /// Rotates by a quarter turn (multiplies by i).
     #[inline(always)]
     pub fn ahead(self) -> Self {
         Self { re: -self.im, im: self.re }
     }
 
-    /// The powers from 0 on.
+    /// Powers 0 to N - 1.
     #[inline(always)]
     pub fn powers<const N: usize>(self) -> [Self; N] {
         let mut powers = [Self::all(self.re.simd, DVec2::X); N];
@@ -76,7 +76,7 @@ impl<S: Simd> Lanes<S> {
         powers
     }
 
-    /// The power of any sign, of the powers from 0 on.
+    /// Looks up a power; a negative one is the conjugate of the positive one.
     #[inline(always)]
     fn power<const N: usize>(powers: &[Self; N], power: i32) -> Self {
         let positive = powers[power.unsigned_abs() as usize];
@@ -84,10 +84,10 @@ impl<S: Simd> Lanes<S> {
     }
 }
 
-/// Harmonics of the two motions, and the amplitude.
+/// Harmonics of both rotations, and amplitude.
 pub(super) type Term = (i32, i32, f64);
 
-/// A sum of terms, of the powers of two motions.
+/// Sum of terms, from the powers of both rotations.
 #[inline(always)]
 pub(super) fn sum<S: Simd, const N: usize>(
     terms: &[Term],
@@ -102,17 +102,18 @@ pub(super) fn sum<S: Simd, const N: usize>(
     sum
 }
 
-/// A closed form of directions.
+/// A closed form that gives beam directions.
 pub(super) trait ClosedForm {
     /// Lines that fire together.
     fn lines(&self) -> usize;
 
-    /// Writes the unit vectors of all lines of several groups of points, by how far both motions have turned.
+    /// Writes unit vectors (forward, left, up) of all lines for several groups of points; `motions` are the phases of
+    /// both rotations.
     fn groups<S: Simd>(&self, motions: [Lanes<S>; 2], aims: &mut [DVec3]);
 }
 
-/// Writes unit vectors that look forward: `flat` is left + i up of the middle of `lines` lines, `by_line` leads from a line to
-/// that before it.
+/// Writes unit vectors (forward, left, up). `flat` is left + i up of the centre of `lines` lines; `by_line` is the step
+/// from a line to the previous one.
 #[inline(always)]
 pub(super) fn forward<S: Simd>(
     flat: Lanes<S>,
@@ -129,7 +130,7 @@ pub(super) fn forward<S: Simd>(
     }
 }
 
-/// Writes the coordinates of a line's vectors.
+/// Writes the coordinates of the unit vectors of one line.
 #[inline(always)]
 pub(super) fn write<S: Simd>(axes: [f64x4<S>; 3], line: usize, lines: usize, aims: &mut [DVec3]) {
     let [x, y, z] = axes;
@@ -138,28 +139,28 @@ pub(super) fn write<S: Simd>(axes: [f64x4<S>; 3], line: usize, lines: usize, aim
     }
 }
 
-/// Two motions that turn evenly.
+/// Two uniform rotations.
 #[derive(Clone, Debug)]
 pub(super) struct Motions {
-    /// Turns for a group of points, and the same as numbers of length 1.
+    /// Rotation per group of points, in full circles and as complex numbers of length 1.
     turns: [f64; 2],
     steps: [DVec2; 2],
-    /// Groups before the first instant.
+    /// Number of groups before the start of the run.
     before: f64,
 }
 
 impl Motions {
-    /// Motions that turn by `turns` for a group of points, `before` groups of which come before the first instant.
+    /// Rotations by `turns` full circles per group of points; `before` groups precede the start of the run.
     pub fn new(turns: [f64; 2], before: f64) -> Self {
         Self { turns, steps: turns.map(turned), before }
     }
 
-    /// Unit vectors (forward, left, up) of `count` groups from group `first` on, the lines of a group together.
+    /// Unit vectors (forward, left, up) of `count` groups from group `first` on; the lines of a group are adjacent.
     pub fn aims(&self, form: &impl ClosedForm, first: u64, count: usize) -> Vec<DVec3> {
         let lines = form.lines();
         let mut aims = vec![DVec3::ZERO; count.next_multiple_of(LANES) * lines];
         let from = self.before + first as f64;
-        // All vector instructions give the same bits, because none contracts multiply and add.
+        // All instruction sets give the same bits, because none fuses multiply and add.
         dispatch!(Level::new(), simd => self.write(simd, form, from, &mut aims));
         aims.truncate(count * lines);
         aims

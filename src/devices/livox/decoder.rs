@@ -1,7 +1,7 @@
-//! Packets of points, inertial samples and pushes, read back.
+//! Decodes packets of points, IMU samples and push messages.
 //!
-//! The pattern has no rotor. The part of a tenth of a second that has passed on the unit's clock stands for the azimuth
-//! of a spinning lidar: a turn is a frame as drivers make them.
+//! The pattern has no rotor. The azimuth of a spinning lidar is replaced by the phase of the unit's clock in a frame of
+//! 0.1 s, the frame length of drivers.
 
 use std::sync::Arc;
 
@@ -23,28 +23,28 @@ use crate::wire::livox::data::{
 };
 use crate::wire::livox::key::{Entries, key};
 
-/// Kinds of datagrams beside points.
+/// Names of datagrams other than points.
 const IMU: &str = "imu";
 const STATE: &str = "state";
-/// The part of a stamp that is compared, microseconds.
+/// Timestamps are compared modulo an hour, microseconds.
 const HOUR_US: u32 = 3_600_000_000;
-/// A frame as drivers make them, nanoseconds.
+/// Frame length of drivers, nanoseconds.
 const FRAME_NS: u64 = 100_000_000;
 
-/// What packets of points have told.
+/// State from earlier packets of points.
 #[derive(Clone, Debug)]
 struct Told {
-    /// Of the last packet.
+    /// Header of the last packet.
     head: data::Head,
     kind: DataType,
-    /// Packets that are missing by their numbers.
+    /// Number of packets missing from the sequence.
     missing: u64,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct LivoxDecoder {
     named: Option<Named<LivoxProfile>>,
-    /// Among these is the one whose points are as far apart.
+    /// Profiles to choose from by the time between points.
     known: &'static [Arc<Profile>],
     told: Option<Told>,
     imu: Option<(data::Head, Inertial)>,
@@ -56,17 +56,17 @@ fn push(payload: &[u8]) -> Option<Entries> {
     parse_keys(&frame.data).ok()
 }
 
-/// The stamp of a packet of this time.
+/// Timestamp of a packet.
 pub(super) fn stamp(time_ns: u64) -> Stamp {
     Stamp { us: (time_ns / 1000 % u64::from(HOUR_US)) as u32, period_us: HOUR_US }
 }
 
-/// The part of a frame that has passed at a time, hundredths of a degree of a turn.
+/// Phase in the frame at a time, as hundredths of a degree of a full circle.
 pub(super) fn turned_centideg(time_ns: u64) -> u16 {
     (time_ns % FRAME_NS * 36_000 / FRAME_NS) as u16
 }
 
-/// The points of a packet, if it is one of points.
+/// Header and points of a packet; `None` for other datagrams.
 fn of_points(payload: &[u8]) -> Option<(data::Head, DataType, &[u8])> {
     match Packet::parse(payload) {
         Ok(Packet::Points(head, kind, data)) => Some((head, kind, data)),
@@ -74,7 +74,7 @@ fn of_points(payload: &[u8]) -> Option<(data::Head, DataType, &[u8])> {
     }
 }
 
-/// Where a point is, metres.
+/// Position of a point in the lidar frame, metres.
 fn position_m(kind: DataType, point: &Point) -> DVec3 {
     let [a, b, c] = point.place.map(f64::from);
     match kind {
@@ -84,14 +84,15 @@ fn position_m(kind: DataType, point: &Point) -> DVec3 {
     }
 }
 
-/// Where a spherical point is, metres: `depth` in millimetres, theta and phi in steps.
+/// Position of a spherical point in the lidar frame, metres; `depth` in millimetres, theta and phi in hundredths of a
+/// degree.
 pub(super) fn spherical_m(depth: f64, angles: [f64; 2]) -> DVec3 {
     let [(sin_theta, cos_theta), (sin_phi, cos_phi)] =
         angles.map(|angle| libm::sincos((angle * ANGLE_STEP_DEG).to_radians()));
     DVec3::new(sin_theta * cos_phi, sin_theta * sin_phi, cos_theta) * depth * 1e-3
 }
 
-/// The return of a line at a place.
+/// A return of a line at the position `at` (metres).
 pub(super) fn shot(line: usize, at: DVec3, intensity: u8) -> Shot {
     Shot {
         laser: line as u16,
@@ -102,7 +103,7 @@ pub(super) fn shot(line: usize, at: DVec3, intensity: u8) -> Shot {
     }
 }
 
-/// A return at a place of pulse number `pulse` of a packet; the lines fire in their order.
+/// A return at the position `at` (metres) of pulse `pulse` in its packet; the lines fire in order.
 pub(super) fn cloud_point(at: DVec3, intensity: u8, pulse: usize, lines: usize) -> CloudPoint {
     CloudPoint {
         position_m: at,
@@ -113,21 +114,20 @@ pub(super) fn cloud_point(at: DVec3, intensity: u8, pulse: usize, lines: usize) 
     }
 }
 
-/// Elevations of `lines` lines, which divide the span evenly. A single line has both ends of the span.
+/// Elevations of `lines` lines, evenly spaced over the span. A single line has both ends of the span.
 pub(super) fn elevations_rad(lines: usize, span_deg: [f64; 2]) -> Vec<f64> {
     let ([low, high], count) = (span_deg.map(f64::to_radians), lines.max(2));
     let step = (high - low) / (count - 1) as f64;
     (0..count).map(|line| low + step * line as f64).collect()
 }
 
-/// The text before the first zero, if it is printable.
+/// Text up to the first zero byte, if it is printable.
 pub(super) fn text_of(bytes: &[u8]) -> Option<String> {
     let text: Vec<u8> = bytes.iter().copied().take_while(|byte| *byte != 0).collect();
     let is_plain = text.iter().all(u8::is_ascii_graphic);
     String::from_utf8(text).ok().filter(|_| is_plain)
 }
 
-/// An inertial sample as a line.
 pub(super) fn sample_text(sample: &Inertial, time_ns: u64) -> String {
     let ([x, y, z], [p, q, r]) = (sample.acceleration_g, sample.gyro_rad_s);
     format!("imu  {x:+.4} {y:+.4} {z:+.4} g  {p:+.4} {q:+.4} {r:+.4} rad/s  t {time_ns} ns")
@@ -142,12 +142,12 @@ fn time_name(head: &data::Head) -> &'static str {
 }
 
 impl LivoxDecoder {
-    /// Reads the packets of `named`, if the user has named a profile, else of any.
+    /// Decoder for the profile `named`, or for any profile.
     pub(super) fn new(named: Option<Named<LivoxProfile>>, known: &'static [Arc<Profile>]) -> Self {
         Self { named, known, ..Self::default() }
     }
 
-    /// The profile that the user has named, or the first whose points are as far apart.
+    /// The named profile, or the first profile with the same time between points.
     fn profile(&self) -> Option<(&str, &LivoxProfile)> {
         if let Some(named) = &self.named {
             return Some((&named.name, &named.profile));
@@ -198,7 +198,7 @@ impl DatagramDecoder for LivoxDecoder {
                 let before = self.told.as_ref();
                 let gap = before.map_or(0, |told| {
                     let gap = head.sequence.wrapping_sub(told.head.sequence).wrapping_sub(1);
-                    // A number that goes back is a restart's.
+                    // A sequence number that goes back means a restart.
                     if gap > u16::MAX / 2 { 0 } else { gap }
                 });
                 let missing = before.map_or(0, |told| told.missing) + u64::from(gap);

@@ -1,10 +1,10 @@
-//! What `menura profiles` shows of a Livox.
+//! Description of a Livox for `menura profiles`.
 
 use super::profile::LivoxProfile;
 use crate::describe::{Rows, Section, lidar_sections};
 use crate::wire::livox::command::SEARCH_PORT;
 
-/// The sections between name and sources.
+/// Sections between name and sources.
 pub(super) fn sections(driver: &LivoxProfile) -> Vec<Section> {
     lidar_sections(device_rows(driver), &driver.network, &driver.defaults.beam)
 }

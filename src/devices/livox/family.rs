@@ -1,4 +1,4 @@
-//! Livox's lidars of the protocol "SDK 2" as a family.
+//! Device family of Livox's lidars with the protocol SDK 2.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ const SDK: Control = Control {
     port: Some(56_100),
 };
 
-/// `livox`
+/// Family `livox`.
 #[derive(Debug)]
 pub struct LivoxFamily;
 
@@ -50,7 +50,7 @@ impl Family for LivoxFamily {
 
     fn product(&self, profile: &LivoxProfile) -> Product {
         Product {
-            // A HAP takes commands where it is searched for.
+            // A HAP receives commands on the port for discovery.
             controls: if profile.ports.command == SEARCH_PORT { &[SEARCH] } else { &[SEARCH, SDK] },
             has_gps_input: true,
             lidar: Some(LidarTraits {

@@ -1,4 +1,4 @@
-//! The fault that only a Livox can have: a code of its health management system (HMS).
+//! A fault that only a Livox can have: a code of its health management system (HMS).
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use crate::config::toml::reader::{Limit, TableReader};
 use crate::time::SimTime;
 use crate::wire::livox::key::state;
 
-/// Codes that a unit can report at a time.
+/// Largest number of codes reported at a time.
 const SLOTS: usize = 8;
 
 words!(Level: "info" => Info, "warning" => Warning, "error" => Error, "fatal" => Fatal);
 
-/// How bad it is.
+/// Severity of a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Nothing is wrong.
+    /// Information only.
     Info = 1,
-    /// The unit goes on.
+    /// The unit continues.
     Warning = 2,
     /// The unit stops.
     Error = 3,
@@ -27,16 +27,16 @@ pub enum Level {
     Fatal = 4,
 }
 
-/// Something that the unit reports.
+/// A code that the unit reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hms {
-    /// What, such as 0x0102: too hot outside.
+    /// Number of the code, for example 0x0102: ambient temperature too high.
     pub id: u16,
-    /// How bad.
+    /// Severity.
     pub level: Level,
 }
 
-/// `hms`.
+/// Fault kind `hms`.
 pub const HMS: DeviceFaultKind = DeviceFaultKind { word: "hms", read: hms };
 
 fn hms(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
@@ -53,7 +53,7 @@ impl Alert for Hms {
     }
 }
 
-/// The value of key 0x8011.
+/// Value of key 0x8011: the active codes.
 pub fn codes(faults: &[Timed<Hms>], at: SimTime) -> Vec<u8> {
     let mut codes: Vec<u32> =
         on(faults, at).map(|hms| u32::from(hms.id) << 16 | hms.level as u32).collect();
@@ -61,7 +61,7 @@ pub fn codes(faults: &[Timed<Hms>], at: SimTime) -> Vec<u8> {
     codes.into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
-/// The value of key 0x800e: the worst of system, scan, ranging and communication, a nibble each.
+/// Value of key 0x800e: the worst severity of system, scan, ranging and communication, four bits each.
 pub fn diagnosis(faults: &[Timed<Hms>], at: SimTime) -> u16 {
     on(faults, at).fold(0, |all, hms| {
         let part = match hms.id {

@@ -1,8 +1,8 @@
-//! Where a HAP's lines point: a closed form that is fitted to the maker's table.
+//! Beam directions of a HAP: a closed form fitted to the maker's table.
 //!
-//! Six lines fire together. The table is a recording: it leaves points out, and the phases of its two motions wander by
-//! 0.09 and 0.025 radians rms. With that wander taken out, the closed form's directions are off by 0.25 degrees rms, by
-//! more than 0.73 degrees for one point in a hundred, and by 1.6 degrees at most.
+//! Six lines fire together. The table is a recording with missing points; the phases of its two rotations drift by
+//! 0.09 and 0.025 radians rms. Without that drift, the error of the closed form is 0.25 degrees rms and at most 1.6
+//! degrees; for one point in a hundred it exceeds 0.73 degrees.
 
 use fearless_simd::Simd;
 use glam::{DVec2, DVec3};
@@ -10,7 +10,7 @@ use glam::{DVec2, DVec3};
 use super::complex::{ClosedForm, Lanes, Term, forward, sum, unit};
 use super::profile::Form;
 
-/// Left + i up of every line.
+/// Terms common to all lines: left + i up.
 const COMMON: [Term; 33] = [
     (-1, 0, 0.38013),
     (1, 0, 0.26833),
@@ -46,7 +46,7 @@ const COMMON: [Term; 33] = [
     (8, 1, 0.00080),
     (-7, 0, 0.00084),
 ];
-/// Left + i up in proportion to the line's place, a quarter turn ahead.
+/// Terms proportional to the line's position, a quarter turn ahead: left + i up.
 const LINE: [Term; 7] = [
     (0, 0, 0.01610),
     (-2, 0, -0.00108),
@@ -56,16 +56,16 @@ const LINE: [Term; 7] = [
     (-1, -1, 0.00026),
     (1, 1, -0.00006),
 ];
-/// Phases of both motions at the first point, radians.
+/// Phases of both rotations at the first point, radians.
 const START_RAD: [f64; 2] = [-0.0296, 3.1073];
-/// Powers of the motions from 0 on.
+/// Number of powers of the rotations, from 0 on.
 const POWERS: usize = 9;
 const LINES: usize = Form::Hap.lines();
 
-/// The pattern of a HAP: the first motion is fast; the second is slow and turns backward.
+/// Pattern of a HAP. The first rotation is fast; the second is slow and backward.
 #[derive(Clone, Debug)]
 pub struct HapPattern {
-    /// Both motions at the first point.
+    /// Phases of both rotations at the first point.
     start: [DVec2; 2],
 }
 

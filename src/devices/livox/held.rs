@@ -1,4 +1,4 @@
-//! Measured packets of points that wait for their stamps, alike for both protocols.
+//! Measured packets of points that wait for their timestamps, for both protocols.
 
 use super::clock::LivoxClock;
 use crate::config::rig::faults::Timed;
@@ -7,8 +7,8 @@ use crate::sensors::fault::{EffectKind, effects};
 use crate::spinning::backlog::{Held, PacketPlan};
 use crate::time::SimTime;
 
-/// The packet of `plan`: its bytes without the stamp, and its points with a return. It leaves `lag_ns` after its last
-/// firing is over. The unit reports the faults `alerts` meanwhile.
+/// The measured packet of `plan`: its bytes without the timestamp, and the number of points with a return. It leaves
+/// `lag_ns` after its last firing. `alerts` are the faults that the unit reports meanwhile.
 pub fn held<P: PacketPlan, K>(
     plan: P,
     (payload, points): (Vec<u8>, u32),

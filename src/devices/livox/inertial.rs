@@ -1,4 +1,4 @@
-//! The inertial unit: a packet for each sample.
+//! The IMU: one packet per sample.
 
 use super::profile::ImuProfile;
 use crate::sample_series::{InertialSamples, with_noise};
@@ -8,30 +8,30 @@ use crate::sensors::noise::NoiseSource;
 use crate::time::SimTime;
 use crate::wire::livox::data;
 
-/// Draws of samples are beyond those of packets of points.
+/// Offset that separates the random streams of IMU samples from those of packets of points.
 const DRAWS: u64 = 1 << 62;
 
-/// The samples on their way to packets.
+/// IMU samples that wait for their packets.
 pub struct Inertial {
     profile: ImuProfile,
     noise: NoiseSource,
-    /// What waits for a packet.
+    /// Samples that wait for their packets.
     pub samples: InertialSamples,
 }
 
 impl Inertial {
-    /// Samples begin at the first instant.
+    /// IMU whose samples begin at the start of the run.
     pub fn new(profile: &ImuProfile, noise: NoiseSource) -> Self {
         let samples = InertialSamples::new(profile.rate_hz);
         Self { profile: *profile, noise, samples }
     }
 
-    /// When a sample's packet leaves.
+    /// Send time of a sample's packet.
     pub fn leaves(&self, sampled: SimTime) -> SimTime {
         SimTime(sampled.0 + self.profile.latency_ns)
     }
 
-    /// A sample as the unit measures it.
+    /// A sample with the errors of the IMU.
     pub fn measured(&self, truth: &InertialTruth) -> data::Inertial {
         let draws = self.noise.request(DRAWS + truth.at.0 / self.samples.series.period_ns());
         let ImuProfile { accel_std_g, gyro_std_deg_s, .. } = self.profile;

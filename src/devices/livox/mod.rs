@@ -1,8 +1,8 @@
 //! Livox's lidars of the protocol "SDK 2": Mid-360 and HAP.
 //!
-//! Hosts find a unit by a broadcast and set and ask keys by UDP: [`commands`] has the answers, [`values`] what is set.
-//! [`states`] says which state the unit is in, [`planner`] which packet comes next, [`pattern`] where its points look,
-//! [`points`] what they say of the echoes that were measured, [`clock`] what packets are stamped with.
+//! Hosts discover a unit by a broadcast and set and read keys by UDP. [`commands`] has the commands, [`values`] the
+//! settings, [`states`] the state of the unit. [`planner`] schedules packets, [`pattern`] has the beam directions,
+//! [`points`] encodes echoes, [`clock`] provides timestamps.
 //!
 //! [`first`] has the lidars of the older protocol "SDK 1".
 //!
@@ -63,16 +63,16 @@ use states::States;
 use timeline::Timeline;
 use values::Values;
 
-/// One unit.
+/// A lidar of SDK 2.
 pub struct Livox {
     profile: Arc<LivoxProfile>,
     settings: LivoxSettings,
-    /// The latest time that it was given.
+    /// Latest time passed to the device.
     now: SimTime,
     values: Values,
-    /// Where datagrams go from the factory.
+    /// Factory destination of datagrams.
     stored_host: HostAddress,
-    /// Whether there is a host that datagrams go to.
+    /// Whether datagrams have a destination.
     has_host: bool,
     states: States,
     modes: Timeline<Mode>,
@@ -93,8 +93,8 @@ pub struct Livox {
 }
 
 impl Livox {
-    /// A unit that has been running since before the first instant, unless its settings say that it starts cold. It
-    /// sends to `host`, or where the factory's goes, until a host asks for something else.
+    /// A unit that is already running at the start of the run, unless its settings require a cold start. It sends
+    /// to `host`, or to the factory destination, until a host sets another.
     pub fn new(
         profile: &LivoxProfile,
         settings: &LivoxSettings,
@@ -150,43 +150,43 @@ impl Livox {
         unit
     }
 
-    /// It asks for samples in series that are no longer than `longest_ns`. To be called before the first is asked for.
+    /// Limits series of requested IMU samples to `longest_ns`. Call it before the first request.
     pub fn limit_series(&mut self, longest_ns: u64) {
         self.inertial.samples.series.limit(longest_ns);
     }
 
-    /// The address that only this unit has.
+    /// Sets the unit's own address.
     pub fn set_address(&mut self, address: Ipv4Addr) {
         self.address = address;
         self.clock.set_address(self.profile.network.source_mac, address);
     }
 
-    /// The faults within it. Must be called before [`Self::sensor`].
+    /// Sets the faults inside the unit. Call it before [`Self::sensor`].
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
         self.optics_faults = faults.kind();
         self.clock.set_faults(faults.kind());
         self.states.set_faults(faults.kind());
     }
 
-    /// Wires a receiver to it: packets wait until it is known what the receiver sent.
+    /// Connects a GNSS receiver: packets then wait until the receiver's signals are known.
     pub fn connect_receiver(&mut self) {
         self.clock.connect_receiver();
     }
 
-    /// What measures for this unit.
+    /// The sensor model of this unit.
     pub fn sensor(&self) -> Arc<dyn Sensor> {
         let imu_m = DVec3::from_array(self.settings.imu_place_mm) / 1000.0;
         with_imu(MultiEchoLidar(self.lidar()), Some(imu_m))
     }
 
-    /// The physics of its lines, all of which look where the pattern says.
+    /// Physics of the lines; the pattern gives their directions.
     pub fn lidar(&self) -> Lidar {
         let lines = vec![LaserGeometry::default(); self.profile.pattern.form.lines()];
         let (beam, noise) = (&self.settings.beam, &self.settings.noise);
         Lidar::new(lines, beam, noise, self.noise).with_faults(&self.optics_faults)
     }
 
-    /// Brings packets in line with states and values from `at` on.
+    /// Updates packets after a change of states or values at `at`.
     fn follow(&mut self, at: SimTime) {
         let mut has_changed = false;
         for (place, (at, now)) in self.states.from(at).into_iter().enumerate() {
@@ -203,7 +203,7 @@ impl Livox {
         }
     }
 
-    /// Stamps and sends the packets whose times the clock knows.
+    /// Timestamps and sends packets whose time the clock knows.
     fn release(&mut self) {
         while let Some(mut held) = self.backlog.known_by(self.clock.known_to(self.now)) {
             let stamped = held.stamped;
@@ -212,7 +212,7 @@ impl Livox {
         }
     }
 
-    /// Sends the samples of the inertial unit until now.
+    /// Sends IMU samples up to now.
     fn release_imu(&mut self) {
         while let Some(truth) = self.inertial.samples.next(self.now) {
             let at = truth.at;
@@ -234,7 +234,7 @@ impl Livox {
         }
     }
 
-    /// Sends what the unit reports by itself until now.
+    /// Sends push messages up to now.
     fn release_pushes(&mut self) {
         while self.next_push <= self.now {
             let at = self.next_push;
@@ -251,8 +251,8 @@ impl Livox {
 
 impl Device for Livox {
     fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
-        // In the order of their starts: the device's time comes as far as the oldest request that has
-        // no answer, and what is due until then must have been measured.
+        // Requests must be in the order of their starts: device time advances only to the oldest unanswered request,
+        // and everything due by then must have been measured.
         let until = self.inertial.samples.series.next_start().min(horizon);
         let Self { planner, modes, states, .. } = self;
         if let Some((plan, sweep)) = planner.next(modes, |at| states.is_stopped(at), until) {
@@ -306,7 +306,7 @@ impl Device for Livox {
 
     fn change_faults(&mut self, at: SimTime, faults: &DeviceFaults) {
         self.set_faults(faults);
-        // Packets that were left out may be wanted now; none has been planned that begins so late.
+        // Skipped packets can become due; no planned packet starts at or after `at`.
         self.planner.undo(at);
     }
 
@@ -320,7 +320,7 @@ impl Device for Livox {
             self.restarts += 1;
             self.values.put(key::TARGET_STATE, &[self.values.target_after_boot()]);
         }
-        // Samples and packets on their way are younger.
+        // Pending samples and packets are younger.
         let before = SimTime(self.now.0.saturating_sub(1_000_000_000));
         self.states.forget(before);
         self.modes.forget(before);

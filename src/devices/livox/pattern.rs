@@ -1,8 +1,8 @@
-//! Where lines point: that of a Mid-360 here, that of a HAP in [`hap`](super::hap).
+//! Beam directions of a Mid-360; [`hap`](super::hap) has those of a HAP.
 //!
-//! A Mid-360's are closed forms fitted to the maker's table of the non-repetitive pattern. Four lines fire together
-//! every 20 us. Against the table, the directions are off by 0.026 degrees rms, 0.13 degrees at most. A mirror that
-//! turns 182.4 times a second gives the azimuth, which falls; its tilt swings the elevation 10 times a second.
+//! Closed forms are fitted to the maker's table of the non-repetitive pattern. Four lines fire together every 20 us.
+//! The deviation from the table is 0.026 degrees rms, 0.13 degrees at most. A mirror rotates 182.4 times per second and
+//! gives a decreasing azimuth; its tilt oscillates the elevation 10 times per second.
 
 use fearless_simd::prelude::SimdFloat;
 use fearless_simd::{Simd, f64x4};
@@ -15,10 +15,10 @@ use super::profile::{Form, LivoxProfile};
 /// Lines that fire together.
 const LINES: usize = Form::Mid360.lines();
 
-/// Amplitude and phase of a term, and which harmonic of the swing it has.
+/// A term: amplitude, phase, and harmonic of the oscillation.
 type Term = (f64, f64, i32);
 
-/// Horizontal terms that turn once backward, for every line alike.
+/// Horizontal terms of one backward rotation, common to all lines.
 const COMMON: [Term; 11] = [
     (0.84208, -1.5823, 0),
     (0.29500, 1.5687, -1),
@@ -32,7 +32,7 @@ const COMMON: [Term; 11] = [
     (0.00051, 1.5797, -4),
     (0.00030, -1.5827, 5),
 ];
-/// In proportion to the line's place: those that turn twice backward, and those that do not turn.
+/// Horizontal terms proportional to the line's position: of two backward rotations, and without rotation.
 const LINE_TWICE: [Term; 4] =
     [(0.02133, 1.5478, 0), (0.00869, 1.5379, 1), (0.00084, 1.5350, 3), (0.00067, -1.6142, 2)];
 const LINE_STILL: [Term; 5] = [
@@ -42,10 +42,10 @@ const LINE_STILL: [Term; 5] = [
     (0.00084, 1.5841, -3),
     (0.00062, 1.5905, -4),
 ];
-/// With the square of the line's place: once backward, and once forward.
+/// Horizontal terms proportional to the square of the line's position: of one backward and one forward rotation.
 const SQUARE_ONCE: [Term; 2] = [(0.00080, 1.5593, 0), (0.00032, 1.5695, -1)];
 const SQUARE_FORWARD: [Term; 1] = [(0.00018, 1.6012, -2)];
-/// Vertical terms: for every line alike, with the place and the turn, with its square.
+/// Vertical terms: common to all lines, by position and rotation, by the square of the position.
 const HEIGHT: f64 = 0.33412;
 const HEIGHT_COMMON: [Term; 3] =
     [(0.37364, -0.0117, 1), (0.03156, -0.0080, 3), (0.00112, -0.0080, 5)];
@@ -53,15 +53,15 @@ const HEIGHT_LINE: [Term; 4] =
     [(0.02828, 0.0109, 0), (0.00452, 0.0315, -2), (-0.00126, 0.0215, -1), (0.00068, 0.0302, -4)];
 const HEIGHT_SQUARE: [Term; 1] = [(0.00024, -0.0117, 1)];
 
-/// Powers of the swing from 0 on.
+/// Number of powers of the oscillation, from 0 on.
 const POWERS: usize = 6;
 
-/// A sum of terms with `N` harmonics of the swing.
+/// Sum of terms with `N` harmonics of the oscillation.
 #[derive(Clone, Debug)]
 struct Sum<const N: usize> {
-    /// What does not swing.
+    /// Constant part.
     still: DVec2,
-    /// Each harmonic with the factors of its cosine and sine.
+    /// Harmonics, each with the factors of its cosine and sine.
     harmonics: [(usize, [DVec2; 2]); N],
 }
 
@@ -109,7 +109,7 @@ enum Shape {
     Hap(HapPattern),
 }
 
-/// A Mid-360's closed form.
+/// Closed form of a Mid-360.
 #[derive(Clone, Debug)]
 struct Dome {
     common: Sum<5>,
@@ -123,12 +123,13 @@ struct Dome {
 }
 
 impl Pattern {
-    /// That of `profile`, with the frequencies of both motions, which has run for `start_s` at the first instant.
+    /// Pattern of `profile` with the frequencies of both rotations (Hz). It has run for `start_s` at the start of the
+    /// run.
     pub fn of(profile: &LivoxProfile, hz: [f64; 2], start_s: f64) -> Self {
         Self::new(profile.pattern.form, profile.pattern.point_rate_hz, hz, start_s)
     }
 
-    /// The pattern of a form with this number of points a second.
+    /// Pattern of a form with this point rate (1/s); see [`Self::of`].
     pub(super) fn new(form: Form, point_rate_hz: u32, hz: [f64; 2], start_s: f64) -> Self {
         let group_s = form.lines() as f64 / f64::from(point_rate_hz);
         let turns = hz.map(|hz| hz * group_s);
@@ -139,7 +140,7 @@ impl Pattern {
         Self { motions: Motions::new(turns, (start_s / group_s).round()), form }
     }
 
-    /// Unit vectors (forward, left, up) of `count` groups from group `first` on, the lines of a group together.
+    /// Unit vectors (forward, left, up) of `count` groups from group `first` on; the lines of a group are adjacent.
     pub fn aims(&self, first: u64, count: usize) -> Vec<DVec3> {
         match &self.form {
             Shape::Mid360(dome) => self.motions.aims(&**dome, first, count),

@@ -1,4 +1,4 @@
-//! Which packet comes next. Packets have a fixed place in time, whether they are sent or not.
+//! Schedules packets. Packets have fixed times, whether they are sent or skipped.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,11 +22,11 @@ pub struct PacketPlan {
     start: SimTime,
     span_ns: u64,
     period_ns: u64,
-    /// Counts the packets that are sent.
+    /// Number of the packet among the sent ones.
     pub sequence: u16,
-    /// In force at its first point.
+    /// Settings at its first point.
     pub mode: Mode,
-    /// Where its points look.
+    /// Beam directions of its points.
     pub aims: Arc<[DVec3]>,
 }
 
@@ -48,19 +48,19 @@ impl backlog::PacketPlan for PacketPlan {
     }
 }
 
-/// Plans packets in their order.
+/// Schedules packets in order.
 #[derive(Debug)]
 pub struct Planner {
     profile: LivoxProfile,
     pattern: Pattern,
     slots: Arc<[FiringSlot]>,
     next: u64,
-    /// The latest packets that are sent.
+    /// Numbers of the latest packets that are sent.
     planned: VecDeque<u64>,
     sequence: u16,
 }
 
-/// More packets than are planned ahead.
+/// Number of packets kept; more than are planned ahead.
 const KEPT: usize = 4096;
 
 impl Planner {
@@ -83,7 +83,7 @@ impl Planner {
         }
     }
 
-    /// The next packet that is sent, if it begins before `horizon`, and what to measure for it.
+    /// The next packet to send and its measurement, if it starts before `horizon`.
     pub fn next(
         &mut self,
         modes: &Timeline<Mode>,
@@ -133,8 +133,8 @@ impl Planner {
         }
     }
 
-    /// Goes back to the first packet that begins at `from` or later, if that has been planned: its number, and when it
-    /// would have been over.
+    /// Goes back to the first planned packet that starts at or after `from`. Returns its number and its end; `None` if
+    /// no such packet is planned.
     pub fn undo(&mut self, from: SimTime) -> Option<(u64, SimTime)> {
         let estimate = u128::from(from.0) * u128::from(self.profile.pattern.point_rate_hz)
             / (POINTS as u128 * 1_000_000_000);

@@ -1,4 +1,4 @@
-//! What packets say of the echoes that were measured.
+//! Encodes echoes as points of packets.
 
 use std::sync::Arc;
 
@@ -11,38 +11,38 @@ use crate::wire::livox::data::{DataType, HEAD_LEN, Head, POINTS, Point};
 use crate::wire::livox::key::FieldOfView;
 use crate::wire::record::Record as _;
 
-/// Tag bits: medium confidence that a point lies between two objects, and for another reason.
+/// Tag bits: medium confidence that a point is a mixed pixel between two objects, and for another reason.
 const BETWEEN: u8 = 0x01;
 const WEAK: u8 = 0x10;
-/// Another echo so near makes a point one between two objects, metres.
+/// Distance to another echo below which a point counts as lying between two objects, metres.
 const BETWEEN_M: f32 = 1.0;
-/// A return is weak if it is below the threshold times this.
+/// A return is weak below this multiple of the detection threshold.
 const WEAK_BELOW: f32 = 2.0;
 
-/// What is done to points from an instant on.
+/// Settings for points from a given time on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mode {
     /// Whether points are sent at all.
     pub is_on: bool,
-    /// How they are written.
+    /// Format of points.
     pub data_type: DataType,
-    /// Nothing nearer is reported, metres.
+    /// Minimum range, metres; nearer echoes are not reported.
     pub blanked_m: f32,
-    /// The detection threshold as a multiple of the data sheet's.
+    /// Detection threshold as a multiple of the data sheet's threshold.
     pub threshold_factor: f32,
-    /// After how many groups of points the pattern begins again; `None` if it does not repeat.
+    /// Number of groups of points after which the pattern repeats; `None` if it does not.
     pub repeats_after: Option<u64>,
-    /// Fields of view that are on; none if points may be anywhere.
+    /// Enabled fields of view; empty if there is no limit.
     pub fields: Arc<[FieldOfView]>,
 }
 
 impl Mode {
-    /// Which group of the pattern a group looks as.
+    /// Group of the pattern that gives the directions of `group`.
     pub fn group(&self, group: u64) -> u64 {
         self.repeats_after.map_or(group, |period| group % period)
     }
 
-    /// Whether a point in this direction is one of the fields'.
+    /// Whether a point in this direction is in an enabled field of view.
     fn shows(&self, aim: DVec3) -> bool {
         self.fields.is_empty() || {
             let yaw = azimuth_deg(aim);
@@ -59,60 +59,60 @@ impl Mode {
     }
 }
 
-/// Whether another echo of the pulse is so near to `echo` that its point may lie between two objects.
+/// Whether another echo of the pulse is so near that the point of `echo` can lie between two objects.
 pub(super) fn is_between(echo: &Return, all: &[Return]) -> bool {
     all.iter().any(|other| {
         other.range_m != echo.range_m && (other.range_m - echo.range_m).abs() < BETWEEN_M
     })
 }
 
-/// The signal below which a return is weak, of a receiver that just detects the signal `threshold`.
+/// Signal below which a return is weak, for the detection threshold `threshold`.
 pub(super) fn weak_signal(threshold: f64) -> f32 {
     threshold as f32 * WEAK_BELOW
 }
 
-/// The nearest whole number to a number below 2^31.
+/// Rounds to the nearest integer; `value` must be below 2^31.
 #[inline]
 pub(super) fn whole(value: f64) -> i32 {
-    /// Numbers from here on have no bits after the point, so that a sum's last bits are the whole number.
+    /// Above this number `f64` has no fractional bits, so the last bits of a sum are the integer.
     const WHOLE_FROM: f64 = 1.5 * (1_u64 << 52) as f64;
     (value + WHOLE_FROM).to_bits() as i32
 }
 
-/// The angle to the left of forward, 0 to 360 degrees.
+/// Azimuth, positive to the left of forward, 0 to 360 degrees.
 #[inline]
 fn azimuth_deg(aim: DVec3) -> f64 {
     let deg = libm::atan2(aim.y, aim.x).to_degrees();
-    // Remainders of `f64` are a call.
+    // The remainder of `f64` is a slow function call.
     if deg < 0.0 { deg + 360.0 } else { deg }
 }
 
-/// Depth, theta and phi of a spherical point: millimetres and hundredths of a degree.
+/// Depth (millimetres), theta and phi (hundredths of a degree) of a spherical point.
 #[inline]
 pub(super) fn spherical(aim: DVec3, mm: f64) -> [i32; 3] {
     let theta = libm::acos(aim.z.clamp(-1.0, 1.0)).to_degrees() * 100.0;
     [whole(mm), whole(theta), whole(azimuth_deg(aim) * 100.0) % 36_000]
 }
 
-/// Makes points of echoes.
+/// Encodes echoes as points.
 #[derive(Clone, Debug)]
 pub struct PointMaker {
     profile: PointProfile,
     echo: EchoChoice,
     tags: TagRule,
-    /// Below that signal a return is weak.
+    /// Signal below which a return is weak.
     weak_signal: f32,
     reflectivities: Intensities,
 }
 
 impl PointMaker {
-    /// Of a unit whose receiver just detects the signal `threshold`.
+    /// Encoder of a unit whose detection threshold is the signal `threshold`.
     pub fn new(profile: PointProfile, echo: EchoChoice, tags: TagRule, threshold: f64) -> Self {
         let reflectivities = Intensities::new(profile.diffuse_full_scale, profile.retro_full_gain);
         Self { profile, echo, tags, weak_signal: weak_signal(threshold), reflectivities }
     }
 
-    /// A packet without its time and checksums, and how many of its points have a return.
+    /// Bytes of a packet without time and checksums, and the number of its points with a return.
     pub fn packet(
         &self,
         mode: &Mode,
@@ -126,7 +126,7 @@ impl PointMaker {
         Head::new(kind.number(), POINTS as u16, interval, sequence).emit(&mut bytes);
         bytes.resize(HEAD_LEN + POINTS * kind.point_len(), 0);
         let out = &mut bytes[HEAD_LEN..];
-        // Each type has a loop of its own.
+        // A separate loop for each format is faster.
         let returns = match kind {
             DataType::Cartesian => self.put(DataType::Cartesian, mode, aims, echoes, out),
             DataType::Cartesian16 => self.put(DataType::Cartesian16, mode, aims, echoes, out),
@@ -135,7 +135,7 @@ impl PointMaker {
         (bytes, returns)
     }
 
-    /// Writes the points of a packet; how many have a return.
+    /// Writes the points of a packet; returns the number of points with a return.
     #[inline(always)]
     fn put(
         &self,
@@ -160,7 +160,7 @@ impl PointMaker {
         returns
     }
 
-    /// The echo that becomes a point, and its tag.
+    /// The echo that becomes a point, and its tag; `None` without one.
     #[inline]
     fn chosen<'a>(&self, echoes: &'a [Return]) -> Option<(&'a Return, u8)> {
         let place = match self.echo {

@@ -1,4 +1,4 @@
-//! Firmware profile of a Livox, and its settings in a rig.
+//! Firmware profile of a Livox with SDK 2, and its settings in a rig.
 
 use crate::config::profile::lag;
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
@@ -20,12 +20,12 @@ words!(EchoChoice: "strongest" => Strongest, "first" => First);
 words!(Form: "mid360" => Mid360, "hap" => Hap);
 words!(TagRule: "zero" => Zero, "judged" => Judged);
 
-/// A firmware of one model.
+/// Profile of the firmware of one model.
 #[derive(Clone, Debug)]
 pub struct LivoxProfile {
     /// Addresses and header fields of packets of points.
     pub network: FrameHeader,
-    /// The other ports.
+    /// Ports other than the port of points.
     pub ports: Ports,
     /// Identity that the unit reports.
     pub identity: Identity,
@@ -33,11 +33,11 @@ pub struct LivoxProfile {
     pub interface: InterfaceProfile,
     /// The pattern, except what a rig sets.
     pub pattern: PatternProfile,
-    /// Contents of points.
+    /// Encoding of points.
     pub points: PointProfile,
-    /// The inertial unit.
+    /// The IMU.
     pub imu: ImuProfile,
-    /// Values that a rig may override.
+    /// Values that a rig can override.
     pub defaults: LivoxSettings,
 }
 
@@ -45,12 +45,11 @@ const FORMAT: &str = "the wire format";
 /// Origin of the limits of values that the protocol's keys set.
 const KEYS: &str = "the unit's keys";
 
-/// One byte.
 pub(super) fn byte() -> Limit<i128> {
     Limit::new(0..=255, "", FORMAT)
 }
 
-/// The four numbers of a version.
+/// Type of the four numbers of a version.
 pub(super) fn four_bytes() -> Whole {
     Whole(byte())
 }
@@ -65,22 +64,22 @@ pub(super) fn change() -> Time {
     Time(Limit::new(0.0..=600.0, "s", PROFILES), 1e9)
 }
 
-/// Time from a message that the unit repeats to the next.
+/// Period of messages that the unit repeats.
 pub(super) fn period() -> Time {
     Time(Limit::new(0.005..=60.0, "s", PROFILES), 1e9)
 }
 
-/// Pulses or points per second.
+/// Limit of pulses or points per second.
 pub(super) fn rate() -> Limit<i128> {
     Limit::new(1000..=2_000_000, "Hz", PROFILES)
 }
 
-/// Age of a pattern.
+/// Limit of the age of a pattern.
 pub(super) fn age() -> Limit<f64> {
     Limit::new(0.0..=1e6, "s", PROFILES)
 }
 
-/// A detection threshold that is lower than the normal one.
+/// Limit of a detection threshold below the normal one.
 pub(super) fn sensitive() -> Limit<f64> {
     Limit::new(0.01..=1.0, "", PROFILES)
 }
@@ -162,7 +161,7 @@ keys! {
 }
 
 keys! {
-    /// The pattern, except what a rig sets.
+    /// Pattern without the settings of a rig.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct PatternProfile {
         /// Closed form of the directions in which the lines point.
@@ -173,7 +172,7 @@ keys! {
 }
 
 keys! {
-    /// Contents of points.
+    /// Encoding of points.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct PointProfile {
         /// Reflectivity of a white diffuse target.
@@ -188,7 +187,7 @@ keys! {
 }
 
 keys! {
-    /// The inertial unit.
+    /// The IMU.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct ImuProfile {
         /// Samples a second, each in a packet.
@@ -204,20 +203,20 @@ keys! {
     }
 }
 
-/// States that a host can ask for.
+/// States that a host can request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TargetState {
     /// Points are sent.
     #[default]
     Sampling,
-    /// The motor rests.
+    /// The motor is off.
     Idle,
     /// The motor runs, no points are sent.
     Ready,
 }
 
 impl TargetState {
-    /// Its number in keys.
+    /// Number of the state in values of keys.
     pub fn number(self) -> u8 {
         match self {
             Self::Sampling => state::SAMPLING,
@@ -227,18 +226,18 @@ impl TargetState {
     }
 }
 
-/// The closed form of the pattern.
+/// Closed form of the pattern.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
-    /// Around the vertical axis.
+    /// All azimuths around the vertical axis.
     #[default]
     Mid360,
-    /// Forward.
+    /// A field of view to the front.
     Hap,
 }
 
 impl Form {
-    /// Lines that fire together.
+    /// Number of lines, which fire together.
     pub const fn lines(self) -> usize {
         match self {
             Self::Mid360 => 4,
@@ -246,7 +245,7 @@ impl Form {
         }
     }
 
-    /// The span of the elevations, degrees.
+    /// Lowest and highest elevation, degrees.
     pub fn elevations_deg(self) -> [f64; 2] {
         match self {
             Self::Mid360 => [-7.21, 52.16],
@@ -255,30 +254,30 @@ impl Form {
     }
 }
 
-/// Which echo becomes a point.
+/// Selection of the echo that becomes a point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EchoChoice {
-    /// The strongest.
+    /// The strongest echo.
     #[default]
     Strongest,
-    /// The nearest.
+    /// The nearest echo.
     First,
 }
 
 /// Contents of tags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TagRule {
-    /// Nothing.
+    /// All zero.
     #[default]
     Zero,
-    /// Medium confidence of weak points and of points that lie between two objects.
+    /// Medium confidence for weak points and for points between two objects.
     Judged,
 }
 
-/// The clock.
+/// Settings of the clock.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LivoxClockSettings {
-    /// Whether a PTP master keeps the clock.
+    /// State of the PTP master that sets the clock, if any.
     pub ptp: PtpState,
     /// Offset of a simulated PTP master's time from UTC, seconds; positive is ahead.
     pub ptp_ahead_s: i32,
@@ -340,12 +339,12 @@ keys! {
 }
 
 impl LivoxProfile {
-    /// The port of inertial samples, which comes after that of points.
+    /// Index of the port of IMU samples, after the port of points.
     pub const IMU: PortIndex = PortIndex(1);
-    /// The port of pushes.
+    /// Index of the port of push messages.
     pub const STATE: PortIndex = PortIndex(2);
 
-    /// Those of points, inertial samples and pushes.
+    /// Ports of points, IMU samples and push messages.
     pub fn datagram_ports(&self) -> Vec<DatagramPort> {
         let data = DatagramPort::data(&self.network);
         let further = |name, rig_key, [source_port, destination_port]: [u16; 2]| {
@@ -358,19 +357,19 @@ impl LivoxProfile {
         vec![data, imu, state]
     }
 
-    /// The time from a packet's first point to its last as packets state it, as if points followed one another evenly;
-    /// tenths of a microsecond.
+    /// Time from a packet's first to its last point as packets report it, as if points were evenly spaced; tenths of a
+    /// microsecond.
     pub fn interval(&self) -> u16 {
         let span = (POINTS as u64 - 1) * 10_000_000 / u64::from(self.pattern.point_rate_hz);
         span.min(u16::MAX.into()) as u16
     }
 
-    /// Packets of a frame of 0.1 s, at least one.
+    /// Packets per frame of 0.1 s, at least one.
     pub fn packets_per_frame(&self) -> u64 {
         (u64::from(self.pattern.point_rate_hz) / (10 * POINTS as u64)).max(1)
     }
 
-    /// When packet `number` begins, nanoseconds after the first instant.
+    /// Start of packet `number`, nanoseconds after the start of the run.
     pub fn packet_start_ns(&self, number: u64) -> u64 {
         scaled(number, POINTS as u64 * 1_000_000_000, self.pattern.point_rate_hz.into())
     }

@@ -1,4 +1,4 @@
-//! Reads the profile of a Livox, and what a rig sets on one.
+//! Reads the profile of a Livox with SDK 2, and its settings in a rig.
 
 use super::profile::{LivoxClockSettings, LivoxProfile, LivoxSettings, PtpState};
 use crate::config::profile::lidar;
@@ -9,7 +9,7 @@ use crate::config::toml::reader::{Limit, TableReader};
 use crate::spinning::clock_settings::{self, ptp, ptp_ahead};
 use crate::spinning::profile_read as spinning;
 
-/// Reads all of a profile but its name and sources.
+/// Reads a profile except its name and sources.
 pub(crate) fn profile(root: TableReader<'_>) -> Option<LivoxProfile> {
     let mut root = Keys::of_profile(root);
     let mut all = LivoxSettings::default();
@@ -37,7 +37,7 @@ pub(crate) fn profile(root: TableReader<'_>) -> Option<LivoxProfile> {
     })
 }
 
-/// Reads a rig's `settings`; what it leaves out is the profile's.
+/// Reads a rig's `settings`; the profile has the defaults.
 pub(crate) fn settings(table: TableReader<'_>, driver: &LivoxProfile) -> Option<LivoxSettings> {
     let mut all = driver.defaults.clone();
     let mut keys = Keys::of_rig(table);
@@ -57,7 +57,7 @@ fn reach() -> Limit<f64> {
     Limit::new(0.0..=327.67, "m", "the wire format: 16 bits of 10 mm")
 }
 
-/// Reads the place of the inertial unit, whose key differs between profiles and rigs.
+/// Reads the position of the IMU, whose key differs between profiles and rigs.
 pub(super) fn place(keys: &mut Keys<'_>, key: &'static str, place_mm: &mut [f64; 3]) {
     let mm = Limit::new(-1000.0..=1000.0, "mm", PROFILES);
     keys.of_type(
@@ -68,7 +68,7 @@ pub(super) fn place(keys: &mut Keys<'_>, key: &'static str, place_mm: &mut [f64;
     );
 }
 
-/// Reads what a rig sets on the clock.
+/// Reads a rig's settings of the clock.
 pub(super) fn clock(keys: &mut Keys<'_>, clock: &mut LivoxClockSettings) {
     clock_settings::read(keys, &mut clock.own);
     ptp(keys, &PtpState::WORDS, &mut clock.ptp);

@@ -24,7 +24,7 @@ pub struct Motor {
 }
 
 impl States {
-    /// A unit that has been in the state `target` since before the run.
+    /// A unit that is already in the state `target` at the start of the run.
     pub fn new(profile: &InterfaceProfile, target: u8) -> Self {
         let &InterfaceProfile { boot_ns, self_check_ns, motor_start_ns, motor_stop_ns, .. } =
             profile;
@@ -39,8 +39,7 @@ impl States {
         Self::in_state(target, motor)
     }
 
-    /// The unit loses power at `at`, starts again and then changes to `target`. Returns the instant from which it
-    /// answers.
+    /// Cycles the power at `at`; the unit starts and changes to `target`. Returns the time from which the unit answers.
     pub fn restart(&mut self, at: SimTime, target: u8) -> SimTime {
         let up_at = SimTime(at.0 + self.motor.boot_ns);
         let checked_at = SimTime(up_at.0 + self.motor.self_check_ns);
@@ -51,12 +50,12 @@ impl States {
         up_at
     }
 
-    /// The unit starts to change to the state `target` at `at`. This cancels a planned restart.
+    /// Starts a change to the state `target` at `at`, and cancels a planned restart.
     pub fn drive(&mut self, at: SimTime, target: u8) {
         let checked_at = *self.motor.checked_at.at(at);
         self.motor.checked_at.forget(at);
         self.motor.started_at.forget(at);
-        // The motor is at rest when the self-check ends.
+        // The motor is stopped when the self-check ends.
         match at < checked_at {
             true => self.change(checked_at, state::IDLE, target),
             false => self.change(at, *self.line.at(at), target),
@@ -84,7 +83,7 @@ impl States {
         }
     }
 
-    /// From `at` on the motor takes another pattern, if it runs: it starts again, to be in the state `target`.
+    /// Changes the pattern at `at`. A running motor starts up again to reach the state `target`.
     pub fn change_pattern(&mut self, at: SimTime, target: u8) {
         let is_running = matches!(*self.line.at(at), state::SAMPLING | state::READY);
         if is_running && at >= *self.motor.checked_at.at(at) {
@@ -143,7 +142,7 @@ mod tests {
         states.restart(SimTime(500), IDLE);
         assert_eq!(seen(&states, &[99, 100, 140, 499]), [SAMPLING, READY, IDLE, IDLE]);
         assert_eq!(seen(&states, &[500, 510, 530]), [OFF, SELF_CHECK, IDLE]);
-        // The motor that starts now is not that which starts after the restart.
+        // This motor start is independent of the start after the planned restart.
         states.drive(SimTime(200), READY);
         states.restart(SimTime(500), READY);
         states.drive(SimTime(210), SAMPLING);

@@ -41,7 +41,7 @@ fn unit_of(name: &str, change: impl FnOnce(&mut LivoxSettings)) -> Livox {
     Livox::new(driver, &settings, Some(host), NoiseSource::new(1, "mid360"), epoch())
 }
 
-/// The motion of a unit that turns at 0.5 rad/s and goes nowhere.
+/// Motion of a unit that rotates at 0.5 rad/s in place.
 pub(super) fn still(at: SimTime) -> InertialTruth {
     InertialTruth {
         at,
@@ -56,7 +56,7 @@ pub(super) fn still(at: SimTime) -> InertialTruth {
     }
 }
 
-/// Lets the unit run for so long; what it sends. Of two echoes the farther one is stronger.
+/// Runs the unit for `for_ns`; returns its output. Of two echoes the farther one is stronger.
 fn run(unit: &mut Livox, for_ns: u64) -> Vec<Transmit> {
     let (from, seen) = (unit.now, echoes([0.25, 0.0025], [2.0, 0.005]));
     testing::run(unit, from, [for_ns, 60 * MS], seen, |request| {
@@ -64,7 +64,7 @@ fn run(unit: &mut Livox, for_ns: u64) -> Vec<Transmit> {
     })
 }
 
-/// Packets of points with when they leave.
+/// Packets of points with their send times.
 fn clouds(
     sent: &[Transmit],
 ) -> Vec<(SimTime, crate::wire::livox::data::Head, DataType, Vec<Point>)> {
@@ -75,7 +75,7 @@ fn clouds(
     datagrams(sent, PortIndex::DATA).into_iter().map(read).collect()
 }
 
-/// The data of the answer to a request, if there is an answer; what else the unit has given out stays.
+/// Data of the answer to a request, if any; other output of the unit stays queued.
 fn ask(unit: &mut Livox, id: u16, data: Vec<u8>) -> Option<Vec<u8>> {
     let now = unit.now;
     let request = Frame::request(9, id, data);
@@ -173,7 +173,7 @@ fn a_hap_has_its_own_ports_keys_rate_and_repetitive_patterns() {
     assert_eq!(get(&mut unit, key::STATE), [state::STARTING]);
     run(&mut unit, 5000 * MS);
     assert_eq!(get(&mut unit, key::STATE), [state::SAMPLING]);
-    // 470 packets are a frame.
+    // A frame has 470 packets.
     let sent = clouds_of(&mut unit, 300);
     for (one, later) in sent.iter().zip(&sent[470..]) {
         let nearly = |one: &Point, other: &Point| {
@@ -210,7 +210,7 @@ fn the_makers_sdk_is_answered_as_recorded() {
             _ => None,
         })
         .collect();
-    // The others are where they were.
+    // The other destinations are unchanged.
     let host = HostAddress { ip: other.into(), ports: vec![40_001, 0, 0] };
     assert_eq!(moved, [(SimTime(now.0 + REACTION_NS), host)]);
     let first = clouds(&sent)[0].0;
@@ -303,7 +303,7 @@ fn a_restart_takes_its_time_and_starts_the_clock_again() {
     assert_eq!(ask(&mut unit, id::REBOOT, vec![100, 0]), Some(vec![0]));
     run(&mut unit, 200 * MS);
     assert_eq!(ask(&mut unit, id::SEARCH, vec![]), None, "it is off");
-    // 3 s until it answers, then 2 s of self-check and 3 s until the motor runs.
+    // The unit answers after 3 s, then the self-check takes 2 s and the motor start 3 s.
     run(&mut unit, 3100 * MS);
     assert_eq!(get(&mut unit, key::STATE), [state::SELF_CHECK]);
     run(&mut unit, 2000 * MS);
@@ -313,7 +313,7 @@ fn a_restart_takes_its_time_and_starts_the_clock_again() {
     assert_eq!(head.time_type, 0);
     assert!(head.time_ns.abs_diff(5_000 * MS) < MS, "{}", head.time_ns);
     assert_eq!(get(&mut unit, key::STARTS), 121u32.to_le_bytes());
-    // As in the example: a receiver that the rig does not have keeps the clock, also after a restart, and until then.
+    // As in the example: a GNSS receiver outside the rig sets the clock, before and after a restart.
     let mut kept = self::unit(|settings| {
         settings.clock.ptp = PtpState::None;
         settings.clock.own.reference = ClockReference::Utc;
@@ -341,7 +341,7 @@ fn a_change_acts_until_a_restart_that_is_to_come_and_after_it() {
     run(&mut unit, 6000 * MS);
     assert_eq!(get(&mut unit, key::STATE), [state::IDLE]);
     assert_eq!(get(&mut unit, key::STARTS), 121u32.to_le_bytes());
-    // Another pattern starts the motor again, and what is set too late for that holds after the restart.
+    // Another pattern restarts the motor; a target state that is set just before the reboot applies after it.
     let mut unit = unit_of("livox-hap", |_| {});
     assert_eq!(ask(&mut unit, id::REBOOT, vec![200, 0]), Some(vec![0]));
     assert_eq!(set(&mut unit, &[(key::PATTERN, &[1])]), DONE);
@@ -368,7 +368,7 @@ fn the_earlier_of_two_restarts_counts() {
         assert!(ask(&mut unit, id::SEARCH, vec![]).is_some());
         run(&mut unit, 20 * MS);
         assert_eq!(ask(&mut unit, id::SEARCH, vec![]), None, "it is off");
-        // 3 s until it answers, with a clock that counts from then.
+        // The unit answers after 3 s; its clock counts from then.
         run(&mut unit, 3090 * MS);
         assert_eq!(get(&mut unit, key::STARTS), 121u32.to_le_bytes());
         let time_ns = u64::from_le_bytes(get(&mut unit, key::TIME).try_into().unwrap());
@@ -513,7 +513,7 @@ fn every_command_of_the_table_is_answered_as_it_says() {
             let is_whole = nth == 0;
             match row.conduct {
                 Conduct::NotMade => assert_eq!(answer[0], ret::FAILED, "{}", row.name),
-                // There is no pulse.
+                // The unit has received no pulse.
                 _ if number == id::GPS_TIME && is_whole => assert_eq!(answer[0], ret::NOT_ALLOWED),
                 _ if is_whole || number == id::SEARCH => assert_eq!(answer[0], 0, "{}", row.name),
                 _ => assert_ne!(answer[0], 0, "{} {nth}", row.name),

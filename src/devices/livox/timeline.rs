@@ -1,31 +1,31 @@
-//! Values that change at known instants.
+//! Values that change at known times.
 
 use std::collections::VecDeque;
 
 use crate::time::SimTime;
 
-/// A value over time.
+/// A value as a function of time.
 #[derive(Clone, Debug)]
 pub struct Timeline<T>(VecDeque<(SimTime, T)>);
 
 impl<T: PartialEq> Timeline<T> {
-    /// `value` from the beginning on.
+    /// A constant value.
     pub fn new(value: T) -> Self {
         Self(VecDeque::from([(SimTime::ZERO, value)]))
     }
 
-    /// The value at an instant.
+    /// The value at a time.
     pub fn at(&self, at: SimTime) -> &T {
         let then = self.0.iter().rev().find(|(since, _)| *since <= at);
         &then.unwrap_or(&self.0[0]).1
     }
 
-    /// The value that stays.
+    /// The final value.
     pub fn last(&self) -> &T {
         &self.0[self.0.len() - 1].1
     }
 
-    /// `value` from `from` on, whatever was to come; whether that changes anything.
+    /// Sets the value from `from` on and cancels later changes; returns whether this changes anything.
     pub fn set(&mut self, from: SimTime, value: T) -> bool {
         let before = self.0.len();
         while self.0.len() > 1 && self.0.back().is_some_and(|(since, _)| *since >= from) {
@@ -43,7 +43,7 @@ impl<T: PartialEq> Timeline<T> {
         self.0.push_back((from, value));
     }
 
-    /// The next change after an instant.
+    /// Time of the next change after `after`.
     pub fn next_change(&self, after: SimTime) -> Option<SimTime> {
         self.0.iter().map(|(since, _)| *since).find(|since| *since > after)
     }

@@ -1,10 +1,10 @@
-//! The states of a unit over time, and the faults that stop it. Both Livox protocols use them.
+//! States of a unit over time, and the faults that stop it; for both Livox protocols.
 
 use super::timeline::Timeline;
 use crate::config::rig::faults::Timed;
 use crate::time::SimTime;
 
-/// The unit has no power, or has started so recently that it does not answer yet. No protocol sends this number.
+/// State number of a unit without power or during boot, when it does not answer. No protocol sends this number.
 pub const OFF: u8 = 255;
 
 /// A fault that a unit reports.
@@ -37,7 +37,7 @@ pub struct UnitStates<K, M> {
 }
 
 impl<K: Alert, M> UnitStates<K, M> {
-    /// A unit that has been in `state` since before the run.
+    /// A unit that is already in `state` at the start of the run.
     pub fn in_state(state: u8, motor: M) -> Self {
         Self { line: Timeline::new(state), motor, faults: Vec::new() }
     }
@@ -52,13 +52,13 @@ impl<K: Alert, M> UnitStates<K, M> {
         &self.faults
     }
 
-    /// The state at an instant, as the unit reports it.
+    /// The reported state at a time.
     pub fn at(&self, at: SimTime) -> u8 {
         let state = *self.line.at(at);
         if state != OFF && self.is_stopped(at) { K::ERROR } else { state }
     }
 
-    /// Whether a fault stops points at an instant.
+    /// Whether a fault stops the output of points at a time.
     pub fn is_stopped(&self, at: SimTime) -> bool {
         is_stopped(&self.faults, at)
     }

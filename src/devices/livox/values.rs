@@ -1,4 +1,4 @@
-//! What keys a unit is set to.
+//! Settings of a unit, by key.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -12,23 +12,23 @@ use crate::wire::livox::data::{DataType, POINTS};
 use crate::wire::livox::key::{Destination, FieldOfView, key, length_of, state};
 use crate::wire::record::Record as _;
 
-/// Keys from here on tell what the unit is; hosts cannot set them.
+/// First key that reports a state of the unit; hosts cannot set these keys.
 const FIRST_STATE_KEY: u16 = 0x8000;
-/// Nothing nearer than that many centimetres can be asked for, and nothing farther.
+/// Permitted blind zones (minimum ranges), centimetres.
 const BLIND_ZONES_CM: std::ops::RangeInclusive<u32> = 50..=200;
-/// The ports whose destinations are keys, and these keys.
+/// Ports with a settable destination, and their keys.
 const HOSTS: [(PortIndex, u16); 3] = [
     (PortIndex::DATA, key::POINT_HOST),
     (LivoxProfile::IMU, key::IMU_HOST),
     (LivoxProfile::STATE, key::STATE_HOST),
 ];
 
-/// The values of all keys that can be set.
+/// Values of all settable keys.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Values(BTreeMap<u16, Vec<u8>>);
 
 impl Values {
-    /// Those of a unit with `settings` that sends to `host`.
+    /// Initial values of a unit with `settings` that sends to `host`.
     pub fn of(profile: &LivoxProfile, settings: &LivoxSettings, host: &HostAddress) -> Self {
         let settable = profile.interface.keys.iter().filter(|key| **key < FIRST_STATE_KEY);
         let zeros = settable.filter_map(|key| Some((*key, vec![0; length_of(*key)?])));
@@ -60,27 +60,27 @@ impl Values {
         values
     }
 
-    /// Puts a value that the unit has, if it has the key.
+    /// Stores a value, if the unit has the key.
     pub fn put(&mut self, key: u16, value: &[u8]) {
         if let Some(known) = self.0.get_mut(&key) {
             *known = value.to_vec();
         }
     }
 
-    /// The value of a key that can be set.
+    /// Value of a settable key; `None` if the unit lacks it.
     pub fn get(&self, key: u16) -> Option<&[u8]> {
         self.0.get(&key).map(Vec::as_slice)
     }
 
-    /// The first byte of a value, 0 of a key that the unit does not have.
+    /// First byte of a value; 0 if the unit lacks the key.
     fn byte(&self, key: u16) -> u8 {
         self.get(key).and_then(|value| value.first()).copied().unwrap_or_default()
     }
 
-    /// Whether a host may set a key to a value.
+    /// Checks that a host may set a key to a value.
     ///
     /// # Errors
-    /// The code of the refusal.
+    /// Returns the error code of the answer.
     pub fn check(&self, profile: &LivoxProfile, key: u16, value: &[u8]) -> Result<(), u8> {
         if !profile.interface.keys.contains(&key) {
             return Err(ret::UNKNOWN_KEY);
@@ -123,27 +123,27 @@ impl Values {
         if is_allowed { Ok(()) } else { Err(ret::OUT_OF_RANGE) }
     }
 
-    /// The state that the unit is to be in.
+    /// Target state of the unit.
     pub fn target(&self) -> u8 {
         self.byte(key::TARGET_STATE)
     }
 
-    /// The state that the unit is to be in after a start: the stored one, or always sampling.
+    /// Target state after a start: the stored one, or always sampling.
     pub fn target_after_boot(&self) -> u8 {
         if self.byte(key::STATE_AFTER_BOOT) == 1 { state::SAMPLING } else { self.target() }
     }
 
-    /// Whether inertial samples are sent.
+    /// Whether IMU samples are sent.
     pub fn has_imu(&self) -> bool {
         self.byte(key::IMU_ON) == 1
     }
 
-    /// Whether the window is heated while it may be, or in any case.
+    /// Whether the window is heated: always, or if allowed in the present state.
     pub fn heats(&self, is_sampling: bool) -> bool {
         self.byte(key::FORCED_HEATING) == 1 || (self.byte(key::HEATING) == 1 && is_sampling)
     }
 
-    /// What is done to points; none are sent unless the unit `is_sampling`.
+    /// Settings for points; points are off unless the unit `is_sampling`.
     pub fn mode(&self, profile: &LivoxProfile, is_sampling: bool) -> Mode {
         let fields = [(key::FIELD_0, 1), (key::FIELD_1, 2)].into_iter().filter_map(|(key, bit)| {
             let is_on = self.byte(key::FIELDS_ON) & bit != 0;
@@ -152,7 +152,7 @@ impl Values {
         let blind_cm = self.get(key::BLIND_ZONE).and_then(|value| value.try_into().ok());
         let is_sensitive = self.byte(key::DETECTION) == 1;
         let sensitive = profile.points.sensitive_threshold as f32;
-        // Of whole packets, so that no packet is of two frames.
+        // A repetition has whole packets, so that no packet spans two frames.
         let frame = profile.packets_per_frame() * (POINTS / profile.pattern.form.lines()) as u64;
         Mode {
             repeats_after: (self.byte(key::PATTERN) != 0).then_some(frame),
@@ -164,7 +164,7 @@ impl Values {
         }
     }
 
-    /// Where datagrams go that went elsewhere before: a host for each port whose destination differs.
+    /// Destinations that differ from `before`, one per port.
     pub fn moved(&self, before: &Self) -> Vec<HostAddress> {
         let of = |values: &Self, key| {
             Destination::parse(values.get(key)?).ok().map(|to| (to.ip, to.port))

@@ -1,4 +1,4 @@
-//! Answers of a healthy 3DM.
+//! Fixed answers of a 3DM without errors.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::imu::answers::{Setting, numbers, stored, word};
 use crate::imu::{Dialect, Protocol, Unit};
 
 keys! {
-    /// Answers of a 3DM.
+    /// Fixed answers of a 3DM.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct MipAnswers {
         /// The result of the built-in test; 0 if nothing failed.
@@ -40,7 +40,7 @@ impl Dialect for MipAnswers {
     }
 }
 
-/// The tuning of a 3DM's filter: key, descriptor of the command in set 0x0D, how many numbers; and meaning.
+/// Tuning settings of the filter: key, descriptor of the command in set 0x0D, number of values; and description.
 pub const MIP_TUNING: [(Setting, &str); 16] = [
     (("vehicle_dynamics_mode", 0x10, 1), "Vehicle dynamics mode"),
     (("estimation_control", 0x14, 1), "Biases that the filter estimates"),

@@ -1,4 +1,4 @@
-//! Commands of the sets base (0x01) and system (0x7F), and the status of the device (0x0C 0x64).
+//! Commands of the sets base (0x01) and system (0x7F), and the device status (0x0C 0x64).
 
 use super::commands::{COMMANDS, base, dm, function, system};
 use super::fields::{DATA, gps_time_of};
@@ -9,11 +9,11 @@ use crate::imu::Unit;
 use crate::time::SimTime;
 use crate::wire::mip::{Field, reply};
 
-/// Status of the system: running.
+/// System state: running.
 const RUNNING: u16 = 3;
-/// Descriptors that fit into one packet behind the acknowledgement.
+/// Number of descriptors that fit into a packet after the acknowledgement.
 const MOST_DESCRIPTORS: usize = 124;
-/// Seconds of a week.
+/// Duration of a week, seconds.
 const WEEK_S: u32 = 604_800;
 
 impl MipUnit {
@@ -49,8 +49,8 @@ impl MipUnit {
         Ok(Vec::new())
     }
 
-    /// The host sets the week (1) or the whole second of the week (2). No time pulse is wired to the
-    /// unit: the time holds from now on, and the fraction of the second goes on.
+    /// Sets the GPS week (`field` 1) or the whole second of the week (2). Without a connected PPS the time applies at
+    /// once, and the fraction of the second continues.
     fn set_gps_time(&mut self, now: SimTime, field: u8, value: u32, unit: &Unit) -> Result<(), u8> {
         let (week, second) = gps_time_of(now, self.gps_ahead_ns, unit);
         let ahead_s = match field {
@@ -81,8 +81,8 @@ impl MipUnit {
         }
     }
 
-    /// Answers the request `model, selector` with the basic (1) or the diagnostic (2) status, laid out as
-    /// MSCL reads it.
+    /// Answers a request (`model, selector`) with the basic (1) or the diagnostic (2) status, in the layout that MSCL
+    /// expects.
     pub(super) fn device_status(&self, data: &[u8], unit: &Unit) -> Result<Field, u8> {
         let &[high, low, selector @ (1 | 2)] = data else { return Err(reply::BAD_PARAMETER) };
         let (_, number) = unit.profile.identity.model.split_once('/').unwrap_or_default();
@@ -99,7 +99,7 @@ impl MipUnit {
         if selector == 2 {
             status.extend(self.current.is_on.map(u8::from));
             let lost = unit.port.lost().min(u64::from(u32::MAX)) as u32;
-            // Packets that were dropped, bytes written and read, overruns, messages of the sensors.
+            // Dropped packets, bytes written, bytes read, overruns, sensor messages.
             let numbers = [lost, lost, 0, self.bytes_read, lost, 0, 0, self.samples, at_ms];
             status.extend(numbers.map(u32::to_be_bytes).concat());
         }
@@ -107,7 +107,7 @@ impl MipUnit {
     }
 }
 
-/// All commands and fields of data: descriptor set and descriptor.
+/// Descriptor set and descriptor of all commands and data fields.
 fn descriptors() -> Vec<[u8; 2]> {
     let mut commands: Vec<_> =
         COMMANDS.into_iter().chain(SETTINGS.iter().map(|s| s.command)).collect();
@@ -117,10 +117,10 @@ fn descriptors() -> Vec<[u8; 2]> {
     commands.into_iter().chain(data).map(|(s, d)| [s, d]).collect()
 }
 
-/// The only mode of communication is the standard one: no component behind the processor is accessible.
+/// Handles the communication mode; only the standard mode is supported.
 ///
 /// # Errors
-/// A code of [`reply`].
+/// Returns a code of [`reply`].
 pub(super) fn system(command: &Field) -> Answer {
     match (command.descriptor, command.data.as_slice()) {
         (system::COM_MODE, [function::WRITE, system::NORMAL] | [function::DEFAULT, ..]) => {

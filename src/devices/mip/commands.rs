@@ -1,4 +1,4 @@
-//! Commands of a 3DM by descriptor set.
+//! Descriptors of the commands of a 3DM, by descriptor set.
 
 use crate::wire::mip::set;
 
@@ -130,7 +130,7 @@ pub mod system {
     pub const NORMAL: u8 = 1;
 }
 
-/// Action of a command on its setting.
+/// Function selectors: actions on a setting.
 #[allow(missing_docs, reason = "the names are those of the protocol's documents")]
 pub mod function {
     pub const WRITE: u8 = 1;
@@ -140,5 +140,5 @@ pub mod function {
     pub const DEFAULT: u8 = 5;
 }
 
-/// The sensor's rotation to the vehicle.
+/// Rotation from the sensor to the vehicle frame.
 pub const VEHICLE: (u8, u8) = (set::FILTER, filter::SENSOR_TO_VEHICLE);

@@ -1,4 +1,4 @@
-//! MIP packets, read back.
+//! Decodes MIP packets.
 
 use serde_json::{Map, Value};
 
@@ -19,7 +19,7 @@ fn show(frame: &mip::Packet) -> Option<Shown> {
     Some(Shown::new(kind, fields).with_inertial(inertial(frame)))
 }
 
-/// Kind and fields of a frame.
+/// Name and fields of a packet.
 fn fields(packet: &mip::Packet) -> (String, Map<String, Value>) {
     use crate::wire::mip::{reply, set};
     let is_data = packet.descriptor_set >= set::SENSOR_DATA;

@@ -1,8 +1,8 @@
-//! The estimation filter as hosts see it: it initialises, runs, and its heading starts at the configured
-//! source. Its attitude is the truth with slow errors; no filter is computed.
+//! The estimation filter as hosts see it: it initialises, runs, and starts with the heading of the configured
+//! source. The attitude is the ground truth with slow errors; no filter is computed.
 //!
-//! With the magnetometer as source, the heading is correct at once. Without a source, or with an external
-//! one, the heading error of the start or of the last correction remains.
+//! With the magnetometer as source, the heading is correct at once. With no source or an external one, the heading
+//! error of the start or of the last correction remains.
 
 use glam::DQuat;
 
@@ -30,12 +30,12 @@ mod source {
 /// State of the filter in its status field during initialisation.
 const INITIALISING: u16 = 1;
 
-/// Start value of the heading.
+/// Initial heading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Start {
-    /// A heading in the reference of the filter's output, rad.
+    /// A heading in the reference (true or magnetic north) of the filter's output, rad.
     Heading(f64),
-    /// Magnetic heading and a declination, rad.
+    /// Magnetic heading plus this declination, rad.
     Magnetic(f64),
 }
 
@@ -45,31 +45,31 @@ enum State {
     Running,
 }
 
-/// See the module.
+/// State of the estimation filter.
 #[derive(Clone, Debug)]
 pub struct Estimator {
     state: State,
-    /// Whether samples' headings count from magnetic north.
+    /// Whether headings of samples refer to magnetic north.
     is_magnetic: bool,
-    /// The output is ahead of the aided heading by this, clockwise, rad.
+    /// Heading of the output minus the aided heading, clockwise, rad.
     ahead_rad: f64,
 }
 
 /// Output of the filter at a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Solution {
-    /// Rotation World from sensor; the sensor's own axes.
+    /// Rotation from the sensor frame (forward, left, up) to World.
     pub attitude: DQuat,
     /// Whether the attitude is valid.
     pub is_valid: bool,
-    /// First word of the status field.
+    /// State in the filter's status field.
     pub state: u16,
-    /// Source of the heading: the word of the heading update's field.
+    /// Heading source in the field of the heading update.
     pub heading_source: u16,
 }
 
 impl Estimator {
-    /// A filter that has run for long; `is_magnetic` if samples' headings count from magnetic north.
+    /// A filter that already runs at the start of the run; `is_magnetic`: headings of samples refer to magnetic north.
     pub fn running(is_magnetic: bool) -> Self {
         Self { state: State::Running, is_magnetic, ahead_rad: 0.0 }
     }
@@ -126,18 +126,18 @@ impl Estimator {
         }
     }
 
-    /// Takes the heading from the host.
+    /// Sets the initial heading.
     ///
     /// # Errors
-    /// A code of [`reply`] when the filter already runs.
+    /// Returns a code of [`reply`] if the filter is already running.
     pub fn start_at(&mut self, heading_rad: f64) -> Result<(), u8> {
         self.start(Start::Heading(heading_rad))
     }
 
-    /// Takes the heading from the magnetometer once, with the host's declination.
+    /// Sets the initial heading from the magnetometer, with a declination from the host.
     ///
     /// # Errors
-    /// A code of [`reply`] when the filter already runs.
+    /// Returns a code of [`reply`] if the filter is already running.
     pub fn start_magnetic(&mut self, declination_rad: f64) -> Result<(), u8> {
         self.start(Start::Magnetic(declination_rad))
     }
@@ -150,11 +150,11 @@ impl Estimator {
         Ok(())
     }
 
-    /// A heading from outside, true or magnetic.
+    /// Applies an external heading, true or magnetic.
     ///
     /// # Errors
-    /// A code of [`reply`] when headings from outside are not the source, or a true one cannot be
-    /// used because the declination is not known.
+    /// Returns a code of [`reply`] if external headings are not the configured source, or if a true heading needs an
+    /// unknown declination.
     pub fn external_heading(
         &mut self,
         heading: f64,
@@ -178,10 +178,10 @@ impl Estimator {
         Ok(())
     }
 
-    /// The attitude with a heading that the magnetometer corrects.
+    /// Attitude with the heading corrected by the magnetometer.
     fn aided(&self, sample: &Sample, values: &Values, epoch: Epoch) -> DQuat {
-        // A sample's heading counts from where the rig's settings say; from there to magnetic north,
-        // and on to the reference of the host.
+        // The heading of a sample has the reference of the rig's settings. It is converted to magnetic north, then to
+        // the reference that the host has set.
         let is_as_shipped = values.byte(DECLINATION) != 3 && values.reference_position().is_none();
         if is_as_shipped && self.is_magnetic == (values.byte(DECLINATION) == 1) {
             return sample.attitude;
@@ -200,7 +200,7 @@ fn reference_rad(sample: &Sample, values: &Values, epoch: Epoch) -> f64 {
     match (values.byte(DECLINATION), values.reference_position()) {
         (1, _) => 0.0,
         (3, _) => values.float(DECLINATION, 1),
-        // The World Magnetic Model at the place that the host has told.
+        // World Magnetic Model at the reference position of the host.
         (_, Some([latitude_deg, longitude_deg, altitude_m])) => {
             let place = Geodetic { latitude_deg, longitude_deg, altitude_m };
             let ned =

@@ -1,4 +1,4 @@
-//! Data fields about a sample.
+//! Data fields of a sample.
 
 use glam::{DMat3, DQuat, DVec3};
 use libm::atan2;
@@ -13,8 +13,7 @@ use crate::sensors::imu::{Sample, earth};
 use crate::time::SimTime;
 use crate::wire::mip::{Field, set};
 
-/// Fields of [`set::SENSOR_DATA`] and [`set::FILTER_DATA`] the unit can send, by their names in
-/// profiles.
+/// Data fields of [`set::SENSOR_DATA`] and [`set::FILTER_DATA`] with their names in profiles.
 pub const DATA: [(&str, u8, u8); 29] = [
     ("accel", set::SENSOR_DATA, 0x04),
     ("gyro", set::SENSOR_DATA, 0x05),
@@ -47,28 +46,28 @@ pub const DATA: [(&str, u8, u8); 29] = [
     ("filter-pressure-altitude", set::FILTER_DATA, 0x21),
 ];
 
-/// A sample with values that the unit derives from it.
+/// A sample with derived values.
 #[derive(Clone, Debug)]
 pub struct Moment {
-    /// Sample in the vehicle's axes, with the user's compensation.
+    /// Sample in the vehicle frame, with the user's compensation.
     pub sample: Sample,
-    /// World from sensor as the older filter of set 0x80 has it, in the sensor's axes.
+    /// Rotation from the sensor frame to World, of the complementary filter of set 0x80.
     pub complementary: DQuat,
     /// Solution of the estimation filter.
     pub solution: Solution,
-    /// World from vehicle, of the estimation filter.
+    /// Rotation from the vehicle frame to World, of the estimation filter.
     pub attitude: DQuat,
-    /// Values behind the low-passes that the host has set, by their order.
+    /// Low-pass filtered values, in the order of [`super::low_pass::QUANTITIES`].
     pub passed: [DVec3; 4],
-    /// Low-pass of each quantity.
+    /// Low-pass settings of each quantity.
     pub low_pass: [LowPass; 4],
-    /// Whether increments are corrected for coning and sculling.
+    /// Whether increments have coning and sculling corrections.
     pub is_coning_on: bool,
-    /// Time by which the host has set GPS time forward.
+    /// GPS time set by the host minus the unit's GPS time.
     pub gps_ahead_ns: i128,
 }
 
-/// A field about a sample, or `None` for a descriptor the unit does not have.
+/// Data of a field; `None` for a descriptor that the unit lacks.
 pub fn field(
     (descriptor_set, descriptor): (u8, u8),
     moment: &Moment,
@@ -89,7 +88,7 @@ pub fn field(
     let [coning, sculling] = if moment.is_coning_on { [DVec3::ZERO; 2] } else { m.corrections };
     let of = |values: &[f32]| Field::of_f32s(descriptor, values);
     let raw = |data: Vec<u8>| Field::new(descriptor, data);
-    // A field of the filter: zeros, marked as not valid, until it has a solution.
+    // Without a solution, fields of the filter have zeros and are flagged invalid.
     let valid = |values: &[f32]| {
         let is_valid = moment.solution.is_valid;
         let mut made =
@@ -104,10 +103,10 @@ pub fn field(
         (set::SENSOR_DATA, 0x07) => of(&f32s(m.delta_angle - coning)),
         (set::SENSOR_DATA, 0x08) => of(&g(m.delta_velocity - sculling)),
         (set::SENSOR_DATA, 0x09) => {
-            // Sensor from north-east-down, row by row.
+            // Rotation from north-east-down to the sensor frame, row by row.
             of(&DMat3::from_quat(complementary).to_cols_array().map(|x| x as f32))
         }
-        // The field and the force that the older filter expects at its attitude.
+        // Field and force that the complementary filter expects at its attitude.
         (set::SENSOR_DATA, 0x10) => {
             of(&f32s(complementary.conjugate() * model_gauss(sample, unit)))
         }
@@ -125,12 +124,12 @@ pub fn field(
         (set::SENSOR_DATA, _) => of(&[(moment.passed[3].x / 100.0) as f32]),
         (_, 0x03) => valid(&wxyz(attitude)),
         (_, 0x04) => {
-            // Vehicle from north-east-down, row by row.
+            // Rotation from north-east-down to the vehicle frame, row by row.
             let columns = DMat3::from_quat(attitude).to_cols_array();
             valid(&columns.map(|x| x as f32))
         }
         (_, 0x05) => valid(&f32s(roll_pitch_yaw(attitude))),
-        // No filter runs: what it compensates is the host's bias alone.
+        // No filter is computed: the only bias is the one that the host has set.
         (_, 0x06 | 0x0b) => valid(&[0.0; 3]),
         (_, 0x0a) => {
             let errors = &unit.settings.model.attitude;
@@ -166,13 +165,13 @@ pub fn field(
     })
 }
 
-/// The World Magnetic Model at the unit's place, north, east, down, gauss.
+/// World Magnetic Model at the unit's position: north, east, down, gauss.
 fn model_gauss(sample: &Sample, unit: &Unit) -> DVec3 {
     let date = unit.epoch.civil(sample.truth.at).date();
     earth::world_magnetic_field_gauss(&sample.truth.place, date)
 }
 
-/// Time of week, week, and flags that all are valid.
+/// Time of week, week, and flags (all valid).
 fn gps_time(moment: &Moment, unit: &Unit) -> Vec<u8> {
     let (week, second) = gps_time_of(moment.sample.truth.at, moment.gps_ahead_ns, unit);
     let mut data = second.to_be_bytes().to_vec();
@@ -181,7 +180,7 @@ fn gps_time(moment: &Moment, unit: &Unit) -> Vec<u8> {
     data
 }
 
-/// GPS week and second of the week on a clock that the host has set forward.
+/// GPS week and second of the week on a clock that the host has set.
 pub(super) fn gps_time_of(at: SimTime, ahead_ns: i128, unit: &Unit) -> (u16, f64) {
     const GPS_EPOCH_UNIX_NS: i128 = 315_964_800_000_000_000;
     const LEAP_NS: i128 = 18_000_000_000;

@@ -1,4 +1,4 @@
-//! Commands of the estimation filter (set 0x0D) that are no plain settings.
+//! Commands of the estimation filter (set 0x0D) that are not plain settings.
 
 use glam::DQuat;
 
@@ -18,7 +18,7 @@ impl MipUnit {
         let is_angle = |x: &f64| x.abs() <= std::f64::consts::PI + 1e-6;
         match (command.descriptor, reals.as_deref(), command.data.as_slice()) {
             (filter::RESET, _, []) => self.estimator.reset(now),
-            // Gravity corrects roll and pitch at once.
+            // Only the heading matters, because gravity determines roll and pitch at once.
             (filter::INITIAL_ATTITUDE, Some([roll, pitch, heading]), _)
                 if is_angle(roll) && is_angle(&(2.0 * pitch)) && is_angle(heading) =>
             {
@@ -34,7 +34,7 @@ impl MipUnit {
                 self.external_heading(data, unit)?;
             }
             (filter::TIMED_EXTERNAL_HEADING, _, data @ [.., 1 | 2]) if data.len() == 19 => {
-                // The heading is taken as one of now.
+                // The timestamp is ignored: the heading applies to the present time.
                 self.external_heading(&data[10..], unit)?;
             }
             (filter::TARE, _, [function::WRITE, axes @ 0..=7]) => self.tare(*axes)?,
@@ -56,7 +56,7 @@ impl MipUnit {
         Ok(Vec::new())
     }
 
-    /// `heading, uncertainty, 1 true or 2 magnetic`.
+    /// Handles `heading, uncertainty, 1 true or 2 magnetic`.
     fn external_heading(&mut self, data: &[u8], unit: &Unit) -> Result<(), u8> {
         let float = |at: usize| f32::from_be_bytes(std::array::from_fn(|i| data[at + i]));
         let (heading, std_rad) = (f64::from(float(0)), float(4));
@@ -73,8 +73,8 @@ impl MipUnit {
         self.estimator.external_heading(heading, data[8] == 2, &sensor, values, unit.epoch)
     }
 
-    /// The vehicle is level and points north now, about the axes that the host names; no axis: the
-    /// vehicle's axes are the sensor's.
+    /// Sets the rotation to the vehicle frame so that the vehicle is level and points north, about the given axes;
+    /// without axes, the vehicle frame equals the sensor frame.
     fn tare(&mut self, axes: u8) -> Result<(), u8> {
         let (moment, _) = self.latest.as_ref().ok_or(reply::FAILED)?;
         if !moment.solution.is_valid {

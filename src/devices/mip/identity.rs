@@ -4,10 +4,10 @@ use crate::imu::Unit;
 use crate::sensors::imu::earth;
 use crate::wire::mip::reply;
 
-/// The range of a sensor in the unit of the command: g, degrees/s, gauss.
+/// Range of a sensor, in g, degrees/s or gauss.
 ///
 /// # Errors
-/// Code of [`reply`] for a sensor that the unit does not have.
+/// Returns a code of [`reply`] for a sensor that the unit lacks.
 pub fn range(sensor: u8, unit: &Unit) -> Result<f64, u8> {
     let model = &unit.profile.defaults.model;
     match sensor {
@@ -23,7 +23,7 @@ pub fn device_info(unit: &Unit) -> Vec<u8> {
     let identity = &unit.profile.identity;
     let mut numbers = identity.firmware.split('.').map(|n| n.parse::<u16>().unwrap_or(0));
     let mut next = || numbers.next().unwrap_or(0);
-    // 1126 is 1.1.26.
+    // Profile version 1.1.26 is sent as 1126.
     let version = next().wrapping_mul(1000).wrapping_add(next().wrapping_mul(100));
     let version = version.wrapping_add(next());
     let (name, number) = identity.model.split_once('/').unwrap_or((&identity.model, ""));

@@ -1,7 +1,7 @@
-//! Low-pass of each scaled quantity: one pole, with a corner that follows the format or is set by the host.
+//! Low-pass filter of each scaled quantity: one pole, with an automatic or a manual corner frequency.
 //!
-//! A filter that follows the format is the profile's `decimation`; one with the host's corner, or none, gives
-//! the value of the last sample.
+//! An automatic filter is the profile's `decimation`. A filter with a manual corner, or no filter, gives the value at
+//! the last sample.
 
 use glam::DVec3;
 
@@ -16,7 +16,7 @@ use crate::wire::mip::{Field, reply, set};
 /// Descriptors of the quantities in [`set::SENSOR_DATA`]: acceleration, rate, field, pressure.
 pub const QUANTITIES: [u8; 4] = [0x04, 0x05, 0x06, 0x17];
 
-/// State of the filters, and their last output: forward, right, down; pressure on the first axis.
+/// State of the filters with their last output (forward, right, down); the first axis of the last one is pressure.
 #[derive(Clone, Debug, Default)]
 pub struct Filters {
     poles: [SinglePole; 4],
@@ -24,7 +24,7 @@ pub struct Filters {
 }
 
 impl Filters {
-    /// Follows a sample.
+    /// Updates the filters with a sample.
     pub fn step(&mut self, sample: &Sample, settings: &[LowPass; 4], dt_s: f64) {
         let pressure = DVec3::X * sample.pressure_pa;
         let vectors = [sample.accel.value, sample.gyro.value, sample.mag.value].map(frd);
@@ -46,10 +46,10 @@ impl Filters {
     }
 }
 
-/// The older command: `function, descriptor, on, manual, corner as a whole number, 0`.
+/// Handles the older command: `function, descriptor, on, manual, corner as an integer, 0`.
 ///
 /// # Errors
-/// A code of [`reply`].
+/// Returns a code of [`reply`].
 pub fn by_descriptor(
     data: &[u8],
     settings: [&mut MipSettings; 3],
@@ -71,10 +71,10 @@ pub fn by_descriptor(
     Ok(answer.into_iter().collect())
 }
 
-/// The newer command: `function, descriptor set, descriptor, on, manual, corner as a float`.
+/// Handles the newer command: `function, descriptor set, descriptor, on, manual, corner as a float`.
 ///
 /// # Errors
-/// A code of [`reply`].
+/// Returns a code of [`reply`].
 pub fn by_set(
     data: &[u8],
     settings: [&mut MipSettings; 3],
@@ -98,8 +98,7 @@ pub fn by_set(
     Ok(answer.into_iter().collect())
 }
 
-/// The setting that a command writes: two switches, and the corner in the command's own form; `None` for a
-/// command that only reads.
+/// Setting in a command: two switches and the corner; `None` for a command that only reads.
 fn wanted(
     function: u8,
     value: &[u8],
@@ -115,7 +114,7 @@ fn wanted(
     }
 }
 
-/// Settings are in force, saved, and the factory's. A reading gives the setting.
+/// Executes a function on a setting (present, saved, factory); a read returns the setting.
 fn obey(
     function: u8,
     descriptor: u8,
@@ -148,7 +147,7 @@ fn obey(
     Ok(None)
 }
 
-/// The corner in force: of a filter that follows the format, half of the quantity's rate.
+/// Corner frequency in effect; an automatic filter has half of the quantity's output rate.
 fn effective_hz(low_pass: &LowPass, descriptor: u8, stream: &DataStream, base_rate_hz: u32) -> f32 {
     if low_pass.is_manual {
         return low_pass.corner_hz;

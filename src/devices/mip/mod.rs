@@ -1,8 +1,8 @@
 //! MicroStrain 3DM: commands in packets, answered by one packet each, and two data streams (sensors and
 //! filter) whose fields and decimations the host selects.
 //!
-//! A field of an answer has the result of a command; the next field has the requested data. An unknown
-//! command is refused, not ignored.
+//! The first field of an answer has the result of the command; the next field has the requested data. Unknown commands
+//! are refused.
 //!
 //! | file | holds |
 //! |---|---|
@@ -10,14 +10,14 @@
 //! | `base` | commands of the sets base and system, and the device's status |
 //! | `settings` | values that are written, read, saved, loaded and reset by one rule |
 //! | `streams` | formats, streams on and off |
-//! | `low_pass` | the filters of scaled quantities |
-//! | `filter_commands` | commands of the filter that are no settings |
+//! | `low_pass` | low-pass filters of scaled quantities |
+//! | `filter_commands` | commands of the filter that are not settings |
 //! | `estimator` | the estimation filter as hosts see it |
 //! | `fields` | fields of data |
-//! | `identity` | who the unit says it is |
+//! | `identity` | identity of the unit |
 //!
-//! A sample passes the user's biases and iron compensation (sensor axes), then the rotation to the
-//! vehicle, then the low-passes.
+//! The user's biases and iron compensation (sensor frame) are applied to a sample first, then the rotation to the
+//! vehicle frame, then the low-pass filters.
 
 mod answers;
 mod base;
@@ -54,7 +54,7 @@ use crate::wire::framer::Framer;
 use crate::wire::mip::{Field, Mip, Packet, reply, set};
 use estimator::Estimator;
 
-/// MicroStrain 3DM in MIP.
+/// Family of the MicroStrain 3DM with the protocol MIP.
 pub const FAMILY: ImuFamily = ImuFamily {
     key: "microstrain-mip",
     messages: || MESSAGES.iter().map(|(name, ..)| *name).collect(),
@@ -63,7 +63,7 @@ pub const FAMILY: ImuFamily = ImuFamily {
     decoder: decoder::decoder,
 };
 
-/// A mean of the gyro that a host has asked for.
+/// A measurement of the gyro bias that a host has requested.
 #[derive(Clone, Copy, Debug)]
 struct Capture {
     until: SimTime,
@@ -71,9 +71,9 @@ struct Capture {
     count: u32,
 }
 
-/// See the module.
+/// A 3DM unit.
 pub struct MipUnit {
-    /// Answers of a sound unit.
+    /// Fixed answers.
     answers: MipAnswers,
     framer: Framer<Mip>,
     data: [DataStream; 2],
@@ -85,21 +85,21 @@ pub struct MipUnit {
     estimator: Estimator,
     filters: Filters,
     capture: Option<Capture>,
-    /// Time by which the host has set GPS time forward.
+    /// GPS time set by the host minus the unit's GPS time.
     gps_ahead_ns: i128,
-    /// Bytes that came from the host since the start.
+    /// Number of bytes received since the start.
     bytes_read: u32,
-    /// Samples since the start.
+    /// Number of samples since the start.
     samples: u32,
     latest: Option<(Moment, Measured)>,
     every: Stream,
     silent_until: SimTime,
     base_rates_hz: [u32; 2],
-    /// Baud rate that takes effect after the answer, as the host expects.
+    /// Baud rate that takes effect after the answer.
     next_baud: Option<u32>,
 }
 
-/// An error code of [`reply`], or the fields behind the acknowledgement.
+/// The fields after the acknowledgement, or an error code of [`reply`].
 type Answer = Result<Vec<Field>, u8>;
 
 impl MipUnit {
@@ -166,7 +166,7 @@ impl MipUnit {
                 None => match set {
                     set::BASE => self.obey_base(now, command, unit),
                     set::THREE_DM => match self.dm(now, command, &mut polled, unit) {
-                        // The answer comes when the mean is known.
+                        // The answer follows when the mean is known.
                         Ok(None) => continue,
                         Ok(Some(fields)) => Ok(fields),
                         Err(code) => Err(code),
@@ -198,7 +198,7 @@ impl MipUnit {
         }
     }
 
-    /// Returns `None` if the answer follows later.
+    /// Executes a command of set 0x0C; `None`: the answer follows later.
     fn dm(
         &mut self,
         now: SimTime,
@@ -245,7 +245,7 @@ impl MipUnit {
             }
             dm::LOW_PASS => low_pass::by_set(data, settings, &self.data[0], self.base_rates_hz[0]),
             dm::SENSOR_RANGE => match data {
-                // Each sensor has one range.
+                // Each sensor has only one range.
                 [function::WRITE, sensor, 1] => range(*sensor, unit).map(|_| Vec::new()),
                 [function::READ, sensor] => {
                     range(*sensor, unit).map(|_| vec![Field::new(dm::RANGE_REPLY, [*sensor, 1])])
@@ -280,7 +280,7 @@ impl MipUnit {
         Ok(())
     }
 
-    /// Continues the mean of the gyro; when it is complete, it becomes the bias and is sent to the host.
+    /// Updates the measurement of the gyro bias; when it is complete, applies the bias and sends it to the host.
     fn step_capture(&mut self, sample: &Sample, unit: &mut Unit) {
         let Some(capture) = &mut self.capture else { return };
         capture.sum += frd(sample.gyro.value);
@@ -313,7 +313,7 @@ impl MipUnit {
                 } else {
                     (&self.saved, &self.memory.saved)
                 };
-                // The line keeps its rate until a reset.
+                // The baud rate does not change until a reset.
                 let baud_rate = self.current.baud_rate;
                 self.current = MipSettings { baud_rate, ..settings.clone() };
                 self.memory.current = values.clone();
@@ -328,8 +328,8 @@ impl MipUnit {
         Field::new(descriptor, [wanted.as_slice(), &rate].concat())
     }
 
-    /// `suppress acknowledgement, count, descriptors`: `width` bytes each. Without descriptors: those of the
-    /// format. The acknowledgement is always sent; hosts skip it.
+    /// Polls data: `suppress acknowledgement, count, descriptors` (`width` bytes each). Without descriptors, those of
+    /// the format. The acknowledgement is always sent; hosts skip it.
     fn poll(
         &self,
         place: usize,
@@ -381,7 +381,7 @@ impl MipUnit {
         Ok(Vec::new())
     }
 
-    /// The sample after the host's settings.
+    /// The sample with the host's settings applied.
     fn moment(&mut self, sample: &Sample, unit: &Unit) -> Moment {
         let values = &self.memory.current;
         let dm = |command| (set::THREE_DM, command);
@@ -394,7 +394,7 @@ impl MipUnit {
                 matrix: values.matrix(dm(dm::SOFT_IRON)),
                 offset: values.vector(dm(dm::HARD_IRON)),
             },
-            // The angles turn the sensor's axes into the vehicle's.
+            // The angles rotate the sensor frame to the vehicle frame.
             user_from_sensor: quat_from_rpy(vehicle.x, vehicle.y, vehicle.z).conjugate(),
         };
         self.estimator.step(sample, values, &self.answers, unit.epoch);
@@ -451,7 +451,7 @@ impl Protocol for MipUnit {
         for packet in self.framer.frames(bytes) {
             self.on_packet(now, &packet, unit);
             if now < self.silent_until {
-                // What came behind a reset is not heard.
+                // Bytes after a reset command are ignored.
                 self.framer.clear();
                 break;
             }

@@ -1,7 +1,6 @@
-//! Settings of a 3DM that are written, read, saved, loaded and reset by one rule: their table, and their
-//! values.
+//! Settings of a 3DM with the standard functions write, read, save, load and reset: table and values.
 //!
-//! Layouts and limits after the maker's MIP SDK (`commands_3dm.h`, `commands_filter.h`).
+//! Layouts and limits follow the maker's MIP SDK (`commands_3dm.h`, `commands_filter.h`).
 
 use std::collections::BTreeMap;
 
@@ -11,20 +10,19 @@ use super::answers::{MIP_TUNING, MipAnswers};
 use super::commands::{dm, filter, function};
 use crate::wire::mip::{Field, reply, set};
 
-/// Check of a setting's value.
 type Check = fn(&[u8]) -> bool;
 
 /// One setting.
 pub struct Setting {
     /// Descriptor set and descriptor of the command.
     pub command: (u8, u8),
-    /// Descriptor of the field that answers a reading.
+    /// Descriptor of the field in the answer to a read.
     pub reply: u8,
     /// Length of the value, bytes.
     length: usize,
     check: Check,
-    /// Whether the setting changes the stream. The others are only stored, because no filter is computed;
-    /// `mip.csv` marks them `kept`.
+    /// Whether the setting changes the output. Other settings are only stored, because no filter is computed; `mip.csv`
+    /// marks them `kept`.
     pub has_effect: bool,
 }
 
@@ -50,7 +48,7 @@ const fn tuning(command: u8, reply: u8, length: usize, check: Check) -> Setting 
     setting((set::FILTER, command), reply, length, check, false)
 }
 
-/// All entries.
+/// All settings with the standard functions.
 pub const SETTINGS: [Setting; 29] = [
     of_dm(dm::ACCEL_BIAS, 0x9a, 12, finite),
     of_dm(dm::GYRO_BIAS, dm::GYRO_BIAS_REPLY, 12, finite),
@@ -79,7 +77,7 @@ pub const SETTINGS: [Setting; 29] = [
     tuning(0x44, 0xb3, 25, adaptive),
     tuning(0x45, 0xb4, 25, adaptive),
     tuning(0x46, 0xb5, 17, adaptive),
-    // The inclination and magnitude of the field serve the rejection of disturbed fields only.
+    // Inclination and magnitude of the field only serve the rejection of disturbed fields.
     tuning(0x4c, 0xbc, 5, source),
     tuning(0x4d, 0xbd, 5, source),
 ];
@@ -104,7 +102,7 @@ fn positive(data: &[u8]) -> bool {
     floats(data).all(|x| x.is_finite() && x > 0.0)
 }
 
-/// Whether a model is valid: three inverse times, three noises.
+/// Whether a noise model is valid: three inverse times, three noises.
 fn model(data: &[u8]) -> bool {
     finite(data) && positive(&data[12..])
 }
@@ -117,7 +115,7 @@ fn adaptive(data: &[u8]) -> bool {
     data[0] <= 2 && finite(&data[1..])
 }
 
-/// Whether a source is valid: 1 none, 2 World Magnetic Model, 3 the value that follows.
+/// Whether a source is valid: 1 none, 2 World Magnetic Model, 3 the following value.
 fn source(data: &[u8]) -> bool {
     (1..=3).contains(&data[0]) && finite(&data[1..])
 }
@@ -126,13 +124,12 @@ fn dynamics_mode(data: &[u8]) -> bool {
     (1..=4).contains(&data[0])
 }
 
-/// Whether a source of the heading is valid: none, magnetometer or external, because the unit has no GNSS
-/// receiver.
+/// Whether a heading source is valid: none, magnetometer or external; the unit has no GNSS receiver.
 fn heading_source(data: &[u8]) -> bool {
     matches!(data[0], 0 | 1 | 3)
 }
 
-/// Time constants from 1 to 1000 s.
+/// Whether time constants are valid: 1 to 1000 s.
 fn complementary(data: &[u8]) -> bool {
     data[0] <= 1 && data[1] <= 1 && floats(&data[2..]).all(|x| (1.0..=1000.0).contains(&x))
 }
@@ -147,17 +144,17 @@ fn doubles(data: &[u8]) -> [f64; 3] {
     std::array::from_fn(|_| values.next().unwrap_or(f64::NAN))
 }
 
-/// The table's entry for a command.
+/// The setting of a command.
 pub fn find(descriptor_set: u8, command: u8) -> Option<&'static Setting> {
     SETTINGS.iter().find(|s| s.command == (descriptor_set, command))
 }
 
-/// Values by command.
+/// Values of settings by command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Values(BTreeMap<(u8, u8), Vec<u8>>);
 
 impl Values {
-    /// Factory settings; `is_magnetic` if headings count from magnetic north at first.
+    /// Factory values; `is_magnetic`: headings initially refer to magnetic north.
     pub fn factory(answers: &MipAnswers, is_magnetic: bool) -> Self {
         let mut all: BTreeMap<_, _> =
             SETTINGS.iter().map(|s| (s.command, vec![0; s.length])).collect();
@@ -178,7 +175,7 @@ impl Values {
             let length = find(set::FILTER, id).map_or(0, |s| s.length);
             let text = answers.tuning.get(&id).map_or("", String::as_str);
             let values: Vec<f64> = text.split(',').filter_map(|x| x.trim().parse().ok()).collect();
-            // A whole number comes first where the floats leave bytes.
+            // The bytes that are no float come first and form an integer.
             let head = if length < 4 { length } else { length % 4 };
             let (first, rest) = values.split_at(usize::from(head > 0).min(values.len()));
             let mut bytes: Vec<u8> = match (head, first) {
@@ -197,7 +194,7 @@ impl Values {
         self.0.get(&command).map_or(&[], Vec::as_slice)
     }
 
-    /// Replaces a value that the unit itself has found.
+    /// Replaces a value by one that the unit has determined.
     pub fn put_floats(&mut self, command: (u8, u8), values: &[f64]) {
         let bytes = values.iter().flat_map(|x| (*x as f32).to_be_bytes()).collect();
         self.0.insert(command, bytes);
@@ -208,7 +205,7 @@ impl Values {
         self.raw(command).first().copied().unwrap_or(0)
     }
 
-    /// A float of a setting, from byte `at` on.
+    /// The float at byte `at` of a setting.
     pub fn float(&self, command: (u8, u8), at: usize) -> f64 {
         floats(&self.raw(command)[at..]).next().map_or(0.0, f64::from)
     }
@@ -225,34 +222,34 @@ impl Values {
         DMat3::from_cols_array(&std::array::from_fn(|_| values.next().unwrap_or(0.0))).transpose()
     }
 
-    /// Latitude, longitude and height of the reference position, if it is enabled.
+    /// Latitude (deg), longitude (deg) and height (m) of the reference position, if enabled.
     pub fn reference_position(&self) -> Option<[f64; 3]> {
         let raw = self.raw((set::FILTER, filter::REFERENCE_POSITION));
         (raw.first() == Some(&1)).then(|| doubles(&raw[1..]))
     }
 }
 
-/// The three copies of the values: in force, for the next start, of the factory.
+/// Three copies of the values: present, saved and factory.
 #[derive(Clone, Debug)]
 pub struct Memory {
-    /// Values in force.
+    /// Present values.
     pub current: Values,
-    /// Values after a start.
+    /// Saved values, loaded at a start.
     pub saved: Values,
-    /// Values after "default".
+    /// Factory values.
     pub factory: Values,
 }
 
 impl Memory {
-    /// A new unit's.
+    /// Memory of a new unit.
     pub fn new(factory: Values) -> Self {
         Self { current: factory.clone(), saved: factory.clone(), factory }
     }
 
-    /// Carries out `function, value` on a setting.
+    /// Executes a function (`function, value`) on a setting.
     ///
     /// # Errors
-    /// A code of [`reply`].
+    /// Returns a code of [`reply`].
     pub fn obey(&mut self, setting: &Setting, data: &[u8]) -> Result<Vec<Field>, u8> {
         let command = setting.command;
         let copy = |from: &Values, to: &mut Values| {

@@ -1,13 +1,13 @@
-//! Settings of a 3DM's streams and filters that a host can save.
+//! Settings of a 3DM's streams and low-pass filters that a host can save.
 
-/// The setting of one quantity.
+/// Low-pass filter of one quantity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LowPass {
     /// Whether the quantity is filtered.
     pub is_on: bool,
-    /// The host's corner instead of half the rate of the format.
+    /// Whether the host sets the corner frequency; else it is half the output rate.
     pub is_manual: bool,
-    /// -3 dB, Hz.
+    /// Corner frequency set by the host (-3 dB), Hz.
     pub corner_hz: f32,
 }
 
@@ -15,7 +15,7 @@ impl LowPass {
     /// Factory setting.
     pub const FACTORY: Self = Self { is_on: true, is_manual: false, corner_hz: 0.0 };
 
-    /// Whether the corner follows the format.
+    /// Whether the corner frequency depends on the format.
     pub fn is_automatic(&self) -> bool {
         self.is_on && !self.is_manual
     }
@@ -27,12 +27,12 @@ pub type Format = Vec<(u8, u16)>;
 /// Settings that a host can save, in addition to those of [`super::settings`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct MipSettings {
-    /// Formats of the sensors' and the filter's stream.
+    /// Formats of the sensor stream and the filter stream.
     pub formats: [Format; 2],
     /// Whether each stream is enabled.
     pub is_on: [bool; 2],
-    /// Bit rate, bits per second.
+    /// Baud rate, bits per second.
     pub baud_rate: u32,
-    /// Low-pass filters by [`super::low_pass::QUANTITIES`].
+    /// Low-pass filters in the order of [`super::low_pass::QUANTITIES`].
     pub low_pass: [LowPass; 4],
 }

@@ -1,4 +1,4 @@
-//! The two streams of data: which fields, how often, on or off.
+//! The two data streams: fields, rates, on or off.
 
 use super::commands::{dm, function};
 use super::fields::DATA;
@@ -6,18 +6,18 @@ use super::state::{Format, MipSettings};
 use crate::imu::output::Stream;
 use crate::wire::mip::{Field, reply, set};
 
-/// Largest number of fields of a format.
+/// Largest number of fields in a format.
 pub const MAX_FIELDS: usize = 32;
 
 /// One of the two streams.
 #[derive(Clone, Debug)]
 pub struct DataStream {
-    /// Descriptor set of the unit's packets.
+    /// Descriptor set of the packets.
     pub descriptor_set: u8,
-    /// Samples between two values at a decimation of 1.
+    /// Samples per value at a decimation of 1.
     base_divisor: u64,
     format: Format,
-    /// A stream for each field.
+    /// One stream per field.
     pub streams: Vec<Stream>,
 }
 
@@ -32,12 +32,12 @@ impl DataStream {
         &self.format
     }
 
-    /// Samples between two values at a decimation of 1.
+    /// Samples per value at a decimation of 1.
     pub fn base_divisor(&self) -> u64 {
         self.base_divisor
     }
 
-    /// Sets the format; an unchanged one keeps its accumulated values.
+    /// Sets the format; fields that do not change keep their accumulated values.
     pub fn set_format(&mut self, format: &Format) {
         if *format != self.format {
             let every = |decimation: u16| Stream::every(u64::from(decimation) * self.base_divisor);
@@ -62,7 +62,7 @@ pub fn place_of(descriptor_set: u8) -> Result<usize, u8> {
 /// Reads or changes a format: `function, count, (descriptor, decimation) …`.
 ///
 /// # Errors
-/// A code of [`reply`].
+/// Returns a code of [`reply`].
 pub fn format(
     place: usize,
     data: &[u8],
@@ -109,10 +109,10 @@ pub fn format(
     Ok(Vec::new())
 }
 
-/// `function, stream, on`: stream 1 or 0x80 the sensors', 3 or 0x82 the filter's, 0 both.
+/// Enables or disables a stream: `function, stream, on`; stream 1 or 0x80 sensors, 3 or 0x82 filter, 0 both.
 ///
 /// # Errors
-/// A code of [`reply`].
+/// Returns a code of [`reply`].
 pub fn control(
     data: &[u8],
     [current, saved, factory]: [&mut MipSettings; 3],

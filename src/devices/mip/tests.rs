@@ -1,4 +1,4 @@
-//! Every command of a 3DM behaves as its table says.
+//! Checks every command of a 3DM against the command table.
 
 use glam::DVec3;
 
@@ -55,7 +55,7 @@ fn unit() -> Bench {
     bench
 }
 
-/// The packets of data of the next seconds.
+/// Data packets of the next `ms`.
 fn stream(bench: &mut Bench, ms: u64) -> Vec<Packet> {
     bench.sent.clear();
     bench.run(ms);
@@ -63,7 +63,7 @@ fn stream(bench: &mut Bench, ms: u64) -> Vec<Packet> {
     packets.into_iter().filter(|p| p.descriptor_set >= 0x80).collect()
 }
 
-/// The values of a field of the last packet that has it.
+/// Values of a field in the last packet that contains it.
 fn values(packets: &[Packet], descriptor_set: u8, descriptor: u8) -> Vec<f64> {
     let fields = packets.iter().filter(|p| p.descriptor_set == descriptor_set);
     let field = fields.flat_map(|p| &p.fields).rfind(|f| f.descriptor == descriptor);
@@ -78,7 +78,7 @@ fn vector(packets: &[Packet], descriptor_set: u8, descriptor: u8) -> DVec3 {
 struct Row {
     command: (u8, u8),
     data: Vec<u8>,
-    /// Commands before and after the tested command, to compare runs with and without it.
+    /// Other commands around the tested command, sent in runs with and without it.
     before: Vec<(u8, u8, Vec<u8>)>,
     after: Vec<(u8, u8, Vec<u8>)>,
     proof: Proof,
@@ -98,7 +98,7 @@ fn rows() -> Vec<Row> {
     let idle = || (set::BASE, 0x02, vec![]);
     let heading_source = |source: u8| (set::FILTER, filter::HEADING_SOURCE, vec![1, source]);
     let reset = || (set::FILTER, filter::RESET, vec![]);
-    // Without automatic start the filter waits for a heading.
+    // Without automatic initialisation the filter waits for a heading.
     let waiting = || vec![(set::FILTER, filter::AUTO_INIT, vec![1, 0]), heading_source(0), reset()];
     let heading = |x: f32| x.to_be_bytes().to_vec();
     let external = [&0.7f32.to_be_bytes()[..], &0.1f32.to_be_bytes(), &[1]].concat();
@@ -212,7 +212,7 @@ fn every_command_has_its_effect_or_is_kept() {
             assert_eq!(answer[0], Field::ack(row.command.1, reply::OK), "{name}");
         }
         match row.command {
-            // In no table.
+            // Commands outside the tables.
             (set::BASE, 0x01) | (set::SYSTEM, _) => assert_eq!(sent, without.2, "{name}"),
             _ => row.proof.check(["microstrain-3dmgx5", &name], &sent, &without.2),
         }
@@ -242,12 +242,12 @@ fn settings_are_read_back_saved_and_refused() {
         assert_eq!(ask(&mut bench, command, &row.data), [Field::ack(command.1, 0)]);
         let read = ask(&mut bench, command, &[READ]);
         assert_eq!(read[1], Field::new(setting.reply, &row.data[1..]), "{command:02x?}");
-        // Too short, and no such function.
+        // Value too short; unknown function.
         for wrong in [&row.data[..row.data.len() - 1], &[9]] {
             let refused = ask(&mut bench, command, wrong);
             assert_eq!(refused, [Field::ack(command.1, reply::BAD_PARAMETER)], "{command:02x?}");
         }
-        // Saved, changed, loaded.
+        // Save, change, load.
         assert_eq!(ask(&mut bench, command, &[3])[0].data[1], 0);
         assert_eq!(ask(&mut bench, command, &[5])[0].data[1], 0);
         assert_eq!(ask(&mut bench, command, &[READ])[1], factory);
@@ -255,7 +255,7 @@ fn settings_are_read_back_saved_and_refused() {
         assert_eq!(ask(&mut bench, command, &[READ])[1].data, row.data[1..]);
         ask(&mut bench, command, &[5]);
     }
-    // Limits.
+    // Values outside their limits.
     for (command, data) in [
         ((set::FILTER, 0x1b), write(&[0.1, 0.0, 0.1])),
         ((set::FILTER, 0x18), vec![1, 2]),
@@ -268,7 +268,7 @@ fn settings_are_read_back_saved_and_refused() {
         let refused = ask(&mut bench, command, &data);
         assert_eq!(refused, [Field::ack(command.1, reply::BAD_PARAMETER)], "{command:02x?}");
     }
-    // The filter runs: it takes no start values; headings from outside are not its source.
+    // A running filter accepts no initial values, and external headings are not its source.
     let heading = 1f32.to_be_bytes();
     assert_eq!(ask(&mut bench, (set::FILTER, 0x03), &heading)[0].data, [0x03, reply::FAILED]);
     let external = [&heading[..], &heading, &[1]].concat();
@@ -285,7 +285,7 @@ fn biases_are_subtracted_and_axes_turned() {
     let [force, rate, mag] = [4, 5, 6].map(|d| vector(&before, set::SENSOR_DATA, d));
     ask(&mut bench, (set::THREE_DM, 0x37), &write(&[0.1, 0.2, 0.3]));
     ask(&mut bench, (set::THREE_DM, 0x3a), &write(&[0.01, 0.02, 0.03]));
-    // A mean of one second is the rate itself, and the rate is zero from then on.
+    // The mean over one second equals the rate; after that the output rate is zero.
     bench.sent.clear();
     bench.say(&request(set::THREE_DM, 0x39, &[0x03, 0xe8]));
     bench.run(1100);
@@ -295,7 +295,7 @@ fn biases_are_subtracted_and_axes_turned() {
     assert_eq!(answers[0].fields[0], Field::ack(0x39, 0));
     let found: Vec<f64> = answers[0].fields[1].f32s().unwrap().into_iter().map(f64::from).collect();
     assert!((DVec3::from_slice(&found) - rate).length() < 1e-6, "{found:?} {rate}");
-    // A quarter turn to the right: the vehicle's forward is the sensor's right.
+    // Rotation by 90 degrees to the right: forward in the vehicle frame is right in the sensor frame.
     ask(&mut bench, (set::FILTER, 0x11), &write(&[0.0, 0.0, std::f32::consts::FRAC_PI_2]));
     bench.run(200);
     let after = stream(&mut bench, 500);
@@ -304,12 +304,12 @@ fn biases_are_subtracted_and_axes_turned() {
     assert!((force_now - turned(force - DVec3::new(0.1, 0.2, 0.3))).length() < 1e-5, "{force_now}");
     assert!(rate_now.length() < 1e-6, "{rate_now}");
     assert!((mag_now - turned(mag - DVec3::new(0.01, 0.02, 0.03))).length() < 1e-5, "{mag_now}");
-    // The vehicle heads 90 degrees more; the older filter of set 0x80 stays in the sensor's axes.
+    // The vehicle's heading is 90 degrees larger; the complementary filter of set 0x80 stays in the sensor frame.
     let heading = |packets: &[Packet]| vector(packets, set::FILTER_DATA, 5).z.to_degrees();
     assert!((heading(&before) - 60.0).abs() < 1e-3 && (heading(&after) - 150.0).abs() < 1e-3);
     let older = vector(&after, set::SENSOR_DATA, 0x0c).z.to_degrees();
     assert!((older - 60.0).abs() < 1e-3, "{older}");
-    // Tared, it points north.
+    // After the tare it points north.
     ask(&mut bench, (set::FILTER, 0x21), &[1, 7]);
     bench.run(200);
     assert!(vector(&stream(&mut bench, 300), set::FILTER_DATA, 5).length() < 1e-3);
@@ -327,13 +327,13 @@ fn the_filter_initialises_and_its_heading_counts_from_its_source() {
     };
     let heading = |packets: &[Packet]| vector(packets, set::FILTER_DATA, 5).z;
     let mut bench = unit();
-    // The maker's example: magnetometer, automatic start, reset; initialisation, then a solution.
+    // Example of the maker: magnetometer, automatic initialisation, reset; the filter initialises, then has a solution.
     ask(&mut bench, (set::FILTER, 0x18), &[1, 1]);
     ask(&mut bench, (set::FILTER, 0x19), &[1, 1]);
     ask(&mut bench, (set::FILTER, 0x01), &[]);
     let states = state(&stream(&mut bench, 2000));
     assert_eq!((states[0], *states.last().unwrap()), (1, 2), "{states:?}");
-    // Without automatic start it waits until it is told a heading.
+    // Without automatic initialisation it waits for a heading from the host.
     ask(&mut bench, (set::FILTER, 0x18), &[1, 3]);
     ask(&mut bench, (set::FILTER, 0x19), &[1, 0]);
     ask(&mut bench, (set::FILTER, 0x01), &[]);
@@ -343,15 +343,15 @@ fn the_filter_initialises_and_its_heading_counts_from_its_source() {
     ask(&mut bench, (set::FILTER, 0x03), &1.25f32.to_be_bytes());
     bench.run(200);
     assert!((heading(&stream(&mut bench, 300)) - 1.25).abs() < 1e-6);
-    // A heading from outside moves it.
+    // An external heading changes the output.
     let external = [&(-2.0f32).to_be_bytes()[..], &0.1f32.to_be_bytes(), &[1]].concat();
     assert_eq!(ask(&mut bench, (set::FILTER, 0x17), &external)[0].data[1], 0);
     bench.run(200);
     assert!((heading(&stream(&mut bench, 300)) + 2.0).abs() < 1e-6);
-    // With the declination unknown, a true heading is of no use.
+    // Without a known declination, a true heading cannot be used.
     ask(&mut bench, (set::FILTER, 0x43), &flagged(1, &[0.0]));
     assert_eq!(ask(&mut bench, (set::FILTER, 0x17), &external)[0].data[1], reply::FAILED);
-    // The magnetometer again; a declination of the host's is added to the magnetic heading.
+    // With the magnetometer, the declination of the host is added to the magnetic heading.
     bench.truth = crate::imu::tests::truth;
     ask(&mut bench, (set::FILTER, 0x18), &[1, 1]);
     bench.run(300);
@@ -372,7 +372,7 @@ fn every_row_of_the_table_is_what_the_unit_does() {
     let mut refusing = unit();
     for row in crate::imu::tests::rows("microstrain-3dmgx5") {
         let bytes = hex(row.request);
-        // What is refused changes nothing.
+        // A refused command changes nothing.
         let mut fresh;
         let is_refused = matches!(row.conduct, Conduct::Refused | Conduct::NotMade);
         let bench = if is_refused {
@@ -381,7 +381,7 @@ fn every_row_of_the_table_is_what_the_unit_does() {
             fresh = unit();
             &mut fresh
         };
-        // A capture answers after its time; start values and headings need their source.
+        // A capture answers after its duration; initial values and headings need their source.
         let needs_source = matches!(row.code, "0x0D 0x17" | "0x0D 0x1F");
         if needs_source || matches!(row.code, "0x0D 0x02" | "0x0D 0x03" | "0x0D 0x04") {
             ask(bench, (set::FILTER, filter::AUTO_INIT), &[1, 0]);
@@ -418,7 +418,7 @@ fn every_row_of_the_table_is_what_the_unit_does() {
                 let field = of_set.flat_map(|p| &p.fields).find(|f| f.descriptor == descriptor);
                 let field = field.unwrap_or_else(|| panic!("{} is not sent", row.code));
                 let is_zero = field.data.split_last().unwrap().1.iter().all(|byte| *byte == 0);
-                // A unit without errors is certain of its angles.
+                // A unit without errors reports an uncertainty of zero.
                 let wants_zero = row.conduct == Conduct::Constant || row.code == "0x82 0x0A";
                 assert_eq!(is_zero, wants_zero, "{}", row.code);
             }
@@ -434,9 +434,9 @@ fn every_row_of_the_table_is_what_the_unit_does() {
     }
 }
 
-/// Answers of a 3DM to a command whose data are cut, lengthened or doubled: one acknowledgement. An unknown
-/// command is refused as unknown, whatever its data. Data that is too short, or too long for a command that
-/// writes, is a wrong parameter. After a refusal the setting is unchanged. Codes: mip_sdk, `cmd_result.h`.
+/// Sends a command with shortened, lengthened or doubled data; expects one acknowledgement. Unknown commands are
+/// refused as unknown, whatever their data. Data that are too short, or too long for a write, are an invalid parameter.
+/// A refused command does not change the setting. Codes: mip_sdk, `cmd_result.h`.
 fn check_damaged(bench: &mut Bench, valid: &[u8], data: &[u8], place: usize, code: u8) {
     let command = (valid[0], valid[1]);
     let what = format!("{command:02x?} {data:02x?}");
@@ -475,7 +475,7 @@ fn a_packet_with_a_wrong_checksum_is_not_heard() {
     bench.sent.clear();
     bench.say(&bytes);
     bench.run(100);
-    // The code for it is reserved.
+    // Invalid checksums get no answer; the error code for them is reserved.
     assert!(bench.bytes().is_empty());
     assert_eq!(ask(&mut bench, (set::BASE, 0x01), &[]), [Field::ack(0x01, reply::OK)]);
 }
@@ -508,7 +508,7 @@ fn gps_time_comes_from_outside() {
         assert_eq!(week, 2445);
         assert!((1000.0..1001.5).contains(&second), "{second}");
     }
-    // No such field; a week of eight days; no such function.
+    // Unknown field; second outside the week; unknown function.
     for data in [vec![1, 3, 0, 0, 0, 1], vec![1, 2, 0, 9, 0x3a, 0x80], vec![2, 1]] {
         let answer = ask(&mut bench, (set::BASE, 0x72), &data);
         assert_eq!(answer, [Field::ack(0x72, reply::BAD_PARAMETER)], "{data:?}");
@@ -527,7 +527,7 @@ fn the_status_of_the_device_is_what_the_makers_library_reads() {
     // Both streams are on; hosts have sent some bytes.
     assert_eq!(full[1].data[13..15], [1, 1]);
     assert!(u32::from_be_bytes(*full[1].data[27..].first_chunk().unwrap()) > 50);
-    // The model of another product.
+    // A request with the model number of another product.
     let refused = status(&mut bench, &[0x18, 0x6c, 1]);
     assert_eq!(refused, [Field::ack(0x64, reply::BAD_PARAMETER)]);
 }
@@ -537,7 +537,7 @@ fn constant_answers_stay_whatever_is_set() {
     let mut bench = unit();
     let mut rows = crate::imu::tests::rows("microstrain-3dmgx5");
     rows.retain(|row| row.code < "0x80");
-    // A reset takes its time, and a capture answers late.
+    // A reset takes time, and a capture answers late.
     constants_hold(&rows, &["0x01 0x7E", "0x0C 0x39"], |row| {
         ask_hex(&mut bench, &hex(row.request))
     });

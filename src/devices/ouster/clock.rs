@@ -1,8 +1,8 @@
-//! The three clocks of an Ouster, one of which stamps columns and samples.
+//! The three clocks of an Ouster; one of them timestamps columns and samples.
 //!
-//! The oscillator counts from power-on. The clock of the sync pulse is based on it; each pulse sets its
-//! sub-second part to zero, and, if the multipurpose input reads NMEA, each valid `$GPRMC` sets its seconds.
-//! The PTP clock is a simulated master's without errors, or that of a PTP slave on the network; without a
+//! The oscillator counts from power-on. The clock of the sync pulse is based on it: each pulse sets its
+//! sub-second part to zero and, if the multipurpose input reads NMEA, each valid `$GPRMC` sets its seconds.
+//! The PTP clock is that of a simulated errorless master or of a PTP slave on the network; without a
 //! master it counts like the oscillator.
 //!
 //! Sources: firmware user manual, section time synchronisation; captures for the resolutions.
@@ -25,11 +25,10 @@ const SECOND_NS: i128 = 1_000_000_000;
 const DAY_NS: i128 = 86_400 * SECOND_NS;
 /// Number of settings that are stored, for packets whose measurement is late.
 const KEPT_SETTINGS: usize = 4096;
-/// Longest sentence that is accepted.
 const LONGEST_SENTENCE: usize = 306;
-/// Time after the last pulse when the pulse counts as lost, nanoseconds.
+/// Time without a pulse after which the pulse counts as lost, nanoseconds.
 const PULSE_LOST_NS: u64 = 1_500_000_000;
-/// Time after the last sentence when sentences count as lost, nanoseconds.
+/// Time without a sentence after which sentences count as lost, nanoseconds.
 const NMEA_LOST_NS: u64 = 2_500_000_000;
 
 /// A unit's clocks and their inputs.
@@ -56,7 +55,7 @@ pub struct OusterClock {
     faults: Vec<Timed<PtpFault>>,
 }
 
-/// Setting of the sync pulse's clock.
+/// A setting of the sync pulse's clock at a pulse or sentence.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
     at_ticks: i128,
@@ -70,14 +69,14 @@ pub struct NmeaInput {
     pub baud: u32,
     /// Offset that is added to the time of sentences, seconds.
     pub leap_s: i32,
-    /// Whether sentences that are marked invalid count.
+    /// Whether sentences with status "invalid" are accepted.
     pub takes_invalid: bool,
 }
 
 impl OusterClock {
-    /// A clock that counts at the first instant, as the settings require.
+    /// A clock that counts at the start of the run, as the settings require.
     ///
-    /// `identity` and `noise` are for its PTP slave.
+    /// `identity` and `noise` belong to its PTP slave.
     pub fn new(
         settings: &OusterClockSettings,
         epoch: Epoch,
@@ -117,14 +116,14 @@ impl OusterClock {
         self.up_ns + passed + (passed * fast_ns_a_day).div_euclid(DAY_NS)
     }
 
-    /// Time of the sync pulse's clock.
+    /// Time of the sync pulse's clock, nanoseconds.
     fn pulsed_ns(&self, at: SimTime) -> i128 {
         let ticks = self.ticks(at);
         let then = self.past.iter().find(|setting| setting.at_ticks <= ticks);
         then.or(self.past.back()).map_or(ticks, |set| set.to_ns + ticks - set.at_ticks)
     }
 
-    /// Timestamp of `at`, nanoseconds.
+    /// Timestamp of `at` in the mode `mode`, nanoseconds.
     pub fn stamp_ns(&self, mode: TimestampMode, at: SimTime) -> u64 {
         let shown = match (mode, self.settings.ptp) {
             (TimestampMode::Ptp1588, PtpState::Locked) => {
@@ -154,7 +153,7 @@ impl OusterClock {
         self.sentence_at = None;
     }
 
-    /// Whether a PTP master keeps or has set the clock.
+    /// Whether a PTP master sets the clock or has set it.
     pub fn has_ptp(&self) -> bool {
         match self.settings.ptp {
             PtpState::Absent => false,
@@ -189,23 +188,23 @@ impl OusterClock {
         self.settings.ptp.has_slave().then_some(&mut self.ptp)
     }
 
-    /// The faults of PTP from now on.
+    /// Replaces the PTP faults.
     pub fn set_faults(&mut self, faults: Vec<Timed<PtpFault>>) {
         self.ptp.set_faults(faults.clone());
         self.faults = faults;
     }
 
-    /// The faults of PTP that disturb stamps of `mode`.
+    /// PTP faults that affect timestamps of `mode`.
     pub fn faults(&self, mode: TimestampMode) -> &[Timed<PtpFault>] {
         if mode == TimestampMode::Ptp1588 { &self.faults } else { &[] }
     }
 
-    /// The state of PTP.
+    /// PTP slave with its state.
     pub fn ptp(&self) -> &PtpSlave {
         &self.ptp
     }
 
-    /// First instant at which a second of the PTP clock begins, by its rate at `now`.
+    /// First time at which a second of the PTP clock begins, by its rate at `now`.
     pub fn ptp_second(&self, now: SimTime) -> SimTime {
         let ahead_ns = match self.settings.ptp {
             PtpState::Wire | PtpState::Virtual => self.ptp.shows_ns(now) - i128::from(now.0),
@@ -234,7 +233,7 @@ impl OusterClock {
         &self.sentence
     }
 
-    /// Takes a signal that arrived at `at`; bytes only if the multipurpose input reads them.
+    /// Processes a signal that arrived at `at`; bytes only if the multipurpose input reads them.
     pub fn handle_signal(&mut self, at: SimTime, signal: &CableSignal, input: Option<NmeaInput>) {
         match (signal, input) {
             (CableSignal::PulsePerSecond(true), _) => self.handle_pulse(at),
@@ -289,7 +288,7 @@ impl OusterClock {
     }
 }
 
-/// Seconds of POSIX time of `hhmmss` and `ddmmyy`.
+/// Seconds of POSIX time from `hhmmss` and `ddmmyy`.
 fn posix_second(time: &str, date: &str) -> Option<i128> {
     let whole = time.split('.').next().unwrap_or_default();
     let pair = |text: &str, at: usize| {
@@ -299,7 +298,7 @@ fn posix_second(time: &str, date: &str) -> Option<i128> {
     let (hour, minute, second) = (pair(whole, 0)?, pair(whole, 2)?, pair(whole, 4)?);
     let (day, month, year) = (pair(date, 0)?, pair(date, 2)?, pair(date, 4)?);
     let date = jiff::civil::Date::new(2000 + i16::from(year), month, day).ok()?;
-    // The second after 59 of a leap second is the next minute's first.
+    // A leap second (60) is the first second of the next minute.
     let at = date.at(hour, minute, second.min(59), 0).to_zoned(jiff::tz::TimeZone::UTC).ok()?;
     Some(i128::from(at.timestamp().as_second()) + i128::from(second.max(59) - 59))
 }

@@ -1,5 +1,4 @@
-//! Commands of hosts: those under `sensor/cmd` for firmware up to 3.0, and those at the TCP port 7501 for
-//! firmware 2.0.
+//! Commands of hosts: under `sensor/cmd` for firmware up to 3.0, and at TCP port 7501 for firmware 2.0.
 //!
 //! Sources: TCP API guide; the requests of ouster-sdk 0.15.1 to firmware 2.0, and of 1.0.1 to later firmware.
 
@@ -16,8 +15,8 @@ use crate::wire::port::Peer;
 use crate::{Output, Transmit};
 
 impl Ouster {
-    /// Executes a command of a host at `from`; returns the content of the answer: a document, the empty
-    /// object or the command's name. `None`: unknown command.
+    /// Executes a command of the host `from`; returns the content of the answer: a document, the empty object
+    /// or the name of the command. `None`: unknown command.
     pub(super) fn carry_out(
         &mut self,
         command: &str,
@@ -34,7 +33,7 @@ impl Ouster {
                 let wanted = match arguments.split_once(' ') {
                     Some((".", text)) => config::object(text.as_bytes())?,
                     Some((key, text)) => {
-                        // Words come without quotes.
+                        // Text values come without quotes.
                         let value = serde_json::from_str(text);
                         let value = value.unwrap_or_else(|_| Value::String(text.to_owned()));
                         Values::from_iter([(key.to_owned(), value)])
@@ -69,7 +68,7 @@ impl Ouster {
         Ok(())
     }
 
-    /// Takes bytes at the TCP port, and answers each line with one line.
+    /// Processes bytes at the TCP port; each line gets one line as answer.
     pub(super) fn hear_lines(&mut self, peer: Peer, bytes: &[u8]) {
         let now = self.stream.now;
         for line in self.hosts.hear(now, peer, bytes) {
@@ -82,12 +81,12 @@ impl Ouster {
         }
     }
 
-    /// The TCP port's answer to a line.
+    /// Answer of the TCP port to a line.
     fn answer_line(&mut self, line: &CommandLine, from: IpAddr) -> String {
         let CommandLine { command, arguments } = line;
         let answer = match command.as_str() {
             "write_config_txt" => self.carry_out("save_config_params", "", from),
-            // It came with the web interface.
+            // This command came with the web interface.
             "save_config_params" => Ok(None),
             "get_config_txt" => Ok(Some(Value::Object(self.control.persisted.clone()))),
             "get_time_info" => Ok(documents::of_path(self, "time/sensor")),

@@ -4,7 +4,6 @@ use super::config;
 use super::profile::OusterProfile;
 use crate::commands::{CommandTable, Conduct};
 
-/// The tables of a firmware.
 pub(super) fn tables(profile: &OusterProfile) -> Vec<CommandTable> {
     let interface = &profile.interface;
     let mut http = CommandTable::parse("HTTP requests", include_str!("http.csv"));

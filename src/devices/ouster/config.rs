@@ -1,4 +1,4 @@
-//! Configuration of an Ouster in its interface: JSON values by key, each within its limits.
+//! Configuration of an Ouster: JSON values by key, each with its limits.
 //!
 //! Values are stored as clients write them, because clients compare the values they read with the ones they
 //! wrote. A configuration is checked as a whole before it takes effect ([`Effective::of`]).
@@ -24,7 +24,7 @@ enum Kind {
     Word(&'static [&'static str]),
     Whole(i64, i64),
     Boolean,
-    /// A window: two angles, thousandths of a degree.
+    /// A window: two angles in thousandths of a degree.
     Window,
     Number,
     Text,
@@ -34,7 +34,7 @@ const POLARITIES: Kind = Kind::Word(&["ACTIVE_HIGH", "ACTIVE_LOW"]);
 const PORT: Kind = Kind::Whole(0, 65_535);
 const RANGES: Kind = Kind::Word(&["NORMAL", "EXTENDED"]);
 
-/// Every key of firmware 2.5.
+/// All keys of firmware 2.5.
 const KEYS: [(&str, Kind); 23] = [
     ("azimuth_window", Kind::Window),
     ("columns_per_packet", Kind::Whole(COLUMNS as i64, COLUMNS as i64)),
@@ -75,7 +75,7 @@ const KEYS: [(&str, Kind); 23] = [
 const NOT_YET: [&str; 4] =
     ["columns_per_packet", "signal_multiplier", "udp_profile_imu", "udp_profile_lidar"];
 
-/// The keys of firmware 2.0 that are older words: a flag for the operating mode, and the destination.
+/// Older keys of firmware 2.0: a flag instead of the operating mode, and the destination.
 const EARLY_KEYS: [(&str, Kind); 2] = [(AUTO_START, Kind::Whole(0, 1)), (UDP_IP, Kind::Text)];
 const AUTO_START: &str = "auto_start_flag";
 const UDP_IP: &str = "udp_ip";
@@ -107,20 +107,20 @@ pub struct Effective {
     pub operating_mode: OperatingMode,
     pub order: ReturnOrder,
     pub signal_multiplier: f64,
-    /// Angle of the rotor when a second begins, rotations clockwise from the connector; `None` without phase
-    /// lock.
+    /// Angle of the rotor at the start of a second, rotations clockwise from the connector; `None` without
+    /// phase lock.
     pub phase_turn: Option<f64>,
-    /// Smallest reported range, metres from the beam's origin.
+    /// Smallest reported range from the beam's origin, metres.
     pub blanked_m: f64,
     /// Destination of packets; `None`: no packets.
     pub host: Option<IpAddr>,
     /// UDP ports of lidar and IMU packets; 0 sends none.
     pub ports: [u16; 2],
-    /// Settings for reading sentences; `None` if they are ignored.
+    /// Settings of NMEA input; `None` if sentences are ignored.
     pub nmea: Option<NmeaInput>,
 }
 
-/// Configuration of a unit at power-on with these settings of a rig; packets go to `host`.
+/// Configuration at power-on with a rig's `settings`; packets go to `host`.
 pub fn at_power_on(
     profile: &OusterProfile,
     settings: &OusterSettings,
@@ -174,14 +174,14 @@ pub fn at_power_on(
     values
 }
 
-/// Writes the values of the newer keys to the older keys too.
+/// Copies the values of the newer keys to the older keys.
 fn repeat_in_early_words(values: &mut Values) {
     let is_on = values["operating_mode"] == OperatingMode::Normal.word();
     values.insert(AUTO_START.into(), json!(u8::from(is_on)));
     values.insert(UDP_IP.into(), values["udp_dest"].clone());
 }
 
-/// Copies changes of an older word to the newer one, unless that is changed as well.
+/// Copies changes of an older key to the newer key, unless the newer one changes too.
 fn take_early_words(old: &Values, values: &mut Values) {
     if old["operating_mode"] == values["operating_mode"] && old[AUTO_START] != values[AUTO_START] {
         let is_on = values[AUTO_START] == 1;
@@ -221,10 +221,10 @@ pub fn merged(
     Ok(merged)
 }
 
-/// Content of a host's text, if it is an object of keys and values.
+/// Keys and values of a host's text, which must be a JSON object.
 ///
 /// # Errors
-/// Reason why it is no object.
+/// Reason why the text is no object.
 pub fn object(text: &[u8]) -> Result<Values, String> {
     serde_json::from_slice(text).map_err(|error| format!("not an object: {error}"))
 }
@@ -266,7 +266,7 @@ fn check(key: &str, kind: &Kind, value: &Value) -> Result<(), String> {
 }
 
 impl Effective {
-    /// Effect of a configuration with known keys.
+    /// Effect of a configuration whose keys are all known.
     ///
     /// # Errors
     /// The unsupported value.
@@ -277,7 +277,7 @@ impl Effective {
         let lidar_mode = mode
             .filter(|mode| profile.modes.contains(mode))
             .ok_or_else(|| format!("lidar_mode cannot be {}", text("lidar_mode")))?;
-        // Firmware that cannot change it has one.
+        // Firmware with a fixed packet format has one.
         let only = profile.packet.formats[0].name();
         let wanted = values.get("udp_profile_lidar").and_then(Value::as_str).unwrap_or(only);
         let format = profile.packet.formats.iter().copied().find(|format| format.name() == wanted);

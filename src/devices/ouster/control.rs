@@ -17,33 +17,33 @@ use crate::time::SimTime;
 use crate::{Device as _, Output, REACTION_NS, Transmit};
 
 const SECOND_NS: i128 = 1_000_000_000;
-/// Initialisation ids have 24 bits.
+/// Mask of initialisation ids, which have 24 bits.
 const ID_MASK: u32 = 0x00ff_ffff;
 
-/// Configurations of a unit, and other values that its interface stores.
+/// Configurations of a unit and other values that its interface stores.
 #[derive(Clone, Debug)]
 pub(super) struct Control {
-    /// Values in force.
+    /// Values in effect.
     pub active: Values,
-    /// Effect of the configuration.
+    /// Effect of the active values.
     pub effective: Effective,
-    /// Takes effect with the next reinitialisation.
+    /// Values that take effect with the next reinitialisation.
     pub staged: Values,
-    /// Takes effect with the next restart.
+    /// Values that take effect with the next restart.
     pub persisted: Values,
-    /// Factory configuration, with the rig's destination.
+    /// Factory values, with the rig's destination.
     pub factory: Values,
     pub initialization_id: u32,
-    /// Time when the last reinitialisation ends.
+    /// End of the last reinitialisation.
     pub ready_at: SimTime,
     /// Time at which the unit answers again after a restart.
     pub up_at: SimTime,
-    /// Text that users have stored, and whether it survives a reset of the configuration.
+    /// User data, and whether they survive a reset of the configuration.
     pub user_data: (String, bool),
 }
 
 impl Control {
-    /// Control by the rig's settings.
+    /// State at power-on with the rig's settings.
     pub fn new(
         profile: &OusterProfile,
         settings: &OusterSettings,
@@ -53,7 +53,7 @@ impl Control {
         let active = config::at_power_on(profile, settings, host, ports);
         let factory = config::at_power_on(profile, &profile.defaults, host, ports);
         let mut judged = active.clone();
-        // The rig may send to an address that no client can set: one of IPv6.
+        // A rig can send to IPv6 addresses, which clients cannot set.
         judged.insert("udp_dest".into(), "".into());
         let effective = Effective::of(profile, &judged);
         Self {
@@ -72,7 +72,7 @@ impl Control {
         }
     }
 
-    /// Mode of lidar packets from `since` on.
+    /// Mode of lidar packets, in effect from `since` on.
     pub fn mode(&self, since: SimTime) -> Mode {
         let now = &self.effective;
         let is_running = now.operating_mode == OperatingMode::Normal;
@@ -114,7 +114,7 @@ impl Ouster {
         self.begin_again(self.control.staged.clone(), down_at, ready_at);
     }
 
-    /// Restarts with the persisted configuration; clocks count from zero.
+    /// Restarts with the persisted values; clocks count from zero.
     pub(super) fn restart(&mut self) {
         let down_at = SimTime(self.stream.now.0 + REACTION_NS);
         let up_at = SimTime(down_at.0 + self.profile.interface.boot_ns);
@@ -127,7 +127,7 @@ impl Ouster {
         self.begin_again(self.control.persisted.clone(), down_at, up_at);
     }
 
-    /// Packets stop at `down_at`, and start with `values` at `ready_at`.
+    /// Stops packets at `down_at` and starts them with `values` at `ready_at`.
     fn begin_again(&mut self, values: Values, down_at: SimTime, ready_at: SimTime) {
         let Ok(effective) = Effective::of(&self.profile, &values) else { return };
         let old = self.control.mode(down_at);
@@ -137,7 +137,7 @@ impl Ouster {
         control.ready_at = ready_at;
         if let Some(ip) = control.effective.host {
             let wanted = HostAddress { ip, ports: control.effective.ports.to_vec() };
-            // A port of 0 is sent to by nobody.
+            // Port 0 means that nothing is sent.
             if wanted != self.host && !wanted.ports.contains(&0) {
                 self.host = wanted.clone();
                 self.stream.send(Transmit::new(ready_at, Output::Host(wanted)));
@@ -154,7 +154,7 @@ impl Ouster {
         self.stream.plan_again(down_at);
     }
 
-    /// Brings the rotor in line with the clock, which a pulse may just have set.
+    /// Adapts the rotor's phase to the clock, which a pulse can have set.
     pub(super) fn follow_clock(&mut self) {
         let (rpm, phase) = (self.control.rpm(), self.wanted_phase());
         if self.stream.program.rotor().drive() == (rpm, phase) {
@@ -166,7 +166,7 @@ impl Ouster {
         self.stream.plan_again(at);
     }
 
-    /// Phase that the rotor must keep, if enabled and a clock exists.
+    /// Phase that the rotor must keep; `None` if phase lock is off or has no clock.
     pub(super) fn wanted_phase(&self) -> Option<Phase> {
         let turn = self.control.effective.phase_turn?;
         let has_clock = match self.control.effective.timestamp_mode {
@@ -205,16 +205,16 @@ impl Ouster {
         self.stream.now < self.control.up_at
     }
 
-    /// Advances the time to `now` before input is processed.
+    /// Advances the time to `now` before input is processed; returns whether the unit accepts input.
     pub(super) fn hear(&mut self, now: SimTime) -> bool {
         self.advance(now);
         !self.is_down()
     }
 }
 
-/// Another id, never 0.
+/// The next initialisation id, never 0.
 fn next_id(id: u32) -> u32 {
-    // An odd step passes all 24 bits.
+    // An odd increment takes all 24-bit values.
     match id.wrapping_add(0x9e37_79b9) & ID_MASK {
         0 => 1,
         next => next,

@@ -1,8 +1,8 @@
-//! Lidar and IMU packets, read back.
+//! Decodes lidar and IMU packets.
 //!
-//! Packets do not contain their format: it is the one whose sixteen columns are consecutive and whose unused
-//! bytes are zeros. Nor do they contain the number of columns per rotation, which follows from the time
-//! between columns and from the observed columns.
+//! Packets do not contain their format. It is the format in which sixteen columns are consecutive and unused
+//! bytes are zero. The number of columns per rotation follows from the time between columns and from the
+//! observed column numbers.
 
 mod packets;
 mod points;
@@ -23,14 +23,14 @@ use crate::wire::ouster::format::{COLUMNS, ENCODER_TICKS, LidarFormat};
 use crate::wire::ouster::imu::ImuPacket;
 use crate::wire::ouster::lidar::{Column, Footer, Header, Packet, Pixel};
 
-/// The kind of IMU packets.
+/// Name of IMU packets.
 const IMU: &str = "imu";
-/// The part of a stamp that is compared, microseconds.
+/// Timestamps are compared modulo an hour, microseconds.
 const HOUR_US: u32 = 3_600_000_000;
-/// Stamps from here on are seconds of our age, not since power-up: 2001, nanoseconds.
+/// Timestamps from here on (2001) are POSIX time, not time since power-up, nanoseconds.
 const OUR_AGE_NS: u64 = 1_000_000_000_000_000_000;
 
-/// Facts that lidar packets have shown.
+/// State from earlier lidar packets.
 #[derive(Clone, Copy, Debug)]
 struct Told {
     format: LidarFormat,
@@ -40,9 +40,9 @@ struct Told {
     /// Whether packets have determined the columns per rotation, by their encoder or by the end of a
     /// rotation.
     is_turn_told: bool,
-    /// First and last packet header of this format.
+    /// First and last packet header.
     headers: [Header; 2],
-    /// The last packet's first column.
+    /// First column of the last packet.
     last: Column,
     footer: Option<Footer>,
     packets: u64,
@@ -68,20 +68,20 @@ fn usual_turn(period_ns: u64) -> u16 {
     }
 }
 
-/// Smallest of 512 to 4096 columns per rotation that includes this column.
+/// Smallest number of columns per rotation, of 512 to 4096, that includes this column.
 fn least_turn(column: u16) -> u16 {
     [512, 1024, 2048].into_iter().find(|turn| column < *turn).unwrap_or(4096)
 }
 
 impl OusterDecoder {
-    /// Reads the packets of `named`, if the user has named a profile, else of any.
+    /// Decoder for the profile `named`, or for any profile.
     pub(super) fn new(named: Option<Named<OusterProfile>>) -> Self {
         Self { named, ..Self::default() }
     }
 
     fn lidar_packet<'p>(&self, payload: &'p [u8]) -> Option<Packet<'p>> {
         let beams = self.named.as_ref().map(|named| named.profile.beams.len());
-        // Another product's packets are read as well, to tell that they are.
+        // Packets of other products are decoded too, to report the difference.
         lidar_packet(beams, payload).or_else(|| lidar_packet(None, payload))
     }
 
@@ -108,7 +108,7 @@ impl OusterDecoder {
             && first.measurement_id == 0
             && header.frame_id != told.headers[1].frame_id
         {
-            // The turn before ended with a whole one of fewer columns.
+            // The previous rotation ended at this column, so it has fewer columns.
             let end = told.last.measurement_id + COLUMNS as u16;
             if matches!(end, 512 | 1024 | 2048 | 4096) {
                 (turn, is_turn_told) = (end, true);
@@ -126,7 +126,7 @@ impl OusterDecoder {
         });
     }
 
-    /// Conflict with the profile that the user has named.
+    /// Conflict with the named profile.
     fn problem(&self) -> Option<String> {
         let (named, told) = (self.named.as_ref()?, self.told?);
         let beams = named.profile.beams.len();
@@ -316,7 +316,7 @@ impl DatagramDecoder for OusterDecoder {
         facts.add_data("shot_limiting", last.shot_limiting);
         facts.add_data("thermal_shutdown", last.thermal_shutdown);
         facts.add("footer", footer_word(footer), "footer", footer_word(footer));
-        // Packets of the legacy format have none of this.
+        // The header of the legacy format has none of these fields.
         if format == LidarFormat::Legacy { facts.without_lines() } else { facts }
     }
 

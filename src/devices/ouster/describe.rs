@@ -1,9 +1,9 @@
-//! Sections of `menura profiles` about an Ouster.
+//! Description of an Ouster for `menura profiles`.
 
 use super::profile::OusterProfile;
 use crate::describe::{Rows, Section, lasers, lidar_sections};
 
-/// The sections between name and sources.
+/// Sections between name and sources.
 pub(super) fn sections(driver: &OusterProfile) -> Vec<Section> {
     lidar_sections(device_rows(driver), &driver.network, &driver.defaults.beam)
 }

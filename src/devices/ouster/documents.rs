@@ -11,12 +11,12 @@ use crate::wire::ouster::format::COLUMNS;
 use crate::wire::ptp::{ClockIdentity, PortIdentity, flag};
 
 const IDENTITY: [u8; 16] = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1];
-/// Current in operation and in standby.
+/// Current in operation and in standby, mA.
 const CURRENT_MA: [u32; 2] = [644, 180];
 const VOLTAGE_MV: u32 = 23_624;
 const TEMPERATURE_C: u32 = 48;
 
-/// The document at `path`, after the interface's prefix.
+/// The document at `path`, without the prefix of the interface.
 pub fn of_path(unit: &Ouster, path: &str) -> Option<Value> {
     if let Some(name) = path.strip_prefix("sensor/metadata/") {
         return of_metadata(unit, name);
@@ -48,7 +48,7 @@ pub fn of_metadata(unit: &Ouster, name: &str) -> Option<Value> {
         "beam_intrinsics" => beam_intrinsics(unit),
         "lidar_intrinsics" => {
             let mut transform = IDENTITY.map(f64::from);
-            // The lidar's x axis leads to the connector, the sensor's away from it.
+            // The lidar's x axis points to the connector, the sensor's x axis away from it.
             (transform[0], transform[5]) = (-1.0, -1.0);
             transform[11] = mm(unit.profile.geometry.lidar_height_m);
             json!({ "lidar_to_sensor_transform": numbers(&transform) })
@@ -102,7 +102,7 @@ fn sensor_info(unit: &Ouster) -> Value {
     }));
     if unit.profile.interface.has_tcp_commands {
         all.remove("initialization_id");
-        // Of the base that units then had.
+        // Fields of the base that units had at that time.
         all.extend(["base_pn", "base_sn", "proto_rev"].map(|key| (key.to_owned(), json!(""))));
     }
     Value::Object(all)
@@ -278,7 +278,7 @@ fn time_system(unit: &Ouster) -> Value {
     })
 }
 
-/// Chrony's report on the system's clock, which follows the PTP clock of the unit.
+/// Chrony's report on the system clock, which follows the unit's PTP clock.
 fn tracking(unit: &Ouster, realtime_ns: i128) -> Value {
     let ptp = unit.clock.ptp();
     let offset_s = ptp.offset_ns() as f64 / 1e9;
@@ -301,7 +301,7 @@ fn tracking(unit: &Ouster, realtime_ns: i128) -> Value {
     })
 }
 
-/// The data sets, as linuxptp's `pmc` names their fields.
+/// PTP data sets, with the field names of linuxptp's `pmc`.
 fn time_ptp(unit: &Ouster) -> Value {
     let ptp = unit.clock.ptp();
     let (current, parent, port) =
@@ -384,12 +384,12 @@ impl Ouster {
     }
 }
 
-/// Millimetres in the form of the metadata.
+/// Length in millimetres, rounded as in the metadata.
 fn mm(metres: f64) -> f64 {
     (metres * 1e6).round() / 1e3
 }
 
-/// Whole numbers without a fraction, as units write them.
+/// Numbers as units write them: integers without a fraction.
 fn numbers(values: &[f64]) -> Value {
     let number = |value: &f64| match value.fract() == 0.0 {
         true => json!(*value as i64),

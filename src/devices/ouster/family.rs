@@ -1,4 +1,4 @@
-//! The Ousters as a family.
+//! Device family of the Ousters.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::wire::ptp::Transport;
 
 const WEB: Control = Control { key: "web", kind: ControlKind::Web, port: Some(80) };
 
-/// `ouster`
+/// Family `ouster`.
 #[derive(Debug)]
 pub struct OusterFamily;
 

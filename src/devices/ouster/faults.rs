@@ -1,4 +1,4 @@
-//! The faults that only an Ouster can have: alerts, and limits that heat sets.
+//! Faults that only an Ouster can have: alerts, shot limiting and thermal shutdown.
 //!
 //! Sources: firmware user manual, sections alerts and shot limiting; captures for the header's bits.
 
@@ -12,19 +12,19 @@ use crate::time::SimTime;
 use crate::wire::ouster::lidar::Header;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Bit of the header's alert flags while an alert is active; the other bits count alerts.
+/// Bit of the header's alert flags that is set while an alert is active.
 const ALERT_ACTIVE: u8 = 0x80;
-/// Bits of the header's alert flags that count alerts.
+/// Counter of alerts in the header's alert flags.
 const ALERT_CURSOR: u8 = 0x3f;
-/// The header's state for the smallest reduction; each further ten per cent has the next number.
+/// State in the header for the smallest reduction; the number increases by one for each further ten per cent.
 const LEAST_LIMITED: u8 = 2;
-/// The most that shots are reduced by.
+/// Largest reduction of shots, as a fraction.
 const MOST_REDUCED: f64 = 0.75;
 
-/// An alert that is active.
+/// An alert.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alert {
-    /// Number of the alert, such as 0x01000018.
+    /// Number of the alert, for example 0x01000018.
     pub id: u32,
     /// Category of the alert.
     pub category: String,
@@ -34,10 +34,10 @@ pub struct Alert {
     pub message: String,
 }
 
-/// The unit is hot and fires less often.
+/// Shot limiting: the unit is hot and fires less often.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShotLimiting {
-    /// Reduction of the signal, a share 0..=0.75.
+    /// Reduction of the signal, 0 to 0.75.
     pub reduction: f64,
     /// Time from the announcement to the fault, nanoseconds.
     pub announced_ns: u64,
@@ -50,12 +50,12 @@ pub struct ThermalShutdown {
     pub announced_ns: u64,
 }
 
-/// `alert`.
+/// Fault kind `alert`.
 pub const ALERT: DeviceFaultKind = DeviceFaultKind { word: "alert", read: alert };
-/// `shot-limiting`.
+/// Fault kind `shot-limiting`.
 pub const SHOT_LIMITING: DeviceFaultKind =
     DeviceFaultKind { word: "shot-limiting", read: shot_limiting };
-/// `thermal-shutdown`.
+/// Fault kind `thermal-shutdown`.
 pub const THERMAL_SHUTDOWN: DeviceFaultKind =
     DeviceFaultKind { word: "thermal-shutdown", read: thermal_shutdown };
 
@@ -104,13 +104,13 @@ pub struct OusterFaults {
     pub shutdowns: Vec<Timed<ThermalShutdown>>,
 }
 
-/// The share of shots that is fired at `at`.
+/// Fraction of shots that are fired at `at`.
 pub fn share_fired(limits: &[Timed<ShotLimiting>], at: SimTime) -> f64 {
     let active = limits.iter().filter(|limit| limit.is_on(at));
     active.map(|limit| 1.0 - limit.kind.reduction).fold(1.0, f64::min)
 }
 
-/// Seconds until an announced window opens, rounded up, and whether it is open.
+/// Seconds until an announced fault starts, rounded up, and whether it is active.
 fn countdown<K>(fault: &Timed<K>, announced_ns: u64, at: SimTime) -> (Option<u8>, bool) {
     if fault.is_on(at) {
         return (None, true);
@@ -120,7 +120,7 @@ fn countdown<K>(fault: &Timed<K>, announced_ns: u64, at: SimTime) -> (Option<u8>
     (left.map(|left_ns| left_ns.div_ceil(SECOND_NS).min(255) as u8), false)
 }
 
-/// Time by which a fault of this kind is announced, nanoseconds.
+/// Time from the announcement of a fault of this kind to its start, nanoseconds.
 pub fn announced_ns(kind: &dyn FamilyData) -> u64 {
     let limiting = kind.get().map(|limiting: &ShotLimiting| limiting.announced_ns);
     let shutdown = || kind.get().map(|shutdown: &ThermalShutdown| shutdown.announced_ns);
@@ -138,7 +138,7 @@ impl OusterFaults {
         self.shutdowns.iter().any(|shutdown| shutdown.is_on(at))
     }
 
-    /// Number of alerts that became active until `at`.
+    /// Number of alerts that have become active by `at`.
     pub fn alert_count(&self, at: SimTime) -> u64 {
         let begun = |alert: &Timed<Alert>| {
             let Some(past_ns) = at.0.checked_sub(alert.schedule.start.0) else { return 0 };
@@ -147,7 +147,7 @@ impl OusterFaults {
         self.alerts.iter().map(begun).sum()
     }
 
-    /// Writes the states at `at` to a header; returns the effects on its packet.
+    /// Writes the states at `at` to a header; returns the fault effects of its packet.
     pub fn mark(&self, at: SimTime, header: &mut Header) -> Vec<FaultEffect> {
         let mut effects = Vec::new();
         let mut note = |fault: usize, window: Option<u64>, kind| {

@@ -12,10 +12,10 @@ use crate::wire::http::{HttpMethod, HttpRequest, HttpResponse};
 
 const PREFIX: &str = "api/v1/";
 const JSON: &str = "application/json";
-/// Bytes of text that users can store.
+/// Largest size of user data, bytes.
 const MAX_USER_DATA: usize = 4096;
 
-/// Why a host's request is refused: the status of HTTP, and words.
+/// Refusal of a request: HTTP status and text.
 pub(super) struct Refusal(pub u16, pub String);
 
 impl From<String> for Refusal {
@@ -24,7 +24,7 @@ impl From<String> for Refusal {
     }
 }
 
-/// Answer to a request, or the reason why there is none.
+/// Answer to a request, or the refusal.
 type Answer = Result<HttpResponse, Refusal>;
 
 fn document(value: &Value) -> HttpResponse {
@@ -52,16 +52,15 @@ impl Query {
         self.0.iter().find(|(own, _)| own == key).map(|(_, value)| value.as_str())
     }
 
-    /// Clients write True, true or 1.
+    /// A flag; clients write True, true or 1.
     fn flag(&self, key: &str) -> Option<bool> {
         self.get(key).map(|value| value.eq_ignore_ascii_case("true") || value == "1")
     }
 }
 
 impl Ouster {
-    /// The answer to a client's request.
     pub(super) fn answer(&mut self, request: &HttpRequest) -> HttpResponse {
-        // Some clients double slashes.
+        // Some clients write double slashes.
         let parts: Vec<_> = request.path.split('/').filter(|part| !part.is_empty()).collect();
         let path = parts.join("/");
         let answer = match path.strip_prefix(PREFIX) {
@@ -77,7 +76,7 @@ impl Ouster {
 
     fn answer_api(&mut self, path: &str, request: &HttpRequest) -> Answer {
         let query = Query::of(&request.query);
-        // Firmware with a TCP port for commands has this much of a web interface.
+        // Firmware with the TCP port for commands has only a part of the web interface.
         let is_little = self.profile.interface.has_tcp_commands;
         if is_little && !path.starts_with("system/") && !path.starts_with("time") {
             return Err(nowhere(path));
@@ -113,7 +112,7 @@ impl Ouster {
     fn set_ptp_profile(&mut self, body: &[u8]) -> Answer {
         let word: Value = serde_json::from_slice(body)
             .map_err(|_| "a PTP profile is a string of JSON".to_owned())?;
-        // By Ethernet without IEEE 802.1AS from firmware 3.1 on.
+        // PTP over Ethernet without IEEE 802.1AS, from firmware 3.1 on.
         let has_l2 = self.profile.interface.has_return_order;
         let mut allowed = PtpProfile::WORDS
             .into_iter()
@@ -142,7 +141,7 @@ impl Ouster {
             HttpMethod::Post => {
                 let wanted = config::object(&request.body)?;
                 self.stage(&wanted, request.from)?;
-                // Without a query it is all done at once.
+                // A request without a query changes everything at once.
                 let is_plain = query.0.is_empty();
                 if query.flag("reinit").unwrap_or(is_plain) {
                     self.reinitialise();

@@ -1,4 +1,4 @@
-//! The inertial unit of an Ouster: a packet for each sample.
+//! The IMU of an Ouster; each sample is a packet.
 
 use super::clock::OusterClock;
 use super::profile::ImuProfile;
@@ -10,27 +10,27 @@ use crate::sensors::noise::NoiseSource;
 use crate::time::SimTime;
 use crate::wire::ouster::imu::ImuPacket;
 
-/// Samples that wait for their packets.
+/// IMU samples that wait for their packets.
 pub struct Inertial {
     profile: ImuProfile,
     noise: NoiseSource,
-    /// Samples that wait for a packet.
+    /// Samples that wait for their packets.
     pub samples: InertialSamples,
 }
 
 impl Inertial {
-    /// Samples begin at the first instant.
+    /// IMU whose samples begin at the start of the run.
     pub fn new(profile: &ImuProfile, noise: NoiseSource) -> Self {
         let samples = InertialSamples::new(profile.rate_hz);
         Self { profile: *profile, noise, samples }
     }
 
-    /// Time when a sample's packet leaves.
+    /// Send time of a sample's packet.
     pub fn leaves(&self, sampled: SimTime) -> SimTime {
         SimTime(sampled.0 + self.profile.latency_ns)
     }
 
-    /// The packet of a sample.
+    /// Packet of a sample.
     pub fn packet(
         &self,
         truth: &InertialTruth,

@@ -4,7 +4,7 @@
 //! columns. [`config`] is the configuration that hosts set by the HTTP interface ([`http`]) or by
 //! [`commands`], [`control`] applies it to the stream.
 //!
-//! The rotor's angle is the encoder's: 0 is the direction of the connector, which is backward in the sensor's
+//! Rotor angles are encoder angles: 0 is the direction of the connector, which is backward in the sensor
 //! frame. So one rotation is one frame.
 //!
 //! Sources: firmware user manual, HTTP API guide, ouster-sdk 1.0.1, captures of real units.
@@ -68,10 +68,10 @@ use inertial::Inertial;
 use pixels::PixelMaker;
 use planner::{PacketPlan, Planner};
 
-/// Frame numbers wrap after this, but in packets of functional safety.
+/// Frame numbers wrap after this value, except in packets of functional safety.
 const FRAME_MASK: u32 = 0xffff;
 
-/// An emulated unit of the family.
+/// An emulated Ouster.
 pub struct Ouster {
     profile: OusterProfile,
     settings: OusterSettings,
@@ -81,9 +81,9 @@ pub struct Ouster {
     host: HostAddress,
     clock: OusterClock,
     inertial: Inertial,
-    /// Instants at which IMU packets are switched on or off.
+    /// Times at which IMU packets are switched on or off.
     imu_on: Vec<(SimTime, bool)>,
-    /// Connected hosts at the TCP port for commands.
+    /// Hosts connected to the TCP port for commands.
     hosts: TcpHosts<CommandLines>,
     noise: NoiseSource,
     epoch: Epoch,
@@ -92,8 +92,8 @@ pub struct Ouster {
 }
 
 impl Ouster {
-    /// A unit that has been running since before the first instant, unless its settings start it at rest or
-    /// in standby. It sends to `host`, or to the factory's destination.
+    /// A unit that is already running at the start of the run, unless its settings start it at rest or in standby. It
+    /// sends to `host`, or to the factory destination.
     pub fn new(
         profile: &OusterProfile,
         settings: &OusterSettings,
@@ -133,7 +133,7 @@ impl Ouster {
             faults: OusterFaults::default(),
         };
         if unit.clock.slave().is_some() {
-            // What is stamped waits for what the master says, as it does for a receiver.
+            // With a PTP master, packets wait for the master's messages as they do for a GNSS receiver.
             unit.connect_receiver();
         }
         unit.follow_clock();
@@ -141,12 +141,12 @@ impl Ouster {
         unit
     }
 
-    /// Limits series of samples to `longest_ns`; must be called before the first request.
+    /// Limits series of requested IMU samples to `longest_ns`. Call it before the first request.
     pub fn limit_series(&mut self, longest_ns: u64) {
         self.inertial.samples.series.limit(longest_ns);
     }
 
-    /// Sets the address that only this unit has.
+    /// Sets the unit's own address.
     pub fn set_address(&mut self, address: Ipv4Addr) {
         let mac = self.profile.network.source_mac;
         if let Some(ptp) = self.clock.slave() {
@@ -159,22 +159,22 @@ impl Ouster {
         self.stream.connect_receiver();
     }
 
-    /// Sensor of this unit.
+    /// The sensor model of this unit.
     pub fn sensor(&self) -> Arc<dyn Sensor> {
         let imu_m = DVec3::from_array(self.profile.geometry.imu_m);
         with_imu(MultiEchoLidar(self.lidar()), Some(imu_m))
     }
 
-    /// Physics of the beams.
+    /// Physics of the beams: directions in the sensor frame.
     pub fn lidar(&self) -> Lidar {
         let geometry = self.profile.geometry;
         let beams = self.profile.beams.iter().map(|beam| {
-            // A beam begins at the column's direction and leaves by its own angle, clockwise.
+            // A beam's origin is in the column's direction; the beam leaves at its own azimuth offset, clockwise.
             let offset_rad = beam.azimuth_deg.to_radians();
             let (sin, cos) = libm::sincos(offset_rad);
             LaserGeometry {
                 elevation_rad: beam.altitude_deg.to_radians(),
-                // Column 0 looks backward.
+                // Column 0 points backward.
                 azimuth_offset_rad: std::f64::consts::PI + offset_rad,
                 exit_forward_m: geometry.beam_origin_m * cos,
                 exit_left_m: geometry.beam_origin_m * sin,
@@ -185,7 +185,7 @@ impl Ouster {
         Lidar::new(beams.collect(), beam, noise, self.noise).with_faults(&self.optics_faults)
     }
 
-    /// Lidar packets per second without changes.
+    /// Lidar packets per second while no mode changes.
     fn data_rate_hz(&self) -> f64 {
         let now = &self.control.effective;
         match self.control.mode(SimTime::ZERO).is_on {
@@ -197,8 +197,7 @@ impl Ouster {
         }
     }
 
-    /// A packet without its timestamps and its checksum; also returns its number of returns, and the effects
-    /// of faults.
+    /// A packet without timestamps and checksum, with its number of returns and the effects of faults.
     fn packet(&self, plan: &PacketPlan, echoes: &[Echoes]) -> MeasuredPacket {
         let (format, pixels) = (plan.mode.format, self.profile.beams.len());
         let mut payload = vec![0; format.packet_len(pixels)];
@@ -217,7 +216,7 @@ impl Ouster {
             plan.mode.signal_multiplier,
         );
         let turn = plan.mode.lidar_mode.columns();
-        // Nothing was fired when nothing was measured.
+        // Columns that did not fire were not measured.
         let mut measured = echoes.chunks_exact(pixels);
         let mut points = 0;
         for index in 0..COLUMNS {
@@ -258,7 +257,7 @@ impl Ouster {
         }
     }
 
-    /// Sends the IMU's samples until now.
+    /// Sends IMU samples up to now.
     fn release_imu(&mut self) {
         while let Some(truth) = self.inertial.samples.next(self.stream.now) {
             let state = self.imu_on.iter().rev().find(|(since, _)| *since <= truth.at);
@@ -280,8 +279,8 @@ impl Ouster {
 
 impl Device for Ouster {
     fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
-        // In the order of their starts: the device's time comes as far as the oldest request that has
-        // no answer, and what is due until then must have been measured.
+        // Requests must be in the order of their starts: device time advances only to the oldest unanswered request,
+        // and everything due by then must have been measured.
         let imu_from = self.inertial.samples.series.next_start();
         self.stream.poll_request(imu_from.min(horizon)).or_else(|| {
             let (start, subject) = self.inertial.samples.series.poll(horizon)?;

@@ -1,8 +1,8 @@
 //! Encoding of a pulse's echoes in a pixel.
 //!
-//! `docs/OUSTER.md` describes the simple models: the signal is proportional to the received light, near
-//! infrared to the reflectance of the target, and reflectivity is linear up to a white diffuse target and
-//! logarithmic above it. None of them has shot noise.
+//! `docs/OUSTER.md` describes the models: signal is proportional to the received light, near infrared to the
+//! reflectance of the target; reflectivity is linear up to a white diffuse target and logarithmic above it.
+//! There is no shot noise.
 
 use super::profile::Photons;
 use super::words::ReturnOrder;
@@ -10,36 +10,36 @@ use crate::sensors::{Echoes, Return};
 use crate::wire::ouster::format::{LidarFormat, PIXELS};
 use crate::wire::ouster::lidar::{Pixel, PixelReturn};
 
-/// Pixels of a column at most.
+/// Largest number of pixels per column.
 const MOST_PIXELS: usize = PIXELS[PIXELS.len() - 1];
-/// The range, and the reflectance, where there is no echo.
+/// Range and reflectance of a pixel without an echo.
 const NO_ECHO: f32 = f32::NEG_INFINITY;
 /// A range beyond the largest of any format, millimetres.
 const BEYOND_ALL_MM: f32 = (1 << 24) as f32;
-/// Reflectivity of a white diffuse target; retro-reflectors are above it.
+/// Reflectivity of a white diffuse target; retro-reflectors have larger values.
 const DIFFUSE_FULL_SCALE: f32 = 100.0;
 
-/// The whole part of a number that is made 0 at least and `most` at most, which is less than 2^31.
+/// Integer part of `number`, limited to 0 to `most`, which is less than 2^31.
 #[allow(unsafe_code)] // the one cast that the compiler makes for several pixels at once
 #[inline(always)]
 fn whole(number: f32, most: f32) -> i32 {
     let number = if number > 0.0 { number } else { 0.0 };
     let number = if number < most { number } else { most };
-    // SAFETY: it is a number from 0 to `most`. A cast that looks after all others keeps the compiler from converting
-    // several pixels at once.
+    // SAFETY: `number` is between 0 and `most`. A saturating cast would keep the compiler from converting several
+    // pixels at once.
     unsafe { number.to_int_unchecked() }
 }
 
-/// Makes pixels of echoes, a column at a time.
+/// Encodes echoes as pixels, one column at a time.
 ///
-/// There are 2.6 million pixels per second. So each quantity of a column has its own array, for which the
-/// compiler converts several pixels at once, and each format has its own loop without further branches.
+/// There are 2.6 million pixels per second. So each quantity of a column has its own array, which the compiler
+/// vectorises, and each format has its own loop without branches.
 #[derive(Clone, Debug)]
 pub struct PixelMaker {
     signal_at_1m: f32,
     white: f32,
     sky: u16,
-    /// Reflectivities for a factor of e in reflectance.
+    /// Increase of reflectivity for a factor of e in reflectance.
     retro_scale: f32,
     beam_origin_m: f32,
     format: LidarFormat,
@@ -47,9 +47,9 @@ pub struct PixelMaker {
     most_steps: i32,
     steps_per_m: f32,
     order: ReturnOrder,
-    /// The returns of the column that is being written.
+    /// Returns of the present column.
     returns: [Returns; 2],
-    /// Reflectance of all echoes of a pixel; [`NO_ECHO`] without echoes.
+    /// Reflectance from all echoes of a pixel; [`NO_ECHO`] without echoes.
     reflectance: [f32; MOST_PIXELS],
     near_infrared: [i32; MOST_PIXELS],
 }
@@ -90,7 +90,7 @@ impl Returns {
 }
 
 impl PixelMaker {
-    /// A maker of pixels for one format of packets; `signal_multiplier` times as many photons are counted.
+    /// An encoder for one packet format; photon counts are multiplied by `signal_multiplier`.
     pub fn new(
         photons: &Photons,
         beam_origin_m: f64,
@@ -117,8 +117,8 @@ impl PixelMaker {
         }
     }
 
-    /// Writes the pixels of a column of echoes, nearest first, to zero bytes; returns their number of
-    /// returns.
+    /// Writes the pixels of a column to zeroed bytes; the echoes of a pixel are in order of range. Returns the number
+    /// of returns.
     pub fn write_column(&mut self, column: &[Echoes], out: &mut [u8]) -> u32 {
         match self.format {
             LidarFormat::Legacy => self.write_pixels(LidarFormat::Legacy, column, out),
@@ -196,7 +196,7 @@ impl PixelMaker {
         usize::from(!echoes.is_empty()) + usize::from(is_dual && echoes.len() > 1)
     }
 
-    /// Whether the first echo precedes the second in the order of returns.
+    /// Whether the first echo precedes the second in the configured order of returns.
     fn is_before(&self, a: &Return, b: &Return) -> bool {
         match self.order {
             ReturnOrder::StrongestToWeakest => a.signal >= b.signal,
@@ -210,7 +210,7 @@ impl PixelMaker {
         echoes.iter().fold(first, |best, echo| if self.is_before(best, echo) { best } else { echo })
     }
 
-    /// The two strongest echoes, in the order of returns.
+    /// The two strongest echoes, in the configured order of returns.
     fn two<'e>(&self, echoes: &'e [Return]) -> (&'e Return, &'e Return) {
         let [mut first, mut second] = [&echoes[0], &echoes[1]];
         if second.signal > first.signal {
@@ -226,8 +226,8 @@ impl PixelMaker {
         if self.is_before(first, second) { (first, second) } else { (second, first) }
     }
 
-    /// Computes the values of the first or the second echo of the first pixels; returns the number of
-    /// returns.
+    /// Computes the pixel values of the first or second returns (`which`) of the first `pixels` pixels; returns the
+    /// number of returns.
     #[inline(always)]
     fn say(&mut self, which: usize, pixels: usize) -> u32 {
         let Self { beam_origin_m: begin_m, steps_per_m, signal_at_1m, .. } = *self;
@@ -238,7 +238,7 @@ impl PixelMaker {
         let (signal, range_mm) = (&signal[..pixels], &mut range_mm[..pixels]);
         let (reflectivity, photons) = (&mut reflectivity[..pixels], &mut photons[..pixels]);
         for (told, range_m) in range_mm.iter_mut().zip(range_m) {
-            // A half more and cut off: without SSE4.1 `f32::round` is a call.
+            // Rounds by adding a half, because `f32::round` is a function call without SSE4.1.
             let steps = whole((range_m + begin_m) * steps_per_m + 0.5, BEYOND_ALL_MM);
             *told = if steps <= most_steps { steps.wrapping_mul(step_mm) } else { 0 };
         }
@@ -289,7 +289,7 @@ mod tests {
         echoes
     }
 
-    /// A pixel as it is read from a column of one.
+    /// Pixel decoded from a column with one pixel.
     fn pixel(maker: &PixelMaker, seen: &Echoes) -> Pixel {
         let mut out = vec![0; maker.format.pixel_len()];
         let returns = maker.clone().write_column(&[*seen], &mut out);
@@ -342,12 +342,12 @@ mod tests {
         assert_eq!(far, [0, 0], "15 bits of 8 mm");
     }
 
-    /// Expected pixel, one return after the other, by the formulas of `docs/OUSTER.md`.
+    /// Expected pixel by the formulas of `docs/OUSTER.md`.
     fn said(maker: &PixelMaker, seen: &Echoes) -> Pixel {
         use ReturnOrder::{FarthestToNearest, NearestToFarthest, StrongestToWeakest};
         let mut kept = seen.as_slice().to_vec();
         let dual = maker.format.returns() == 2;
-        // Sorts keep the nearest first of equals.
+        // A stable sort keeps the nearest of equal echoes first.
         kept.sort_by(|a, b| b.signal.total_cmp(&a.signal));
         if dual {
             kept.truncate(2);
@@ -383,8 +383,8 @@ mod tests {
         pixel
     }
 
-    /// Up to five echoes with increasing ranges, of every kind: dim, white, bright, equally strong, on the
-    /// window, beyond the largest range, and without light.
+    /// Up to five echoes in order of range: dim, white, bright, equally strong, on the window, beyond the largest
+    /// range, and without light.
     fn any_echoes() -> impl Strategy<Value = Echoes> {
         let range_m = prop_oneof![0.0..200.0_f32, 0.0..0.002_f32, 200.0..1200.0_f32, Just(3.0e7)];
         let intensity = prop_oneof![0.0..1.2_f32, 0.0..3000.0_f32, Just(0.0), Just(1.0)];
@@ -400,8 +400,8 @@ mod tests {
     }
 
     proptest! {
-        /// Consecutive columns by one encoder equal, byte for byte, their pixels encoded one by one: no state
-        /// of a column remains.
+        /// Columns encoded one after the other equal their pixels encoded separately, byte for byte: the encoder keeps
+        /// no state.
         #[test]
         fn columns_are_their_pixels_one_by_one(
             format in prop::sample::select(LidarFormat::NAMES.map(|(_, format)| format).to_vec()),
@@ -420,7 +420,7 @@ mod tests {
             let len = format.pixel_len();
             for (mut column, keeps) in columns {
                 column.truncate(pixels);
-                // Some columns see one echo a pixel at most, some see nothing at all.
+                // Some columns have at most one echo per pixel, some have none.
                 for seen in &mut column {
                     let all = *seen;
                     *seen = Echoes::default();

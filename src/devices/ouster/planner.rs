@@ -18,7 +18,7 @@ use crate::spinning::turns::{begin, fires_at, is_at_speed};
 use crate::time::SimTime;
 use crate::wire::ouster::format::{COLUMNS, LidarFormat};
 
-/// Mode of the unit from an instant on.
+/// Mode of the unit from a given time on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mode {
     /// Whether lidar packets are sent.
@@ -31,7 +31,7 @@ pub struct Mode {
     pub timestamp_mode: TimestampMode,
     pub order: ReturnOrder,
     pub signal_multiplier: f32,
-    /// Smallest reported range, metres from the beam's origin.
+    /// Smallest reported range from the beam's origin, metres.
     pub blanked_m: f32,
     /// Initialization id in the packets of this mode.
     pub initialization_id: u32,
@@ -41,7 +41,7 @@ pub struct Mode {
 #[derive(Clone, Debug)]
 pub struct PacketPlan {
     pub number: u64,
-    /// Mode in force at the first column.
+    /// Mode at the first column.
     pub mode: Mode,
     /// Number of the rotation since the unit was initialised.
     pub frame: u32,
@@ -49,7 +49,7 @@ pub struct PacketPlan {
     pub first: u16,
     /// Firing times of the columns.
     pub at: [SimTime; COLUMNS],
-    /// Time from a column to the next.
+    /// Time between columns.
     period_ns: u64,
 }
 
@@ -85,28 +85,28 @@ impl backlog::PacketPlan for PacketPlan {
 /// Position of the planner.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Cursor {
-    /// Start of the present rotation, if there is one.
+    /// Start of the present rotation, if any.
     turn: Option<SimTime>,
-    /// Without a present rotation: the next one begins after this instant.
+    /// Without a present rotation: the next rotation begins after this time.
     after: SimTime,
-    /// The next packet's first column.
+    /// First column of the next packet.
     column: u16,
     /// Number of the present or next rotation.
     frame: u32,
-    /// Initialization id of the mode whose rotations are counted.
+    /// Initialization id to which `frame` belongs.
     initialization_id: u32,
 }
 
-/// Plans packet after packet.
+/// Schedules packets in order.
 #[derive(Debug)]
 pub struct Planner {
     pixels: u16,
     cursor: Cursor,
     next_number: u64,
-    /// Planned packets, each with the planner's state before it, and the duration of a column.
+    /// Planned packets, each with the previous state of the planner and the time between columns.
     planned: Planned<(Cursor, u64)>,
     faults: OusterFaults,
-    /// The firings of the last packet, which are usually those of the next packet too.
+    /// Firing slots of the last packet, usually the same as those of the next one.
     usual: (Vec<Option<u32>>, Arc<[FiringSlot]>),
 }
 
@@ -129,7 +129,7 @@ impl Planner {
         }
     }
 
-    /// Must be called before anything is planned.
+    /// Sets the faults. Call it before anything is planned.
     pub fn set_faults(&mut self, faults: OusterFaults) {
         self.faults = faults;
     }
@@ -139,7 +139,7 @@ impl Planner {
         self.cursor = Cursor { turn: None, after, column: 0, ..self.cursor };
     }
 
-    /// Start of the next packet's rotation, if it is before `horizon`.
+    /// Start of the rotation of the next packet, if it is before `horizon`.
     fn turn(&mut self, program: &Program<Mode>, horizon: SimTime) -> Option<SimTime> {
         if let Some(turn) = self.cursor.turn {
             return Some(turn);
@@ -150,7 +150,7 @@ impl Planner {
                 return None;
             }
             let Some(turn) = begin(program.rotor(), after) else {
-                // It stands still as far as is known.
+                // The rotor is at rest as far as its schedule is known.
                 self.cursor.after = horizon;
                 return None;
             };
@@ -159,7 +159,7 @@ impl Planner {
             }
             let mode = program.mode(turn);
             if !self.is_sending(program, mode, turn) {
-                // At the first instant of all `begin` would find that turn again.
+                // At the start of the run, `begin` would return the same rotation again.
                 self.cursor.after = turn.max(SimTime(1));
                 continue;
             }
@@ -197,7 +197,7 @@ impl Planner {
         Sweep {
             number: plan.number,
             rotor: program.rotor().motion(start, SimTime(plan.at[COLUMNS - 1].0 + 1)),
-            // The receiver reports all echoes; the device chooses.
+            // The model returns all echoes; the device selects.
             selection: EchoSelection::Strongest,
             receiver: ReceiverSetting {
                 threshold_factor: 1.0 / (plan.mode.signal_multiplier * fired),
@@ -231,7 +231,7 @@ impl stream::Planner for Planner {
             if start >= horizon {
                 return None;
             }
-            // A change ends a turn where it comes.
+            // A change of mode ends the rotation.
             if program.mode(start) != &mode || !self.is_sending(program, &mode, start) {
                 self.cursor.frame = self.cursor.frame.wrapping_add(1);
                 self.leave_turn(start);
@@ -260,7 +260,7 @@ impl stream::Planner for Planner {
     }
 
     fn undo(&mut self, from: SimTime) -> Option<Undone> {
-        // A turn may begin at that very instant.
+        // A rotation can begin exactly at `from`.
         let before = SimTime(from.0.saturating_sub(1));
         match self.cursor.turn {
             Some(turn) if turn >= from => self.leave_turn(before),

@@ -17,7 +17,7 @@ use crate::wire::ethernet::FrameHeader;
 use crate::wire::ouster::format::LidarFormat;
 use crate::wire::ouster::lidar::Footer;
 
-/// A firmware of one model.
+/// Profile of the firmware of one model.
 #[derive(Clone, Debug)]
 pub struct OusterProfile {
     /// Addresses and header fields of lidar packets.
@@ -28,11 +28,11 @@ pub struct OusterProfile {
     pub interface: InterfaceProfile,
     /// Content of lidar packets.
     pub packet: PacketProfile,
-    /// Columns per rotation and rotation rates of the firmware.
+    /// Lidar modes of the firmware: columns per rotation and rotation rates.
     pub modes: Vec<LidarMode>,
-    /// Whether two returns of full width go with 20 480 columns a second.
+    /// Whether two full returns are possible at 20 480 columns per second.
     pub has_fast_dual: bool,
-    /// Where beams, lidar and IMU sit in the sensor.
+    /// Positions of beams, lidar and IMU in the sensor frame.
     pub geometry: Geometry,
     /// Conversion of light to counts.
     pub photons: Photons,
@@ -40,12 +40,12 @@ pub struct OusterProfile {
     pub beams: Vec<BeamAngles>,
     /// The IMU.
     pub imu: ImuProfile,
-    /// Defaults that a rig may override.
+    /// Values that a rig can override.
     pub defaults: OusterSettings,
 }
 
 keys! {
-    /// Answer of a unit to `sensor_info`.
+    /// Identity in the answer to `sensor_info`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Identity {
         /// The product line in sensor_info.
@@ -70,7 +70,7 @@ keys! {
 }
 
 keys! {
-    /// Configuration of a firmware, and the time it takes.
+    /// Configuration interface of a firmware, and the durations of its changes.
     #[derive(Clone, Debug, PartialEq)]
     pub struct InterfaceProfile {
         /// Whether the unit has the requests under sensor/cmd.
@@ -90,7 +90,7 @@ keys! {
     }
 }
 
-/// Origin of the limits of the unit's own configuration.
+/// Origin, in messages, of limits of the unit's own configuration.
 pub(super) const MANUAL: &str = "the unit's configuration, see its HTTP API guide";
 const FOOTERS: [(&str, Footer); 3] =
     [("zero", Footer::Zero), ("constant", Footer::Constant), ("crc64", Footer::Crc64)];
@@ -111,7 +111,7 @@ keys! {
     }
 }
 
-/// Limits of a length in the sensor, millimetres.
+/// Limits of a length in the sensor, mm.
 fn length() -> Limit<f64> {
     Limit::new(-500.0..=500.0, "mm", PROFILES)
 }
@@ -149,16 +149,16 @@ keys! {
     }
 }
 
-/// Direction of a beam, degrees, as in the metadata.
+/// Direction of a beam, as in the metadata.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BeamAngles {
     /// Elevation of the beam, degrees.
     pub altitude_deg: f64,
-    /// Azimuth of the beam clockwise from the column's direction, degrees.
+    /// Azimuth offset of the beam, clockwise from the column's direction, degrees.
     pub azimuth_deg: f64,
 }
 
-/// Two times, written in microseconds and stored in nanoseconds.
+/// Reads two times in microseconds; returns nanoseconds.
 fn times_us(field: &Field<'_>) -> Option<[u64; 2]> {
     let times = field.numbers::<2>(&Limit::new(0.0..=10_000.0, "us", PROFILES));
     times.map(|times| times.map(|us| (us * 1000.0).round() as u64))
@@ -185,7 +185,7 @@ keys! {
 
 keys! {
     in profile and rig;
-    /// The clock.
+    /// Settings of the clock.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct OusterClockSettings {
         resolution {
@@ -213,7 +213,7 @@ keys! {
 
 keys! {
     in profile and rig;
-    /// Settings in a rig; the profile has the defaults. Names are those of the unit's own configuration.
+    /// Settings in a rig; the profile has the defaults. Keys have the names of the unit's configuration.
     #[derive(Clone, Debug, Default)]
     pub struct OusterSettings {
         operation {
@@ -270,9 +270,9 @@ keys! {
 }
 
 impl OusterProfile {
-    /// Port of IMU packets, after that of lidar packets.
+    /// Index of the port of IMU packets.
     pub const IMU_PORT: PortIndex = PortIndex(1);
-    /// The factory's UDP port of IMU packets.
+    /// Factory UDP port of IMU packets.
     pub const IMU_UDP_PORT: u16 = 7503;
 
     /// Ports of lidar packets and IMU packets.
@@ -293,7 +293,7 @@ impl OusterProfile {
     /// Checks that a format is possible with a mode.
     ///
     /// # Errors
-    /// Why the rate is not possible.
+    /// Reason why the rate is not possible.
     pub fn check_rate(&self, format: LidarFormat, mode: LidarMode) -> Result<(), String> {
         match format == LidarFormat::Dual && mode.is_fast() && !self.has_fast_dual {
             true => Err(format!("{} does not go with {}", format.name(), mode.word())),

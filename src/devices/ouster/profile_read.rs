@@ -1,4 +1,4 @@
-//! Reads the profile of an Ouster, and what a rig sets on one.
+//! Reads the profile of an Ouster, and its settings in a rig.
 
 use super::profile::{
     BeamAngles, MANUAL, OusterClockSettings, OusterProfile, OusterSettings, PacketProfile,
@@ -17,7 +17,7 @@ use crate::spinning::motor_settings;
 use crate::spinning::profile_read::{self as spinning, Column};
 use crate::wire::ouster::format::{LidarFormat, PIXELS};
 
-/// Reads all keys of a profile except its name and sources.
+/// Reads a profile except its name and sources.
 pub(crate) fn profile(root: TableReader<'_>) -> Option<OusterProfile> {
     let mut root = Keys::of_profile(root);
     let network = root.field("network").table("[network]").and_then(network);
@@ -60,7 +60,7 @@ pub(crate) fn profile(root: TableReader<'_>) -> Option<OusterProfile> {
     })
 }
 
-/// Reads a rig's `settings`; missing keys have the profile's values.
+/// Reads a rig's `settings`; the profile has the defaults.
 pub(crate) fn settings(
     table: TableReader<'_>,
     profile: &Profile,
@@ -143,7 +143,7 @@ fn reach() -> Limit<f64> {
     Limit::new(0.0..=524.287, "m", "the wire format: 19 bits of 1 mm")
 }
 
-/// The modes, and whether two returns of full width go with the fastest; `format` is the factory's.
+/// Reads the lidar modes, and whether two full returns are possible in the fastest; `format` is the factory's.
 fn modes(table: TableReader<'_>, format: Option<LidarFormat>) -> Option<(Vec<LidarMode>, bool)> {
     let mut keys = Keys::of_profile(table);
     let (mut all, mut has_fast_dual) = (Vec::new(), false);

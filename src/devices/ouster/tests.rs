@@ -99,7 +99,7 @@ fn a_unit_at_rest_sends_when_it_is_at_speed() {
     let mut unit = unit(NAME, |settings| settings.motor.starts_at_rest = true);
     let sent = run(&mut unit, SimTime(3500 * MS));
     let (due, bytes) = lidar_packets(&sent).next().unwrap();
-    // 540 rpm at 200 rpm/s.
+    // The rotor needs 2.7 s to reach 540 rpm at 200 rpm/s.
     assert!((2700..2850).contains(&(due.0 / MS)), "{}", due.0);
     assert_eq!(single(bytes).columns().next().unwrap().0.measurement_id, 0);
 }
@@ -148,7 +148,7 @@ fn a_window_leaves_columns_out_and_packets_without_any() {
     assert_eq!(told["column_window"], json!([912, 1022]));
 }
 
-/// The conversation of ouster-sdk 1.0.1 with firmware 3.1, and with 2.5.
+/// Requests of ouster-sdk 1.0.1 to firmware 3.1 and 2.5.
 #[test]
 fn a_configuration_is_staged_and_comes_with_a_new_id() {
     for name in [NAME, LATER] {
@@ -343,7 +343,7 @@ fn a_master_on_the_network_sets_the_stamps() {
             stamp(&unit, phase.second) % 1_000_000_000 > 999_980_000
         }
     );
-    // Restarted, it knows no master.
+    // After the restart the unit has no PTP master.
     assert_eq!(ask(&mut unit, HttpMethod::Post, "system/restart", "").0, 204);
     unit.advance(SimTime(now.0 + 100_000 * MS));
     assert_eq!(port_state(&mut unit).as_deref(), Some("LISTENING"));
@@ -371,7 +371,7 @@ fn requests_choose_the_profile_of_ptp() {
         );
         assert_eq!(told["port_data_set"]["delay_mechanism"], mechanism);
     }
-    // The last is of later firmware.
+    // Later firmware has the last profile.
     for body in ["gptp", "\"power\"", "7", "\"default-l2-relaxed\""] {
         assert_eq!(ask(&mut unit, HttpMethod::Put, profile, body).0, 400, "{body}");
     }
@@ -411,7 +411,7 @@ fn heat_limits_shots_and_stops_the_stream() {
 
 const PEER: Peer = Peer { connection: 1, port: 1, from: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 9)) };
 
-/// Answer of a unit with firmware 2.0 to a line.
+/// Answer of firmware 2.0 to a line at the TCP port.
 fn say(unit: &mut Ouster, line: &str) -> String {
     let now = SimTime(unit.stream.now.0 + MS);
     unit.handle_peer_input(now, PEER, format!("{line} \n").as_bytes());
@@ -429,14 +429,14 @@ fn say(unit: &mut Ouster, line: &str) -> String {
 fn firmware_2_0_is_configured_by_lines() {
     let mut unit = unit("ouster-os1-64-2.0", |_| {});
     unit.handle_peer(SimTime::ZERO, PEER, true);
-    // What ouster-sdk 0.15.1 asks for at its start.
+    // Requests of ouster-sdk 0.15.1 at its start.
     let document =
         |unit: &mut Ouster, line| -> Value { serde_json::from_str(&say(unit, line)).unwrap() };
     let info = document(&mut unit, "get_sensor_info");
     assert_eq!((&info["build_rev"], &info["status"]), (&json!("v2.0.0"), &json!("RUNNING")));
     assert_eq!((info.get("initialization_id"), info.get("base_pn")), (None, Some(&json!(""))));
     let active = document(&mut unit, "get_config_param active");
-    // The keys of a unit's metadata.
+    // Keys of the configuration in the metadata of a real unit.
     assert_eq!(active.as_object().unwrap().len(), 21);
     for later in ["columns_per_packet", "signal_multiplier", "udp_profile_imu", "udp_profile_lidar"]
     {
@@ -485,14 +485,14 @@ fn older_words_mean_what_newer_ones_do() {
     assert_eq!(staged(&mut unit)["auto_start_flag"], 1);
     say(&mut unit, "set_config_param udp_ip 10.0.0.7");
     assert_eq!(staged(&mut unit)["udp_dest"], "10.0.0.7");
-    // Hosts send back all that they have read, with what they want.
+    // Clients send back all values with their changes.
     let mut all = staged(&mut unit);
     all["udp_dest"] = json!("10.0.0.8");
     assert_eq!(say(&mut unit, &format!("set_config_param . {all}")), "set_config_param");
     assert_eq!(staged(&mut unit)["udp_ip"], "10.0.0.8");
 }
 
-/// Every request of the tables, also short, long and doubled, to each kind of firmware.
+/// Every request of the tables, also shortened, lengthened and doubled, to each kind of firmware.
 #[test]
 fn every_request_is_answered_as_its_table_says() {
     for name in ["ouster-os1-64-2.0", NAME, LATER] {
@@ -583,7 +583,7 @@ fn constant_answers_stay_whatever_is_set() {
                 ask(&mut unit, method(word), url, row.request)
             },
         );
-        // A constant parameter is that of the factory, and takes no other value.
+        // A constant parameter has the factory value and accepts no other.
         let constant = |row: &&CommandRow| row.conduct == Conduct::Constant;
         for row in tables[1].rows.iter().filter(constant) {
             let factory = get(&mut unit, "sensor/config")[row.code].clone();

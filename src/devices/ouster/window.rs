@@ -1,10 +1,10 @@
 //! Converts an azimuth window to columns.
 
 const TURN_MDEG: u64 = 360_000;
-/// The signal multipliers that units have.
+/// Signal multipliers that units support.
 const MULTIPLIERS: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 3.0];
 
-/// First and last column of a turn in firing order.
+/// First and last column of a window, in firing order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnWindow {
     /// The first column of the window.
@@ -30,17 +30,17 @@ impl ColumnWindow {
     }
 }
 
-/// Columns of a rotation of `turn` columns in a window, thousandths of a degree counter-clockwise, both ends
-/// included; `None` if there are none.
+/// Columns inside a window, for `turn` columns per rotation. The window is in thousandths of a degree
+/// counter-clockwise, both ends included. `None` if it contains no column.
 ///
-/// The direction of column m is 360 degrees * (1 - m / turn); the window includes 0 if its first end is
-/// greater than the second.
+/// The direction of column m is 360 degrees * (1 - m / turn). The window includes 0 if its first end is greater than
+/// the second.
 pub fn columns([from, to]: [u32; 2], turn: u16) -> Option<ColumnWindow> {
     let (turn, whole) = (u64::from(turn), (u64::from(from), u64::from(to)));
     if whole == (0, TURN_MDEG) {
         return Some(ColumnWindow { first: 0, last: turn as u16 - 1 });
     }
-    // In parts of a column's angle, so that nothing is rounded.
+    // Angles times `turn`, so that nothing is rounded.
     let (from, to) = (whole.0 * turn, whole.1 * turn);
     let is_in = |column: u64| {
         let angle = (TURN_MDEG * (turn - column)) % (TURN_MDEG * turn);
@@ -49,7 +49,7 @@ pub fn columns([from, to]: [u32; 2], turn: u16) -> Option<ColumnWindow> {
             false => angle >= from || angle <= to,
         }
     };
-    // Firing order begins after a column that is outside.
+    // The search starts at a column outside the window.
     let outside = (0..turn).find(|column| !is_in(*column));
     let Some(outside) = outside else {
         return Some(ColumnWindow { first: 0, last: turn as u16 - 1 });
@@ -60,16 +60,16 @@ pub fn columns([from, to]: [u32; 2], turn: u16) -> Option<ColumnWindow> {
     Some(ColumnWindow { first: first as u16, last: last as u16 })
 }
 
-/// Width of a window.
+/// Width of a window, thousandths of a degree.
 fn width_mdeg([from, to]: [u32; 2]) -> u32 {
     if from <= to { to - from } else { 360_000 - from + to }
 }
 
-/// Whether a unit supports this signal multiplier with this window: higher ones require a half or a third of
-/// a rotation at most.
+/// Checks a signal multiplier with a window: large multipliers require a window of at most a half or a third of a
+/// rotation.
 ///
 /// # Errors
-/// Why the multiplier is not possible.
+/// Reason why the multiplier is not possible.
 pub fn check_multiplier(multiplier: f64, window: [u32; 2]) -> Result<(), String> {
     if !MULTIPLIERS.contains(&multiplier) {
         return Err("signal_multiplier is 0.25, 0.5, 1, 2 or 3".to_owned());

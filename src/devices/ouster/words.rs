@@ -1,4 +1,4 @@
-//! Words of an Ouster's configuration.
+//! Enumerated values of an Ouster's configuration.
 
 use crate::ptp::PtpSettings;
 use crate::wire::ptp::Transport;
@@ -53,50 +53,50 @@ impl LidarMode {
         }
     }
 
-    /// The rotor's speed.
+    /// Speed of the rotor, rpm.
     pub fn rpm(self) -> u32 {
         self.turns_per_s() * 60
     }
 
-    /// Columns a second.
+    /// Columns per second.
     pub fn columns_per_s(self) -> u32 {
         u32::from(self.columns()) * self.turns_per_s()
     }
 
-    /// Whether the mode has the highest number of columns per second.
+    /// Whether the mode has the highest column rate.
     pub fn is_fast(self) -> bool {
         self.columns_per_s() > 10_240
     }
 
-    /// The mode with this name.
+    /// The mode with the name `word`.
     pub fn of_word(word: &str) -> Option<Self> {
         Self::WORDS.into_iter().find(|(own, _)| *own == word).map(|(_, mode)| mode)
     }
 }
 
-/// Time that timestamps count.
+/// Time base of timestamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimestampMode {
-    /// Time in nanoseconds since power-up.
+    /// Time since power-up.
     #[default]
     InternalOsc,
-    /// Time in seconds by the pulses of a receiver.
+    /// Time synchronised to the pulses of a GNSS receiver.
     SyncPulseIn,
-    /// A PTP master's time.
+    /// Time of a PTP master.
     Ptp1588,
 }
 
-/// Whether a unit runs.
+/// Operating mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OperatingMode {
     /// The lidar measures.
     #[default]
     Normal,
-    /// The motor is at rest and nothing is sent.
+    /// The motor stops and no packets are sent.
     Standby,
 }
 
-/// Which of a pixel's returns is the first, and which the second.
+/// Order of the two returns of a pixel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReturnOrder {
     /// Strongest signal first.
@@ -108,7 +108,7 @@ pub enum ReturnOrder {
     NearestToFarthest,
 }
 
-/// Whether a PTP master keeps the clock.
+/// State of the PTP master that sets the clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PtpState {
     /// No master; the clock counts from power-on.
@@ -122,7 +122,7 @@ pub enum PtpState {
     Virtual,
 }
 
-/// Profile of PTP. The relaxed ones step offsets of more than a second.
+/// PTP profile. Relaxed profiles step the clock at offsets above one second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PtpProfile {
     /// The default profile of IEEE 1588.
@@ -130,17 +130,17 @@ pub enum PtpProfile {
     Default,
     /// The default profile, relaxed.
     DefaultRelaxed,
-    /// The default profile by Ethernet, relaxed.
+    /// The default profile over Ethernet, relaxed.
     DefaultL2Relaxed,
     /// IEEE 802.1AS.
     Gptp,
     /// The gPTP profile, relaxed.
     GptpRelaxed,
-    /// The automotive profile of IEEE 802.1AS.
+    /// The automotive profile of IEEE 802.1AS (slave).
     AutomotiveSlave,
 }
 
-/// Offset beyond which the relaxed profiles step the clock, except for the first offset, nanoseconds.
+/// Offset above which relaxed profiles step the clock; the first offset is always stepped; nanoseconds.
 const RELAXED_STEP_NS: u64 = 1_000_000_000;
 
 impl PtpProfile {
@@ -161,7 +161,7 @@ impl PtpProfile {
 }
 
 impl PtpState {
-    /// Whether a slave follows the master by PTP.
+    /// Whether the unit runs a PTP slave.
     pub fn has_slave(self) -> bool {
         matches!(self, Self::Wire | Self::Virtual)
     }

@@ -1,4 +1,4 @@
-//! A phone's sentences, read back.
+//! Decodes the sentences of a phone.
 
 use glam::DVec3;
 

@@ -1,5 +1,5 @@
-//! A phone's compass, inclinometer and gyro, as on the robot Andabata (Universidad de Málaga):
-//! one [`Sentence`] an epoch, nothing is ever answered.
+//! Compass, inclinometer and gyro of a phone, as on the robot Andabata (Universidad de Málaga): one [`Sentence`] per
+//! epoch, no answers.
 
 mod decoder;
 
@@ -13,7 +13,7 @@ use crate::wire::phone::Sentence;
 /// Messages of the unit.
 pub const MESSAGES: [&str; 1] = ["phone"];
 
-/// A phone's sentences.
+/// Family of phones that send their sentences.
 pub const FAMILY: ImuFamily = ImuFamily {
     key: "phone-imu",
     messages: || MESSAGES.to_vec(),
@@ -22,7 +22,7 @@ pub const FAMILY: ImuFamily = ImuFamily {
     decoder: decoder::decoder,
 };
 
-/// No answers: hosts request nothing that a profile must contain.
+/// Dialect without answers in profiles.
 #[derive(Debug)]
 struct Unasked;
 
@@ -32,7 +32,7 @@ impl Dialect for Unasked {
     }
 }
 
-/// See the module.
+/// A phone.
 pub struct PhoneUnit {
     stream: Stream,
     sequence: u16,
@@ -41,7 +41,7 @@ pub struct PhoneUnit {
 }
 
 impl PhoneUnit {
-    /// A phone with a running app.
+    /// A phone whose app is running.
     pub fn new(unit: &Unit) -> Self {
         let divisor = unit.divisor(unit.settings.rate_hz);
         Self {

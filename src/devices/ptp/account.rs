@@ -1,4 +1,4 @@
-//! State of a slave's clock at an instant, to be compared with the true time.
+//! State of a slave's clock at a time, for comparison with the true time.
 
 use super::{PortState, PtpSlave, SECOND_NS};
 use crate::time::SimTime;
@@ -6,10 +6,10 @@ use crate::wire::ptp::{ClockIdentity, UTC_OFFSET_S, flag};
 
 /// TAI minus UTC, nanoseconds.
 pub const TAI_AHEAD_NS: i128 = UTC_OFFSET_S as i128 * SECOND_NS as i128;
-/// Largest number of waiting accounts, which no run reaches.
+/// Largest number of queued accounts; no run reaches it.
 const MOST_WAITING: usize = 4096;
 
-/// State of a PTP clock at an instant.
+/// State of a PTP clock at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockAccount {
     /// Time of the account.
@@ -18,15 +18,15 @@ pub struct ClockAccount {
     pub state: PortState,
     /// Whether a master has set the clock.
     pub is_set: bool,
-    /// Time of the clock, nanoseconds.
+    /// Clock reading, nanoseconds.
     pub shows_ns: i128,
-    /// Whether the clock shows TAI; otherwise it shows UTC, or the time since power-on if it is not set.
+    /// Whether the reading is TAI; otherwise it is UTC, or the time since power-on if no master has set the clock.
     pub shows_tai: bool,
-    /// Present or last grandmaster.
+    /// Grandmaster, the last one after its loss.
     pub grandmaster: Option<ClockIdentity>,
-    /// Offset from the master as the slave measures it, nanoseconds.
+    /// Offset from the master measured by the slave, nanoseconds.
     pub offset_ns: i64,
-    /// Path delay to the master as the slave measures it, nanoseconds.
+    /// Path delay to the master measured by the slave, nanoseconds.
     pub path_delay_ns: i64,
     /// Whether the device timestamps its packets with this clock; set by the device.
     pub is_stamping: bool,
@@ -34,7 +34,7 @@ pub struct ClockAccount {
 
 impl ClockAccount {
     /// Source of the timestamps: `ptp` with a master, `holdover` after its loss, `oscillator` before the
-    /// first, and `other` if the device does not use PTP.
+    /// first master, `other` if the device does not timestamp with this clock.
     pub fn stamps(&self) -> &'static str {
         let is_followed = matches!(self.state, PortState::Slave | PortState::Uncalibrated);
         match (self.is_stamping, self.is_set, is_followed) {
@@ -45,7 +45,7 @@ impl ClockAccount {
         }
     }
 
-    /// Error of the clock when the true UTC is `utc_ns`, nanoseconds.
+    /// Error of the clock, nanoseconds; `utc_ns` is the true UTC.
     pub fn error_ns(&self, utc_ns: i128) -> i64 {
         let ahead_ns = if self.shows_tai { TAI_AHEAD_NS } else { 0 };
         super::limited(self.shows_ns - ahead_ns - utc_ns)
@@ -58,7 +58,7 @@ impl PtpSlave {
         self.accounts.pop_front()
     }
 
-    /// Records the state of the clock now.
+    /// Queues the present state of the clock.
     pub(super) fn note_account(&mut self) {
         self.noted = self.state();
         if self.accounts.len() >= MOST_WAITING {
@@ -78,7 +78,7 @@ impl PtpSlave {
         });
     }
 
-    /// Like [`PtpSlave::note_account`], if the state has changed.
+    /// Queues the state of the clock if the state of the port has changed.
     pub(super) fn note_change(&mut self) {
         if self.state() != self.noted {
             self.note_account();

@@ -8,14 +8,14 @@ use crate::wire::ptp::management::{
 use crate::wire::ptp::{Body, ClockQuality, Message, PortIdentity};
 use crate::wire::record::Record as _;
 
-/// A clock that is never a master: IEEE 1588-2019, table 4.
+/// Clock quality of a slave-only clock: IEEE 1588-2019, table 4.
 const SLAVE_ONLY: ClockQuality = ClockQuality { class: 255, accuracy: 0xfe, variance: 0xffff };
 const PRIORITY: u8 = 128;
 /// Time source of a clock without a master: an oscillator.
 const OWN_TIME: u8 = 0xa0;
 
 impl PtpSlave {
-    /// The answer to a management message, if there is one.
+    /// Answer to a management message, if any.
     pub(super) fn answer_management(
         &self,
         message: &Message,
@@ -62,7 +62,7 @@ impl PtpSlave {
         }
     }
 
-    /// Data set of the present or last master; before the first, the slave's own.
+    /// Data set of the present or last master; before the first master, of the slave itself.
     pub fn parent_data_set(&self) -> ParentDataSet {
         let own = (PRIORITY, SLAVE_ONLY, PRIORITY, self.port.clock);
         let (priority_1, quality, priority_2, grandmaster) =
@@ -85,7 +85,7 @@ impl PtpSlave {
         }
     }
 
-    /// Time scale and properties of the time it shows.
+    /// Time scale of the clock and its properties.
     pub fn time_properties(&self) -> TimePropertiesDataSet {
         match &self.parent {
             None => TimePropertiesDataSet {
@@ -156,7 +156,7 @@ pub(super) fn answer(
         action::SET | action::COMMAND => Err(error::NOT_SETABLE),
         _ => return None,
     };
-    // Of all who are asked together only those answer who have something to tell.
+    // Answers to messages for all clocks are sent only if the data set exists.
     if found.is_err() && !is_named {
         return None;
     }
@@ -172,7 +172,7 @@ pub(super) fn answer(
         reserved: 0,
         is_error: found.is_err(),
         id: found.as_ref().map_or_else(|error| *error, |_| asked.id),
-        // An error names the data set that was asked for, and has four bytes that are reserved.
+        // An error message has the id of the requested data set and four reserved bytes.
         data: found.unwrap_or_else(|_| [&asked.id.to_be_bytes()[..], &[0; 4]].concat()),
     };
     let answer = Message::new(domain, own, message.sequence, Body::Management(answer));

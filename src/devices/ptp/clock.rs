@@ -1,16 +1,16 @@
-//! A clock that counts by an oscillator and is set and steered.
+//! A clock with an oscillator that can be stepped and steered.
 
 use std::collections::VecDeque;
 
 use crate::time::SimTime;
 
 const DAY_NS: i128 = 86_400_000_000_000;
-/// Parts of one that a rate is counted in.
+/// Resolution of rates: parts per unit.
 const RATE_PARTS: i128 = 1_000_000_000_000;
-/// Number of past settings that are stored, for packets whose measurement is late.
+/// Number of past settings kept for late measurements.
 const KEPT_SETTINGS: usize = 4096;
 
-/// A device's clock: its time at any instant, up to the last steering.
+/// Clock of a device; its time is known up to the last steering.
 #[derive(Clone, Debug)]
 pub struct PtpClock {
     fast_ns_a_day: i128,
@@ -20,18 +20,18 @@ pub struct PtpClock {
     steered_since: Option<SimTime>,
 }
 
-/// Rate and offset of the clock from an instant on.
+/// Rate and offset of the clock from a given time on.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
     from: SimTime,
     ticks: i128,
     shows_ns: i128,
-    /// Rate above that of the oscillator, in parts of [`RATE_PARTS`].
+    /// Rate relative to the oscillator, in units of 1 / [`RATE_PARTS`].
     rate: i128,
 }
 
 impl PtpClock {
-    /// A clock that shows `shows_ns` at `from`, and whose oscillator is fast by `drift_s_per_day`.
+    /// A clock that reads `shows_ns` at `from` and whose oscillator is fast by `drift_s_per_day`.
     pub fn new(drift_s_per_day: f64, from: SimTime, shows_ns: i128) -> Self {
         let fast_ns_a_day = (drift_s_per_day * 1e9).round() as i128;
         let mut clock = Self { fast_ns_a_day, past: VecDeque::new(), steered_since: None };
@@ -40,25 +40,25 @@ impl PtpClock {
         clock
     }
 
-    /// A clock with the same oscillator that shows `shows_ns` at `from`.
+    /// A clock with the same oscillator that reads `shows_ns` at `from`.
     pub fn restarted(&self, from: SimTime, shows_ns: i128) -> Self {
         let ticks = self.ticks(from);
         let past = VecDeque::from([Setting { from, ticks, shows_ns, rate: 0 }]);
         Self { past, steered_since: None, ..*self }
     }
 
-    /// Rate above that of the oscillator, parts per billion.
+    /// Rate relative to the oscillator, parts per billion.
     pub fn rate_ppb(&self) -> f64 {
         self.past.front().map_or(0.0, |setting| setting.rate as f64 / 1000.0)
     }
 
-    /// Count of the oscillator at `at`, nanoseconds of its own since the first instant.
+    /// Oscillator count at `at`, nanoseconds since the start of the run.
     fn ticks(&self, at: SimTime) -> i128 {
         let passed = i128::from(at.0);
         passed + (passed * self.fast_ns_a_day).div_euclid(DAY_NS)
     }
 
-    /// Time of the clock at `at`, nanoseconds; steering after `at` does not change it.
+    /// Clock reading at `at`, nanoseconds; later steering does not change it.
     pub fn shows_ns(&self, at: SimTime) -> i128 {
         let then = self.past.iter().find(|setting| setting.from <= at);
         let Some(set) = then.or(self.past.back()) else { return 0 };
@@ -71,8 +71,8 @@ impl PtpClock {
         self.steered_since
     }
 
-    /// Steps the clock by `step_ns` at `at`, and makes it `rate_ppb` faster than its oscillator from then on.
-    /// Instants never decrease.
+    /// Steps the clock by `step_ns` at `at`; from then on it runs `rate_ppb` faster than its oscillator. Times must not
+    /// decrease.
     pub fn steer(&mut self, at: SimTime, step_ns: i128, rate_ppb: f64) {
         let shows_ns = self.shows_ns(at) + step_ns;
         let rate = (rate_ppb * 1000.0).round() as i128;

@@ -1,7 +1,7 @@
 //! Faults between a PTP master and a slave: messages to the slave are lost, delayed, changed or forged.
 //!
-//! The faults act on messages that arrive at one device. So they need no special master, and a recording that
-//! replays the command log repeats them.
+//! The faults act on messages as they arrive at one device. They need no special master, and replaying a command log
+//! repeats them.
 
 use std::sync::Arc;
 
@@ -17,11 +17,11 @@ use crate::wire::ptp::{
     Body, ClockIdentity, Message, NO_INTERVAL, PortIdentity, Timestamp, flag, identity_of,
 };
 
-/// Random draws for messages start here, beyond those of measurements and requests.
+/// First random stream of messages, above those of measurements and requests.
 const MESSAGE_DRAWS: u64 = 1 << 60;
-/// Number of announcements that a master of a storm sends at once: a slave then accepts it as a master.
+/// Number of announcements that a forged master sends; after these a slave accepts it.
 const ANNOUNCED: u64 = 2;
-/// The better master, with an address for documents (RFC 7042).
+/// MAC address of the better master, from the range for documentation (RFC 7042).
 const BETTER: [u8; 6] = [0, 0, 0x5e, 0, 0x53, 2];
 
 /// A fault of PTP.
@@ -29,28 +29,28 @@ const BETTER: [u8; 6] = [0, 0, 0x5e, 0, 0x53, 2];
 pub enum PtpFault {
     /// The master is lost.
     Lost,
-    /// The path from the master is longer than the path back by this time, or shorter if it is negative.
+    /// The path from the master is longer than the path back; shorter if `longer_ns` is negative.
     Asymmetry {
         /// Additional path delay, nanoseconds.
         longer_ns: i64,
     },
-    /// Synchronisations are late.
+    /// Sync messages are late.
     LateSync {
         /// Delay, nanoseconds.
         delay_ns: u64,
-        /// Largest deviation from that time, earlier or later, nanoseconds.
+        /// Largest deviation from `delay_ns`, earlier or later, nanoseconds.
         jitter_ns: u64,
         /// Probability for each message.
         probability: f64,
     },
-    /// Follow-ups are missing.
+    /// Follow-up messages are missing.
     NoFollowUp {
         /// Probability for each message.
         probability: f64,
     },
-    /// The master's domain is higher by this number.
+    /// The domain number of the master is higher.
     Domain {
-        /// Modulo 256.
+        /// Increase of the domain number, modulo 256.
         shift: u8,
     },
     /// The master's time jumps.
@@ -58,9 +58,9 @@ pub enum PtpFault {
         /// Size of the step, nanoseconds.
         step_ns: i64,
     },
-    /// The master announces another offset of UTC.
+    /// The master announces another UTC offset.
     UtcOffset {
-        /// TAI minus UTC; `None`: the master's own.
+        /// TAI minus UTC, seconds; `None`: the master's own.
         offset_s: Option<i16>,
         /// Whether the master reports the offset as valid.
         is_valid: bool,
@@ -72,27 +72,27 @@ pub enum PtpFault {
         /// Time by which the leap second is announced, nanoseconds.
         announced_ns: u64,
     },
-    /// A better master appears in addition to the one that the device follows.
+    /// A better master appears beside the present master.
     BetterMaster {
         /// `priority1` of the better master.
         priority_1: u8,
-        /// Offset of the better master's clock from the other's, nanoseconds.
+        /// Time of the better master minus the time of the present master, nanoseconds.
         ahead_ns: i64,
     },
-    /// An endless number of masters announce themselves and never synchronise.
+    /// Forged masters announce themselves in an endless series and never send Sync.
     AnnounceStorm {
         /// `priority1` of the forged masters.
         priority_1: u8,
-        /// Announcements a second.
+        /// Announcements per second.
         rate_hz: u32,
     },
 }
 
-/// `ptp-lost`
+/// Fault kind `ptp-lost`.
 pub const PTP_LOST: DeviceFaultKind =
     DeviceFaultKind { word: "ptp-lost", read: |_, _| Some(Arc::new(PtpFault::Lost)) };
 
-/// Faults of a device that speaks PTP on the network.
+/// PTP faults of a device with a PTP slave.
 pub const FAULTS: &[DeviceFaultKind] = &[
     PTP_LOST,
     DeviceFaultKind { word: "ptp-asymmetry", read: asymmetry },
@@ -192,7 +192,7 @@ fn announce_storm(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
     read(PtpFault::AnnounceStorm { priority_1, rate_hz })
 }
 
-/// Effects of PTP faults on the clock between two instants of timestamps.
+/// Effects of PTP faults on the clock between two times of timestamps.
 pub fn effects(
     faults: &[Timed<PtpFault>],
     from: SimTime,
@@ -210,20 +210,20 @@ pub fn effects(
 
 /// A message as the slave receives it.
 pub struct Heard {
-    /// Message that was received.
+    /// The received message.
     pub message: Message,
-    /// Delay after its timestamp, nanoseconds.
+    /// Time from its timestamp to its arrival, nanoseconds.
     pub late_ns: i128,
 }
 
-/// Faults between one slave and its masters.
+/// Faults between a slave and its masters.
 #[derive(Clone, Debug, Default)]
 pub struct Disturbances {
     faults: Vec<Timed<PtpFault>>,
     heard: u64,
-    /// The master beside which the better one appears.
+    /// Port of the master beside which the better master appears.
     beside: Option<PortIdentity>,
-    /// Time up to which announcements of storms were forged.
+    /// Time up to which announcements were forged.
     stormed: Option<SimTime>,
 }
 
@@ -233,7 +233,7 @@ impl Disturbances {
         self.faults = faults;
     }
 
-    /// Messages that a slave which follows `parent` receives at `now` when `message` arrives.
+    /// Messages that a slave with the master `parent` receives at `now` when `message` arrives.
     pub fn pass(
         &mut self,
         now: SimTime,
@@ -337,7 +337,7 @@ impl Disturbances {
         batch
     }
 
-    /// Number that is added to the domain of messages that are sent at `now`.
+    /// Number added to the domain of messages sent at `now`.
     pub fn domain_shift(&self, now: SimTime) -> u8 {
         let shifts = self.faults.iter().filter(|fault| fault.is_on(now)).map(|fault| &fault.kind);
         shifts.fold(0, |sum: u8, kind| match kind {
@@ -346,7 +346,7 @@ impl Disturbances {
         })
     }
 
-    /// Time of a storm's next forged announcement.
+    /// Time of the next forged announcement.
     pub fn storm_due(&self) -> SimTime {
         let from = self.stormed.map_or(SimTime::ZERO, |at| SimTime(at.0 + 1));
         self.storms()
@@ -355,14 +355,14 @@ impl Disturbances {
             .unwrap_or(NEVER)
     }
 
-    /// Forges the announcements at `at`, each with its source. Past storms are skipped.
+    /// Forges the announcements due at `at`, each from another source. Overdue ones are skipped.
     pub fn storm(&mut self, at: SimTime, domain: u8) -> Vec<Message> {
         let of_now = |(fault, rate_hz, priority_1): (&Timed<PtpFault>, u32, u8)| {
             (due(fault, rate_hz, at) == Some(at)).then(|| {
                 let window = fault.schedule.window_at(at).unwrap_or_default();
                 let passed = at.0 - fault.schedule.window(window).0.0;
                 let number = passed / (SECOND_NS / u64::from(rate_hz)) / ANNOUNCED;
-                // The last is the best.
+                // The latest forged master has the lowest identity, so it is the best.
                 let [a, b, c, d] = (!(number as u32)).to_be_bytes();
                 announcement(domain, identity_of([2, fault.fault as u8, a, b, c, d]), priority_1)
             })
@@ -372,7 +372,7 @@ impl Disturbances {
         made_up
     }
 
-    /// Advances the time to `now`. Faults that are added later do not change messages before it.
+    /// Advances the time to `now`. Faults that start later do not change messages before it.
     pub fn come_to(&mut self, now: SimTime) {
         self.stormed = self.stormed.max(Some(now));
     }
@@ -387,7 +387,7 @@ impl Disturbances {
 
 const NEVER: SimTime = SimTime(u64::MAX);
 
-/// Time of the first announcement of a storm at `from` or later.
+/// Time of the first forged announcement at or after `from`.
 fn due(fault: &Timed<PtpFault>, rate_hz: u32, from: SimTime) -> Option<SimTime> {
     let schedule = fault.schedule;
     let next_window = || schedule.next_opening(from);
@@ -406,14 +406,14 @@ fn is_of_master(body: &Body) -> bool {
     matches!(body, Body::Announce(_) | Body::Sync(_) | Body::FollowUp(_) | Body::DelayResp(_))
 }
 
-/// Moves a time that is valid.
+/// Shifts a time, if it is valid.
 fn shift(at: &mut Timestamp, by_ns: i128) {
     if u64::from(at.nanos) < SECOND_NS {
         *at = Timestamp::of_ns(at.ns() + by_ns);
     }
 }
 
-/// Moves the times of a master's clock.
+/// Shifts the times that a message takes from the master's clock.
 fn shift_times(body: &mut Body, by_ns: i128) {
     match body {
         Body::Sync(at) | Body::FollowUp(at) => shift(at, by_ns),
@@ -426,7 +426,7 @@ fn set_flag(flags: &mut u16, flag: u16, is_set: bool) {
     *flags = *flags & !flag | if is_set { flag } else { 0 };
 }
 
-/// Announces a leap second before it; afterwards UTC differs.
+/// Announces a leap second before it; afterwards the UTC offset differs.
 fn leap(message: &mut Message, leap_s: i8, has_leapt: bool, shows_tai: bool) {
     let flags = &mut message.flags;
     match &mut message.body {
@@ -437,7 +437,7 @@ fn leap(message: &mut Message, leap_s: i8, has_leapt: bool, shows_tai: bool) {
                 announce.utc_offset_s = announce.utc_offset_s.saturating_add(leap_s.into());
             }
         }
-        // A master that sends UTC steps.
+        // A master with UTC as time scale steps.
         body if has_leapt && !shows_tai => {
             shift_times(body, -i128::from(leap_s) * i128::from(SECOND_NS));
         }
@@ -445,7 +445,7 @@ fn leap(message: &mut Message, leap_s: i8, has_leapt: bool, shows_tai: bool) {
     }
 }
 
-/// The message of the better master in place of this one.
+/// The same message from the better master.
 fn of_better(message: &Message, priority_1: u8, ahead_ns: i64) -> Message {
     let mut copy = message.clone();
     copy.source = PortIdentity { clock: identity_of(BETTER), port: 1 };
@@ -464,7 +464,7 @@ fn announcement(domain: u8, grandmaster: ClockIdentity, priority_1: u8) -> Messa
     Message { log_interval: NO_INTERVAL, ..message }
 }
 
-/// Time of the loss of a simulated master at `at`, if it is lost.
+/// Time since which a simulated master is lost at `at`; `None` if it is not lost.
 pub fn lost_since(faults: &[Timed<PtpFault>], at: SimTime) -> Option<SimTime> {
     let open = |loss: &Timed<PtpFault>| {
         loss.schedule.window_at(at).map(|window| loss.schedule.window(window).0)

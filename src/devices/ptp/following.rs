@@ -1,4 +1,4 @@
-//! Which master a slave follows.
+//! Selection of the master that a slave follows.
 
 use std::net::Ipv4Addr;
 
@@ -13,7 +13,7 @@ impl PtpSlave {
         !self.asked.is_on() || from.is_some_and(|from| self.asked.note(from, source))
     }
 
-    /// Follows the port `source`, which synchronises and does not announce itself.
+    /// Follows the port `source`, which sends Sync without announcements.
     pub(super) fn adopt(&mut self, source: PortIdentity) {
         if self.followed().is_none() {
             self.lose_master();
@@ -61,7 +61,7 @@ impl PtpSlave {
         }
     }
 
-    /// Follows the best master.
+    /// Selects the best master.
     pub(super) fn choose(&mut self) {
         if !self.settings.is_announced {
             return;
@@ -82,13 +82,13 @@ impl PtpSlave {
         self.parent = Some(best);
     }
 
-    /// Follows no master any more; the clock keeps its last rate.
+    /// Stops following a master; the clock keeps its last rate.
     pub(super) fn lose_master(&mut self) {
         self.is_followed = false;
         (self.announce_due, self.sync_due) = (SimTime(u64::MAX), SimTime(u64::MAX));
         self.sync = PendingSync::default();
         self.latest = None;
-        // To another master the way may be another; the neighbour stays.
+        // The path to another master can differ; the delay to a neighbour does not.
         if self.settings.delay == DelayMechanism::EndToEnd {
             self.forget_delay();
         }

@@ -1,7 +1,7 @@
-//! A PTP grandmaster with the time of the run: two-step, with one port.
+//! A two-step PTP grandmaster with one port and the time of the run.
 //!
-//! Like the slave, the master does no I/O. It announces itself at once, and is silent while it hears a better
-//! master. Hosts that request unicast messages get them in addition to the multicast ones.
+//! Like the slave, the master does no I/O. It announces itself at once, and is passive while it receives
+//! announcements of a better master. Hosts that request unicast messages get them in addition to multicast ones.
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
@@ -24,14 +24,14 @@ use crate::wire::ptp::{
 };
 use crate::wire::record::Record as _;
 
-/// Interval of delay requests, of slaves and its own: binary logarithm of seconds.
+/// Interval of delay requests, of slaves and of the master: binary logarithm of seconds.
 const LOG_DELAY: i8 = 0;
 const ANNOUNCE_TIMEOUT: u8 = 3;
-/// Answers a second at most.
+/// Largest number of answers per second.
 const MOST_ANSWERS: u32 = 1000;
-/// Largest number of Sync messages whose departure is unknown.
+/// Largest number of Sync messages whose departure is not known yet.
 const MOST_LEAVING: usize = 64;
-/// States of the port in data sets.
+/// State numbers of the port in data sets.
 const MASTER: u8 = 6;
 const PASSIVE: u8 = 7;
 
@@ -40,7 +40,7 @@ const PASSIVE: u8 = 7;
 pub struct MasterSettings {
     /// Domain of the master.
     pub domain: u8,
-    /// `priority1` of the master: lower is better.
+    /// `priority1` of the master; lower is better.
     pub priority_1: u8,
     /// Transport of messages.
     pub transport: Transport,
@@ -49,7 +49,7 @@ pub struct MasterSettings {
 }
 
 impl MasterSettings {
-    /// Logarithms of the seconds between announcements, and between synchronisations.
+    /// Intervals of announcements and of Sync messages, binary logarithms of seconds.
     fn log_intervals(&self) -> (i8, i8) {
         match self.transport {
             Transport::Gptp => (0, -3),
@@ -62,7 +62,7 @@ impl MasterSettings {
     }
 }
 
-/// A master.
+/// A PTP master.
 #[derive(Clone, Debug)]
 pub struct PtpMaster {
     settings: MasterSettings,
@@ -79,7 +79,7 @@ pub struct PtpMaster {
     announced: u16,
     synchronised: u16,
     requested: u16,
-    /// Sync messages whose departure is unknown, with their keys.
+    /// Sync messages whose departure is not known yet: key, destination, sequence number, interval.
     leaving: VecDeque<(u32, Target, u16, i8)>,
     neighbours: Neighbours,
     request: Option<Request>,
@@ -91,7 +91,7 @@ pub struct PtpMaster {
 }
 
 impl PtpMaster {
-    /// A master at `address` with the time of a GNSS receiver, or of the host.
+    /// A master at `address` whose time source is a GNSS receiver or the host.
     pub fn new(
         settings: MasterSettings,
         address: Ipv4Addr,
@@ -99,7 +99,7 @@ impl PtpMaster {
         has_receiver: bool,
     ) -> Self {
         let [a, b, c, d] = address.octets();
-        // Locally administered.
+        // A locally administered MAC address.
         let clock = identity_of([2, 0, a, b, c, d]);
         let mut announce = announce_of_receiver(clock, settings.priority_1);
         let mut flags = RECEIVER_FLAGS;
@@ -140,7 +140,7 @@ impl PtpMaster {
         self.settings.transport
     }
 
-    /// Selects transport and delay mechanism from `now` on.
+    /// Selects transport and delay mechanism at `now`.
     pub fn speak(&mut self, transport: Transport, delay: DelayMechanism, now: SimTime) {
         self.settings = MasterSettings { transport, delay, ..self.settings };
         let never = SimTime(u64::MAX);
@@ -150,7 +150,7 @@ impl PtpMaster {
         self.out.clear();
     }
 
-    /// Whether the master is silent, because it hears a better one.
+    /// Whether the master is passive, because a better master announces itself.
     pub fn is_passive(&self) -> bool {
         self.is_passive
     }
@@ -161,7 +161,7 @@ impl PtpMaster {
         multicast.min(self.grants.due())
     }
 
-    /// Time of its clock at `at`, which is TAI.
+    /// Time of the master's clock at `at` (TAI).
     fn shows(&self, at: SimTime) -> Timestamp {
         Timestamp::of_ns(self.epoch.unix_ns(at) + TAI_AHEAD_NS)
     }
@@ -225,8 +225,8 @@ impl PtpMaster {
         }
     }
 
-    /// Takes a message, any bytes, that the kernel received at `at` and that is processed at `now`; `from` is
-    /// the sender if it was sent to this clock only.
+    /// Processes a message (arbitrary bytes) that the kernel received at `at`; `now` is the time of processing. `from`
+    /// is the sender of a unicast message.
     pub fn hear(&mut self, now: SimTime, at: SimTime, from: Option<Ipv4Addr>, bytes: &[u8]) {
         self.now = now;
         let Ok(message) = Message::of_datagram(bytes) else { return };
@@ -296,7 +296,7 @@ impl PtpMaster {
         }
     }
 
-    /// The event message with this key left at `at`.
+    /// Reports that the event message with this key left at `at`.
     pub fn left(&mut self, key: u32, at: SimTime) {
         if let Some(place) = self.leaving.iter().position(|(own, ..)| *own == key)
             && let Some((_, to, sequence, log_interval)) = self.leaving.remove(place)
@@ -328,7 +328,7 @@ impl PtpMaster {
         Message::new(self.settings.domain, self.port, sequence, body)
     }
 
-    /// Sends a message, unless the master is passive.
+    /// Queues a message, unless the master is passive; returns its key if it is an event message.
     fn tell(&mut self, to: Target, message: Message) -> Option<u32> {
         if self.is_passive { None } else { self.send(to, message) }
     }
@@ -350,7 +350,7 @@ impl PtpMaster {
         let (since, count) = &mut self.answered;
         if self.now.0.saturating_sub(since.0) >= SECOND_NS {
             (*since, *count) = (self.now, 0);
-            // The departures of older answers are not told any more.
+            // Departures of older answers are not reported any more.
             self.neighbours.forget();
         }
         *count += 1;
@@ -449,7 +449,7 @@ mod tests {
         delay: DelayMechanism::EndToEnd,
     };
 
-    /// A master and a slave at two ends of a line for some seconds.
+    /// Connects a master and a slave by a line for `seconds`.
     fn run(master: &mut PtpMaster, slave: &mut PtpSlave, from: SimTime, seconds: u64) -> SimTime {
         let to = from.0 + seconds * 1000 * MS;
         for now in (from.0..to).step_by(MS as usize).map(SimTime) {
@@ -487,7 +487,7 @@ mod tests {
         let tai_ns = one.shows(now).ns();
         assert_eq!(tai_ns, 1_780_315_237_000_000_000 + i128::from(now.0));
         assert!((slave.shows_ns(now) - tai_ns).abs() < 100);
-        // It hears itself, and a worse master, and stays; then a better one.
+        // The master receives its own and a worse master's announcements and stays active; then a better master's.
         let mut others = [(129, now, false), (1, SimTime(now.0 + 6000 * MS), true)];
         for (priority_1, at, is_passive) in &mut others {
             let clock = identity_of([2, 0, 0, 0, 0, *priority_1]);
@@ -510,7 +510,7 @@ mod tests {
         assert!(!one.is_passive() && one.poll_send().is_some());
     }
 
-    /// A slave with these settings after half a minute with a master, and that master.
+    /// A slave with these settings after half a minute with a master, and its master.
     fn locked(settings: &PtpSettings, of_master: MasterSettings) -> (PtpMaster, PtpSlave) {
         let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
         let mut master = PtpMaster::new(of_master, ADDRESS, epoch, true);
@@ -538,7 +538,7 @@ mod tests {
             let port = PortDataSet::parse(&master.data_set(id::PORT).unwrap()).unwrap();
             assert_eq!(port.delay_mechanism, 2);
             assert!((port.peer_mean_path_delay / 65_536 - PATH_NS as i64).abs() < 50, "{port:?}");
-            // Without announcements nothing is known of UTC.
+            // Without announcements the UTC offset is unknown.
             let utc_offset_s = if settings.is_announced { 37 } else { 0 };
             assert_eq!(slave.utc_offset_s(), utc_offset_s);
         }
@@ -548,7 +548,7 @@ mod tests {
     fn a_slave_asks_for_unicast_and_loses_it_with_the_grant() {
         let settings = PtpSettings { masters: vec![ADDRESS], ..PtpSettings::default() };
         let (mut master, mut slave) = locked(&settings, SETTINGS);
-        // Requests are repeated before the grants are over.
+        // Requests are repeated before the grants expire.
         let now = run(&mut master, &mut slave, SimTime(30_000 * MS), 70);
         assert_eq!(slave.state(), PortState::Slave);
         let suffix = suffix::to_bytes(&[Part::Cancel(cancel_of(ANNOUNCE))]);

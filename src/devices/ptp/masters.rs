@@ -1,4 +1,4 @@
-//! The master that a slave follows: the best master clock of those that announce themselves.
+//! Masters that a slave knows, and selection of the best one.
 //!
 //! Sources: IEEE 1588-2019, clauses 9.3.2.5 (qualification) and 9.3.4 (comparison).
 
@@ -9,14 +9,14 @@ use crate::wire::ptp::{
     Announce, ClockIdentity, ClockQuality, PortIdentity, Timestamp, UTC_OFFSET_S, flag, identity_of,
 };
 
-/// Number of masters that are remembered.
+/// Largest number of known masters.
 const KEPT: usize = 16;
-/// Number of intervals for which announcements are valid.
+/// Validity of announcements, in intervals.
 const WINDOW: u64 = 4;
-/// A clock with more steps than this to its grandmaster is not followed.
+/// Largest number of steps between a master and its grandmaster.
 const MOST_STEPS: u16 = 254;
 
-/// A clock that announces itself.
+/// A master that announces itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Master {
     /// Port of the clock.
@@ -26,11 +26,11 @@ pub struct Master {
     /// Flags of the announcement.
     pub flags: u16,
     heard: SimTime,
-    /// Time of its announcement before the latest.
+    /// Time of the announcement before the latest one.
     before: Option<SimTime>,
 }
 
-/// Announcement of a grandmaster whose clock a GNSS receiver sets.
+/// Announcement of a grandmaster with a GNSS receiver.
 pub(super) fn announce_of_receiver(grandmaster: ClockIdentity, priority_1: u8) -> Announce {
     Announce {
         origin: Timestamp::default(),
@@ -45,7 +45,7 @@ pub(super) fn announce_of_receiver(grandmaster: ClockIdentity, priority_1: u8) -
     }
 }
 
-/// Flags of such announcements.
+/// Flags of such an announcement.
 pub(super) const RECEIVER_FLAGS: u16 =
     flag::PTP_TIMESCALE | flag::UTC_OFFSET_VALID | flag::TIME_TRACEABLE | flag::FREQUENCY_TRACEABLE;
 
@@ -58,7 +58,7 @@ impl Master {
         Self { source, announce, flags: RECEIVER_FLAGS, heard: SimTime::ZERO, before: None }
     }
 
-    /// A master of which only the port is known, and that IEEE 802.1AS uses PTP's time scale.
+    /// A master that sends no announcements; as in IEEE 802.1AS, its time scale is PTP's.
     pub(super) fn unannounced(source: PortIdentity) -> Self {
         let announce = Announce {
             quality: ClockQuality { class: 248, accuracy: 0xfe, variance: 0xffff },
@@ -75,7 +75,7 @@ impl Master {
         within(self.heard, now) && self.before.is_some_and(|before| within(before, self.heard))
     }
 
-    /// `Less` if this is the better master.
+    /// Compares masters; `Less` means better.
     fn compare(&self, other: &Self) -> Ordering {
         let of_one = self.announce.grandmaster == other.announce.grandmaster;
         let distance = |master: &Self| (master.announce.steps_removed, master.source);
@@ -86,17 +86,17 @@ impl Master {
     }
 }
 
-/// The rank of a clock: the least is the best.
+/// Rank of a clock; the smallest is the best.
 fn rank(announce: &Announce) -> impl Ord + use<> {
     (announce.priority_1, announce.quality, announce.priority_2, announce.grandmaster)
 }
 
-/// All masters.
+/// All known masters.
 #[derive(Clone, Debug, Default)]
 pub struct Masters(Vec<Master>);
 
 impl Masters {
-    /// Takes an announcement of `source` at `now`. `kept` is the master that is followed.
+    /// Processes an announcement of `source` at `now`. `kept` is the present master.
     pub fn hear(
         &mut self,
         now: SimTime,
@@ -118,26 +118,26 @@ impl Masters {
             self.0.push(new);
             return;
         }
-        // Who has been silent for longest makes room, so that forged ones pass.
+        // The master that has been silent longest is dropped, so that forged masters cannot fill the list.
         let others = self.0.iter_mut().filter(|known| Some(known.source) != kept);
         if let Some(oldest) = others.min_by_key(|known| (known.before.is_some(), known.heard)) {
             *oldest = new;
         }
     }
 
-    /// Whether a better master than this one was heard, if all announce themselves every `interval_ns`.
+    /// Whether a better master than `own` announces itself, with announcements every `interval_ns`.
     pub fn has_better(&self, now: SimTime, interval_ns: u64, own: &Announce) -> bool {
         let best = self.best(now, interval_ns, None);
         best.is_some_and(|best| rank(&best.announce) < rank(own))
     }
 
-    /// Drops the announcements of a port.
+    /// Drops the master with this port.
     pub fn forget(&mut self, source: PortIdentity) {
         self.0.retain(|known| known.source != source);
     }
 
-    /// The best qualified master, if all announce themselves every `interval_ns`. The followed one stays
-    /// qualified until it is dropped.
+    /// The best qualified master, with announcements every `interval_ns`. The present master stays qualified until it
+    /// is dropped.
     pub fn best(
         &self,
         now: SimTime,

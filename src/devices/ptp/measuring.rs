@@ -1,4 +1,4 @@
-//! Measurement of a slave's offset and of the path delay.
+//! Measurement of offset and path delay by a slave.
 
 use super::request::{Request, neighbour_request};
 use super::servo::Order;
@@ -7,11 +7,11 @@ use crate::sensors::noise::Quantity;
 use crate::time::SimTime;
 use crate::wire::ptp::{Body, Message, Target, Timestamp};
 
-/// The path delay is the median of this number of measurements.
+/// Number of measurements in the median of the path delay.
 const MEDIAN_OF: usize = 10;
 /// Largest plausible delay, nanoseconds.
 const LONGEST_DELAY_NS: i128 = SECOND_NS as i128;
-/// First random number of requests, beyond those of measurements.
+/// First random stream of requests, above those of measurements.
 const REQUEST_DRAWS: u64 = 1 << 61;
 
 impl PtpSlave {
@@ -22,7 +22,7 @@ impl PtpSlave {
         self.delay_ns = None;
     }
 
-    /// Combines the two steps of a Sync.
+    /// Combines a Sync and its follow-up.
     pub(super) fn pair(&mut self, now: SimTime) {
         let (Some((first, at_ns, correction)), Some((second, left))) =
             (self.sync.arrived, self.sync.left)
@@ -35,7 +35,7 @@ impl PtpSlave {
         }
     }
 
-    /// The master's clock showed `left` when a message left that arrived at `at_ns` of the slave's.
+    /// Uses a Sync: it left at `left` on the master's clock and arrived at `at_ns` on the slave's.
     pub(super) fn follow(&mut self, now: SimTime, left: i128, at_ns: i128) {
         self.latest = Some((left, at_ns));
         let Some(delay_ns) = self.delay_ns else { return };
@@ -46,7 +46,7 @@ impl PtpSlave {
             Order::Rate(ppb) => self.clock.steer(now, 0, ppb),
             Order::Step(ppb) => {
                 self.clock.steer(now, -self.offset_ns, ppb);
-                // What is under way was stamped by the clock before the step.
+                // Messages under way have timestamps from before the step.
                 self.latest = None;
                 self.request = None;
                 self.sync = PendingSync::default();
@@ -55,7 +55,7 @@ impl PtpSlave {
         }
     }
 
-    /// Asks the master, or the neighbour, for the delay.
+    /// Requests the delay from the master or the neighbour.
     pub(super) fn ask(&mut self) {
         self.next_request = self.next_draw();
         self.sequence = self.sequence.wrapping_add(1);
@@ -75,7 +75,7 @@ impl PtpSlave {
         self.send_by_line();
     }
 
-    /// Random time of the next request, so that slaves of one master do not send together.
+    /// Random time of the next request, so that the slaves of a master do not send at the same time.
     pub(super) fn next_draw(&mut self) -> SimTime {
         self.requests += 1;
         let noise = self.noise.request(REQUEST_DRAWS + self.requests);
@@ -83,7 +83,7 @@ impl PtpSlave {
         SimTime(self.now.0 + 2 * interval_ns(self.log_delay) / u64::from(u8::MAX) * part)
     }
 
-    /// Takes a part of the answer to the request.
+    /// Processes an answer to the delay request with this sequence number, or a part of it.
     pub(super) fn hear_answer(&mut self, sequence: u16, note: impl FnOnce(&mut Request)) {
         if let Some(request) = self.request.as_mut().filter(|own| own.sequence == sequence) {
             note(request);
@@ -91,7 +91,7 @@ impl PtpSlave {
         }
     }
 
-    /// Computes the delay when all its times are known.
+    /// Computes the delay, if all its times are known.
     pub(super) fn measure_delay(&mut self) {
         let Some(request) = self.request else { return };
         let to_master = || {

@@ -1,15 +1,15 @@
 //! A PTP slave: an ordinary clock with one port, as products have it (IEEE 1588-2019, default profiles).
 //!
-//! The slave does no I/O. [`PtpSlave::hear`] takes messages with the instant of the kernel's timestamp,
+//! The slave does no I/O. [`PtpSlave::hear`] takes messages with the kernel's timestamp,
 //! [`PtpSlave::left`] the departure of an event message, [`PtpSlave::advance`] the time;
 //! [`PtpSlave::poll_send`] returns messages to send. [`masters`] selects the master, [`servo`] corrects the
-//! offset, [`clock`] is the clock, [`answers`] has the answers to `pmc` and other clients. `following.rs` and
-//! `measuring.rs` have the parts of [`PtpSlave`] that select a master and measure the offset.
+//! offset, [`clock`] is the clock, [`answers`] has the answers to `pmc` and other clients. `following.rs` selects the
+//! master for [`PtpSlave`], and `measuring.rs` measures its offset.
 //!
 //! `statime` is not used: it answers no management messages, does not expose offset and path delay, and reads
 //! its clock at any time, whereas here time is an argument.
 //!
-//! Sources: IEEE 1588-2019; linuxptp 3.1.1 for what the standard leaves open.
+//! Sources: IEEE 1588-2019; linuxptp 3.1.1 where the standard is open.
 
 pub mod account;
 mod answers;
@@ -49,26 +49,26 @@ use crate::wire::ptp::{
 };
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Intervals beyond 2^-7 s and 2^5 s are not followed.
+/// Smallest and largest supported interval, binary logarithms of seconds.
 const LOG_INTERVALS: (i8, i8) = (-7, 5);
 /// Largest number of answers to other clocks per second.
 const MOST_ANSWERS: u32 = 64;
 
-/// The state of the port, with its number in data sets.
+/// State of the port; the value is its number in data sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortState {
     /// Switched off.
     Disabled = 3,
-    /// There is no master.
+    /// No master.
     Listening = 4,
-    /// A master is followed, but has not set the clock yet.
+    /// The slave follows a master that has not set the clock yet.
     Uncalibrated = 8,
-    /// The clock is the master's.
+    /// The clock is synchronised to the master.
     Slave = 9,
 }
 
 impl PortState {
-    /// Name of the state in linuxptp.
+    /// Name of the state as in linuxptp.
     pub fn word(self) -> &'static str {
         match self {
             Self::Disabled => "DISABLED",
@@ -90,7 +90,7 @@ pub struct PtpSend {
     pub bytes: Vec<u8>,
 }
 
-/// A slave.
+/// A PTP slave.
 #[derive(Clone, Debug)]
 pub struct PtpSlave {
     settings: PtpSettings,
@@ -103,16 +103,16 @@ pub struct PtpSlave {
     /// Present or last master.
     parent: Option<Master>,
     is_followed: bool,
-    /// Time at which the master counts as lost without an announcement.
+    /// Time at which the master is lost without an announcement.
     announce_due: SimTime,
-    /// Time at which the master counts as lost without a Sync.
+    /// Time at which the master is lost without a Sync.
     sync_due: SimTime,
     asked: Asked,
     servo: Servo,
     log_sync: i8,
     log_delay: i8,
     sync: PendingSync,
-    /// Departure (corrected) and arrival of the last Sync, each on its own clock.
+    /// Departure (corrected, on the master's clock) and arrival (on the slave's clock) of the last Sync.
     latest: Option<(i128, i128)>,
     synchronised: Option<SimTime>,
     offset_ns: i128,
@@ -129,25 +129,25 @@ pub struct PtpSlave {
     disturbances: Disturbances,
     accounts: VecDeque<ClockAccount>,
     account_due: SimTime,
-    /// The state in the last account.
+    /// State in the last account.
     noted: PortState,
-    /// Line to a master within Menura, which is then the only partner.
+    /// Line to a master within Menura; the slave then has no other partner.
     line: Option<Box<VirtualLine>>,
-    /// New transport, until [`PtpSlave::poll_transport`] has reported it.
+    /// New transport, not yet returned by [`PtpSlave::poll_transport`].
     transport: Option<Transport>,
 }
 
-/// Half of a two-step Sync that waits for the other half, which may arrive first.
+/// Half of a two-step Sync; either half can arrive first.
 #[derive(Clone, Debug, Default)]
 struct PendingSync {
-    /// Sequence of the message, its arrival by the slave's clock, and its correction.
+    /// Sequence number of the Sync, its arrival on the slave's clock, and its correction.
     arrived: Option<(u16, i128, i128)>,
-    /// Sequence number and corrected departure time.
+    /// Sequence number and corrected departure time from the follow-up.
     left: Option<(u16, i128)>,
 }
 
 impl PtpSlave {
-    /// A slave whose port has the identity of `clock_identity`, that listens from `now` on.
+    /// A slave with the port 1 of `clock_identity` that listens from `now` on.
     pub fn new(
         settings: &PtpSettings,
         clock_identity: ClockIdentity,
@@ -199,22 +199,21 @@ impl PtpSlave {
         self.disturbances.set(faults);
     }
 
-    /// Sets `address` for the unit whose product has the MAC address `mac`. As in `tools/bench-network`, the
-    /// second half of the unit's MAC address is made from the address; the clock's identity is made from the
-    /// MAC address.
+    /// Sets the address of the unit; `mac` is the MAC address of the product. As in `tools/bench-network`, the second
+    /// half of the unit's MAC address follows from `address`. The clock's identity follows from the MAC address.
     pub fn set_address(&mut self, mac: [u8; 6], address: Ipv4Addr) {
         let ([a, b, c, ..], [_, d, e, f]) = (mac, address.octets());
         self.port.clock = identity_of([a, b, c, d, e, f]);
     }
 
-    /// A slave that reports an errorless simulated master, which is not on the network.
+    /// A slave that reports a simulated errorless master, which is not on the network.
     pub fn simulated(self) -> Self {
         let parent = Some(Master::simulated());
         let (is_followed, servo, delay_ns) = (true, Servo::locked(), Some(0));
         Self { parent, is_followed, servo, delay_ns, ..self }
     }
 
-    /// A slave whose only partner is a master within Menura with the UTC of the run.
+    /// A slave with a master within Menura as its only partner; the master has the UTC of the run.
     pub fn with_virtual_master(self, epoch: Epoch) -> Self {
         let mut line = VirtualLine::new(epoch);
         line.speak(&self.settings, self.now);
@@ -231,19 +230,19 @@ impl PtpSlave {
         Self { is_on: self.is_on, disturbances: self.disturbances.clone(), line, ..new }
     }
 
-    /// Rate of the clock above that of its oscillator, parts per billion.
+    /// Rate of the clock relative to its oscillator, parts per billion.
     pub fn rate_ppb(&self) -> f64 {
         self.clock.rate_ppb()
     }
 
-    /// Time of the clock at `at`.
+    /// Clock reading at `at`, nanoseconds.
     pub fn shows_ns(&self, at: SimTime) -> i128 {
         self.clock.shows_ns(at)
     }
 
     /// State of the port.
     pub fn state(&self) -> PortState {
-        // To another master the way is measured first.
+        // The path to another master is measured before the state changes to slave.
         let is_calibrated = self.servo.is_locked() && self.delay_ns.is_some();
         match (self.is_on, self.is_followed, is_calibrated) {
             (false, ..) => PortState::Disabled,
@@ -253,22 +252,22 @@ impl PtpSlave {
         }
     }
 
-    /// Whether the clock continues at the last rate of a lost master.
+    /// Whether the clock is in holdover: it continues at the last rate after the loss of the master.
     pub fn holds_over(&self) -> bool {
         self.is_set() && !(self.is_on && self.is_followed)
     }
 
-    /// Whether the clock has been set by a master since it was switched on.
+    /// Whether a master has set the clock since power-on.
     pub fn is_set(&self) -> bool {
         self.servo.has_set()
     }
 
-    /// Whether a master had set the clock by `at`, which may be past.
+    /// Whether a master had set the clock by `at`, which can be in the past.
     pub fn is_set_at(&self, at: SimTime) -> bool {
         self.is_set() && self.clock.steered_since().is_none_or(|since| since <= at)
     }
 
-    /// Own clock minus the master's at the arrival of the last Sync, nanoseconds.
+    /// Time of the slave minus time of the master at the arrival of the last Sync, nanoseconds.
     pub fn offset_ns(&self) -> i64 {
         limited(self.offset_ns)
     }
@@ -278,7 +277,7 @@ impl PtpSlave {
         limited(self.delay_ns.unwrap_or(0))
     }
 
-    /// Time when the last synchronisation arrived.
+    /// Arrival of the last synchronisation.
     pub fn synchronised(&self) -> Option<SimTime> {
         self.synchronised
     }
@@ -288,12 +287,12 @@ impl PtpSlave {
         self.parent.as_ref()
     }
 
-    /// Whether a master is followed.
+    /// Whether the slave follows a master.
     pub fn is_followed(&self) -> bool {
         self.is_on && self.is_followed
     }
 
-    /// TAI minus UTC if the clock shows PTP's time scale and the master reports its offset as valid, seconds.
+    /// TAI minus UTC, seconds, if the clock is on PTP's time scale and the master reports a valid offset; else 0.
     pub fn utc_offset_s(&self) -> i16 {
         let valid = flag::PTP_TIMESCALE | flag::UTC_OFFSET_VALID;
         let parent = self.parent.as_ref().filter(|parent| parent.flags & valid == valid);
@@ -310,8 +309,8 @@ impl PtpSlave {
         &self.settings
     }
 
-    /// Changes the settings from `now` on; if not `is_on`, PTP is switched off. Different settings discard
-    /// received messages; the clock continues.
+    /// Changes the settings at `now`; without `is_on`, PTP is switched off. Different settings discard received
+    /// messages; the clock continues.
     pub fn configure(&mut self, now: SimTime, settings: PtpSettings, is_on: bool) {
         self.advance(now);
         if (&settings, is_on) == (&self.settings, self.is_on) {
@@ -338,8 +337,8 @@ impl PtpSlave {
         while self.advance_to_message(now).is_some() {}
     }
 
-    /// Advances the time to `now`, or only to an earlier instant at which a message of a master within Menura
-    /// arrives; returns that instant.
+    /// Advances the time to `now`, or to the earlier time at which a message from a master within Menura arrives;
+    /// returns that earlier time.
     pub fn advance_to_message(&mut self, now: SimTime) -> Option<SimTime> {
         while self.is_on {
             let lost_at = self.announce_due.min(self.sync_due);
@@ -395,13 +394,13 @@ impl PtpSlave {
         None
     }
 
-    /// Whether the slave requests the delay.
+    /// Whether the slave measures the path delay.
     fn asks(&self) -> bool {
         self.is_followed || self.settings.delay == DelayMechanism::PeerToPeer
     }
 
-    /// Takes a message, any bytes, that the kernel received at `at` and that is processed at `now`; `from` is
-    /// the sender if it was sent to this clock only.
+    /// Processes a message (arbitrary bytes) that the kernel received at `at`; `now` is the time of processing. `from`
+    /// is the sender of a unicast message.
     pub fn hear(&mut self, now: SimTime, at: SimTime, from: Option<Ipv4Addr>, bytes: &[u8]) {
         self.advance(now);
         if now >= self.now {
@@ -409,7 +408,7 @@ impl PtpSlave {
         }
     }
 
-    /// Like [`PtpSlave::hear`], at the slave's present time.
+    /// Like [`PtpSlave::hear`], at the present time.
     fn hear_now(&mut self, at: SimTime, from: Option<Ipv4Addr>, bytes: &[u8]) {
         let now = self.now;
         let Ok(message) = Message::of_datagram(bytes) else { return };
@@ -502,7 +501,7 @@ impl PtpSlave {
         }
     }
 
-    /// An event message with this key left at `at`, which is known at `now`.
+    /// Reports at `now` that the event message with this key left at `at`.
     pub fn left(&mut self, now: SimTime, key: u32, at: SimTime) {
         self.advance(now);
         self.left_now(key, at);
@@ -525,7 +524,7 @@ impl PtpSlave {
         self.out.pop_front()
     }
 
-    /// New transport of messages, if it has changed.
+    /// New transport, if it has changed.
     pub fn poll_transport(&mut self) -> Option<Transport> {
         self.transport.take()
     }
@@ -551,7 +550,7 @@ impl PtpSlave {
         key
     }
 
-    /// Sends waiting messages by the slave's own connection, if it has one.
+    /// Sends queued messages by the line to a master within Menura, if there is one.
     fn send_by_line(&mut self) {
         while self.line.is_some()
             && let Some(sent) = self.out.pop_front()
@@ -573,12 +572,12 @@ impl PtpSlave {
         self.send_by_line();
     }
 
-    /// Whether the limit of answers per second permits another one.
+    /// Whether the limit of answers per second permits another answer.
     fn may_answer(&mut self) -> bool {
         let (since, count) = &mut self.answered;
         if self.now.0.saturating_sub(since.0) >= SECOND_NS {
             (*since, *count) = (self.now, 0);
-            // The departures of older answers are not told any more.
+            // Departures of older answers are not reported any more.
             self.neighbours.forget();
         }
         *count += 1;
@@ -586,7 +585,7 @@ impl PtpSlave {
     }
 }
 
-/// The nanoseconds between messages.
+/// Interval in nanoseconds from a binary logarithm of seconds.
 pub fn interval_ns(log: i8) -> u64 {
     match log.clamp(LOG_INTERVALS.0, LOG_INTERVALS.1) {
         log if log < 0 => SECOND_NS >> -log,
@@ -594,7 +593,7 @@ pub fn interval_ns(log: i8) -> u64 {
     }
 }
 
-/// Interval in a message; without one, the present interval.
+/// Interval named in a message; without one, the present interval.
 fn interval_of(named: i8, so_far: i8) -> i8 {
     match named {
         crate::wire::ptp::NO_INTERVAL => so_far,
@@ -602,7 +601,7 @@ fn interval_of(named: i8, so_far: i8) -> i8 {
     }
 }
 
-/// The next value that a data set has room for, in nanoseconds.
+/// Limits a value to the range of a data set, nanoseconds.
 fn limited(ns: i128) -> i64 {
     ns.clamp(i64::MIN.into(), i64::MAX.into()) as i64
 }

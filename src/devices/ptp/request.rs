@@ -1,31 +1,30 @@
-//! A pending measurement of the path delay, and answers to neighbours that measure it.
+//! A pending measurement of the path delay, and answers to the measurements of neighbours.
 
 use crate::wire::ptp::{Body, Message, PeerRequest, PortIdentity, Response, Timestamp, flag};
 
-/// Largest number of answers to neighbours whose departure is unknown.
+/// Largest number of answers to neighbours whose departure is not known yet.
 pub const MOST_PENDING: usize = 8;
 
-/// A request for the delay that is under way.
+/// A pending delay request.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     pub sequence: u16,
     pub key: u32,
-    /// Departure of the request, on the own clock.
+    /// Departure of the request on the own clock, nanoseconds.
     pub left_ns: Option<i128>,
-    /// Arrival of the request and departure of the answer on the other clock, corrected.
+    /// Arrival of the request and departure of the answer on the other clock, corrected, nanoseconds.
     pub there_ns: Option<(i128, Option<i128>)>,
-    /// Arrival of the neighbour's answer on the own clock, and its correction.
+    /// Arrival of the neighbour's answer on the own clock, and its correction, nanoseconds.
     pub back: Option<(i128, i128)>,
 }
 
 impl Request {
-    /// The request that leaves with this sequence and key.
+    /// A request with this sequence number and key.
     pub fn new(sequence: u16, key: u32) -> Self {
         Self { sequence, key, left_ns: None, there_ns: None, back: None }
     }
 
-    /// Takes a neighbour's answer to the port `own`, or a part of it, that arrived at `at_ns` of the own
-    /// clock.
+    /// Processes a neighbour's answer to the port `own`, or a part of it; it arrived at `at_ns` on the own clock.
     pub fn hear_neighbour(&mut self, own: PortIdentity, message: &Message, at_ns: i128) {
         if message.sequence != self.sequence {
             return;
@@ -36,7 +35,7 @@ impl Request {
                 let Some(there) = valid(answer.at) else { return };
                 let is_two_step = message.flags & flag::TWO_STEP != 0;
                 self.back = Some((at_ns, correction));
-                // In one step the correction is all that passed there.
+                // In a one-step answer, the correction is the time between arrival and answer.
                 self.there_ns = Some((there, (!is_two_step).then_some(there)));
             }
             Body::PeerDelayFollowUp(answer) if answer.requester == own => {
@@ -49,7 +48,7 @@ impl Request {
         }
     }
 
-    /// Delay to the neighbour, when all its times are known.
+    /// Path delay to the neighbour, if all its times are known.
     pub fn to_neighbour_ns(self) -> Option<i128> {
         let (left, (there, there_left), (back, correction)) =
             (self.left_ns?, self.there_ns?, self.back?);
@@ -57,22 +56,22 @@ impl Request {
     }
 }
 
-/// Request to a neighbour for the delay.
+/// Delay request to a neighbour.
 pub fn neighbour_request() -> Body {
     Body::PeerDelayReq(PeerRequest { origin: Timestamp::default(), reserved: [0; 10] })
 }
 
-/// Follow-ups of answers to neighbours, with the key of each answer, until its departure is known.
+/// Follow-ups that wait for the departure of their answer, each with the answer's key.
 #[derive(Clone, Debug, Default)]
 pub struct Neighbours(Vec<(u32, Message)>);
 
 impl Neighbours {
-    /// Whether one more can be answered.
+    /// Whether another answer can wait.
     pub fn has_room(&self) -> bool {
         self.0.len() < MOST_PENDING
     }
 
-    /// Answer of `own` to a request that arrived at `at_ns`, and its follow-up.
+    /// Answer of the port `own` to a request that arrived at `at_ns`, and the follow-up.
     pub fn answer(own: PortIdentity, asked: &Message, at_ns: i128) -> [Message; 2] {
         let answer = Response { at: Timestamp::of_ns(at_ns), requester: asked.source };
         let message = |body| Message::new(asked.domain, own, asked.sequence, body);
@@ -82,12 +81,12 @@ impl Neighbours {
         [reply, Message { correction, ..message(Body::PeerDelayFollowUp(answer)) }]
     }
 
-    /// Stores `follow_up`, whose answer leaves with this key.
+    /// Stores `follow_up` until the departure of the answer with this key is known.
     pub fn wait(&mut self, key: u32, follow_up: Message) {
         self.0.push((key, follow_up));
     }
 
-    /// The follow-up of the answer with this key, which left at `at_ns`.
+    /// Follow-up of the answer with this key, which left at `at_ns`.
     pub fn left(&mut self, key: u32, at_ns: i128) -> Option<Message> {
         let place = self.0.iter().position(|(pending, _)| *pending == key)?;
         let (_, mut follow_up) = self.0.remove(place);
@@ -97,13 +96,13 @@ impl Neighbours {
         Some(follow_up)
     }
 
-    /// Forgets the departures of older answers, which are no longer reported.
+    /// Drops answers whose departure will not be reported.
     pub fn forget(&mut self) {
         self.0.clear();
     }
 }
 
-/// The time of a message, if it is valid.
+/// The time of a message in nanoseconds, if it is valid.
 pub fn valid(at: Timestamp) -> Option<i128> {
     (u64::from(at.nanos) < super::SECOND_NS).then(|| at.ns())
 }

@@ -1,16 +1,16 @@
-//! Correction of a slave's offset: a step at first, then a proportional and an integral part of its rate.
+//! Clock servo of a slave: an initial step, then a proportional-integral (PI) control of the rate.
 //!
-//! Sources: linuxptp 3.1.1, the PI servo with its defaults for hardware stamps, which products are built on.
+//! Source: linuxptp 3.1.1, PI servo with the defaults for hardware timestamps; products are based on it.
 
 /// A first offset below this is not stepped, nanoseconds.
 const FIRST_STEP_NS: i128 = 20_000;
-/// Rates beyond this are not ordered of a crystal, parts per billion.
+/// Largest rate correction, parts per billion.
 pub const MAX_RATE_PPB: f64 = 500_000.0;
-/// Gains of the offset and of its sum, at one synchronisation per second; at lower rates the gains are at
-/// most these.
+/// Gains of the proportional and the integral part: gain at one Sync per second, and exponent of the Sync interval
+/// (seconds). A gain is at most the first value divided by the interval.
 const PROPORTIONAL: (f64, f64) = (0.7, -0.3);
 const INTEGRAL: (f64, f64) = (0.3, 0.4);
-/// Interval over which the first rate is measured, divided by the integral part, seconds.
+/// Interval for the first measurement of the rate, multiplied by the integral gain, seconds.
 const RATE_FROM_S: f64 = 0.016;
 
 /// Adjustment of the clock.
@@ -18,20 +18,20 @@ const RATE_FROM_S: f64 = 0.016;
 pub enum Order {
     /// No correction yet.
     Wait,
-    /// A step by minus the offset, and this rate, parts per billion.
+    /// Step by minus the offset, and set this rate, parts per billion.
     Step(f64),
-    /// Set this rate.
+    /// Set this rate, parts per billion.
     Rate(f64),
 }
 
-/// The state of the servo.
+/// A PI servo with its state.
 #[derive(Clone, Debug, Default)]
 pub struct Servo {
     stage: Stage,
-    /// Correction of the oscillator, parts per billion.
+    /// Integral part of the rate, parts per billion.
     drift_ppb: f64,
     has_set: bool,
-    /// Offsets beyond this are stepped at any time, not only the first one.
+    /// Offset above which the clock is stepped at any time; `None`: only the first offset is stepped.
     step_ns: Option<u64>,
 }
 
@@ -39,18 +39,18 @@ pub struct Servo {
 enum Stage {
     #[default]
     Idle,
-    /// The first offset, and the slave's time at which it was measured.
+    /// First offset, and the slave's time at its measurement.
     Started(i128, i128),
     Locked,
 }
 
 impl Servo {
-    /// A servo that steps offsets beyond `step_ns`, or only the first.
+    /// A servo that steps offsets above `step_ns`; with `None`, only the first offset.
     pub fn new(step_ns: Option<u64>) -> Self {
         Self { step_ns, ..Self::default() }
     }
 
-    /// Sets the offset from which the clock is stepped; `None`: never.
+    /// Sets the offset above which the clock is stepped; `None`: only the first offset.
     pub fn set_step(&mut self, step_ns: Option<u64>) {
         self.step_ns = step_ns;
     }
@@ -59,7 +59,7 @@ impl Servo {
         self.step_ns.is_some_and(|limit_ns| offset_ns.unsigned_abs() > limit_ns.into())
     }
 
-    /// Takes an offset measured at `at_ns` of the slave's clock; Sync messages arrive every `interval_s`.
+    /// Processes an offset measured at `at_ns` on the slave's clock; Sync messages arrive every `interval_s`.
     pub fn sample(&mut self, offset_ns: i128, at_ns: i128, interval_s: f64) -> Order {
         let weight = |(scale, exponent): (f64, f64)| {
             (scale * libm::pow(interval_s, exponent)).min(scale / interval_s)
@@ -105,12 +105,12 @@ impl Servo {
         }
     }
 
-    /// A servo without an offset to correct.
+    /// A servo that is locked without an offset.
     pub fn locked() -> Self {
         Self { stage: Stage::Locked, has_set: true, ..Self::default() }
     }
 
-    /// Whether the clock has been a master's.
+    /// Whether the servo has set the clock.
     pub fn has_set(&self) -> bool {
         self.has_set
     }

@@ -1,4 +1,4 @@
-//! A product's settings of its PTP slave.
+//! Settings of a product's PTP slave.
 
 use std::net::Ipv4Addr;
 
@@ -15,11 +15,11 @@ pub struct PtpSettings {
     pub transport: Transport,
     /// Mechanism that measures the path delay.
     pub delay: DelayMechanism,
-    /// Logarithm of the interval between announcements, in seconds, to base 2.
+    /// Interval of announcements, binary logarithm of seconds.
     pub log_announce: i8,
-    /// Interval of Sync messages, until a master announces another.
+    /// Interval of Sync messages, binary logarithm of seconds, until a master announces another.
     pub log_sync: i8,
-    /// Logarithm of the interval between delay requests, in seconds, to base 2, until a master sets another.
+    /// Interval of delay requests, binary logarithm of seconds, until a master sets another.
     pub log_delay: i8,
     /// Number of missing announcements after which the master is lost.
     pub announce_timeout: u8,
@@ -27,7 +27,7 @@ pub struct PtpSettings {
     pub sync_timeout: u8,
     /// Whether masters announce themselves. Otherwise the slave follows any clock that sends Sync.
     pub is_announced: bool,
-    /// Offsets beyond this are stepped, nanoseconds. The first offset is always stepped.
+    /// Offset above which the clock is stepped, nanoseconds. The first offset is always stepped.
     pub step_ns: Option<u64>,
     /// Masters from which unicast messages are requested; without any, all messages are multicast.
     pub masters: Vec<Ipv4Addr>,
@@ -65,13 +65,13 @@ impl PtpSettings {
         }
     }
 
-    /// The automotive profile of IEEE 802.1AS, as linuxptp's `automotive-slave.cfg` has it.
+    /// Settings of the automotive profile of IEEE 802.1AS, as in linuxptp's `automotive-slave.cfg`.
     pub fn automotive() -> Self {
         Self { is_announced: false, step_ns: Some(1_000_000_000), ..Self::gptp() }
     }
 }
 
-/// Rig settings of a PTP slave that no product has a command for. IEEE 802.1AS ignores both.
+/// Settings of a PTP slave that only the rig can set. IEEE 802.1AS ignores both.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PtpOptions {
     /// Mechanism that measures the path delay.
@@ -88,7 +88,7 @@ impl PtpOptions {
         keys.with_default("ptp_masters", default, &mut self.masters, addresses);
     }
 
-    /// `settings` with these options: both by UDP, only `delay` by Ethernet, none with IEEE 802.1AS.
+    /// `settings` with these options: both over UDP, only `delay` over Ethernet, none with IEEE 802.1AS.
     pub fn apply(&self, settings: PtpSettings) -> PtpSettings {
         match settings.transport {
             Transport::Udp => {
@@ -100,7 +100,6 @@ impl PtpOptions {
     }
 }
 
-/// IPv4 addresses; reports wrong ones.
 fn addresses(field: &Field<'_>) -> Option<Vec<Ipv4Addr>> {
     if !field.is_written() {
         return None;

@@ -1,4 +1,4 @@
-//! A PTP master for tests of devices.
+//! A PTP master for tests of devices with a slave.
 
 use crate::Device;
 use crate::time::SimTime;
@@ -7,13 +7,13 @@ use crate::wire::ptp::{
 };
 
 const MS: u64 = 1_000_000;
-/// Time from master to slave, and back, nanoseconds.
+/// Path delay in each direction, nanoseconds.
 pub const PATH_NS: u64 = 4_000;
-/// The master.
+/// Port of the master.
 pub const MASTER: PortIdentity = PortIdentity { clock: [2, 0, 0, 0xff, 0xfe, 0, 0, 0xa], port: 1 };
 
-/// Runs `device` from `from` for some seconds with a one-step master of `domain` whose clock is `ahead_ns`
-/// ahead, on PTP's time scale. Packets are discarded. Returns the end time.
+/// Runs `device` from `from` for some seconds with a one-step master of `domain` whose clock is `ahead_ns` ahead of
+/// PTP's time scale. Packets are discarded. Returns the end time.
 pub fn with_master(
     device: &mut dyn Device,
     from: SimTime,
@@ -40,7 +40,7 @@ pub fn with_master(
         let announce = Message { flags, ..message(Body::Announce(announce)) };
         let sync = Message { log_interval: 0, ..message(Body::Sync(shows(start))) };
         let arrives = SimTime(start + PATH_NS);
-        // It is heard later than it was stamped.
+        // The message is processed after its timestamp.
         let heard = SimTime(start + MS);
         device.handle_ptp(heard, arrives, None, &announce.to_bytes());
         device.handle_ptp(heard, arrives, None, &sync.to_bytes());

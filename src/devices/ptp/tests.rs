@@ -20,7 +20,7 @@ fn port(last: u8) -> PortIdentity {
     PortIdentity { clock: identity(last), port: 1 }
 }
 
-/// A master at the other end of a line.
+/// A simulated master.
 #[derive(Clone)]
 struct Simulated {
     last: u8,
@@ -30,7 +30,7 @@ struct Simulated {
     there_ns: i128,
     back_ns: i128,
     domain: u8,
-    /// Number of lost synchronisations in ten.
+    /// Number of lost Sync messages out of ten.
     lost: u64,
     is_silent: bool,
 }
@@ -57,7 +57,7 @@ struct Bench {
 
 impl Bench {
     fn new(settings: &PtpSettings, masters: &[Simulated]) -> Self {
-        // 10 parts per million fast, and an hour since power-up.
+        // The oscillator is 10 ppm fast and has run for an hour.
         let clock = PtpClock::new(0.864, SimTime::ZERO, 3600 * 1_000_000_000);
         let noise = NoiseSource::new(1, "lidar");
         let slave = PtpSlave::new(settings, OWN, clock, noise, SimTime::ZERO);
@@ -92,7 +92,7 @@ impl Bench {
         }
     }
 
-    /// Announces every two seconds, synchronises every second.
+    /// Sends an announcement every two seconds and a Sync every second.
     fn tell(&mut self, master: &Simulated) {
         let sequence = self.count as u16;
         let arrival = |ns: i128| SimTime(ns as u64);
@@ -161,14 +161,14 @@ impl Bench {
         }
     }
 
-    /// The slave's clock minus the first master's.
+    /// Time of the slave minus time of the first master.
     fn error_ns(&self) -> i128 {
         self.slave.shows_ns(self.now) - Self::shows(&self.masters[0], self.now)
     }
 }
 
 impl Bench {
-    /// A slave that is locked to a master, and has this fault from now on, for `seconds`.
+    /// A bench whose slave is locked and then has this fault for `seconds`.
     fn with_fault(kind: PtpFault, seconds: u64) -> Self {
         let mut bench = Self::new(&end_to_end(), &[MASTER]);
         bench.run(30);
@@ -199,7 +199,7 @@ fn it_listens_is_uncalibrated_and_locks() {
     assert!((bench.slave.path_delay_ns() - 5000).abs() < 50, "{}", bench.slave.path_delay_ns());
     assert!(bench.slave.offset_ns().abs() < 100);
     assert_eq!(bench.slave.utc_offset_s(), 37);
-    // Requests are spread, and as many as synchronisations.
+    // Request times are random, with as many requests as Sync messages.
     let gaps: Vec<_> = bench.requests.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
     assert!((15..45).contains(&bench.requests.len()), "{}", bench.requests.len());
     assert!(gaps.iter().any(|gap| *gap < 700 * MS) && gaps.iter().any(|gap| *gap > 1300 * MS));
@@ -247,7 +247,7 @@ fn without_its_master_it_holds_over_and_follows_it_again() {
     assert_eq!(bench.slave.state(), PortState::Listening);
     assert!(bench.slave.holds_over() && bench.slave.is_set());
     bench.run(93);
-    // It has learnt how fast its oscillator is: alone that would be a millisecond.
+    // The servo knows the drift of the oscillator; without that the error would be a millisecond.
     assert!(bench.error_ns().abs() < 10 * US, "{}", bench.error_ns());
     bench.masters[0].is_silent = false;
     bench.run(20);
@@ -278,7 +278,7 @@ fn a_step_of_the_master_is_not_followed_by_a_step() {
     bench.run(10);
     assert_eq!(bench.slave.state(), PortState::Slave);
     assert!(bench.slave.offset_ns() < -3_599_000_000_000, "{}", bench.slave.offset_ns());
-    // As fast as the rate may be.
+    // The rate correction is at its limit.
     assert!(bench.error_ns() > -3_600_000_000_000);
 }
 
@@ -352,7 +352,7 @@ fn data_sets_are_read_by_management_messages() {
     assert_eq!((own.state, own.delay_mechanism), (9, 1));
     let status = TimeStatus::parse(&get(id::TIME_STATUS)).unwrap();
     assert_eq!((status.gm_present, status.gm_identity), (1, identity(0xa)));
-    // What it does not have is told to who names it, and to nobody else.
+    // An unknown data set is an error for a clock that was addressed by name; messages to all get no answer.
     assert_eq!(bench.asked(&request(action::GET, 0x2005, ANY_PORT)), None);
     assert_eq!(bench.asked(&request(action::GET, id::PORT, port(0xc))), None);
     let refused = bench.asked(&request(action::GET, 0x2005, port(0xb))).unwrap();
@@ -376,7 +376,7 @@ fn floods_are_answered_a_little() {
     for sequence in 0..1000 {
         bench.hear(SimTime(7), &Message::new(0, port(0xd), sequence, body.clone()));
     }
-    // And its own request.
+    // The answers, and the slave's own request.
     assert_eq!(std::iter::from_fn(|| bench.slave.poll_send()).count(), request::MOST_PENDING + 1);
 }
 
@@ -427,7 +427,7 @@ fn impossible_values_of_the_master_itself_overflow_nothing() {
         }
     }
     bench.run(5);
-    // A clock counts on, however far it has been led astray.
+    // The clock still increases, whatever the wrong messages did.
     assert!(bench.slave.shows_ns(SimTime(bench.now.0 + MS)) > bench.slave.shows_ns(bench.now));
 }
 
@@ -616,7 +616,7 @@ fn a_slave_locks_on_to_a_master_within_menura_and_faults_act_on_it() {
     assert!(error_at(1).0 == "oscillator" && error_at(1).1 < -1_000_000_000);
     assert!(error_at(39).0 == "ptp" && error_at(39).1.abs() < 100, "{:?}", error_at(39));
     assert!(error_at(55).0 == "holdover" && error_at(55).1.abs() < 2000, "{:?}", error_at(55));
-    // One a second, and one for each of five changes.
+    // One account per second, and one for each of five changes.
     assert_eq!(accounts.len(), 91 + 5);
     assert_eq!(slave(250), (states, accounts), "however time passes");
 }

@@ -9,20 +9,20 @@ use crate::time::SimTime;
 use crate::wire::ptp::PortIdentity;
 use crate::wire::ptp::suffix::{Part, UnicastCancel, UnicastGrant, UnicastRequest};
 
-/// Kinds that are asked for, in the upper four bits.
+/// Message types of requests, in the upper four bits.
 pub const ANNOUNCE: u8 = 0xb0;
-/// See [`ANNOUNCE`].
+/// Message type Sync.
 pub const SYNC: u8 = 0x00;
-/// See [`ANNOUNCE`].
+/// Message type Delay_Resp.
 pub const DELAY_RESP: u8 = 0x90;
 const KINDS: [u8; 3] = [ANNOUNCE, SYNC, DELAY_RESP];
 /// Requested duration, seconds; renewed when less than a third remains.
 const ASKED_S: u32 = 60;
-/// Granted for no longer, seconds.
+/// Longest granted duration, seconds.
 const LONGEST_S: u32 = 300;
-/// Granted intervals, logarithms to the base of 2 of seconds.
+/// Granted intervals, binary logarithms of seconds.
 const GRANTED: std::ops::RangeInclusive<i8> = -4..=4;
-/// Grants of one master at a time.
+/// Largest number of grants of a master.
 const MOST_GRANTS: usize = 192;
 
 /// Masters from which a slave requests unicast messages.
@@ -38,7 +38,7 @@ struct AskedMaster {
     address: Ipv4Addr,
     /// Port of the master, after the master has announced itself.
     port: Option<PortIdentity>,
-    /// End of each grant of [`KINDS`].
+    /// End of the grant for each of [`KINDS`].
     until: [SimTime; 3],
 }
 
@@ -94,13 +94,13 @@ impl Asked {
         master.map(|master| master.port = Some(port)).is_some()
     }
 
-    /// The port is silent: all its messages are requested again.
+    /// Requests all messages again, because the port is silent.
     pub fn lose(&mut self, port: PortIdentity) {
         let silent = self.masters.iter_mut().filter(|master| master.port == Some(port));
         silent.for_each(|master| master.until = [SimTime::ZERO; 3]);
     }
 
-    /// Takes a grant of the master at `from` at `now`.
+    /// Processes a grant from the master at `from` at `now`.
     pub fn hear(&mut self, now: SimTime, from: Ipv4Addr, parts: &[Part]) {
         let Some(master) = self.masters.iter_mut().find(|master| master.address == from) else {
             return;
@@ -118,14 +118,14 @@ impl Asked {
         }
     }
 
-    /// Address of the master with this port.
+    /// Address of the master with the port `port`.
     pub fn address(&self, port: PortIdentity) -> Option<Ipv4Addr> {
         let master = self.masters.iter().find(|master| master.port == Some(port))?;
         Some(master.address)
     }
 }
 
-/// Grants of a master.
+/// Active grants of a master.
 #[derive(Clone, Debug, Default)]
 pub struct Grants(Vec<Grant>);
 
@@ -139,7 +139,7 @@ struct Grant {
 }
 
 impl Grants {
-    /// Answer to requests of the host at `host` at `now`. A master that is not `is_active` refuses all.
+    /// Answer to requests from `host` at `now`. A master that is not `is_active` refuses all requests.
     pub fn hear(
         &mut self,
         now: SimTime,
@@ -178,14 +178,13 @@ impl Grants {
         answers
     }
 
-    /// Time when something is due next.
+    /// Time of the next due message or expiry.
     pub fn due(&self) -> SimTime {
         let sent = self.0.iter().filter(|grant| grant.kind != DELAY_RESP);
         sent.map(|grant| grant.next).min().unwrap_or(SimTime(u64::MAX))
     }
 
-    /// Hosts to which a message of `kind` is due at `now`, and its interval. Messages that are long overdue
-    /// are skipped.
+    /// Hosts to which a message of `kind` is due at `now`, with its interval. Long overdue messages are skipped.
     pub fn take_due(&mut self, now: SimTime, kind: u8) -> Vec<(Ipv4Addr, i8)> {
         self.0.retain(|grant| grant.until > now);
         let due = self.0.iter_mut().filter(|grant| grant.kind == kind && grant.next <= now);

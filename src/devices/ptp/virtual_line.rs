@@ -1,5 +1,5 @@
-//! A master within Menura and the line to it, for slaves without other partners: recordings and driver tests
-//! can have PTP faults without a network and its rights.
+//! A master within Menura and the line to it, for slaves without other partners. It makes PTP faults possible in
+//! recordings and driver tests without network access.
 
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
@@ -9,9 +9,9 @@ use super::{DelayMechanism, PtpSend, PtpSettings};
 use crate::time::{Epoch, SimTime};
 use crate::wire::ptp::Transport;
 
-/// Time from one end to the other, nanoseconds: a switch and two short cables.
+/// Path delay in each direction, nanoseconds: a switch and two short cables.
 const PATH_NS: u64 = 2_000;
-/// A documentation address (RFC 5737), from which the master's identity is made.
+/// Address for documentation (RFC 5737), from which the master's identity is made.
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const SETTINGS: MasterSettings = MasterSettings {
     domain: 0,
@@ -20,41 +20,41 @@ const SETTINGS: MasterSettings = MasterSettings {
     delay: DelayMechanism::EndToEnd,
 };
 
-/// The line with its master.
+/// A line with a master at its other end.
 #[derive(Clone, Debug)]
 pub struct VirtualLine {
     master: PtpMaster,
-    /// Messages on the line, each with its arrival and whether it goes to the slave.
+    /// Messages on the line: arrival time, whether it goes to the slave, bytes.
     under_way: VecDeque<(SimTime, bool, Vec<u8>)>,
 }
 
 impl VirtualLine {
-    /// A master whose time is UTC of the run.
+    /// A line to a master with the UTC of the run.
     pub fn new(epoch: Epoch) -> Self {
         let master = PtpMaster::new(SETTINGS, ADDRESS, epoch, true);
         Self { master, under_way: VecDeque::new() }
     }
 
-    /// Takes transport and delay mechanism from a slave's settings; the master stays in domain 0.
+    /// Adopts transport and delay mechanism from the slave's settings; the master stays in domain 0.
     pub fn speak(&mut self, settings: &PtpSettings, now: SimTime) {
         self.under_way.clear();
         self.master.speak(settings.transport, settings.delay, now);
     }
 
-    /// Time when something happens next.
+    /// Time of the next event.
     pub fn due(&self) -> SimTime {
         let arrives = self.under_way.front().map(|(at, ..)| *at);
         arrives.map_or(self.master.due(), |at| at.min(self.master.due()))
     }
 
-    /// The slave is off until `up_at`.
+    /// Discards messages until `up_at`, because the slave is off.
     pub fn restart(&mut self, up_at: SimTime) {
         self.under_way.clear();
         self.master.advance(up_at);
         self.carry(up_at);
     }
 
-    /// Processes everything due at `at`; returns a message that arrives at the slave then.
+    /// Processes everything due at `at`; returns a message that arrives at the slave.
     pub fn advance(&mut self, at: SimTime) -> Option<Vec<u8>> {
         let arrived = self.under_way.pop_front_if(|(arrives, ..)| *arrives <= at);
         let to_slave = match arrived {
@@ -72,7 +72,7 @@ impl VirtualLine {
         to_slave
     }
 
-    /// Takes a message that the slave sends at `at`.
+    /// Sends a message of the slave at `at`.
     pub fn send(&mut self, at: SimTime, sent: PtpSend) {
         self.under_way.push_back((SimTime(at.0 + PATH_NS), false, sent.bytes));
     }

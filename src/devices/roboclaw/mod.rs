@@ -1,8 +1,8 @@
 //! A RoboClaw in packet serial.
 //!
-//! A share of full duty becomes the same share of `max_speed_m_s`, and the reverse for command 48. [`motion`]
-//! has moves by a distance and to a position, [`settings`] the host's settings. Unknown commands are
-//! discarded, with all bytes until a pause.
+//! A fraction of full duty becomes the same fraction of `max_speed_m_s`, and the reverse for command 48. [`motion`]
+//! has moves by a distance and to a position, [`settings`] the settings. Unknown commands are discarded, with all
+//! bytes until a pause.
 
 mod motion;
 mod profile;
@@ -27,7 +27,7 @@ use crate::wire::framer::Framer;
 use crate::wire::record::Reader;
 use crate::wire::roboclaw::{ACK, Item, RoboClaw, answer, command};
 
-/// Basicmicro's RoboClaw in packet serial.
+/// Family of Basicmicro's RoboClaw in packet serial mode.
 pub const FAMILY: BaseFamily = BaseFamily {
     key: "roboclaw",
     dialect: || Arc::new(RoboClawSettings::default()),
@@ -41,14 +41,14 @@ const TIMEOUT_UNIT_NS: u64 = 100_000_000;
 /// Key of commands 80 and 94 in the maker's libraries.
 const KEY: u32 = 0xe22e_ab7a;
 
-/// Bits of an encoder's status.
+/// Status bits of an encoder.
 mod encoder {
     pub const UNDERFLOW: u8 = 1;
     pub const BACKWARD: u8 = 2;
     pub const OVERFLOW: u8 = 4;
 }
 
-/// See the module.
+/// A RoboClaw.
 pub struct RoboClawUnit {
     own: RoboClawSettings,
     framer: Framer<RoboClaw>,
@@ -56,20 +56,20 @@ pub struct RoboClawUnit {
     heard_at: SimTime,
     /// Whether bytes are discarded until a pause.
     is_lost: bool,
-    /// Time of the last packet.
+    /// Time of the last valid packet.
     fed_at: SimTime,
     timeout_ns: u64,
     mixer: Mixer,
     moves: [Moves; 2],
     stepped_at: SimTime,
     values: Values,
-    /// Values that survive without power.
+    /// Values that survive a power cycle.
     stored: Values,
     eeprom: BTreeMap<u8, u16>,
 }
 
 impl RoboClawUnit {
-    /// A controller that was just switched on.
+    /// A controller that is just switched on.
     pub fn new(own: RoboClawSettings, unit: &Unit) -> Self {
         let values = Values::factory(&own, unit);
         Self {
@@ -105,13 +105,13 @@ impl RoboClawUnit {
                 self.fed_at = at;
                 let word = self.eeprom.get(argument).copied().unwrap_or(u16::MAX);
                 let [high, low] = word.to_be_bytes();
-                // The sum covers the argument, which is not said again.
+                // The checksum covers the argument, which the answer does not repeat.
                 let said = answer(*address, *command, &[*argument, high, low]);
                 unit.reply(at, said[1..].to_vec());
             }
             Item::Write { command, data, .. } => {
                 self.fed_at = at;
-                // The length is the command's, so that nothing lacks.
+                // The packet has the length of its command, so no data are missing.
                 if self.obey(at, *command, data, unit).is_ok() {
                     unit.reply(at, vec![ACK]);
                 }
@@ -205,7 +205,7 @@ impl RoboClawUnit {
             }
             command::RESTORE_DEFAULTS | command::WRITE_SETTINGS => {
                 if !bytes.is_empty() && data.be::<u32>()? != KEY {
-                    // The real one does nothing without its key.
+                    // A real controller ignores the command without its key.
                     return Ok(());
                 }
                 if command == command::WRITE_SETTINGS {
@@ -237,7 +237,7 @@ impl RoboClawUnit {
         Ok(())
     }
 
-    /// Sets all values; the line follows their configuration.
+    /// Applies all values, including the baud rate.
     fn adopt(&mut self, at: SimTime, values: Values, unit: &mut Unit) {
         let is_other = values.baud_rate() != self.values.baud_rate();
         if is_other && unit.profile.line.baud_rates.contains(&values.baud_rate()) {
@@ -246,7 +246,7 @@ impl RoboClawUnit {
         self.values = values;
     }
 
-    /// Moves by a distance and to a position.
+    /// Executes the move commands.
     fn obey_move(
         &mut self,
         at: SimTime,
@@ -360,12 +360,12 @@ impl RoboClawUnit {
         is_watched.then_some(SimTime(self.fed_at.0 + self.timeout_ns))
     }
 
-    /// Whether the motors have no power: by an emergency stop, or a voltage out of its limits.
+    /// Whether the motors have no power, because of an emergency stop or a voltage outside its limits.
     fn is_cut(&self, unit: &Unit) -> bool {
         unit.is_stopped() || self.voltage_faults(unit) != [Ordering::Equal; 2]
     }
 
-    /// Relation of the main and the logic voltage to their limits.
+    /// Main and logic voltage compared with their limits.
     fn voltage_faults(&self, unit: &Unit) -> [Ordering; 2] {
         let measured = [unit.battery_v(), unit.settings.power.logic_v];
         let limits = self.values.voltages_v();
@@ -376,7 +376,7 @@ impl RoboClawUnit {
         })
     }
 
-    /// Sets speeds; while the motors' power is cut, the command is forgotten.
+    /// Sets speeds; if the motor power is cut, the command is lost.
     fn go(&mut self, at: SimTime, motors_m_s: [Option<f64>; 2], unit: &mut Unit) {
         for (moves, _) in self.moves.iter_mut().zip(motors_m_s).filter(|(_, speed)| speed.is_some())
         {
@@ -387,14 +387,14 @@ impl RoboClawUnit {
         }
     }
 
-    /// A duty, reached with the default acceleration.
+    /// Sets a duty, with the default acceleration.
     fn duty(&mut self, at: SimTime, motor: usize, share: f64, unit: &mut Unit) {
         let accel = f64::from(self.values.duty_accel(motor)) / 32_767.0;
         let most = unit.settings.wheels.max_speed_m_s;
         self.ramp_to(at, motor, share * most, accel * most, unit);
     }
 
-    /// A speed that is reached with an acceleration; 0: at once.
+    /// Sets a speed, with an acceleration; 0: immediately.
     fn ramp_to(&mut self, at: SimTime, motor: usize, m_s: f64, m_s2: f64, unit: &mut Unit) {
         self.moves[motor].clear();
         if !self.is_cut(unit) {
@@ -411,13 +411,13 @@ impl RoboClawUnit {
         self.ramp_to(at, motor, to_m_s, accel_m_s2, unit);
     }
 
-    /// Sets a duty, to which the motor ramps by `accel` 32767ths of the full duty per second.
+    /// Sets a duty, with an acceleration of `accel` / 32767 of full duty per second.
     fn duty_ramp(&mut self, at: SimTime, motor: usize, duty: i16, accel: u32, unit: &mut Unit) {
         let most = unit.settings.wheels.max_speed_m_s;
         self.ramp_to(at, motor, share(duty) * most, f64::from(accel) / 32_767.0 * most, unit);
     }
 
-    /// Answer to a read.
+    /// Data of the answer to a read command.
     fn data(&self, at: SimTime, command: u8, unit: &Unit) -> Vec<u8> {
         let power = &unit.settings.power;
         let tenths = |value: f64| (value * 10.0).round() as i16 as u16;
@@ -462,7 +462,7 @@ impl RoboClawUnit {
             command::READ_POSITION_ERRORS => {
                 [0, 1].map(|motor| self.position_error(motor, unit).to_be_bytes()).concat()
             }
-            // There are none.
+            // The controller has no digital outputs.
             command::READ_DIGITAL_OUTPUTS
             | command::READ_SIGNALS
             | command::READ_STREAMS
@@ -504,7 +504,7 @@ impl RoboClawUnit {
         counts.min(u16::MAX.into()) as u16
     }
 
-    /// Command 73: all that is measured in one answer.
+    /// Command 73: all measurements in one answer.
     fn all_status(&self, at: SimTime, unit: &Unit) -> Vec<u8> {
         let read = |command| self.data(at, command, unit);
         let told = |motor| unit.setpoint_m_s(motor) * unit.settings.wheels.counts_per_m;
@@ -541,7 +541,7 @@ impl RoboClawUnit {
         }
     }
 
-    /// Errors in the low half, warnings in the high.
+    /// Errors in the low half, warnings in the high half.
     fn status_bits(&self, unit: &Unit) -> u32 {
         let [main, logic] = self.voltage_faults(unit);
         let bit = |is_set: bool, bits: u32| if is_set { bits } else { 0 };
@@ -557,27 +557,27 @@ impl RoboClawUnit {
     }
 }
 
-/// What a position command contains in addition to the position.
+/// Arguments of a position command in addition to the position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PositionKind {
     /// Acceleration, speed, deceleration.
     Full,
-    /// No argument.
+    /// No further argument.
     Bare,
-    /// A speed.
+    /// Speed.
     Speed,
-    /// No argument; the position is a share of the range from the lowest to the highest.
+    /// No further argument; the position is a fraction of the range.
     Percent,
 }
 
-/// Speed and distance of a move.
+/// Reads speed and distance of a move.
 fn distance(accel: u32, data: &mut Reader<'_>) -> Result<Move, ParseError> {
     let speed_counts_s = f64::from(data.be::<i32>()?);
     let goal = Goal::Distance(data.be()?);
     Ok(Move { accel_counts_s2: accel.into(), speed_counts_s, goal })
 }
 
-/// The write whose limits an old command of one byte sets.
+/// The write command whose limits an old one-byte command sets.
 fn battery_of(command: u8) -> u8 {
     match command {
         command::MIN_MAIN_VOLTAGE | command::MAX_MAIN_VOLTAGE => command::SET_MAIN_VOLTAGES,
@@ -585,7 +585,7 @@ fn battery_of(command: u8) -> u8 {
     }
 }
 
-/// A duty as a share of full duty.
+/// A duty as a fraction of full duty.
 fn share(duty: i16) -> f64 {
     (f64::from(duty) / 32_767.0).max(-1.0)
 }

@@ -1,8 +1,8 @@
-//! A motor's moves by a distance and to a position, which wait for one another.
+//! Queue of a motor's moves: by a distance and to a position.
 //!
-//! A distance runs at its speed until the counter has moved by it; then the next move begins. Without one,
-//! the motor slows down with the move's acceleration, or within a second. A position is approached as fast as
-//! the move's deceleration and the gain of the position controller permit.
+//! A move by a distance runs at its speed until the counter has moved by the distance; then the next move begins.
+//! Without a next move, the motor decelerates with the acceleration of the move, or within one second. The speed of a
+//! move to a position is limited by the deceleration of the move and the gain of the position controller.
 
 use std::collections::VecDeque;
 
@@ -10,40 +10,40 @@ use super::settings::Values;
 use crate::drive_base::Unit;
 use crate::time::SimTime;
 
-/// Largest number of waiting moves.
+/// Largest number of queued moves.
 const WAITING: usize = 64;
-/// Answer to command 47 for a queue without a move.
+/// Answer to command 47 if the queue is empty.
 pub const EMPTY: u8 = 0x80;
-/// Period of checks of the counter, nanoseconds.
+/// Period at which the counter is checked, nanoseconds.
 pub const STEP_NS: u64 = 1_000_000;
-/// Time between two speeds on the way to a position.
+/// Period of speed updates during a move to a position, nanoseconds.
 const CONTROL_NS: u64 = 10_000_000;
-/// Largest gain: a higher one would make the vehicle oscillate.
+/// Largest gain; a larger one would make the vehicle oscillate.
 const HIGHEST_GAIN_HZ: f64 = 8.0;
-/// Distance within which a position is reached, counts, if the dead zone is not larger.
+/// Smallest dead zone of a position, counts.
 const REACHED_COUNTS: u32 = 2;
 
 /// Target of a move.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Goal {
-    /// A number of counts in the direction of the speed.
+    /// Moves by this number of counts, in the direction of the speed.
     Distance(u32),
-    /// Moves to this count, with this deceleration, counts/s² (0: without one).
+    /// Moves to this count, with this deceleration, counts/s² (0: none).
     Position(i64, f64),
 }
 
-/// A move.
+/// A move of a motor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Move {
-    /// Acceleration, counts/s²; 0: at once.
+    /// Acceleration, counts/s²; 0: immediate.
     pub accel_counts_s2: f64,
-    /// Speed, counts per second; the sign is that of the distance.
+    /// Speed, counts per second; its sign is the direction.
     pub speed_counts_s: f64,
     /// Target of the move.
     pub goal: Goal,
 }
 
-/// The moves of a motor.
+/// Queue of a motor's moves.
 #[derive(Clone, Debug, Default)]
 pub struct Moves {
     current: Option<Running>,
@@ -53,13 +53,13 @@ pub struct Moves {
 #[derive(Clone, Copy, Debug)]
 struct Running {
     order: Move,
-    /// Total count at the start of the move.
+    /// Total count at the start of the active move.
     from_counts: i64,
     controlled_at: Option<SimTime>,
 }
 
 impl Moves {
-    /// Takes a move; `is_now`: it replaces all others.
+    /// Queues a move; with `is_now`, it replaces all others.
     pub fn put(&mut self, order: Move, is_now: bool) {
         if is_now {
             self.clear();
@@ -84,7 +84,7 @@ impl Moves {
         if self.is_active() { self.waiting.len() as u8 } else { EMPTY }
     }
 
-    /// Distance from the position that is approached, counts.
+    /// Distance to the target position, counts.
     pub fn error_counts(&self, motor: usize, unit: &Unit) -> i64 {
         match self.current.map(|running| running.order.goal) {
             Some(Goal::Position(target, _)) => target - unit.counts(motor),
@@ -92,7 +92,7 @@ impl Moves {
         }
     }
 
-    /// Carries out the events that are due at `at`.
+    /// Processes the events that are due at `at`.
     pub fn step(&mut self, at: SimTime, motor: usize, values: &Values, unit: &mut Unit) {
         let mut ended = None;
         while let Some(running) = &mut self.current {
@@ -129,7 +129,7 @@ impl Moves {
 }
 
 impl Running {
-    /// Continues the move; returns true when it is complete.
+    /// Continues the active move; returns whether it is complete.
     fn step(&mut self, at: SimTime, motor: usize, values: &Values, unit: &mut Unit) -> bool {
         match self.order.goal {
             Goal::Distance(counts) => {
@@ -171,7 +171,7 @@ impl Running {
         if self.order.accel_counts_s2 > 0.0 {
             let now = unit.setpoint_m_s(motor) * unit.settings.wheels.counts_per_m;
             let most = self.order.accel_counts_s2 * step_s;
-            // A higher speed is reached by and by; a lower one is the deceleration's affair.
+            // The acceleration limits only increases of speed; the position controller limits decreases.
             if wanted.abs() > now.abs() || wanted.signum() != now.signum() {
                 wanted = wanted.clamp(now - most, now + most);
             }

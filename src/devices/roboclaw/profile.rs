@@ -15,13 +15,13 @@ pub enum StatusWidth {
     /// Old firmware.
     #[default]
     Bits16,
-    /// New firmware: errors in the low half, warnings in the high.
+    /// New firmware: errors in the low half, warnings in the high half.
     Bits32,
 }
 
 words!(StatusWidth: "16-bit" => Bits16, "32-bit" => Bits32);
 
-/// Order of a RoboClaw's speed controller gains in answers.
+/// Order of the speed controller gains in answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PidOrder {
     /// Proportional, integral, differential.
@@ -33,7 +33,7 @@ pub enum PidOrder {
 
 words!(PidOrder: "pid" => Pid, "dpi" => Dpi);
 
-/// Lengths of those answers of a RoboClaw in which firmwares differ.
+/// Lengths of the answers that differ between firmware versions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RoboClawLayout {
     /// Layout in the manual of firmware 4.1.34 and the maker's library `roboclaw_3`.

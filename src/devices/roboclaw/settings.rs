@@ -1,5 +1,5 @@
-//! Values that hosts set on a RoboClaw and read back: by the command that sets them, in the form of its data,
-//! in the longer layout if there are two.
+//! Values that hosts set and read back. They are stored by the write command that sets them, in the layout of its data;
+//! if there are two layouts, in the longer one.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use super::profile::{PidOrder, RoboClawLayout, RoboClawSettings};
 use crate::drive_base::Unit;
 use crate::wire::roboclaw::command as c;
 
-/// The baud rates of the configuration's bits 5 to 7.
+/// Baud rates by bits 5 to 7 of the configuration.
 const BAUD_RATES: [u32; 8] = [2400, 9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800];
-/// Configuration: packet serial.
+/// Configuration bits of packet serial mode.
 const PACKET_SERIAL: u16 = 3;
 
-/// Each read with the writes whose values it returns, and the number of bytes of each in the classic and in
-/// the extended layout.
+/// Read commands, each with the write commands whose values it returns and the number of bytes of each, in the classic
+/// and in the extended layout.
 const READS: [(u8, &[u8], [usize; 2]); 25] = [
     (c::READ_MAIN_VOLTAGES, &[c::SET_MAIN_VOLTAGES], [4, 5]),
     (c::READ_LOGIC_VOLTAGES, &[c::SET_LOGIC_VOLTAGES], [4, 4]),
@@ -42,7 +42,7 @@ const READS: [(u8, &[u8], [usize; 2]); 25] = [
     (c::READ_EMERGENCY_STOP_LOCK, &[c::SET_EMERGENCY_STOP_LOCK], [1, 1]),
 ];
 
-/// Writes whose values are stored in their longer layout, with its length.
+/// Write commands with two layouts, and the length of the longer one.
 const LONGER: [(u8, usize); 5] = [
     (c::SET_MAIN_VOLTAGES, 5),
     (c::SET_DEFAULT_ACCEL_M1, 8),
@@ -51,12 +51,12 @@ const LONGER: [(u8, usize); 5] = [
     (c::SET_DEAD_BAND, 24),
 ];
 
-/// All values of a unit.
+/// All stored values of a unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Values(BTreeMap<u8, Vec<u8>>);
 
 impl Values {
-    /// Factory settings, changed by the rig.
+    /// Factory values with the rig's changes.
     pub fn factory(own: &RoboClawSettings, unit: &Unit) -> Self {
         let mut all = Self(BTreeMap::new());
         for (read, writes, [_, length]) in READS {
@@ -64,7 +64,7 @@ impl Values {
             for write in writes {
                 let mut data = vec![0; length];
                 if is_current {
-                    // 30 A in units of 10 mA.
+                    // Current limit of 30 A in units of 10 mA.
                     data[..4].copy_from_slice(&3000u32.to_be_bytes());
                 }
                 all.0.insert(*write, data);
@@ -94,13 +94,13 @@ impl Values {
         all
     }
 
-    /// Takes the data of a write, in either layout.
+    /// Stores the data of a write command in either layout.
     pub fn set(&mut self, write: u8, data: &[u8]) {
         let mut data = data.to_vec();
         if let Some((_, length)) = LONGER.iter().find(|(known, _)| *known == write) {
             let is_accel = matches!(write, c::SET_DEFAULT_ACCEL_M1 | c::SET_DEFAULT_ACCEL_M2);
             if is_accel && data.len() == 4 {
-                // One acceleration is both.
+                // A single value applies to acceleration and deceleration.
                 data.extend_from_within(..);
             }
             data.resize(*length, 0);
@@ -110,17 +110,17 @@ impl Values {
         self.0.insert(write, data);
     }
 
-    /// Whether a write's data is a value of this kind.
+    /// Whether the data of a write command are stored here.
     pub fn has(&self, write: u8) -> bool {
         self.0.contains_key(&write)
     }
 
-    /// The data of a write.
+    /// Stored data of a write command.
     fn of(&self, write: u8) -> &[u8] {
         self.0.get(&write).map_or(&[], Vec::as_slice)
     }
 
-    /// A number of four bytes among the values.
+    /// A stored four-byte number.
     fn long(&self, write: u8, place: usize) -> u32 {
         let bytes = self.of(write).get(4 * place..).and_then(<[u8]>::first_chunk);
         bytes.map_or(0, |bytes| u32::from_be_bytes(*bytes))
@@ -131,12 +131,12 @@ impl Values {
         bytes.map_or(0, |bytes| u16::from_be_bytes(*bytes))
     }
 
-    /// Answer to a read of stored values.
+    /// Answer to a read command for stored values; `None` for other commands.
     pub fn answer(&self, read: u8, own: &RoboClawSettings) -> Option<Vec<u8>> {
         let gains = |write: u8, count: usize| {
             let mut all: Vec<u32> = (0..count).map(|place| self.long(write, place)).collect();
             if own.pid_order == PidOrder::Pid {
-                // They are set as D, P, I.
+                // The gains are stored as D, P, I.
                 all[..3].rotate_left(1);
             }
             all.into_iter().flat_map(u32::to_be_bytes).collect()
@@ -161,23 +161,23 @@ impl Values {
         Some(writes.iter().flat_map(|write| self.of(*write)[..length].to_vec()).collect())
     }
 
-    /// The address of the configuration.
+    /// Address in the configuration.
     pub fn address(&self) -> u8 {
         0x80 | (self.word(c::SET_CONFIG, 0) >> 8 & 7) as u8
     }
 
-    /// The baud rate of the configuration.
+    /// Baud rate in the configuration.
     pub fn baud_rate(&self) -> u32 {
         BAUD_RATES[usize::from(self.word(c::SET_CONFIG, 0) >> 5 & 7)]
     }
 
-    /// Lowest and highest voltage of the main and of the logic battery, volts.
+    /// Lowest and highest voltage of the main and the logic battery, volts.
     pub fn voltages_v(&self) -> [[f64; 2]; 2] {
         let limits = |write| [0, 1].map(|place| f64::from(self.word(write, place)) / 10.0);
         [limits(c::SET_MAIN_VOLTAGES), limits(c::SET_LOGIC_VOLTAGES)]
     }
 
-    /// Sets a limit of a battery, volts.
+    /// Sets a voltage limit of a battery, volts.
     pub fn set_voltage(&mut self, write: u8, place: usize, volts: f64) {
         let mut data = self.of(write).to_vec();
         let tenths = ((volts * 10.0).round() as u16).to_be_bytes();
@@ -187,7 +187,7 @@ impl Values {
         self.set(write, &data);
     }
 
-    /// The acceleration of duties, 32767th a second; 0: at once.
+    /// Acceleration of duties, 1/32767 of full duty per second; 0: immediate.
     pub fn duty_accel(&self, motor: usize) -> u32 {
         self.long(c::SET_DEFAULT_ACCEL_M1 + motor as u8, 0)
     }
@@ -200,14 +200,14 @@ impl Values {
         (gain_hz, self.long(write, 4), limits)
     }
 
-    /// Speed of position commands that contain none, counts per second.
+    /// Speed of position commands without a speed, counts per second.
     pub fn default_speed_counts_s(&self, motor: usize) -> f64 {
         let top = f64::from(self.long(c::SET_VELOCITY_PID_M1 + motor as u8, 3));
         f64::from(self.word(c::SET_DEFAULT_SPEED_M1 + motor as u8, 0)) / 32_767.0 * top
     }
 }
 
-/// The write whose data a read returns, in the same layout; for tests.
+/// A read command that returns the data of a write command in the same layout; for tests.
 #[cfg(test)]
 pub(super) fn read_of(write: u8) -> Option<u8> {
     READS.iter().find(|(_, writes, _)| *writes == [write]).map(|(read, ..)| *read)

@@ -44,7 +44,8 @@ fn every_command_does_what_the_table_says() {
         _ => said == [0xff] || said.len() >= 3,
     };
     walk(ROBOCLAW, &table(), |_| (), answers, &hex("80 18"), 60);
-    // What is not made has no request: nothing comes of it, and the next packet after a pause is heard.
+    // Commands that are not supported have no request: they have no effect, and the next packet after a pause is
+    // processed.
     for row in table().rows.iter().filter(|row| row.conduct == Conduct::NotMade) {
         let mut bench = Bench::new(ROBOCLAW, |_| ());
         assert_eq!(bench.ask(&[0x80, row.code.parse().unwrap(), 1, 2, 3]), NOTHING, "{row:?}");
@@ -56,7 +57,7 @@ fn every_command_does_what_the_table_says() {
 #[test]
 fn constant_answers_stay_whatever_is_set() {
     let mut bench = Bench::new(ROBOCLAW, |_| ());
-    // 98 changes address and rate.
+    // Command 98 changes address and baud rate.
     constants_hold(&table().rows, &["98"], |row| bench.ask(&request(row)));
 }
 
@@ -75,7 +76,7 @@ fn what_is_kept_is_read_back_as_it_was_written() {
         }
     }
     let mut bench = Bench::new(ROBOCLAW, |_| ());
-    // Gains are set as D, P, I and read as P, I, D.
+    // Gains are written as D, P, I and read as P, I, D.
     bench.write(c::SET_POSITION_PID_M2, &numbers(&[1, 2, 3, 4, 5, 6, 7]));
     assert_eq!(bench.read(c::READ_POSITION_PID_M2), numbers(&[2, 3, 1, 4, 5, 6, 7]));
     bench.write(c::SET_ENCODER_MODE_M2, &[1]);
@@ -104,7 +105,7 @@ fn answers_have_the_layout_of_the_manual_or_of_the_library() {
 
 #[test]
 fn a_driver_that_moves_by_distances_alone_moves() {
-    // Speed 500 and -500, 1000 and 500 counts, acceleration 1000, at once.
+    // Speeds 500 and -500, distances 1000 and 500 counts, acceleration 1000, immediate.
     let data = [numbers(&[1000, 500, 1000, -500, 500]), vec![1]].concat();
     let mut bench = Bench::new(ROBOCLAW, thousand);
     assert_eq!(bench.read(c::READ_BUFFERS), [0x80, 0x80]);
@@ -117,7 +118,7 @@ fn a_driver_that_moves_by_distances_alone_moves() {
     bench.wait(3000);
     assert_eq!(bench.read(c::READ_BUFFERS), [0x80, 0x80]);
     assert_near(bench.treads(), [0.0, 0.0], 0.0);
-    // Half a second from 500 to 0 counts a second after the distance.
+    // After the distance, half a second from 500 to 0 counts/s.
     assert_near(bench.wheels.travel_m, [1.125, -0.625], 0.01);
 }
 
@@ -135,11 +136,11 @@ fn buffered_moves_run_in_their_order() {
     bench.wait(800);
     assert_eq!(bench.read(c::READ_BUFFERS), [0x80, 0x80]);
     assert_near(bench.treads(), [0.0, 0.0], 0.0);
-    // A speed ends all moves.
+    // A speed command ends all moves.
     bench.write(c::SPEED_DISTANCE_M1, &distance(500, 100_000));
     bench.write(c::SPEED_M1, &numbers(&[100]));
     assert_eq!(bench.read(c::READ_BUFFERS), [0x80, 0x80]);
-    // More than 64 are not kept.
+    // The queue holds at most 64 moves.
     for _ in 0..70 {
         bench.say(&write(c::SPEED_DISTANCE_M2, &distance(500, 100_000)));
     }
@@ -155,13 +156,13 @@ fn positions_are_reached_and_held() {
     bench.wait(4000);
     assert_eq!(bench.read(c::READ_BUFFERS), [0x80, 0x80]);
     assert_near(bench.wheels.travel_m, [0.8, -0.4], 0.004);
-    // The position controller's gain acts: without one the motor stands.
+    // Without a gain of the position controller the motor does not move.
     let mut bench = Bench::new(ROBOCLAW, thousand);
     bench.write(c::SET_POSITION_PID_M1, &numbers(&[0; 7]));
     bench.write(c::POSITION_M1, &[numbers(&[800]), vec![1]].concat());
     bench.wait(1000);
     assert_near(bench.wheels.travel_m, [0.0; 2], 0.0);
-    // And its range.
+    // The position range limits the target.
     bench.write(c::SET_POSITION_PID_M1, &numbers(&[0, 5120, 0, 0, 0, -100, 300]));
     bench.write(c::POSITION_M1, &[numbers(&[800]), vec![1]].concat());
     bench.wait(3000);
@@ -183,7 +184,7 @@ fn duties_take_the_default_acceleration() {
 #[test]
 fn voltage_limits_act() {
     let mut bench = Bench::new(ROBOCLAW, thousand);
-    // 25 to 34 V, with a battery of 24.1 V.
+    // Limits of 25 to 34 V, with a battery voltage of 24.1 V.
     bench.write(c::SET_MAIN_VOLTAGES, &hex("00 fa 01 54"));
     assert_eq!(bench.read(c::READ_STATUS), hex("00 08 40 00"));
     bench.write(c::SPEED_M1, &numbers(&[500]));
@@ -204,7 +205,7 @@ fn settings_survive_power_off_once_they_are_written() {
         let mut bench = Bench::with_faults(ROBOCLAW, vec![cut], |_| ());
         bench.write(c::SET_PIN_FUNCTIONS, &[1, 2, 3]);
         if is_written {
-            // A wrong key writes nothing.
+            // A wrong key is ignored.
             bench.write(c::WRITE_SETTINGS, &numbers(&[1]));
             bench.write(c::WRITE_SETTINGS, &hex("e2 2e ab 7a"));
         }
@@ -223,7 +224,7 @@ fn settings_survive_power_off_once_they_are_written() {
 #[test]
 fn the_configuration_sets_address_and_rate() {
     let mut bench = Bench::new(ROBOCLAW, |_| ());
-    // Packet serial, 115200 baud, address 0x82.
+    // Configuration: packet serial, 115200 baud, address 0x82.
     assert_eq!(bench.read(c::READ_CONFIG), [0, 0x63]);
     bench.write(c::SET_CONFIG, &[0x02, 0xa3]);
     assert_eq!(bench.unit().port.line().baud, 115_200);
@@ -245,7 +246,7 @@ fn roboclaw_answers_as_the_makers_library_expects() {
     assert_eq!(bench.ask(&hex("80 4F")), hex("00 00 05 DC FF FF FA 24 C0 5D"));
     assert_eq!(bench.ask(&hex("80 6C")), hex("00 00 05 DC FF FF FA 24 4A E5"));
     assert_eq!(bench.ask(&hex("80 13")), hex("00 00 05 DC 01 D4 06"));
-    // Another address, a wrong CRC, a duty.
+    // Another address, a wrong CRC, a duty command.
     assert_eq!(bench.ask(&hex("81 15")), NOTHING);
     assert_eq!(bench.ask(&hex("80 25 00 00 00 00 00 00 00 00 34 05")), NOTHING);
     assert_near(bench.treads(), [1.5, -1.5], 1e-12);
@@ -262,7 +263,7 @@ fn roboclaw_answers_as_the_makers_library_expects() {
 fn roboclaw_counts_travel_and_wraps() {
     let mut bench = Bench::new(ROBOCLAW, |s| s.wheels.counts_per_m = 1000.0);
     bench.say(&hex("80 25 00 00 03 E8 FF FF FE 0C 2E 57"));
-    // The CRC is not right: nothing moves.
+    // With a wrong CRC nothing moves.
     assert_near(bench.treads(), [0.0, 0.0], 0.0);
     let mut speed = Vec::new();
     let data = [1000i32.to_be_bytes(), (-500i32).to_be_bytes()].concat();
@@ -292,7 +293,7 @@ fn roboclaw_stops_when_its_host_falls_silent() {
     assert_eq!(bench.ask(&hex("80 25 00 00 05 DC FF FF FA 24 D7 E0")), [0xff]);
     bench.wait(970);
     assert_near(bench.treads(), [1.5, -1.5], 1e-12);
-    // Any packet will do.
+    // Any valid packet resets the timeout.
     assert_eq!(bench.ask(&hex("80 10")).len(), 7);
     bench.wait(970);
     assert_near(bench.treads(), [1.5, -1.5], 1e-12);
@@ -320,7 +321,7 @@ fn an_unknown_command_is_discarded_with_what_follows() {
     assert_eq!(bench.ask(&hex("80 FF 00 00 80 18 80 18")), NOTHING);
     bench.wait(60);
     assert_eq!(bench.ask(&hex("80 18")), hex("00 F1 C8 C4"));
-    // A packet with a pause in it is no packet.
+    // A packet with a pause inside is invalid.
     assert_eq!(bench.ask(&hex("80")), NOTHING);
     bench.wait(60);
     assert_eq!(bench.ask(&hex("18")), NOTHING);

@@ -1,25 +1,25 @@
-//! The angles of a unit's lasers, which are a little off those of its model.
+//! Laser angles of a unit, which differ slightly from its model's.
 
 use super::profile::{Exit, RobosenseProfile, UnitLaser};
 use crate::sensors::pattern::LaserGeometry;
 use crate::spinning::unit_lasers;
 
-/// The serial number as people write it.
+/// Serial number as text.
 pub fn serial_text(serial: [u8; 6]) -> String {
     serial.iter().map(|byte| format!("{byte:02X}")).collect()
 }
 
-/// The lasers of the unit with this serial number, in steps of the angles that packets of state have.
+/// Lasers of the unit with this serial number, in the angle steps of DIFOP packets.
 pub fn lasers_of(profile: &RobosenseProfile, serial: [u8; 6]) -> Vec<UnitLaser> {
     let unit_deg = profile.packet.layout.angle_unit_deg();
     let steps = |deg: f64| (deg / unit_deg).round() * unit_deg;
     unit_lasers::of_unit(&profile.lasers, profile.spread, &serial_text(serial), steps)
 }
 
-/// Where the beam of a laser goes. All leave from one point that turns with the rotor.
+/// Geometry of a laser's beam. All beams leave from one point that rotates with the rotor.
 pub fn geometry(profile: &RobosenseProfile, laser: &UnitLaser) -> LaserGeometry {
     if profile.raster.is_some() {
-        // Each firing has its own direction.
+        // In an M1 each firing has its own direction.
         return LaserGeometry::default();
     }
     let Exit { out_m, up_m } = profile.exit;
@@ -28,7 +28,7 @@ pub fn geometry(profile: &RobosenseProfile, laser: &UnitLaser) -> LaserGeometry 
     LaserGeometry {
         elevation_rad: laser.elevation_deg.to_radians(),
         azimuth_offset_rad,
-        // The rotor looks so far to the left of the beam.
+        // The rotor's direction is to the left of the beam by the azimuth offset.
         exit_forward_m: out_m * cos,
         exit_left_m: out_m * sin,
         exit_up_m: up_m,

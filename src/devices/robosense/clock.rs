@@ -1,4 +1,4 @@
-//! What packets are stamped with: a PTP master's time, a receiver's, that which a host wrote, or that since power-up.
+//! Clock for timestamps: time of a PTP master, of a GNSS receiver, written by a host, or since power-up.
 
 use super::profile::{PtpState, RobosenseClockSettings};
 use crate::CableSignal;
@@ -12,12 +12,12 @@ use crate::time::{Epoch, SimTime};
 use crate::wire::ptp::{ClockIdentity, Transport};
 use crate::wire::robosense::difop::{SyncMode, gps};
 
-/// By what the clock is set: the number in packets.
+/// Source that has set the clock; the value is its number in packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetBy {
-    /// Nothing.
+    /// No source.
     Nothing = 0,
-    /// A receiver.
+    /// A GNSS receiver.
     Gps = 1,
     /// A PTP master.
     Ptp = 2,
@@ -29,14 +29,13 @@ pub struct RobosenseClock {
     settings: RobosenseClockSettings,
     epoch: Epoch,
     own: DeviceClock,
-    /// When a host wrote the time, and which, nanoseconds of POSIX time.
+    /// Time that a host wrote (POSIX, nanoseconds), and when.
     by_host: Option<(SimTime, i128)>,
     faults: Vec<Timed<PtpFault>>,
-    /// What follows a master by PTP, if anything does.
+    /// PTP slave, if the clock follows a PTP master.
     pub slave: Option<PtpSlave>,
 }
 
-/// How a slave speaks PTP with these settings.
 fn ptp_settings(settings: &RobosenseClockSettings) -> PtpSettings {
     let by_udp = PtpSettings { transport: Transport::Udp, ..PtpSettings::default() };
     match settings.mode {
@@ -49,13 +48,13 @@ fn ptp_settings(settings: &RobosenseClockSettings) -> PtpSettings {
     }
 }
 
-/// What carries PTP with these settings.
+/// PTP transport with these settings.
 pub(super) fn transport_of(settings: &RobosenseClockSettings) -> Transport {
     ptp_settings(settings).transport
 }
 
 impl RobosenseClock {
-    /// A clock that is switched on before the first instant. `identity` and `noise` are those of its PTP slave.
+    /// A clock that is already on at the start of the run. `identity` and `noise` belong to its PTP slave.
     pub fn new(
         settings: &RobosenseClockSettings,
         epoch: Epoch,
@@ -77,7 +76,7 @@ impl RobosenseClock {
         }
     }
 
-    /// The faults of PTP from now on.
+    /// Replaces the PTP faults.
     pub fn set_faults(&mut self, faults: Vec<Timed<PtpFault>>) {
         if let Some(slave) = &mut self.slave {
             slave.set_faults(faults.clone());
@@ -85,34 +84,34 @@ impl RobosenseClock {
         self.faults = faults;
     }
 
-    /// The faults of PTP, if it follows a master.
+    /// PTP faults; empty without a PTP slave.
     pub fn faults(&self) -> &[Timed<PtpFault>] {
         let follows = self.settings.is_ptp() && self.settings.ptp != PtpState::None;
         if follows { &self.faults } else { &[] }
     }
 
-    /// Takes a signal of the GPS cable at `at`; instants never go back.
+    /// Processes a signal of the GPS cable at `at`; times must not decrease.
     pub fn handle_signal(&mut self, at: SimTime, signal: &CableSignal) {
         self.own.handle_signal(at, signal);
     }
 
-    /// A host writes the time, nanoseconds of POSIX time.
+    /// Sets the time from a host, nanoseconds of POSIX time.
     pub fn set_by_host(&mut self, at: SimTime, unix_ns: i128) {
         self.by_host = Some((at, unix_ns));
     }
 
-    /// The unit restarts and knows no master or receiver at `up_at`.
+    /// Restarts the unit, which is up at `up_at`, without a PTP master or GNSS receiver.
     pub fn restart(&mut self, up_at: SimTime) {
         self.own.restart(up_at);
         self.slave = self.slave.take().map(|slave| slave.restarted(up_at));
     }
 
-    /// The receiver's last sentence; empty before the first.
+    /// Last sentence of the GNSS receiver; empty before the first one.
     pub fn sentence(&self) -> &[u8] {
         self.own.sentence().trim_ascii_end()
     }
 
-    /// The bits of the receiver's state.
+    /// Status bits of the GNSS receiver.
     pub fn gps_state(&self, at: SimTime) -> u8 {
         let is_locked = self.own.pps(at) == PpsState::Locked;
         let has_time = self.own.has_nmea(at);
@@ -120,7 +119,7 @@ impl RobosenseClock {
         bit(is_locked, gps::PPS) | bit(has_time, gps::VALID) | bit(is_locked && has_time, gps::TIME)
     }
 
-    /// By what it is set.
+    /// Source that has set the clock.
     pub fn set_by(&self, at: SimTime) -> SetBy {
         let is_gps = self.own.pps(at) == PpsState::Locked && self.own.has_nmea(at);
         match (self.settings.is_ptp(), &self.slave) {
@@ -131,7 +130,7 @@ impl RobosenseClock {
         }
     }
 
-    /// What it shows at `at`, nanoseconds of POSIX time.
+    /// Clock reading at `at`, nanoseconds of POSIX time.
     pub fn unix_ns(&self, at: SimTime) -> i128 {
         match (self.set_by(at), &self.slave) {
             (SetBy::Ptp, Some(slave)) => slave.shows_ns(at),
@@ -144,13 +143,13 @@ impl RobosenseClock {
         }
     }
 
-    /// The time of a master without error, and the unit's own from where it was lost.
+    /// Time of the PTP master without error; after its loss, the free-running time of the unit.
     fn masters_ns(&self, at: SimTime) -> i128 {
         let RobosenseClockSettings { own, ptp_ahead_s, .. } = &self.settings;
         master::simulated_ns(own, self.epoch, *ptp_ahead_s, lost_since(&self.faults, at), at)
     }
 
-    /// The first instant at which a second of the clock begins, as it counts at `now`.
+    /// First time at which a second of the clock begins, by its rate at `now`.
     pub fn second(&self, now: SimTime) -> SimTime {
         master::second(self.slave.as_ref(), self.epoch, now)
     }

@@ -1,7 +1,7 @@
-//! Packets of points, of state and of inertial samples, read back.
+//! Decodes packets of points (MSOP), of state (DIFOP) and of IMU samples.
 //!
-//! A packet's length, first bytes and type tell its layout. Where lasers look, packets of state tell, which come at another
-//! port; until one has come the angles are the profile's.
+//! Length, first bytes and type of a packet determine its layout. DIFOP packets, which go to another port, have the
+//! laser angles; before the first one, the angles of the profile are used.
 
 use std::sync::Arc;
 
@@ -23,36 +23,36 @@ use crate::wire::robosense::imu::Sample;
 use crate::wire::robosense::layout::Layout;
 use crate::wire::robosense::msop::{self, FULL_TURN_CENTIDEG, Packet, Point};
 
-/// Kinds of datagrams beside points.
+/// Names of datagrams other than points.
 const DIFOP: &str = "difop";
 const IMU: &str = "imu";
-/// The part of a stamp that is compared, microseconds.
+/// Timestamps are compared modulo an hour, microseconds.
 const HOUR_US: u32 = 3_600_000_000;
-/// Full scale of inertial samples of unknown profiles.
+/// Full scale of IMU samples for unknown profiles, bits.
 const FULL_SCALE_BITS: u8 = 15;
 const USUAL_RPM: u16 = 600;
 
-/// What packets of points have told.
+/// State from earlier packets of points.
 #[derive(Clone, Copy, Debug)]
 struct Told {
     layout: Layout,
-    /// Of the last packet.
+    /// Header of the last packet.
     head: msop::Head,
-    /// Packets that are missing by their numbers.
+    /// Number of packets missing from the sequence.
     missing: u64,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct RobosenseDecoder {
     named: Option<Named<RobosenseProfile>>,
-    /// Among these is the one of the model that the packets tell.
+    /// Profiles to choose from by the model in the packets.
     known: &'static [Arc<Profile>],
     told: Option<Told>,
-    /// The last packet of state, whose meaning depends on the layout.
+    /// Last DIFOP packet, whose fields depend on the layout.
     difop: Option<Arc<[u8]>>,
-    /// What it says, once the layout is known.
+    /// Content of `difop`, once the layout is known.
     state: Option<Arc<Difop>>,
-    /// Of packets of points at another port.
+    /// Layout of packets of points at another port.
     aside: Option<Layout>,
     imu: Option<Sample>,
 }
@@ -82,7 +82,7 @@ fn model_name(layout: Layout) -> &'static str {
 }
 
 impl RobosenseDecoder {
-    /// Reads the packets of `named`, if the user has named a profile, else of any.
+    /// Decoder for the profile `named`, or for any profile.
     pub(super) fn new(
         named: Option<Named<RobosenseProfile>>,
         known: &'static [Arc<Profile>],
@@ -90,7 +90,7 @@ impl RobosenseDecoder {
         Self { named, known, ..Self::default() }
     }
 
-    /// The profile that the user has named, or the first of the layout; one whose type is that of the packets if there is.
+    /// The named profile, else a profile with the layout and, if possible, the type of the packets.
     fn profile(&self) -> Option<(&str, &RobosenseProfile)> {
         if let Some(named) = &self.named {
             return Some((&named.name, &named.profile));
@@ -104,13 +104,13 @@ impl RobosenseDecoder {
         exact.or_else(|| known().find(|(_, driver)| has_layout(driver)))
     }
 
-    /// The layout that packets of points have told, or the profile.
+    /// Layout of the received packets of points, else of the profile.
     fn layout(&self) -> Option<Layout> {
         let told = self.told.map(|told| told.layout).or(self.aside);
         told.or_else(|| self.named.as_ref().map(|named| named.profile.packet.layout))
     }
 
-    /// Reads the packet of state, which may have come before the layout was known.
+    /// Parses the DIFOP packet, which can arrive before the layout is known.
     fn read_state(&mut self) {
         let read = |layout| Difop::parse(layout, self.difop.as_deref()?).ok();
         self.state = self.layout().and_then(read).map(Arc::new);
@@ -130,8 +130,8 @@ impl RobosenseDecoder {
         })
     }
 
-    /// Whether firings have two returns: packets of state tell; without one, a Ruby's, an Airy's and an M1's heads, and
-    /// pairs of blocks with one azimuth.
+    /// Whether firings have two returns: from DIFOP packets; without one, from the header of a Ruby, Airy or M1, else
+    /// from pairs of blocks with the same azimuth.
     fn is_dual(&self, packet: &Packet<'_>) -> bool {
         let layout = packet.layout();
         if let Some(state) = &self.state {
@@ -157,7 +157,7 @@ impl RobosenseDecoder {
         Reading { is_dual, step_centideg: own.unwrap_or_else(usual) }
     }
 
-    /// The unit's own lasers, and where their angles are from.
+    /// Lasers of the unit, and the origin of their angles.
     fn lasers(&self, driver: &RobosenseProfile) -> (Vec<UnitLaser>, &'static str) {
         let angles = self.state.as_ref().map_or(&[][..], |state| &state.angles[..]);
         let own = |(laser, angles): (&UnitLaser, &[Option<f64>; 2])| {
@@ -183,7 +183,7 @@ impl RobosenseDecoder {
         imu.map_or(FULL_SCALE_BITS, |imu| imu.full_scale_bits)
     }
 
-    /// The returns of a packet part by part.
+    /// Returns of a packet, part by part.
     fn returns(&self, packet: &Packet<'_>, parts: &[Part]) -> Vec<RawReturn> {
         let raw = |point: Point| RawReturn {
             is_empty: point.distance == 0,
@@ -223,7 +223,7 @@ impl DatagramDecoder for RobosenseDecoder {
         let Ok(packet) = Packet::parse(payload) else { return };
         let (layout, head) = (packet.layout(), packet.head());
         let before = self.told.filter(|told| told.layout == layout);
-        // A number that goes back is a restart's, or another frame's.
+        // A sequence number that goes back means a restart or another frame.
         let gap = before.map_or(0, |told| match layout {
             Layout::M1 => head.count.saturating_sub(told.head.count).saturating_sub(1),
             Layout::Ruby => 0,
@@ -273,7 +273,7 @@ impl DatagramDecoder for RobosenseDecoder {
         Sweep {
             azimuths_centideg: parts.iter().map(whole).collect(),
             returns: self.returns(&packet, &parts),
-            // The two returns of a Ruby's firing may stand in two packets: they are not paired.
+            // The two returns of a Ruby's firing can be in two packets, so they are not paired.
             is_dual: reading.is_dual && packet.layout() != Layout::Ruby,
             ..Sweep::default()
         }
@@ -400,7 +400,7 @@ impl DatagramDecoder for RobosenseDecoder {
         }
         if let Some(state) = &self.state {
             lines.push(("serial", serial_text(state.serial)));
-            // Others do not tell it.
+            // Other layouts do not contain it.
             if !matches!(told.layout, Layout::Airy | Layout::M1) {
                 lines.push(("motor", format!("{} rpm", state.turns_rpm)));
             }
@@ -543,7 +543,7 @@ fn sync_name(layout: Layout, state: &Difop) -> &'static str {
 fn state_text(state: &Difop) -> String {
     let ip = |[a, b, c, d]: [u8; 4]| format!("{a}.{b}.{c}.{d}");
     let [own, host] = state.ips.map(ip);
-    // An M1 tells no angles, and frames a second.
+    // An M1 reports no angles, and frames per second.
     let unit = if state.angles.is_empty() { "frames/s" } else { "rpm" };
     let speed = format!("{} {unit}", state.rpm);
     format!(

@@ -1,9 +1,9 @@
-//! What `menura profiles` shows of a RoboSense.
+//! Description of a RoboSense for `menura profiles`.
 
 use super::profile::{DifopPorts, RobosenseProfile};
 use crate::describe::{self, Rows, Section, lidar_sections, shortest};
 
-/// The sections between name and sources.
+/// Sections between name and sources.
 pub(super) fn sections(driver: &RobosenseProfile) -> Vec<Section> {
     lidar_sections(device_rows(driver), &driver.network, &driver.defaults.beam)
 }

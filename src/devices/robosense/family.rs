@@ -1,4 +1,4 @@
-//! RoboSense's lidars as a family.
+//! Device family of RoboSense's lidars.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::wire::ptp::Transport;
 use crate::wire::robosense::difop::SyncMode;
 use crate::wire::robosense::layout::Layout;
 
-/// `robosense`
+/// Family `robosense`.
 #[derive(Debug)]
 pub struct RobosenseFamily;
 

@@ -1,4 +1,4 @@
-//! The inertial unit of an Airy: a packet for each sample.
+//! The IMU of an Airy: one packet per sample.
 
 use super::profile::ImuProfile;
 use crate::sample_series::{InertialSamples, with_noise};
@@ -8,32 +8,32 @@ use crate::sensors::noise::NoiseSource;
 use crate::time::SimTime;
 use crate::wire::robosense::imu::Sample;
 
-/// Draws of samples are beyond those of packets of points.
+/// Offset that separates the random streams of IMU samples from those of packets of points.
 const DRAWS: u64 = 1 << 62;
 
-/// The samples on their way to packets.
+/// IMU samples that wait for their packets.
 pub struct Inertial {
     profile: ImuProfile,
     noise: NoiseSource,
     celsius: f64,
     count: u32,
-    /// Samples that wait for their packet.
+    /// Samples that wait for their packets.
     pub samples: InertialSamples,
 }
 
 impl Inertial {
-    /// Samples begin at the first instant. The chip is at `celsius` degrees.
+    /// IMU whose samples begin at the start of the run, at a temperature of `celsius`.
     pub fn new(profile: &ImuProfile, celsius: f64, noise: NoiseSource) -> Self {
         let samples = InertialSamples::new(profile.rate_hz);
         Self { profile: *profile, noise, celsius, count: 0, samples }
     }
 
-    /// When a sample's packet leaves.
+    /// Send time of a sample's packet.
     pub fn leaves(&self, sampled: SimTime) -> SimTime {
         SimTime(sampled.0 + self.profile.latency_ns)
     }
 
-    /// The packet of a sample, with its time in microseconds of POSIX time.
+    /// Packet of a sample; its timestamp is in microseconds of POSIX time.
     pub fn packet(&mut self, truth: &InertialTruth, unix_us: i64) -> Vec<u8> {
         let draws = self.noise.request(DRAWS + truth.at.0 / self.samples.series.period_ns());
         let ImuProfile { accel_std_g, gyro_std_deg_s, .. } = self.profile;

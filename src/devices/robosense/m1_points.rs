@@ -1,4 +1,4 @@
-//! The packets of an M1, whose points have their own angles.
+//! Packets of an M1, whose points have their own angles.
 
 use super::profile::RobosenseProfile;
 use super::raster;
@@ -6,13 +6,13 @@ use crate::decoder::datagram::{CloudPoint, PointSource, RawReturn, Sweep};
 use crate::wire::robosense::layout::Layout;
 use crate::wire::robosense::msop::{FULL_TURN_CENTIDEG, M1_ANGLE_ZERO, Packet};
 
-/// Packets of a frame with one return.
+/// Packets per frame with one return.
 const PACKETS_OF_FRAME: f64 = 630.0;
 
-/// The measurements of a packet. A frame takes the place of a turn.
+/// Azimuths and returns of a packet. The position in the frame replaces the rotor's angle.
 pub fn sweep(packet: &Packet<'_>) -> Sweep {
     let shape = packet.layout().shape();
-    // Of two returns, each has its own packet.
+    // With two returns, each return has its own packet.
     let packets = if packet.angled(0).1 > 0 { 2.0 * PACKETS_OF_FRAME } else { PACKETS_OF_FRAME };
     let place = f64::from(packet.head().count.saturating_sub(1)) / packets;
     let centideg = (place * f64::from(FULL_TURN_CENTIDEG)) as u32 % u32::from(FULL_TURN_CENTIDEG);
@@ -30,7 +30,7 @@ pub fn sweep(packet: &Packet<'_>) -> Sweep {
     }
 }
 
-/// How returns become points.
+/// Point source for a profile.
 pub fn point_source(driver: &RobosenseProfile) -> PointSource {
     let unit_m = Layout::M1.distance_unit_m();
     let half = driver.raster.map_or(0.0, |raster| raster.step_deg * f64::from(raster.rows) / 2.0);
@@ -38,7 +38,7 @@ pub fn point_source(driver: &RobosenseProfile) -> PointSource {
     let step = 2.0 * half / (count - 1).max(1) as f64;
     PointSource {
         calibration: "the packets themselves",
-        // All channels look up and down alike.
+        // All channels have the same elevations.
         elevations_rad: (0..count).map(|c| (step * c as f64 - half).to_radians()).collect(),
         decode: Box::new(move |payload, _, out| {
             let Ok(packet) = Packet::parse(payload) else { return };

@@ -1,13 +1,12 @@
 //! RoboSense's lidars: RS-LiDAR-16 and 32, Bpearl, Helios, Ruby, Airy and M1.
 //!
-//! [`planner`] says which firings make a packet, [`raster`] where an M1's channels look, [`returns`] what points say of
-//! the echoes that were measured, [`clock`] what packets are stamped with, [`angles`] where a unit's own lasers look.
-//! [`state`] has what the unit is set to, the configuration that hosts write, and the packets of state. [`inertial`] is
-//! an Airy's inertial unit.
+//! [`planner`] selects the firings of a packet, [`raster`] has the directions of an M1's channels, [`returns`] encodes
+//! echoes, [`clock`] timestamps packets, [`angles`] has the laser angles of a unit. [`state`] has the settings, the
+//! configuration that hosts write, and the packets of state (DIFOP). [`inertial`] is the IMU of an Airy.
 //!
-//! What differs between models is data: layout, angles, firing times, codes of the return modes.
+//! Differences between models are data: layout, angles, firing times, codes of return modes.
 //!
-//! Sources: RoboSense's user manuals; rs_driver 1.5.19, which reads what this sends; angles of real units in ros_rslidar.
+//! Sources: RoboSense's user manuals; rs_driver 1.5.19, which decodes this output; angles of real units in ros_rslidar.
 
 mod angles;
 mod clock;
@@ -58,31 +57,30 @@ use raster::Raster;
 use returns::{PointMaker, selected};
 use state::Values;
 
-/// One unit.
+/// A RoboSense lidar.
 pub struct Robosense {
     profile: Arc<RobosenseProfile>,
     settings: RobosenseSettings,
-    /// The unit's own.
     lasers: Vec<UnitLaser>,
     raster: Option<Arc<Raster>>,
     stream: PacketStream<Planner>,
-    /// In force.
+    /// Values in effect.
     values: Values,
-    /// In force after a restart: what packets of state show.
+    /// Values that take effect with a restart; DIFOP packets report them.
     stored: Values,
     next_difop: SimTime,
     inertial: Option<Inertial>,
     clock: RobosenseClock,
     points: PointMaker,
-    /// When it sends again, during a restart.
+    /// Time from which the unit sends again, during a restart.
     up_at: SimTime,
     noise: NoiseSource,
     optics_faults: Vec<Timed<LidarFault>>,
 }
 
 impl Robosense {
-    /// A unit that has been running since before the first instant, unless its settings say that it starts at rest. It
-    /// sends to `host`, or where the factory's goes.
+    /// A unit that is already running at the start of the run, unless its settings start it at rest. It sends to
+    /// `host`, or to the factory destination.
     pub fn new(
         profile: &RobosenseProfile,
         settings: &RobosenseSettings,
@@ -124,7 +122,7 @@ impl Robosense {
             optics_faults: Vec::new(),
         };
         if unit.clock.slave.is_some() {
-            // What is stamped waits for what the master says, as it does for a receiver.
+            // With a PTP master, packets wait for the master's messages as they do for a GNSS receiver.
             unit.connect_receiver();
         }
         unit.follow(SimTime::ZERO);
@@ -132,39 +130,39 @@ impl Robosense {
         unit
     }
 
-    /// Inertial samples are asked for in series that are no longer than `longest_ns`. To be called before the first.
+    /// Limits series of requested IMU samples to `longest_ns`. Call it before the first request.
     pub fn limit_series(&mut self, longest_ns: u64) {
         if let Some(inertial) = &mut self.inertial {
             inertial.samples.series.limit(longest_ns);
         }
     }
 
-    /// The address that only this unit has.
+    /// Sets the unit's own address.
     pub fn set_address(&mut self, address: Ipv4Addr) {
         if let Some(slave) = &mut self.clock.slave {
             slave.set_address(self.profile.network.source_mac, address);
         }
     }
 
-    /// Wires a receiver to it: packets wait until it is known what the receiver sent.
+    /// Connects a GNSS receiver: packets then wait until the receiver's signals are known.
     pub fn connect_receiver(&mut self) {
         self.stream.connect_receiver();
     }
 
-    /// What measures for this unit.
+    /// The sensor model of this unit.
     pub fn sensor(&self) -> Arc<dyn Sensor> {
         let imu_m = self.profile.imu.as_ref().map(|imu| DVec3::from_array(imu.place_m));
         with_imu(MultiEchoLidar(self.lidar()), imu_m)
     }
 
-    /// The physics of its lasers.
+    /// Physics of the lasers.
     pub fn lidar(&self) -> Lidar {
         let lasers = self.lasers.iter().map(|laser| angles::geometry(&self.profile, laser));
         let (beam, noise) = (&self.settings.beam, &self.settings.noise);
         Lidar::new(lasers.collect(), beam, noise, self.noise).with_faults(&self.optics_faults)
     }
 
-    /// Packets of points a second when nothing is changed.
+    /// Packets of points per second while no mode changes.
     fn data_rate_hz(&self) -> f64 {
         if self.values.driven_rpm(&self.profile) == 0 {
             return 0.0;
@@ -172,7 +170,7 @@ impl Robosense {
         let (layout, is_dual) = (self.profile.packet.layout, self.values.returns.is_dual());
         let [over, under] = self.profile.period_ns;
         let per_packet = match (layout, is_dual) {
-            // Two packets for three firings, or for the same ones.
+            // Two packets for three firings, or for the same firings.
             (Layout::Ruby, true) => 1.5,
             (Layout::M1, true) => 12.5,
             _ => layout.firings(is_dual) as f64,
@@ -184,18 +182,18 @@ impl Robosense {
         1e9 * under as f64 / over as f64 / per_packet * share
     }
 
-    /// What the clock shows at `at`, microseconds of POSIX time.
+    /// Clock reading at `at`, microseconds of POSIX time.
     fn stamp_us(&self, at: SimTime) -> i64 {
         self.clock.unix_ns(at).div_euclid(1000) as i64
     }
 
-    /// A packet but for its timestamp; how many of its points have a return.
+    /// A packet without its timestamp, and the number of its points with a return.
     fn packet(&self, plan: &PacketPlan, echoes: &[Echoes]) -> (Vec<u8>, u32) {
         let packet = &self.profile.packet;
         let (layout, shape, mode) = (packet.layout, packet.layout.shape(), &plan.mode);
         let is_dual = mode.returns.is_dual();
         let mut bytes = vec![0; shape.packet];
-        // An M1 counts the packets of a frame from 1 on, those with second returns among them.
+        // An M1 numbers the packets of a frame from 1, including those with second returns.
         let count = match (&self.raster, is_dual) {
             (Some(_), true) => 2 * plan.count + 1 + u32::from(plan.is_second),
             (Some(_), false) => plan.count + 1,
@@ -220,7 +218,7 @@ impl Robosense {
         (bytes, returns)
     }
 
-    /// The code of the return mode as heads have it: an Airy's tells two returns from one.
+    /// Code of the return mode in packet headers; an Airy's header only distinguishes one return from two.
     fn head_returns(&self, mode: profile::Returns) -> u8 {
         match self.profile.packet.layout {
             Layout::Airy if !mode.is_dual() => 0,
@@ -228,7 +226,7 @@ impl Robosense {
         }
     }
 
-    /// Writes the points of a part of a block; how many have a return.
+    /// Writes the points of a part of a block; returns the number of points with a return.
     fn points(
         &self,
         plan: &PacketPlan,
@@ -257,7 +255,7 @@ impl Robosense {
         returns
     }
 
-    /// Writes the points of an M1; how many have a return.
+    /// Writes the points of an M1; returns the number of points with a return.
     fn angled_points(
         &self,
         plan: &PacketPlan,
@@ -292,7 +290,7 @@ impl Robosense {
         returns
     }
 
-    /// Stamps and sends the packets whose times the clock knows.
+    /// Timestamps and sends packets whose time the clock knows.
     fn release(&mut self) {
         while let Some(mut held) = self.stream.next_known() {
             let Held { stamped, payload, .. } = &mut held;
@@ -302,7 +300,7 @@ impl Robosense {
         }
     }
 
-    /// Sends the samples of the inertial unit until now.
+    /// Sends IMU samples up to now.
     fn send_imu(&mut self) {
         loop {
             let Some(inertial) = &mut self.inertial else { return };
@@ -322,7 +320,8 @@ impl Robosense {
 impl Device for Robosense {
     fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
         let Some(inertial) = &mut self.inertial else { return self.stream.poll_request(horizon) };
-        // In the order of their starts: what is due until the oldest request must have been measured.
+        // Requests must be in the order of their starts: everything due before the oldest request must have been
+        // measured.
         let until = inertial.samples.series.next_start().min(horizon);
         self.stream.poll_request(until).or_else(|| {
             let (start, subject) = inertial.samples.series.poll(horizon)?;
@@ -362,7 +361,7 @@ impl Device for Robosense {
             return;
         }
         self.clock.handle_signal(now, signal);
-        // The pulse may just have been locked, or lost.
+        // The state of PPS can have changed.
         let at = self.stream.program.takes_effect(self.stream.now);
         self.follow(at);
     }
@@ -395,7 +394,7 @@ impl Device for Robosense {
     }
 
     fn advance(&mut self, now: SimTime) {
-        // A master within Menura changes the clock between two calls.
+        // Messages from a master within Menura change the clock between two calls.
         let heard = |unit: &mut Self| unit.clock.slave.as_mut()?.advance_to_message(now);
         while let Some(at) = heard(self) {
             self.stream.advance(at);

@@ -1,11 +1,11 @@
-//! The blocks of a packet of a model with a rotor, firing by firing.
+//! Splits the blocks of a packet of a model with a rotor into firings.
 
 use crate::wire::robosense::layout::Slot;
 use crate::wire::robosense::msop::{FULL_TURN_CENTIDEG, Packet};
 
-/// Blocks that are farther apart lie on both sides of a sector where lasers do not fire, hundredths of a degree.
+/// Largest azimuth step between adjacent firings, hundredths of a degree; larger steps skip a sector without firings.
 const LARGEST_STEP_CENTIDEG: i32 = 100;
-/// Returns of one firing, with where the rotor looked when it began.
+/// Returns of one firing, and the rotor's angle at its start.
 pub struct Part {
     pub slots: Vec<Slot>,
     pub centideg: f64,
@@ -13,15 +13,15 @@ pub struct Part {
     pub is_second: bool,
 }
 
-/// What parts of packets need to be read.
+/// Data that the splitting needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
     pub is_dual: bool,
-    /// What a rotor turns from a firing to the next, hundredths of a degree.
+    /// Rotation of the rotor between firings, hundredths of a degree.
     pub step_centideg: f64,
 }
 
-/// The parts of a packet of a model with a rotor, firing by firing. The two blocks of an Airy's firing are one part.
+/// The firings of a packet of a model with a rotor, in order. The two blocks of an Airy's firing form one part.
 pub fn parts(packet: &Packet<'_>, reading: Reading) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     for slot in packet.slots(reading.is_dual) {
@@ -42,7 +42,7 @@ pub fn parts(packet: &Packet<'_>, reading: Reading) -> Vec<Part> {
     parts
 }
 
-/// What the rotor turns from one block's azimuth to the next one's, where no sector is left out.
+/// Azimuth step between adjacent firings, without skipped sectors; `None` if unknown.
 pub fn own_step(packet: &Packet<'_>, is_dual: bool) -> Option<f64> {
     let shape = packet.layout().shape();
     let full = i32::from(FULL_TURN_CENTIDEG);
@@ -59,7 +59,7 @@ pub fn own_step(packet: &Packet<'_>, is_dual: bool) -> Option<f64> {
         }
     }
     let per_block = packet.layout().firings(is_dual) / shape.blocks;
-    // Two firings of a block have one azimuth.
+    // Two firings in a block have the same azimuth.
     let share = if per_block == 2 { 0.5 } else { 1.0 };
     (sum.1 > 0).then(|| f64::from(sum.0) / f64::from(sum.1) * share)
 }

@@ -1,7 +1,7 @@
-//! Which firings make the next packet.
+//! Selection of the firings of the next packet.
 //!
-//! All lasers fire once in each period; firings have fixed places in time, whatever the rotor does. A packet holds the
-//! next ones that look into the field of view. A packet of an M1 has a fixed place in its frame.
+//! All lasers fire once per period; firings have fixed times, independent of the rotor. A packet has the next firings
+//! inside the field of view. A packet of an M1 has a fixed time in its frame.
 
 use std::sync::Arc;
 
@@ -18,30 +18,31 @@ use crate::time::SimTime;
 use crate::wire::robosense::layout::{Layout, Phase};
 use crate::wire::robosense::msop::FULL_TURN_CENTIDEG;
 
-/// A packet whose firings are farther apart is not sent: the rotor does not come to the field of view any more. Longer
-/// than a turn, and shorter than rotors are known ahead.
+/// Longest time between the firings of a packet; beyond it the packet is not sent, because the rotor does not reach the
+/// field of view any more. It is longer than a rotation and shorter than the known schedule of the rotor.
 const LONGEST_NS: u64 = 1_900_000_000;
 
-/// What the unit does from an instant on.
+/// Mode of the unit from a given time on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mode {
     /// Whether packets are made.
     pub is_on: bool,
     /// Set speed.
     pub rpm: u32,
-    /// Which echoes, and in which order.
+    /// Selection and order of echoes.
     pub returns: Returns,
     pub order: TwoReturns,
-    /// Where lasers fire.
+    /// Sector in which lasers fire.
     pub view: FieldOfView,
 }
 
-/// Lasers fire from the first to the second angle, hundredths of a degree; through 0 if the first is greater.
+/// Sector in which lasers fire, from the first to the second angle clockwise, hundredths of a degree; it includes 0 if
+/// the first angle is greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldOfView(pub [u16; 2]);
 
 impl FieldOfView {
-    /// Whether they fire at an angle.
+    /// Whether lasers fire at an angle, hundredths of a degree.
     pub fn contains(self, centideg: u16) -> bool {
         let [first, last] = self.0;
         match first < last {
@@ -50,7 +51,7 @@ impl FieldOfView {
         }
     }
 
-    /// The share of a turn.
+    /// Fraction of a rotation.
     pub fn share(self) -> f64 {
         let [first, last] = self.0.map(i32::from);
         let full = i32::from(FULL_TURN_CENTIDEG);
@@ -63,17 +64,17 @@ impl FieldOfView {
 #[derive(Clone, Debug)]
 pub struct PacketPlan {
     pub number: u64,
-    /// Operating mode at the first firing of the packet.
+    /// Mode at the first firing.
     pub mode: Mode,
-    /// Its number for the host; of an M1 its place in the frame from 0.
+    /// Sequence number; in an M1, the index in the frame from 0.
     pub count: u32,
-    /// Which part of the stream of returns it holds.
+    /// Whether the packet begins with the first or the second return of a firing.
     pub phase: Phase,
-    /// When its firings begin, and where the rotor looks then, hundredths of a degree.
+    /// Start times of the firings, each with the rotor's angle, hundredths of a degree.
     pub firings: Vec<(SimTime, u16)>,
-    /// The packet that an M1 sends later, with the second returns.
+    /// Whether this is the second packet of an M1, with the second returns.
     pub is_second: bool,
-    /// From a firing to the next.
+    /// Time between firings.
     pub period_ns: u64,
 }
 
@@ -95,17 +96,17 @@ impl backlog::PacketPlan for PacketPlan {
     }
 }
 
-/// Where the planner stands.
+/// Position of the planner.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Cursor {
-    /// The next packet's first firing.
+    /// First firing of the next packet.
     step: u64,
-    /// The next packet's number for the host.
+    /// Sequence number of the next packet.
     count: u32,
     phase: Phase,
 }
 
-/// Plans packet after packet.
+/// Schedules packets in order.
 #[derive(Debug)]
 pub struct Planner {
     profile: Arc<RobosenseProfile>,
@@ -113,14 +114,14 @@ pub struct Planner {
     period_ns: u64,
     cursor: Cursor,
     next_number: u64,
-    /// Each with where the planner stood, and when it would have ended.
+    /// Planned packets, each with the previous position of the planner and the packet's end.
     planned: Planned<(Cursor, SimTime)>,
-    /// When firings of the last packet began after its first, which are mostly those of the next.
+    /// Firing slots of the last packet, usually the same as those of the next one.
     usual: (Vec<u32>, Arc<[FiringSlot]>),
 }
 
 impl Planner {
-    /// For a unit of this firmware.
+    /// A planner for this firmware.
     pub fn new(profile: Arc<RobosenseProfile>, raster: Option<Arc<Raster>>) -> Self {
         Self {
             period_ns: profile.step_ns(1),
@@ -133,7 +134,7 @@ impl Planner {
         }
     }
 
-    /// Firings that stand in one block: the first one's azimuth is sent.
+    /// Number of firings in a block; the block has the azimuth of the first.
     fn group(&self, returns: Returns) -> usize {
         match self.profile.packet.layout {
             Layout::Rs16 | Layout::Helios16 if !returns.is_dual() => 2,
@@ -141,13 +142,13 @@ impl Planner {
         }
     }
 
-    /// Firings from one place where a packet can begin to the next.
+    /// Number of firings between possible starts of packets.
     fn stride(&self) -> u64 {
         let layout = self.profile.packet.layout;
         if layout == Layout::M1 { layout.firings(false) as u64 } else { 1 }
     }
 
-    /// The firings of the next packet, and the step after the last; none if the rotor does not come to the field of view.
+    /// Firings of the next packet, and the step after the last; empty if the rotor does not reach the field of view.
     fn gather(&self, program: &Program<Mode>, mode: &Mode) -> (Vec<(SimTime, u16)>, u64) {
         let wanted = self.profile.packet.layout.firings(mode.returns.is_dual());
         let group = self.group(mode.returns) as u64;
@@ -180,7 +181,7 @@ impl Planner {
 
     fn slots(&mut self, firings: &[(SimTime, u16)]) -> Arc<[FiringSlot]> {
         let start = firings[0].0;
-        // Of an M1 all packets are alike but for the rounding of their starts.
+        // Packets of an M1 differ only by the rounding of their starts.
         let own = |(at, _): &(SimTime, u16)| (at.0 - start.0) as u32;
         let is_usual = match &self.raster {
             Some(_) => firings.len() == self.usual.0.len(),
@@ -217,7 +218,7 @@ impl Planner {
         Sweep {
             number: plan.number,
             rotor,
-            // The receiver reports all echoes; the device chooses.
+            // The model returns all echoes; the device selects.
             selection: EchoSelection::Strongest,
             receiver: ReceiverSetting::default(),
             firings: self.slots(&plan.firings),
@@ -225,7 +226,7 @@ impl Planner {
     }
 }
 
-/// Whether packets are made of what is fired at `at`.
+/// Whether firings at `at` are sent.
 fn is_sending(program: &Program<Mode>, at: SimTime) -> bool {
     let mode = program.mode(at);
     mode.is_on && is_at_speed(program.rotor(), mode.rpm, at)
@@ -259,7 +260,7 @@ impl stream::Planner for Planner {
             let is_odd = cursor.phase == Phase::Odd;
             self.cursor.phase = Phase::Even;
             if has_rest && !is_odd {
-                // The next packet begins with the second return of the last firing.
+                // The next packet starts with the second return of the last firing.
                 let last_ns = firings[firings.len() - 1].0.0;
                 self.cursor.step = self.profile.step_at(last_ns);
                 self.cursor.phase = Phase::Odd;
@@ -293,7 +294,7 @@ impl stream::Planner for Planner {
         if let Some(first) = &undone {
             (self.next_number, self.cursor) = (first.number, first.before.0);
         }
-        // What was passed over from then on may be wanted after all.
+        // Firings that were skipped can now be sent.
         if step < self.cursor.step {
             (self.cursor.step, self.cursor.phase) = (step, Phase::Even);
         }

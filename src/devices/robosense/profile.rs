@@ -23,46 +23,45 @@ words!(Returns: "strongest" => Strongest, "last" => Last, "first" => First, "dua
 words!(TwoReturns: "strongest-first" => StrongestFirst, "last-first" => LastFirst);
 words!(UcwpEffect: "at-once" => AtOnce, "restarts" => Restarts, "stored" => Stored);
 
-/// A firmware of one model.
+/// Profile of the firmware of one model.
 #[derive(Clone, Debug)]
 pub struct RobosenseProfile {
     /// Addresses and header fields of packets of points.
     pub network: FrameHeader,
-    /// Ports of packets of state.
+    /// Ports of packets of state (DIFOP).
     pub difop: DifopPorts,
     /// Identity that the unit reports.
     pub identity: Identity,
     /// Configuration and start of the unit.
     pub interface: InterfaceProfile,
-    /// Contents of packets of points.
+    /// Encoding of packets of points.
     pub packet: PacketProfile,
-    /// Speeds that it can be set to, the factory's first, rpm; 60 times the frames a second of an M1.
+    /// Speeds, rpm, the first is the factory setting; in an M1, 60 times the frame rate.
     pub rates_rpm: Vec<u32>,
-    /// From a firing to the next, nanoseconds: the first divided by the second.
+    /// Firing period, nanoseconds: the first number divided by the second.
     pub period_ns: [u64; 2],
-    /// Directions of an M1's channels, one after the other.
+    /// Directions of an M1's channels.
     pub raster: Option<RasterProfile>,
     /// Return modes of the firmware with their codes; the first is the factory setting.
     pub return_modes: Vec<(Returns, u8)>,
-    /// Ways in which the clock can be set.
+    /// Clock sources that a host can select.
     pub sync_modes: Vec<SyncMode>,
-    /// Differences between units.
+    /// Spread of angles between units.
     pub spread: UnitSpread,
-    /// Point at which beams leave.
+    /// Exit point of the beams.
     pub exit: Exit,
-    /// Lasers by channel.
+    /// Lasers in order of channels.
     pub lasers: Vec<UnitLaser>,
-    /// The inertial unit of an Airy.
+    /// IMU of an Airy.
     pub imu: Option<ImuProfile>,
-    /// Values that a rig may override.
+    /// Values that a rig can override.
     pub defaults: RobosenseSettings,
 }
 
 const FORMAT: &str = "the wire format";
-/// Origin of the limits of values that hosts set.
+/// Origin, in messages, of limits of values that hosts set.
 pub(super) const SETTINGS: &str = "the unit's configuration";
 
-/// One byte.
 pub(super) fn byte() -> Limit<i128> {
     Limit::new(0..=255, "", FORMAT)
 }
@@ -83,13 +82,13 @@ fn hexadecimal(expected: &'static str) -> Hexadecimal {
     Hexadecimal(expected, "these are not hexadecimal digits")
 }
 
-/// A place in millimetres, stored in metres.
+/// Reads a position in millimetres; returns metres.
 fn place_m(field: &Field<'_>) -> Option<[f64; 3]> {
     field.numbers::<3>(&millimetres()).map(|place| place.map(|mm| mm / 1000.0))
 }
 
 keys! {
-    /// UDP ports of packets of state.
+    /// UDP ports of packets of state (DIFOP).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct DifopPorts {
         /// Source port.
@@ -128,7 +127,7 @@ keys! {
 }
 
 keys! {
-    /// Contents of packets of points.
+    /// Encoding of packets of points.
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
     pub struct PacketProfile {
         /// Layout of packets.
@@ -146,19 +145,19 @@ keys! {
     }
 }
 
-/// Where an M1's channels look: rows from the top down, there and back.
+/// Scan pattern of an M1's channels: rows from top to bottom, in alternating directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RasterProfile {
-    /// Rows of a frame.
+    /// Rows per frame.
     pub rows: u32,
-    /// Firings of a row.
+    /// Firings per row.
     pub columns: u32,
-    /// From row to row and from firing to firing, degrees.
+    /// Angle between rows and between firings, degrees.
     pub step_deg: f64,
 }
 
 keys! {
-    /// The inertial unit of an Airy.
+    /// IMU of an Airy.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct ImuProfile {
         /// Source port of inertial samples.
@@ -185,7 +184,7 @@ keys! {
 }
 
 keys! {
-    /// Point at which beams leave.
+    /// Exit point of the beams.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Exit {
         /// Distance of the point from the axis, in the direction in which the rotor looks.
@@ -195,7 +194,7 @@ keys! {
     }
 }
 
-/// Which echoes a packet has.
+/// Selection of the echoes in a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Returns {
     /// The strongest.
@@ -214,23 +213,23 @@ pub enum Returns {
 }
 
 impl Returns {
-    /// Whether there are two of a firing.
+    /// Whether a firing has two returns.
     pub fn is_dual(self) -> bool {
         matches!(self, Self::Dual | Self::DualStrongestFirst | Self::DualFirstLast)
     }
 }
 
-/// In which order two returns of a firing go.
+/// Order of the two returns of a firing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TwoReturns {
-    /// As the mode names them.
+    /// In the order of the mode's name.
     #[default]
     StrongestFirst,
-    /// The other way round.
+    /// In the reverse order.
     LastFirst,
 }
 
-/// When a configuration takes effect that a host has written.
+/// Time at which a configuration written by a host takes effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UcwpEffect {
     /// With the next rotation.
@@ -238,32 +237,32 @@ pub enum UcwpEffect {
     AtOnce,
     /// The unit restarts by itself.
     Restarts,
-    /// With the next run: it is stored and reported.
+    /// In a later run: it is only stored and reported.
     Stored,
 }
 
-/// The clock.
+/// Settings of the clock.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RobosenseClockSettings {
-    /// Whether a PTP master keeps the clock.
+    /// State of the PTP master that sets the clock, if any.
     pub ptp: PtpState,
     /// Offset of a simulated PTP master's time from UTC, seconds; positive is ahead.
     pub ptp_ahead_s: i32,
     /// The clock that a GNSS receiver sets.
     pub own: ClockSettings,
-    /// Reference of the clock.
+    /// Selected source of the clock.
     pub mode: SyncMode,
-    /// PTP options that no configuration sets.
+    /// PTP options that hosts cannot set.
     pub ptp_options: PtpOptions,
 }
 
 impl RobosenseClockSettings {
-    /// Whether the clock is to be set by PTP.
+    /// Whether PTP is the selected source.
     pub fn is_ptp(&self) -> bool {
         self.mode != SyncMode::Gps
     }
 
-    /// Whether a slave follows a master by PTP.
+    /// Whether the unit runs a PTP slave.
     pub fn has_slave(&self) -> bool {
         self.is_ptp() && self.ptp.has_slave()
     }
@@ -289,8 +288,8 @@ keys! {
             pub phase_deg: u16, Limit::new(0..=359, "degrees", SETTINGS);
         }
         ucwp {
-            /// When a configuration by UCWP takes effect: with the next rotation, after a restart that the unit makes, or
-            /// not in this run.
+            /// When a configuration by UCWP takes effect: with the next rotation, after a restart that the unit makes,
+            /// or not in this run.
             pub ucwp_effect: UcwpEffect, OneOf(&UcwpEffect::WORDS, PROFILES);
         }
         difop {
@@ -328,12 +327,12 @@ keys! {
 }
 
 impl RobosenseProfile {
-    /// The port of packets of state, which comes after that of points.
+    /// Index of the port of packets of state (DIFOP).
     pub const DIFOP: PortIndex = PortIndex(1);
-    /// The port of inertial samples.
+    /// Index of the port of IMU samples.
     pub const IMU: PortIndex = PortIndex(2);
 
-    /// Those of points, state and, of an Airy, inertial samples.
+    /// Ports of points, state and, in an Airy, IMU samples.
     pub fn datagram_ports(&self) -> Vec<DatagramPort> {
         let data = DatagramPort::data(&self.network);
         let further = |name, rig_key, [source_port, destination_port]: [u16; 2]| {
@@ -347,13 +346,13 @@ impl RobosenseProfile {
         [data, difop].into_iter().chain(imu).collect()
     }
 
-    /// When firing `step` begins, after the first instant.
+    /// Start of firing `step`, nanoseconds after the start of the run.
     pub fn step_ns(&self, step: u64) -> u64 {
         let [over, under] = self.period_ns;
         scaled(step, over, under)
     }
 
-    /// The first firing that does not begin before `at_ns`.
+    /// The first firing that starts at or after `at_ns`.
     pub fn step_at(&self, at_ns: u64) -> u64 {
         let [over, under] = self.period_ns;
         let mut step = scaled(at_ns, under, over);
@@ -363,7 +362,7 @@ impl RobosenseProfile {
         step
     }
 
-    /// The code of a return mode.
+    /// Code of a return mode.
     pub fn return_code(&self, mode: Returns) -> u8 {
         let own = self.return_modes.iter().find(|(known, _)| *known == mode);
         own.map_or(0, |(_, code)| *code)

@@ -1,4 +1,4 @@
-//! Reads the profile of a RoboSense, and what a rig sets on one.
+//! Reads the profile of a RoboSense, and its settings in a rig.
 
 use super::profile::{
     PacketProfile, PtpState, RasterProfile, Returns, RobosenseProfile, RobosenseSettings, SETTINGS,
@@ -20,10 +20,10 @@ use crate::spinning::unit_lasers;
 use crate::wire::robosense::difop::SyncMode;
 use crate::wire::robosense::layout::Layout;
 
-/// Tables of lasers that a model can have.
+/// Possible numbers of lasers.
 const LASERS: [usize; 5] = [5, 16, 32, 96, 128];
 
-/// Reads all of a profile but its name and sources.
+/// Reads a profile except its name and sources.
 pub(crate) fn profile(root: TableReader<'_>) -> Option<RobosenseProfile> {
     let mut root = Keys::of_profile(root);
     let mut all = RobosenseSettings { fov_centideg: [0, 36_000], ..RobosenseSettings::default() };
@@ -79,7 +79,7 @@ pub(crate) fn profile(root: TableReader<'_>) -> Option<RobosenseProfile> {
     (all.return_mode, all.clock.mode) = (return_modes.first()?.0, *sync_modes.first()?);
     (all.beam, all.noise) = optics?;
     let period_ns = match &raster {
-        // Frames follow one another without a gap.
+        // Frames follow each other without a gap.
         Some(raster) => {
             let firings = u64::from(raster.rows * raster.columns);
             reduced([60_000_000_000, firings * u64::from(all.rotation_rate_rpm)])
@@ -105,7 +105,7 @@ pub(crate) fn profile(root: TableReader<'_>) -> Option<RobosenseProfile> {
     })
 }
 
-/// Reads a rig's `settings`; what it leaves out is the profile's.
+/// Reads a rig's `settings`; the profile has the defaults.
 pub(crate) fn settings(
     table: TableReader<'_>,
     profile: &Profile,
@@ -174,7 +174,7 @@ fn rates(keys: &mut Keys<'_>, rates: &mut Vec<u32>) {
 fn raster(table: TableReader<'_>) -> Option<RasterProfile> {
     let mut keys = Keys::of_profile(table);
     let mut all = RasterProfile::default();
-    // Any number of rows and firings that make whole packets.
+    // Rows and firings must make whole packets.
     let count = Limit::new(25..=1000, "", PROFILES);
     keys.integer("rows", &count, &mut all.rows);
     let columns = keys.field("columns");
@@ -193,7 +193,7 @@ fn raster(table: TableReader<'_>) -> Option<RasterProfile> {
     Some(all)
 }
 
-/// Reads return modes with their codes.
+/// Reads return modes and their codes.
 fn modes(keys: &mut Keys<'_>, all: &mut Vec<(Returns, u8)>) {
     let (mut modes, mut codes) = (Vec::new(), Vec::<u8>::new());
     let field = keys.field("modes");

@@ -1,5 +1,5 @@
-//! Where an M1's channels look: a mirror draws rows from the top down, one row there and the next one back. All firings
-//! of a frame are worked out once.
+//! Directions of an M1's channels: a mirror scans rows from top to bottom, in alternating directions. The directions of
+//! a frame are computed once.
 
 use std::sync::Arc;
 
@@ -8,23 +8,23 @@ use glam::DVec3;
 use super::profile::{RasterProfile, UnitLaser};
 use crate::wire::robosense::msop::M1_ANGLE_ZERO;
 
-/// A frame of an M1, packet by packet.
+/// Directions in a frame of an M1, by packet.
 #[derive(Clone, Debug)]
 pub struct Raster {
     packets: Vec<PacketAims>,
 }
 
-/// The directions of a packet's points in the order of the wire.
+/// Directions of a packet's points, in the order of the packet.
 #[derive(Clone, Debug)]
 pub struct PacketAims {
     /// Unit vectors: forward, left, up.
     pub aims: Arc<[DVec3]>,
-    /// Up and to the left, as packets have them.
+    /// Elevation and azimuth (positive to the left) as encoded in packets.
     pub angles: Arc<[[u16; 2]]>,
 }
 
 impl Raster {
-    /// The frame of channels that look at the azimuths of `lasers`; `firings` make a packet.
+    /// Frame of channels whose azimuths are those of `lasers`; a packet has `firings` firings.
     pub fn new(raster: &RasterProfile, lasers: &[UnitLaser], firings: usize) -> Self {
         let RasterProfile { rows, columns, step_deg } = *raster;
         let middle = |count: u32| f64::from(count.saturating_sub(1)) / 2.0;
@@ -49,18 +49,18 @@ impl Raster {
         Self { packets: angles.chunks_exact(of_packet).map(packet).collect() }
     }
 
-    /// Packets of a frame.
+    /// Number of packets per frame.
     pub fn packets(&self) -> u64 {
         self.packets.len() as u64
     }
 
-    /// A packet of a frame.
+    /// Directions of packet `place` of a frame.
     pub fn packet(&self, place: u64) -> &PacketAims {
         &self.packets[(place % self.packets()) as usize]
     }
 }
 
-/// The direction of these angles, up and to the left, hundredths of a degree.
+/// Unit vector (forward, left, up) of pitch (up positive) and yaw (left positive), hundredths of a degree.
 pub fn aim([pitch, yaw]: [i32; 2]) -> DVec3 {
     let [(sin_pitch, cos_pitch), (sin_yaw, cos_yaw)] =
         [pitch, yaw].map(|centideg| libm::sincos((f64::from(centideg) / 100.0).to_radians()));

@@ -1,14 +1,15 @@
-//! What points say of the echoes of a pulse.
+//! Encodes the echoes of a pulse as points.
 //!
-//! With one return, the echo that the mode names. With two, the two that the mode names; if they are the same echo, the
-//! strongest of the others in the second's place; if there is no other, the same twice.
+//! With one return, a point has the echo of the mode. With two returns, the points have both echoes of the mode. If
+//! both are the same echo, the strongest other echo replaces the second; without another echo, the same one is sent
+//! twice.
 
 use super::profile::{PacketProfile, Returns, TwoReturns};
 use crate::sensors::{Echoes, Return};
 use crate::spinning::returns::{Intensities, strongest_but};
 use crate::wire::robosense::msop::Point;
 
-/// The first or the second return of a pulse; of modes with one return there is no second.
+/// The first or second return of a pulse; modes with one return have no second one.
 #[inline(always)]
 pub fn selected(
     mode: Returns,
@@ -23,7 +24,7 @@ pub fn selected(
         true => strongest_but(echoes, Some(first)).unwrap_or(first),
         false => second,
     };
-    // Whether it is the one that the mode names first.
+    // Whether this return is the first one in the mode's name.
     let is_named_first = is_second == (order == TwoReturns::LastFirst);
     let place = match mode {
         _ if is_second && !mode.is_dual() => return None,
@@ -39,7 +40,7 @@ pub fn selected(
     echoes.get(place).copied()
 }
 
-/// Makes points of echoes.
+/// Encodes echoes as points.
 #[derive(Clone, Copy, Debug)]
 pub struct PointMaker {
     counts_per_m: f32,
@@ -48,7 +49,7 @@ pub struct PointMaker {
 }
 
 impl PointMaker {
-    /// For the packets of a profile.
+    /// Encoder for the packets of a profile.
     pub fn new(packet: &PacketProfile) -> Self {
         Self {
             counts_per_m: packet.layout.distance_unit_m().recip() as f32,
@@ -61,7 +62,7 @@ impl PointMaker {
     #[inline]
     pub fn point(&self, echo: Option<Return>) -> Point {
         let Some(echo) = echo else { return Point::default() };
-        // A half more and cut off: without SSE4.1 `f32::round` is a call.
+        // Rounds by adding a half, because `f32::round` is a function call without SSE4.1.
         let counts = echo.range_m * self.counts_per_m + 0.5;
         if !(1.0..self.beyond).contains(&counts) {
             return Point::default();

@@ -1,4 +1,4 @@
-//! What a unit is set to, what hosts write by UCWP, and the packets of state that show it.
+//! Settings of a unit, the configuration that hosts write (UCWP), and packets of state (DIFOP).
 
 use std::net::IpAddr;
 
@@ -15,28 +15,29 @@ use crate::wire::robosense::msop::FULL_TURN_CENTIDEG;
 use crate::wire::robosense::ucwp::Ucwp;
 use crate::{Output, REACTION_NS, Transmit};
 
-/// A field of view that is narrower is not taken, hundredths of a degree: a packet would last longer than a second.
+/// Narrowest accepted field of view, hundredths of a degree; with a narrower one a packet would take more than a
+/// second.
 pub(super) const NARROWEST_CENTIDEG: u16 = 1000;
 
-/// What a unit is set to.
+/// Settings of a unit.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Values {
-    /// As it was written; the motor rests at a speed that the unit does not have.
+    /// Speed as written; the motor stops if the unit does not support it.
     pub rpm: u16,
     pub returns: Returns,
     pub fov_centideg: [u16; 2],
     pub phase_deg: u16,
     pub phase_lock: bool,
-    /// Where packets go.
+    /// Destination of packets.
     pub host: HostAddress,
-    /// The unit's own addresses and ports. It stores and reports them; the rig's link decides.
+    /// The unit's own addresses and ports, which it stores and reports. The link of the rig determines the real ones.
     pub own_ip: [u8; 4],
     pub mac: [u8; 6],
     pub own_ports: [u16; 2],
 }
 
 impl Values {
-    /// What a rig's settings say; packets go to `host`.
+    /// Initial values from a rig's settings; packets go to `host`.
     pub fn of(profile: &RobosenseProfile, settings: &RobosenseSettings, host: HostAddress) -> Self {
         Self {
             rpm: settings.rotation_rate_rpm as u16,
@@ -51,13 +52,13 @@ impl Values {
         }
     }
 
-    /// The speed that the motor drives the rotor to, rpm; 0 if it rests.
+    /// Target speed of the motor, rpm; 0 stops it.
     pub fn driven_rpm(&self, profile: &RobosenseProfile) -> u32 {
         let rpm = u32::from(self.rpm);
         if profile.rates_rpm.contains(&rpm) { rpm } else { 0 }
     }
 
-    /// What packets are made of.
+    /// Mode of lasers and packets.
     pub fn mode(&self, profile: &RobosenseProfile, settings: &RobosenseSettings) -> Mode {
         let rpm = self.driven_rpm(profile);
         Mode {
@@ -69,7 +70,7 @@ impl Values {
         }
     }
 
-    /// These with what a host has written; what a unit cannot be set to stays.
+    /// These values with a configuration written by a host; unsupported values are ignored.
     fn written(&self, ucwp: &Ucwp) -> Self {
         let mut values = self.clone();
         values.rpm = ucwp.rpm;
@@ -97,7 +98,7 @@ impl Values {
     }
 }
 
-/// Whether lasers can fire from the first angle to the second.
+/// Whether the unit accepts a field of view from the first angle to the second.
 fn is_view([first, last]: [u16; 2]) -> bool {
     let is_wide = FieldOfView([first, last]).share() * f64::from(FULL_TURN_CENTIDEG)
         >= f64::from(NARROWEST_CENTIDEG);
@@ -105,7 +106,7 @@ fn is_view([first, last]: [u16; 2]) -> bool {
 }
 
 impl Robosense {
-    /// Takes a datagram of a host. There is no answer.
+    /// Processes a datagram from a host. There is no answer.
     pub(super) fn hear(&mut self, bytes: &[u8]) {
         if !self.profile.interface.has_ucwp || self.is_down() {
             return;
@@ -128,7 +129,7 @@ impl Robosense {
         }
     }
 
-    /// Does what is stored from the next turn on.
+    /// Applies the stored values from the next rotation on.
     fn configure(&mut self) {
         let at = self.stream.program.takes_effect(self.stream.now);
         self.move_host(at);
@@ -142,7 +143,7 @@ impl Robosense {
         }
     }
 
-    /// Restarts and does what is stored: packets stop, and the clock counts from zero.
+    /// Restarts with the stored values: packets stop, and the clock counts from zero.
     fn restart(&mut self) {
         let down_at = SimTime(self.stream.now.0 + REACTION_NS);
         self.up_at = SimTime(down_at.0 + self.profile.interface.boot_ns);
@@ -160,7 +161,7 @@ impl Robosense {
         self.stream.plan_again(down_at);
     }
 
-    /// Brings packets and rotor in line with the values and the clock from `at` on.
+    /// Adapts packets and rotor to the values and the clock from `at` on.
     pub(super) fn follow(&mut self, at: SimTime) {
         let at = at.max(self.up_at);
         let mode = self.values.mode(&self.profile, &self.settings);
@@ -174,7 +175,7 @@ impl Robosense {
         self.stream.plan_again(at);
     }
 
-    /// The phase that the rotor is to keep, if it is to keep one and there is a clock to follow.
+    /// Phase that the rotor must keep; `None` if phase lock is off or has no time reference.
     fn wanted_phase(&self) -> Option<Phase> {
         let now = self.stream.now;
         let has_phase = self.values.phase_lock
@@ -186,12 +187,12 @@ impl Robosense {
         has_phase.then_some(kept.unwrap_or(Phase { turn, second }))
     }
 
-    /// Whether it restarts: it hears nobody then.
+    /// Whether the unit restarts and ignores input.
     pub(super) fn is_down(&self) -> bool {
         self.stream.now < self.up_at
     }
 
-    /// Sends the packets of state that are due.
+    /// Sends packets of state that are due.
     pub(super) fn send_difop(&mut self) {
         while self.next_difop <= self.stream.now {
             let at = self.next_difop;
@@ -202,7 +203,7 @@ impl Robosense {
         }
     }
 
-    /// What a packet of state says that leaves at `at`.
+    /// Content of a packet of state that leaves at `at`.
     pub(super) fn difop(&self, at: SimTime) -> Difop {
         let (profile, stored) = (&self.profile, &self.stored);
         let host_ip = match stored.host.ip {

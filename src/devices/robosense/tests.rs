@@ -33,7 +33,7 @@ fn own(profile: &Profile) -> &RobosenseProfile {
     profile.data().unwrap()
 }
 
-/// A unit whose clock is right: by PTP, or as though a receiver kept it.
+/// A unit with a synchronised clock: by PTP, or as if a GNSS receiver disciplined it.
 fn unit(name: &str, change: impl FnOnce(&mut RobosenseSettings)) -> Robosense {
     let profile = driver(name);
     let driver = own(&profile);
@@ -53,12 +53,12 @@ fn unit(name: &str, change: impl FnOnce(&mut RobosenseSettings)) -> Robosense {
     Robosense::new(driver, &settings, None, noise, epoch(), &faults)
 }
 
-/// The nearer echo is the stronger one.
+/// Two echoes; the nearer one is stronger.
 fn seen() -> Echoes {
     echoes([0.25, 0.0025], [0.5, 0.00125])
 }
 
-/// Lets the unit run for so long, asked ahead by `ahead_ms`; what it sends.
+/// Runs the unit for `for_ms` with requests `ahead_ms` ahead; returns its output.
 fn run_ahead(unit: &mut Robosense, for_ms: u64, ahead_ms: u64) -> Vec<Transmit> {
     let (from, times_ns) = (unit.stream.now, [for_ms * MS, ahead_ms * MS]);
     testing::run(unit, from, times_ns, seen(), |_| Outcome::Inertial(Vec::new()))
@@ -147,7 +147,7 @@ fn times_and_azimuths_go_together() {
             if packet.layout() == Layout::M1 {
                 continue;
             }
-            // 600 rpm: 36 centidegrees in 100 microseconds.
+            // At 600 rpm the rotor turns 0.36 degrees in 100 microseconds.
             let turned = (after_ns * 3.6e-4).rem_euclid(36_000.0);
             let off =
                 (f64::from(packet.azimuth(0)) - turned + 18_000.0).rem_euclid(36_000.0) - 18_000.0;
@@ -172,7 +172,7 @@ fn what_is_sent_does_not_depend_on_how_far_ahead_it_is_asked() {
         kept
     };
     let (near, far) = (script(1), script(90));
-    // Ports by themselves: they have an order each.
+    // Each port has its own order.
     for port in [PortIndex::DATA, RobosenseProfile::DIFOP] {
         assert!(datagrams(&near, port) == datagrams(&far, port), "{port:?}");
     }
@@ -281,11 +281,11 @@ fn every_field_of_a_configuration_does_what_the_table_says() {
     assert_eq!(state.ports, [6688, 6689, 8899, 8900]);
     let (due, packet) = *packets(&sent).last().unwrap();
     assert!(packet.azimuth(0) < 18_000);
-    // Written 50 ms after the start; a packet may hold both ends of the sector that is left out.
+    // The host wrote the time 50 ms after the start. A packet can contain both ends of the skipped sector.
     let counted_us = packet.head().unix_us - 1_489_139_130_100_200;
     let passed_us = (due.0 - 50 * MS) as i64 / 1000;
     assert!((passed_us - 102_000..passed_us).contains(&counted_us), "{counted_us} {passed_us}");
-    // What is no configuration changes nothing.
+    // An invalid configuration changes nothing.
     let before = unit.stored.clone();
     let bytes = ucwp().write();
     for wrong in [&bytes[1..], &bytes[..48], &[0; 1248][..], &[]] {
@@ -330,7 +330,7 @@ fn a_configuration_may_wait_or_restart_the_unit() {
         Difop::parse(Layout::Rs16, datagrams(&sent, RobosenseProfile::DIFOP).pop().unwrap().1)
             .unwrap();
     assert_eq!((state.rpm, state.turns_rpm), (300, 300));
-    // A unit without UCWP ignores all.
+    // A unit without UCWP ignores every configuration.
     let mut helios = self::unit("robosense-helios", |_| {});
     let before = helios.stored.clone();
     helios.handle_peer_input(SimTime(MS), PEER, &ucwp().write());
@@ -383,7 +383,7 @@ fn a_master_on_the_network_sets_the_clock() {
     let mut unit = unit("robosense-helios", |settings| settings.clock.ptp = PtpState::Wire);
     let status = |unit: &Robosense| unit.difop(unit.stream.now).sync;
     assert_eq!((status(&unit), unit.stamp_us(SimTime(MS))), ([1, 0], 946_684_800_001_000));
-    // Noon of the first of June 2026, as TAI.
+    // 2026-06-01 12:00:00 as TAI.
     let tai_ns = i128::from(START_US + 37_000_000) * 1000;
     let now = crate::ptp::testing::with_master(&mut unit, SimTime(MS), 20, 0, tai_ns);
     assert_eq!(status(&unit), [1, 2]);
@@ -409,7 +409,7 @@ fn each_way_of_ptp_has_its_transport_and_delay() {
     }
 }
 
-/// A receiver on the cable: its pulse and sentence set an RS-LiDAR-16, which then keeps its phase.
+/// Pulse and sentence of a GNSS receiver set the clock of an RS-LiDAR-16, whose rotor then keeps its phase.
 #[test]
 fn a_receiver_sets_the_clock_and_the_phase() {
     let mut unit = unit("robosense-rs16", |settings| {
@@ -455,7 +455,8 @@ fn a_receiver_sets_the_clock_and_the_phase() {
     assert!((turn - 0.25).abs() < 1e-3, "{turn}");
 }
 
-/// The master sets the clock between two calls. The rotor follows, and what was fired before is stamped as it was.
+/// A master within Menura sets the clock between two calls. The rotor follows; timestamps of earlier firings do not
+/// change.
 #[test]
 fn the_rotor_keeps_the_phase_of_a_master_within_menura() {
     let mut unit = unit("robosense-helios", |settings| {

@@ -1,7 +1,7 @@
-//! A Sabertooth without a Kangaroo: it takes duties, and answers questions in plain text only.
+//! A Sabertooth without a Kangaroo: it takes duties, and answers only queries in plain text.
 //!
-//! A share of full duty becomes the same share of `max_speed_m_s`. Limits of the battery's voltage and ramps
-//! are accepted without effect.
+//! A fraction of full duty becomes the same fraction of `max_speed_m_s`. Battery voltage limits and ramps are accepted
+//! without effect.
 
 mod profile;
 #[cfg(test)]
@@ -20,7 +20,7 @@ use crate::time::SimTime;
 use crate::wire::framer::Framer;
 use crate::wire::sabertooth::{Packet, Sabertooth, command};
 
-/// Dimension Engineering's Sabertooth alone.
+/// Family of Dimension Engineering's Sabertooth.
 pub const FAMILY: BaseFamily = BaseFamily {
     key: "sabertooth",
     dialect: || Arc::new(SabertoothSettings::default()),
@@ -33,17 +33,17 @@ pub const FAMILY: BaseFamily = BaseFamily {
     decoder: frameless,
 };
 
-/// Baud rates of command 15 by its value.
+/// Baud rates by the value of command 15.
 const BAUD_RATES: [(u8, u32); 5] = [(1, 2400), (2, 9600), (3, 19_200), (4, 38_400), (5, 115_200)];
 /// Unit of command 14, nanoseconds.
 const TIMEOUT_UNIT_NS: u64 = 100_000_000;
 
-/// See the module.
+/// A Sabertooth.
 pub struct SabertoothUnit {
     own: SabertoothSettings,
     framer: Framer<Sabertooth>,
     lines: Lines,
-    /// Motors that plain text has shut down.
+    /// Motors that a text command has shut down.
     is_shut_down: [bool; 2],
     mixer: Mixer,
     timeout_ns: u64,
@@ -52,7 +52,7 @@ pub struct SabertoothUnit {
 }
 
 impl SabertoothUnit {
-    /// A driver that was just switched on.
+    /// A driver that is just switched on.
     pub fn new(own: SabertoothSettings) -> Self {
         Self {
             timeout_ns: own.timeout_ns,
@@ -156,7 +156,7 @@ impl SabertoothUnit {
         }
     }
 
-    /// A byte of simplified serial: 1 to 127 for motor 1, 128 to 255 for motor 2, 0 for both.
+    /// Processes a byte of simplified serial: 1 to 127 for motor 1, 128 to 255 for motor 2, 0 for both.
     fn on_simplified(&mut self, at: SimTime, byte: u8, unit: &mut Unit) {
         self.fed_at = at;
         let most = unit.settings.wheels.max_speed_m_s;
@@ -208,6 +208,6 @@ impl Protocol for SabertoothUnit {
         unit.stop(at);
     }
 
-    /// The controller does not notice the cut: the last command applies again when power returns.
+    /// The controller does not notice the power cut: the last command applies again when power returns.
     fn on_stop(&mut self, _at: SimTime, _unit: &mut Unit) {}
 }

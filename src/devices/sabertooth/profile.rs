@@ -10,13 +10,13 @@ use crate::drive_base::profile::PROFILES;
 use crate::drive_base::{Dialect, Protocol, Unit};
 use crate::serial::line_read::delay;
 
-/// Input of a Sabertooth, selected by its switches.
+/// Input mode of a Sabertooth, set by its switches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SabertoothMode {
-    /// Packets with address and sum.
+    /// Packets with address and checksum.
     #[default]
     Packet,
-    /// One byte for each command.
+    /// One byte per command.
     Simplified,
 }
 

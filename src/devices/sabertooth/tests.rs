@@ -10,7 +10,7 @@ fn every_command_does_what_the_tables_say() {
     for row in packets.rows.iter().filter(|row| !row.request.is_empty()) {
         for (place, bytes) in variants(&request(row)).iter().enumerate() {
             let mut bench = Bench::new(SABERTOOTH, |_| ());
-            // Mixed commands act once both have come.
+            // Mixed commands take effect when both have arrived.
             bench.say(&hex("80 08 00 08 80 0a 00 0a"));
             assert_eq!(bench.ask(bytes), NOTHING, "{row:?}");
             let code: u8 = row.code.parse().unwrap();
@@ -56,7 +56,7 @@ fn plain_text_is_obeyed_and_answered() {
     assert_near(bench.treads(), [0.0, most * 1000.0 / 2047.0], 1e-12);
     bench.say(b"M1: startup\r\nMD: 1000\r\nMT: 500\r\n");
     assert_near(bench.treads(), [1500.0, 500.0].map(|n| most * n / 2047.0), 1e-12);
-    // Packets between lines are packets.
+    // Packets between lines of text are accepted.
     bench.say(&hex("4d 31 80 00 00 00 4d 32 3a 30 0d"));
     assert_near(bench.treads(), [0.0; 2], 0.0);
 }
@@ -69,7 +69,7 @@ fn sabertooth_obeys_and_is_silent() {
     assert_near(bench.treads(), [0.63, -0.31], 1e-9);
     bench.say(&hex("80 00 00 00 80 04 00 04"));
     assert_near(bench.treads(), [0.0, 0.0], 0.0);
-    // Mixed: a drive alone does nothing yet.
+    // In mixed mode a drive command alone has no effect.
     bench.say(&hex("80 08 3F 47"));
     assert_near(bench.treads(), [0.0, 0.0], 0.0);
     bench.say(&hex("80 0B 1F 2A"));

@@ -1,37 +1,37 @@
-//! Plain text serial of a Sabertooth 2x32: `M1: 1023`, `MD: -500`, `M1: getb`.
+//! Plain text serial of a Sabertooth 2x32, for example `M1: 1023`, `MD: -500`, `M1: getb`.
 //!
-//! Case and blanks have no effect. Full output is 2047. Only commands that begin with `get` are answered.
+//! Case and blanks are ignored. Full output is 2047. Only `get` commands are answered.
 
-/// Full output.
+/// Value of full output.
 const FULL: f64 = 2047.0;
 /// Longest line, bytes; longer ones are ignored.
 const LONGEST: usize = 40;
 
-/// Target of a line.
+/// Target of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Motor 0 or 1.
     Motor(usize),
     /// Both motors.
     Both,
-    /// The mixed drive.
+    /// Mixed drive.
     Drive,
-    /// The mixed turn.
+    /// Mixed turn.
     Turn,
 }
 
-/// Content of a line.
+/// Command of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Said {
-    /// A share of full output.
+    /// Sets a fraction of full output.
     Set(f64),
-    /// The output of a motor.
+    /// Query of a motor's output.
     Get,
-    /// The battery's voltage.
+    /// Query of the battery voltage.
     Battery,
-    /// A motor's current.
+    /// Query of a motor's current.
     Current,
-    /// A motor's temperature.
+    /// Query of a motor's temperature.
     Temperature,
     /// Disables the output.
     Shutdown,
@@ -41,12 +41,12 @@ pub enum Said {
     Keep,
 }
 
-/// Collects lines among bytes.
+/// Splits bytes into lines.
 #[derive(Clone, Debug, Default)]
 pub struct Lines(Vec<u8>);
 
 impl Lines {
-    /// The line that ends with `byte`.
+    /// Adds a byte; returns the line that it ends, if any.
     pub fn push(&mut self, byte: u8) -> Option<Vec<u8>> {
         match byte {
             b'\r' | b'\n' => {
@@ -55,14 +55,14 @@ impl Lines {
             }
             b' '..=b'~' if self.0.len() <= LONGEST => self.0.push(byte),
             b' '..=b'~' => {}
-            // Part of a packet.
+            // The byte belongs to a packet.
             _ => self.0.clear(),
         }
         None
     }
 }
 
-/// Target and content of a line; `None` if it is invalid.
+/// Target and command of a line; `None` if the line is invalid.
 pub fn parse(line: &[u8]) -> Option<(Target, Said)> {
     let said = line.iter().filter(|byte| **byte != b' ').map(u8::to_ascii_lowercase);
     let said = String::from_utf8(said.collect()).ok()?;
@@ -91,7 +91,7 @@ pub fn parse(line: &[u8]) -> Option<(Target, Said)> {
     Some((target, said))
 }
 
-/// A share of full output in a line's unit.
+/// A fraction of full output as the value in a line.
 pub fn output(share: f64) -> i32 {
     (share * FULL).round() as i32
 }

@@ -1,4 +1,4 @@
-//! Answers of a healthy Ellipse.
+//! Fixed answers of an Ellipse without errors.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::imu::{Dialect, Protocol, Unit};
 use crate::wire::sbg_ecom::command;
 
 keys! {
-    /// Answers of an Ellipse.
+    /// Fixed answers of an Ellipse.
     #[derive(Clone, Debug, PartialEq)]
     pub struct SbgAnswers {
         /// The general status word.
@@ -47,7 +47,7 @@ impl Dialect for SbgAnswers {
     }
 }
 
-/// An Ellipse's settings: key, command id, bytes; and name.
+/// Settings of an Ellipse: key, command id, number of bytes; and name.
 pub const SBG_SETTINGS: [(Setting, &str); 17] = [
     (("init_parameters", command::INIT_PARAMETERS, 28), "init parameters"),
     (("motion_profile", command::MOTION_PROFILE_ID, 4), "motion profile"),

@@ -1,4 +1,4 @@
-//! sbgECom frames, read back.
+//! Decodes sbgECom frames.
 
 use glam::DVec3;
 use serde_json::{Map, Value};
@@ -19,7 +19,7 @@ fn show(frame: &sbg_ecom::Frame) -> Option<Shown> {
     Some(Shown::new(kind, fields).with_inertial(inertial(frame)))
 }
 
-/// Kind and fields of a frame.
+/// Name and fields of a frame.
 fn fields(frame: &sbg_ecom::Frame) -> (String, Map<String, Value>) {
     use sbg_ecom::Log;
     match Log::parse(frame) {

@@ -1,4 +1,4 @@
-//! Logs of the internal receiver: the unit's navigation data at the antenna, with the reported accuracy. The
+//! Logs of the internal GNSS receiver: the unit's navigation data at the antenna, with the reported accuracy. The
 //! sky is always clear; the profile sets the number of satellites.
 
 use super::answers::SbgAnswers;
@@ -10,11 +10,11 @@ use crate::imu::output::{f32s, frd, ned, ned_from_frd, roll_pitch_yaw};
 use crate::sensors::imu::Sample;
 use crate::wire::sbg_ecom::{Gps1Hdt, Gps1Pos, Gps1Vel, Log};
 
-/// A solution was computed: a Doppler velocity.
+/// Velocity status: solution computed, Doppler.
 const DOPPLER: u32 = 2 << 6;
-/// A solution was computed: a single point, of signals GPS L1.
+/// Position status: solution computed, single point, GPS L1.
 const SINGLE_POINT: u32 = 2 << 6 | 1 << 12;
-/// No base station, no corrections.
+/// No base station and no corrections.
 const NONE: u16 = 0xffff;
 
 fn time_of_week_ms(sample: &Sample, unit: &Unit) -> u32 {
@@ -27,7 +27,7 @@ pub fn velocity(timestamp_us: u32, sample: &Sample, unit: &Unit) -> Log {
     let velocity = ned(sample.truth.velocity_m_s + sample.velocity_error_m_s);
     let course = libm::atan2(velocity.y, velocity.x).to_degrees();
     let speed = velocity.truncate().length();
-    // A standing robot has no course.
+    // Without motion the course is undefined.
     let course_std = libm::atan2(f64::from(std), speed).to_degrees();
     Log::Gps1Vel(Gps1Vel {
         timestamp_us,
@@ -49,7 +49,7 @@ pub fn position(
     unit: &Unit,
 ) -> Log {
     let std = unit.settings.model.navigation.position_std_m as f32;
-    // The truth's attitude: antennas do not follow the filter's errors.
+    // The lever arm is rotated by the true attitude, because the antenna does not follow the filter's errors.
     let arm = settings.vehicle_from_sensor().conjugate() * settings.antenna_lever_arm_m();
     let offset = sample.truth.world_from_sensor * frd(arm) + sample.position_error_m;
     let place = GeoOrigin::new(sample.truth.place).geodetic_from_world(offset);
@@ -68,7 +68,7 @@ pub fn position(
     })
 }
 
-/// Heading of the line from the main to the second antenna.
+/// Heading of the baseline from the main to the second antenna.
 pub fn heading(timestamp_us: u32, sample: &Sample, settings: &Settings, unit: &Unit) -> Log {
     let errors = &unit.settings.model.attitude;
     let rpy = roll_pitch_yaw(ned_from_frd(sample.attitude));

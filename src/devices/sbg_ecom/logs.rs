@@ -1,4 +1,4 @@
-//! Logs about a sample.
+//! Logs of a sample.
 
 use super::answers::SbgAnswers;
 use super::gnss;
@@ -13,7 +13,7 @@ use crate::wire::sbg_ecom::{
     log,
 };
 
-/// Logs of the unit by their names in profiles, in the order of sending.
+/// Logs with their names in profiles, in the order of sending.
 pub const MESSAGES: [(&str, u8); 13] = [
     ("status", log::STATUS),
     ("utc-time", log::UTC_TIME),
@@ -30,16 +30,16 @@ pub const MESSAGES: [(&str, u8); 13] = [
     ("gps1-hdt", log::GPS1_HDT),
 ];
 
-/// Logs of the firmware that a unit without these sensors never sends: of a second receiver, an odometer,
-/// events at the pins, a velocity log and air data.
+/// Logs that the unit supports and never sends, because it lacks the sensors: second GNSS receiver, odometer, event
+/// inputs, velocity log, air data.
 pub const NEVER_SENT: [u8; 16] = [16, 17, 18, 19, 24, 25, 26, 27, 28, 29, 30, 36, 37, 38, 45, 46];
 
-/// Heave is valid and aided by velocity.
+/// Heave status: valid, aided by velocity.
 const HEAVE_STATUS: u16 = 0x3;
-/// Slower motions are no heave, s.
+/// Time constant above which motion is not heave, s.
 const HEAVE_TIME_S: f64 = 10.0;
 
-/// Heave: velocity and height of the waves, down, without slower motion.
+/// Heave: vertical velocity and displacement (down) without slow motion.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Heave {
     velocity_before_m_s: f64,
@@ -48,7 +48,7 @@ pub struct Heave {
 }
 
 impl Heave {
-    /// Follows a sample.
+    /// Updates heave with a sample.
     pub fn step(&mut self, sample: &Sample, dt_s: f64) {
         let velocity = -(sample.truth.velocity_m_s.z + sample.velocity_error_m_s.z);
         let change = velocity - self.velocity_before_m_s;
@@ -61,10 +61,10 @@ impl Heave {
 
 const ACCEL_RANGE_OK: u16 = 1 << 8;
 const GYRO_RANGE_OK: u16 = 1 << 9;
-/// Rate above which the fine unit of the short log cannot express it, rad/s.
+/// Largest angular rate in the fine unit of the short log, rad/s.
 const FINE_GYRO_MAX_RAD_S: f64 = 31.99;
 
-/// A log about a sample in the vehicle's axes.
+/// A log of a sample in the vehicle frame.
 pub fn log(
     id: u8,
     sample: &Sample,
@@ -113,7 +113,7 @@ pub fn log(
             accel_m_s2: f32s(m.accel),
         }),
         log::MAG_CALIB => Log::MagCalib(MagCalib { timestamp_us, ..MagCalib::default() }),
-        // An Ellipse finds heave alone: surge and sway stay zero.
+        // An Ellipse computes only heave: surge and sway are zero.
         log::SHIP_MOTION => Log::ShipMotion(ShipMotion {
             timestamp_us,
             motion_m: [0.0, 0.0, heave.heave_m as f32],

@@ -1,37 +1,36 @@
-//! Calibration of the magnetometer on board: collects points of the field while the host rotates the unit,
-//! then fits a sphere or circle.
+//! On-board magnetometer calibration: collects points of the magnetic field while the host rotates the unit, then
+//! fits a sphere or circle.
 
 use glam::{DMat4, DVec3, DVec4};
 
 use crate::wire::sbg_ecom::code;
 
-/// Largest number of points.
 const MOST_POINTS: usize = 1000;
-/// Least number of points for a fit.
+/// Smallest number of points for a fit.
 const LEAST_POINTS: usize = 20;
-/// Change of the field's direction between two points, as a cosine: 4 degrees.
+/// Smallest change of the field's direction between points, as a cosine (4 degrees).
 const TURNED_COS: f64 = 0.9976;
-/// Points along an axis must reach over this share of the sphere's radius.
+/// Smallest extent of the points along an axis, relative to the radius.
 const SPREAD: f64 = 1.0;
 
-/// Rotation about the vertical axis.
+/// Mode: rotation about the vertical axis.
 const MODE_2D: u8 = 1;
-/// Rotations about all axes.
+/// Mode: rotations about all axes.
 const MODE_3D: u8 = 2;
 
-/// Bits of the advanced status.
+/// Status bits of issues.
 mod issue {
     pub const POINTS: u16 = 1;
     pub const DISTORTION: u16 = 1 << 1;
-    /// Axes x, y and z from this bit on.
+    /// First of three bits for missing motion about x, y and z.
     pub const MOTION: u16 = 1 << 2;
     pub const MOTION_Z: u16 = 1 << 4;
 }
 
-/// See the module; in units of the usual field, sensor axes forward, right, down.
+/// State of the calibration. Unit: the usual field strength; sensor axes forward, right, down.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MagneticCalibration {
-    /// State of the calibration; 0: not started.
+    /// Calibration mode; 0: not started.
     mode: u8,
     points: Vec<DVec3>,
 }
@@ -43,10 +42,10 @@ struct Fit {
 }
 
 impl MagneticCalibration {
-    /// Restarts: `mode, bandwidth`.
+    /// Starts the calibration: `mode, bandwidth`.
     ///
     /// # Errors
-    /// A code of [`code`].
+    /// Returns a code of [`code`].
     pub fn start(&mut self, data: &[u8]) -> Result<(), u16> {
         match *data {
             [mode @ (MODE_2D | MODE_3D), 0..=2] => {
@@ -58,7 +57,7 @@ impl MagneticCalibration {
         }
     }
 
-    /// Follows the field.
+    /// Adds a measurement of the field.
     pub fn step(&mut self, field: DVec3) {
         let is_new = self
             .points
@@ -69,7 +68,7 @@ impl MagneticCalibration {
         }
     }
 
-    /// The answer to `COMPUTE_MAG_CALIB`, 92 bytes as the library reads them.
+    /// Answer to `COMPUTE_MAG_CALIB`, 92 bytes in the layout of the library.
     pub fn result(&self) -> Vec<u8> {
         let axes = if self.mode == MODE_3D { DVec3::ONE } else { DVec3::new(1.0, 1.0, 0.0) };
         let fit = self.fit(axes);
@@ -91,7 +90,7 @@ impl MagneticCalibration {
         };
         let mut data = vec![quality, confidence];
         data.extend(issues.to_le_bytes());
-        // Expected accuracy of the heading, rad: as far as the field is off its circle.
+        // Expected heading accuracy, rad: deviation of the points from the fit.
         for value in [before, after, after].concat() {
             data.extend((value as f32).to_le_bytes());
         }
@@ -108,7 +107,7 @@ impl MagneticCalibration {
         data
     }
 
-    /// Least squares of `|p|² = 2 p·c + k` over the axes that count.
+    /// Least-squares solution of `|p|² = 2 p·c + k` for the active axes.
     fn fit(&self, axes: DVec3) -> Option<Fit> {
         let mut normal = DMat4::ZERO;
         let mut right = DVec4::ZERO;
@@ -145,7 +144,7 @@ impl MagneticCalibration {
         })
     }
 
-    /// Mean, standard deviation and greatest of the distances of the points from the sphere.
+    /// Mean, standard deviation and maximum of the points' distances from the sphere.
     fn errors(&self, axes: DVec3, offset: DVec3, radius: f64) -> [f64; 3] {
         let count = self.points.len().max(1) as f64;
         let off = |p: &DVec3| (((*p - offset) * axes).length() / radius - 1.0).abs();

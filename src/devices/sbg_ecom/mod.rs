@@ -1,13 +1,12 @@
 //! SBG Ellipse: logs at divisors of a main loop of 200 Hz, and the commands of sbgECom.
 //!
-//! A setting is acknowledged; a question is answered with the command's own id. Clients that only receive
-//! need neither.
+//! Settings are acknowledged; a query is answered with the id of its command. Clients that only receive need neither.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `settings` | what hosts set, and what it asks for |
-//! | `logs`, `gnss` | what the unit says about a sample |
-//! | `magnetic` | the calibration of the magnetometer on board |
+//! | `settings` | settings and their effects |
+//! | `logs`, `gnss` | logs of a sample |
+//! | `magnetic` | on-board calibration of the magnetometer |
 
 mod answers;
 mod decoder;
@@ -32,7 +31,7 @@ use crate::time::SimTime;
 use crate::wire::framer::Framer;
 use crate::wire::sbg_ecom::{Frame, OUTPUT_DIVISORS, SbgEcom, class, code, command, log};
 
-/// SBG Ellipse in sbgECom.
+/// Family of the SBG Ellipse with the protocol sbgECom.
 pub const FAMILY: ImuFamily = ImuFamily {
     key: "sbg-ecom",
     messages: || MESSAGES.iter().map(|(name, ..)| *name).collect(),
@@ -41,30 +40,30 @@ pub const FAMILY: ImuFamily = ImuFamily {
     decoder: decoder::decoder,
 };
 
-/// Modes of a log other than divisors: with each PPS, with new data.
+/// Output modes other than divisors: with each PPS, and with new data.
 const WITH_PULSE: u16 = 10_000;
 const WITH_NEW_DATA: u16 = 10_001;
 
-/// The receiver: a NovAtel OEM617D.
+/// Type of the GNSS receiver: NovAtel OEM617D.
 const GNSS_TYPE: u8 = 5;
-/// GPS L1 and L2, GLONASS L1 and L2.
+/// Signals: GPS L1 and L2, GLONASS L1 and L2.
 const GNSS_SIGNALS: u32 = 0x1b;
-/// The unit finds a heading by two antennas.
+/// Capability: heading from two antennas.
 const GNSS_DUAL_ANTENNA: u32 = 1;
 /// Output ports: the line, and a second port that is not connected.
 const PORT_A: u8 = 0;
 const PORT_E: u8 = 4;
 
-/// See the module.
+/// An Ellipse unit.
 pub struct SbgUnit {
-    /// Answers of a sound unit.
+    /// Fixed answers.
     answers: SbgAnswers,
     framer: Framer<SbgEcom>,
-    /// Period of each log in loops; 0: not sent.
+    /// Period of each log in main loops; 0: not sent.
     divisors: BTreeMap<u8, u16>,
     streams: BTreeMap<u8, Stream>,
     is_class_on: bool,
-    /// Settings of outputs that never leave: by port, class and message, and of classes by port.
+    /// Modes of outputs that are not connected: by port, class and message, and of whole classes by port.
     other_outputs: BTreeMap<(u8, u8, u8), u16>,
     other_classes: BTreeMap<(u8, u8), bool>,
     settings: Settings,
@@ -76,7 +75,7 @@ pub struct SbgUnit {
 }
 
 impl SbgUnit {
-    /// A unit with the profile's logs on.
+    /// A unit that sends the profile's logs.
     pub fn new(unit: &Unit, answers: SbgAnswers) -> Self {
         let loops = unit.divisor(unit.settings.rate_hz) as u16;
         let is_listed = |name: &str| unit.settings.messages.iter().any(|m| m == name);
@@ -118,7 +117,7 @@ impl SbgUnit {
             .collect();
     }
 
-    /// Main loops between two logs in a mode.
+    /// Main loops per log in a mode.
     fn loops(&self, id: u8, mode: u16, unit: &Unit) -> u64 {
         let is_of_receiver = matches!(id, log::GPS1_VEL | log::GPS1_POS | log::GPS1_HDT);
         let receiver = unit.divisor(self.answers.gnss_rate_hz);
@@ -126,13 +125,13 @@ impl SbgUnit {
             WITH_PULSE => unit.profile.output.sample_rate_hz.into(),
             WITH_NEW_DATA if is_of_receiver => receiver,
             WITH_NEW_DATA => 1,
-            // The receiver has nothing new in between.
+            // The GNSS receiver has no new data in between.
             divisor if is_of_receiver => receiver.max(divisor.into()),
             divisor => divisor.into(),
         }
     }
 
-    /// The mode of a log's output; `None` for logs that the unit does not have.
+    /// Output mode of a log; `None` for logs that the unit lacks.
     fn output(&self, port: u8, class: u8, id: u8) -> Option<u16> {
         let is_known = self.divisors.contains_key(&id) || NEVER_SENT.contains(&id);
         if class != class::LOG || !is_known {
@@ -203,7 +202,7 @@ impl SbgUnit {
             }
             (command::COMPUTE_MAG_CALIB, []) => answer(self.magnetic.result()),
             (command::UART_CONF, &[0]) => {
-                // Port A in main mode.
+                // Port A, mode "main".
                 answer([&[0][..], &unit.port.line().baud.to_le_bytes(), &[1]].concat())
             }
             (command::UART_CONF, &[0, a, b, c, d, _]) => {
@@ -246,19 +245,19 @@ impl SbgUnit {
     }
 }
 
-/// Capabilities of the unit and its receiver: 110 bytes in the library's layout.
+/// Capabilities of the unit and its GNSS receiver: 110 bytes in the layout of the library.
 fn features(answers: &SbgAnswers) -> Vec<u8> {
-    // IMU, attitude, navigation, ship motion.
+    // Capabilities: IMU, attitude, navigation, ship motion.
     let mut data = 0xf_u32.to_le_bytes().to_vec();
     data.extend([GNSS_TYPE, answers.gnss_rate_hz.min(255) as u8]);
     data.extend(GNSS_SIGNALS.to_le_bytes());
     data.extend(GNSS_DUAL_ANTENNA.to_le_bytes());
-    // Product code, serial number and firmware of the receiver: not known.
+    // Product code, serial number and firmware of the GNSS receiver are unknown.
     data.extend([0; 3 * 32]);
     data
 }
 
-/// Product code, serial number, calibration and revisions: 52 bytes, as the library reads them.
+/// Product code, serial number, calibration and versions: 52 bytes in the layout of the library.
 fn info(unit: &Unit) -> Vec<u8> {
     let identity = &unit.profile.identity;
     let mut data = identity.model.clone().into_bytes();
@@ -273,7 +272,7 @@ fn info(unit: &Unit) -> Vec<u8> {
     data
 }
 
-/// `2.5.1` in the library's form: major, minor, revision, build in one byte each, from the top.
+/// Version such as `2.5.1` as one integer: major, minor, revision and build, one byte each, major first.
 fn revision(text: &str) -> u32 {
     let mut numbers = text.split('.').map(|n| n.parse::<u8>().unwrap_or(0));
     u32::from_be_bytes(std::array::from_fn(|_| numbers.next().unwrap_or(0)))
@@ -312,13 +311,13 @@ impl Protocol for SbgUnit {
             return;
         }
         for frame in self.framer.frames(bytes) {
-            // An acknowledgement is not answered.
+            // Acknowledgements are not answered.
             if frame.class != class::COMMAND || frame.message == command::ACK {
                 continue;
             }
             self.on_command(now, &frame, unit);
             if now < self.silent_until {
-                // What came behind a reset is not heard.
+                // Bytes after a reset command are ignored.
                 self.framer.clear();
                 break;
             }

@@ -1,4 +1,4 @@
-//! Settings of an Ellipse: stored by command, and their effects.
+//! Settings of an Ellipse and their effects.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use crate::imu::Unit;
 use crate::imu::conditioning::Correction;
 use crate::wire::sbg_ecom::{code, command};
 
-/// Settings that profiles do not list: command, number of pins, channels or ports, factory value. The unit
-/// has none of the hardware that they configure.
+/// Settings that profiles do not list: command; number of pins, channels or ports; factory value. The unit lacks the
+/// hardware that they configure.
 const MORE: [(u8, u8, &[u8]); 10] = [
-    // Port A is the line itself; the others are off.
+    // Port A is the connected line; the other ports are off.
     (command::UART_CONF, 5, &[0x00, 0xc2, 0x01, 0x00, 0x00]),
     (command::CAN_BUS_CONF, 0, &[0; 3]),
     (command::NMEA_TALKER_ID, 5, b"GP"),
@@ -24,11 +24,11 @@ const MORE: [(u8, u8, &[u8]); 10] = [
     (command::AIRDATA_REJECT_MODES, 0, &[1; 2]),
     (command::ODO_CAN_CONF, 2, &[0; 24]),
 ];
-/// Bytes of the advanced settings since firmware 2.3: time, options of GNSS and of NMEA.
+/// Length of the advanced settings since firmware 2.3: time, GNSS options, NMEA options.
 const ADVANCED_LEN: usize = 9;
-/// Bytes of the aiding assignment; what follows in older notes is reserved.
+/// Length of the aiding assignment; further bytes in older documents are reserved.
 const AIDING_LEN: usize = 11;
-/// Messages on the CAN bus.
+/// Ids of messages on the CAN bus.
 const CAN_MESSAGES: std::ops::RangeInclusive<u16> = 0x100..=0x2ff;
 
 /// Bits of the solution's status.
@@ -43,27 +43,27 @@ mod solution {
     pub const GPS1_HEADING_USED: u32 = 1 << 13;
 }
 
-/// A rejection mode: measurements are never used.
+/// Rejection mode: measurements are never used.
 const NEVER: u8 = 0;
 
-/// Number of pins by command.
+/// Number of pins, by command.
 const PINS: [(u8, u8); 2] = [(command::SYNC_IN_CONF, 2), (command::SYNC_OUT_CONF, 1)];
 
-/// Settings of a host.
+/// Settings that hosts can change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Stored data by command and pin; the pin is 0 for commands without a pin.
     stored: BTreeMap<(u8, u8), Vec<u8>>,
-    /// Mode, identifier and length of messages on the CAN bus that a host has changed.
+    /// Messages on the CAN bus that a host has changed: mode, identifier and length.
     can: BTreeMap<u16, [u8; 7]>,
-    /// Vehicle from sensor, forward, right, down.
+    /// Rotation from the sensor to the vehicle frame (forward, right, down).
     vehicle_from_sensor: DQuat,
-    /// Correction of the magnetometer, in units of the usual field.
+    /// Magnetometer correction, in units of the usual field strength.
     mag: Correction,
 }
 
 impl Settings {
-    /// Factory settings: data by command.
+    /// Factory settings with the data of each command.
     pub fn factory(data: &BTreeMap<u8, Vec<u8>>) -> Self {
         let mut stored = BTreeMap::new();
         for (id, value) in data {
@@ -90,14 +90,14 @@ impl Settings {
         self.stored.get(&(id, 0)).map_or(&[], Vec::as_slice)
     }
 
-    /// Reads or writes: the data of the answer, or none for an acknowledgement.
+    /// Reads or writes a setting; returns the data of the answer, or `None` for an acknowledgement.
     ///
     /// # Errors
-    /// A code of [`code`].
+    /// Returns a code of [`code`].
     pub fn obey(&mut self, id: u8, data: &[u8]) -> Result<Option<Vec<u8>>, u16> {
         if id == command::SET_MAG_CALIB {
             let values = floats(data);
-            // Newer hosts add the mode, 2-D or 3-D.
+            // Newer hosts append the mode (2-D or 3-D).
             if !matches!(data.len(), 48 | 49) || !values.iter().all(|x| x.is_finite()) {
                 return Err(code::INVALID_FRAME);
             }
@@ -122,7 +122,7 @@ impl Settings {
             return Ok(Some([&head[..], stored.as_slice()].concat()));
         }
         let value = match id {
-            // Older hosts leave the options as they are, or add reserved bytes.
+            // Older hosts send no options, or reserved bytes.
             command::ADVANCED_CONF if matches!(value.len(), 1 | 2 | 5) => {
                 &[value, &stored[value.len()..]].concat()
             }
@@ -140,7 +140,7 @@ impl Settings {
             command::IMU_ALIGNMENT_LEVER_ARM => {
                 self.vehicle_from_sensor = rotation(value).unwrap_or_default();
             }
-            // The older command and its successor hold the same lever arm.
+            // The older command and its successor set the same lever arm.
             command::GNSS_1_LEVER_ARM_ALIGNMENT => {
                 self.copy_arm(value, command::GNSS_1_INSTALLATION);
             }
@@ -152,7 +152,7 @@ impl Settings {
         Ok(None)
     }
 
-    /// `message`, or `message, mode, identifier, is extended`.
+    /// Handles `message`, or `message, mode, identifier, is extended`.
     fn can_output(&mut self, data: &[u8]) -> Result<Option<Vec<u8>>, u16> {
         let Some((message, rest)) = data.split_first_chunk() else {
             return Err(code::INVALID_FRAME);
@@ -168,7 +168,7 @@ impl Settings {
         if !rest.is_empty() {
             return Err(code::INVALID_FRAME);
         }
-        // Off, with its own number as identifier.
+        // Factory value: off, with the message number as identifier.
         let factory = [0, 0, message[0], message[1], 0, 0, 0];
         let stored = self.can.get(&number).copied().unwrap_or(factory);
         Ok(Some([&message[..], &stored].concat()))
@@ -180,29 +180,29 @@ impl Settings {
         }
     }
 
-    /// Vehicle from sensor, forward, right, down.
+    /// Rotation from the sensor to the vehicle frame (forward, right, down).
     pub fn vehicle_from_sensor(&self) -> DQuat {
         self.vehicle_from_sensor
     }
 
-    /// Calibration of the magnetometer, in units of the usual field.
+    /// Magnetometer correction, in units of the usual field strength.
     pub fn magnetometer(&self) -> Correction {
         self.mag
     }
 
-    /// Distance from the unit to the main antenna, vehicle, metres.
+    /// Lever arm from the unit to the main antenna, vehicle frame, metres.
     pub fn antenna_lever_arm_m(&self) -> DVec3 {
         let values = floats(self.raw(command::GNSS_1_INSTALLATION));
         DVec3::new(values[0], values[1], values[2])
     }
 
-    /// The second antenna's direction from the main one, degrees right of forward.
+    /// Direction from the main to the second antenna, degrees to the right of forward.
     pub fn antenna_yaw_deg(&self) -> f64 {
         floats(self.raw(command::GNSS_1_LEVER_ARM_ALIGNMENT))[4].to_degrees()
     }
 
-    /// Status of the solution: rejected measurements are unused, and values with an accuracy above their
-    /// threshold are invalid. A threshold of 0 means the factory's.
+    /// Solution status: rejected measurements are not used, and values whose accuracy exceeds its threshold are
+    /// invalid. A threshold of 0 means the factory value.
     pub fn solution_status(&self, healthy: u32, unit: &Unit) -> u32 {
         use solution::*;
         let mut status = healthy;
@@ -236,9 +236,9 @@ fn floats(data: &[u8]) -> Vec<f64> {
     data.as_chunks::<4>().0.iter().map(|bytes| f64::from(f32::from_le_bytes(*bytes))).collect()
 }
 
-/// `x direction, y direction, misalignment roll, pitch, yaw, lever arm`: vehicle from sensor.
+/// Rotation from sensor to vehicle frame, from `x direction, y direction, misalignment roll, pitch, yaw, lever arm`.
 fn rotation(data: &[u8]) -> Option<DQuat> {
-    // Forward, backward, left, right, up, down.
+    // Codes: forward, backward, left, right, up, down.
     let direction = |id: u8| match id {
         0 => Some(DVec3::X),
         1 => Some(-DVec3::X),
@@ -258,10 +258,10 @@ fn rotation(data: &[u8]) -> Option<DQuat> {
     Some((quat_from_rpy(angles[0], angles[1], angles[2]) * rough).normalize())
 }
 
-/// Whether a setting may have `value`.
+/// Whether a setting can have `value`.
 fn is_allowed(id: u8, value: &[u8]) -> bool {
     let is_finite = |from: usize| floats(&value[from..]).iter().all(|x| x.is_finite());
-    // Never, automatic, always.
+    // Modes: never, automatic, always.
     let is_mode = |mode: &u8| *mode <= 2;
     match id {
         command::IMU_ALIGNMENT_LEVER_ARM => rotation(value).is_some(),

@@ -1,4 +1,4 @@
-//! Every command of an Ellipse behaves as its table says.
+//! Checks every command of an Ellipse against the command table.
 
 use glam::DVec3;
 
@@ -15,7 +15,7 @@ fn frames(bench: &Bench) -> Vec<Frame> {
     Framer::new(SbgEcom).frames(&bench.bytes())
 }
 
-/// The answer to a command, which comes within 20 ms.
+/// Sends a command; returns the answer within 20 ms.
 fn ask(bench: &mut Bench, message: u8, data: &[u8]) -> Frame {
     let mut bytes = Vec::new();
     Frame { message, class: class::COMMAND, data: data.to_vec() }.emit(&mut bytes);
@@ -32,7 +32,7 @@ fn stream(bench: &mut Bench, ms: u64) -> Vec<Frame> {
     frames(bench).into_iter().filter(|f| f.class == class::LOG).collect()
 }
 
-/// A unit that sends all its logs five times per second, at a sufficient baud rate.
+/// A unit that sends all logs at 5 Hz, at a sufficient baud rate.
 fn unit() -> Bench {
     let mut bench = Bench::new("sbg-ellipse2d", |_, s| {
         s.model.navigation.position_std_m = 0.5;
@@ -132,8 +132,7 @@ fn every_command_has_its_effect_or_is_kept() {
 fn what_is_not_possible_is_refused() {
     let mut bench = unit();
     for (id, data, error) in [
-        // Both axes forward; a rejection mode that there is not; a pin that there is not; a log of
-        // other products; a command of later firmware.
+        // Both axes forward; unknown rejection mode; unknown pin; a log of other products; a command of later firmware.
         (command::IMU_ALIGNMENT_LEVER_ARM, alignment(0, 1, [0.0; 3]), code::INVALID_PARAMETER),
         (command::GNSS_1_REJECT_MODES, vec![3, 1, 0, 1], code::INVALID_PARAMETER),
         (command::SYNC_IN_CONF, vec![2, 2, 5, 0, 0, 0], code::INVALID_PARAMETER),
@@ -153,7 +152,7 @@ fn the_receiver_tells_the_antennas_place_and_the_axes_are_the_vehicles() {
     let mut bench = unit();
     bench.truth = truth;
     bench.run(300);
-    // Three metres ahead, two to the right, one up; new data at the receiver's own rate.
+    // Lever arm: three metres forward, two right, one up. The log is sent with new data, at the receiver's rate.
     ask(&mut bench, command::GNSS_1_INSTALLATION, &installation([3.0, 2.0, -1.0]));
     for id in [log::GPS1_POS, log::GPS1_VEL, log::GPS1_HDT] {
         let [low, high] = 10_001u16.to_le_bytes();
@@ -172,18 +171,18 @@ fn the_receiver_tells_the_antennas_place_and_the_axes_are_the_vehicles() {
         altitude_m: height_m,
     };
     let world = GeoOrigin::new(unit_place).world_from_geodetic(at);
-    // The robot heads 60 degrees: forward is (sin 60, cos 60), right of it (cos 60, -sin 60).
+    // The robot heads 60 degrees: forward is (sin 60, cos 60), right is (cos 60, -sin 60), east and north.
     let (sin, cos) = libm::sincos(60f64.to_radians());
     let wanted = DVec3::new(3.0 * sin + 2.0 * cos, 3.0 * cos - 2.0 * sin, 1.0);
-    // The unit's own error is at most some half metres.
+    // The position error of the unit is at most some half metres.
     assert!((world - wanted).length() < 4.0, "{world} {wanted}");
     let Log::Gps1Hdt(hdt) = last(&said, log::GPS1_HDT) else { panic!() };
     assert!((hdt.heading_deg - 60.0).abs() < 1.0, "{hdt:?}");
     let Log::Gps1Vel(vel) = last(&said, log::GPS1_VEL) else { panic!() };
-    // 1 m/s east.
+    // The robot moves east at 1 m/s.
     assert!((vel.course_deg - 90.0).abs() < 1e-3 && (vel.velocity_ned_m_s[1] - 1.0).abs() < 1e-5);
 
-    // The sensor's x points right, its y backward.
+    // The sensor's x axis points right, its y axis backward.
     let Log::ImuData(before) = last(&said, log::IMU_DATA) else { panic!() };
     ask(&mut bench, command::IMU_ALIGNMENT_LEVER_ARM, &alignment(3, 1, [0.0; 3]));
     bench.run(300);
@@ -192,7 +191,7 @@ fn the_receiver_tells_the_antennas_place_and_the_axes_are_the_vehicles() {
     let [x, y, z] = before.accel_m_s2;
     assert_eq!(after.accel_m_s2.map(|x| (x * 1e4).round()), [-y, x, z].map(|x| (x * 1e4).round()));
     let Log::EkfEuler(euler) = last(&said, log::EKF_EULER) else { panic!() };
-    // The vehicle's forward is the sensor's left: 60 - 90 degrees.
+    // Forward in the vehicle frame is left in the sensor frame: 60 - 90 degrees.
     assert!((euler.rpy_rad[2].to_degrees() + 30.0).abs() < 1.0, "{euler:?}");
 }
 
@@ -248,9 +247,9 @@ fn every_row_of_the_table_is_what_the_unit_does() {
     }
 }
 
-/// Answers of an Ellipse to a command whose data are cut, lengthened or doubled: one answer, either the
-/// acknowledgement, the answer to a question, or an acknowledgement with the error for a wrong frame or
-/// parameter; the setting is then unchanged. Codes: sbgECom, `sbgErrorCodes.h`.
+/// Sends a command with shortened, lengthened or doubled data. Expects one answer: the acknowledgement, the answer to a
+/// query, or an acknowledgement with the error for an invalid frame or parameter; after an error the setting is
+/// unchanged. Codes: sbgECom, `sbgErrorCodes.h`.
 fn check_damaged(bench: &mut Bench, id: u8, data: &[u8], is_cut: bool) {
     let is_stored = SBG_SETTINGS.iter().any(|((_, known, _), _)| *known == id)
         && !matches!(id, command::SYNC_IN_CONF | command::SYNC_OUT_CONF);
@@ -265,7 +264,7 @@ fn check_damaged(bench: &mut Bench, id: u8, data: &[u8], is_cut: bool) {
     assert!(answer.message == id || answer.data[..2] == [id, class::COMMAND], "{what}");
     let is_wrong = matches!(error, Some(code::INVALID_FRAME | code::INVALID_PARAMETER));
     assert!(is_wrong || matches!(error, None | Some(code::NO_ERROR)), "{what}");
-    // A read names its port, pin or message; hosts of older firmware send shorter settings.
+    // A read contains its port, pin or message; hosts for older firmware send shorter settings.
     let is_read = answer.message == id;
     let is_old = matches!(id, command::SET_MAG_CALIB | command::ADVANCED_CONF);
     assert!(!is_cut || is_wrong || is_read || is_old, "{what}: taken although cut");
@@ -288,7 +287,7 @@ fn a_frame_with_a_wrong_crc_is_not_heard() {
     assert!(frames(&bench).iter().all(|frame| frame.class != class::COMMAND));
 }
 
-/// A field that rotates once in three seconds about a tilted axis, plus hard iron.
+/// A field that rotates about a tilted axis once per three seconds, plus hard iron.
 fn turned_field(at: SimTime) -> InertialTruth {
     let mut made = truth(at);
     let (sin, cos) = libm::sincos(at.as_secs_f64() * 2.1);
@@ -305,28 +304,28 @@ fn the_magnetometer_is_calibrated_on_board() {
     bench.run(50);
     let result = |bench: &mut Bench| ask(bench, command::COMPUTE_MAG_CALIB, &[]).data;
     let float = |data: &[u8], at: usize| f32::from_le_bytes(data[at..at + 4].try_into().unwrap());
-    // Not started: invalid, no points.
+    // Without a start the result is invalid, without points.
     let nothing = result(&mut bench);
     assert_eq!((nothing.len(), nothing[0], nothing[2], nothing[40]), (92, 3, 1, 0));
-    // In three dimensions.
+    // Calibration in 3-D.
     let started = Frame::ack(command::START_MAG_CALIB, code::NO_ERROR);
     assert_eq!(ask(&mut bench, command::START_MAG_CALIB, &[2, 2]), started);
     bench.run(9500);
     let data = result(&mut bench);
     assert_eq!(data[..4], [0, 0, 0, 0], "{data:?}");
-    // Forward, right, down, in units of half a gauss.
+    // Hard iron offsets: forward, right, down, in units of half a gauss.
     for (at, wanted) in [(44, 0.1), (48, 0.2), (52, -0.05)] {
         assert!((float(&data, at) - wanted).abs() < 0.005, "{} {wanted}", float(&data, at));
     }
     assert!(float(&data, 4) > 0.05 && float(&data, 16) < 0.01, "before and after");
-    // What it found corrects the log.
+    // The computed correction applies to the log.
     let matrix: Vec<f32> = (0..12).map(|i| float(&data, 44 + 4 * i)).collect();
     ask(&mut bench, command::SET_MAG_CALIB, &[&floats(&matrix)[..], &[2]].concat());
     ask(&mut bench, command::OUTPUT_CONF, &[0, log::MAG, 0, 40, 0]);
     let Log::Mag(mag) = last(&stream(&mut bench, 500), log::MAG) else { panic!() };
     let length = mag.mag.iter().map(|x| x * x).sum::<f32>().sqrt();
     assert!((length - 1.0).abs() < 0.01, "{mag:?}");
-    // A unit at rest does not show enough.
+    // A unit at rest gives too few points.
     bench.truth = truth;
     ask(&mut bench, command::START_MAG_CALIB, &[1, 2]);
     bench.run(500);
@@ -336,7 +335,7 @@ fn the_magnetometer_is_calibrated_on_board() {
 #[test]
 fn heave_follows_the_waves() {
     let mut bench = Bench::new("sbg-ellipse2d", |_, _| {});
-    // One metre up and down in four seconds.
+    // Vertical motion of one metre amplitude with a period of four seconds.
     bench.truth = |at| {
         let mut made = truth(at);
         let rate = std::f64::consts::TAU / 4.0;

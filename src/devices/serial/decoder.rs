@@ -1,4 +1,4 @@
-//! Byte stream of a protocol whose frames are decoded into fields.
+//! Decoder of a byte stream whose frames are shown as fields.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use crate::decoder::readings::{Inertial, Reading};
 use crate::decoder::{Fields, Frame, StreamDecoder, Totals, object_of};
 use crate::wire::framer::{Framer, Framing, NoFrame};
 
-/// Kind and fields of a frame.
+/// Name and fields of a frame.
 pub(crate) struct Shown {
     kind: String,
     fields: Map<String, Value>,
@@ -16,23 +16,23 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// A frame of a kind, with its fields by name.
+    /// A frame with this name and these fields.
     pub fn new(kind: impl Into<String>, fields: Map<String, Value>) -> Self {
         Self { kind: kind.into(), fields, inertial: None, is_telling: true }
     }
 
-    /// The frame with an IMU's measurement, if it contains one.
+    /// Adds the measurement of an IMU, if any.
     pub fn with_inertial(self, inertial: Option<Inertial>) -> Self {
         Self { inertial, ..self }
     }
 
-    /// The frame, marked as one that other families send, too.
+    /// Marks the frame as one that other families send too.
     pub fn of_many_families(self) -> Self {
         Self { is_telling: false, ..self }
     }
 }
 
-/// Summary of each kind of frames, for people.
+/// Text summary of frames by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Summary {
     /// Number of frames.
@@ -41,20 +41,19 @@ pub(crate) enum Summary {
     Rates,
 }
 
-/// See the module.
+/// Decoder of frames of the format `F`.
 pub(crate) struct FrameDecoder<F: Framing> {
-    /// Key of the family.
     key: &'static str,
     format: F,
     framer: Framer<F>,
     summary: Summary,
-    /// Kind and fields of a frame; `None` if it is invalid.
+    /// Name and fields of a frame; `None` if the frame is invalid.
     show: fn(&F::Frame) -> Option<Shown>,
     framed_bytes: u64,
 }
 
 impl<F: Framing + Copy + 'static> FrameDecoder<F> {
-    /// A decoder of the family `key`, whose frames are `format`'s.
+    /// A decoder of the family `key` for frames of `format`.
     pub fn boxed(
         key: &'static str,
         format: F,
@@ -105,7 +104,7 @@ impl<F: Framing + Copy> StreamDecoder for FrameDecoder<F> {
     }
 }
 
-/// A stream without frames: the output cannot be decoded without the host's questions.
+/// A decoder without frames: the output cannot be decoded without the host's queries.
 #[derive(Clone, Copy)]
 struct Frameless;
 
@@ -125,24 +124,24 @@ impl Framing for Frameless {
     }
 }
 
-/// A decoder of the family `key`, whose output cannot be decoded without its host's commands.
+/// A decoder of the family `key`, whose output cannot be decoded without the host's commands.
 pub(crate) fn frameless(key: &'static str) -> Box<dyn StreamDecoder> {
     FrameDecoder::boxed(key, Frameless, Summary::Counts, |()| None)
 }
 
-/// The fields of a plain struct.
+/// Fields of a plain struct.
 pub(crate) fn object(value: &impl serde::Serialize) -> Map<String, Value> {
     object_of(shortest(value))
 }
 
-/// JSON of a value; single-precision numbers keep their digits, whereas `to_value` would show them in double
+/// JSON of a value. Single-precision numbers keep their shortest digits; `to_value` would show them in double
 /// precision.
 pub(crate) fn shortest(value: &impl serde::Serialize) -> Value {
     let text = serde_json::to_string(value).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or(Value::Null)
 }
 
-/// Bytes as hex digits.
+/// Hexadecimal text of bytes.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }

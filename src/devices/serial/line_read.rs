@@ -1,11 +1,11 @@
-//! Keys that profiles of devices on a serial line have in common.
+//! Common profile keys of devices on a serial line.
 
 use crate::config::toml::key_types::{By, Time};
 use crate::config::toml::reader::{Field, Limit, TableReader};
 
 keys! {
     with (origin: &'static str);
-    /// Serial line of a unit; `origin` is that of limits in messages.
+    /// Serial line of a unit; messages name `origin` as the source of limits.
     #[derive(Clone, Debug)]
     pub struct SerialLine {
         /// The rates that the unit can run at; the first is the factory setting.
@@ -18,24 +18,24 @@ keys! {
 }
 
 impl SerialLine {
-    /// Format and rates of the line, for `menura profiles`.
+    /// Text with format and baud rates, for `menura profiles`.
     pub(crate) fn words(&self) -> String {
         let bauds: Vec<String> = self.baud_rates.iter().map(u32::to_string).collect();
         format!("8N1, {} baud", bauds.join(", "))
     }
 }
 
-/// The `[line]` of a profile, with its sentence.
+/// Field of the `[line]` table of a profile.
 pub(crate) fn line_field<'f>(root: &mut TableReader<'f>) -> Field<'f> {
     root.required("line").meaning("Serial line, and times of the unit's answers.")
 }
 
-/// A delay in milliseconds.
+/// Range of a delay in milliseconds.
 pub(crate) fn delay(origin: &'static str) -> Time {
     Time(Limit::new(0.0..=10_000.0, "ms", origin), 1e6)
 }
 
-/// Baud rates that a unit can be set to, the factory's first.
+/// Reads the baud rates that a unit supports; the first is the factory setting.
 fn baud_rates(field: &Field<'_>) -> Option<Vec<u32>> {
     let expected = "baud rates, the factory's first";
     let items = field.some_items(expected, "a serial line needs at least one rate")?;
@@ -43,7 +43,7 @@ fn baud_rates(field: &Field<'_>) -> Option<Vec<u32>> {
     items.iter().map(|item| item.integer(&baud)).collect()
 }
 
-/// An identity text of at most `longest` characters on the wire; `why` is the origin of that limit.
+/// Reads an identity text of at most `longest` characters; `why` is the reason for that limit.
 pub(crate) fn identity_text(field: &Field<'_>, longest: usize, why: &str) -> Option<String> {
     let text = field.text("what the product says of itself")?;
     if text.value.len() <= longest && text.value.chars().all(|c| (' '..='~').contains(&c)) {

@@ -1,4 +1,4 @@
-//! Common parts of families on a serial line: the transmitter, and readers of lines.
+//! Common parts of families on a serial line: transmitter, profile keys, decoder.
 //!
 //! [`uart`] sends bytes at the line's rate. [`line_read`] reads common keys of profiles, [`decoder`] splits a
 //! recorded line into frames.

@@ -1,4 +1,4 @@
-//! A unit's serial transmitter: one byte after another at the line's rate, from a buffer that ends.
+//! Serial transmitter of a unit: sends bytes from a buffer of limited size at the baud rate.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use crate::time::SimTime;
 use crate::wire::line::LineSettings;
 use crate::{Output, PacketTruth, Transmit};
 
-/// See the module.
+/// Serial transmitter of a unit.
 #[derive(Clone, Debug)]
 pub struct Uart {
     line: LineSettings,
@@ -18,7 +18,7 @@ pub struct Uart {
 }
 
 impl Uart {
-    /// A line that idles at `baud`, 8N1; up to `buffer_bytes` wait for it.
+    /// An idle line at `baud`, 8N1, with a buffer of `buffer_bytes`.
     pub fn new(baud: u32, buffer_bytes: usize) -> Self {
         Self {
             line: LineSettings::eight_n_one(baud),
@@ -39,19 +39,18 @@ impl Uart {
         self.free_at
     }
 
-    /// Duration of `bytes` on the line, nanoseconds.
+    /// Transmission time of `bytes`, nanoseconds.
     pub fn duration_ns(&self, bytes: usize) -> u64 {
         self.line.duration_ns(bytes)
     }
 
-    /// Sends `bytes` at `at`, or when the line is free. They are lost if the buffer has no room; returns
-    /// whether they were accepted.
+    /// Sends `bytes` at `at`, or when the line is free. Returns `false` if they are lost because the buffer has no
+    /// room.
     pub fn send(&mut self, at: SimTime, bytes: Vec<u8>) -> bool {
         self.send_marked(at, bytes, 0, Vec::new())
     }
 
-    /// Like [`Uart::send`], with the number of points in the bytes for the status view, and effects of inner
-    /// faults.
+    /// Like [`Uart::send`], with the number of points in the bytes (for the live view) and the effects of faults.
     pub fn send_marked(
         &mut self,
         at: SimTime,
@@ -95,18 +94,18 @@ impl Uart {
         self.ready.push_back(Transmit::new(due, Output::Line(self.line)));
     }
 
-    /// Bytes that wait for the line at `at`.
+    /// Number of bytes in the buffer at `at`.
     pub fn waiting_bytes(&self, at: SimTime) -> usize {
         let left_ns = self.free_at.0.saturating_sub(at.0);
         usize::try_from(left_ns / self.duration_ns(1).max(1)).unwrap_or(usize::MAX)
     }
 
-    /// Number of times that bytes found no room.
+    /// Number of losses because the buffer had no room.
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// Time when the first of the waiting bytes is due.
+    /// Time at which the first buffered bytes are due.
     pub fn next_due(&self) -> Option<SimTime> {
         self.ready.front().map(|transmit| transmit.due)
     }
@@ -129,11 +128,11 @@ mod tests {
     fn bytes_queue_up_and_overflow() {
         let mut uart = Uart::new(10_000, 24);
         let taken = [(); 4].map(|()| uart.send(SimTime(1_000), vec![0; 8]));
-        // 1 ms a byte: the first leaves at once, the next waits 8 ms, the last finds no room.
+        // A byte takes 1 ms: the first message leaves at once, the next waits 8 ms, the last finds no room.
         assert_eq!(taken, [true, true, true, false]);
         assert_eq!((uart.lost(), uart.waiting_bytes(SimTime(1_000))), (1, 24));
         assert_eq!(dues_us(&mut uart), [1, 8_001, 16_001]);
-        // What is longer than the buffer leaves when nothing waits.
+        // A message that is longer than the buffer is sent if the buffer is empty.
         assert!(uart.send(SimTime(900_000_000), vec![0; 80]));
     }
 

@@ -1,4 +1,4 @@
-//! Connected hosts, and their requests without an answer so far.
+//! Connected hosts and their unanswered requests.
 
 use super::states::EVENTS;
 use crate::time::SimTime;
@@ -18,19 +18,19 @@ const PATIENCE_NS: u64 = 1_000_000_000;
 pub struct Client {
     /// The host.
     pub peer: Peer,
-    /// Level of the client's login; 0 if it is not logged in.
+    /// Login level; 0 if the host is not logged in.
     pub level: u8,
-    /// Dialect of the client's subscription to scans.
+    /// Dialect of the host's subscription to scans.
     pub stream: Option<Dialect>,
     /// The first scan of the subscription.
     pub stream_from: u64,
-    /// Dialects of the client's subscriptions to the other events, in the order of [`EVENTS`].
+    /// Dialects of the host's subscriptions to other events, in the order of [`EVENTS`].
     pub events: [Option<Dialect>; EVENTS.len()],
-    /// The only dialect that is accepted from it; `None`: both.
+    /// The only accepted dialect; `None`: both.
     only: Option<Dialect>,
     framer: Framer<Cola>,
     heard: SimTime,
-    /// Requests without an answer.
+    /// Unanswered requests.
     pub waiting: WaitingRequests<Frame>,
 }
 
@@ -50,7 +50,7 @@ impl Client {
         }
     }
 
-    /// Takes bytes that arrived at `now`.
+    /// Processes bytes that arrived at `now`.
     pub fn hear(&mut self, now: SimTime, bytes: &[u8], reply_ns: u64) {
         if now.0.saturating_sub(self.heard.0) > PATIENCE_NS {
             self.framer.clear();

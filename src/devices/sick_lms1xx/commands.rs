@@ -1,4 +1,4 @@
-//! Effect and answer of each command.
+//! Commands: their effects and answers.
 
 use super::scans::DataConfig;
 use super::{Phase, SickLms1xx};
@@ -9,10 +9,10 @@ use crate::wire::cola::scan_data::ClockTime;
 use crate::wire::cola::telegram::{Kind, Telegram, Value};
 use crate::wire::cola::{Dialect, Refusal};
 
-/// Level of login that settings require.
+/// Login level that changes of settings require.
 const CLIENT: u8 = 3;
 
-/// Variables that are stored without effect: filters that the physics lacks, an encoder that is not
+/// Variables that are stored without effect: filters that the sensor model lacks, an encoder that is not
 /// connected, functions of inputs and outputs, network and time server.
 pub const STORED: [(&str, &[Value]); 21] = [
     ("LFPmeanfilter", &[Value::U8(0), Value::U16(2), Value::U8(0)]),
@@ -38,13 +38,13 @@ pub const STORED: [(&str, &[Value]); 21] = [
     ("EImask", &[Value::U8(255), Value::U8(255), Value::U8(255), Value::U8(0)]),
 ];
 
-/// Commands that only an LMS5xx has, which is the one with an echo filter.
+/// Commands that only an LMS5xx supports; a profile with an echo filter is an LMS5xx.
 const OF_LMS5XX: [&str; 3] = ["FREchoFilter", "DO6Fnc", "DI3Fnc"];
 
 /// OPcurtmpdev, degrees C.
 const TEMPERATURE_C: f32 = 35.0;
 
-/// Every command, with its treatment by this firmware.
+/// Table of all commands with their treatment by this firmware.
 pub fn table(profile: &SickLms1xxProfile) -> CommandTable {
     let mut table = CommandTable::parse("CoLa", include_str!("commands.csv"));
     for row in &mut table.rows {
@@ -58,9 +58,9 @@ pub fn table(profile: &SickLms1xxProfile) -> CommandTable {
 
 /// Answer to a command.
 pub enum Answer {
-    /// The answer is this telegram.
+    /// A telegram.
     Telegram(Telegram),
-    /// The newest scan.
+    /// The latest scan.
     Scan,
     /// The next complete scan.
     NextScan,
@@ -90,7 +90,7 @@ impl SickLms1xx {
             Kind::Write => self.write(client, telegram),
             Kind::Call => self.call(now, client, telegram),
             Kind::Subscribe => Ok(self.subscribe(client, dialect, telegram)),
-            // Answers of a scanner are no commands.
+            // Telegrams of scanners are no commands.
             _ => Err(Refusal::UnknownCommand),
         });
         answer.unwrap_or_else(|refusal| Answer::Telegram(Telegram::refusal(refusal)))
@@ -126,7 +126,7 @@ impl SickLms1xx {
             "LMDscandatacfg" => data_config(&self.now.data),
             "EIHstCola" => vec![Value::U8(u8::from(self.now.host_dialect == Dialect::B))],
             "FREchoFilter" => vec![Value::U8(self.now.echo_filter as u8)],
-            // No field is configured.
+            // No evaluation field is configured.
             _ if name.starts_with("field") => vec![Value::U8(0)],
             _ => {
                 let stored = || self.now.stored.get(name).cloned();
@@ -144,7 +144,7 @@ impl SickLms1xx {
         }
     }
 
-    /// State of the device: 0 busy, 1 ready, 2 error. Logs of LMS1xx show busy from a login until Run.
+    /// Device state: 0 busy, 1 ready, 2 error. In logs of LMS1xx it is busy from a login until Run.
     fn device_state(&self, now: SimTime) -> u8 {
         let is_logged_in = self.clients.iter().any(|client| client.level > 0);
         match (self.condition(now), &self.phase) {
@@ -257,7 +257,7 @@ impl SickLms1xx {
         }
         let [first, last] = self.profile.scan.field;
         if *start < first || *stop > last {
-            // What an LMS111 answered to -90 to 270 degrees.
+            // An LMS111 gave this answer to -90 to 270 degrees.
             return Err(Refusal::LocalConditionFailed);
         }
         if self.now.output_range != [*start, *stop] {
@@ -286,7 +286,7 @@ impl SickLms1xx {
             }
             ("SetPassword", [Value::U8(level), Value::U32(hash)]) => {
                 let passwords = self.now.passwords.iter_mut();
-                // Nobody gives a password to those above.
+                // A host can change passwords only up to its own login level.
                 let own = self.clients[client].level;
                 let known = passwords.filter(|known| known.level <= own);
                 let known = known.into_iter().find(|known| known.level == *level);
@@ -350,7 +350,7 @@ impl SickLms1xx {
         self.now.passwords.iter().any(|known| (known.level, known.hash) == (level, hash))
     }
 
-    /// Changes the scan mode; a result of mLMPsetscancfg.
+    /// Changes the scan mode; returns a result code of mLMPsetscancfg.
     fn set_scan(&mut self, now: SimTime, values: &[Value]) -> Result<u8, Refusal> {
         let [
             Value::U32(frequency),
@@ -386,7 +386,8 @@ impl SickLms1xx {
         if telegram.name == "LMDscandata" {
             self.clients[client].stream = wanted.then_some(dialect);
             if wanted {
-                // Only scans that begin from now on: the answer stands alone.
+                // The subscription starts with scans that begin after this time, so the answer is not mixed with a
+                // scan.
                 self.clients[client].stream_from = self.mirror.first_from(self.clock);
             }
         }

@@ -1,4 +1,4 @@
-//! Telegrams of a SICK LMS1xx or LMS5xx, as its host receives them.
+//! Decodes telegrams of a SICK LMS1xx or LMS5xx to its host.
 
 use std::collections::BTreeMap;
 
@@ -141,7 +141,7 @@ struct Received {
 }
 
 impl Received {
-    /// Kind and name, as far as the telegram has them.
+    /// Type and name of the telegram, if it has them.
     fn name(&self) -> String {
         match Telegram::head(&self.content) {
             Ok((kind, name, _)) => format!("{} {name}", kind.word()).trim_end().to_string(),
@@ -196,7 +196,7 @@ impl Content for Received {
         let deg = |angle: f64| angle / 10_000.0;
         Some(Scan {
             ranges_m: ranges_m(scan),
-            // The scanner counts from its right, 90 degrees are straight ahead.
+            // In the scanner's frame 0 degrees is to the right and 90 degrees is straight ahead.
             first_deg: deg(channel.start_angle.into()) - 90.0,
             step_deg: deg(channel.angular_step.into()),
         })

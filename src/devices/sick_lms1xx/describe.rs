@@ -1,14 +1,14 @@
-//! Sections of `menura profiles` about an LMS1xx or LMS5xx.
+//! Description of an LMS1xx or LMS5xx for `menura profiles`.
 
 use super::profile::{ScanMode, SickLms1xxProfile};
 use crate::describe::{Rows, Section, detection_row, shortest};
 
-/// The sections between name and sources.
+/// Sections between name and sources.
 pub(super) fn sections(driver: &SickLms1xxProfile) -> Vec<Section> {
     vec![("device", device_rows(driver))]
 }
 
-/// Frequency and resolution for people.
+/// Scan rate and resolution as text.
 pub(super) fn mode_words(mode: &ScanMode) -> String {
     let (hz, deg) = (f64::from(mode.frequency_centihz) / 100.0, degrees(mode.resolution as i32));
     format!("{hz} Hz at {deg} deg")

@@ -1,4 +1,4 @@
-//! The LMS1xx and LMS5xx as a family.
+//! Device family of the LMS1xx and LMS5xx.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::optics_fault::WINDOW_DIRTY;
 use crate::power_cycle::POWER_CYCLE;
 use crate::wire::cola::Dialect;
 
-/// `sick-lms1xx`
+/// Family `sick-lms1xx`.
 #[derive(Debug)]
 pub struct SickLms1xxFamily;
 

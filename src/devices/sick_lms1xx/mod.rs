@@ -1,20 +1,20 @@
-//! The SICK LMS1xx and LMS5xx: network scanners that speak CoLa.
+//! The SICK LMS1xx and LMS5xx: network scanners with the protocol CoLa.
 //!
 //! ```text
 //! STARTING --> MEASURING <--> STOPPED      LMCstopmeas, LMCstartmeas
 //!                  ^  ^-----> STANDBY      LMCstandby, LMCstartmeas
 //!                  +--------- PREPARING    while the motor starts or changes its speed
-//!                                ^------- STALLED    a fault of the rig holds the motor
+//!                                ^------- STALLED    a fault of the rig stalls the motor
 //!   OFF --> STARTING         a fault of the rig cuts the power; mSCreboot
 //! ```
 //!
 //! Each host has its own login, dialect and subscription. `commands.rs` has commands, `scans.rs` telegrams
 //! with measured values, `scanning.rs` the mirror.
 //!
-//! Nothing is measured while no host is connected. Afterwards the newest scan is kept for single requests
+//! Nothing is measured until a host connects. After that, the scanner stores the latest scan for single requests
 //! (`sRN LMDscandata`); subscribers get every scan that begins after their command.
 //!
-//! Sources: those of [`crate::wire::cola`]. Facts that they lack are data of the profile.
+//! Sources: see [`crate::wire::cola`]; the profile has what they lack.
 
 mod clients;
 mod commands;
@@ -55,7 +55,7 @@ use crate::wire::cola::telegram::Telegram;
 use crate::wire::cola::{Dialect, frame};
 use crate::wire::port::Peer;
 
-/// An emulated unit of the family.
+/// An emulated LMS1xx or LMS5xx.
 pub struct SickLms1xx {
     profile: SickLms1xxProfile,
     settings: SickLms1xxSettings,
@@ -67,27 +67,27 @@ pub struct SickLms1xx {
 
     /// Parameters that commands change.
     now: Parameters,
-    /// Parameters that survive power-off, as the last mEEwriteall stored them.
+    /// Parameters that survive a power cycle: stored by the last mEEwriteall.
     saved: Parameters,
     /// Parameters that mSCloadfacdef and mSCloadappdef restore.
     factory: Parameters,
     outputs: Outputs,
-    /// Number of times that the scanner has been switched on in this run.
+    /// Number of power-ons in this run.
     boots: u32,
-    /// mSCreboot has been called; the answer leaves before.
+    /// Whether mSCreboot was called; the scanner reboots after the answer.
     reboots: bool,
-    /// An output changed its state; subscribers are notified after the answer.
+    /// Whether an output has changed its state; subscribers are notified after the answer.
     outputs_changed: bool,
-    /// Subscriptions, by host and event, whose first telegram is due behind the answer.
+    /// New subscriptions (host, event) whose first telegram follows after the answer.
     happened: Vec<(usize, usize)>,
 
     /// Whether scans are requested.
     is_measuring: bool,
     next_request: u64,
     next_revolution: u64,
-    /// Requests without an answer: index and revolution.
+    /// Unanswered requests to measure: index and revolution.
     asked: VecDeque<(u64, u64)>,
-    /// Scans that are measured but not over.
+    /// Measured scans that are not complete yet.
     ahead: VecDeque<Scan>,
     latest: Option<Scan>,
     clock: SimTime,
@@ -96,30 +96,30 @@ pub struct SickLms1xx {
     optics_faults: Vec<Timed<LidarFault>>,
     stalls: Vec<Timed<MotorStall>>,
     cuts: Vec<Timed<PowerCycle>>,
-    /// Time up to which everything due has been done.
+    /// Time up to which all events are processed.
     done_to: SimTime,
 }
 
 /// State of the motor and the laser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// The scanner is without power until this instant, or for ever.
+    /// Without power until this time, or permanently.
     Off { until: Option<SimTime> },
     /// Starting; all input is ignored.
     Starting { until: SimTime },
-    /// The motor is at rest.
+    /// The motor is stopped.
     Stopped,
     /// Standby: the motor turns and the laser is off.
     Standby,
-    /// The motor is spinning up.
+    /// The motor is spinning up or changes its speed.
     Preparing { until: SimTime },
-    /// Scans.
+    /// Scans are measured.
     Measuring,
-    /// The motor is held until this time; then it restarts.
+    /// A fault stalls the motor until this time; then the motor restarts.
     Stalled { until: Option<SimTime>, standby: bool },
 }
 
-/// Next event without a command.
+/// Next event other than a command.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     PowerCut,
@@ -130,7 +130,7 @@ enum Event {
 }
 
 impl SickLms1xx {
-    /// A unit that is switched on at the first instant, or has been running before.
+    /// A unit that is switched on at or before the start of the run.
     pub fn new(
         profile: &SickLms1xxProfile,
         settings: &SickLms1xxSettings,
@@ -199,14 +199,14 @@ impl SickLms1xx {
         }
     }
 
-    /// Sets the inner faults; must be called before its sensor is requested.
+    /// Sets the faults inside the unit. Call it before its sensor is requested.
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
         self.optics_faults = faults.kind();
         self.stalls = faults.kind();
         self.cuts = faults.kind();
     }
 
-    /// Reported state at `at`: the rig's setting, or the state of the window.
+    /// Reported condition at `at`: set by the rig, or by the pollution of the window.
     fn condition(&self, at: SimTime) -> ScannerStatus {
         match (self.settings.status, dirt_at(&self.optics_faults, at)) {
             (ScannerStatus::Ok, Some(0.0)) => ScannerStatus::PollutionError,
@@ -215,13 +215,13 @@ impl SickLms1xx {
         }
     }
 
-    /// The physics that measures for this unit: one beam in the mirror's plane.
+    /// Physics of this unit: one beam in the mirror's plane.
     pub fn lidar(&self) -> MultiEchoLidar {
         let (beam, noise) = (&self.settings.beam, &self.settings.noise);
         MultiEchoLidar::single_beam(beam, noise, self.noise, &self.optics_faults)
     }
 
-    /// Does everything that is due until `until`, in order.
+    /// Processes everything due until `until`, in order of time.
     fn run(&mut self, until: SimTime) {
         self.clock = self.clock.max(until);
         while let Some((at, event)) = self.next_event().filter(|(at, _)| *at <= self.clock) {
@@ -238,7 +238,7 @@ impl SickLms1xx {
         self.start_or_stop_asking();
     }
 
-    /// Time at which a fault next holds the motor, if the motor should turn.
+    /// Start of the next stall, in states in which the motor turns.
     fn next_hold(&self) -> Option<SimTime> {
         if !matches!(self.phase, Phase::Standby | Phase::Preparing { .. } | Phase::Measuring) {
             return None;
@@ -251,7 +251,7 @@ impl SickLms1xx {
         self.stalls.iter().filter_map(next).min()
     }
 
-    /// Time at which the last fault that holds the motor at `at` ends, if ever.
+    /// End of the last fault that stalls the motor at `at`, if it ends.
     fn let_go(&self, at: SimTime) -> Option<SimTime> {
         let on = self
             .stalls
@@ -265,7 +265,7 @@ impl SickLms1xx {
         self.enter(at, Phase::Stalled { until, standby: self.phase == Phase::Standby });
     }
 
-    /// Effects of a motor that is held at `at` on the scanner's reports.
+    /// Effects of stalls at `at` on the scanner's reports.
     fn stall_touches(&self, at: SimTime) -> Vec<FaultEffect> {
         if !matches!(self.phase, Phase::Stalled { .. }) {
             return Vec::new();
@@ -277,7 +277,7 @@ impl SickLms1xx {
         self.stalls.iter().filter_map(effect).collect()
     }
 
-    /// The earliest event; at equal times phases precede scans, and scans precede answers.
+    /// The earliest event; at equal times, changes of state precede scans, and scans precede answers.
     fn next_event(&self) -> Option<(SimTime, Event)> {
         let phase = match self.phase {
             Phase::Starting { until } | Phase::Preparing { until } => {
@@ -321,12 +321,12 @@ impl SickLms1xx {
         self.mirror = self.mirror_from(at, next);
     }
 
-    /// The mirror in the present scan mode; it is at its zero index at `since`.
+    /// Mirror in the present scan mode, at its zero index in revolution `first` at `since`.
     fn mirror_from(&self, since: SimTime, first: u64) -> Mirror {
         Mirror::new(&self.profile, self.settings.lag_ns, self.now.mode, since, first)
     }
 
-    /// Enters a phase without scans.
+    /// Enters a state without scans.
     fn enter(&mut self, now: SimTime, phase: Phase) {
         self.phase = phase;
         self.latest = None;
@@ -368,12 +368,12 @@ impl SickLms1xx {
             | Phase::Standby
             | Phase::Stalled { .. } => {}
         }
-        // Numbers go on from the next revolution, in whatever mode it is.
+        // Revolution numbers continue in the new mode.
         let next = self.mirror.first_from(now);
         self.mirror = self.mirror_from(now, next);
     }
 
-    /// Drops all requests; new ones begin with the next revolution.
+    /// Drops all requests to measure; new ones start with the next revolution.
     fn begin_anew(&mut self) {
         self.asked.clear();
         self.ahead.clear();
@@ -406,7 +406,7 @@ impl SickLms1xx {
         }
     }
 
-    /// Passes the oldest complete scan to subscribers and to hosts that wait for one.
+    /// Sends the oldest complete scan to subscribers and to hosts that wait for a scan.
     fn give_out_scan(&mut self, at: SimTime) {
         let Some(scan) = self.ahead.pop_front() else { return };
         if self.now.data.wants(scan.number) {
@@ -488,7 +488,7 @@ impl SickLms1xx {
         fault_effects: &[FaultEffect],
         truth: &PacketTruth,
     ) {
-        // A scan that was measured too late leaves after what has left.
+        // A late scan leaves after everything that has left.
         self.last_due = self.last_due.max(at);
         self.ready.push_back(Transmit {
             points,

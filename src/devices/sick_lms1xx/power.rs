@@ -1,4 +1,4 @@
-//! Power-off, reboot, and the parameters that survive them.
+//! Power-off, reboot, and the parameters that survive.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::time::SimTime;
 use crate::wire::cola::Dialect;
 use crate::wire::cola::telegram::Value;
 
-/// Parameters that hosts change by commands.
+/// Parameters that commands change.
 #[derive(Clone, Debug)]
 pub struct Parameters {
     pub mode: ScanMode,
@@ -27,13 +27,12 @@ pub struct Parameters {
 }
 
 impl SickLms1xx {
-    /// Time when power is cut next.
     pub(super) fn next_cut(&self) -> Option<SimTime> {
         let is_off = matches!(self.phase, Phase::Off { .. });
         next_cut(&self.cuts, self.done_to).filter(|_| !is_off)
     }
 
-    /// Power is cut at `at`.
+    /// Cuts the power at `at`.
     pub(super) fn switch_off(&mut self, at: SimTime) {
         self.hang_up(at);
         self.enter(at, Phase::Off { until: back_at(&self.cuts, at) });
@@ -53,7 +52,7 @@ impl SickLms1xx {
         self.mirror = Mirror::new(&self.profile, self.settings.lag_ns, self.now.mode, until, 0);
     }
 
-    /// Sets all parameters; the motor follows the scan mode.
+    /// Applies all parameters, including the scan mode of the motor.
     pub(super) fn adopt(&mut self, now: SimTime, parameters: Parameters) {
         let mode = parameters.mode;
         self.now = Parameters { mode: self.now.mode, ..parameters };

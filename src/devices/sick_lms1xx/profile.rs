@@ -1,7 +1,6 @@
-//! The SICK LMS1xx and LMS5xx: differences between firmwares, and settings in a rig.
+//! Firmware profile of a SICK LMS1xx or LMS5xx, and its settings in a rig.
 //!
-//! Directions are counter-clockwise seen from above, 90 degrees is forward, in 1/10000 degree as on
-//! the wire.
+//! Angles are counter-clockwise from above, with 90 degrees forward, in units of 1/10000 degree as in telegrams.
 //!
 //! Types and their keys come first, then the readers of single keys.
 
@@ -21,46 +20,46 @@ words!(ScannerStatus:
     "pollution-error" => PollutionError);
 words!(ScannerClock: "since-power-on" => SincePowerOn, "utc" => Utc);
 
-/// Angle units of the wire in one rotation.
+/// A full rotation, 1/10000 degree.
 pub const TURN: u32 = 3_600_000;
 
-/// The dialects that a scanner accepts.
+/// Dialects of CoLa that a scanner accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AcceptedDialects {
     /// Both dialects; an answer has the dialect of its command.
     Both,
-    /// The dialect that `EIHstCola` set when the host connected; the other gets no answer.
+    /// Only the dialect that `EIHstCola` had when the host connected; the other one gets no answer.
     Configured,
 }
 
-/// The echoes that are sent: the values of `FREchoFilter`.
+/// Echoes in telegrams: values of `FREchoFilter`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EchoFilter {
-    /// The nearest, as DIST1.
+    /// The nearest echo, as DIST1.
     First = 0,
     /// The nearest echo as DIST1 and the next as DIST2, as the channels of `LMDscandatacfg` require.
     All = 1,
-    /// The farthest, as DIST1.
+    /// The farthest echo, as DIST1.
     Last = 2,
 }
 
 /// Status that a scanner reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScannerStatus {
-    /// Fine.
+    /// No error.
     Ok,
     /// A fault.
     Error,
-    /// The window is getting dirty.
+    /// The window is slightly polluted.
     PollutionWarning,
-    /// The window is dirty.
+    /// The window is heavily polluted.
     PollutionError,
 }
 
-/// Time of the scanner's clock.
+/// Time base of the scanner's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScannerClock {
-    /// The clock was not set: it counts from 1 January 1970 at power-on.
+    /// The clock is not set: it counts from 1 January 1970 at power-on.
     SincePowerOn,
     /// UTC.
     Utc,
@@ -69,15 +68,15 @@ pub enum ScannerClock {
 /// A scan frequency with its resolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScanMode {
-    /// Rotations of the mirror per second, 1/100 Hz.
+    /// Scan frequency, 1/100 Hz.
     pub frequency_centihz: u32,
-    /// Step between directions, rounded as on the wire, 1/10000 degree.
+    /// Angular resolution, rounded as in telegrams, 1/10000 degree.
     pub resolution: u32,
-    /// Directions of a whole rotation, exactly.
+    /// Number of directions in a full rotation, exact.
     pub steps_per_turn: u32,
 }
 
-/// A password's level and hash, as `SetAccessMode` has them.
+/// Level and password hash of `SetAccessMode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Password {
     /// User level: 2 maintenance, 3 authorised client, 4 service.
@@ -87,7 +86,7 @@ pub struct Password {
 }
 
 keys! {
-    /// An LMS1xx or LMS5xx firmware.
+    /// Profile of an LMS1xx or LMS5xx firmware.
     #[derive(Clone, Debug)]
     pub struct SickLms1xxProfile {
         /// Identity that the product reports.
@@ -161,7 +160,7 @@ keys! {
 }
 
 keys! {
-    /// The mirror and the directions that are measured.
+    /// Mirror and measured directions.
     #[derive(Clone, Debug)]
     pub struct Scan {
         /// The first and the last direction, counter-clockwise; 90 is forward.
@@ -183,7 +182,7 @@ keys! {
 }
 
 keys! {
-    /// Times of the mirror's motor.
+    /// Timing of the mirror's motor.
     #[derive(Clone, Copy, Debug)]
     pub struct Motor {
         /// Time from power-on or a reboot to the first answer.
@@ -200,7 +199,7 @@ keys! {
 }
 
 keys! {
-    /// Echoes of a pulse that are distinguished.
+    /// Echoes that the scanner distinguishes.
     #[derive(Clone, Copy, Debug)]
     pub struct Echoes {
         /// Largest number of echoes of a pulse.
@@ -211,7 +210,7 @@ keys! {
 }
 
 keys! {
-    /// The RSSI of a white target that faces the scanner.
+    /// RSSI scale: RSSI of a white target at normal incidence.
     #[derive(Clone, Copy, Debug)]
     pub struct Remission {
         /// RSSI of a white target with 8 bits.
@@ -222,7 +221,7 @@ keys! {
 }
 
 keys! {
-    /// Behaviour of the scanner's protocol.
+    /// Protocol behaviour of the scanner.
     #[derive(Clone, Copy, Debug)]
     pub struct Protocol {
         /// Whether the scanner answers both dialects, or the configured one only.
@@ -253,7 +252,7 @@ keys! {
 }
 
 impl Protocol {
-    /// The passwords of the factory.
+    /// Factory passwords.
     pub fn passwords(&self) -> Vec<Password> {
         let hashes = [(2, self.maintenance_hash), (3, self.client_hash), (4, self.service_hash)];
         hashes.map(|(level, hash)| Password { level, hash }).into()
@@ -262,8 +261,8 @@ impl Protocol {
 
 keys! {
     in profile and rig with (profile: &Profile, driver: &SickLms1xxProfile);
-    /// Settings of an LMS1xx or LMS5xx in a rig; the profile has the defaults. The first ones are the stored
-    /// configuration, which hosts change by commands.
+    /// Settings of an LMS1xx or LMS5xx in a rig; the profile has the defaults. The first ones belong to the stored
+    /// configuration, which hosts can change.
     #[derive(Clone, Debug)]
     pub struct SickLms1xxSettings {
         /// Frequency and resolution after power-on.
@@ -325,19 +324,19 @@ keys! {
     }
 }
 
-/// Origin of limits.
+/// Origin, in messages, of limits of the protocol.
 const PROTOCOL: &str = "CoLa";
-/// Counts of an angle on the wire in a degree.
+/// Angle units per degree in telegrams.
 const PER_DEGREE: f64 = 10_000.0;
 /// Largest length of a text.
 const LONGEST_TEXT: usize = 64;
 
-/// Limits of a direction of the mirror.
+/// Range of an angle of the mirror.
 fn angle() -> Limit<f64> {
     Limit::new(-180.0..=540.0, "degrees", PROFILES)
 }
 
-/// The first and the last direction of a field of view.
+/// Reads the first and the last angle of a field of view.
 fn directions(field: &Field<'_>) -> Option<[i32; 2]> {
     let [first, last] = field.numbers::<2>(&angle())?.map(to_wire);
     if first < last && last - first < TURN as i32 {
@@ -348,7 +347,7 @@ fn directions(field: &Field<'_>) -> Option<[i32; 2]> {
     None
 }
 
-/// Whether the zero index lies between two scans.
+/// Checks that the zero index is between two scans.
 fn zero_index_fits(table: &TableReader<'_>, scan: &Scan) -> bool {
     let [first, last] = scan.field;
     let fits = scan.zero_index <= first && last - scan.zero_index <= TURN as i32;
@@ -359,7 +358,7 @@ fn zero_index_fits(table: &TableReader<'_>, scan: &Scan) -> bool {
     fits
 }
 
-/// `[[frequency_hz, resolution_deg], ...]`
+/// Reads `[[frequency_hz, resolution_deg], ...]`.
 fn modes(field: &Field<'_>) -> Option<Vec<ScanMode>> {
     let expected = "pairs [frequency_hz, resolution_deg], the factory's first";
     let items = field.some_items(expected, "a scanner needs at least one scan mode")?;
@@ -369,7 +368,7 @@ fn modes(field: &Field<'_>) -> Option<Vec<ScanMode>> {
     modes.into_iter().collect()
 }
 
-/// Resolutions divide a turn: 0.1667 degrees are a sixth.
+/// Scan mode of a frequency and a rounded resolution; exact resolutions divide a rotation, so 0.1667 means a sixth.
 fn scan_mode(frequency_hz: f64, resolution_deg: f64) -> ScanMode {
     ScanMode {
         frequency_centihz: (frequency_hz * 100.0).round() as u32,
@@ -378,7 +377,7 @@ fn scan_mode(frequency_hz: f64, resolution_deg: f64) -> ScanMode {
     }
 }
 
-/// `scan_frequency_hz` and `angular_resolution_deg`, which must go together.
+/// Reads `scan_frequency_hz` and `angular_resolution_deg`, which must form a scan mode of the profile.
 fn mode(
     table: &mut TableReader<'_>,
     profile: &Profile,
@@ -455,7 +454,7 @@ fn output_range(
     Some([start, stop])
 }
 
-/// `echo_filter`, which only some scanners have.
+/// Reads `echo_filter`, a key of some scanners only.
 fn echo_filter(
     all: &mut SickLms1xxSettings,
     keys: &mut Keys<'_>,
@@ -472,7 +471,7 @@ fn echo_filter(
     }
 }
 
-/// Printable characters, which both dialects support.
+/// Reads printable characters that both dialects support.
 fn text(field: &Field<'_>) -> Option<String> {
     let expected = format!("0 to {LONGEST_TEXT} printable ASCII characters");
     let text = field.text(&expected)?;
@@ -498,12 +497,12 @@ fn four_bytes() -> Limit<i128> {
     Limit::new(0..=0xffff_ffff, "", "the wire format: four bytes")
 }
 
-/// A time in seconds.
+/// Range of a time in seconds.
 fn seconds() -> Time {
     Time(Limit::new(0.0..=3600.0, "s", "Menura"), 1e9)
 }
 
-/// Ranges of a beam.
+/// Range of a beam's reach.
 fn reach() -> Limit<f64> {
     Limit::new(0.0..=131.07, "m", "the wire format: 16 bits of 2 mm")
 }

@@ -1,8 +1,8 @@
-//! Direction of the mirror over time.
+//! Angle of the mirror over time.
 //!
-//! The mirror turns evenly, counter-clockwise seen from above. Directions divide a rotation and start at the
-//! first one of the sector. Times are whole nanoseconds computed from the revolution's number, so there is no
-//! drift.
+//! The mirror rotates at constant speed, counter-clockwise from above. Directions are equally spaced in a rotation,
+//! from the first one of the sector. Times are computed in whole nanoseconds from the number of the revolution, so
+//! they do not drift.
 
 use std::f64::consts::{FRAC_PI_2, TAU};
 use std::ops::Range;
@@ -13,22 +13,22 @@ use crate::sensors::{FiringSlot, MeasurementRequest, RotorMotion, Subject, Sweep
 use crate::sick_lms1xx::profile::{ScanMode, SickLms1xxProfile, TURN};
 use crate::time::SimTime;
 
-/// The turning mirror in one scan mode.
+/// The rotating mirror in a scan mode.
 #[derive(Clone, Debug)]
 pub struct Mirror {
     mode: ScanMode,
     field: [i32; 2],
     zero_index: i32,
-    /// Time from the last direction until the telegram leaves.
+    /// Time from the last direction to the departure of the telegram.
     leaves_after_ns: u64,
-    /// Time when revolution `first` is at the zero index.
+    /// Time at which revolution `first` is at the zero index.
     since: SimTime,
     first: u64,
 }
 
 impl Mirror {
-    /// A mirror that is at its zero index at `since`, at the start of revolution `first`; telegrams leave
-    /// `lag_ns` later than the profile sets.
+    /// A mirror that is at the zero index of revolution `first` at `since`. Telegrams leave `lag_ns` later than in the
+    /// profile.
     pub fn new(
         profile: &SickLms1xxProfile,
         lag_ns: u64,
@@ -51,20 +51,20 @@ impl Mirror {
         self.mode
     }
 
-    /// Time when revolution `number` is at the zero index.
+    /// Time of the zero index of revolution `number`.
     pub fn zero(&self, number: u64) -> SimTime {
         let turns = u128::from(number.saturating_sub(self.first));
         let ns = turns * 100_000_000_000 / u128::from(self.mode.frequency_centihz);
         SimTime(self.since.0 + ns as u64)
     }
 
-    /// Time when a telegram with revolution `number` leaves.
+    /// Departure of the telegram with revolution `number`.
     pub fn transmission(&self, number: u64) -> SimTime {
         let last = self.direction_of(self.field[1]);
         SimTime(self.zero(number).0 + self.offset_ns(last) + self.leaves_after_ns)
     }
 
-    /// The revolution whose zero index is the first at `at` or later.
+    /// The first revolution with its zero index at or after `at`.
     pub fn first_from(&self, at: SimTime) -> u64 {
         let since_ns = u128::from(at.0.saturating_sub(self.since.0));
         let turns = since_ns * u128::from(self.mode.frequency_centihz) / 100_000_000_000;
@@ -75,13 +75,13 @@ impl Mirror {
         number
     }
 
-    /// The directions inside a range of angles, 1/10000 degree; at least one.
+    /// Directions within a range of angles (1/10000 degree); at least one.
     pub fn directions(&self, [start, stop]: [i32; 2]) -> Range<u32> {
         let (start, stop) = (self.direction_of(start), self.direction_of(stop));
         start..stop.max(start) + 1
     }
 
-    /// The direction nearest to an angle of the field, counted from the field's first.
+    /// Index of the direction nearest to an angle of the field of view.
     fn direction_of(&self, angle: i32) -> u32 {
         let [first, last] = self.field.map(i64::from);
         let beyond = (i64::from(angle).clamp(first, last) - first) as u64;
@@ -106,7 +106,7 @@ impl Mirror {
         ns as u64
     }
 
-    /// Measurement of `directions` in revolution `number`.
+    /// Request to measure `directions` of revolution `number`.
     pub fn request(&self, index: u64, number: u64, directions: Range<u32>) -> MeasurementRequest {
         let first_ns = self.offset_ns(directions.start);
         let firings: Arc<[FiringSlot]> = directions
@@ -133,7 +133,7 @@ impl Mirror {
         MeasurementRequest { index, start, subject: Subject::Sweep(sweep) }
     }
 
-    /// Pulses per second, extrapolated to a whole rotation, in the wire's unit of 100 Hz.
+    /// Pulse rate, as if pulses were fired in the whole rotation, in units of 100 Hz.
     pub fn measurement_frequency_hundred_hz(&self) -> u32 {
         let pulses = u64::from(self.mode.frequency_centihz) * u64::from(self.mode.steps_per_turn);
         ((pulses + 5000) / 10_000) as u32

@@ -1,4 +1,4 @@
-//! Scans as telegrams.
+//! Encodes scans as telegrams.
 
 use super::scanning::Mirror;
 use crate::PacketTruth;
@@ -10,33 +10,33 @@ use crate::sick_lms1xx::profile::{
 use crate::time::{Epoch, SimTime};
 use crate::wire::cola::scan_data::{Channel, ClockTime, Encoder, Position, ScanData, Trailer};
 
-/// `LMDscandatacfg`: content of telegrams.
+/// Content of telegrams (`LMDscandatacfg`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataConfig {
-    /// A bit an echo; the second byte is reserved.
+    /// Bit mask of echoes; the second byte is reserved.
     pub channels: [u8; 2],
-    /// 1 if RSSI values are sent too.
+    /// 1: RSSI values are sent.
     pub remission: u8,
-    /// 1 if RSSI values have 16 bits, 0 if they have 8.
+    /// RSSI values have 16 bits (1) or 8 bits (0).
     pub is_16_bit: u8,
     /// Unit of RSSI: 0 is digits.
     pub unit: u8,
-    /// 1 in the first byte if encoder values are sent too.
+    /// Encoder values are sent if the first byte is 1.
     pub encoder: [u8; 2],
-    /// 1 if the position is sent too.
+    /// 1: the position is sent.
     pub position: u8,
-    /// 1 if the location name is sent too.
+    /// 1: the location name is sent.
     pub name: u8,
-    /// 1 if the comment, which is empty, is sent too.
+    /// 1: the comment is sent; it is empty.
     pub comment: u8,
-    /// 1 if the clock's time is sent too.
+    /// 1: the time of the clock is sent.
     pub time: u8,
-    /// Interval of sent scans: every n-th scan is sent.
+    /// Every n-th scan is sent.
     pub interval: u16,
 }
 
 impl DataConfig {
-    /// Configuration as stored.
+    /// Configuration at power-on.
     pub fn new(settings: &SickLms1xxSettings) -> Self {
         Self {
             channels: [settings.channels, 0],
@@ -59,7 +59,7 @@ impl DataConfig {
         flags.iter().all(|flag| *flag <= 1) && self.channels[0] != 0 && self.interval != 0
     }
 
-    /// Whether revolution `number` is sent.
+    /// Whether the scan of revolution `number` is sent.
     pub fn wants(&self, number: u64) -> bool {
         number.is_multiple_of(u64::from(self.interval.max(1)))
     }
@@ -80,40 +80,40 @@ pub struct Scan {
     pub truth: PacketTruth,
 }
 
-/// Encoder of telegrams.
+/// Encoder of scan telegrams.
 pub struct Telegrams<'a> {
     /// The firmware.
     pub profile: &'a SickLms1xxProfile,
-    /// The unit.
+    /// Settings of the unit.
     pub settings: &'a SickLms1xxSettings,
-    /// Status that the scanner reports.
+    /// Reported status.
     pub status: ScannerStatus,
     /// Content of the telegrams.
     pub config: DataConfig,
-    /// The echoes that are sent.
+    /// Selection of echoes.
     pub echo_filter: EchoFilter,
-    /// Name of the scanner's place.
+    /// Location name.
     pub location_name: &'a [u8],
     /// The mirror.
     pub mirror: &'a Mirror,
     /// Time since power-on and the clock.
     pub clocks: Clocks,
-    /// A bit an output.
+    /// Bit mask of outputs.
     pub digital_outputs: [u8; 2],
 }
 
-/// The scanner's two clocks.
+/// The scanner's two clocks: time since power-on, and time of day.
 #[derive(Clone, Copy, Debug)]
 pub struct Clocks {
-    /// Time since power-on at the first instant, nanoseconds.
+    /// Time since power-on at the start of the run, nanoseconds.
     pub uptime_ns: u64,
-    /// Kind of time that the clock shows.
+    /// Time base of the clock.
     pub clock: ScannerClock,
-    /// UTC of the first instant.
+    /// UTC at the start of the run.
     pub epoch: Epoch,
-    /// Time when the scanner was last switched on within the run.
+    /// Last power-on within the run.
     pub on_since: SimTime,
-    /// The time that a host has set, as that of the first instant.
+    /// Time that a host has set, extrapolated to the start of the run.
     pub set: Option<Epoch>,
 }
 
@@ -143,7 +143,7 @@ impl Clocks {
         Some(())
     }
 
-    /// Time that the clock shows.
+    /// Time of the clock at `at`.
     pub fn time(&self, at: SimTime) -> ClockTime {
         let civil = match (self.set, self.clock) {
             (Some(set), _) => set.civil(at),
@@ -166,7 +166,7 @@ impl Clocks {
 }
 
 impl Telegrams<'_> {
-    /// The telegram of a scan, and how many directions have a first distance.
+    /// Telegram of a scan, and the number of directions with a first distance.
     pub fn scan_data(&self, scan: &Scan, is_streamed: bool) -> (ScanData, u32) {
         let mirror = self.mirror;
         let zero = mirror.zero(scan.number);
@@ -216,7 +216,7 @@ impl Telegrams<'_> {
         (data, points)
     }
 
-    /// Echoes that have channels, counted from 0.
+    /// Indices of the echoes that have a channel.
     fn echoes(&self) -> impl Iterator<Item = usize> {
         let is_all = self.echo_filter == EchoFilter::All;
         let wanted = if is_all { self.config.channels[0] } else { 1 };
@@ -251,7 +251,7 @@ impl Telegrams<'_> {
         }
     }
 
-    /// Distance in counts; 0 for a range beyond the largest count.
+    /// Distance in counts; 0 beyond the largest count.
     fn distance(&self, seen: Return) -> u16 {
         let counts =
             (f64::from(seen.range_m) * 1000.0 / f64::from(self.settings.scale_factor)).round();

@@ -1,7 +1,6 @@
-//! Events in addition to scans: evaluation fields, inputs and outputs.
+//! Events other than scans: evaluation fields, inputs and outputs.
 //!
-//! A host that subscribes gets the present state at once, as a log of an LMS511 shows, and every later
-//! change.
+//! A host that subscribes gets the present state at once, as in a log of an LMS511, and then every change.
 
 use super::SickLms1xx;
 use crate::Output;
@@ -12,18 +11,18 @@ use crate::wire::cola::{Dialect, frame};
 
 /// Names of the events.
 pub const EVENTS: [&str; 3] = ["LFErec", "LIDoutputstate", "LIDinputstate"];
-/// Outputs on the scanner and on an extension that is not connected.
+/// Number of outputs: those of the scanner, and those of an extension that is not connected.
 const OUTPUTS: usize = 6;
 const EXTERNAL: usize = 8;
 /// State of an output that does not exist.
 const ABSENT: u8 = 2;
 
-/// The outputs: state, and how often each has changed.
+/// Outputs: state and number of changes.
 #[derive(Clone, Debug)]
 pub struct Outputs {
     states: [u8; OUTPUTS],
     changes: [u32; OUTPUTS],
-    /// The bits of LMDscandata.
+    /// Output bits in LMDscandata.
     pub bits: [u8; 2],
 }
 
@@ -40,14 +39,14 @@ impl Outputs {
         }
     }
 
-    /// Sets an output, counted from 1; `None` for an unknown output or state.
+    /// Sets an output (numbered from 1); returns whether it changed. `None` for an unknown output or state.
     pub fn set(&mut self, number: u8, state: u8) -> Option<bool> {
         let output = usize::from(number).checked_sub(1)?;
         let known = self.states.get_mut(output).filter(|known| **known != ABSENT && state <= 1)?;
         let is_other = *known != state;
         *known = state;
         self.changes[output] = self.changes[output].wrapping_add(is_other.into());
-        // A field output that is low is a set bit.
+        // The bit of a field output is set when the output is low.
         let bit = 1 << output;
         self.bits[0] = if state == 0 { self.bits[0] | bit } else { self.bits[0] & !bit };
         Some(is_other)
@@ -67,10 +66,10 @@ impl Outputs {
 }
 
 impl SickLms1xx {
-    /// The values of an event, and of the variable of the same name.
+    /// Values of an event, and of the variable with the same name.
     pub(super) fn state_of(&self, event: &str) -> Option<Vec<Value>> {
         Some(match event {
-            // No field is configured.
+            // No evaluation field is configured.
             "LFErec" => vec![Value::U16(0)],
             "LIDoutputstate" => self.outputs.values(),
             "LIDinputstate" => {
@@ -82,8 +81,8 @@ impl SickLms1xx {
         })
     }
 
-    /// Sends an event to one host, or to all that have subscribed to it. The telegram is sent separately from
-    /// the answer before it, because drivers read an answer alone.
+    /// Sends an event to host `only`, or to all subscribers. The telegram is a separate message, because drivers read
+    /// an answer alone.
     pub(super) fn tell_event(&mut self, at: SimTime, event: usize, only: Option<usize>) {
         let Some(values) = self.state_of(EVENTS[event]) else { return };
         let telegram = Telegram::new(Kind::Happened, EVENTS[event], values);
@@ -101,7 +100,7 @@ impl SickLms1xx {
         }
     }
 
-    /// Subscribes a host to an event, or no longer.
+    /// Subscribes a host to an event, or ends the subscription.
     pub(super) fn subscribe_event(&mut self, client: usize, event: &str, to: Option<Dialect>) {
         if let Some(place) = EVENTS.iter().position(|known| *known == event) {
             self.clients[client].events[place] = to;

@@ -19,7 +19,7 @@ mod power;
 
 const LOGIN: &str = "sMN SetAccessMode 03 F4724744";
 
-/// A scanner whose every pulse hits a wall at `range_m`, with its output.
+/// A scanner with its output; every pulse hits a wall at `range_m`.
 struct Bench {
     unit: SickLms1xx,
     range_m: f32,
@@ -62,7 +62,7 @@ impl Bench {
         peer
     }
 
-    /// Lets time pass in steps of a millisecond, measuring ahead.
+    /// Runs in steps of a millisecond, measuring ahead.
     fn run_ms(&mut self, ms: u64) {
         for _ in 0..ms {
             let now = SimTime(self.unit.clock.0 + 1_000_000);
@@ -111,7 +111,7 @@ impl Bench {
         self.unit.handle_peer_input(self.unit.clock, peer, &frame::emit(dialect, content));
     }
 
-    /// Sends a command as text and gives the answer as text; scans in between are passed over.
+    /// Sends a command as text; returns the answer as text, without scans before it.
     fn ask_in(&mut self, dialect: Dialect, peer: Peer, command: &str) -> String {
         let content = match dialect {
             Dialect::A => command.as_bytes().to_vec(),
@@ -141,7 +141,7 @@ impl Bench {
         self.ask_in(Dialect::A, peer, command)
     }
 
-    /// Scans that `peer` got since the last call.
+    /// Scans that `peer` received since the last call.
     fn scans(&mut self, peer: Option<Peer>) -> Vec<(SimTime, ScanData)> {
         let telegrams = std::mem::take(&mut self.telegrams);
         let mine = telegrams.into_iter().filter(|(_, to, ..)| *to == peer);
@@ -233,7 +233,7 @@ fn subscribers_get_every_scan_that_begins_after_their_command() {
         assert_eq!(channel.values, vec![2500; 541]);
         assert_eq!((channel.start_angle, channel.angular_step), (-450_000, 5000));
         assert_eq!(scan.scan_counter, scans[0].1.scan_counter.wrapping_add(number as u16));
-        // The uptime at the first instant is 60 s; the telegram leaves 1 ms after the last direction.
+        // The uptime at the start of the run is 60 s; the telegram leaves 1 ms after the last direction.
         let zero_us = scan.start_us - 60_000_000;
         assert_eq!(u64::from(zero_us), (due.0 - field_ns - 1_000_000) / 1000);
         assert_eq!(u64::from(scan.transmission_us), 60_000_000 + due.0 / 1000);
@@ -356,7 +356,7 @@ fn the_scan_can_be_changed_as_far_as_the_scanner_goes() {
     for pair in scans.windows(2) {
         assert_eq!(pair[1].1.start_us - pair[0].1.start_us, 40_000);
     }
-    // Again the same: nothing is disturbed.
+    // Setting the same mode again disturbs nothing.
     assert_eq!(bench.ask(peer, set), answer);
     bench.telegrams.clear();
     bench.run_ms(100);
@@ -371,7 +371,7 @@ fn the_output_range_narrows_scans() {
     assert_eq!(bench.ask(peer, "sWN LMPoutputRange 1 1388 FFF24460 2932E0"), "sFA 4");
     assert_eq!(bench.ask(peer, "sWN LMPoutputRange 1 1389 0 0"), "sWA LMPoutputRange");
     assert_eq!(bench.ask(peer, "sWN LMPoutputRange 1 1 0 0"), "sFA 5");
-    // A driver that converts to radians and back sends this for the whole field.
+    // A driver sends this for the whole field after conversion to radians and back.
     assert_eq!(bench.ask(peer, "sWN LMPoutputRange 1 1388 FFF92233 22550D"), "sWA LMPoutputRange");
     let whole = "sRA LMPoutputRange 1 1388 FFF92230 225510";
     assert_eq!(bench.ask(peer, "sRN LMPoutputRange"), whole);
@@ -485,7 +485,7 @@ fn only_the_configured_dialect_is_heard_where_that_is_so() {
     assert_eq!(bench.ask_in(Dialect::B, peer, "sRN SCdevicestate"), "nothing");
     assert_eq!(bench.ask(peer, LOGIN), "sAN SetAccessMode 1");
     assert_eq!(bench.ask(peer, "sWN EIHstCola 1"), "sWA EIHstCola");
-    // It holds for hosts that connect from now on.
+    // The new dialect applies to later connections.
     assert_eq!(bench.ask(peer, "sMN Run"), "sAN Run 1");
     let next = bench.connect(1);
     assert_eq!(bench.ask(next, "sRN SCdevicestate"), "nothing");
@@ -522,7 +522,7 @@ fn scans_that_come_too_late_do_not_upset_the_order() {
     let now = SimTime(horizon.0 + 500_000_000);
     bench.unit.advance(now);
     bench.collect();
-    // The first one was given up.
+    // The first request was revoked.
     for request in late.into_iter().skip(1) {
         bench.measure(request);
     }
@@ -541,17 +541,17 @@ fn directions_are_those_of_the_mirror() {
     assert_eq!(sweep.firings.len(), 1141);
     let azimuth =
         |index: usize| sweep.azimuth_at(sweep.firings[index].offset_ns.into()).to_degrees();
-    // -5 degrees is 95 degrees clockwise from forward; the last one is 185.
+    // -5 degrees is an azimuth of 95 degrees clockwise from forward; the last azimuth is 185 degrees.
     assert!((azimuth(0) - 95.0).abs() < 1e-9);
     assert!((azimuth(1140) + 95.0).abs() < 1e-4, "{}", azimuth(1140));
-    // From -90 to -5 degrees in a turn of 40 ms.
+    // From -90 to -5 degrees, with 40 ms per rotation.
     assert_eq!(request.start.0, 40_000_000 * 85 / 360);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Hostile input in any pieces: no panic, bounded queues, and the next command is answered.
+    /// Hostile input in pieces of any size: no panic, bounded queues, and the next command is answered.
     #[test]
     fn hostile_hosts_do_no_harm(
         pieces in prop::collection::vec(
@@ -585,7 +585,7 @@ proptest! {
         prop_assert!(bench.ask(peer, "sRN SCdevicestate").starts_with("sRA SCdevicestate "));
     }
 
-    /// The steps of time have no effect.
+    /// The output does not depend on the time steps.
     #[test]
     fn steps_do_not_matter(steps in prop::collection::vec(1..40_000_000u64, 1..40)) {
         let told = |steps: &[u64]| {

@@ -1,4 +1,4 @@
-//! Scans from the mirror to a telegram.
+//! Measurement of the scans of a telegram.
 
 use super::mirror::{HeldUntil, Mirror, Pattern};
 use crate::PacketTruth;
@@ -7,12 +7,12 @@ use crate::sensors::receiver::ReceiverSetting;
 use crate::sensors::{Measurement, MeasurementRequest, PulseReturns};
 use crate::time::SimTime;
 
-/// Revolutions of one telegram: requested ones, measured ones, and their values.
+/// Revolutions of a telegram: requested, measured, and their values.
 #[derive(Debug)]
 pub struct Capture {
     pattern: Pattern,
     first_revolution: u64,
-    /// Index of the request for the first revolution, once requested.
+    /// Index of the request for the first revolution, once it is requested.
     first_request: u64,
     requested: u64,
     received: u64,
@@ -21,7 +21,7 @@ pub struct Capture {
     truth: PacketTruth,
 }
 
-/// Values at one position of a scan, summed over the telegram's scans.
+/// Sums at one position over the scans of the telegram.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Sample {
     range_m: f64,
@@ -30,7 +30,7 @@ struct Sample {
     echoes: u32,
 }
 
-/// Value of a telegram at one position: means over its scans.
+/// Values at one position of a telegram: means over its scans.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
     /// Range, metres.
@@ -41,19 +41,19 @@ pub struct Seen {
     pub signal: f64,
 }
 
-/// The capture to which a request's answer belongs.
+/// Relation of an answer to a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Belongs {
-    /// An earlier capture.
+    /// The answer belongs to an earlier capture.
     Before,
-    /// The measurement belongs to this capture, and no answer before it is missing.
+    /// The answer is the next one that this capture needs.
     Here,
-    /// Here or later, and something this capture needs was left out.
+    /// The capture is incomplete: a request that it needs was revoked.
     TooLate,
 }
 
 impl Capture {
-    /// The telegram with the first scan that starts at `from` or later.
+    /// The telegram whose first scan starts at or after `from`.
     pub fn starting_from(mirror: &Mirror, pattern: Pattern, from: SimTime) -> Self {
         let scan = mirror.first_from(from).div_ceil(pattern.revolutions_per_scan());
         Self::of_scan(pattern, scan)
@@ -78,27 +78,27 @@ impl Capture {
         &self.pattern
     }
 
-    /// Number of the capture's first scan.
+    /// Number of the first scan.
     pub fn scan(&self) -> u64 {
         self.first_revolution / self.pattern.revolutions_per_scan()
     }
 
-    /// Number of the revolution after its last.
+    /// Number of the revolution after the last one.
     pub fn end_revolution(&self) -> u64 {
         self.first_revolution + self.pattern.revolutions()
     }
 
-    /// End of the capture's last revolution.
+    /// End of the last revolution.
     pub fn ends(&self, mirror: &Mirror) -> SimTime {
         mirror.start(self.end_revolution())
     }
 
-    /// Earliest departure of the capture's telegram.
+    /// Earliest time at which the telegram can leave.
     pub fn leaves(&self, mirror: &Mirror) -> SimTime {
         mirror.known_at(self.ends(mirror))
     }
 
-    /// The shift of a partial scan, quarters of a degree.
+    /// Angular shift of a partial scan, quarters of a degree.
     pub fn quarter(&self) -> u8 {
         if self.pattern.is_partial { self.pattern.quarter(self.first_revolution) } else { 0 }
     }
@@ -108,7 +108,7 @@ impl Capture {
         self.requested == self.pattern.revolutions()
     }
 
-    /// Whether the mirror is held during the next revolution to measure, and until when.
+    /// If a stall holds the mirror during the next revolution to measure: the end of the stall.
     pub fn held_next(&self, mirror: &Mirror) -> Option<HeldUntil> {
         let number = self.first_revolution + self.requested;
         mirror.held_between(mirror.start(number), mirror.start(number + 1))
@@ -137,7 +137,7 @@ impl Capture {
         Some(request)
     }
 
-    /// Whether the answer to request `index` belongs to this capture.
+    /// Relation of the answer to request `index` to this capture.
     pub fn belongs(&self, index: u64) -> Belongs {
         let expected = self.first_request.saturating_add(self.received);
         if self.is_measured() || index < expected {
@@ -149,7 +149,7 @@ impl Capture {
         }
     }
 
-    /// Takes the measurement of the capture's next revolution.
+    /// Adds the measurement of the next revolution.
     pub fn add(&mut self, measurement: &Measurement, returns: &[PulseReturns]) {
         self.fault_effects.extend(&measurement.fault_effects);
         self.truth.sweeps.extend(measurement.truth.clone());
@@ -165,12 +165,12 @@ impl Capture {
         self.received += 1;
     }
 
-    /// Effects of faults on its revolutions.
+    /// Effects of faults on the revolutions.
     pub fn fault_effects(&self) -> &[FaultEffect] {
         &self.fault_effects
     }
 
-    /// Ground truth of the returns of the capture's revolutions.
+    /// Ground truth of the returns.
     pub fn truth(&self) -> &PacketTruth {
         &self.truth
     }
@@ -180,9 +180,9 @@ impl Capture {
         self.received == self.pattern.revolutions()
     }
 
-    /// Values at each position, from right to left.
+    /// Values at each position, from right to left; `None` without an echo.
     pub fn values(&self) -> impl Iterator<Item = Option<Seen>> {
-        // Partial scans that start at a fraction of a degree are one shorter.
+        // Partial scans that start at a fraction of a degree have one value less.
         let count = self.pattern.places(self.first_revolution).count();
         let count = if self.pattern.is_partial { count } else { self.samples.len() };
         self.samples[..count].iter().map(|sample| {

@@ -1,4 +1,4 @@
-//! Effect of each command.
+//! Commands: their effects and answers.
 
 use super::{Capture, Format, Pattern, SickLms2xx, Task};
 use crate::commands::{CommandTable, Conduct};
@@ -15,7 +15,7 @@ use crate::wire::sick_lms2xx::{LineRate, Variant};
 /// Name of the maker in the status telegram.
 const MANUFACTURER: [u8; 8] = *b"SICK AG\0";
 
-/// Every command, with its treatment by this firmware.
+/// Table of all commands with their treatment by this firmware.
 pub fn table(profile: &SickLms2xxProfile) -> CommandTable {
     let mut table = CommandTable::parse("LMS 2xx telegrams", include_str!("commands.csv"));
     for row in &mut table.rows {
@@ -29,7 +29,7 @@ pub fn table(profile: &SickLms2xxProfile) -> CommandTable {
 }
 
 impl SickLms2xx {
-    /// Carries out a command that was acknowledged, and replies.
+    /// Executes an acknowledged command and replies.
     pub(super) fn answer(&mut self, at: SimTime, command: Command) {
         let body = match command {
             Command::Reset => return self.reset(at),
@@ -69,7 +69,7 @@ impl SickLms2xx {
         self.start(at);
     }
 
-    /// Changes the line's rate after all queued bytes.
+    /// Changes the baud rate after all queued bytes.
     pub(super) fn change_rate(&mut self, rate: LineRate) {
         if rate != self.rate {
             self.rate = rate;
@@ -86,7 +86,7 @@ impl SickLms2xx {
             {
                 refused(SwitchResult::WrongPassword)
             }
-            // A password that is too short or too long is wrong.
+            // A password of the wrong length is wrong.
             Mode::Other { code: 0x00 | 0x30, .. } => refused(SwitchResult::WrongPassword),
             Mode::Other { .. } => Body::IncorrectCommand,
             Mode::Reflectivity(_) if !self.profile.reflectivity.telegrams => Body::IncorrectCommand,
@@ -94,7 +94,7 @@ impl SickLms2xx {
             Mode::Rate(rate) if self.profile.line.rates.contains(rate) => {
                 self.send(at, done);
                 self.change_rate(*rate);
-                // The stream goes on at the new pace.
+                // The stream continues at the new rate.
                 if self.stream.is_some() {
                     self.enter(self.mode.clone());
                 }
@@ -121,13 +121,13 @@ impl SickLms2xx {
         self.stream_format(mode).is_some_and(|(pattern, format)| self.can_send(&pattern, &format))
     }
 
-    /// Whether the values exist and fit into a telegram.
+    /// Whether the scanner can measure the pattern and send it in this format.
     fn can_send(&self, pattern: &Pattern, format: &Format) -> bool {
         format.fits(pattern.values())
             && self.encoder().telegram_len(pattern, format) <= MAX_PAYLOAD + OVERHEAD
     }
 
-    /// Replies with values of the next scans; while the mirror is held, without values.
+    /// Replies with the values of the next scans, or without values while a stall holds the mirror.
     fn measure(&mut self, at: SimTime, format: Format) {
         let pattern = Pattern::whole(&self.profile, self.stored.variant, format.scans());
         if !self.can_send(&pattern, &format) {
@@ -137,7 +137,7 @@ impl SickLms2xx {
         self.look(at, pattern, format);
     }
 
-    /// Requests the next scans from the mirror.
+    /// Starts to measure the next scans for a reply.
     pub(super) fn look(&mut self, at: SimTime, pattern: Pattern, format: Format) {
         let capture = Capture::starting_from(&self.mirror, pattern, at);
         if self.mirror.held_between(at, capture.ends(&self.mirror)).is_some() {
@@ -146,7 +146,8 @@ impl SickLms2xx {
         self.task = Some(Task::Measure { capture, format });
     }
 
-    /// Stops the stream. Installation mode remains, because Player configures the scanner after this command.
+    /// Changes angle and resolution and stops the stream. Installation mode remains, because Player configures the
+    /// scanner after this command.
     fn switch_variant(&mut self, variant: Variant) -> Body {
         let accepted =
             self.profile.scan.can_switch_variant && self.profile.scan.variants.contains(&variant);
@@ -159,7 +160,7 @@ impl SickLms2xx {
         Body::VariantSwitched { accepted, variant: self.stored.variant }
     }
 
-    /// Changes the configuration, in installation mode only, and only to supported values.
+    /// Changes the configuration; only in installation mode, and only to supported values.
     fn configure(&mut self, bytes: &[u8]) -> Body {
         let wanted = self.stored.configuration.overlaid(bytes);
         let accepted = matches!(self.mode, Mode::Installation { .. }) && self.is_possible(&wanted);

@@ -1,8 +1,7 @@
-//! The line of a SICK LMS 2xx: either direction, or both.
+//! Decodes the line of a SICK LMS 2xx, in one or both directions.
 //!
-//! A scan does not state which bits of its values are range and which are flags: that is the measuring mode
-//! of the configuration. It is taken from telegrams that contain it, else guessed from the values
-//! ([`mode_guess`]).
+//! A scan does not contain the measuring mode, which determines the bits for range and for flags. The mode is taken
+//! from telegrams with the configuration; without one, it is guessed from the values ([`mode_guess`]).
 
 mod mode_guess;
 mod words;
@@ -27,18 +26,18 @@ pub(super) struct LmsDecoder {
     is_over: bool,
     bad_crcs: u64,
     stray_bytes: u64,
-    /// Angle and resolution, as far as the profile fixes them.
+    /// Angle and resolution, as far as the profile determines them.
     variant: Option<Variant>,
     told: Told,
-    /// Whether `told` covers the whole stream.
+    /// Whether `told` is final, from the whole stream.
     is_known: bool,
     expected: Option<Expected>,
 }
 
-/// Expectations of a profile about a stream.
+/// What a profile predicts about a stream.
 #[derive(Clone)]
 struct Expected {
-    /// Product and variant of the type, without the software's version: `LMS291;S05`.
+    /// Type text without the version of the software: `LMS291;S05`.
     type_text: String,
     variants: Vec<Variant>,
     measuring_modes: Vec<MeasuringMode>,
@@ -55,7 +54,7 @@ impl Expected {
         }
     }
 
-    /// Reason why a scanner with these properties cannot have sent this reply.
+    /// Reason why the expected scanner cannot have sent this reply.
     fn misfit(&self, body: &Body) -> Option<String> {
         if let Body::Type { text } | Body::PowerOn { text } = body {
             let told = String::from_utf8_lossy(text);
@@ -81,7 +80,7 @@ impl Expected {
             ));
         }
         let values = match body {
-            // A revolution of a finer scan has a value more or less.
+            // A revolution of a scan with shifted revolutions can have one value more or less.
             Body::Scan { values, .. } | Body::Mean { values, .. } if !values.is_partial => values,
             _ => return None,
         };
@@ -89,7 +88,7 @@ impl Expected {
         counts.sort_unstable();
         counts.dedup();
         let count = values.values.len();
-        // A telegram without values says nothing of the scanner.
+        // A telegram without values determines nothing.
         (count > 0 && !counts.contains(&count)).then(|| {
             let allowed = list(counts.iter().map(usize::to_string).collect());
             format!("a scan of it has {count} values; this model's have {allowed}")
@@ -97,7 +96,7 @@ impl Expected {
     }
 }
 
-/// A type without the software's version.
+/// Type text without the version of the software.
 fn model_of(text: &str) -> &str {
     text.rsplit_once(';').map_or(text, |(model, _)| model).trim_end()
 }
@@ -112,10 +111,10 @@ fn values_in(variant: &Variant) -> usize {
     usize::from(variant.angle_deg) * 100 / usize::from(variant.resolution_centideg) + 1
 }
 
-/// Properties of a stream that are needed to read its scans.
+/// Properties of a stream that the decoding of scans needs.
 #[derive(Clone, Copy, Default)]
 struct Told {
-    /// Measuring mode in a telegram.
+    /// Measuring mode named in a telegram.
     stated_mode: Option<u8>,
     guess: ModeGuess,
     variant: Option<Variant>,
@@ -275,7 +274,7 @@ impl StreamDecoder for LmsDecoder {
     }
 }
 
-/// Sound frames that are not single bytes.
+/// Number of valid frames, without single bytes.
 fn telegrams(totals: &Totals) -> u64 {
     let telegrams = totals.kinds.iter().filter(|(kind, _)| !["ACK", "NAK"].contains(&&kind[..]));
     telegrams.map(|(_, count)| count).sum()
@@ -329,7 +328,7 @@ impl Content for Said {
     }
 }
 
-/// The scan in a telegram. Without `variant`, angle and resolution are those with this number of values.
+/// Scan in a telegram. Without `variant`, angle and resolution follow from the number of values.
 fn scan_of(body: &Body, mode: MeasuringMode, variant: Option<Variant>) -> Option<Scan> {
     let values = values_of(body)?;
     let guessed = match (body, values.values.len()) {
@@ -358,7 +357,7 @@ fn scan_of(body: &Body, mode: MeasuringMode, variant: Option<Variant>) -> Option
     })
 }
 
-/// The values of a telegram that has any.
+/// Values of a telegram, if any.
 fn values_of(body: &Body) -> Option<&Values> {
     match body {
         Body::Scan { values, .. }
@@ -370,7 +369,7 @@ fn values_of(body: &Body) -> Option<&Values> {
     }
 }
 
-/// Ranges of the values, metres; `None` for values that are no ranges.
+/// Ranges of the values, metres; `None` for special values.
 fn ranges_m(values: &Values, mode: MeasuringMode) -> impl Iterator<Item = Option<f64>> {
     let metres = values.unit.metres();
     values.values.iter().map(move |value| match mode.split(*value).0 {
@@ -379,7 +378,7 @@ fn ranges_m(values: &Values, mode: MeasuringMode) -> impl Iterator<Item = Option
     })
 }
 
-/// Block D, if the telegram contains it.
+/// Measuring mode (block D) in a telegram, if any.
 fn mode_in(body: &Body) -> Option<u8> {
     let of_bytes = |bytes: &[u8]| Configuration::default().overlaid(bytes).measuring_mode();
     match body {

@@ -1,15 +1,15 @@
-//! Sections of `menura profiles` about an LMS 2xx.
+//! Description of an LMS 2xx for `menura profiles`.
 
 use super::profile::{SickLms2xxProfile, SpoiltTelegram, TransmissionStart};
 use crate::describe::{Rows, Section, detection_row, shortest};
 use crate::wire::sick_lms2xx::Variant;
 
-/// The sections between name and sources.
+/// Sections between name and sources.
 pub(super) fn sections(driver: &SickLms2xxProfile) -> Vec<Section> {
     vec![("device", device_rows(driver)), ("line", line_rows(driver))]
 }
 
-/// Angle and resolution for people.
+/// Angle and resolution as text.
 pub(super) fn variant_words(variant: &Variant) -> String {
     let resolution = f64::from(variant.resolution_centideg) / 100.0;
     format!("{} deg at {resolution} deg", variant.angle_deg)

@@ -1,4 +1,4 @@
-//! The LMS 2xx as a family.
+//! Device family of the LMS 2xx.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::motor_stall::MOTOR_STALL;
 use crate::optics_fault::WINDOW_DIRTY;
 use crate::power_cycle::POWER_CYCLE;
 
-/// `sick-lms2xx`
+/// Family `sick-lms2xx`.
 #[derive(Debug)]
 pub struct SickLms2xxFamily;
 

@@ -1,4 +1,4 @@
-//! The fault in which the scanner refuses telegrams.
+//! Fault: the scanner refuses telegrams.
 
 use std::sync::Arc;
 
@@ -8,19 +8,19 @@ use crate::config::toml::reader::TableReader;
 use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::time::SimTime;
 
-/// Each telegram of a host is answered by NAK without an effect, as after damaged telegrams, or while the
-/// scanner has no room for one.
+/// The scanner answers each telegram with NAK and ignores it, as it does with damaged telegrams or without buffer
+/// space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal;
 
-/// `nak`.
+/// Fault kind `nak`.
 pub const NAK: DeviceFaultKind = DeviceFaultKind { word: "nak", read };
 
 fn read(_: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
     Some(Arc::new(Refusal))
 }
 
-/// Faults that refuse a telegram at `at`; empty without one.
+/// Effects of refusals active at `at`; empty if telegrams are accepted.
 pub fn refusals(faults: &[Timed<Refusal>], at: SimTime) -> Vec<FaultEffect> {
     let effect = |fault: &Timed<Refusal>| {
         let window = fault.schedule.window_at(at)?;

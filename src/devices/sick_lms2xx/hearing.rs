@@ -1,4 +1,4 @@
-//! The scanner's receiver: splits bytes into commands, and queues them.
+//! Input of the scanner: splits bytes into commands and queues them.
 
 use std::collections::VecDeque;
 
@@ -7,20 +7,19 @@ use crate::wire::framer::Framer;
 use crate::wire::sick_lms2xx::command::Command;
 use crate::wire::sick_lms2xx::frame::{Item, Telegrams};
 
-/// Largest number of commands that wait for their acknowledgement. Hosts wait for one before they send the
-/// next.
+/// Largest number of queued commands. Hosts wait for the acknowledgement before they send the next command.
 const WAITING: usize = 4;
 
-/// A telegram to the scanner.
+/// A received telegram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard {
-    /// Well-formed.
+    /// The telegram is valid.
     Command(Command),
     /// The telegram has a wrong CRC.
     Spoilt,
 }
 
-/// Received telegrams in the queue.
+/// Queue of received telegrams.
 #[derive(Debug)]
 pub struct Hearing {
     framer: Framer<Telegrams>,
@@ -30,7 +29,7 @@ pub struct Hearing {
 }
 
 impl Hearing {
-    /// Receives telegrams to all (0) and to `address`.
+    /// Accepts telegrams to the broadcast address 0 and to `address`.
     pub fn new(address: u8, byte_gap_ns: u64) -> Self {
         Self {
             framer: Framer::new(Telegrams::of([0, address])),
@@ -40,7 +39,7 @@ impl Hearing {
         }
     }
 
-    /// Takes bytes that arrived at `now`.
+    /// Processes bytes that arrived at `now`.
     pub fn push(&mut self, now: SimTime, bytes: &[u8]) {
         self.last_byte = now;
         self.collect(now, bytes);
@@ -52,18 +51,18 @@ impl Hearing {
         self.framer.is_amid().then_some(ends)
     }
 
-    /// Drops an incomplete telegram; its bytes may contain a complete one.
+    /// Drops the start of an incomplete telegram; the rest of its bytes can contain a complete one.
     pub fn give_up(&mut self, now: SimTime) {
         self.framer.end();
         self.collect(now, &[]);
     }
 
-    /// Arrival of the telegram that has waited longest.
+    /// Arrival of the oldest queued telegram.
     pub fn next_at(&self) -> Option<SimTime> {
         self.waiting.front().map(|(at, _)| *at)
     }
 
-    /// The telegram that has waited longest.
+    /// Removes the oldest queued telegram.
     pub fn pop(&mut self) -> Option<Heard> {
         self.waiting.pop_front().map(|(_, heard)| heard)
     }
@@ -81,7 +80,7 @@ impl Hearing {
                 Item::BadCrc { .. } => Heard::Spoilt,
                 Item::Ack | Item::Nak => continue,
             };
-            // A host that got no ACK in time says the same again: one answer is enough.
+            // A host without an ACK in time repeats the command; one answer is enough.
             let is_repeated = self.waiting.iter().any(|(_, other)| *other == heard);
             if !is_repeated && self.waiting.len() < WAITING {
                 self.waiting.push_back((now, heard));

@@ -1,9 +1,9 @@
-//! Direction of the mirror over time, and the revolutions of a scan.
+//! Angle of the mirror over time, and the revolutions of a scan.
 //!
-//! The mirror turns evenly, counter-clockwise seen from above, and points to the right at the start of each
-//! revolution. One revolution takes a sample every degree; finer scans consist of two or four revolutions
-//! that are shifted by fractions of a degree. Times are whole nanoseconds computed from the revolution's
-//! number, so there is no drift.
+//! The mirror rotates at constant speed, counter-clockwise from above, and points to the right at the start of each
+//! revolution. One revolution has a sample every degree; finer scans consist of two or four revolutions
+//! shifted by fractions of a degree. Times are computed in whole nanoseconds from the number of the revolution, so
+//! they do not drift.
 
 use std::f64::consts::{FRAC_PI_2, TAU};
 use std::ops::Range;
@@ -18,10 +18,10 @@ use crate::sick_lms2xx::profile::{SickLms2xxProfile, SickLms2xxSettings};
 use crate::time::SimTime;
 use crate::wire::sick_lms2xx::Variant;
 
-/// Centidegrees of a whole rotation.
+/// A full rotation, hundredths of a degree.
 const TURN: u64 = 36_000;
 
-/// The turning mirror.
+/// The rotating mirror.
 #[derive(Clone, Debug)]
 pub struct Mirror {
     millihertz: u64,
@@ -34,15 +34,15 @@ pub struct Mirror {
     lag_ns: u64,
 }
 
-/// Time at which a held mirror will turn again; `None`: never.
+/// Time at which a stalled mirror rotates again; `None`: never.
 pub type HeldUntil = Option<SimTime>;
 
-/// Revolutions that form a telegram.
+/// Revolutions of a telegram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     /// Angle and resolution.
     pub variant: Variant,
-    /// Shift of each revolution in turn, in quarters of a degree.
+    /// Shifts of successive revolutions, quarters of a degree.
     quarters: Vec<u8>,
     /// Whether every revolution has its own telegram.
     pub is_partial: bool,
@@ -51,7 +51,7 @@ pub struct Pattern {
 }
 
 impl Mirror {
-    /// The mirror of a scanner.
+    /// Mirror of a scanner.
     pub fn new(profile: &SickLms2xxProfile, settings: &SickLms2xxSettings) -> Self {
         let period_ns = 1e12 / profile.scan.mirror_millihertz as f64;
         let turned = (settings.mirror_phase_rad / TAU).rem_euclid(1.0);
@@ -66,13 +66,13 @@ impl Mirror {
         }
     }
 
-    /// Sets the faults that hold the mirror. It stops at once, and after spinning up it is where it would be
-    /// without the fault: no source describes either.
+    /// Sets the faults that stall the mirror. The mirror stops at once. After spin-up it has the angle that it would
+    /// have without the fault. Both are assumptions; no source describes them.
     pub fn set_stalls(&mut self, stalls: &[Timed<MotorStall>]) {
         self.stalls = stalls.to_vec();
     }
 
-    /// Whether the mirror is below full speed at some instant of `from..=to`, and until when.
+    /// If the mirror is below full speed at any time in `from..=to`: the time of full speed.
     pub fn held_between(&self, from: SimTime, to: SimTime) -> Option<HeldUntil> {
         self.stalls.iter().find_map(|stall| {
             let window = self.window_between(stall, from, to)?;
@@ -81,7 +81,7 @@ impl Mirror {
         })
     }
 
-    /// Faults that hold the mirror at `at`, or from which it is spinning up.
+    /// Faults that stall the mirror at `at` or from which it is spinning up.
     pub fn fault_effects(&self, at: SimTime) -> Vec<FaultEffect> {
         let effect = |stall: &Timed<MotorStall>| {
             let window = self.window_between(stall, at, at)?;
@@ -90,7 +90,7 @@ impl Mirror {
         self.stalls.iter().filter_map(effect).collect()
     }
 
-    /// Whether the mirror was held before `at`.
+    /// Whether a stall began before `at`.
     pub fn was_held(&self, at: SimTime) -> bool {
         self.stalls.iter().any(|stall| stall.schedule.start < at)
     }
@@ -100,22 +100,22 @@ impl Mirror {
         stall.schedule.window_between(from, to)
     }
 
-    /// Time when the telegram of a scan that ends at `end` may leave.
+    /// Time from which the telegram of a scan that ends at `end` can leave.
     pub fn known_at(&self, end: SimTime) -> SimTime {
         SimTime(end.0 + self.lag_ns)
     }
 
-    /// Latest end of a scan whose telegram may leave at `at`.
+    /// Latest end of a scan whose telegram can leave at `at`.
     pub fn known_by(&self, at: SimTime) -> SimTime {
         SimTime(at.0.saturating_sub(self.lag_ns))
     }
 
-    /// Time when revolution `number` starts.
+    /// Start of revolution `number`.
     pub fn start(&self, number: u64) -> SimTime {
         SimTime(self.first_ns + self.turning_ns(number, 1))
     }
 
-    /// The first revolution that starts at `at` or later.
+    /// The first revolution that starts at or after `at`.
     pub fn first_from(&self, at: SimTime) -> u64 {
         let since = u128::from(at.0.saturating_sub(self.first_ns));
         let about = since * u128::from(self.millihertz) / 1_000_000_000_000;
@@ -126,7 +126,7 @@ impl Mirror {
         number
     }
 
-    /// Request for revolution `number` of `pattern` with this setting of the detector.
+    /// Request to measure revolution `number` of `pattern` with this detector setting.
     pub fn request(
         &self,
         index: u64,
@@ -168,7 +168,7 @@ impl Mirror {
 }
 
 impl Pattern {
-    /// Whole scans of `variant`, `scans` of them in each telegram.
+    /// Whole scans of `variant`; each telegram has `scans` scans.
     pub fn whole(profile: &SickLms2xxProfile, variant: Variant, scans: u8) -> Self {
         let quarters = if profile.scan.is_interlaced {
             Self::shifts(profile, variant.resolution_centideg)
@@ -178,8 +178,8 @@ impl Pattern {
         Self { variant, quarters, is_partial: false, scans: u64::from(scans.max(1)) }
     }
 
-    /// A telegram for each revolution of `variant`. Quarters of a degree, which whole scans have for
-    /// 100 degrees only, are then had for the widest angle (so does Carmen scan 180 degrees).
+    /// One telegram per revolution of `variant`. Whole scans with a resolution of 0.25 degrees cover only 100 degrees;
+    /// partial scans with it cover the widest angle (Carmen scans 180 degrees this way).
     pub fn partial(profile: &SickLms2xxProfile, variant: Variant) -> Self {
         let mut pattern = Self { is_partial: true, ..Self::whole(profile, variant, 1) };
         if pattern.quarters.len() == 4 {
@@ -194,7 +194,7 @@ impl Pattern {
         profile.scan.quarter_order.iter().copied().filter(wanted).collect()
     }
 
-    /// Values of one telegram; of partial scans the most.
+    /// Number of values in a telegram; for partial scans, the largest number.
     pub fn values(&self) -> usize {
         if self.is_partial {
             usize::from(self.variant.angle_deg) * 100 / self.step() as usize + 1
@@ -203,22 +203,22 @@ impl Pattern {
         }
     }
 
-    /// Revolutions of one telegram.
+    /// Number of revolutions per telegram.
     pub fn revolutions(&self) -> u64 {
         if self.is_partial { 1 } else { self.quarters.len() as u64 * self.scans }
     }
 
-    /// Revolutions of one scan.
+    /// Number of revolutions per scan.
     pub fn revolutions_per_scan(&self) -> u64 {
         if self.is_partial { 1 } else { self.quarters.len() as u64 }
     }
 
-    /// The shift of revolution `number`, quarters of a degree.
+    /// Shift of revolution `number`, quarters of a degree.
     pub fn quarter(&self, number: u64) -> u8 {
         self.quarters[(number % self.quarters.len() as u64) as usize]
     }
 
-    /// Indexes among the telegram's values of the samples that revolution `number` measures.
+    /// Indices in the telegram of the values that revolution `number` measures.
     pub fn places(&self, number: u64) -> impl Iterator<Item = usize> {
         let angles = self.angles(number);
         let count = (angles.end - angles.start).div_ceil(self.step());
@@ -231,13 +231,13 @@ impl Pattern {
         (0..count).map(move |sample| (first + sample * stride) as usize)
     }
 
-    /// Step between neighbouring samples of a revolution, centidegrees.
+    /// Step between adjacent samples of a revolution, hundredths of a degree.
     fn step(&self) -> u64 {
         let resolution = u64::from(self.variant.resolution_centideg);
         if self.quarters.len() == 1 { resolution } else { 100 }
     }
 
-    /// Angles from the first sample of revolution `number` to just after the last, centidegrees from the
+    /// Angles from the first sample of revolution `number` to just after the last one, hundredths of a degree from the
     /// right.
     fn angles(&self, number: u64) -> Range<u64> {
         let angle = u64::from(self.variant.angle_deg) * 100;

@@ -1,4 +1,4 @@
-//! The SICK LMS 2xx: LMS200, 211, 221 and 291, the -S14 included.
+//! The SICK LMS 2xx: LMS200, 211, 221 and 291, including the -S14.
 //!
 //! ```text
 //! STARTING --power-on telegram--> on request <--> streaming        (mode 0x20 0x24 ...)
@@ -7,15 +7,14 @@
 //!                            +---- installation (password)
 //! ```
 //!
-//! A fault of the rig may cut the power at any time; when it returns, the scanner also starts.
+//! A fault can cut the power at any time; when the power returns, the scanner starts again.
 //!
-//! Every command is acknowledged by a single byte and then answered; meanwhile no scan is sent. `commands`
-//! has the commands, `stream` the selection of scans, `mirror` the direction of the mirror, and `telegrams`
-//! the encoding of values.
+//! Each command is acknowledged by a single byte and then answered; until then no scan is sent. `commands` has the
+//! commands, `stream` selects the scans, `mirror` has the angle of the mirror, `telegrams` encodes values.
 //!
-//! Sources: the drivers named in [`crate::wire::sick_lms2xx`]. A setting of the profile determines facts that
-//! they lack. Telegrams whose layout none of them knows (fields, contours, values with fields, Cartesian
-//! values) are answered as unknown commands, as by firmware without them.
+//! Sources: the drivers named in [`crate::wire::sick_lms2xx`]; the profile determines what they do not show. Telegrams
+//! whose layout no driver knows (fields, contours, values with fields, Cartesian values) are answered as unknown
+//! commands, like in firmware without them.
 
 mod capture;
 mod commands;
@@ -62,60 +61,59 @@ use crate::wire::sick_lms2xx::{
     ACK, ERROR_IS_OVER, FROM_SCANNER, LineRate, NAK, Variant, frame, status_byte,
 };
 
-/// An emulated unit of the family.
+/// An emulated LMS 2xx.
 pub struct SickLms2xx {
     profile: SickLms2xxProfile,
     settings: SickLms2xxSettings,
     noise: NoiseSource,
     mirror: Mirror,
-    /// Configuration that survives power-off.
+    /// Configuration that survives a power cycle.
     stored: Stored,
-    /// While starting, until when.
+    /// End of the start-up, while it lasts.
     starting: Option<SimTime>,
     mode: Mode,
     uart: Uart,
-    /// Rate of the line after all queued bytes.
+    /// Baud rate after all queued bytes.
     rate: LineRate,
     hearing: Hearing,
     task: Option<Task>,
     stream: Option<Stream>,
     next_request: u64,
-    /// Telegrams with measured values since power-on.
+    /// Number of telegrams with values since power-on.
     telegrams: u64,
     clock: SimTime,
     optics_faults: Vec<Timed<LidarFault>>,
     refusals: Vec<Timed<Refusal>>,
     cuts: Vec<Timed<PowerCycle>>,
-    /// State without power: the outer value is set while the power is off, the inner one if the power
-    /// returns.
+    /// `Some` while the power is off; the inner value is the time at which it returns, if it does.
     off: Option<Option<SimTime>>,
-    /// Resets and power cycles.
+    /// Number of resets and power cycles.
     boots: u16,
-    /// Time up to which everything due has been done.
+    /// Time up to which all events are processed.
     done_to: SimTime,
 }
 
-/// Values that survive power-off.
+/// State that survives a power cycle.
 #[derive(Clone, Debug)]
 struct Stored {
     configuration: Configuration,
     variant: Variant,
-    /// Whether the baud rate is stored too.
+    /// Whether the baud rate survives too.
     keeps_rate: bool,
 }
 
-/// Progress of the present command.
+/// Stage of the present command.
 #[derive(Debug)]
 enum Task {
     /// ACK or NAK is due.
     Acknowledge { at: SimTime, heard: Heard },
     /// The reply is due.
     Answer { at: SimTime, command: Command },
-    /// The reply is a scan, which the mirror must measure first.
+    /// The reply is a scan that must be measured first.
     Measure { capture: Capture, format: Format },
 }
 
-/// Next event without a command.
+/// Next event other than a command.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     PowerCut,
@@ -128,7 +126,7 @@ enum Event {
 }
 
 impl SickLms2xx {
-    /// A unit whose mirror has been turning since before the first instant.
+    /// A unit whose mirror already rotates at the start of the run.
     pub fn new(
         profile: &SickLms2xxProfile,
         settings: &SickLms2xxSettings,
@@ -175,7 +173,7 @@ impl SickLms2xx {
         unit
     }
 
-    /// Sets the inner faults; must be called before its sensor is requested.
+    /// Sets the faults inside the unit. Call it before its sensor is requested.
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
         self.optics_faults = faults.kind();
         self.refusals = faults.kind();
@@ -183,7 +181,7 @@ impl SickLms2xx {
         self.mirror.set_stalls(&faults.kind());
     }
 
-    /// Level of the worst error: bits 0 to 2 of the status byte.
+    /// Severity of the worst error: bits 0 to 2 of the status byte.
     fn error_level(&self, at: SimTime) -> u8 {
         match self.is_held(at) {
             true => self.settings.error_level.max(self.profile.motor.stalled_level),
@@ -191,7 +189,7 @@ impl SickLms2xx {
         }
     }
 
-    /// Type and number of each error that the scanner reports, including past ones.
+    /// Type and number of each reported error, including past ones.
     fn errors(&self, at: SimTime) -> Vec<[u8; 2]> {
         let Motor { stalled_level, stalled_error, .. } = self.profile.motor;
         let mut errors = self.settings.errors.clone();
@@ -203,17 +201,17 @@ impl SickLms2xx {
         errors
     }
 
-    /// Whether the mirror turns slower than full speed.
+    /// Whether the mirror is below full speed.
     fn is_held(&self, at: SimTime) -> bool {
         self.mirror.held_between(at, at).is_some()
     }
 
-    /// Whether the scanner reports a dirty window at `at`.
+    /// Whether the scanner reports a polluted window at `at`.
     fn is_polluted(&self, at: SimTime) -> bool {
         self.settings.is_polluted || dirt_at(&self.optics_faults, at).is_some()
     }
 
-    /// The physics that measures for this unit: one beam in the mirror's plane.
+    /// Physics of this unit: one beam in the mirror's plane.
     pub fn lidar(&self) -> Lidar {
         Lidar::new(
             vec![LaserGeometry::default()],
@@ -232,7 +230,7 @@ impl SickLms2xx {
         }
     }
 
-    /// Does everything that is due until `until`, in order.
+    /// Processes everything due until `until`, in order of time.
     fn run(&mut self, until: SimTime) {
         self.clock = self.clock.max(until);
         while let Some((at, event)) = self.next_event().filter(|(at, _)| *at <= self.clock) {
@@ -259,7 +257,7 @@ impl SickLms2xx {
         self.off = Some(back_at(&self.cuts, at));
     }
 
-    /// Drops all state that power-off does not preserve.
+    /// Drops all state that does not survive a power cycle.
     fn forget(&mut self) {
         self.mode = Mode::OnRequest;
         self.stream = None;
@@ -268,7 +266,7 @@ impl SickLms2xx {
         self.hearing.clear();
     }
 
-    /// Restarts at `at`, when the line is free, at the rate of power-on.
+    /// Restarts at `at`, when the line is free, with the baud rate of power-on.
     fn start(&mut self, at: SimTime) {
         self.forget();
         self.boots = self.boots.wrapping_add(1);
@@ -341,7 +339,7 @@ impl SickLms2xx {
         }
     }
 
-    /// The present command is done.
+    /// Finishes the present command.
     fn finish(&mut self) {
         self.task = None;
         if let Some(stream) = &mut self.stream {
@@ -403,7 +401,7 @@ impl SickLms2xx {
         self.enter(mode);
     }
 
-    /// Enters an operating mode that the scanner has; its scans start when the line is free.
+    /// Enters an operating mode; its scans start when the line is free.
     fn enter(&mut self, mode: Mode) {
         self.stream = self.stream_format(&mode).map(|(pattern, format)| {
             let telegram = self.encoder().telegram_len(&pattern, &format);
@@ -414,7 +412,7 @@ impl SickLms2xx {
         self.mode = mode;
     }
 
-    /// Format of the stream in a mode, if there is one.
+    /// Scans and format of the stream in a mode; `None` if the mode has no stream.
     fn stream_format(&self, mode: &Mode) -> Option<(Pattern, Format)> {
         let (profile, variant) = (&self.profile, self.stored.variant);
         let format = match mode {
@@ -437,12 +435,12 @@ impl SickLms2xx {
         Some((Pattern::whole(profile, variant, format.scans()), format))
     }
 
-    /// The rate after the next power-on.
+    /// Baud rate after the next power-on.
     fn power_on_rate(&self) -> LineRate {
         if self.stored.keeps_rate { self.rate } else { self.profile.line.rates[0] }
     }
 
-    /// Twenty characters and a zero.
+    /// Type text, padded to twenty characters, and a zero byte.
     fn type_text(&self) -> [u8; 21] {
         let mut text = [b' '; 21];
         for (place, byte) in text.iter_mut().zip(self.profile.identity.type_text.bytes()).take(20) {
@@ -452,8 +450,8 @@ impl SickLms2xx {
         text
     }
 
-    /// Setting of the detector by the configuration: the sensitivity as the range for 10 % reflectance
-    /// relative to the standard one's, and the blanked zone.
+    /// Detector setting from the configuration: sensitivity (range at 10 % reflectance relative to the standard one's),
+    /// and blanked zone.
     fn receiver_setting(&self) -> ReceiverSetting {
         let configuration = &self.stored.configuration;
         let sensitivity = usize::from(configuration.sensitivity()).min(3);

@@ -1,6 +1,6 @@
-//! The SICK LMS 2xx: differences between firmwares, and settings in a rig.
+//! Firmware profile of a SICK LMS 2xx, and its settings in a rig.
 //!
-//! Types and their keys come first, then the reader of settings, then those of single keys.
+//! Types and their keys come first, then the reader of settings, then the readers of single keys.
 
 use crate::config::profile::lidar::{self, BeamSettings, NoiseSettings};
 use crate::config::profile::read::PROFILES;
@@ -23,16 +23,16 @@ words!(ScanIndexCounts: "revolutions" => Revolutions, "scans" => Scans);
 /// Unit of ranges.
 pub type RangeUnit = Unit;
 
-/// The operating mode after power-on.
+/// Operating mode after power-on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PowerOnMode {
-    /// Nothing is sent until the host requests it.
+    /// Scans are sent on request only.
     OnRequest,
-    /// The stream has every scan.
+    /// Every scan is sent.
     Continuous,
-    /// The stream has every revolution of the mirror.
+    /// Every revolution of the mirror is sent as a partial scan.
     Partial,
-    /// Every scan with its reflectivity.
+    /// Every scan is sent with its reflectivity.
     Reflectivity,
 }
 
@@ -45,16 +45,16 @@ pub enum SpoiltTelegram {
     Silence,
 }
 
-/// When the scanner starts to send a scan after the line was busy.
+/// Scan that the scanner sends when a busy line becomes free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransmissionStart {
-    /// At the end of the next scan.
+    /// The next scan, at its end.
     ScanEnd,
-    /// At once, with the latest complete scan.
+    /// The latest complete scan, at once.
     LineFree,
 }
 
-/// Unit in which the real-time scan index counts.
+/// Unit of the real-time scan index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScanIndexCounts {
     /// Revolutions of the mirror.
@@ -64,7 +64,7 @@ pub enum ScanIndexCounts {
 }
 
 keys! {
-    /// An LMS 2xx firmware.
+    /// Profile of an LMS 2xx firmware.
     #[derive(Clone, Debug)]
     pub struct SickLms2xxProfile {
         /// Identity that the product reports.
@@ -128,7 +128,7 @@ keys! {
 }
 
 keys! {
-    /// The mirror and the directions that are measured.
+    /// Mirror and measured directions.
     #[derive(Clone, Debug)]
     pub struct Scan {
         /// Rotations of the mirror per second.
@@ -150,7 +150,7 @@ keys! {
 }
 
 keys! {
-    /// Reports about a mirror that is held. Gearbox has the error's number; no source has the rest.
+    /// Error reports about a stalled mirror. The error number comes from Gearbox; the rest has no source.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Motor {
         /// Time from the end of a stall until scans are sent again.
@@ -163,7 +163,7 @@ keys! {
 }
 
 keys! {
-    /// Serial line, and times of the unit's answers.
+    /// Serial line, and response times.
     #[derive(Clone, Debug)]
     pub struct Line {
         /// The rates that the scanner can run at; the first is the factory setting.
@@ -225,8 +225,8 @@ keys! {
 
 keys! {
     in profile and rig with (profile: &Profile, driver: &SickLms2xxProfile);
-    /// Settings of an LMS 2xx in a rig; the profile has the defaults. Most of them are the stored configuration,
-    /// which hosts change by commands.
+    /// Settings of an LMS 2xx in a rig; the profile has the defaults. Most of them belong to the stored configuration,
+    /// which hosts can change.
     #[derive(Clone, Debug)]
     pub struct SickLms2xxSettings {
         /// Angle and resolution after power-on.
@@ -283,9 +283,9 @@ keys! {
     }
 }
 
-/// Origin of limits.
+/// Origin, in messages, of limits of the protocol.
 const PROTOCOL: &str = "the LMS 2xx protocol";
-/// Words of the status byte's bits 0 to 2.
+/// Words for the severities in bits 0 to 2 of the status byte.
 const ERROR_LEVELS: [(&str, u8); 5] =
     [("ok", 0), ("info", 1), ("warning", 2), ("error", 3), ("fatal", 4)];
 
@@ -302,27 +302,26 @@ pub(super) fn settings(
     Keys::over(table, &driver.defaults, |all, keys| all.read_keys(keys, profile, driver))
 }
 
-/// Limits of ranges.
 fn range_limit() -> Limit<f64> {
     Limit::new(0.0..=327.58, "m", "the wire format: 15 bits of 1 cm")
 }
 
-/// A time in seconds.
+/// Range of a time in seconds.
 fn seconds() -> Time {
     Time(Limit::new(0.0..=600.0, "s", "Menura"), 1e9)
 }
 
-/// A time in milliseconds, at least `least`.
+/// Range of a time in milliseconds, at least `least`.
 fn milliseconds(least: f64) -> Time {
     Time(Limit::new(least..=10_000.0, "ms", PROFILES), 1e6)
 }
 
-/// A direction of the mirror.
+/// Range of an angle of the mirror.
 fn phase() -> Degrees {
     Degrees(Limit::new(0.0..=360.0, "degrees", "geometry: one turn"))
 }
 
-/// A text of at most `N` printable characters, and the same padded with blanks.
+/// Reads a text of at most `N` printable characters; returns it and the same text padded with blanks.
 fn characters<const N: usize>(field: &Field<'_>) -> Option<(String, [u8; N])> {
     let expected = format!("1 to {N} printable ASCII characters");
     let text = field.text(&expected)?;
@@ -339,7 +338,7 @@ fn characters<const N: usize>(field: &Field<'_>) -> Option<(String, [u8; N])> {
     Some((text.value, filled))
 }
 
-/// `[[angle_deg, resolution_deg], ...]`
+/// Reads `[[angle_deg, resolution_deg], ...]`.
 fn variants(field: &Field<'_>) -> Option<Vec<Variant>> {
     let expected = "an array of [angle in degrees, resolution in degrees], the factory's first";
     let items = field.some_items(expected, "a scanner needs at least one variant")?;
@@ -368,7 +367,7 @@ fn variant_of(angle_deg: f64, resolution_deg: f64) -> Option<Variant> {
     is_good.then_some(Variant { angle_deg: angle_deg as u16, resolution_centideg })
 }
 
-/// The four quarters of a degree in some order.
+/// Reads the four quarters of a degree in any order.
 fn quarter_order(field: &Field<'_>) -> Option<[u8; 4]> {
     let quarter = Limit::new(0.0..=3.0, "", "quarters of a degree");
     let order = field.numbers::<4>(&quarter)?.map(|quarter| quarter as u8);
@@ -380,12 +379,12 @@ fn quarter_order(field: &Field<'_>) -> Option<[u8; 4]> {
     is_order.then_some(order)
 }
 
-/// The rates of a line, with their numbers in files.
+/// Baud rates with their numbers in profiles and rigs.
 fn listed_rates(rates: &[LineRate]) -> Vec<(i128, LineRate)> {
     rates.iter().map(|rate| (rate.baud().into(), *rate)).collect()
 }
 
-/// The rates of a line, the factory's first.
+/// Reads the baud rates of a profile; the first is the factory setting.
 fn rates(field: &Field<'_>) -> Option<Vec<LineRate>> {
     let expected = "one or more rates, the factory's first";
     let items = field.some_items(expected, "a serial line needs at least one rate")?;
@@ -395,12 +394,12 @@ fn rates(field: &Field<'_>) -> Option<Vec<LineRate>> {
     rates.into_iter().collect()
 }
 
-/// Measuring modes, with their numbers in files.
+/// Measuring modes with their numbers in profiles and rigs.
 fn listed_modes(modes: &[MeasuringMode]) -> Vec<(i128, MeasuringMode)> {
     modes.iter().map(|mode| (mode.code().into(), *mode)).collect()
 }
 
-/// Values of block D, the factory's first.
+/// Reads the measuring modes (block D) of a profile; the first is the factory setting.
 fn measuring_modes(field: &Field<'_>) -> Option<Vec<MeasuringMode>> {
     let expected = "one or more values of block D, the factory's first";
     let items = field.some_items(expected, "a scanner needs at least one measuring mode")?;
@@ -410,13 +409,13 @@ fn measuring_modes(field: &Field<'_>) -> Option<Vec<MeasuringMode>> {
     modes.into_iter().collect()
 }
 
-/// The words for the operating modes of a scanner.
+/// Words for the operating modes that a scanner supports.
 fn power_on_modes(driver: &SickLms2xxProfile) -> Vec<(&'static str, PowerOnMode)> {
     let has = |mode| mode != PowerOnMode::Reflectivity || driver.reflectivity.telegrams;
     PowerOnMode::WORDS.into_iter().filter(|(_, mode)| has(*mode)).collect()
 }
 
-/// A password of the configuration.
+/// Reads the password of the configuration.
 fn password(field: &Field<'_>) -> Option<[u8; 8]> {
     let expected = "8 ASCII characters";
     let text = field.text(expected)?;
@@ -428,8 +427,8 @@ fn password(field: &Field<'_>) -> Option<[u8; 8]> {
     password
 }
 
-/// The variant with the written angle and resolution. A missing one is the default's if there is such a
-/// variant, else that of the first match.
+/// Reads angle and resolution. If one is missing, the default's value is used if such a variant exists, else the value
+/// of the first matching variant.
 fn variant(
     table: &mut TableReader<'_>,
     driver: &SickLms2xxProfile,
@@ -480,7 +479,7 @@ fn variant(
     found.first().map(|variant| **variant)
 }
 
-/// Errors, each with its type and number.
+/// Reads a list of errors, each with type and number.
 fn errors(field: &Field<'_>) -> Option<Vec<[u8; 2]>> {
     let (items, place) = field.array_of(0..=100, "an array of [type, number]")?;
     let byte = Limit::new(0.0..=255.0, "", "the wire format: one byte");

@@ -1,8 +1,7 @@
-//! Which scans are sent, one after another, until the host interferes.
+//! Selection of the scans in a stream.
 //!
-//! The scanner sends a telegram to its end and then the newest scan: on a slow line scans are skipped, never
-//! queued. The duration of a telegram is known in advance, and therefore the next scan; only those scans are
-//! measured.
+//! When a telegram is complete, the scanner sends the newest scan. On a slow line it skips scans; it never queues
+//! them. The duration of a telegram is known in advance, and so is the next scan; only those scans are measured.
 
 use std::collections::VecDeque;
 
@@ -17,24 +16,22 @@ use crate::time::SimTime;
 /// A stream of scans.
 #[derive(Debug)]
 pub struct Stream {
-    /// Scans of each telegram.
+    /// Scans of a telegram.
     pattern: Pattern,
-    /// Format of the scans' telegrams.
     format: Format,
     transmission_start: TransmissionStart,
-    /// Duration of a telegram on the line.
+    /// Transmission time of a telegram.
     telegram_ns: u64,
-    /// The first scan that has not been planned or left out.
+    /// The first scan that is neither planned nor skipped.
     next_scan: u64,
-    /// Time from which the line is free after the last planned telegram, and after the telegram before it.
+    /// Time at which the line is free after the last planned telegram, and after the telegram before it.
     line_free: SimTime,
     line_free_before: SimTime,
     planned: VecDeque<Capture>,
 }
 
 impl Stream {
-    /// A stream of the scans that start at `from` or later. Each telegram is on the line for
-    /// `telegram_ns`.
+    /// A stream of the scans that start at or after `from`. Each telegram occupies the line for `telegram_ns`.
     pub fn new(
         mirror: &Mirror,
         pattern: Pattern,
@@ -55,12 +52,12 @@ impl Stream {
         }
     }
 
-    /// Format of the scans' telegrams.
+    /// Format of the telegrams.
     pub fn format(&self) -> &Format {
         &self.format
     }
 
-    /// A request, with index `index`, for the next revolution if it starts before `horizon`.
+    /// Request `index` for the next revolution, if it starts before `horizon`.
     pub fn poll_request(
         &mut self,
         mirror: &Mirror,
@@ -69,14 +66,14 @@ impl Stream {
         horizon: SimTime,
     ) -> Option<MeasurementRequest> {
         loop {
-            // All before the last have been asked for.
+            // All captures except the last are requested completely.
             let Some(capture) = self.planned.back_mut().filter(|capture| !capture.is_asked_for())
             else {
                 self.plan(mirror);
                 continue;
             };
-            // A stall may begin while the rig runs, so it is looked for when a revolution is asked for, not when
-            // it is planned.
+            // A stall can begin during the run, so it is checked when a revolution is requested, not when the telegram
+            // is planned.
             match capture.held_next(mirror) {
                 None => return capture.poll_request(mirror, receiver, index, horizon),
                 Some(Some(until)) if until < horizon => {
@@ -90,7 +87,7 @@ impl Stream {
         }
     }
 
-    /// Takes a measurement.
+    /// Processes a measurement.
     pub fn take(&mut self, measurement: &Measurement, returns: &[PulseReturns]) {
         let index = measurement.request.index;
         self.planned.retain(|capture| capture.belongs(index) != Belongs::TooLate);
@@ -100,7 +97,7 @@ impl Stream {
         }
     }
 
-    /// Start of the next telegram on a line that is free from `line_free` on, if its scan is measured.
+    /// Start of the next telegram on a line that is free from `line_free` on, if the telegram is measured.
     pub fn next_due(&self, mirror: &Mirror, line_free: SimTime) -> Option<SimTime> {
         let capture = self.planned.front().filter(|capture| capture.is_measured())?;
         Some(capture.leaves(mirror).max(match self.transmission_start {
@@ -109,13 +106,12 @@ impl Stream {
         }))
     }
 
-    /// The scan of the next telegram.
+    /// Removes the capture of the next telegram.
     pub fn pop(&mut self) -> Option<Capture> {
         self.planned.pop_front()
     }
 
-    /// Continues after an answer that kept the line busy until `line_free`; scans that were due meanwhile are
-    /// skipped.
+    /// Continues after an answer that occupied the line until `line_free`; scans that were due before are skipped.
     pub fn resume(&mut self, mirror: &Mirror, line_free: SimTime) {
         self.planned.retain(|capture| capture.leaves(mirror) >= line_free);
         let soonest = mirror.first_from(line_free).div_ceil(self.pattern.revolutions_per_scan());
@@ -129,7 +125,7 @@ impl Stream {
         leaving.into_iter().for_each(|leaves| self.occupy(leaves));
     }
 
-    /// Telegrams a second.
+    /// Telegrams per second.
     pub fn rate_hz(mut self, mirror: &Mirror) -> f64 {
         const TELEGRAMS: u64 = 60;
         self.plan(mirror);
@@ -148,7 +144,7 @@ impl Stream {
         self.planned.push_back(capture);
     }
 
-    /// Reserves the line for one more telegram, which leaves at `leaves` if the line is free.
+    /// Reserves the line for a telegram that can leave at `leaves`.
     fn occupy(&mut self, leaves: SimTime) {
         self.line_free_before = self.line_free;
         self.line_free = SimTime(leaves.max(self.line_free).0 + self.telegram_ns);
@@ -158,7 +154,7 @@ impl Stream {
         self.pattern.revolutions() / self.pattern.revolutions_per_scan()
     }
 
-    /// Capture of the next telegram, if the mirror is not held.
+    /// Capture of the next telegram, as if no stall held the mirror.
     fn next_capture(&self, mirror: &Mirror) -> Capture {
         let per_scan = self.pattern.revolutions_per_scan();
         let revolutions = self.pattern.revolutions();

@@ -9,33 +9,33 @@ use crate::wire::sick_lms2xx::configuration::Configuration;
 use crate::wire::sick_lms2xx::data::{MeasuringMode, Range, ScanInfo, Unit, Values};
 use crate::wire::sick_lms2xx::reply::{Body, Indices, RemissionPart};
 
-/// Telegram of a scan.
+/// Telegram type of a scan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Format {
     /// All values: 0xB0.
     Scan,
-    /// 0xB6
+    /// Means over several scans: 0xB6.
     Mean {
         /// Number of scans.
         scans: u8,
     },
-    /// 0xB7
+    /// Values of a subrange: 0xB7.
     Subrange(Subrange),
-    /// 0xBF
+    /// Means of a subrange: 0xBF.
     MeanSubrange {
         /// Number of scans.
         scans: u8,
-        /// The values that are sent.
+        /// Subrange of values.
         part: Subrange,
     },
-    /// 0xC4
+    /// Ranges and reflectivity of a subrange: 0xC4.
     Reflectivity(Subrange),
-    /// 0xF5
+    /// Reflectivity of subranges: 0xF5.
     Remission(Vec<Subrange>),
 }
 
 impl Format {
-    /// Number of scans that each telegram averages.
+    /// Number of scans averaged in a telegram.
     pub fn scans(&self) -> u8 {
         match self {
             Self::Mean { scans } | Self::MeanSubrange { scans, .. } => *scans,
@@ -43,7 +43,7 @@ impl Format {
         }
     }
 
-    /// Whether a scan of `values` values fits into this kind of telegram.
+    /// Whether the subranges of the telegram exist in a scan of `values` values.
     pub fn fits(&self, values: usize) -> bool {
         let parts = match self {
             Self::Scan => return true,
@@ -58,17 +58,17 @@ impl Format {
     }
 }
 
-/// Parts of a scan in one telegram (Gearbox).
+/// Largest number of subranges in a telegram (Gearbox).
 const MAX_PARTS: usize = 5;
 
-/// Encodes measured values by the scanner's configuration.
+/// Encodes measured values with the scanner's configuration.
 #[derive(Debug)]
 pub struct Encoder<'a> {
     /// The firmware.
     pub profile: &'a SickLms2xxProfile,
     /// Present configuration.
     pub configuration: &'a Configuration,
-    /// The least signal that the receiver detects at standard sensitivity.
+    /// Detection threshold at standard sensitivity, as a signal.
     pub threshold: f64,
 }
 
@@ -83,7 +83,7 @@ impl Encoder<'_> {
         MeasuringMode::from_code(code).unwrap_or(MeasuringMode::FACTORY)
     }
 
-    /// The telegram of a capture, and its number of ranges. `telegrams` is the number of earlier telegrams.
+    /// Telegram of a capture, and its number of ranges. `telegrams` is the number of earlier telegrams.
     pub fn body(&self, capture: &Capture, format: &Format, telegrams: u64) -> (Body, u32) {
         let indices = self.configuration.sends_indices().then(|| Indices {
             scan: match self.profile.configuration.scan_index_counts {
@@ -160,8 +160,8 @@ impl Encoder<'_> {
         mode.value(Range::Units(self.units(seen.range_m)), level)
     }
 
-    /// Whether an echo is so strong that the scanner reports dazzling instead of a range. A scanner that
-    /// detects everything has no threshold to exceed.
+    /// Whether an echo is so strong that the scanner reports dazzling instead of a range; never for a detection
+    /// threshold of zero.
     fn is_dazzled(&self, seen: &Seen) -> bool {
         let dazzles = self.profile.configuration.dazzling_signal * self.threshold;
         dazzles > 0.0 && seen.signal >= dazzles
@@ -178,7 +178,7 @@ impl Encoder<'_> {
         (share.min(1.0) * f64::from(self.profile.reflectivity.remission_full_scale)).round() as u16
     }
 
-    /// Range in whole units, in all sixteen bits.
+    /// Range in units of the configuration, 16 bits.
     fn units(&self, range_m: f64) -> u16 {
         (range_m / self.unit().metres()).round().clamp(0.0, f64::from(u16::MAX)) as u16
     }
@@ -189,7 +189,7 @@ impl Encoder<'_> {
     }
 
     fn remission(&self, part: Subrange, all: &[Option<Seen>]) -> RemissionPart {
-        // This telegram has all sixteen bits for the range.
+        // In this telegram all 16 bits are range.
         let special = |value: SpecialValue| 0xfff0 | value as u16;
         let full = f64::from(self.profile.reflectivity.remission_full_scale);
         let pair = |sample: &Option<Seen>| match sample {

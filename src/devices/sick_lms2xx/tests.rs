@@ -21,8 +21,8 @@ mod commands;
 
 const MS: u64 = 1_000_000;
 
-/// A scanner with its clock and its output. The world is two metres away on the right, and a millimetre
-/// farther for every hundredth of a degree to the left.
+/// A scanner with its clock and output. Targets are at two metres on the right; the range increases by a millimetre per
+/// hundredth of a degree to the left.
 struct Bench {
     unit: SickLms2xx,
     now: u64,
@@ -205,7 +205,7 @@ fn a_slow_line_skips_scans_and_measures_only_what_it_sends() {
         let scans = scans(&mut bench);
         let period_ms = (scans[3].0 - scans[0].0) as f64 / 3.0 / MS as f64;
         assert!((period_ms - 1000.0 / rate_hz).abs() < 0.1, "{period_ms}");
-        // What is rendered ahead is not sent yet.
+        // Scans are measured ahead by one at most.
         assert!(bench.measured <= scans.len() as u64 + 1, "{}", bench.measured);
         let line_ms = 372.0 * 10_000.0 / f64::from(rate.baud());
         assert!(period_ms >= line_ms && period_ms < line_ms + 13.4, "{period_ms} {line_ms}");
@@ -221,7 +221,7 @@ fn when_the_line_is_free_the_newest_scan_goes_at_once() {
     });
     bench.run_ms(2000);
     let scans = scans(&mut bench);
-    // 732 bytes at 38400.
+    // A telegram has 732 bytes; the rate is 38400 baud.
     for pair in scans.windows(2) {
         assert_eq!(pair[1].0 - pair[0].0, 190_625_000);
     }
@@ -239,7 +239,7 @@ fn answers_keep_their_times_and_stand_between_scans() {
     let reply_at = replies[1].0;
     assert!((5 * MS..15 * MS).contains(&(reply_at - replies[0].0)), "{reply_at}");
     let reply_end = reply_at + 9 * 20_000;
-    // The first scan is one that starts after the reply: 26.7 ms long.
+    // The first scan starts after the reply and takes 26.7 ms.
     assert!(replies[2].0 >= reply_end + 26_600_000, "{} {}", replies[2].0, reply_end);
 
     bench.say(&Command::Status);
@@ -279,7 +279,7 @@ fn rates_change_after_the_reply_and_survive_only_if_told() {
         bench.run_ms(60);
         let line = bench.sent.iter().position(|sent| matches!(sent.output, Output::Line(_)));
         let line = line.expect("the rate changes");
-        // Nine bytes at 9600.
+        // Nine bytes at 9600 baud.
         assert_eq!(bench.sent[line].due.0 - bench.sent[line - 1].due.0, 9_375_000);
         bench.sent.clear();
         let accepted = Body::PermanentRate { accepted: true };
@@ -378,7 +378,7 @@ fn sensitivity_and_blanking_set_the_receiver() {
     };
     let standard = setting(&[100, 0]);
     assert_eq!((standard.threshold_factor, standard.blanked_m), (1.0, 1.0));
-    // 25 m and 42 m in place of 30 m for 10 %.
+    // Ranges at 10 % reflectance: 25 m and 42 m instead of 30 m.
     let [medium, high] = [1, 3].map(|code| setting(&[0, 0, code, code]).threshold_factor);
     assert!((medium - 1.44).abs() < 1e-6 && (high - 0.510_204).abs() < 1e-6, "{medium} {high}");
 }
@@ -400,7 +400,7 @@ fn an_echo_that_dazzles_has_no_range_and_amplitudes_fall_with_distance() {
     assert_eq!(reading(112.0), 0x1ffe, "a million times what a tenth at 30 m gives");
     let [far, near] = [2e-4, 0.1].map(|signal| encoder.amplitude(signal));
     assert!(0 < far && far < near && near < 10_000, "{far} {near}");
-    // A receiver that detects everything, as papers have it, is never dazzled.
+    // A detector with threshold zero is never dazzled.
     let blind_to_nothing = Encoder { threshold: 0.0, ..encoder };
     let seen = Seen { range_m: 4.0, intensity: 0.5, signal: 112.0 };
     assert_eq!(blind_to_nothing.value(Some(seen)) & 0x1fff, 400);
@@ -502,7 +502,7 @@ proptest! {
             bench.unit.handle_input(SimTime(bench.now), &bytes);
             bench.run_ms(ms);
         }
-        // Long enough for all that may wait: telegrams at 9600, means of 255 scans.
+        // Time for everything that can be queued: telegrams at 9600 baud, means of 255 scans.
         bench.run_ms(60_000);
         prop_assert!(bench.sent.is_sorted_by_key(|sent| sent.due));
         bench.sent.clear();
@@ -570,7 +570,7 @@ fn a_mirror_that_is_held_makes_no_scans_and_the_scanner_says_so() {
     bench.unit.set_faults(&DeviceFaults::from(stalls));
     bench.run_ms(1200);
     let before: Vec<_> = scans(&mut bench).iter().map(|(due, _)| *due).collect();
-    // A scan of half degrees takes 26.7 ms; one under way is not sent.
+    // A scan with a resolution of half a degree takes 26.7 ms; an unfinished scan is not sent.
     assert!(before.len() > 35 && before.iter().all(|due| *due < 1001 * MS), "{before:?}");
     let Body::Status(held) = bench.ask(&Command::Status) else { panic!() };
     assert_eq!((held.device_status, held.motor_revolutions), (1, 0));
@@ -585,7 +585,7 @@ fn a_mirror_that_is_held_makes_no_scans_and_the_scanner_says_so() {
     assert_eq!((status.fault_effects[0].fault, status.fault_effects[0].window), (3, 0));
     let (_, reply) = bench.replies().pop().unwrap();
     assert_eq!(reply.unwrap().status & 0x07, 3);
-    // A request for a scan is acknowledged and not answered, and holds nothing up.
+    // A scan request is acknowledged but not answered, and blocks nothing.
     bench.say(&Command::Switch(Mode::OnRequest));
     bench.run_ms(100);
     bench.sent.clear();
@@ -598,7 +598,7 @@ fn a_mirror_that_is_held_makes_no_scans_and_the_scanner_says_so() {
     bench.say(&Command::Switch(Mode::Continuous));
     bench.run_ms(3000);
     let after = scans(&mut bench);
-    // Let go at 1.5 s and two seconds later at full speed.
+    // Released at 1.5 s, at full speed two seconds later.
     assert!((3500 * MS..3600 * MS).contains(&after[0].0), "{}", after[0].0);
     let gaps: Vec<_> = after.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
     assert!(gaps.iter().all(|gap| *gap < 40 * MS), "{gaps:?}");
@@ -655,8 +655,8 @@ fn a_mirror_that_is_held_for_ever_or_always_again_is_waited_for_without_end() {
     }
 }
 
-/// A lag delays requested and streamed scans, on an idle or busy line; answers, and the selection of scans,
-/// are unchanged.
+/// Output latency delays requested and streamed scans, on an idle or busy line. Answers and the selection of scans do
+/// not change.
 #[test]
 fn a_lag_holds_back_scans_and_no_answers() {
     const LAG: u64 = 35 * MS;

@@ -1,4 +1,4 @@
-//! Packets that are being measured, that wait for their timestamps, or that are ready to leave.
+//! Packets in progress: being measured, waiting for their timestamps, or ready to leave.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use crate::sensors::fault::FaultEffect;
 use crate::time::SimTime;
 use crate::{Output, PacketTruth, Transmit};
 
-/// Facts about a packet before its measurement.
+/// Data of a planned packet that are known before its measurement.
 pub trait PacketPlan {
     /// Number of the packet; a packet that is planned again keeps it.
     fn number(&self) -> u64;
@@ -15,7 +15,7 @@ pub trait PacketPlan {
     /// Time of the packet's first firing.
     fn start(&self) -> SimTime;
 
-    /// The last instant at which a change or a stall still affects the packet.
+    /// Last time at which a change or stall still affects the packet.
     fn last(&self) -> SimTime;
 
     /// End of the packet's last firing.
@@ -27,15 +27,15 @@ pub trait PacketPlan {
     }
 }
 
-/// Packets of one device, in several stages, each in the order of their numbers.
+/// Packets of one device by stage, each stage in the order of packet numbers.
 #[derive(Debug)]
 pub struct Backlog<P> {
     next_request: u64,
-    /// Packets that are being measured, by the index of their request.
+    /// Packets that are being measured, each with the index of its request.
     planned: VecDeque<(u64, P)>,
-    /// Packets that are measured and wait for the clock.
+    /// Measured packets that wait for their timestamps.
     held: VecDeque<Held<P>>,
-    /// Outputs that are complete, whenever they are due.
+    /// Complete outputs, due now or later.
     pub ready: VecDeque<Transmit>,
 }
 
@@ -43,7 +43,7 @@ pub struct Backlog<P> {
 #[derive(Debug)]
 pub struct Held<P> {
     pub plan: P,
-    /// Instant at which the packet's timestamp is taken.
+    /// Time at which the packet's timestamp is taken.
     pub stamped: SimTime,
     /// Points with a return.
     pub points: u32,
@@ -62,21 +62,21 @@ impl<P> From<Held<P>> for Transmit {
 }
 
 impl<P: PacketPlan> Backlog<P> {
-    /// The index of the next request, which is not for a packet.
+    /// Index for the next request, for requests other than packets.
     pub fn count_request(&mut self) -> u64 {
         self.next_request += 1;
         self.next_request - 1
     }
 
-    /// The index of the request to measure `plan`.
+    /// Registers the request to measure `plan`; returns its index.
     pub fn ask(&mut self, plan: P) -> u64 {
         let index = self.count_request();
         self.planned.push_back((index, plan));
         index
     }
 
-    /// The packet of request `index`; `None` if it was planned again meanwhile. Earlier packets without an
-    /// answer have been given up.
+    /// The packet of request `index`; `None` if the packet has been planned again. Earlier packets without an answer
+    /// are dropped, because their requests were revoked.
     pub fn answered(&mut self, index: u64) -> Option<P> {
         while self.planned.pop_front_if(|(asked, _)| *asked < index).is_some() {}
         self.planned.pop_front_if(|(asked, _)| *asked == index).map(|(_, plan)| plan)
@@ -87,19 +87,19 @@ impl<P: PacketPlan> Backlog<P> {
         self.planned.front().map(|(_, plan)| plan.start())
     }
 
-    /// Takes a packet that waits for its timestamp.
+    /// Adds a packet that waits for its timestamp.
     pub fn hold(&mut self, packet: Held<P>) {
         self.held.push_back(packet);
     }
 
-    /// The next packet that waits for its timestamp, if all signals to the clock that it needs are known:
-    /// those up to `known_to` are.
+    /// The next packet whose timestamp is final. All clock signals up to `known_to` are known; later ones can still
+    /// change timestamps.
     pub fn known_by(&mut self, known_to: SimTime) -> Option<Held<P>> {
         self.held.pop_front_if(|held| held.plan.clock_needed_to() <= known_to)
     }
 
-    /// Drops the packets from `number` on, the first of which is due at `due`, and withdraws those that are
-    /// already in the output.
+    /// Drops the packets from `number` on and withdraws those that are already in the output; the first of them is due
+    /// at `due`.
     pub fn revoke(&mut self, number: u64, due: SimTime) {
         self.planned.retain(|(_, plan)| plan.number() < number);
         self.held.retain(|held| held.plan.number() < number);
@@ -124,7 +124,7 @@ impl<P> Default for Backlog<P> {
 mod tests {
     use super::*;
 
-    /// Packet `n` begins at `10 n` and is due at `10 n + 10`.
+    /// Packet `n` begins at `10 n` ns and is due at `10 n + 10` ns.
     #[derive(Clone, Copy, Debug, PartialEq)]
     struct Plan(u64);
 

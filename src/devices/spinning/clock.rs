@@ -1,13 +1,13 @@
-//! A clock of microseconds past the hour, driven by an oscillator and disciplined by a receiver's
-//! pulse per second (PPS) and NMEA sentences.
+//! A clock of microseconds past the hour: an oscillator disciplined by a GNSS receiver's pulse per second (PPS)
+//! and NMEA sentences.
 //!
 //! The count has two parts. While PPS is locked, each rising edge sets the sub-second part to zero. Each
-//! sentence with a time sets minutes and seconds, and the date if it has one. Neither needs the other.
-//! Without both, the oscillator counts on: from power-on, or from where the GNSS receiver left it (holdover).
-//! PPS is locked after it has been steady for the qualifier's number of seconds, and lost with the first
-//! pulse that is not.
+//! sentence with a time sets minutes and seconds, and the date if it has one. The two parts are independent.
+//! Without both, the oscillator counts freely: from power-on, or from the last setting (holdover).
+//! PPS is locked when it has been steady for the number of seconds that the qualifier requires, and lost with the
+//! first unsteady pulse.
 //!
-//! The hour's 3600 s have no room for a leap second: 23:59:60 counts like the 0:00:00 that follows.
+//! The hour has 3600 s, without a leap second: 23:59:60 counts like the following 0:00:00.
 //!
 //! Sources: VLP-16 manual 63-9243, section 7.4 and appendix G; HDL-64E S3 manual, page 19.
 
@@ -25,8 +25,7 @@ const SECOND_NS: i128 = 1_000_000_000;
 const DAY_NS: i128 = 86_400 * SECOND_NS;
 /// POSIX time that the clock shows at power-up, 2000-01-01T00:00:00Z.
 const POWER_UP_NS: i128 = 946_684_800 * SECOND_NS;
-/// Number of settings that are stored, for packets whose measurement is late: half an hour on a machine that
-/// is too slow.
+/// Number of settings that are stored for late measurements: half an hour of settings, for a slow machine.
 const KEPT_SETTINGS: usize = 4096;
 /// Longest sentence that is accepted, including its line end.
 const LONGEST_SENTENCE: usize = 306;
@@ -45,7 +44,7 @@ pub struct DeviceClock {
     sentence_at: Option<SimTime>,
 }
 
-/// Setting of the clock at an instant, from which the oscillator counts on.
+/// Setting of the clock at a time; the oscillator counts on from it.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
     /// Oscillator ticks, one per nanosecond, at which the clock was set.
@@ -54,30 +53,30 @@ struct Setting {
     to_ns: i128,
 }
 
-/// The state of the GPS input's pulse per second.
+/// State of the pulse per second (PPS) input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PpsState {
     /// No pulse has arrived for a while.
     Absent,
-    /// Pulses come, but have not been steady for long enough.
+    /// Pulses arrive, but have not been steady for long enough.
     Synchronizing,
     /// The clock is locked: each pulse sets it.
     Locked,
-    /// The last pulse was off the second.
+    /// The last pulse was not one second after the previous one.
     Error,
 }
 
-/// State of the pulse per second.
+/// State of the PPS input.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pps {
     last_ticks: Option<i128>,
-    /// Number of successive seconds that had the right length.
+    /// Number of successive seconds with the right length.
     steady: u32,
     is_wrong: bool,
 }
 
 impl DeviceClock {
-    /// A clock that is switched on before the first instant, by the setting `power_up_us`.
+    /// A clock that is already on at the start of the run, with the setting `power_up_us`.
     pub fn new(settings: &ClockSettings, epoch: Epoch) -> Self {
         Self {
             epoch,
@@ -93,7 +92,7 @@ impl DeviceClock {
         }
     }
 
-    /// Count of the oscillator at `at`, nanoseconds of its own since the first instant.
+    /// Oscillator count at `at`, nanoseconds since the start of the run.
     fn ticks(&self, at: SimTime) -> i128 {
         let fast_ns_a_day = (self.settings.drift_s_per_day * 1e9).round() as i128;
         let passed = i128::from(at.0);
@@ -118,7 +117,7 @@ impl DeviceClock {
         self.past.truncate(KEPT_SETTINGS);
     }
 
-    /// Restarts the device: the clock counts from zero at `up_at`, without a pulse or sentence so far. Times
+    /// Restarts the device: the clock counts from zero at `up_at`, without earlier pulses and sentences. Times
     /// before `up_at` are unchanged.
     pub fn restart(&mut self, up_at: SimTime) {
         self.set(up_at, POWER_UP_NS);
@@ -133,7 +132,7 @@ impl DeviceClock {
         (self.unix_ns(at).rem_euclid(3600 * SECOND_NS) / 1000) as u32
     }
 
-    /// The date and time that the clock shows at `at`.
+    /// Date and time of the clock at `at`.
     pub fn civil(&self, at: SimTime) -> DateTime {
         jiff::Timestamp::from_nanosecond(self.unix_ns(at))
             .unwrap_or(jiff::Timestamp::MAX)
@@ -141,7 +140,7 @@ impl DeviceClock {
             .datetime()
     }
 
-    /// The state of the pulse per second at `at`.
+    /// State of the PPS input at `at`.
     pub fn pps(&self, at: SimTime) -> PpsState {
         if self.settings.reference == ClockReference::Utc {
             return PpsState::Locked;
@@ -155,14 +154,14 @@ impl DeviceClock {
         }
     }
 
-    /// Whether sentences that name the time arrive at `at`.
+    /// Whether sentences with a time arrive at `at`.
     pub fn has_nmea(&self, at: SimTime) -> bool {
         let limit_ns = u128::from(self.settings.nmea_absent_after_ns);
         self.settings.reference == ClockReference::Utc
             || self.sentence_at.is_some_and(|then| at.saturating_since(then).as_nanos() <= limit_ns)
     }
 
-    /// The last sentence that was understood, with its line end; empty before the first sentence.
+    /// The last valid sentence, with its line end; empty before the first one.
     pub fn sentence(&self) -> &[u8] {
         &self.sentence
     }
@@ -172,7 +171,7 @@ impl DeviceClock {
         last_ticks.is_some() && !is_wrong && steady >= self.settings.pps_lock_s
     }
 
-    /// Takes a signal of the GPS cable at `at`; instants never go back.
+    /// Processes a signal of the GPS cable at `at`; times must not decrease.
     pub fn handle_signal(&mut self, at: SimTime, signal: &CableSignal) {
         match signal {
             CableSignal::PulsePerSecond(true) => self.handle_pulse(at),
@@ -186,7 +185,7 @@ impl DeviceClock {
         }
     }
 
-    /// The pulse rises.
+    /// Processes a rising edge of the pulse.
     fn handle_pulse(&mut self, at: SimTime) {
         let now = self.ticks(at);
         let passed = self.pps.last_ticks.map(|last| now - last);
@@ -197,7 +196,7 @@ impl DeviceClock {
                 self.pps.steady = self.pps.steady.saturating_add(1);
                 self.pps.is_wrong = false;
             }
-            // The first, or the first after a pause.
+            // The first pulse, or the first after a pause.
             None => self.pps.steady = 0,
             Some(passed) => {
                 self.pps.steady = 0;
@@ -205,13 +204,13 @@ impl DeviceClock {
             }
         }
         if self.is_locked() {
-            // To the nearer second: it counts up to half a second fast or slow.
+            // The nearest second, because the clock can be up to half a second off.
             let second = (self.unix_ns(at) + SECOND_NS / 2).div_euclid(SECOND_NS);
             self.set(at, second * SECOND_NS);
         }
     }
 
-    /// Handles a byte of a sentence. Lines end in CR LF, CR or LF; a line that is too long is ignored.
+    /// Processes a byte of a sentence. Lines end in CR LF, CR or LF; lines that are too long are ignored.
     fn handle_byte(&mut self, at: SimTime, byte: u8) {
         match byte {
             b'$' => {
@@ -255,7 +254,7 @@ impl DeviceClock {
     }
 }
 
-/// Whole seconds since midnight of `hhmmss`, with or without a fraction; a leap second is the 60th.
+/// Whole seconds since midnight from `hhmmss`, with or without a fraction; a leap second is second 60.
 fn time_of_day(text: &str) -> Option<u32> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     if whole.len() != 6 || !whole.bytes().chain(fraction.bytes()).all(|b| b.is_ascii_digit()) {
@@ -266,7 +265,7 @@ fn time_of_day(text: &str) -> Option<u32> {
     (hour < 24 && minute < 60 && second <= 60).then_some(hour * 3600 + minute * 60 + second)
 }
 
-/// POSIX time of the start of the day `ddmmyy`.
+/// POSIX time of the start of the day `ddmmyy`, nanoseconds.
 fn midnight_ns(text: &str) -> Option<i128> {
     if text.len() != 6 || !text.bytes().all(|b| b.is_ascii_digit()) {
         return None;

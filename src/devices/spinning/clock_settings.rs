@@ -1,4 +1,4 @@
-//! A clock that PPS and NMEA discipline, and its GPS input: keys of profiles and rigs.
+//! Keys of a clock that PPS and NMEA discipline, in profiles and rigs.
 
 use crate::config::profile::read::PROFILES;
 use crate::config::profile::{GpsInputRefusal, drift};
@@ -9,17 +9,17 @@ use crate::config::toml::reader::Limit;
 words!(ClockReference: "free-running" => FreeRunning, "utc" => Utc);
 words!(TimeSentence: "GPRMC" => Rmc, "GPGGA" => Gga);
 
-/// Reference of the clock while no GNSS receiver is wired to it.
+/// Time reference of the clock while no GNSS receiver is connected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClockReference {
-    /// The clock has only its own oscillator, from power-on.
+    /// Only the clock's own oscillator, from power-on.
     #[default]
     FreeRunning,
-    /// UTC without any error, as if a GNSS receiver outside the rig kept it locked.
+    /// Errorless UTC, as if a GNSS receiver outside the rig disciplined the clock.
     Utc,
 }
 
-/// A sentence from which the clock takes the time.
+/// NMEA sentence that sets the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeSentence {
     /// Date, time and validity.
@@ -30,14 +30,14 @@ pub enum TimeSentence {
 
 const CONFIGURATION: &str = "the unit's configuration page, PPS qualifier";
 
-/// A time without a signal.
+/// Range of times after which a signal counts as absent.
 fn absent() -> Time {
     Time(Limit::new(1.1..=60.0, "s", "the signal itself: it comes once a second"), 1e9)
 }
 
 keys! {
     in profile and rig;
-    /// The clock and its GPS input.
+    /// Settings of the clock and its GPS input.
     ///
     /// Sources: VLP-16 manual, sections 7.4 and appendix G (two counters, qualifiers); HDL-64E S3
     /// manual, page 19 (power-up at midnight of 1 January 2000, 5 s a day, GPS status).
@@ -73,7 +73,7 @@ keys! {
     }
 }
 
-/// Reason why a clock with these settings ignores its GPS input; `None` if it uses it.
+/// Reason why a clock with these settings ignores its GPS input; `None` if it does not.
 pub(crate) fn gps_input_refusal(settings: &ClockSettings) -> Option<GpsInputRefusal> {
     (settings.reference == ClockReference::Utc).then_some(GpsInputRefusal {
         title: "`gps_cable` conflicts with `clock.reference = \"utc\"`",
@@ -100,7 +100,7 @@ pub(crate) fn ahead_of_utc() -> Limit<i128> {
     Limit::new(-100..=100, "s", "Menura: TAI is 37 s ahead of UTC")
 }
 
-/// Reads `ptp`, one of the `states` of the product.
+/// Reads `ptp`, one of the product's `states`.
 pub(crate) fn ptp<T: Clone + PartialEq>(
     keys: &mut Keys<'_>,
     states: &[(&str, T)],
@@ -111,7 +111,6 @@ pub(crate) fn ptp<T: Clone + PartialEq>(
     keys.of_type("ptp", sentence, &OneOf(states, "Menura's clocks"), ptp_state);
 }
 
-/// Reads `ptp_ahead_s`.
 pub(crate) fn ptp_ahead(keys: &mut Keys<'_>, ahead_s: &mut i32) {
     let sentence = "Offset of a simulated PTP master's time from UTC; positive is ahead.";
     keys.of_type("ptp_ahead_s", sentence, &ahead_of_utc(), ahead_s);

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::decoder::datagram::{DATA, Head, RawReturn, Shot, Stamp, Sweep};
 use crate::wire::velodyne::{BLOCKS, Bank, Block, DATA_PACKET_LEN, DataPacket, HOUR_US, SLOTS};
 
-/// A data packet with at least one block of lasers.
+/// Parses a data packet that has at least one block of lasers.
 pub(crate) fn parse(payload: &[u8]) -> Option<DataPacket> {
     if payload.len() != DATA_PACKET_LEN {
         return None;
@@ -13,34 +13,33 @@ pub(crate) fn parse(payload: &[u8]) -> Option<DataPacket> {
     DataPacket::parse(payload).ok().filter(|packet| blocks(packet).next().is_some())
 }
 
-/// The head of a data packet.
+/// Kind and timestamp of a data packet.
 pub(crate) fn head(payload: &[u8]) -> Option<Head> {
     let packet = parse(payload)?;
     let stamp = Some(Stamp { us: packet.timestamp_us(), period_us: HOUR_US });
     Some(Head { kind: DATA, stamp })
 }
 
-/// Blocks with lasers.
+/// Blocks with laser returns, without fillers.
 pub(crate) fn blocks(packet: &DataPacket) -> impl Iterator<Item = &Block> {
     packet.blocks.iter().filter(|block| Bank::from_flag(block.flag).is_some())
 }
 
-/// Index in the packet of its block `number`, without fillers.
+/// Index in the packet of block `number`, counted without fillers.
 pub(crate) fn place_of_block(packet: &DataPacket, number: usize) -> Option<usize> {
     let places = packet.blocks.iter().enumerate();
     let mut held = places.filter(|(_, block)| Bank::from_flag(block.flag).is_some());
     held.nth(number).map(|(place, _)| place)
 }
 
-/// Number of firings of the block's bank before block `index`; two blocks with the returns of one firing
-/// count once.
+/// Number of firings of the block's bank before block `index`; two blocks with two returns of one firing count once.
 pub(crate) fn firings_before(packet: &DataPacket, index: usize) -> usize {
     let flag = packet.blocks[index].flag;
     let before = packet.blocks[..index].iter().filter(|block| block.flag == flag).count();
     if packet.is_dual_return() { before / 2 } else { before }
 }
 
-/// Directions and returns.
+/// Azimuths, returns and format errors of a packet.
 pub(crate) fn sweep(payload: &[u8]) -> Sweep {
     let Some(packet) = parse(payload) else { return Sweep::default() };
     let points = blocks(&packet).flat_map(|block| &block.points);
@@ -59,17 +58,17 @@ pub(crate) fn sweep(payload: &[u8]) -> Sweep {
     }
 }
 
-/// Half the way to the next block's azimuth, degrees; of the last block, from the one before.
+/// Half the azimuth step to the next block, degrees; for the last block, from the previous one.
 pub(crate) fn half_step_deg(packet: &DataPacket, index: usize) -> f64 {
     let azimuth = |index: usize| i32::from(packet.blocks[index].azimuth_centideg);
-    // Two returns of one firing have the same azimuth: look past them.
+    // Two returns of one firing have the same azimuth, so blocks without a step are skipped.
     let after = (index + 1..BLOCKS).map(|next| azimuth(next) - azimuth(index));
     let before = (0..index).rev().map(|last| azimuth(index) - azimuth(last));
     let step = after.chain(before).map(|step| step.rem_euclid(36_000)).find(|step| *step > 0);
     f64::from(step.unwrap_or(0)) / 200.0
 }
 
-/// The returns of a packet of a head with `lasers` lasers. Of two returns of one firing the first.
+/// Returns of a packet from a head with `lasers` lasers; of two returns of one firing the first.
 pub(crate) fn shots(payload: &[u8], lasers: usize, distance_unit_m: f64) -> Vec<Shot> {
     let Some(packet) = parse(payload) else { return Vec::new() };
     let has_two_firings = lasers * 2 == SLOTS;
@@ -107,7 +106,7 @@ pub(crate) fn protocol(has_stamps: bool) -> &'static str {
     if has_stamps { "velodyne" } else { "velodyne-s1" }
 }
 
-/// A packet on one line, up to its last two bytes.
+/// Text of a packet on one line, without its last two bytes.
 pub(crate) fn text(packet: &DataPacket, model: &str, has_stamps: bool) -> String {
     let [first, last] = [&packet.blocks[0], &packet.blocks[packet.blocks.len() - 1]]
         .map(|block| f64::from(block.azimuth_centideg) / 100.0);
@@ -133,7 +132,7 @@ pub(crate) fn text(packet: &DataPacket, model: &str, has_stamps: bool) -> String
     text
 }
 
-/// Fields of a packet; `status` are the fields of its last bytes.
+/// Fields of a packet; `status` are the fields from its last bytes.
 pub(crate) fn fields(
     packet: &DataPacket,
     model: &str,

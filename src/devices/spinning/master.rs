@@ -1,4 +1,4 @@
-//! A PTP master that keeps a unit's clock, or that is simulated without error.
+//! PTP master that sets a unit's clock: simulated without error, within Menura, or on the network.
 
 use super::clock_settings::ClockSettings;
 use crate::ptp::{PtpClock, PtpSettings, PtpSlave};
@@ -11,29 +11,29 @@ const DAY_NS: i128 = 86_400 * SECOND_NS;
 
 words!(PtpState: "none" => None, "locked" => Locked, "virtual" => Virtual, "wire" => Wire);
 
-/// Whether a PTP master keeps the clock.
+/// PTP master of the clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PtpState {
     /// No master.
     #[default]
     None,
-    /// The clock is the master's, without error.
+    /// A simulated master: the clock has the master's time without error.
     Locked,
-    /// A master within Menura, by PTP.
+    /// A master within Menura, connected by PTP.
     Virtual,
-    /// A master on the network sets the clock by PTP, if there is one.
+    /// A master on the network, connected by PTP, if it exists.
     Wire,
 }
 
 impl PtpState {
-    /// Whether a slave follows the master by PTP.
+    /// Whether the unit runs a PTP slave.
     pub fn has_slave(self) -> bool {
         matches!(self, Self::Wire | Self::Virtual)
     }
 }
 
-/// A PTP slave that was switched on before the first instant, with the oscillator of `own`. With a
-/// `virtual_master`, whose time is that of this epoch, a master within Menura serves it.
+/// A PTP slave that is already on at the start of the run, with the oscillator of `own`. With `virtual_master`, a
+/// master within Menura serves it; that epoch is the master's time at the start of the run.
 pub(crate) fn slave(
     own: &ClockSettings,
     ptp: &PtpSettings,
@@ -50,15 +50,15 @@ pub(crate) fn slave(
     }
 }
 
-/// Count of `own`'s oscillator from `since` to `at`, nanoseconds.
+/// Count of the oscillator of `own` from `since` to `at`, nanoseconds.
 pub(crate) fn counted_ns(own: &ClockSettings, since: SimTime, at: SimTime) -> i128 {
     let passed_ns = i128::from(at.0) - i128::from(since.0);
     let fast_ns_a_day = (own.drift_s_per_day * 1e9).round() as i128;
     passed_ns + (passed_ns * fast_ns_a_day).div_euclid(DAY_NS)
 }
 
-/// Time of a clock with a simulated errorless master, nanoseconds of POSIX time; after the loss of the
-/// master, the oscillator of `own` counts on.
+/// Time of a clock with a simulated errorless master, nanoseconds of POSIX time; after the loss of the master, the
+/// oscillator of `own` counts on.
 pub(crate) fn simulated_ns(
     own: &ClockSettings,
     epoch: Epoch,
@@ -70,8 +70,8 @@ pub(crate) fn simulated_ns(
     i128::from(ahead_s) * SECOND_NS + epoch.unix_ns(kept_to) + counted_ns(own, kept_to, at)
 }
 
-/// First instant at which a second begins on the clock of `slave`, or on an exact clock without a slave, by
-/// its rate at `now`.
+/// First time at which a second begins on the clock of `slave`, by its rate at `now`; without a slave, on an exact
+/// clock.
 pub(crate) fn second(slave: Option<&PtpSlave>, epoch: Epoch, now: SimTime) -> SimTime {
     let ahead_ns = match slave {
         Some(slave) => slave.shows_ns(now) - i128::from(now.0),

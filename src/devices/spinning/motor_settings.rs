@@ -1,4 +1,4 @@
-//! Motor of a head: keys of profiles and rigs.
+//! Keys of a head's motor in profiles and rigs.
 
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::key_types::TrueOrFalse;
@@ -7,7 +7,7 @@ use crate::config::toml::reader::Limit;
 
 keys! {
     in profile and rig;
-    /// Motor of a head, and the lasers' behaviour while it is slow.
+    /// Motor of a head, and whether lasers fire at low speed.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct MotorSettings {
         acceleration {
@@ -34,7 +34,7 @@ pub(super) fn rpm() -> Limit<i128> {
 }
 
 keys! {
-    /// Speeds that a head can be set to.
+    /// Permitted speeds of a head.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct RotationRates {
         range {
@@ -51,7 +51,7 @@ keys! {
 }
 
 impl MotorSettings {
-    /// Whether the motor's interlock lets lasers fire at this speed.
+    /// Whether the interlock allows lasers to fire at this speed.
     pub(crate) fn lasers_fire_at(&self, rpm: f64) -> bool {
         rpm >= f64::from(self.interlock_rpm)
     }

@@ -1,4 +1,4 @@
-//! Planned packets that may have to be planned again.
+//! Planned packets that can be planned again.
 //!
 //! Packets are requested ahead of time. If a change takes effect before all of them have left, the planner
 //! returns to the first affected packet and plans again with the same packet numbers. So the output depends
@@ -16,9 +16,9 @@ pub struct Planned<S>(VecDeque<Entry<S>>);
 pub struct Entry<S> {
     /// The packet's number.
     pub number: u64,
-    /// The last instant at which a change still affects the packet.
+    /// Last time at which a change still affects the packet.
     pub last: SimTime,
-    /// The state from which the packet was planned.
+    /// State of the planner before the packet.
     pub before: S,
 }
 
@@ -36,7 +36,7 @@ impl<S> Planned<S> {
         first
     }
 
-    /// Drops what is needed only for changes before `before`.
+    /// Drops entries that are needed only for changes before `before`.
     pub fn forget(&mut self, before: SimTime) {
         while self.0.pop_front_if(|entry| entry.last < before).is_some() {}
     }

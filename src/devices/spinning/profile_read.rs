@@ -54,7 +54,7 @@ pub(crate) fn return_modes<T: Clone + PartialEq>(
     keys.of_type("modes", "The return modes; the first is the factory setting.", &key_type, modes);
 }
 
-/// One number in a laser's row.
+/// A number in a laser's row.
 pub(crate) struct Column {
     /// Name of the number in messages.
     pub name: &'static str,
@@ -62,19 +62,19 @@ pub(crate) struct Column {
     pub limit: Numbers,
 }
 
-/// Whole numbers of a byte, or any.
+/// Range of a number: integers of a byte, or real numbers.
 pub(crate) enum Numbers {
     Whole(Limit<i128>),
     Any(Limit<f64>),
 }
 
 impl Column {
-    /// A whole number from 0 to `most`.
+    /// An integer from 0 to `most`.
     pub fn whole(name: &'static str, most: u8, origin: &'static str) -> Self {
         Self { name, limit: Numbers::Whole(Limit::new(0..=most.into(), "", origin)) }
     }
 
-    /// A number in `range`.
+    /// A real number in `range`.
     pub fn number(
         name: &'static str,
         range: RangeInclusive<f64>,
@@ -85,9 +85,9 @@ impl Column {
     }
 }
 
-/// Reads an array of rows, one per laser in the order of their numbers, which are the first column. `counts`
-/// are the permitted numbers of rows, and `many` is their text; `refusal` returns title and label for
-/// contradictory numbers.
+/// Reads an array of rows, one per laser, ordered by laser number, which is the first column. `counts` are the
+/// permitted numbers of rows; `many` describes them in messages. `refusal` returns title and label if numbers
+/// contradict each other.
 pub(crate) fn lasers<const N: usize>(
     field: &Field<'_>,
     counts: &[usize],
@@ -146,7 +146,7 @@ fn laser<const N: usize>(
     Some(numbers)
 }
 
-/// Reads `dark_intensity`: lowest and highest.
+/// Reads `dark_intensity`: lowest and highest value.
 pub(crate) fn dark_intensity(field: &Field<'_>) -> Option<[u8; 2]> {
     let byte = Limit::new(0..=255, "", "the wire format: one byte");
     let [low, high] = field.integers::<u8, 2>(&byte)?;
@@ -163,7 +163,7 @@ pub(crate) fn dark_intensity(field: &Field<'_>) -> Option<[u8; 2]> {
     Some([low, high])
 }
 
-/// Reads `rotation_rate_rpm` of a rig, one of the product's `rates`.
+/// Reads a rig's `rotation_rate_rpm`, one of the product's `rates`.
 pub(crate) fn rotation_rate(
     keys: &mut Keys<'_>,
     profile: &Profile,
@@ -184,7 +184,7 @@ pub(crate) fn rotation_rate(
     keys.put(rate, rate_rpm);
 }
 
-/// Reads `return_mode` of a rig, one of the product's `modes`.
+/// Reads a rig's `return_mode`, one of the product's `modes`.
 pub(crate) fn return_mode(
     keys: &mut Keys<'_>,
     profile: &Profile,
@@ -196,13 +196,13 @@ pub(crate) fn return_mode(
     keys.choice("return_mode", &words, &format!("{}, [returns]", profile.file), mode);
 }
 
-/// The rotor's angle at the first instant.
+/// Range of the rotor's angle at the start of the run.
 pub(crate) fn start_azimuth() -> Degrees {
     let origin = "the wire format: azimuth is 0 to 35999 hundredths";
     Degrees(Limit::new(0.0..=359.99, "degrees", origin))
 }
 
-/// Reads `beam` and `noise` of a rig; `reach` limits the beam's ranges, metres.
+/// Reads a rig's `beam` and `noise`; `reach` limits the beam's ranges, metres.
 pub(crate) fn optics(
     keys: &mut Keys<'_>,
     reach: &Limit<f64>,
@@ -213,12 +213,12 @@ pub(crate) fn optics(
     lidar::rig_noise(keys, "{ range_std_m = 0.02 }", noise);
 }
 
-/// The speeds of a profile, the factory's first.
+/// Range of a profile's list of speeds; the first is the factory setting.
 pub(crate) fn listed_rates() -> Listed {
     Listed("speeds, the factory's first", Limit::new(60..=6000, "rpm", PROFILES))
 }
 
-/// Reads `rotation_rate_rpm` of a rig, one of the speeds that the profile lists.
+/// Reads a rig's `rotation_rate_rpm`, one of the speeds in the profile.
 pub(crate) fn listed_rate(
     keys: &mut Keys<'_>,
     profile: &Profile,
@@ -241,8 +241,8 @@ pub(crate) fn listed_rate(
     keys.put(rate, rate_rpm);
 }
 
-/// Reads `sector_deg` of a rig, from the first to the last angle clockwise, in `steps` of a degree; returns
-/// the key if both ends are valid.
+/// Reads a rig's `sector_deg`: first and last angle, clockwise, in `steps` of a degree. Returns the key if both ends
+/// are valid.
 pub(crate) fn sector<'t>(
     keys: &mut Keys<'t>,
     steps: f64,
@@ -261,17 +261,17 @@ pub(crate) fn sector<'t>(
     is_read.then_some(field)
 }
 
-/// Time of a profile from a restart until the unit works again.
+/// Range of the time from a restart until the unit works again.
 pub(crate) fn boot() -> Time {
     Time(Limit::new(0.1..=600.0, "s", PROFILES), 1e9)
 }
 
-/// Temperatures of a unit's boards.
+/// Range of the temperatures of a unit's boards.
 pub(crate) fn celsius() -> Limit<f64> {
     Limit::new(-100.0..=200.0, "degrees C", PROFILES)
 }
 
-/// Bytes as hexadecimal digits: what is allowed, and the title of the message about other text.
+/// Hexadecimal bytes: description of valid text, and title of the message about invalid text.
 pub(crate) struct Hexadecimal(pub &'static str, pub &'static str);
 
 impl<const N: usize> KeyType<[u8; N]> for Hexadecimal {

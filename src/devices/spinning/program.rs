@@ -1,8 +1,8 @@
-//! A lidar's program: the present mode, future changes, and the rotor.
+//! Program of a lidar: present mode, future changes, and the rotor.
 //!
-//! A change takes effect when the rotor next reaches angle 0, so that a rotation has one mode; if that takes
-//! too long, or the rotor is at rest, at most a second after the command. It never takes effect before
-//! [`REACTION_NS`]: packets that are due earlier may have been sent.
+//! A change takes effect when the rotor next reaches angle 0, so that a rotation has one mode. If that takes too
+//! long, or the rotor is at rest, it takes effect at most one second after the command. It never takes effect before
+//! [`REACTION_NS`], because packets that are due earlier may have been sent.
 
 use super::rotor::{Phase, Rotor};
 use crate::REACTION_NS;
@@ -13,19 +13,17 @@ use crate::time::SimTime;
 
 /// Longest time that a change waits for the rotor, nanoseconds.
 const MAX_WAIT_NS: u64 = 1_000_000_000;
-/// Planning at an instant needs the rotor's schedule up to this much later, nanoseconds.
+/// Time for which the rotor's schedule must be known beyond the planned time, nanoseconds.
 const FORESIGHT_NS: u64 = 2 * MAX_WAIT_NS;
 /// Longest time from a command to its effect; the rotor's angle at that time must be known.
 const STALL_NOTICE_NS: u64 = REACTION_NS + MAX_WAIT_NS;
 
-/// Time before the start or end of a stall at which a spinning lidar needs it, nanoseconds; 0 for other kinds
-/// of faults.
+/// Time before the start or end of a stall at which a spinning lidar must know it, nanoseconds; 0 for other faults.
 pub fn stall_notice_ns(kind: &dyn FamilyData) -> u64 {
     kind.get::<MotorStall>().map_or(0, |_| STALL_NOTICE_NS)
 }
 
-/// Modes with the time from which each is in effect, and the rotor's schedule. The family defines the mode
-/// `M`.
+/// Modes, each with its start, and the rotor's schedule. The family defines the mode `M`.
 #[derive(Clone, Debug)]
 pub struct Program<M> {
     /// Modes in order of time, never empty.
@@ -38,13 +36,13 @@ impl<M: PartialEq> Program<M> {
         Self { modes: vec![(SimTime::ZERO, mode)], rotor }
     }
 
-    /// Replaces the stalls of the rotor from `at` on; at the first instant only while nothing is planned.
+    /// Replaces the rotor's stalls from `at` on; at the start of the run only while nothing is planned.
     pub fn change_stalls(&mut self, at: SimTime, stalls: &[Timed<MotorStall>]) {
         self.rotor.change_stalls(at, stalls);
     }
 
-    /// Calls `plan` to plan up to `horizon`, but no later than the rotor's schedule is known; extends the
-    /// schedule until `plan` has planned something.
+    /// Calls `plan` for packets up to `horizon`, but only as far as the rotor's schedule is known; extends the
+    /// schedule until `plan` returns a packet.
     pub fn planned<T>(
         &mut self,
         horizon: SimTime,
@@ -64,13 +62,13 @@ impl<M: PartialEq> Program<M> {
         }
     }
 
-    /// The mode in force at `at`.
+    /// The mode in effect at `at`.
     pub fn mode(&self, at: SimTime) -> &M {
         let in_force = self.modes.iter().rev().find(|(since, _)| *since <= at);
         &in_force.unwrap_or(&self.modes[0]).1
     }
 
-    /// The modes that come into force after `from` and not after `to`.
+    /// Modes that take effect after `from` and not after `to`.
     pub fn modes_between(&self, from: SimTime, to: SimTime) -> impl Iterator<Item = &M> {
         let is_between = move |since: SimTime| from < since && since <= to;
         self.modes.iter().filter(move |(since, _)| is_between(*since)).map(|(_, mode)| mode)
@@ -80,7 +78,7 @@ impl<M: PartialEq> Program<M> {
         &self.rotor
     }
 
-    /// Time at which a change that is commanded at `now` takes effect.
+    /// Time at which a command given at `now` takes effect.
     pub fn takes_effect(&self, now: SimTime) -> SimTime {
         let earliest = SimTime(now.0 + REACTION_NS);
         if self.rotor.is_still(earliest) {
@@ -90,7 +88,7 @@ impl<M: PartialEq> Program<M> {
         self.rotor.next_zero(earliest).unwrap_or(latest).min(latest)
     }
 
-    /// Whether the program ends with this mode and drive already.
+    /// Whether the last mode and drive of the program are these.
     pub fn ends_with(&self, mode: &M, rpm: u32, phase: Option<Phase>) -> bool {
         self.modes.last().is_some_and(|(_, last)| last == mode)
             && self.rotor.drive() == (rpm, phase)
@@ -102,14 +100,14 @@ impl<M: PartialEq> Program<M> {
         self.modes.push((at, mode));
     }
 
-    /// Drives the motor towards `rpm` and `phase` from `at` on; no effect if it does so already.
+    /// Drives the motor to `rpm` and `phase` from `at` on; no effect if the drive is the same.
     pub fn set_drive(&mut self, at: SimTime, rpm: u32, phase: Option<Phase>) {
         if self.rotor.drive() != (rpm, phase) {
             self.rotor.schedule(at, rpm, phase);
         }
     }
 
-    /// Extends the rotor's schedule as far as commands at `now` need it.
+    /// Extends the rotor's schedule as far as commands at `now` need.
     pub fn look_ahead(&mut self, now: SimTime) {
         self.rotor.look_ahead(SimTime(now.0.saturating_add(FORESIGHT_NS)));
     }
@@ -139,7 +137,7 @@ mod tests {
         assert_eq!(program.modes_between(ms(99), ms(100)).collect::<Vec<_>>(), [&"off"]);
         assert_eq!(program.modes_between(ms(100), ms(200)).count(), 0);
         assert!(program.ends_with(&"off", 0, None) && !program.ends_with(&"on", 0, None));
-        // 600 rpm fall by 200 a second.
+        // The speed falls from 600 rpm by 200 rpm/s.
         assert!(!program.rotor().is_still(ms(3099)));
         assert_eq!(program.takes_effect(ms(4000)), ms(4020));
         program.forget(ms(4000));

@@ -1,11 +1,11 @@
-//! Which echo of a pulse a lidar reports.
+//! Selection of the echoes that a lidar reports.
 
 words!(ReturnMode: "strongest" => Strongest, "last" => Last, "dual" => Dual);
 
-/// The echo of a pulse that is reported.
+/// Echo of a pulse that is reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReturnMode {
-    /// The brightest.
+    /// The strongest.
     #[default]
     Strongest,
     /// The farthest.

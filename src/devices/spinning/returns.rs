@@ -1,10 +1,10 @@
-//! Conversion of echoes to points that several families share.
+//! Conversion of echoes to points, common to several families.
 
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::reader::Limit;
 use crate::sensors::Return;
 
-/// The place of the strongest echo except that at `but`; of equals the nearest.
+/// Index of the strongest echo except the echo `but`; of equal echoes the nearest.
 #[inline]
 pub fn strongest_but(echoes: &[Return], but: Option<usize>) -> Option<usize> {
     let mut best: Option<(usize, f32)> = None;
@@ -17,17 +17,17 @@ pub fn strongest_but(echoes: &[Return], but: Option<usize>) -> Option<usize> {
     best.map(|(place, _)| place)
 }
 
-/// Bytes for reflectances: in proportion for diffuse surfaces, logarithmic above.
+/// Converts reflectance to intensity bytes: linear for diffuse surfaces, logarithmic above.
 #[derive(Clone, Copy, Debug)]
 pub struct Intensities {
     full_scale: f32,
-    /// Step of the intensity for a factor of e in reflectance.
+    /// Increase of intensity for a factor of e in reflectance.
     retro_scale: f32,
 }
 
 impl Intensities {
-    /// A white diffuse target has the intensity `diffuse_full_scale`. A retro-reflector that sends back
-    /// `retro_full_gain` times as much has 255.
+    /// A converter in which a white diffuse target has the intensity `diffuse_full_scale`, and a retro-reflector with
+    /// `retro_full_gain` times its light has 255.
     pub fn new(diffuse_full_scale: u8, retro_full_gain: f64) -> Self {
         let full_scale = f64::from(diffuse_full_scale);
         let retro_scale = (255.0 - full_scale) / libm::log(retro_full_gain);
@@ -42,12 +42,12 @@ impl Intensities {
         } else {
             self.full_scale + libm::logf(reflectance) * self.retro_scale
         };
-        // A cast ends at 0 and 255.
+        // A cast saturates at 0 and 255.
         (intensity + 0.5) as u8
     }
 }
 
-/// Limits of the light from a retro-reflector with the largest intensity.
+/// Range of the gain of a retro-reflector with the largest intensity.
 pub(crate) fn retro_gain() -> Limit<f64> {
     Limit::new(1.1..=1e6, "times a white target", PROFILES)
 }

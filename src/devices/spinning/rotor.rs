@@ -1,12 +1,12 @@
-//! Speed and angle of a lidar's head, now and as far as they are scheduled.
+//! Speed and angle of a lidar's head, with the future schedule.
 //!
-//! The motor has inertia: it changes the speed by a constant angular acceleration, so the angle is piecewise
-//! quadratic in time. A stretch at a set speed is computed in whole nanoseconds and never drifts. A scheduled
+//! The motor has inertia: it changes the speed at a constant angular acceleration, so the angle is piecewise
+//! quadratic in time. Motion at constant speed is computed in whole nanoseconds and does not drift. A scheduled
 //! change can be replaced until it begins.
 //!
-//! A stall holds the rotor: it slows down, stops, and is driven again after the release. Stalls may recur
-//! without end, so the schedule contains them in cells of a fixed length, as far as they are needed
-//! ([`Rotor::look_ahead`]). The cells are always the same, so angles do not depend on the queries.
+//! A stall brakes the rotor to rest; after the release the motor drives it again. Stalls can recur without end, so the
+//! schedule includes them in cells of a fixed length, as far as needed ([`Rotor::look_ahead`]). The cells do not
+//! depend on the queries, so angles do not either.
 
 mod stretch;
 
@@ -21,45 +21,45 @@ use crate::time::SimTime;
 use stretch::{MINUTE_NS, Motion, Stretch};
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Phase error that is not corrected, rotations.
+/// Phase error that is not corrected, in rotations.
 const PHASE_TOLERANCE: f64 = 1e-6;
 
-/// Largest deviation from the set speed, as a share, at which packets are made.
+/// Largest relative deviation from the set speed at which packets are made.
 pub(super) const SPEED_TOLERANCE: f64 = 0.1;
-/// The speed changes by no more than this share while a phase is corrected. A unit sends meanwhile.
+/// Largest relative change of speed during a phase correction; the unit sends packets meanwhile.
 const CORRECTION_SHARE: f64 = 0.8 * SPEED_TOLERANCE;
 
-/// Length of the cells in which stalls enter the schedule, nanoseconds.
+/// Length of the cells by which stalls enter the schedule, nanoseconds.
 const CELL_NS: u64 = 4 * SECOND_NS;
 
-/// A rotor and its schedule. Angles are rotations, clockwise seen from above, 0 is forward.
+/// A rotor and its schedule. Angles are in rotations, clockwise from above; 0 is forward.
 #[derive(Clone, Debug)]
 pub struct Rotor {
     /// Stretches in order of time; never empty.
     stretches: Vec<Stretch>,
     acceleration_rpm_s: u32,
-    /// The speed in rpm and the phase to which the rotor is controlled.
+    /// Target speed in rpm, and target phase.
     drive: (u32, Option<Phase>),
     stalls: Vec<Timed<MotorStall>>,
-    /// The schedule contains the stalls up to here.
+    /// End of the part of the schedule that includes stalls.
     known_to: SimTime,
 }
 
-/// The angle that the rotor shall have at each of a series of instants, a second apart.
+/// Target angle of the rotor at a series of times, one second apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Phase {
-    /// Angle, rotations, 0..1.
+    /// Angle in rotations, 0..1.
     pub turn: f64,
-    /// An instant at which the rotor has this angle.
+    /// One of the times at which the rotor has this angle.
     pub second: SimTime,
 }
 
-/// Instants of a phase closer together than this count as one, nanoseconds.
+/// Largest difference of two phases that count as equal, nanoseconds.
 const SAME_PHASE_NS: u64 = 20_000;
 
 impl Phase {
-    /// Whether a rotor that keeps the phase needs no correction to have the angle `turn` at `second`: the
-    /// changes of a steered clock are smaller than a rotor follows.
+    /// Whether a rotor with this phase has nearly the angle `turn` at `second`, so that no correction is needed. The
+    /// steps of a steered clock are smaller than a rotor can follow.
     pub fn is_near(&self, turn: f64, second: SimTime) -> bool {
         let off_ns = self.second.0.abs_diff(second.0) % 1_000_000_000;
         self.turn == turn && off_ns.min(1_000_000_000 - off_ns) < SAME_PHASE_NS
@@ -67,7 +67,7 @@ impl Phase {
 }
 
 impl Rotor {
-    /// A rotor with these settings that is driven to `rpm` from the first instant on.
+    /// A rotor with these settings that is driven to `rpm` from the start of the run on.
     pub fn at_power_on(motor: &MotorSettings, rpm: u32, start_azimuth_rad: f64) -> Self {
         let turn = start_azimuth_rad / TAU;
         if !motor.starts_at_rest {
@@ -78,8 +78,8 @@ impl Rotor {
         rotor
     }
 
-    /// A rotor that has been turning at `rpm` since before the first instant, when its angle is `turn`. Its
-    /// motor changes the speed by `acceleration_rpm_s`, at least 1.
+    /// A rotor that already rotates at `rpm` at the start of the run, when its angle is `turn`. Its motor
+    /// accelerates by `acceleration_rpm_s`, at least 1.
     pub fn turning(rpm: u32, turn: f64, acceleration_rpm_s: u32) -> Self {
         let first = Stretch { from: SimTime::ZERO, turn, motion: Motion::Even { rpm } };
         Self {
@@ -91,7 +91,7 @@ impl Rotor {
         }
     }
 
-    /// Replaces the stalls from `at` on; before `at`, old and new ones are equal.
+    /// Replaces the stalls from `at` on; before `at`, old and new stalls are equal.
     pub fn change_stalls(&mut self, at: SimTime, stalls: &[Timed<MotorStall>]) {
         if self.stalls == stalls {
             return;
@@ -109,17 +109,17 @@ impl Rotor {
         }
     }
 
-    /// Speed in rpm, and phase, to which it is driven without a stall.
+    /// Target speed in rpm, and target phase, without a stall.
     pub fn drive(&self) -> (u32, Option<Phase>) {
         self.drive
     }
 
-    /// Angles and speeds are known before this instant only.
+    /// Time up to which angles and speeds are known.
     pub fn known_to(&self) -> SimTime {
         self.known_to
     }
 
-    /// Makes angles and speeds known up to `to` at least.
+    /// Computes angles and speeds at least up to `to`.
     pub fn look_ahead(&mut self, to: SimTime) {
         while self.known_to < to {
             let from = self.known_to;
@@ -132,7 +132,7 @@ impl Rotor {
         }
     }
 
-    /// The effects of stalls on measurements between two instants.
+    /// Effects of stalls on measurements from `from` to `to`.
     pub fn fault_effects(&self, from: SimTime, to: SimTime) -> Vec<FaultEffect> {
         let effect = |stall: &Timed<MotorStall>| {
             let window = stall.schedule.window_between(from, to)?;
@@ -142,7 +142,7 @@ impl Rotor {
         self.stalls.iter().filter_map(effect).collect()
     }
 
-    /// The stall that holds it at `at`: its deceleration, rpm/s, and its end.
+    /// The stall in effect at `at`: its deceleration (rpm/s) and its end.
     fn held_at(&self, at: SimTime) -> Option<(f64, Option<SimTime>)> {
         let motor = f64::from(self.acceleration_rpm_s);
         self.stalls.iter().find_map(|stall| {
@@ -155,13 +155,13 @@ impl Rotor {
         })
     }
 
-    /// Time when the next stall begins, if that is known already.
+    /// Start of the next stall, if known.
     fn next_stall(&self, from: SimTime) -> Option<SimTime> {
         let openings = self.stalls.iter().filter_map(|stall| stall.schedule.next_opening(from));
         openings.min().filter(|opens| *opens < self.known_to)
     }
 
-    /// Angle at `at`, rotations, 0..1.
+    /// Angle at `at`, in rotations, 0..1.
     pub fn turn(&self, at: SimTime) -> f64 {
         part_of_turn(self.stretch(at).turned(at))
     }
@@ -170,12 +170,12 @@ impl Rotor {
         self.stretch(at).rpm(at)
     }
 
-    /// Whether the rotor is at rest at `at` and not driven.
+    /// Whether the rotor is at rest at `at`, without drive.
     pub fn is_still(&self, at: SimTime) -> bool {
         self.stretch(at).motion == Motion::Even { rpm: 0 }
     }
 
-    /// The motion during a sweep from `start` to `end`.
+    /// Motion during a sweep from `start` to `end`.
     pub fn motion(&self, start: SimTime, end: SimTime) -> RotorMotion {
         let first = self.stretch(start);
         let mut motion = RotorMotion::starting_with(first.piece(start, start));
@@ -186,7 +186,7 @@ impl Rotor {
         motion
     }
 
-    /// The first instant after `after` at which the rotor reaches angle 0, if there is one.
+    /// The first time after `after` at which the rotor reaches angle 0, if there is one.
     pub fn next_zero(&self, after: SimTime) -> Option<SimTime> {
         let first = self.index(after);
         (first..self.stretches.len()).find_map(|index| {
@@ -198,14 +198,14 @@ impl Rotor {
                 (None, Motion::Even { rpm }) => {
                     SimTime(from.0 + (MINUTE_NS / u128::from(rpm)) as u64 + 2)
                 }
-                (None, Motion::Changing { .. }) => return None, // a schedule ends evenly
+                (None, Motion::Changing { .. }) => return None, // a schedule ends at constant speed
             };
             stretch.first_zero(from, end)
         })
     }
 
-    /// Drives the rotor to `rpm` from `at` on; with a `phase`, then a little faster or slower for a while
-    /// until it is in phase. This replaces the later schedule.
+    /// Drives the rotor to `rpm` from `at` on. With a `phase`, the speed then differs slightly until the phase is
+    /// reached. This replaces the later schedule.
     pub fn schedule(&mut self, at: SimTime, rpm: u32, phase: Option<Phase>) {
         self.drive = (rpm, phase);
         if self.stalls.is_empty() {
@@ -218,7 +218,7 @@ impl Rotor {
         self.look_ahead(known_to);
     }
 
-    /// Computes the schedule from `at` on again: driven, except during stalls.
+    /// Computes the schedule from `at` on: driven, except during stalls.
     fn plan(&mut self, mut at: SimTime) {
         loop {
             let (turn, rpm) = (self.turn(at), self.rpm(at));
@@ -243,8 +243,8 @@ impl Rotor {
         }
     }
 
-    /// Changes the speed to `to` (rpm, with this rate in rpm/s) from `at` on, where the rotor has the angle
-    /// `turn` and the speed `rpm`. Returns the end of the change.
+    /// Changes the speed from `rpm` to `to` (rpm, and rate in rpm/s) at `at`, where the rotor has the angle `turn`.
+    /// Returns the end of the change.
     fn change_speed(&mut self, at: SimTime, turn: f64, rpm: f64, to: (u32, f64)) -> SimTime {
         let (wanted_rpm, pace) = to;
         let difference = f64::from(wanted_rpm) - rpm;
@@ -260,13 +260,13 @@ impl Rotor {
         from
     }
 
-    /// Drops the schedule before `before`, which is no longer queried.
+    /// Drops the schedule before `before`, which is not queried any more.
     pub fn forget(&mut self, before: SimTime) {
         let first = self.index(before);
         self.stretches.drain(..first);
     }
 
-    /// Reaches the phase by a change of speed and back, from `from` on.
+    /// Corrects the phase from `from` on by a temporary change of speed.
     fn correct_phase(&mut self, from: SimTime, rpm: u32, phase: Phase) {
         let missing = |rotor: &Self, since: SimTime| {
             let second = next_second(since, phase.second);
@@ -277,7 +277,7 @@ impl Rotor {
         if gain.abs() < PHASE_TOLERANCE {
             return;
         }
-        // Up and down again, half_s each, gains acceleration * half_s^2.
+        // Accelerating for half_s and decelerating for half_s gains acceleration * half_s^2.
         let mut pace = f64::from(self.acceleration_rpm_s);
         let mut half_s = (gain.abs() * 60.0 / pace).sqrt();
         let most_rpm = f64::from(rpm) * CORRECTION_SHARE;
@@ -315,8 +315,7 @@ impl Rotor {
     }
 }
 
-/// Fractional part of an angle in rotations, 0..=1: the same number as `rem_euclid(1.0)`, in a fraction of
-/// its time.
+/// Fractional part of an angle in rotations, 0..=1: equals `rem_euclid(1.0)`, but is much faster.
 pub(super) fn part_of_turn(turns: f64) -> f64 {
     turns - turns.floor()
 }
@@ -330,7 +329,7 @@ fn later(at: SimTime, seconds: f64) -> SimTime {
     SimTime(at.0 + SimTime::from_secs_f64(seconds).0)
 }
 
-/// The first instant at `at` or later that is a whole number of seconds from `second`.
+/// The first time from `at` on that is a whole number of seconds from `second`.
 fn next_second(at: SimTime, second: SimTime) -> SimTime {
     let wanted = second.0 % SECOND_NS;
     SimTime(at.0 + (wanted + SECOND_NS - at.0 % SECOND_NS) % SECOND_NS)

@@ -1,4 +1,4 @@
-//! Data packets of a spinning lidar from the plan to the output.
+//! Data packets of a spinning lidar, from planning to output.
 
 use super::backlog::{Backlog, Held, PacketPlan};
 use super::program::Program;
@@ -12,20 +12,20 @@ pub trait Planner {
     type Mode: PartialEq;
     type Plan: PacketPlan;
 
-    /// The next packet, if it begins before `horizon`, and its request for a measurement.
+    /// The next packet and the request to measure it, if it begins before `horizon`.
     fn next(
         &mut self,
         program: &Program<Self::Mode>,
         horizon: SimTime,
     ) -> Option<(Self::Plan, Sweep)>;
 
-    /// Returns to the first packet that a change at `from` affects, if any.
+    /// Goes back to the first packet that a change at `from` affects, if any.
     fn undo(&mut self, from: SimTime) -> Option<Undone>;
 
-    /// Drops what is needed only for changes before `before`.
+    /// Drops state that is needed only for changes before `before`.
     fn forget(&mut self, before: SimTime);
 
-    /// Time when the next packet begins at the earliest.
+    /// Earliest start of the next packet.
     fn position(&self) -> SimTime;
 }
 
@@ -33,21 +33,21 @@ pub trait Planner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Undone {
     pub number: u64,
-    /// Time at which its last firing would have ended.
+    /// End of its last firing, as first planned.
     pub ends: SimTime,
 }
 
-/// Plans packets, requests their measurements, holds them until their timestamps are known, and withdraws
-/// them after a change.
+/// Plans packets, requests their measurements, keeps them until their timestamps are known, and withdraws them after
+/// a change.
 pub struct PacketStream<P: Planner> {
     pub program: Program<P::Mode>,
     pub planner: P,
     /// Present time of the device.
     pub now: SimTime,
     backlog: Backlog<P::Plan>,
-    /// Time from a packet's end until it leaves, nanoseconds.
+    /// Time from the end of a packet until it leaves, nanoseconds.
     lag_ns: u64,
-    /// Whether a receiver sets the clock.
+    /// Whether a GNSS receiver is connected to the clock.
     is_wired: bool,
 }
 
@@ -63,12 +63,12 @@ impl<P: Planner> PacketStream<P> {
         }
     }
 
-    /// Connects a GNSS receiver to the clock: packets then wait until its output is known.
+    /// Connects a GNSS receiver to the clock: packets then wait until the receiver's signals are known.
     pub fn connect_receiver(&mut self) {
         self.is_wired = true;
     }
 
-    /// The next packet's sweep, if it begins before `horizon`.
+    /// Request to measure the next packet, if it begins before `horizon`.
     pub fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
         let planner = &mut self.planner;
         let (plan, sweep) =
@@ -78,17 +78,17 @@ impl<P: Planner> PacketStream<P> {
         Some(MeasurementRequest { index, start, subject: Subject::Sweep(sweep) })
     }
 
-    /// The index of the next request, which is not for a packet.
+    /// Index for the next request, for requests other than packets.
     pub fn count_request(&mut self) -> u64 {
         self.backlog.count_request()
     }
 
-    /// The packet of `measurement`; `None` if it was planned again meanwhile.
+    /// The packet of `measurement`; `None` if the packet has been planned again.
     pub fn answered(&mut self, measurement: &Measurement) -> Option<P::Plan> {
         self.backlog.answered(measurement.request.index)
     }
 
-    /// Takes a packet with its measurement that lacks only its timestamp, the clock's time at `stamped`.
+    /// Stores a measured packet without its timestamp; the timestamp is the clock's time at `stamped`.
     pub fn hold(
         &mut self,
         plan: P::Plan,
@@ -118,13 +118,13 @@ impl<P: Planner> PacketStream<P> {
         self.backlog.ready.pop_front()
     }
 
-    /// Plans again the packets that a change at `from` affects, and withdraws those in the output.
+    /// Plans the packets again that a change at `from` affects, and withdraws those in the output.
     pub fn plan_again(&mut self, from: SimTime) {
         let Some(Undone { number, ends }) = self.planner.undo(from) else { return };
         self.backlog.revoke(number, SimTime(ends.0 + self.lag_ns));
     }
 
-    /// Advances the time to `now` and drops unnecessary state.
+    /// Advances the time to `now` and drops state that is no longer needed.
     pub fn advance(&mut self, now: SimTime) {
         self.now = self.now.max(now);
         self.planner.forget(self.now);

@@ -11,7 +11,7 @@ use crate::{Device, Output, Transmit};
 
 const MS: u64 = 1_000_000;
 
-/// A profile of the catalogue.
+/// A profile of the built-in catalogue.
 pub fn driver(name: &str) -> Arc<Profile> {
     catalogue().profile(name).unwrap_or_else(|faults| panic!("{faults}"))
 }
@@ -21,7 +21,7 @@ pub fn epoch() -> Epoch {
     Epoch::new("2026-06-01T12:00:00Z".parse().unwrap())
 }
 
-/// Two echoes, of 10 m and of 20 m, with intensities and signals.
+/// Echoes at 10 m and at 20 m, each with intensity and signal.
 pub fn echoes(near: [f32; 2], far: [f32; 2]) -> Echoes {
     let mut echoes = Echoes::default();
     for (range_m, [intensity, signal]) in [(10.0, near), (20.0, far)] {
@@ -30,8 +30,8 @@ pub fn echoes(near: [f32; 2], far: [f32; 2]) -> Echoes {
     echoes
 }
 
-/// Runs a unit from `from` for this duration, with requests `ahead_ns` ahead; returns its output. Every pulse
-/// has the same echoes, and `other` answers other requests.
+/// Runs a unit from `from` for this duration, with requests `ahead_ns` ahead; returns its output. Every pulse has the
+/// same echoes; `other` answers other requests.
 pub fn run(
     unit: &mut impl Device,
     from: SimTime,
@@ -55,7 +55,7 @@ pub fn run(
     without_revoked(sent)
 }
 
-/// Output of a unit without withdrawn datagrams, as the engine sends it.
+/// Output of a unit without withdrawn datagrams.
 pub fn without_revoked(given: Vec<Transmit>) -> Vec<Transmit> {
     let mut kept: Vec<Transmit> = Vec::new();
     for transmit in given {
@@ -69,7 +69,7 @@ pub fn without_revoked(given: Vec<Transmit>) -> Vec<Transmit> {
     kept
 }
 
-/// The datagrams of a port, with the times at which they leave.
+/// Datagrams of a port, with their send times.
 pub fn datagrams(sent: &[Transmit], own: PortIndex) -> Vec<(SimTime, &[u8])> {
     let of_port = sent.iter().filter_map(|transmit| match &transmit.output {
         Output::Datagram { port, bytes } if *port == own => Some((transmit.due, bytes.as_slice())),

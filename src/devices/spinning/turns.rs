@@ -1,10 +1,9 @@
-//! Firings that the encoder triggers: their indices in a rotation, and the times at which the rotor reaches
-//! them.
+//! Firings triggered by the encoder: their indices in a rotation, and their times.
 
 use super::rotor::{Rotor, SPEED_TOLERANCE, part_of_turn};
 use crate::time::SimTime;
 
-/// First instant after `after` at which the rotor's angle is 0. `SimTime::ZERO` itself counts, too.
+/// First time after `after` at which the rotor's angle is 0; for `SimTime::ZERO`, including that time.
 pub fn begin(rotor: &Rotor, after: SimTime) -> Option<SimTime> {
     if after == SimTime::ZERO && rotor.turn(after) == 0.0 && !rotor.is_still(after) {
         return Some(after);
@@ -12,18 +11,18 @@ pub fn begin(rotor: &Rotor, after: SimTime) -> Option<SimTime> {
     rotor.next_zero(after)
 }
 
-/// Whether the rotor's speed is near `rpm`.
+/// Whether the rotor's speed is close to `rpm`.
 pub fn is_at_speed(rotor: &Rotor, rpm: u32, at: SimTime) -> bool {
     let rpm = f64::from(rpm);
     (rotor.rpm(at) - rpm).abs() <= rpm * SPEED_TOLERANCE
 }
 
-/// Time at which the rotor has completed `share` of the rotation that began at `turn`, at nearly `rpm`.
+/// Time at which the rotor has completed the fraction `share` of the rotation that began at `turn`, at about `rpm`.
 pub fn fires_at(rotor: &Rotor, rpm: u32, turn: SimTime, share: f64) -> SimTime {
     const MINUTE_NS: f64 = 60e9;
     let ns_a_turn = MINUTE_NS / f64::from(rpm);
     let mut at = turn.0 as f64 + share * ns_a_turn;
-    // One step is exact at an even speed; while the rotor corrects its phase three leave less than 1 ns.
+    // One step is exact at constant speed; during a phase correction, three steps leave an error below 1 ns.
     for _ in 0..3 {
         let whole = SimTime(at.round().max(0.0) as u64);
         let missing = part_of_turn(share - rotor.turn(whole) + 0.5) - 0.5;

@@ -1,4 +1,4 @@
-//! Lasers of one unit, whose angles differ slightly from those of its model, depending on its serial number.
+//! Lasers of one unit: their angles differ slightly from the model's, depending on the serial number.
 
 use super::profile_read::{self, Column};
 use crate::config::profile::read::PROFILES;
@@ -10,7 +10,7 @@ fn spread() -> Limit<f64> {
 }
 
 keys! {
-    /// Differences between the angles of a unit's own lasers and those of its model.
+    /// Spread of the laser angles between units of a model.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct UnitSpread {
         /// Standard deviation of the difference in elevation.
@@ -25,14 +25,13 @@ keys! {
 pub struct UnitLaser {
     /// Elevation, degrees.
     pub elevation_deg: f64,
-    /// Azimuth clockwise from the rotor's direction at the start of the firing; without a rotor, from
-    /// forward.
+    /// Azimuth at the start of the firing, clockwise from the rotor's direction; without a rotor, from forward.
     pub azimuth_deg: f64,
     /// Firing time after the start of the firing, nanoseconds.
     pub firing_ns: u32,
 }
 
-/// Lasers of the unit with this serial number; `rounded` rounds an angle to the steps of the unit's own
+/// Lasers of the unit with this serial number; `rounded` rounds an angle to the resolution of the unit's calibration
 /// table.
 pub fn of_unit(
     model: &[UnitLaser],
@@ -54,7 +53,7 @@ pub fn of_unit(
     model.iter().enumerate().map(own).collect()
 }
 
-/// Reads `[lasers]` of a profile: a number of rows that is one of `counts`, whose text is `many`.
+/// Reads `[lasers]` of a profile. The number of rows must be one of `counts`; `many` describes them in messages.
 pub(crate) fn lasers(
     mut table: TableReader<'_>,
     counts: &[usize],

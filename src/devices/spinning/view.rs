@@ -1,14 +1,14 @@
-//! Sector of a rotation in which the lasers fire.
+//! Sector of a rotation in which lasers fire.
 
-/// First and last whole degree, each 0..=359, clockwise; `[0, 359]` is the whole rotation. The sector
-/// includes 0 if the first is greater than the last.
+/// First and last whole degree, each 0..=359, clockwise; `[0, 359]` is the whole rotation. The sector includes 0 if the
+/// first is greater than the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View(pub [u16; 2]);
 
 impl View {
     pub const ALL: Self = Self([0, 359]);
 
-    /// Whether lasers fire at an angle, rotations, 0..1.
+    /// Whether lasers fire at an angle in rotations, 0..1.
     pub fn contains(self, turn: f64) -> bool {
         let [first, last] = self.0.map(f64::from);
         let degree = turn * 360.0;
@@ -21,13 +21,13 @@ impl View {
         }
     }
 
-    /// Whether the sector is the whole rotation, wherever it begins.
+    /// Whether the sector is the whole rotation, with any start.
     pub fn is_whole(self) -> bool {
         let [first, last] = self.0;
         last + 1 == first || (first, last) == (0, 359)
     }
 
-    /// Share of a rotation in which lasers fire.
+    /// Fraction of a rotation in which lasers fire.
     pub fn share(self) -> f64 {
         let [first, last] = self.0.map(f64::from);
         if self.is_whole() { 1.0 } else { (last - first).rem_euclid(360.0) / 360.0 }

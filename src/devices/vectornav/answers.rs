@@ -1,4 +1,4 @@
-//! Registers of a VN-100 before a host writes them.
+//! Registers of a VN-100 at power-on.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::imu::answers::{Setting, numbers, stored};
 use crate::imu::{Dialect, Protocol, Unit};
 
 keys! {
-    /// Answers of a VN-100.
+    /// Register contents of a VN-100 at power-on.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct VectorNavAnswers {
         /// Contents of registers by number.
@@ -25,7 +25,7 @@ impl Dialect for VectorNavAnswers {
     }
 }
 
-/// A VectorNav's registers: key, number, how many numbers.
+/// Registers of a VectorNav: key, number, number of values.
 pub const VECTORNAV_REGISTERS: [Setting; 18] = [
     ("register_21", 21, 6),
     ("register_23", 23, 12),

@@ -1,4 +1,4 @@
-//! VectorNav's lines and binary packets, read back.
+//! Decodes lines and binary packets of VectorNav.
 
 use glam::DVec3;
 use serde_json::{Map, Value, json};
@@ -19,11 +19,11 @@ fn show(frame: &vectornav::Frame) -> Option<Shown> {
     let (kind, fields) = fields(frame);
     let is_telling = kind.starts_with("VN") || kind.starts_with("binary");
     let shown = Shown::new(kind, fields).with_inertial(inertial(frame));
-    // Lines of text have the form of many other devices'.
+    // Lines of text can come from many other devices.
     Some(if is_telling { shown } else { shown.of_many_families() })
 }
 
-/// Kind and fields of a frame.
+/// Name and fields of a frame.
 fn fields(frame: &vectornav::Frame) -> (String, Map<String, Value>) {
     match frame {
         vectornav::Frame::Line(line) => {
@@ -46,7 +46,7 @@ fn fields(frame: &vectornav::Frame) -> (String, Map<String, Value>) {
     }
 }
 
-/// A field in the type that its length and position suggest.
+/// A field as numbers; its length and position determine their type.
 fn binary_field(packet: &BinaryPacket, group: Group, bit: u8) -> Value {
     let bytes = packet.field(group, bit).unwrap_or_default();
     let is_double = matches!(
@@ -77,7 +77,7 @@ fn inertial(frame: &vectornav::Frame) -> Option<Inertial> {
 fn vectornav_line(line: &Line) -> Option<Inertial> {
     line.checked()?;
     let (kind, values) = line.fields();
-    // Where field, force and rate stand in the line, and the quaternion.
+    // Indices of magnetic field, acceleration, angular rate and quaternion in the line.
     let (mag, accel, gyro, quaternion) = match kind {
         "VNYMR" => (Some(3), Some(6), Some(9), None),
         "VNQMR" => (Some(4), Some(7), Some(10), Some(0)),
@@ -110,7 +110,7 @@ fn vectornav_packet(packet: &BinaryPacket) -> Inertial {
         let (values, rest) = packet.field(group, bit)?.as_chunks::<4>();
         rest.is_empty().then(|| values.iter().map(|b| f64::from(f32::from_le_bytes(*b))).collect())
     };
-    // The first three numbers of a field from `first` on.
+    // Three numbers of a field, from index `first` on.
     let three = |group, bit, first: usize| {
         let values = floats(group, bit)?;
         let [x, y, z] = values.get(first..first + 3)?.try_into().ok()?;

@@ -1,12 +1,12 @@
 //! The VectorNav VN-100: registers, text output, binary outputs.
 //!
-//! A command is answered once, well before the 50 ms after which VectorNav's library repeats it: the library
-//! takes any answer for the expected one, so a second answer would shift all later ones.
+//! A command is answered once, well before the 50 ms after which VectorNav's library repeats it. The library
+//! takes any answer for the expected one, so a second answer would shift all later answers.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `registers` | what is remembered, and what it asks for |
-//! | `view` | the chain from a sample to what outputs tell |
+//! | `registers` | registers and their effects |
+//! | `view` | processing from a sample to the values of outputs |
 //! | `text`, `packets` | text and binary output |
 
 mod answers;
@@ -35,7 +35,7 @@ use crate::time::SimTime;
 use crate::wire::framer::Framer;
 use crate::wire::vectornav::{Checksum, Frame, Line, VectorNav, error};
 
-/// VectorNav's VN-100.
+/// Family of VectorNav's VN-100.
 pub const FAMILY: ImuFamily = ImuFamily {
     key: "vectornav",
     messages: || MESSAGES.iter().map(|(name, ..)| *name).collect(),
@@ -44,7 +44,7 @@ pub const FAMILY: ImuFamily = ImuFamily {
     decoder: decoder::decoder,
 };
 
-/// See the module.
+/// A VN-100 unit.
 pub struct VectorNavUnit {
     framer: Framer<VectorNav>,
     registers: Registers,
@@ -56,17 +56,17 @@ pub struct VectorNavUnit {
     chain: Chain,
     text: ViewStream,
     binary: [ViewStream; 3],
-    /// Increments since register 80 was last read.
+    /// Increments since the last read of register 80.
     polled: Increments,
     tare: DQuat,
     latest: Option<(View, Processed)>,
-    /// Time before which nothing is sent.
+    /// Time until which the unit is silent.
     silent_until: SimTime,
     sample_rate_hz: f64,
 }
 
 impl VectorNavUnit {
-    /// A unit with the profile's settings saved.
+    /// A unit with the profile's settings as saved ones.
     pub fn new(unit: &Unit, stored: BTreeMap<u8, String>) -> Self {
         let factory = Registers::factory(unit, stored);
         let started = factory.at_start();
@@ -90,7 +90,7 @@ impl VectorNavUnit {
         made
     }
 
-    /// Restarts the streams with their registers.
+    /// Restarts the streams with the present registers.
     fn retime(&mut self, unit: &Unit) {
         let text = unit.divisor(self.registers.text_rate_hz);
         if self.text.divisor() != text {
@@ -128,7 +128,7 @@ impl VectorNavUnit {
         }
     }
 
-    /// Executes a command; returns the body of the answer, or none if it was already sent.
+    /// Executes a command; returns the body of the answer, or `None` if the answer was already sent.
     fn obey(&mut self, now: SimTime, line: &Line, unit: &mut Unit) -> Result<Option<String>, u8> {
         let (command, values) = line.fields();
         let echo = || Ok(Some(line.body.clone()));
@@ -193,7 +193,7 @@ impl VectorNavUnit {
                 }
                 Ok(None)
             }
-            // The filter's status tells of the disturbance; its attitude is not disturbed here.
+            // The filter's status reports the disturbance; the emulated attitude is not affected.
             "VNKMD" | "VNKAD" => {
                 let on = switch(values.first())?;
                 self.registers.known_disturbances[usize::from(command == "VNKAD")] = on;
@@ -302,11 +302,11 @@ impl Protocol for VectorNavUnit {
             return;
         }
         for frame in self.framer.frames(bytes) {
-            // Binary packets only ever leave a unit.
+            // Hosts do not send binary packets.
             let Frame::Line(line) = frame else { continue };
             self.on_line(now, &line, unit);
             if now < self.silent_until {
-                // What came behind a reset is not heard.
+                // Bytes after a reset command are ignored.
                 self.framer.clear();
                 break;
             }

@@ -1,11 +1,12 @@
-//! The unit's own models of the Earth's field and gravity.
+//! Models of the Earth's magnetic field and gravity in the unit.
 
 use glam::DVec3;
 
 use crate::frames::Geodetic;
 use crate::sensors::imu::earth;
 
-/// Field (gauss) and force at rest (m/s²) of the models at a place and in a year, north, east, down.
+/// Magnetic field (gauss) and specific force at rest (m/s²) at a position (height above the ellipsoid) and year; north,
+/// east, down.
 pub fn models_at(latitude_deg: f64, longitude_deg: f64, altitude_m: f64, year: f64) -> [DVec3; 2] {
     let place = Geodetic { latitude_deg, longitude_deg, altitude_m };
     let whole = (year as i16).clamp(1, 9999);

@@ -1,6 +1,6 @@
 //! Names of text outputs.
 
-/// Streams from power-on, with their codes in register 6.
+/// Names of text outputs and their codes in register 6.
 pub const MESSAGES: [(&str, u8); 13] = [
     ("ypr", 1),
     ("qtn", 2),

@@ -7,7 +7,7 @@ use crate::imu::output::f32s;
 use crate::wire::record::put_le;
 use crate::wire::vectornav::binary::{BinaryPacket, Group, Layout};
 
-/// A binary output. Values that a unit without GNSS lacks are zero.
+/// A binary output packet. Values that need GNSS are zero.
 pub fn binary(layout: Layout, view: &View) -> Vec<u8> {
     let packet = BinaryPacket::build(layout, |group, bit, out| {
         let start = out.len();
@@ -77,7 +77,7 @@ fn imu(bit: u8, view: &View, out: &mut Vec<u8>) {
         6 => delta_angle(view, out),
         7 => put_le(out, &f32s(view.delta.velocity_m_s)),
         11 => {
-            // Saturation: magnetometer x, y, z, accelerometer x, y, z, gyro x, y, z from bit 0 on.
+            // Saturation bits from bit 0: magnetometer x, y, z, accelerometer x, y, z, gyro x, y, z.
             let axes = [m.clipped.mag, m.clipped.accel, m.clipped.gyro];
             let bits = axes.iter().flatten().enumerate();
             let word = bits.fold(0u16, |word, (bit, on)| word | u16::from(*on) << bit);
@@ -95,7 +95,7 @@ fn attitude(bit: u8, view: &View, out: &mut Vec<u8>) {
         1 => put_le(out, &f32s(view.ypr_deg)),
         2 => quaternion(view, out),
         3 => {
-            // Body from north-east-down, column by column.
+            // Rotation from north-east-down to the body frame, column by column.
             let matrix = DMat3::from_quat(q.conjugate()).to_cols_array();
             put_le(out, &matrix.map(|x| x as f32));
         }

@@ -1,7 +1,7 @@
 //! Registers of a VN-100.
 //!
-//! Contents and numbers of values follow VectorNav's library (`registers.h`) and the user manual; factory
-//! values are the profile's. `vectornav.csv` has the effect of each register.
+//! Contents and numbers of values follow VectorNav's library (`registers.h`) and the user manual; the profile has the
+//! factory values. `vectornav.csv` has the effect of each register.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::imu::profile::ImuProfile;
 use crate::wire::vectornav::binary::{GROUPS, Layout};
 use crate::wire::vectornav::error;
 
-/// Registers with measurements, and the text output with the same values; they cannot be written.
+/// Read-only registers with measurements, and the text output with the same values.
 pub const MEASUREMENTS: [(u8, u8); 12] = [
     (8, 1),
     (9, 2),
@@ -32,9 +32,9 @@ pub const MEASUREMENTS: [(u8, u8); 12] = [
     (240, 17),
 ];
 
-/// Tuning of the attitude filter that profiles do not list, with factory values: advanced tuning of
-/// magnetometer and accelerometer, tuning of the gyro, indoor heading, state of the velocity
-/// compensation. Layouts after VectorNav's library; it does not publish the values.
+/// Tuning registers of the attitude filter that profiles do not list, with factory values: advanced tuning of
+/// magnetometer and accelerometer, gyro tuning, indoor heading, state of the velocity compensation. Layouts follow
+/// VectorNav's library, which does not contain the values.
 const TUNING: [(u8, &str); 5] = [
     (37, "0,0,0,0,0,0,0,0,0"),
     (39, "0,0,0,0,0,0,0,0,0"),
@@ -43,22 +43,22 @@ const TUNING: [(u8, &str); 5] = [
     (52, "0,0,0,0,0,0,0,0"),
 ];
 
-/// Registers with values that the unit computes: hosts can only read them.
+/// Read-only registers with values that the unit computes.
 const READ_ONLY: [u8; 2] = [47, 52];
 
-/// Identity, written in the factory.
+/// Read-only registers with the unit's identity.
 const IDENTITY: [u8; 4] = [1, 2, 3, 4];
 /// Rates of text output, Hz.
 const TEXT_RATES_HZ: [u32; 11] = [1, 2, 4, 5, 10, 20, 25, 40, 50, 100, 200];
 /// Longest user tag.
 const TAG_LEN: usize = 20;
 
-/// One of the three binary outputs.
+/// Configuration of one of the three binary outputs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BinaryOutput {
-    /// Ports; bit 0 is this port.
+    /// Bit mask of ports; bit 0 is the connected port.
     pub ports: u8,
-    /// Samples between two packets.
+    /// Samples per packet.
     pub divisor: u16,
     /// Content of the output; `None` if the output is off.
     pub layout: Option<Layout>,
@@ -66,13 +66,13 @@ pub struct BinaryOutput {
 }
 
 impl BinaryOutput {
-    /// Whether the output is enabled on the first port.
+    /// Whether the output is enabled on the connected port.
     pub fn is_on(&self) -> bool {
         self.ports & 1 != 0 && self.layout.is_some()
     }
 }
 
-/// All registers except those with measurements.
+/// All registers except the read-only ones with measurements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Registers {
     tag: String,
@@ -87,50 +87,50 @@ pub struct Registers {
     pub binary: [BinaryOutput; 3],
     /// Pulses of the sync output since the last start.
     pub sync_out_count: u32,
-    /// Whether the host has reported a magnetic disturbance, and an acceleration.
+    /// Whether the host has reported a magnetic disturbance and an acceleration disturbance.
     pub known_disturbances: [bool; 2],
     /// Registers 5 to 7 of the second port, which is not connected.
     second_port: [u32; 3],
     stored: BTreeMap<u8, String>,
-    /// Registers that a host has written since the factory.
+    /// Registers that a host has written.
     written: BTreeSet<u8>,
     effects: Effects,
 }
 
-/// Effects of the registers, as numbers.
+/// Effects of the registers in numerical form.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Effects {
-    /// Registers 23, 25 and 84: field, acceleration, rate.
+    /// Corrections of registers 23, 25 and 84: magnetic field, acceleration, angular rate.
     pub corrections: [Correction; 3],
-    /// Register 85: field, acceleration, rate, temperature, pressure.
+    /// Filters of register 85: magnetic field, acceleration, angular rate, temperature, pressure.
     pub filters: [MeanFilter; 5],
-    /// Register 82.
+    /// Configuration of increments (register 82).
     pub increments: IncrementsConfig,
-    /// The reference of heading that the host has set, by a model or a vector: north, east, down.
+    /// Magnetic reference that the host has set, as a model or vector: north, east, down, gauss.
     pub magnetic_reference: Option<DVec3>,
-    /// The force at rest that the host has set, by a model or a vector: north, east, down, m/s².
+    /// Gravity reference that the host has set, as a model or vector: north, east, down, m/s².
     pub gravity_reference: Option<DVec3>,
-    /// Whether text output, and samples, wait for a pulse at the sync input. No pulse arrives.
+    /// Whether text output, and sampling, wait for a pulse at the sync input. No pulse arrives.
     pub waits_for_sync: [bool; 2],
-    /// Number of samples between two pulses of the sync output; 0: no pulses.
+    /// Samples per pulse of the sync output; 0: no pulses.
     pub sync_out_every: u64,
-    /// Register 30.
+    /// Appended fields (register 30).
     pub appended: Appended,
 }
 
 /// Settings that take effect only at a start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Started {
-    /// Register 26.
+    /// Reference frame rotation (register 26).
     pub user_from_sensor: DQuat,
-    /// Register 43, rad/s.
+    /// Startup gyro bias (register 43), rad/s.
     pub gyro_bias_rad_s: DVec3,
 }
 
-/// One moving mean of register 85.
+/// A moving mean of register 85.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MeanFilter {
-    /// Samples.
+    /// Number of samples in the mean.
     pub window: usize,
     /// Mode: 0 off, bit 0 uncompensated values, bit 1 compensated values.
     pub mode: u8,
@@ -143,29 +143,28 @@ impl MeanFilter {
     }
 }
 
-/// Settings of register 82.
+/// Configuration of increments (register 82).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IncrementsConfig {
-    /// Velocity in north-east-down instead of the body's axes.
+    /// Whether velocity increments are in north-east-down instead of body axes.
     pub in_ned: bool,
-    /// Rates without the gyro's bias.
+    /// Whether the estimated gyro bias is subtracted from rates.
     pub with_bias: bool,
-    /// Velocity without gravity.
+    /// Whether gravity is removed from velocity increments.
     pub without_gravity: bool,
 }
 
-/// Fields that register 30 appends to lines of text output.
+/// Fields appended to text output (register 30).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Appended {
-    /// Counter that is appended: 1 sync input's counter, 2 its time, 3 sync output's counter, 4 time pulse's
-    /// time.
+    /// Appended counter or time: 1 sync input count, 2 sync input time, 3 sync output count, 4 PPS time.
     pub counter: u32,
-    /// Status that is appended: 1 of the attitude filter, 2 of navigation.
+    /// Appended status: 1 attitude filter, 2 navigation.
     pub status: u32,
 }
 
 impl Registers {
-    /// Factory registers with the rig's changes; `stored` are those without an effect.
+    /// Factory values with the rig's changes; `stored` are the registers without effect.
     pub fn factory(unit: &Unit, mut stored: BTreeMap<u8, String>) -> Self {
         for (id, content) in TUNING {
             stored.entry(id).or_insert_with(|| content.to_owned());
@@ -201,12 +200,12 @@ impl Registers {
         made
     }
 
-    /// Whether lines are checked by a CRC16.
+    /// Whether lines have a CRC16.
     pub fn has_long_checksum(&self) -> bool {
         self.protocol_field(4) == Some(3)
     }
 
-    /// Whether faults are answered with `$VNERR`.
+    /// Whether errors are answered with `$VNERR`.
     pub fn reports_errors(&self) -> bool {
         self.protocol_field(6) != Some(0)
     }
@@ -241,13 +240,13 @@ impl Registers {
             magnetic_reference: own(0, 0),
             gravity_reference: own(1, 3),
             waits_for_sync: [sync_in == 4.0 || sync_in == 5.0, sync_in == 4.0],
-            // At the start of sampling, or when a sample is ready.
+            // A pulse at the start of sampling, or when a sample is ready.
             sync_out_every: if sync_out == 1.0 || sync_out == 2.0 { every } else { 0 },
             appended: Appended { counter: field(0), status: field(1) },
         };
     }
 
-    /// The numbers of a stored register.
+    /// Numbers in a stored register.
     fn numbers(&self, id: u8) -> Vec<f64> {
         let text = self.stored.get(&id).map_or("", String::as_str);
         text.split(',').map(|x| x.trim().parse().unwrap_or(0.0)).collect()
@@ -257,7 +256,7 @@ impl Registers {
         self.numbers(id).get(place).copied().unwrap_or(0.0)
     }
 
-    /// Nine numbers of a matrix, row by row, and three of a vector.
+    /// Correction from nine numbers of a matrix (row by row) and three of a vector.
     fn correction(&self, id: u8) -> Correction {
         let all = self.numbers(id);
         let of = |place: usize| all.get(place).copied().unwrap_or(0.0);
@@ -265,7 +264,7 @@ impl Registers {
         Correction { matrix, offset: DVec3::new(of(9), of(10), of(11)) }
     }
 
-    /// Settings that take effect at a start with these registers.
+    /// Settings that these registers would have after a start.
     pub fn at_start(&self) -> Started {
         let all = self.numbers(26);
         let rows = std::array::from_fn(|place| all.get(place).copied().unwrap_or(0.0));
@@ -293,15 +292,14 @@ impl Registers {
         DVec3::from_array(std::array::from_fn(|axis| self.number(id, from + axis)))
     }
 
-    /// Counts the sync output's pulses at sample `index`.
+    /// Counts a pulse of the sync output, if one is due at sample `index`.
     pub fn count_sync_out(&mut self, index: u64) {
         let every = self.effects.sync_out_every;
         let is_pulse = every > 0 && index.is_multiple_of(every);
         self.sync_out_count = self.sync_out_count.wrapping_add(is_pulse.into());
     }
 
-    /// The status of the attitude filter: ranges that were exceeded, and disturbances that the host has
-    /// reported.
+    /// Status of the attitude filter: exceeded ranges, and disturbances reported by the host.
     pub fn vpe_status(&self, measured: &Measured) -> u16 {
         let any = |axes: [bool; 3]| axes.contains(&true);
         let [magnetic, acceleration] = self.known_disturbances;
@@ -315,13 +313,13 @@ impl Registers {
         bits.iter().fold(0, |word, (bit, on)| word | u16::from(*on) << bit)
     }
 
-    /// Stores the gyro's bias for the next start, rad/s.
+    /// Stores the startup gyro bias, rad/s.
     pub fn set_startup_bias(&mut self, bias: DVec3) {
         let text = bias.to_array().map(|x| format!("{x:+010.6}")).join(",");
         self.stored.insert(43, text);
     }
 
-    /// The content of a register.
+    /// Content of a register; `None` if the unit lacks it.
     pub fn read(&self, id: u8) -> Option<String> {
         Some(match id {
             0 => self.tag.clone(),
@@ -329,7 +327,7 @@ impl Registers {
             5 => self.baud_rate.to_string(),
             6 => self.text_type.to_string(),
             7 => self.text_rate_hz.to_string(),
-            // No pulse comes to the sync input.
+            // The sync input gets no pulse.
             33 => format!("0,0,{}", self.sync_out_count),
             75..=77 => self.binary[usize::from(id) - 75].text.clone(),
             21 if self.number(83, 0) == 1.0 || self.number(83, 1) == 1.0 => {
@@ -344,10 +342,10 @@ impl Registers {
         })
     }
 
-    /// The content of register 5, 6 or 7 for a port that the host names.
+    /// Content of register 5, 6 or 7 for the port that the host names.
     ///
     /// # Errors
-    /// A code of `$VNERR`.
+    /// Returns a code of `$VNERR`.
     pub fn read_of_port(&self, id: u8, port: &str) -> Result<String, u8> {
         match (id, port) {
             (5..=7, "1") => self.read(id).ok_or(error::INVALID_REGISTER),
@@ -360,7 +358,7 @@ impl Registers {
     /// Writes a register.
     ///
     /// # Errors
-    /// A code of `$VNERR`; the registers are then unchanged.
+    /// Returns a code of `$VNERR`; the registers are then unchanged.
     pub fn write(&mut self, id: u8, values: &[&str], profile: &ImuProfile) -> Result<(), u8> {
         if values.is_empty() {
             return Err(error::NOT_ENOUGH_PARAMETERS);
@@ -381,7 +379,7 @@ impl Registers {
                 if values.iter().any(|v| v.parse::<u32>().is_err()) {
                     return Err(error::INVALID_PARAMETER);
                 }
-                // Zero resets the counter; other numbers have no effect.
+                // Zero resets the counter; other values have no effect.
                 if values[2].parse() == Ok(0) {
                     self.sync_out_count = 0;
                 }
@@ -422,7 +420,7 @@ impl Registers {
     }
 }
 
-/// Whether a stored register may have these values, by the user manual.
+/// Whether a stored register can have these values, according to the user manual.
 fn is_allowed(id: u8, all: &[f64]) -> bool {
     let whole =
         |place: usize, most: f64| all[place].fract() == 0.0 && (0.0..=most).contains(&all[place]);
@@ -443,7 +441,7 @@ fn is_allowed(id: u8, all: &[f64]) -> bool {
         35 => whole(0, 1.0) && whole(1, 2.0) && whole(2, 1.0) && whole(3, 1.0),
         44 => whole(0, 2.0) && matches!(all[1], 1.0 | 3.0) && whole(2, 5.0) && all[2] >= 1.0,
         51 => whole(0, 1.0),
-        // The unit does not know where on Earth it is: no Earth-fixed frame.
+        // Without a position, the Earth-fixed frame is not supported.
         82 => whole(0, 1.0) && whole(1, 1.0) && whole(2, 1.0),
         83 => {
             let is_place = all[6].abs() <= 90.0 && all[7].abs() <= 180.0;
@@ -464,7 +462,7 @@ fn count(found: usize, least: usize, most: usize) -> Result<(), u8> {
     }
 }
 
-/// A value that must be in a list, and optionally the number of a port after it: 1 is this one.
+/// Parses a value of a list, optionally followed by the port number 1.
 fn one_of(values: &[&str], allowed: &[u32]) -> Result<u32, u8> {
     count(values.len(), 1, 2)?;
     if values.get(1).is_some_and(|port| !matches!(*port, "1" | "2")) {
@@ -474,7 +472,7 @@ fn one_of(values: &[&str], allowed: &[u32]) -> Result<u32, u8> {
     allowed.contains(&value).then_some(value).ok_or(error::INVALID_PARAMETER)
 }
 
-/// `ports, divisor, groups, mask …`: the masks in hex, one for each group in the groups byte.
+/// Parses `ports, divisor, groups, mask …`; groups and masks are hexadecimal, with one mask per group.
 fn binary_output(values: &[&str]) -> Result<BinaryOutput, u8> {
     count(values.len(), 3, 3 + GROUPS)?;
     let hex = |text: &str| u16::from_str_radix(text, 16).map_err(|_| error::INVALID_PARAMETER);

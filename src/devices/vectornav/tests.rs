@@ -1,4 +1,4 @@
-//! Every register and command of a VN-100 behaves as its table says.
+//! Checks every register and command of a VN-100 against the command table.
 
 use glam::DVec3;
 
@@ -39,7 +39,7 @@ fn lines(bench: &Bench) -> Vec<String> {
     lines.collect()
 }
 
-/// The numbers of a register.
+/// Numbers in a register.
 fn read(bench: &mut Bench, id: u8) -> Vec<f64> {
     let answer = ask(bench, &format!("VNRRG,{id:02}"));
     let values = answer.split(',').skip(2).map(|x| x.parse().unwrap());
@@ -50,7 +50,7 @@ fn vector(values: &[f64], from: usize) -> DVec3 {
     DVec3::from_slice(&values[from..from + 3])
 }
 
-/// Streams text at 10 Hz and 1.6 packets a second with the groups common, time, IMU and attitude.
+/// A unit with text output at 10 Hz and 1.6 packets per second with the groups common, time, IMU and attitude.
 fn unit() -> Bench {
     let mut bench = Bench::new("vectornav-vn100", |_, _| {});
     bench.truth = shaken;
@@ -61,14 +61,14 @@ fn unit() -> Bench {
     bench
 }
 
-/// Output of the unit without requests in some time.
+/// Output of the unit during `ms` without requests.
 fn stream(bench: &mut Bench, ms: u64) -> Vec<Frame> {
     bench.sent.clear();
     bench.run(ms);
     frames(bench)
 }
 
-/// Command, following commands with it and without it, and evidence.
+/// Command, further commands in runs with and without it, and evidence of its effect.
 const ROWS: [(&str, &[&str], Proof); 33] = [
     ("VNWRG,00,bench", &[], Proof::Answer),
     ("VNWRG,05,230400", &[], Proof::Line),
@@ -77,7 +77,7 @@ const ROWS: [(&str, &[&str], Proof); 33] = [
     ("VNWRG,21,1,0.5,1.8,0,0,-9.7", &[], Proof::Stream),
     ("VNWRG,23,1,0,0,0,1,0,0,0,1,0.1,0,0", &[], Proof::Stream),
     ("VNWRG,25,1,0,0,0,1,0,0,0,1,0.1,0,0", &[], Proof::Stream),
-    // The rotation and the gyro's bias take effect when the unit starts.
+    // Rotation and gyro bias take effect at a start.
     ("VNWRG,26,0,1,0,-1,0,0,0,0,1", &["VNWNV", "VNRST"], Proof::Stream),
     ("VNWRG,30,3,1,0,0,1,0,1", &[], Proof::Stream),
     ("VNWRG,32,3,0,0,0,2,1,0,100000000,0", &[], Proof::Stream),
@@ -108,7 +108,7 @@ const ROWS: [(&str, &[&str], Proof); 33] = [
 
 #[test]
 fn every_command_has_its_effect_or_is_kept() {
-    // Register 47 is the unit's own; 33 and 75 to 77 are no texts.
+    // Register 47 is read-only; 33 and 75 to 77 are no text.
     let written =
         |id: u8| ROWS.iter().any(|(body, ..)| body.starts_with(&format!("VNWRG,{id:02}")));
     for (_, id, _) in VECTORNAV_REGISTERS {
@@ -117,7 +117,7 @@ fn every_command_has_its_effect_or_is_kept() {
     for (body, after, proof) in ROWS {
         let [with, without] = [true, false].map(|is_said| {
             let mut bench = unit();
-            // A bias that the unit can find; a count that can be reset.
+            // A gyro bias that the unit can estimate; a counter that can be reset.
             if body == "VNSGB" {
                 bench = Bench::new("vectornav-vn100", |_, s| s.model.gyro.bias = [0.01, 0.0, 0.0]);
                 bench.run(200);
@@ -143,7 +143,7 @@ fn every_command_has_its_effect_or_is_kept() {
                     |frame| !matches!(frame, Frame::Line(l) if l.body.starts_with("VNERR")),
                 );
             }
-            // Answers are no stream.
+            // Answers do not count as stream.
             said.retain(|frame| !matches!(frame, Frame::Line(line) if line.body == answer));
             (bench, answer, (baud, said))
         });
@@ -156,7 +156,7 @@ fn every_command_has_its_effect_or_is_kept() {
         if body.starts_with("VNWRG") && id != "33" {
             let read = ask(&mut bench, &format!("VNRRG,{id}"));
             let wanted = body.replacen("VNWRG", "VNRRG", 1);
-            // With the models on, the reference vectors are the models'.
+            // With models enabled, the reference vectors are the models'.
             assert_eq!(read, wanted, "{body}");
         }
     }
@@ -176,7 +176,7 @@ fn all_registers_are_read_and_what_cannot_be_is_refused() {
     }
     for (body, wanted) in [
         ("VNWRG,47,1,0,0,0,1,0,0,0,1,0,0,0", "VNERR,09"),
-        // No rotation; a frame that a unit without a position does not have; six of nine fields.
+        // No rotation matrix; an unsupported frame; six of nine fields.
         ("VNWRG,26,2,0,0,0,1,0,0,0,1", "VNERR,07"),
         ("VNWRG,82,2,0,0,0,0", "VNERR,07"),
         ("VNWRG,83,0,0,0,0,0,0", "VNERR,05"),
@@ -196,7 +196,7 @@ fn the_reference_frame_turns_all_outputs_after_a_reset() {
     bench.truth = truth;
     bench.run(500);
     let before = read(&mut bench, 27);
-    // User x is the sensor's y, user y its -x.
+    // User x is sensor y, user y is sensor -x.
     ask(&mut bench, "VNWRG,26,0,1,0,-1,0,0,0,0,1");
     bench.run(200);
     assert_eq!(read(&mut bench, 27), before, "not before a reset");
@@ -209,7 +209,7 @@ fn the_reference_frame_turns_all_outputs_after_a_reset() {
         let off = vector(&after, from) - turned(vector(&before, from));
         assert!(off.length() < 2e-3, "{from}: {after:?} {before:?}");
     }
-    // The user's forward is the sensor's right: 90 degrees more.
+    // Forward in user axes is right in sensor axes, so the heading is 90 degrees larger.
     assert!((after[0] - before[0] - 90.0).abs() < 0.01, "{} {}", after[0], before[0]);
 }
 
@@ -227,7 +227,7 @@ fn calibration_is_the_manuals_formula_and_biases_are_found() {
     let after = read(&mut bench, 20);
     assert!((after[0] - 2.0 * (before[0] - 0.1)).abs() < 2e-4, "{after:?}");
     assert!((after[4] - (before[4] - 0.5)).abs() < 2e-3, "{after:?}");
-    // The filter has found the gyro's bias: forward, right, down.
+    // The filter has estimated the gyro bias: forward, right, down.
     ask(&mut bench, "VNSGB");
     let bias = vector(&read(&mut bench, 43), 0);
     assert!((bias - DVec3::new(0.01, 0.02, -0.03)).length() < 1e-5, "{bias}");
@@ -246,13 +246,13 @@ fn increments_are_integrated_between_readings() {
     read(&mut bench, 80);
     bench.run(970);
     let delta = read(&mut bench, 80);
-    // One second between two readings, an output of the text every 100 ms.
+    // One second between two reads, with a tolerance of one text output (100 ms).
     assert!((delta[0] - 1.0).abs() < 0.11, "{delta:?}");
     let rate_deg_s = DVec3::new(0.01, 0.02, -0.3) * 1f64.to_degrees();
     let angle = vector(&delta, 1);
     assert!((angle - rate_deg_s * delta[0]).length() < 0.01, "{delta:?}");
-    // Without gravity in north-east-down: what remains of the force of the level unit, 0.5 forward
-    // and 0.25 right of a heading of 60 degrees, less than the true gravity by some.
+    // Without gravity, in north-east-down: specific force of the level unit (0.5 forward, 0.25 right at a heading of 60
+    // degrees) minus the gravity of the model, which differs slightly from the true one.
     ask(&mut bench, "VNWRG,82,1,0,1,0,0");
     read(&mut bench, 80);
     bench.run(970);
@@ -265,7 +265,7 @@ fn increments_are_integrated_between_readings() {
     let found = vector(&delta, 4);
     assert!((found - wanted).truncate().length() < 2e-3, "{found} {wanted}");
     assert!(found.z.abs() < 0.01, "{found}");
-    // As a line of text output, every 100 ms.
+    // As a text output every 100 ms.
     ask(&mut bench, "VNWRG,06,30");
     let frames = stream(&mut bench, 1000);
     let first = frames.iter().find_map(|f| match f {
@@ -294,9 +294,9 @@ fn counters_and_status_stand_behind_lines() {
             counter.parse().unwrap()
         })
         .collect();
-    // 100 pulses a second, ten lines a second.
+    // 100 pulses and ten lines per second.
     assert!(counts.windows(2).all(|pair| pair[1] - pair[0] == 10), "{counts:?}");
-    // Outputs that wait for a pulse at the sync input never come.
+    // Outputs that wait for a sync input pulse are never sent.
     ask(&mut bench, "VNWRG,32,5,0,0,0,0,1,0,100000000,0");
     bench.run(100);
     bench.sent.clear();
@@ -339,7 +339,7 @@ fn every_row_of_the_table_is_what_the_unit_does() {
             let text = std::str::from_utf8(bytes).unwrap().replace('\0', "1");
             check_damaged(&mut bench, &text, None);
         }
-        // A value less and one more.
+        // One value less, and one value more.
         let (less, more) = (body.rsplit_once(',').map(|(less, _)| less), format!("{body},1"));
         let is_of_register = body.starts_with("VNRRG") || body.starts_with("VNWRG");
         let counts = |number: &str| is_of_register && !is_refused && !OPEN.contains(&number);
@@ -353,14 +353,14 @@ fn every_row_of_the_table_is_what_the_unit_does() {
     }
 }
 
-/// Registers with any number of values: the user's text, and those that may have a port.
+/// Registers with a variable number of values: user tag, and registers with an optional port.
 const OPEN: [&str; 4] = ["00", "05", "06", "07"];
 
-/// Answers of a VN-100 to a damaged command: `wanted`, or one line, the command again or an error of UM001 (1
-/// to 12); the register is then unchanged.
+/// Sends a damaged command. Expects the answer `wanted`, or one line: the command itself or an error of UM001 (1 to
+/// 12). After an error the register is unchanged.
 fn check_damaged(bench: &mut Bench, body: &str, wanted: Option<&str>) {
     if body.starts_with("VNRS") || body.starts_with("VNRF") {
-        // Behind a restart, silent for a while.
+        // The unit is silent for a while after a restart.
         bench.run(400);
     }
     let id: Option<u8> = body
@@ -417,13 +417,13 @@ fn a_text_output_counts_as_long_as_its_line_is() {
             assert_eq!(sent, one * length, "{code} {register_30}");
         }
     }
-    // The shortest lines at the highest rate that a line of 115200 baud carries.
+    // The shortest lines at the highest rate that fits 115200 baud.
     let mut bench = Bench::new("vectornav-vn100", |_, _| {});
     bench.run(50);
     for body in ["VNWRG,06,1", "VNWRG,07,100", "VNWRG,07,200"] {
         assert_eq!(ask(&mut bench, body), body);
     }
-    // 135 bytes of VNQMR two hundred times a second are too many.
+    // 135 bytes of VNQMR at 200 Hz exceed the baud rate.
     assert_eq!(ask(&mut bench, "VNWRG,06,8"), "VNERR,0C");
     assert_eq!(ask(&mut bench, "VNRRG,06"), "VNRRG,06,1");
 }

@@ -63,7 +63,7 @@ pub fn text(code: u8, view: &View) -> Option<String> {
     Some(body)
 }
 
-/// Numbers in a line of text output, as formats with counts; empty for type 0.
+/// Formats of the numbers in a line, each with its count; empty for type 0.
 fn formats(code: u8) -> &'static [(Format, usize)] {
     use Format::*;
     match code {
@@ -84,7 +84,7 @@ fn formats(code: u8) -> &'static [(Format, usize)] {
     }
 }
 
-/// Number of bytes in a line of text output on the wire, with numbers of their usual width; 0 for type 0.
+/// Length of a line with numbers of usual width, bytes; 0 for type 0.
 pub fn line_len(code: u8, appended: Appended, has_long_checksum: bool) -> usize {
     let formats = formats(code);
     if formats.is_empty() {
@@ -101,7 +101,7 @@ pub fn line_len(code: u8, appended: Appended, has_long_checksum: bool) -> usize 
     around.len() + numbers + status + counter
 }
 
-/// Fields that register 30 appends to a line: first the status, then the counter.
+/// Fields appended to a line by register 30: status, then counter.
 pub fn suffix(appended: Appended, view: &View) -> String {
     let mut text = String::new();
     match appended.status {
@@ -111,7 +111,7 @@ pub fn suffix(appended: Appended, view: &View) -> String {
         _ => {}
     }
     match appended.counter {
-        // Nothing pulls at the unit's sync input, and it has no time pulse.
+        // The unit gets no sync input pulse and no PPS.
         1 | 2 | 4 => text.push_str(",T0"),
         3 => text.push_str(&format!(",T{}", view.sync_out_count)),
         _ => {}

@@ -1,11 +1,11 @@
-//! Values of a sample in this family's messages, and their computation from the sensors.
+//! Values in this family's messages, and their computation from a sample.
 //!
 //! ```text
 //! sensors -> user calibration (23, 25, 84) -> reference frame (26) -> uncompensated
 //!         -> the gyro's startup bias (43) -> compensated
 //! ```
 //!
-//! Either branch may pass a moving mean (85); the filter's attitude does not (VN-100 user manual,
+//! A moving mean (85) can follow on either branch; the filter's attitude does not use it (VN-100 user manual,
 //! sections 3.1.6 to 3.1.8).
 
 use glam::{DQuat, DVec3};
@@ -18,16 +18,16 @@ use crate::imu::conditioning::{
 use crate::imu::output::{Gathered, Measured, Stream, frd, ned_from_frd, roll_pitch_yaw};
 use crate::sensors::imu::{Sample, earth};
 
-/// Values at an output: forward-right-down and north-east-down.
+/// Values for an output, in forward, right, down and north, east, down.
 #[derive(Clone, Debug)]
 pub struct View {
-    /// Measurement with the filter's compensation.
+    /// Compensated measurement.
     pub measured: Measured,
-    /// Measurement without compensation.
+    /// Uncompensated measurement.
     pub uncompensated: Measured,
-    /// Change of angle and velocity since the stream's last output.
+    /// Increments since the stream's last output.
     pub delta: Delta,
-    /// Rotation from body axes to north-east-down.
+    /// Rotation from the body frame to north-east-down.
     pub attitude: DQuat,
     /// Yaw, pitch, roll, degrees.
     pub ypr_deg: DVec3,
@@ -35,68 +35,68 @@ pub struct View {
     pub temperature_c: f64,
     /// Air pressure, kPa.
     pub pressure_kpa: f64,
-    /// Time on the unit's clock.
+    /// Time on the unit's clock, nanoseconds.
     pub time_ns: u64,
     /// Standard deviations of yaw, pitch and roll.
     pub yaw_pitch_roll_std_deg: [f32; 3],
-    /// Gravity that the filter assumes, north, east, down.
+    /// Gravity vector of the filter: north, east, down.
     pub gravity_m_s2: DVec3,
-    /// Ranges that were exceeded, and disturbances that the host has reported.
+    /// Exceeded ranges, and disturbances reported by the host.
     pub vpe_status: u16,
-    /// Pulses of the sync output.
+    /// Number of pulses of the sync output.
     pub sync_out_count: u32,
 }
 
 impl View {
-    /// Acceleration without gravity, body.
+    /// Acceleration without gravity, body frame, m/s².
     pub fn true_acceleration(&self) -> DVec3 {
         self.measured.accel + self.attitude.conjugate() * self.gravity_m_s2
     }
 }
 
-/// Content of register 80.
+/// Increments of register 80.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delta {
-    /// Interval of the increments.
+    /// Interval of the increments, s.
     pub interval_s: f64,
-    /// Rotation vector, body.
+    /// Rotation vector, body frame.
     pub angle_rad: DVec3,
-    /// Velocity increment in the frame of register 82.
+    /// Velocity increment, in the frame that register 82 sets.
     pub velocity_m_s: DVec3,
 }
 
-/// A sample after processing by the registers; sensor axes are forward, left, up.
+/// A sample after processing; axes are forward, left, up.
 #[derive(Clone, Debug)]
 pub struct Processed {
     compensated: Sample,
     uncompensated: Sample,
-    /// Sample for the increments: without moving means, compensated as register 82 sets.
+    /// Sample for increments: without moving means, compensated as in register 82.
     integrated: Sample,
     /// Attitude that the filter estimates.
     attitude: DQuat,
     gravity_ned_m_s2: DVec3,
 }
 
-/// The memory of the chain.
+/// State of the processing.
 #[derive(Clone, Debug, Default)]
 pub struct Chain {
-    /// Uncompensated, then compensated: field, acceleration, rate.
+    /// Moving means of the uncompensated and the compensated branch: magnetic field, acceleration, angular rate.
     means: [[MovingMean; 3]; 2],
     scalars: [MovingMean; 2],
-    /// Gyro bias that a filter would estimate, forward, right, down.
+    /// Estimated gyro bias, forward, right, down; in rad/s.
     gyro_bias: Option<DVec3>,
 }
 
-/// Time within which the filter finds the gyro's bias, s.
+/// Time in which the filter estimates the gyro bias, s.
 const BIAS_TIME_S: f64 = 10.0;
 
 impl Chain {
-    /// Gyro bias as the filter estimates it, rad/s, forward, right, down.
+    /// Estimated gyro bias, rad/s, forward, right, down.
     pub fn gyro_bias_rad_s(&self) -> DVec3 {
         self.gyro_bias.unwrap_or_default()
     }
 
-    /// Follows a sample.
+    /// Processes a sample.
     pub fn step(
         &mut self,
         sample: &Sample,
@@ -161,11 +161,11 @@ impl Chain {
     }
 }
 
-/// Integrates rate and force over the interval of a stream.
+/// Integrated angular rate and specific force over the interval of a stream.
 #[derive(Clone, Debug, Default)]
 pub struct Increments {
     gathered: Gathered,
-    /// Sum of the samples' force in north-east-down, and of gravity in body axes.
+    /// Sum of specific forces in north-east-down, and of gravity in body axes.
     force_ned: DVec3,
     gravity_body: DVec3,
     gravity_ned: DVec3,
@@ -199,7 +199,7 @@ impl Increments {
     }
 }
 
-/// A stream of views.
+/// Stream of output values.
 #[derive(Clone, Debug)]
 pub struct ViewStream {
     compensated: Stream,
@@ -208,7 +208,7 @@ pub struct ViewStream {
 }
 
 impl ViewStream {
-    /// A view every `divisor` samples.
+    /// A stream with an output every `divisor` samples.
     pub fn every(divisor: u64) -> Self {
         Self {
             compensated: Stream::every(divisor),
@@ -217,12 +217,12 @@ impl ViewStream {
         }
     }
 
-    /// Samples between two views.
+    /// Samples per output.
     pub fn divisor(&self) -> u64 {
         self.compensated.divisor()
     }
 
-    /// Adds a sample; returns the view if an output is due.
+    /// Adds a sample; returns the output values if an output is due.
     pub fn step(
         &mut self,
         now: &Processed,
@@ -257,8 +257,8 @@ impl ViewStream {
 }
 
 impl Registers {
-    /// Angle that the heading exceeds the sample's, clockwise, rad: the difference between the declination of
-    /// the reference that the host has set and the true one.
+    /// Heading of the output minus heading of the sample, clockwise, rad: the declination of the host's reference minus
+    /// the true declination.
     fn heading_shift_rad(&self, sample: &Sample, unit: &Unit) -> f64 {
         let Some(reference) = self.effects().magnetic_reference else { return 0.0 };
         let counts_from_magnetic = unit.settings.model.attitude.heading_is_magnetic;
@@ -266,7 +266,7 @@ impl Registers {
         to_magnetic + declination_of(DVec3::new(reference.y, reference.x, -reference.z))
     }
 
-    /// Gravity of the filter, north, east, down: the true one until a host sets another.
+    /// Gravity of the filter (north, east, down): the true gravity until a host sets another.
     fn gravity(&self, sample: &Sample) -> DVec3 {
         let true_gravity = || DVec3::Z * earth::normal_gravity_m_s2(&sample.truth.place);
         self.effects().gravity_reference.map_or_else(true_gravity, |force| -force)

@@ -1,7 +1,7 @@
-//! Temperatures of a unit's boards, and the time for which it has been running.
+//! Temperatures of a unit's boards, and its uptime.
 //!
-//! From power-on the boards warm up exponentially. A restart is too short for them to cool down; it changes
-//! only the unit's report about its last start.
+//! From power-on the boards warm up exponentially. A restart is too short for cooling down; it only changes the
+//! reported temperature at the last start.
 
 use crate::time::SimTime;
 use crate::velodyne::web_settings::ThermalProfile;
@@ -19,12 +19,12 @@ pub struct Boards {
 }
 
 impl Boards {
-    /// Boards that are powered on at the first instant.
+    /// Boards that are powered on at the start of the run.
     pub fn new(thermal: &ThermalProfile) -> Self {
         Self { thermal: *thermal, up_since: SimTime::ZERO, power_up_c: thermal.power_up_c }
     }
 
-    /// The unit restarts and is up again at `up_at`.
+    /// Restarts the unit, which is up again at `up_at`.
     pub fn restart(&mut self, up_at: SimTime) {
         let [top_c, _] = self.temperatures_c(up_at);
         (self.up_since, self.power_up_c) = (up_at, top_c);
@@ -42,7 +42,7 @@ impl Boards {
         celsius(self.power_up_c)
     }
 
-    /// The telemetry of a position packet at `at`; the converters were calibrated at the last start.
+    /// Telemetry in a position packet at `at`; ADCs were calibrated at the last start.
     pub fn telemetry(&self, at: SimTime) -> Telemetry {
         let [top_c, bottom_c] = self.temperatures_c(at);
         Telemetry {

@@ -14,31 +14,31 @@ use crate::{Output, Transmit};
 
 const SECOND_NS: i128 = 1_000_000_000;
 
-/// Settings of the unit's web interface.
+/// Configuration in the unit's web interface.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Configuration {
-    /// Set speed; 0 stops the rotor.
+    /// Target speed; 0 stops the rotor.
     pub rpm: u32,
-    /// The reported echoes.
+    /// Reported echoes.
     pub returns: ReturnMode,
     /// Sector in which lasers fire.
     pub view: View,
     /// Whether lasers fire.
     pub laser_on: bool,
-    /// Whether the rotor follows the pulse per second.
+    /// Phase lock of the rotor to PPS.
     pub phase_lock: PhaseLock,
     /// Destination of packets.
     pub host: HostAddress,
-    /// The unit's own address. The web interface stores and shows it; the rig's link determines the real one.
+    /// The unit's own address in the web interface. The link of the rig determines the address in packets.
     pub net: NetConfiguration,
 }
 
-/// Whether and where the rotor points at each pulse per second.
+/// Phase lock: angle of the rotor at each PPS pulse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PhaseLock {
     /// Whether phase lock is enabled.
     pub is_on: bool,
-    /// The angle, hundredths of a degree, 0..36000.
+    /// Angle at the pulse, hundredths of a degree, 0..36000.
     pub offset_centideg: u16,
 }
 
@@ -55,7 +55,7 @@ pub struct NetConfiguration {
     pub dhcp: bool,
 }
 
-/// Mode of lasers and packets from an instant on.
+/// Mode of lasers and packets from a given time on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mode {
     pub returns: ReturnMode,
@@ -67,19 +67,19 @@ pub struct Mode {
     pub is_up: bool,
 }
 
-/// Limits of a model.
+/// Limits of a model's configuration.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Lowest and highest speed, rpm; 0 is allowed too.
     pub rpm: [u32; 2],
-    /// Step of rotation rates.
+    /// Step of the speed, rpm.
     pub rpm_step: u32,
     /// Return modes of the firmware.
     pub returns: Vec<ReturnMode>,
 }
 
 impl Configuration {
-    /// Configuration by a rig, which may set a host, and by the profile.
+    /// Configuration at power-on from rig and profile; `host` replaces the factory destination.
     pub fn at_power_on(
         profile: &VelodyneProfile,
         settings: &VelodyneSettings,
@@ -114,7 +114,7 @@ impl Configuration {
 }
 
 impl Velodyne {
-    /// Makes `wanted` the device's configuration; changes take effect with the next rotation.
+    /// Applies the configuration `wanted`; changes take effect with the next rotation.
     pub fn configure(&mut self, wanted: Configuration) {
         if wanted == self.configuration {
             return;
@@ -125,7 +125,7 @@ impl Velodyne {
         self.follow_configuration(at);
     }
 
-    /// Brings lasers and rotor in line with the configuration from `at` on.
+    /// Adapts lasers and rotor to the configuration from `at` on.
     pub(super) fn follow_configuration(&mut self, at: SimTime) {
         let (mode, rpm, phase) =
             (self.configuration.mode(), self.configuration.rpm, self.wanted_phase());
@@ -146,10 +146,10 @@ impl Velodyne {
         }
     }
 
-    /// Phase that the rotor must keep, if enabled.
+    /// Phase that the rotor must keep; `None` if phase lock is off or PPS is not locked.
     pub(super) fn wanted_phase(&self) -> Option<Phase> {
         let PhaseLock { is_on, offset_centideg } = self.configuration.phase_lock;
-        // Without a pulse there is nothing to follow.
+        // Without PPS there is no phase.
         let is_on = is_on && self.clock.pps(self.stream.now) == PpsState::Locked;
         is_on.then(|| Phase {
             turn: f64::from(offset_centideg) / 36_000.0,
@@ -158,7 +158,7 @@ impl Velodyne {
     }
 }
 
-/// The first whole second of UTC in a run, at which the pulse per second rises.
+/// First whole second of UTC in the run, at which the PPS rises.
 fn first_second(epoch: Epoch) -> SimTime {
     SimTime((-epoch.unix_ns(SimTime::ZERO)).rem_euclid(SECOND_NS) as u64)
 }

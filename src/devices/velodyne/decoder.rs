@@ -1,4 +1,4 @@
-//! Data and position packets, read back.
+//! Decodes data and position packets.
 
 mod cloud;
 
@@ -19,14 +19,14 @@ use crate::spinning::data_packet;
 use crate::wire::velodyne::position::{ImuWords, POSITION_PACKET_LEN, PositionPacket, PpsStatus};
 use crate::wire::velodyne::{HOUR_US, Model, ReturnMode};
 
-/// The port position packets go to.
+/// UDP port of position packets.
 const POSITION_PORT: u16 = 8308;
-/// Kind of position packets.
+/// Name of position packets.
 const POSITION: &str = "position";
 
-/// Number of intervals between packets that determine the usual one.
+/// Number of packet intervals from which the usual one is determined.
 const SPACINGS: usize = 101;
-/// A spacing that differs by this share from the profile's is another firmware's.
+/// Largest relative difference between the packet interval and the profile's.
 const SPACING_TOLERANCE: f64 = 0.01;
 
 impl Named<VelodyneProfile> {
@@ -34,7 +34,7 @@ impl Named<VelodyneProfile> {
         Model::from_product_id(self.profile.packet.product_id)
     }
 
-    /// Time from one packet to the next, microseconds.
+    /// Packet interval of the profile, microseconds.
     fn spacing_us(&self, is_dual: bool) -> f64 {
         let layout = Layout::new(self.profile.lasers.len(), is_dual);
         layout.sequences as f64 * self.profile.sequence_ns as f64 * 1e-3
@@ -44,23 +44,22 @@ impl Named<VelodyneProfile> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct VelodyneDecoder {
     named: Option<Named<VelodyneProfile>>,
-    /// Whether the user's model is used even if the packets contradict it.
+    /// Whether the named model is used even if packets contradict it.
     anyway: bool,
-    /// Profiles that include the one of the packets' model.
+    /// Profiles to choose from.
     known: &'static [Arc<Profile>],
-    /// The timestamp of the last data packet, and the first times between two, microseconds.
+    /// Timestamp of the last data packet.
     last_stamp: Option<Stamp>,
     spacings_us: Vec<i64>,
-    /// Number of data packets by model.
+    /// Number of data packets per model.
     models: BTreeMap<Option<Model>, u64>,
-    /// Last two bytes of the first and last data packet: return mode and product.
+    /// Last two bytes (return mode and product) of the first and of the last data packet.
     status: Option<([u8; 2], [u8; 2])>,
-    /// The last position packet.
     position: Option<Box<PositionPacket>>,
 }
 
 impl VelodyneDecoder {
-    /// Reads the packets of `named`, if the user has named a profile, else of any.
+    /// Decoder for the profile `named`, or for any profile.
     pub(super) fn new(
         named: Option<Named<VelodyneProfile>>,
         anyway: bool,
@@ -69,25 +68,25 @@ impl VelodyneDecoder {
         Self { named, anyway, known, ..Self::default() }
     }
 
-    /// The model most data packets name.
+    /// Model in most data packets.
     fn told(&self) -> Option<Model> {
         let most = self.models.iter().max_by_key(|(_, count)| **count);
         most.and_then(|(model, _)| *model)
     }
 
-    /// The profile that the user has named, unless the packets are another product's.
+    /// The named profile, unless the packets come from another product.
     fn meant(&self) -> Option<&Named<VelodyneProfile>> {
         self.named.as_ref().filter(|_| self.anyway || !self.is_other_product())
     }
 
-    /// Whether the packets name another model than the user. Packets of some firmwares name none.
+    /// Whether packets contain another model than the named one. Packets of some firmware have no model.
     fn is_other_product(&self) -> bool {
         let told = self.told();
         let differs = |named: &Named<VelodyneProfile>| told.is_some() && told != named.model();
         self.named.as_ref().is_some_and(differs)
     }
 
-    /// Model of the sender.
+    /// Model of the sender: named by the user or in the packets.
     fn whose(&self) -> Option<Model> {
         self.meant().map_or_else(|| self.told(), Named::model)
     }
@@ -101,14 +100,14 @@ impl VelodyneDecoder {
         }
     }
 
-    /// The usual time between packets, microseconds.
+    /// Usual packet interval, microseconds.
     fn spacing_us(&self) -> Option<f64> {
         let mut all = self.spacings_us.clone();
         all.sort_unstable();
         all.get(all.len() / 2).filter(|_| all.len() >= SPACINGS / 5).map(|us| *us as f64)
     }
 
-    /// Contradictions: facts that only another firmware's packets have.
+    /// Contradictions to the named profile: properties of another firmware's packets.
     fn doubts(&self, named: &Named<VelodyneProfile>) -> Vec<String> {
         let mut doubts = Vec::new();
         let ([mode, product], _) = self.status.unwrap_or_default();
@@ -169,7 +168,7 @@ impl DatagramDecoder for VelodyneDecoder {
         if self.meant().is_some() && !self.models.is_empty() {
             return 2.0;
         }
-        // Other families know their packets better.
+        // Decoders of other families know their own packets better.
         if self.models.is_empty() && self.position.is_none() { 0.0 } else { 0.5 }
     }
 
@@ -297,7 +296,7 @@ impl DatagramDecoder for VelodyneDecoder {
             Some(ReturnMode::Dual) => "dual",
             _ => "strongest",
         };
-        // A capture does not hold the minutes that its clock took to be set.
+        // A capture does not contain the time in which the clock was set.
         let pps = self.position.as_ref().and_then(|packet| packet.pps_status());
         let clock = if pps == Some(PpsStatus::Locked) { "utc" } else { "free-running" };
         Ok(Twin {
@@ -324,7 +323,7 @@ fn position_text(packet: &PositionPacket) -> String {
     format!("position  t {:>10} us  PPS {pps}  {nmea}", packet.timestamp_us)
 }
 
-/// Text made fit for a terminal: no control characters.
+/// Text without control characters, safe for a terminal.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

@@ -1,10 +1,10 @@
-//! Sections of `menura profiles` about a Velodyne with fixed optics.
+//! Description of a Velodyne with fixed optics for `menura profiles`.
 
 use super::layout::Layout;
 use super::profile::VelodyneProfile;
 use crate::describe::{self, Rows, Section, lidar_sections, shortest};
 
-/// The sections between name and sources.
+/// Sections between name and sources.
 pub(super) fn sections(driver: &VelodyneProfile) -> Vec<Section> {
     lidar_sections(device_rows(driver), &driver.network, &driver.defaults.beam)
 }

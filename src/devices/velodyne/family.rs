@@ -1,4 +1,4 @@
-//! The Velodynes with fixed optics as a family.
+//! Device family of the Velodynes with fixed optics.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::motor_stall::MOTOR_STALL;
 use crate::optics_fault::{LASER_DEAD, WINDOW_DIRTY};
 use crate::spinning::clock_settings;
 
-/// `velodyne`
+/// Family `velodyne`.
 #[derive(Debug)]
 pub struct VelodyneFamily;
 

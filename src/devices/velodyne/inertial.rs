@@ -1,7 +1,7 @@
-//! The inertial units in the base of an HDL-32E.
+//! IMU in the base of an HDL-32E.
 //!
-//! Three chips, each with a gyro and two accelerometers, measure the motion of the mount. A position packet
-//! has their latest samples, in words of twelve bits with the word's index in the other four.
+//! Three chips, each with a gyro and two accelerometers, measure the motion of the base. A position packet has their
+//! latest samples, in words of twelve bits and a four-bit index.
 
 use glam::DVec3;
 
@@ -12,29 +12,29 @@ use crate::time::SimTime;
 use crate::velodyne::position_settings::{Axis, PositionImu};
 use crate::wire::velodyne::position::ImuWords;
 
-/// Scale of the angular rate, degrees/s a count (VeloView).
+/// Scale of the angular rate, degrees/s per count (VeloView).
 const GYRO_DEG_S: f64 = 0.09766;
-/// Scale of the temperature above 25 degrees C, kelvin a count.
+/// Scale of the temperature above 25 degrees C, kelvin per count.
 const TEMPERATURE_K: f64 = 0.1453;
-/// Scale of the acceleration, g a count.
+/// Scale of the acceleration, g per count.
 const ACCELERATION_G: f64 = 0.001221;
 
-/// The base's inertial units.
+/// IMU of the base.
 pub struct Inertial {
     profile: PositionImu,
     noise: NoiseSource,
-    /// Waiting samples, from that of the last packet.
+    /// IMU samples, from the sample of the last packet on.
     pub samples: InertialSamples,
 }
 
 impl Inertial {
-    /// Samples begin at the first instant.
+    /// IMU whose samples begin at the start of the run.
     pub fn new(profile: &PositionImu, noise: NoiseSource) -> Self {
         let samples = InertialSamples::new(profile.sample_rate_hz);
         Self { profile: profile.clone(), noise, samples }
     }
 
-    /// Whether the inertial sample that is the latest at `at` has arrived.
+    /// Whether the IMU sample that is the latest one at `at` has been measured.
     pub fn knows(&self, at: SimTime) -> bool {
         self.samples
             .waiting
@@ -42,7 +42,7 @@ impl Inertial {
             .is_some_and(|last| at.0 < last.at.0 + self.samples.series.period_ns())
     }
 
-    /// Words of the three chips in position packet `number`, which is made at `at`.
+    /// Words of the three chips in position packet `number` of time `at`.
     pub fn words(&mut self, at: SimTime, number: u64) -> [ImuWords; 3] {
         while self.samples.waiting.get(1).is_some_and(|next| next.at <= at) {
             self.samples.waiting.pop_front();
@@ -74,12 +74,12 @@ impl Inertial {
     }
 }
 
-/// A word: its index, and its value limited to twelve bits.
+/// A word: index, and value limited to twelve bits.
 fn word(kind: u16, counts: f64) -> u16 {
     kind << 12 | (counts.round().clamp(-2048.0, 2047.0) as i16 as u16 & 0x0fff)
 }
 
-/// A component of a vector whose axes are forward, left and up.
+/// Component of a vector (forward, left, up) along an axis.
 fn along(axis: Axis, vector: DVec3) -> f64 {
     match axis {
         Axis::Forward => vector.x,

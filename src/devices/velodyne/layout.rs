@@ -1,17 +1,17 @@
-//! How firing sequences become the blocks of a packet.
+//! Order of firing sequences in the blocks of a packet.
 //!
 //! A block has 32 points: two sequences of sixteen lasers, one of 32, or a quarter of one of 128. With dual
-//! return blocks form pairs, the last return first (VLP-16 manual 63-9243, VLS-128 drivers), and a packet has
-//! half as many sequences; the last four blocks of a VLS-128 are then empty.
+//! return, blocks form pairs with the last return first (VLP-16 manual 63-9243, VLS-128 drivers). A packet then has
+//! half as many sequences, and the last four blocks of a VLS-128 are empty.
 
 use crate::wire::velodyne::{BLOCKS, Bank, SLOTS};
 
-/// Which of a firing's returns a block holds.
+/// Return that a block contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
     Only,
     Last,
-    /// The strongest, or the second strongest when that is the last.
+    /// The strongest return, or the second strongest if the strongest is the last.
     Strongest,
     Nothing,
 }
@@ -19,14 +19,14 @@ pub enum Holds {
 /// Content of one block of every packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockPlan {
-    /// Bank in its flag; without meaning for an empty block.
+    /// Bank in the flag; no meaning for an empty block.
     pub bank: Bank,
-    /// Sequence of the packet that determines its azimuth, and that of its first points.
+    /// Sequence (index in the packet) that determines the azimuth and the first points.
     pub sequence: usize,
     pub holds: Holds,
 }
 
-/// The blocks of every packet of a model in a return mode.
+/// Layout of a model's packets in a return mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     lasers: usize,
@@ -36,13 +36,13 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// For a model of 16, 32 or 128 lasers.
+    /// Layout for a model with 16, 32 or 128 lasers.
     pub fn new(lasers: usize, is_dual: bool) -> Self {
         const BANKS: [Bank; 4] = [Bank::Upper, Bank::Lower, Bank::Third, Bank::Fourth];
         let banks = lasers.div_ceil(SLOTS);
         let sequences_per_block = (SLOTS / lasers).max(1);
         let copies = if is_dual { 2 } else { 1 };
-        // Blocks of one group hold the same sequence, or the same two.
+        // The blocks of a group have the same one or two sequences.
         let group = banks * copies;
         let groups = BLOCKS / group;
         let block = |index: usize| {
@@ -60,7 +60,7 @@ impl Layout {
         Self { lasers, sequences: groups * sequences_per_block, blocks: std::array::from_fn(block) }
     }
 
-    /// Firing of the packet in a block's first slot; the other slots follow.
+    /// Firing (index in the packet) in the first slot of a block; the other slots follow.
     pub fn first_firing(&self, block: &BlockPlan) -> usize {
         block.sequence * self.lasers + block.bank.first_laser()
     }

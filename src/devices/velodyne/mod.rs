@@ -1,11 +1,11 @@
 //! Velodynes with fixed optics: HDL-32E, VLP-16, Puck Hi-Res, VLP-32C, VLS-128.
 //!
-//! All lasers fire once in a sequence, sequences follow without a pause, and whole sequences fill 1206-byte
+//! All lasers fire once per sequence, sequences follow without a pause, and whole sequences fill 1206-byte
 //! packets ([`layout`]). Differences between models are data.
 //!
-//! Sources: the manuals of the HDL-32E, VLP-16 (63-9243), VLP-32C (63-9325) and VLS-128; captures of each for
-//! facts that these lack: points without return, jitter of the azimuth, packets that a narrow sector keeps
-//! incomplete until the next rotation.
+//! Sources: manuals of the HDL-32E, VLP-16 (63-9243), VLP-32C (63-9325) and VLS-128; captures of each for facts that
+//! the manuals lack: points without return, jitter of the azimuth, and packets that stay incomplete until the next
+//! rotation if the sector is narrow.
 
 mod boards;
 mod control;
@@ -55,10 +55,10 @@ use planner::{PacketPlan, Planner};
 use position::PositionSender;
 use web::Web;
 
-/// An emulated unit of the family.
+/// An emulated Velodyne with fixed optics.
 pub struct Velodyne {
     packet: VelodynePacket,
-    /// Counts of distance per metre.
+    /// Distance counts per metre.
     counts_per_m: f64,
     settings: VelodyneSettings,
     lasers: Vec<VelodyneLaser>,
@@ -72,14 +72,14 @@ pub struct Velodyne {
     clock: DeviceClock,
     boards: Boards,
     position: PositionSender,
-    /// HDL-32E only.
+    /// IMU; HDL-32E only.
     inertial: Option<Inertial>,
     optics_faults: Vec<Timed<LidarFault>>,
 }
 
 impl Velodyne {
-    /// A device that has been running at its set speed since before the first instant, unless its settings
-    /// start it at rest. It sends to `host`, or to the factory's destination.
+    /// A unit that already rotates at its set speed at the start of the run, unless its settings start it at rest. It
+    /// sends to `host`, or to the factory destination.
     pub fn new(
         profile: &VelodyneProfile,
         settings: &VelodyneSettings,
@@ -123,7 +123,7 @@ impl Velodyne {
         unit
     }
 
-    /// Limits series of samples to `longest_ns`; must be called before the first request.
+    /// Limits series of requested IMU samples to `longest_ns`. Call it before the first request.
     pub fn limit_series(&mut self, longest_ns: u64) {
         if let Some(inertial) = &mut self.inertial {
             inertial.samples.series.limit(longest_ns);
@@ -135,18 +135,18 @@ impl Velodyne {
         self.stream.connect_receiver();
     }
 
-    /// Sensor of this device.
+    /// The sensor model of this unit.
     pub fn sensor(&self) -> Arc<dyn Sensor> {
         with_imu(self.lidar(), self.inertial.as_ref().map(|_| glam::DVec3::ZERO))
     }
 
-    /// Requests the motion of the base if a sample is due before `horizon`.
+    /// Request for the motion of the base, if an IMU sample is due before `horizon`.
     fn poll_inertial(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
         let (start, subject) = self.inertial.as_mut()?.samples.series.poll(horizon)?;
         Some(MeasurementRequest { index: self.stream.count_request(), start, subject })
     }
 
-    /// Data packets per second without changes.
+    /// Data packets per second while no mode changes.
     fn data_rate_hz(&self) -> f64 {
         let sequences = self.stream.planner.layout(self.settings.return_mode).sequences;
         let view = View(self.settings.sector_deg);
@@ -187,7 +187,7 @@ impl Velodyne {
             intensity: noise.whole(firing, Quantity::DarkIntensity, low, high),
         };
         let Some(echo) = echo else { return dark() };
-        // A half more and cut off: without SSE4.1 `f64::round` is a call, two for each point.
+        // Rounds by adding a half, because `f64::round` is a function call without SSE4.1, twice per point.
         let counts = f64::from(echo.range_m) * self.counts_per_m + 0.5;
         if !(1.0..65_536.0).contains(&counts) {
             return dark();
@@ -195,7 +195,7 @@ impl Velodyne {
         Point { distance: counts as u16, intensity: self.intensity(echo.intensity.into()) }
     }
 
-    /// The byte for a reflectance: linear for diffuse targets, then logarithmic for retro-reflectors up to 255.
+    /// Intensity for a reflectance: linear for diffuse targets, then logarithmic for retro-reflectors up to 255.
     fn intensity(&self, reflectance: f64) -> u8 {
         let full = f64::from(self.packet.diffuse_full_scale);
         let share = if reflectance <= 1.0 {
@@ -204,7 +204,7 @@ impl Velodyne {
             let gain = libm::log(reflectance) / libm::log(self.packet.retro_full_gain);
             full + gain * (255.0 - full)
         };
-        // A cast ends at 0 and 255.
+        // A cast saturates at 0 and 255.
         (share + 0.5) as u8
     }
 
@@ -220,7 +220,7 @@ impl Velodyne {
         let mut points = 0;
         let mut written = None;
         for (block, out) in layout.blocks.iter().zip(wire::blocks_mut(out)) {
-            // Blocks of one sequence have one azimuth.
+            // Blocks with the same sequence have the same azimuth.
             let azimuth = match written {
                 Some((sequence, azimuth)) if sequence == block.sequence => azimuth,
                 _ => {
@@ -235,7 +235,7 @@ impl Velodyne {
             }
             let out = wire::begin_block(out, block.bank.flag(), azimuth);
             let first = layout.first_firing(block);
-            // Nothing was fired when nothing was measured.
+            // Lasers that did not fire were not measured.
             let returns = returns.get(first..).unwrap_or_default();
             let is_second = block.holds == Holds::Last;
             for (slot, out) in out.iter_mut().enumerate() {
@@ -256,7 +256,7 @@ impl Velodyne {
         points
     }
 
-    /// Timestamps the packets whose time is known to the clock.
+    /// Timestamps and sends packets whose time the clock knows.
     fn release(&mut self) {
         while let Some(mut held) = self.stream.next_known() {
             let timestamp_us = self.clock.micros_past_hour(held.stamped);
@@ -268,8 +268,8 @@ impl Velodyne {
 
 impl Device for Velodyne {
     fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
-        // In the order of their starts: the device's time comes as far as the oldest request that has
-        // no answer, and what is due until then must have been measured.
+        // Requests must be in the order of their starts: device time advances only to the oldest unanswered request,
+        // and everything due by then must have been measured.
         let base_from =
             self.inertial.as_ref().map_or(horizon, |inertial| inertial.samples.series.next_start());
         self.stream.poll_request(base_from.min(horizon)).or_else(|| self.poll_inertial(horizon))
@@ -301,7 +301,7 @@ impl Device for Velodyne {
             return;
         }
         self.clock.handle_signal(now, signal);
-        // The pulse may just have been locked, or lost.
+        // The state of PPS can have changed.
         self.follow_configuration(self.stream.program.takes_effect(self.stream.now));
     }
 

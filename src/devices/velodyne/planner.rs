@@ -15,27 +15,27 @@ use crate::spinning::stream::{self, Undone};
 use crate::time::SimTime;
 use crate::velodyne::profile::VelodyneLaser;
 
-/// Time beyond the horizon in which sequences that complete a packet are searched, nanoseconds; a rotation at
-/// the lowest rate takes a fifth of a second.
+/// Time beyond the horizon in which sequences to complete a packet are searched, nanoseconds. A rotation at the lowest
+/// speed takes a fifth of a second.
 const HOLD_NS: u64 = 1_000_000_000;
 
 /// A packet to be measured.
 #[derive(Clone, Debug)]
 pub struct PacketPlan {
     pub number: u64,
-    /// Mode in force at the first firing.
+    /// Mode at the first firing.
     pub mode: Mode,
     /// Start times of the packet's sequences.
     pub starts: Starts,
     sequence_ns: u64,
 }
 
-/// Times at which the sequences of a packet start: one after another, except where the view leaves gaps.
+/// Start times of a packet's sequences: equally spaced, except for gaps outside the sector.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Starts {
     first: SimTime,
     period_ns: u64,
-    /// Number of sequences, from the first, that follow without a gap.
+    /// Number of sequences before the first gap.
     even: usize,
     /// Starts after the first gap.
     others: Vec<SimTime>,
@@ -50,7 +50,7 @@ impl backlog::PacketPlan for PacketPlan {
         self.starts.first
     }
 
-    /// The start of the last sequence.
+    /// Start of the last sequence.
     fn last(&self) -> SimTime {
         self.starts.last()
     }
@@ -65,7 +65,7 @@ impl Starts {
         Self { first, period_ns, even: 1, others: Vec::new() }
     }
 
-    /// `count` sequences that follow one another from the first instant on.
+    /// `count` sequences without a gap from the start of the run.
     fn even(count: usize, period_ns: u64) -> Self {
         Self { even: count, ..Self::new(SimTime::ZERO, period_ns) }
     }
@@ -82,7 +82,7 @@ impl Starts {
         self.even + self.others.len()
     }
 
-    /// Start of sequence `index`, which the packet has.
+    /// Start of sequence `index` of the packet.
     pub fn at(&self, index: usize) -> SimTime {
         let late = index.checked_sub(self.even).and_then(|late| self.others.get(late));
         late.copied().unwrap_or(SimTime(self.first.0 + index as u64 * self.period_ns))
@@ -97,7 +97,7 @@ impl Starts {
     }
 }
 
-/// Plans packet after packet.
+/// Schedules packets in order.
 #[derive(Debug)]
 pub struct Planner {
     lasers: Vec<VelodyneLaser>,
@@ -105,25 +105,25 @@ pub struct Planner {
     motor: MotorSettings,
     single: Packing,
     dual: Packing,
-    /// Number of the first sequence that has not been planned.
+    /// Number of the first unplanned sequence.
     next_sequence: u64,
     next_number: u64,
-    /// An incomplete packet: number of its first sequence, and starts of its sequences so far.
+    /// Incomplete packet: number of its first sequence, and the starts so far.
     begun: Option<(u64, Starts)>,
     /// Planned packets, each with the number of its first sequence.
     planned: Planned<u64>,
 }
 
-/// Content of packets in a return mode.
+/// Packet layout of a return mode.
 #[derive(Debug)]
 struct Packing {
     layout: Layout,
-    /// Firings of packets whose sequences follow without a gap, as nearly all do.
+    /// Firing slots of packets without a gap, which nearly all packets are.
     even_firings: Arc<[FiringSlot]>,
 }
 
 impl Planner {
-    /// Starts with sequence 0.
+    /// A planner that starts with sequence 0.
     pub fn new(lasers: Vec<VelodyneLaser>, sequence_ns: u64, motor: &MotorSettings) -> Self {
         let packing = |is_dual| {
             let layout = Layout::new(lasers.len(), is_dual);
@@ -143,7 +143,7 @@ impl Planner {
         }
     }
 
-    /// Content of packets in a return mode.
+    /// Packet layout of a return mode.
     pub fn layout(&self, returns: ReturnMode) -> &Layout {
         &self.packing(returns).layout
     }
@@ -187,7 +187,7 @@ impl Planner {
             },
             receiver: ReceiverSetting::default(),
             firings: if !self.is_lit(program, first) {
-                Arc::default() // nothing comes back of what is not fired
+                Arc::default() // lasers that do not fire have no returns
             } else if plan.starts.others.is_empty() {
                 packing.even_firings.clone()
             } else {
@@ -220,7 +220,7 @@ impl stream::Planner for Planner {
                 return None;
             };
             if program.modes_between(starts.last(), start).any(|mode| !mode.is_up) {
-                // A restart loses the packet that was begun.
+                // A restart discards the incomplete packet.
                 first_sequence = self.next_sequence - 1;
                 starts = Starts::new(start, self.sequence_ns);
             } else {
@@ -254,7 +254,7 @@ impl stream::Planner for Planner {
     }
 }
 
-/// The firings of the sequences that start at `starts`, laser by laser within each.
+/// Firing slots of the sequences that start at `starts`, in order of lasers within each sequence.
 fn firings(lasers: &[VelodyneLaser], starts: &Starts) -> Arc<[FiringSlot]> {
     let firings_of = |start: SimTime| {
         let after_ns = (start.0 - starts.first.0) as u32;

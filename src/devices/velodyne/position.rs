@@ -1,8 +1,8 @@
-//! Position packets: a unit's data about its GNSS receiver, its temperatures and its motion.
+//! Position packets: data about the GNSS receiver, temperatures and motion of a unit.
 //!
-//! A capture of a VLP-16 shows two superimposed rhythms, 10 ms and sixteen data packets, each late by up to
-//! three quarters of a millisecond; where both coincide there is one packet. The timestamp is that of the
-//! packet's creation; it leaves a third of a millisecond later.
+//! A capture of a VLP-16 shows two superimposed rhythms, 10 ms and sixteen data packets; each packet is up to
+//! 0.75 ms late. Where both rhythms coincide there is one packet. The timestamp is the time of creation; the
+//! packet leaves a third of a millisecond later.
 //!
 //! Sources: VLP-16 manual 63-9243, section 9.3.3; VLP-32C manual, table 9-3; the capture.
 
@@ -18,27 +18,27 @@ use crate::velodyne::profile::VelodyneProfile;
 use crate::wire::velodyne::position::{POSITION_PACKET_LEN, PositionPacket, PpsStatus};
 use crate::{Output, Transmit};
 
-/// Longest time that a packet waits for the motion of its mount, nanoseconds: a machine that is too slow may
-/// give up the measurement.
+/// Longest time for which a packet waits for the IMU, nanoseconds. A machine that is too slow can revoke the
+/// measurement.
 const LONGEST_WAIT_NS: u64 = 10_000_000;
 
 /// Source of one unit's position packets.
 pub struct PositionSender {
     profile: PositionProfile,
     noise: NoiseSource,
-    /// Next instant of each timer.
+    /// Next time of each timer.
     next: Vec<SimTime>,
-    /// Time at which the requested packet is made.
+    /// Creation time of the requested packet.
     pending: Option<SimTime>,
     /// Number of packets so far.
     number: u64,
-    /// Packets that wait for the motion of the mount, each with its time and number. The motion is measured
-    /// separately from the receiver's data, and may arrive later.
+    /// Packets that wait for IMU samples: creation time, number, content. IMU samples are measured separately and can
+    /// arrive later than the GNSS data.
     waiting: VecDeque<(SimTime, u64, PositionPacket)>,
 }
 
 impl PositionSender {
-    /// The timers begin at the first instant.
+    /// A source whose timers begin at the start of the run.
     pub fn new(profile: &PositionProfile, noise: NoiseSource) -> Self {
         let next = vec![SimTime::ZERO; profile.timers_ns.len()];
         Self {
@@ -57,7 +57,7 @@ impl PositionSender {
         self.pending = None;
     }
 
-    /// Packets that are made until `now`, in order.
+    /// Packets created until `now`, in order.
     pub fn advance(
         &mut self,
         now: SimTime,
@@ -73,8 +73,8 @@ impl PositionSender {
         self.release(now, inertial, send);
     }
 
-    /// Sends the packets whose motion is known, for units with motion sensors, and those that have waited too
-    /// long by `now`.
+    /// Sends packets whose IMU samples are known (on units with an IMU), and packets that have waited too long at
+    /// `now`.
     pub fn release(
         &mut self,
         now: SimTime,
@@ -99,7 +99,7 @@ impl PositionSender {
         }
     }
 
-    /// Time when the next packet is made, if that is not after `now`.
+    /// Creation time of the next packet, if not after `now`.
     fn next_made(&mut self, now: SimTime) -> Option<SimTime> {
         loop {
             let timer = (0..self.next.len()).min_by_key(|timer| self.next[*timer]);
@@ -120,7 +120,7 @@ impl PositionSender {
         }
     }
 
-    /// Delay of the next packet.
+    /// Delay from request to creation of the next packet.
     fn delay_ns(&self) -> u64 {
         let draws = self.noise.request(self.number);
         let byte = |which| u64::from(draws.whole(which, Quantity::PositionDelay, 0, 255));
@@ -144,7 +144,7 @@ impl PositionSender {
         packet
     }
 
-    /// Average number of packets per second. Where two timers coincide there is one packet.
+    /// Mean number of packets per second; coinciding timers make one packet.
     pub fn nominal_rate_hz(&self) -> f64 {
         let timers = &self.profile.timers_ns;
         let asked: f64 = timers.iter().map(|period_ns| 1e9 / *period_ns as f64).sum();
@@ -155,9 +155,9 @@ impl PositionSender {
     }
 }
 
-/// How often per second one of two timers requests a packet while the other's packet is not made yet. In the
-/// long run, the offset between two requests takes all multiples of the periods' greatest common divisor
-/// equally often, and the delay of a packet is uniform.
+/// Number of times per second at which a timer requests a packet while the other timer's packet is not created yet. In
+/// the long run, the offset between two requests takes all multiples of the greatest common divisor of the periods
+/// equally often, and the delay of a packet is uniformly distributed.
 fn meetings_hz((first_ns, second_ns): (u64, u64), delay_ns: u64) -> f64 {
     let (mut grain_ns, mut rest_ns) = (first_ns, second_ns);
     while rest_ns > 0 {
@@ -165,7 +165,7 @@ fn meetings_hz((first_ns, second_ns): (u64, u64), delay_ns: u64) -> f64 {
     }
     let (grain_ns, delay_ns) = (grain_ns as f64, delay_ns as f64);
     let each_hz = grain_ns * 1e9 / (first_ns as f64 * second_ns as f64);
-    // At the same time they meet for certain; `steps` grains apart, if the delay is longer.
+    // Requests at the same time always coincide; requests `steps` grains apart only if the delay is longer.
     let steps = (delay_ns / grain_ns).floor();
     let apart = 2.0 * (steps - grain_ns * steps * (steps + 1.0) / (2.0 * delay_ns.max(1.0)));
     each_hz * (1.0 + apart)

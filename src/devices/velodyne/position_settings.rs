@@ -1,4 +1,4 @@
-//! Keys of a profile about the position packets of a Velodyne.
+//! Profile keys of a Velodyne's position packets.
 
 use crate::config::profile::network::port;
 use crate::config::profile::read::PROFILES;
@@ -8,18 +8,18 @@ use crate::config::toml::reader::{Field, Limit};
 words!(Axis: "forward" => Forward, "back" => Back, "left" => Left, "right" => Right, "up" => Up,
     "down" => Down);
 
-/// A direction of the unit's base.
+/// Direction in the frame of the unit's base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Axis {
     /// Direction of azimuth 0.
     Forward,
     /// Opposite to azimuth 0.
     Back,
-    /// The sector to the left of azimuth 0.
+    /// Left, seen in the direction of azimuth 0.
     Left,
-    /// The sector to the right of azimuth 0.
+    /// Right, seen in the direction of azimuth 0.
     Right,
-    /// Along the rotor's axis.
+    /// Along the rotation axis, upward.
     Up,
     /// Along the rotation axis, downward.
     Down,
@@ -31,7 +31,7 @@ fn microseconds() -> Time {
 }
 
 keys! {
-    /// Position packets: times and content.
+    /// Position packets: timing and content.
     #[derive(Clone, Debug, PartialEq)]
     pub struct PositionProfile {
         /// UDP source and destination port of position packets.
@@ -57,7 +57,7 @@ keys! {
 }
 
 keys! {
-    /// The inertial sensors of an HDL-32E: three gyros with two accelerometers each.
+    /// IMU of an HDL-32E: three gyros, each with two accelerometers.
     #[derive(Clone, Debug, PartialEq)]
     pub struct PositionImu {
         /// Samples per second.

@@ -1,4 +1,4 @@
-//! Velodynes with the same optics in every unit: HDL-32E, VLP-16, Puck Hi-Res, VLP-32C, VLS-128.
+//! Firmware profile of a Velodyne with fixed optics (HDL-32E, VLP-16, Puck Hi-Res, VLP-32C, VLS-128).
 
 use crate::config::profile::lag;
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
@@ -15,22 +15,22 @@ use crate::velodyne::position_settings::{PositionImu, PositionProfile};
 use crate::velodyne::web_settings::{ThermalProfile, WebProfile};
 use crate::wire::ethernet::FrameHeader;
 
-/// A firmware of one model.
+/// Profile of the firmware of one model.
 #[derive(Clone, Debug)]
 pub struct VelodyneProfile {
     /// Addresses and header fields of data packets.
     pub network: FrameHeader,
-    /// Speeds that a rig and the web interface may set.
+    /// Speeds that rig and web interface can set.
     pub rotation_rates: RotationRates,
-    /// Return modes this firmware has; the first is the factory's.
+    /// Return modes of the firmware; the first is the factory setting.
     pub return_modes: Vec<ReturnMode>,
-    /// Position packets: times and content.
+    /// Position packets: timing and content.
     pub position: PositionProfile,
-    /// The inertial sensors of an HDL-32E, which position packets report.
+    /// IMU of an HDL-32E, reported in position packets.
     pub position_imu: Option<PositionImu>,
     /// Content of data packets.
     pub packet: VelodynePacket,
-    /// Time from one firing sequence to the next, nanoseconds. In a sequence every laser fires once.
+    /// Time between firing sequences, nanoseconds. Every laser fires once per sequence.
     pub sequence_ns: u64,
     /// Lasers by laser id: 16, 32 or 128.
     pub lasers: Vec<VelodyneLaser>,
@@ -38,12 +38,12 @@ pub struct VelodyneProfile {
     pub web: WebProfile,
     /// Temperatures of the boards.
     pub thermal: ThermalProfile,
-    /// Defaults that a rig may override.
+    /// Values that a rig can override.
     pub defaults: VelodyneSettings,
 }
 
 impl VelodyneProfile {
-    /// The port of position packets, which come after the data packets' in [`Self::ports`].
+    /// Index of the port of position packets in [`Self::ports`].
     pub const POSITION_PORT: PortIndex = PortIndex(1);
 
     /// Ports of data packets and position packets.
@@ -68,13 +68,13 @@ fn byte() -> Limit<i128> {
     Limit::new(0..=255, "", "the wire format: one byte")
 }
 
-/// A length in millimetres, stored in metres.
+/// Reads a length in millimetres; returns metres.
 fn unit_m(field: &Field<'_>) -> Option<f64> {
     field.number(&Limit::new(1.0..=10.0, "mm", PROFILES)).map(|mm| mm / 1000.0)
 }
 
 keys! {
-    /// Facts that are the same in every data packet of a model.
+    /// Constant properties of a model's data packets.
     #[derive(Clone, Debug, PartialEq)]
     pub struct VelodynePacket {
         /// The product's byte at the end of a packet.
@@ -100,9 +100,9 @@ keys! {
 pub struct VelodyneLaser {
     /// Elevation, radians.
     pub elevation_rad: f64,
-    /// Added to the block's azimuth, radians.
+    /// Azimuth offset from the block's azimuth, radians.
     pub azimuth_offset_rad: f64,
-    /// Height of the beam where it crosses the axis, metres.
+    /// Height of the beam at the rotation axis, metres.
     pub vertical_offset_m: f64,
     /// Delay after the sequence's start, nanoseconds.
     pub firing_offset_ns: u32,

@@ -1,4 +1,4 @@
-//! Reads the profile of a Velodyne with fixed optics, and what a rig sets on one.
+//! Reads the profile of a Velodyne with fixed optics, and its settings in a rig.
 
 use crate::config::profile::Profile;
 use crate::config::profile::lidar;
@@ -12,10 +12,10 @@ use crate::spinning::profile_read::{self as spinning, Column};
 use crate::spinning::return_mode::ReturnMode;
 use crate::velodyne::profile::{VelodyneLaser, VelodyneProfile, VelodyneSettings};
 
-/// Possible numbers of lasers: whole blocks of 32 points contain one or more sequences, or the reverse.
+/// Possible numbers of lasers: a block of 32 points has whole sequences, or a sequence has whole blocks.
 const LASERS: [usize; 3] = [16, 32, 128];
 
-/// Reads all keys of a profile except its name and sources.
+/// Reads a profile except its name and sources.
 pub(crate) fn profile(root: TableReader<'_>) -> Option<VelodyneProfile> {
     let mut root = Keys::of_profile(root);
     let (mut rates, mut modes) = (RotationRates::default(), Vec::new());
@@ -59,7 +59,7 @@ pub(crate) fn profile(root: TableReader<'_>) -> Option<VelodyneProfile> {
     })
 }
 
-/// Reads a rig's `settings`; missing keys have the profile's values.
+/// Reads a rig's `settings`; the profile has the defaults.
 pub(crate) fn settings(
     table: TableReader<'_>,
     profile: &Profile,
@@ -85,7 +85,7 @@ fn reach() -> Limit<f64> {
     Limit::new(0.0..=262.14, "m", "the wire format: 16 bits of 4 mm at most")
 }
 
-/// Duration of a sequence, and its lasers.
+/// Reads the duration of a firing sequence and the lasers.
 fn lasers(mut table: TableReader<'_>) -> Option<(u64, Vec<VelodyneLaser>)> {
     let period = Limit::new(1.0..=1000.0, "us", PROFILES);
     let sequence_us = table.required("sequence_us").number(&period);

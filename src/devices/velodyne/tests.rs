@@ -11,7 +11,7 @@ use crate::spinning::clock_settings::ClockReference;
 use crate::spinning::stream::Planner as _;
 use crate::wire::velodyne::position::PositionPacket;
 
-/// 1 234 567 890 us past the hour.
+/// Start of the run, 1 234 567 890 us past the hour.
 const START: &str = "2026-06-01T12:20:34.56789Z";
 
 fn unit(name: &str, change: impl FnOnce(&mut VelodyneSettings)) -> Velodyne {
@@ -37,7 +37,7 @@ fn packet(
     returns: impl Fn(usize, &FiringSlot) -> PulseReturns,
 ) -> (Transmit, Vec<u8>) {
     let mut requests = std::iter::from_fn(|| unit.poll_request(SimTime(u64::MAX)));
-    // A HDL-32E has its inertial units measured, too.
+    // On an HDL-32E, the first request can be for the IMU.
     let request = requests.find(|request| matches!(request.subject, Subject::Sweep(_))).unwrap();
     let Subject::Sweep(sweep) = &request.subject else { panic!("no sweep") };
     let returns = sweep.firings.iter().enumerate().map(|(i, slot)| returns(i, slot)).collect();
@@ -51,7 +51,8 @@ fn echo(range_m: f32, intensity: f32) -> Option<Return> {
     Some(Return { range_m, intensity, signal: 1.0 })
 }
 
-/// 12.346 m (and a bit, as half a count of 4 mm is not exact in f32) at an intensity of 77, at 123.45 degrees, of one laser: the notes' common input.
+/// Packet for the common input of the protocol notes: one laser measures 12.346 m (slightly more, because half a count
+/// of 4 mm is not exact in f32) with intensity 77 at 123.45 degrees.
 fn golden(name: &str, laser: u16, change: impl FnOnce(&mut VelodyneSettings)) -> Vec<u8> {
     let mut unit = unit(name, |settings| {
         settings.start_azimuth_rad = 123.45f64.to_radians();
@@ -128,7 +129,7 @@ fn rates_are_those_of_the_manuals() {
 
 #[test]
 fn firings_keep_to_the_grid_at_every_rate() {
-    // The manuals' periods of a packet, and of firmware 5.2.3.0 and a capture of another VLS-128.
+    // Packet periods of the manuals, of firmware 5.2.3.0, and of a capture of another VLS-128.
     for (name, period_us) in [
         ("velodyne-hdl32e-2.2", 552.96),
         ("velodyne-vlp16-3.0", 1327.104),
@@ -161,7 +162,7 @@ fn lasers_fire_when_the_manual_says() {
     let mut unit = unit("velodyne-vlp16-3.0", |_| {});
     let request = unit.poll_request(SimTime(u64::MAX)).unwrap();
     let Subject::Sweep(sweep) = &request.subject else { panic!("no sweep") };
-    // Laser 15 of the last sequence.
+    // Laser 15 in the last sequence.
     assert_eq!(sweep.firings[383].offset_ns, 23 * 55_296 + 15 * 2304);
 }
 
@@ -184,7 +185,7 @@ fn a_narrow_view_holds_a_packet_open() {
         assert!(plan.start() >= last_start);
         last_start = plan.start();
     }
-    // 179 of 360 degrees at 600 rpm, 50 ms.
+    // The gap of 179 degrees between sectors takes about 50 ms at 600 rpm.
     assert!((49_600_000..49_900_000).contains(&widest), "{widest}");
     let share = unit.data_rate_hz() / 1507.04;
     assert!((share - 181.0 / 360.0).abs() < 1e-4);

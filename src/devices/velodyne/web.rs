@@ -1,4 +1,4 @@
-//! The unit's web interface: its state as JSON, forms that change it, and a page with both.
+//! Web interface of the unit: its state as JSON, forms that change it, and a page with both.
 //!
 //! Sources: VLS-128 manual (status, diagnosis), Autoware's and Nebula's clients (info, settings,
 //! snapshot), MRPT and public configuration scripts (forms).
@@ -15,19 +15,19 @@ use crate::velodyne::web_settings::WebProfile;
 use crate::wire::http::{HttpMethod, HttpRequest, HttpResponse};
 use crate::{Device as _, REACTION_NS};
 
-/// The state of the web interface in addition to the configuration.
+/// State of the web interface in addition to the configuration.
 #[derive(Clone, Debug)]
 pub(super) struct Web {
     /// Model and serial number.
     pub profile: WebProfile,
     /// Configuration after a reset.
     pub saved: Configuration,
-    /// Time when the unit is up again, during a restart.
+    /// End of a restart.
     pub up_at: SimTime,
 }
 
 impl Velodyne {
-    /// The answer to a client's request that arrived at `now`.
+    /// Answer to a request that arrived at `now`.
     pub(super) fn answer(&mut self, now: SimTime, request: &HttpRequest) -> HttpResponse {
         self.advance(now);
         if self.is_down() {
@@ -73,8 +73,8 @@ impl Velodyne {
         self.stream.now < self.web.up_at
     }
 
-    /// Restarts with the saved configuration: the streams stop and the rotor runs down; after a while both
-    /// start again, and the clock counts from zero as at power-on.
+    /// Restarts with the saved configuration: packets stop and the rotor slows down; later both start again, and the
+    /// clock counts from zero as at power-on.
     fn reset(&mut self) {
         let down_at = SimTime(self.stream.now.0 + REACTION_NS);
         let up_at = SimTime(down_at.0 + self.web.profile.reset_ns);
@@ -96,7 +96,7 @@ impl Velodyne {
     }
 }
 
-/// The answer to a form that was accepted.
+/// Answer to an accepted form.
 fn done() -> HttpResponse {
     HttpResponse { status: 204, content_type: "text/plain", body: Vec::new() }
 }

@@ -1,4 +1,4 @@
-//! Content of a Velodyne's web interface, and readings of its converters.
+//! Profile keys of a Velodyne's web interface and of its ADC readings.
 
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::key_types::{AnyText, Time};
@@ -11,7 +11,7 @@ fn celsius() -> Limit<f64> {
 }
 
 keys! {
-    /// Facts about the unit that a Velodyne's web interface shows.
+    /// Data about the unit in the web interface.
     #[derive(Clone, Debug, PartialEq)]
     pub struct WebProfile {
         /// The model in info.json.

@@ -1,5 +1,5 @@
-//! The host's axes and north: alignment rotations, resets of the orientation, and the update of the
-//! gyro's bias while the unit does not rotate.
+//! Alignment rotations set by the host, orientation resets, and the gyro bias update while the unit does not rotate
+//! (no-rotation update).
 
 use glam::{DQuat, DVec3};
 
@@ -10,29 +10,29 @@ use crate::sensors::imu::Sample;
 use crate::time::SimTime;
 use crate::wire::xbus::error;
 
-/// A unit that turns faster is not at rest, rad/s.
+/// Largest angular rate of a unit at rest, rad/s.
 const AT_REST_RAD_S: f64 = 0.1;
 
-/// Rotations and biases in force.
+/// Present rotations and gyro bias.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Alignment {
-    /// Object from sensor, and the host's local frame from the unit's; forward-left-up and
-    /// east-north-up.
+    /// Rotation from the sensor to the object frame (forward, left, up), and from the unit's to the
+    /// host's local frame (east, north, up).
     pub rotations: [DQuat; 2],
-    /// Added to the heading, clockwise, rad.
+    /// Addition to the heading, clockwise, rad.
     heading_rad: f64,
-    /// Object from sensor by a reset of the inclination.
+    /// Rotation from sensor to object frame by an inclination reset.
     inclination: DQuat,
-    /// Bias of the gyro, sensor axes, rad/s.
+    /// Estimated gyro bias, sensor frame, rad/s.
     gyro_bias: DVec3,
     update: Update,
 }
 
-/// The update without rotation.
+/// State of the no-rotation update.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Update {
     Done,
-    /// The unit turned.
+    /// The unit rotated, so the update failed.
     Failed,
     Running {
         until: SimTime,
@@ -54,10 +54,10 @@ impl Default for Alignment {
 }
 
 impl Alignment {
-    /// The rotation that four numbers describe, scalar part first.
+    /// Rotation of a quaternion w, x, y, z.
     ///
     /// # Errors
-    /// The quaternion is no rotation.
+    /// Returns an error code if the quaternion is not a rotation.
     pub fn rotation_of(wxyz: [f32; 4]) -> Result<DQuat, u8> {
         let [w, x, y, z] = wxyz.map(f64::from);
         let q = DQuat::from_xyzw(x, y, z, w);
@@ -65,18 +65,18 @@ impl Alignment {
         is_rotation.then(|| q.normalize()).ok_or(error::PARAMETER)
     }
 
-    /// Restarts the unit: rotations are stored; what it found since the last start is lost.
+    /// Restarts the unit: stored rotations remain; the estimated bias and unsaved resets are lost.
     pub fn restart(&mut self) {
         *self = Self { rotations: self.rotations, ..Self::default() };
     }
 
-    /// Finds the gyro's bias for `seconds`.
+    /// Starts a no-rotation update, which estimates the gyro bias during the next `seconds`.
     pub fn start_update(&mut self, now: SimTime, seconds: u16) {
         let until = SimTime(now.0 + u64::from(seconds) * 1_000_000_000);
         self.update = Update::Running { until, sum: DVec3::ZERO, count: 0 };
     }
 
-    /// Update bits of the status word: 3 while the update runs, 2 when the unit turned meanwhile.
+    /// Bits of the status word: 3 during the update, 2 if the unit rotated during it.
     pub fn update_status(&self) -> u32 {
         match self.update {
             Update::Done => 0,
@@ -85,7 +85,7 @@ impl Alignment {
         }
     }
 
-    /// Follows a sample with the update.
+    /// Updates the bias estimation with a sample.
     pub fn step(&mut self, sample: &Sample) {
         let Update::Running { until, sum, count } = &mut self.update else { return };
         if sample.gyro.value.length() > AT_REST_RAD_S {
@@ -100,7 +100,7 @@ impl Alignment {
         }
     }
 
-    /// Converts a sample to the object's axes; also returns its attitude in the host's local frame.
+    /// Converts a sample to the object frame; also returns its attitude in the host's local frame.
     pub fn apply(&self, sample: &Sample) -> (Sample, DQuat) {
         let conditioning = Conditioning {
             gyro: Correction::of_offset(frd(self.gyro_bias)),
@@ -116,7 +116,7 @@ impl Alignment {
     /// them. `latest` is an unprocessed sample.
     ///
     /// # Errors
-    /// The code is unknown, or there is no measurement yet.
+    /// Returns an error code for an unknown reset, or without a measurement.
     pub fn reset(&mut self, code: u16, latest: Option<&Sample>) -> Result<(), u8> {
         let sample = || latest.ok_or(error::PARAMETER);
         if matches!(code, 3 | 4 | 6 | 7) {
@@ -126,14 +126,14 @@ impl Alignment {
             self.heading_rad = 0.0;
         }
         if matches!(code, 3 | 4) {
-            // The object is level now; its heading stays.
+            // The inclination becomes zero; the heading does not change.
             let attitude = self.apply(sample()?).0.attitude;
             let (.., yaw) = rpy_from_quat(attitude);
             self.inclination = (quat_from_rpy(0.0, 0.0, yaw).conjugate() * attitude).normalize();
         }
         if matches!(code, 1 | 4) {
             let (.., yaw) = rpy_from_quat(self.apply(sample()?).0.attitude);
-            // Yaw counts against the clock.
+            // Yaw is positive counter-clockwise, the heading clockwise.
             self.heading_rad = yaw;
         }
         if matches!(code, 1 | 3..=7) { Ok(()) } else { Err(error::PARAMETER) }

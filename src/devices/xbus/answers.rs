@@ -1,4 +1,4 @@
-//! Answers of a healthy MTi.
+//! Fixed answers of an MTi without errors.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::imu::{Dialect, Protocol, Unit};
 use crate::wire::xbus::mid;
 
 keys! {
-    /// Answers of an MTi.
+    /// Fixed answers of an MTi.
     #[derive(Clone, Debug, PartialEq)]
     pub struct XbusAnswers {
         /// The result of the self-test, a bit for each test that was passed.
@@ -44,7 +44,7 @@ impl Dialect for XbusAnswers {
     }
 }
 
-/// An MTi's settings: key, message id, bytes; and message.
+/// Settings of an MTi: key, message id, number of bytes; and name of the message.
 pub const XBUS_SETTINGS: [(Setting, &str); 9] = [
     (("period", mid::SET_PERIOD, 2), "SetPeriod"),
     (("option_flags", mid::SET_OPTION_FLAGS, 4), "SetOptionFlags"),

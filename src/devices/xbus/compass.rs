@@ -1,12 +1,12 @@
-//! Calibration of the compass during a run (ICC): the host starts and stops a representative motion and
-//! requests its quality. The field of the emulated unit needs no correction.
+//! In-run compass calibration (ICC): the host starts and stops a representative motion and requests a quality
+//! measure. The magnetic field at the emulated unit needs no correction.
 
 use glam::DVec3;
 
 use crate::sensors::imu::Sample;
 use crate::wire::xbus::error;
 
-/// The data of `IccCommand`.
+/// Data of `IccCommand`.
 mod command {
     pub const START: u8 = 0;
     pub const STOP: u8 = 1;
@@ -16,21 +16,21 @@ mod command {
 
 /// The motion was not sufficient.
 const NOT_ENOUGH_DATA: u8 = 0x02;
-/// Change of the field along an axis, as a share of the whole field, from which the axis counts as rotated.
+/// Variation of the field along an axis, relative to the field strength, above which the axis counts as
+/// rotated.
 const TURNED: f64 = 1.0;
 
-/// See the module.
+/// State of the in-run compass calibration.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Compass {
     motion: Option<Motion>,
 }
 
-/// Facts about the motion so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Motion {
     least: DVec3,
     most: DVec3,
-    /// Sums of the field's strength and its square, gauss.
+    /// Sums of the field strength and of its square, gauss.
     strength: [f64; 2],
     count: u32,
 }
@@ -41,7 +41,7 @@ impl Compass {
         self.motion.is_some()
     }
 
-    /// Follows a sample.
+    /// Updates the statistics with a sample.
     pub fn step(&mut self, sample: &Sample) {
         let Some(motion) = &mut self.motion else { return };
         let (field, strength) = (sample.mag.value, sample.mag.value.length());
@@ -52,10 +52,10 @@ impl Compass {
         motion.count += 1;
     }
 
-    /// The data of the answer to `IccCommand`.
+    /// Executes `IccCommand`; returns the data of the answer.
     ///
     /// # Errors
-    /// A code of [`error`].
+    /// Returns a code of [`error`].
     pub fn obey(&mut self, data: &[u8]) -> Result<Vec<u8>, u8> {
         match data {
             [command::START] => {
@@ -80,7 +80,7 @@ impl Compass {
 }
 
 impl Motion {
-    /// Relative spread of the field's strength, number of dimensions of the motion (2 or 3), and status.
+    /// Relative variation of the field strength, number of dimensions of the motion (2 or 3), and status.
     fn result(&self) -> (f32, u8, u8) {
         let mean = self.strength[0] / f64::from(self.count.max(1));
         if self.count == 0 || mean == 0.0 {

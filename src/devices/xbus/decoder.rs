@@ -1,4 +1,4 @@
-//! Xbus messages, read back.
+//! Decodes Xbus messages.
 
 use glam::DVec3;
 use serde_json::{Map, Value, json};
@@ -19,7 +19,7 @@ fn show(frame: &xbus::Message) -> Option<Shown> {
     Some(Shown::new(kind, fields).with_inertial(inertial(frame)))
 }
 
-/// Kind and fields of a frame.
+/// Name and fields of a message.
 fn fields(message: &xbus::Message) -> (String, Map<String, Value>) {
     if message.mid != mid::MT_DATA2 {
         let said = [("data".to_owned(), hex(&message.data).into())].into_iter().collect();
@@ -29,7 +29,7 @@ fn fields(message: &xbus::Message) -> (String, Map<String, Value>) {
     match Item::parse_all(&message.data) {
         Ok(items) => {
             for item in items {
-                // Counters, times and states are whole numbers.
+                // Counters, times and states are integers.
                 let is_real = !matches!(item.xdi.0 & 0xf800, 0x1000 | 0x3000 | 0xe000);
                 let value = item.reals().filter(|_| is_real).map_or_else(
                     || {

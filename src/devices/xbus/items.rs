@@ -1,4 +1,4 @@
-//! Items of MTData2 about a sample.
+//! Data items of MTData2.
 
 use glam::{DMat3, DQuat, DVec3};
 
@@ -10,7 +10,7 @@ use crate::sensors::imu::{Sample, earth};
 use crate::time::{Epoch, SimTime};
 use crate::wire::xbus::{Item, LocalFrame, Xdi};
 
-/// Data that the unit can send, by its name in profiles.
+/// Data items with their names in profiles.
 pub const MESSAGES: [(&str, Xdi); 25] = [
     ("packet-counter", Xdi::PACKET_COUNTER),
     ("utc-time", Xdi::UTC_TIME),
@@ -39,42 +39,41 @@ pub const MESSAGES: [(&str, Xdi); 25] = [
     ("location-id", Xdi::LOCATION_ID),
 ];
 
-/// Ticks a second of the fine sample time.
+/// Rate of the fine sample time, ticks per second.
 const FINE_TICKS_HZ: u64 = 10_000;
 
-/// A sample with values that the unit derives from it.
+/// A sample with derived values.
 #[derive(Clone, Debug)]
 pub struct Moment {
-    /// Sample in the object's axes, without the gyro's bias.
+    /// Sample in the object frame, without the estimated gyro bias.
     pub sample: Sample,
-    /// Rotation from the object's axes to the local frame that the host has set.
+    /// Rotation from the object frame to the host's local frame.
     pub attitude: DQuat,
-    /// Time on the unit's clock.
+    /// Time on the unit's clock, nanoseconds.
     pub clock_ns: u64,
     /// Message counter.
     pub counter: u16,
-    /// Offset of UTC that the host has set.
+    /// UTC set by the host minus true UTC.
     pub utc_ahead_ns: i128,
-    /// Position that the host has set.
+    /// Position set by the host.
     pub told_place: Option<Geodetic>,
-    /// Update without rotation: 3 while the gyro's bias is determined, 2 if the unit turned during that time,
-    /// 0 otherwise.
+    /// No-rotation update: 3 while the gyro bias is estimated, 2 if the unit rotated during it, otherwise 0.
     pub no_rotation: u32,
-    /// A representative motion is recorded.
+    /// Whether a representative motion is recorded.
     pub is_motion_recorded: bool,
-    /// Latest readings in the sensor's axes, for what is not calibrated.
+    /// Latest uncalibrated readings, sensor frame.
     pub raw: Sample,
-    /// Id of the unit, and location id that the host has set.
+    /// Device id, and location id set by the host.
     pub ids: (u32, u16),
 }
 
-/// The epoch of a clock that the host has set forward.
+/// Epoch of a clock with an offset set by the host.
 fn epoch_ahead(unit: &Unit, ahead_ns: i128) -> Epoch {
     let start = unit.epoch.unix_ns(SimTime::ZERO) + ahead_ns;
     jiff::Timestamp::from_nanosecond(start).map_or(unit.epoch, Epoch::new)
 }
 
-/// UTC in 12 bytes: ns, year, month, day, hour, minute, second, all valid.
+/// UTC in 12 bytes: ns, year, month, day, hour, minute, second, flags (all valid).
 pub fn utc(unit: &Unit, at: SimTime, ahead_ns: i128) -> Vec<u8> {
     let epoch = epoch_ahead(unit, ahead_ns);
     let now = epoch.civil(at);
@@ -95,7 +94,7 @@ fn local_from_enu(frame: LocalFrame) -> DQuat {
     }
 }
 
-/// One item about a sample.
+/// A data item of a sample.
 pub fn item(xdi: Xdi, now: &Moment, m: &Measured, unit: &Unit) -> Item {
     let sample = &now.sample;
     let raw = |data: Vec<u8>| Item { xdi, data };
@@ -145,7 +144,7 @@ pub fn item(xdi: Xdi, now: &Moment, m: &Measured, unit: &Unit) -> Item {
             let q = crate::frames::quat_about(axis, angle);
             reals(&[q.w, q.x, q.y, q.z])
         }
-        // The calibration in the run finds nothing to correct.
+        // The in-run calibration needs no correction.
         Xdi::MAGNETIC_FIELD | Xdi::CORRECTED_MAGNETIC_FIELD => {
             reals(&(m.mag / unit.profile.output.magnetic_unit_gauss).to_array())
         }
@@ -159,8 +158,8 @@ fn degrees_256(temperature_c: f64) -> [u8; 2] {
     ((temperature_c * 256.0).round() as i16).to_be_bytes()
 }
 
-/// Counts of the converters: acceleration, rate and field over their ranges with zero in the middle, then
-/// the temperature.
+/// ADC counts: acceleration, angular rate and magnetic field relative to their ranges, with zero at mid-scale, then
+/// temperature.
 fn raw_sensors(sample: &Sample, unit: &Unit) -> Vec<u8> {
     let model = &unit.profile.defaults.model;
     let readings = [
@@ -177,9 +176,8 @@ fn raw_sensors(sample: &Sample, unit: &Unit) -> Vec<u8> {
     data
 }
 
-/// Self test passed, filter valid, bits 3 and 4 the update without rotation, bit 5 a representative
-/// motion, ranges that ended: bits 8 to 16 accelerometer, gyro and magnetometer x, y, z; bit 19 any of
-/// them.
+/// Status word: self-test passed, filter valid, bits 3 and 4 no-rotation update, bit 5 representative motion, bits 8 to
+/// 16 clipping of accelerometer, gyro and magnetometer x, y, z, bit 19 any clipping.
 fn status(m: &Measured, now: &Moment) -> u32 {
     let axes = [m.clipped.accel, m.clipped.gyro, m.clipped.mag];
     let bits = axes.iter().flatten().enumerate();

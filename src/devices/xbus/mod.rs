@@ -1,11 +1,11 @@
 //! Xsens MTi: two states, configuration and measurement.
 //!
 //! In measurement state the unit streams MTData2 and accepts little more than `GoToConfig`. In configuration
-//! state it streams nothing and answers everything, a setting with its new value. Answers have the message id
-//! of the question plus one. After a reset it sends `WakeUp`, and stays in configuration state if the host
-//! answers within half a second.
+//! state it streams nothing and answers every message; the answer to a setting has the new value. An answer has the
+//! message id of the request plus one. After a reset the unit sends `WakeUp`; it stays in configuration state if the
+//! host answers within half a second.
 //!
-//! The local frame of an item (ENU, NED, NWU) changes orientations and values in world axes; sensor axes stay
+//! The local frame of an item (ENU, NED, NWU) applies to orientations and to values in world axes; sensor axes stay
 //! forward, left, up.
 
 mod alignment;
@@ -31,7 +31,7 @@ use crate::wire::framer::Framer;
 use crate::wire::record::Record;
 use crate::wire::xbus::{BAUD_IDS, Configuration, Message, OutputItem, Xbus, Xdi, error, mid};
 
-/// Xsens MTi in Xbus.
+/// Family of the Xsens MTi with the protocol Xbus.
 pub const FAMILY: ImuFamily = ImuFamily {
     key: "xsens-xbus",
     messages: || MESSAGES.iter().map(|(name, ..)| *name).collect(),
@@ -40,66 +40,66 @@ pub const FAMILY: ImuFamily = ImuFamily {
     decoder: decoder::decoder,
 };
 
-/// Time in which the host may answer `WakeUp`.
+/// Time in which the host can answer `WakeUp`.
 const WAKE_UP_WAIT_NS: u64 = 500_000_000;
-/// Largest number of items of an output configuration.
+/// Largest number of items in an output configuration.
 const MAX_ITEMS: usize = 32;
-/// The rate of items that every message contains.
+/// Rate value of items that are in every message.
 const EVERY_MESSAGE: u16 = 0xffff;
-/// A tick of a correction of UTC: 0.1 ms.
+/// Unit of UTC corrections: 0.1 ms.
 const UTC_TICK_NS: i128 = 100_000;
-/// An option flag: the unit stays in configuration after a start.
+/// Option flag: the unit stays in configuration state after a start.
 const DISABLE_AUTO_MEASUREMENT: u8 = 0x02;
 
-/// Settings that profiles do not list, with their factory values: extended output mode of the line, skip
-/// factor of strings, and transmit delay on a shared line.
+/// Settings that profiles do not list, with factory values: extended output mode of the line, skip factor of strings,
+/// transmit delay on a shared line.
 const STORED: [(u8, &[u8]); 3] = [
     (mid::SET_EXT_OUTPUT_MODE, &[0, 0]),
     (mid::SET_OUTPUT_SKIP_FACTOR, &[0, 0]),
     (mid::SET_TRANSMIT_DELAY, &[0, 0]),
 ];
-/// Bytes of the extended settings (eMTS). Their contents are encrypted and not published.
+/// Length of the extended settings (eMTS), whose content is encrypted and not published.
 const EMTS_BYTES: usize = 1024;
-/// Bytes of a sync setting: the function "send the latest" on the line "`ReqData`".
+/// Start of a sync setting: function "send latest" on the line `ReqData`.
 const SEND_LATEST_ON_REQUEST: [u8; 2] = [8, 6];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Measurement,
     Config,
-    /// Silent until then, after a reset.
+    /// The unit is silent until this time after a reset.
     Booting(SimTime),
-    /// `WakeUp` was sent; without an answer, measurement starts at this time.
+    /// `WakeUp` was sent; measurement starts at this time without an answer.
     WokenUp(SimTime),
 }
 
-/// See the module.
+/// An MTi unit.
 pub struct XbusUnit {
-    /// Answers of a sound unit.
+    /// Fixed answers.
     answers: XbusAnswers,
     framer: Framer<Xbus>,
     state: State,
     output: Vec<OutputItem>,
     streams: BTreeMap<u64, Stream>,
-    /// Settings that are stored and read back, by message id.
+    /// Stored settings, by message id.
     stored: BTreeMap<u8, Vec<u8>>,
     alignment: Alignment,
     compass: Compass,
-    /// The latest measurement, for hosts that request it.
+    /// Latest measurement message, for requests of the host.
     latest_data: Vec<u8>,
-    /// Offset of UTC that the host has set.
+    /// UTC set by the host minus true UTC.
     utc_ahead_ns: i128,
     latest: Option<Sample>,
     counter: u16,
     sample_rate_hz: u32,
 }
 
-/// Lengths of data a host may write to a setting.
+/// Whether a setting accepts data of this length.
 fn takes(id: u8, length: usize) -> bool {
     match id {
-        // Flags to set, flags to clear.
+        // Flags to set and flags to clear.
         mid::SET_OPTION_FLAGS => length == 8,
-        // Twelve bytes for each of up to ten.
+        // Up to ten settings of twelve bytes.
         mid::SET_SYNC_SETTINGS => length.is_multiple_of(12) && length <= 120,
         _ => {
             let listed = XBUS_SETTINGS.iter().map(|((_, known, bytes), _)| (*known, *bytes));
@@ -109,7 +109,7 @@ fn takes(id: u8, length: usize) -> bool {
     }
 }
 
-/// Message counter of a unit that has sent messages since power-on.
+/// Message counter at the start of the run; the unit has sent messages since power-on.
 fn counter_at_start(unit: &Unit) -> u16 {
     let sent =
         u128::from(unit.settings.on_for_ns) * u128::from(unit.settings.rate_hz) / 1_000_000_000;
@@ -117,7 +117,7 @@ fn counter_at_start(unit: &Unit) -> u16 {
 }
 
 impl XbusUnit {
-    /// A unit that measures, unless the rig makes it wait.
+    /// A unit in measurement state, unless the rig makes it wait.
     pub fn new(unit: &Unit, answers: XbusAnswers) -> Self {
         let stored = factory_settings(&answers);
         let mut made = Self {
@@ -147,7 +147,7 @@ impl XbusUnit {
         self.configure(&wanted, unit);
     }
 
-    /// Sets the supported part of an output configuration.
+    /// Applies the supported items of an output configuration.
     fn configure(&mut self, wanted: &[OutputItem], unit: &Unit) {
         let known = |o: &&OutputItem| MESSAGES.iter().any(|(_, xdi)| *xdi == o.xdi.what());
         let effective = |o: &OutputItem| {
@@ -176,7 +176,7 @@ impl XbusUnit {
             .map(|o| u64::from(self.sample_rate_hz / u32::from(o.rate_hz)))
             .map(|divisor| (divisor, Stream::every(divisor)))
             .collect();
-        // Items that come with every message need a message to come with.
+        // If all items are in every message, there must be a message.
         if self.streams.is_empty() && !self.output.is_empty() {
             let divisor = unit.divisor(unit.settings.rate_hz);
             self.streams.insert(divisor, Stream::every(divisor));
@@ -249,7 +249,7 @@ impl XbusUnit {
         }
     }
 
-    /// The data of the answer to a message of the configuration state, or an error code.
+    /// Handles a message in configuration state; returns the data of the answer, or an error code.
     fn configure_by(
         &mut self,
         now: SimTime,
@@ -259,12 +259,12 @@ impl XbusUnit {
         let data = &message.data;
         let identity = unit.profile.identity.clone();
         Ok(match message.mid {
-            // Older masters of a bus expect it; a unit without a bus has nothing to start.
+            // Bus masters expect an answer; without a bus there is nothing to initialise.
             mid::REQ_DID | mid::INIT_MT => device_id(&identity.serial).to_be_bytes().to_vec(),
             mid::REQ_PRODUCT_CODE => format!("{:<20.20}", identity.model).into_bytes(),
             mid::REQ_FW_REV => version(&identity.firmware, 3),
             mid::REQ_HARDWARE_VERSION => version(&identity.hardware, 2),
-            // Of legacy measurements, which are not sent.
+            // Data length of legacy measurements, which are not supported.
             mid::REQ_DATA_LENGTH => vec![0, 0],
             mid::REQ_EMTS if data.len() <= 2 => vec![0; EMTS_BYTES],
             mid::REQ_EMTS => return Err(error::PARAMETER),
@@ -342,7 +342,7 @@ impl XbusUnit {
                     self.stored.get(&id).cloned().unwrap_or_default()
                 } else if takes(id, data.len()) {
                     let kept = if id == mid::SET_OPTION_FLAGS {
-                        // Flags to set, flags to clear.
+                        // Flags to set and flags to clear.
                         let old = self.stored.get(&id).cloned().unwrap_or(vec![0; 4]);
                         (0..4).map(|i| (old[i] | data[i]) & !data[4 + i]).collect()
                     } else {
@@ -357,7 +357,7 @@ impl XbusUnit {
         })
     }
 
-    /// Sets the rate for after the next reset; the driver of ethz-asl resets after setting it.
+    /// Sets the baud rate after the next reset; the driver of ethz-asl resets after this setting.
     fn baud_rate(&mut self, data: &[u8], unit: &Unit) -> Result<Vec<u8>, u8> {
         match data {
             [] => {
@@ -382,7 +382,7 @@ impl XbusUnit {
         bytes.map_or(0, u16::from_be_bytes)
     }
 
-    /// Whether measurements are sent when the host asks only.
+    /// Whether measurements are sent on request only.
     fn waits_for_request(&self) -> bool {
         let settings = self.stored.get(&mid::SET_SYNC_SETTINGS).map_or(&[][..], Vec::as_slice);
         settings.chunks(12).any(|setting| setting.starts_with(&SEND_LATEST_ON_REQUEST))
@@ -400,7 +400,7 @@ impl XbusUnit {
             |text: String| -> [u8; 8] { text.into_bytes().try_into().unwrap_or([b'0'; 8]) };
         Configuration {
             master_id: id,
-            // 115200 ticks a second.
+            // Sample period in ticks of 1/115200 s.
             period: (115_200 / unit.settings.rate_hz.clamp(2, 115_200)) as u16,
             date: digits(format!("{:04}{:02}{:02}", start.year(), start.month(), start.day())),
             time: digits(format!(
@@ -423,7 +423,7 @@ fn factory_settings(answers: &XbusAnswers) -> BTreeMap<u8, Vec<u8>> {
     answers.stored.clone().into_iter().chain(more).collect()
 }
 
-/// A time in 12 bytes: ns, year, month, day, hour, minute, second, flags.
+/// Parses a time of 12 bytes: ns, year, month, day, hour, minute, second, flags.
 fn time_of(data: &[u8]) -> Option<jiff::Timestamp> {
     let &[a, b, c, d, high, low, month, day, hour, minute, second, _] = data else { return None };
     let [month, day, hour, minute, second] =
@@ -435,7 +435,7 @@ fn time_of(data: &[u8]) -> Option<jiff::Timestamp> {
     Some(time.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp())
 }
 
-/// Latitude, longitude and height that the host has set; `None` for an invalid position.
+/// Parses latitude, longitude and height from the host; `None` for an invalid position.
 fn told_place(data: &[u8]) -> Option<Geodetic> {
     let mut values = data.as_chunks::<8>().0.iter().map(|bytes| f64::from_be_bytes(*bytes));
     let place = Geodetic {
@@ -449,12 +449,12 @@ fn told_place(data: &[u8]) -> Option<Geodetic> {
     is_place.then_some(place)
 }
 
-/// The unit's id from its serial number in hex.
+/// Device id from a hexadecimal serial number.
 fn device_id(serial: &str) -> u32 {
     u32::from_str_radix(serial, 16).unwrap_or(0)
 }
 
-/// `1.8.2` in this number of bytes.
+/// Version such as `1.8.2` as bytes.
 fn version(text: &str, bytes: usize) -> Vec<u8> {
     let mut numbers: Vec<u8> = text.split('.').map(|n| n.parse().unwrap_or(0)).collect();
     numbers.resize(bytes, 0);
@@ -477,7 +477,7 @@ impl Protocol for XbusUnit {
         let (true, Some(any)) = (self.state == State::Measurement, ready.values().next()) else {
             return;
         };
-        // Zeros are the factory's: nobody has told a place.
+        // The factory value is zero: no position is set.
         let told =
             self.stored.get(&mid::SET_LAT_LON_ALT).filter(|data| data.iter().any(|b| *b != 0));
         let now = Moment {
@@ -520,7 +520,7 @@ impl Protocol for XbusUnit {
         for message in self.framer.frames(bytes) {
             self.on_message(now, &message, unit);
             if matches!(self.state, State::Booting(_)) {
-                // What came behind a reset is not heard.
+                // Bytes after a reset command are ignored.
                 self.framer.clear();
                 break;
             }
@@ -559,7 +559,7 @@ impl Protocol for XbusUnit {
         if self.state != State::Measurement || self.waits_for_request() {
             return 0.0;
         }
-        // Streams share messages at the instants they have in common; the fastest makes most.
+        // Streams with common sample times share messages, so the fastest stream determines the rate.
         let fastest = self.streams.keys().next();
         fastest.map_or(0.0, |divisor| f64::from(self.sample_rate_hz) / *divisor as f64)
     }

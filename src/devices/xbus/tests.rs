@@ -1,4 +1,4 @@
-//! Every message to an MTi behaves as its table says.
+//! Checks every message to an MTi against the command table.
 
 use glam::{DQuat, DVec3};
 
@@ -10,7 +10,7 @@ use crate::time::SimTime;
 use crate::wire::framer::Framer;
 use crate::wire::xbus::{Item, Message, OutputItem, Xbus, Xdi, error, mid};
 
-/// The answer to a message, which comes within 20 ms.
+/// Sends a message; returns the answer within 20 ms.
 fn ask(bench: &mut Bench, id: u8, data: &[u8]) -> Message {
     let mut bytes = Vec::new();
     Message::new(id, data).emit(&mut bytes);
@@ -25,7 +25,7 @@ fn messages(bench: &Bench) -> Vec<Message> {
     Framer::new(Xbus).frames(&bench.bytes())
 }
 
-/// A unit in configuration that sends everything ten times a second when it measures.
+/// A unit in configuration state that sends all items at 10 Hz in measurement state.
 fn unit() -> Bench {
     let mut bench = Bench::new("xsens-mti30", |_, _| {});
     bench.run(50);
@@ -37,7 +37,7 @@ fn unit() -> Bench {
     bench
 }
 
-/// Measurements of the unit in some time.
+/// Measurements during `ms`.
 fn stream(bench: &mut Bench, ms: u64) -> Vec<Message> {
     ask(bench, mid::GO_TO_MEASUREMENT, &[]);
     bench.sent.clear();
@@ -114,7 +114,7 @@ fn every_message_has_its_effect_or_is_kept() {
     for (id, data, proof) in rows() {
         let [with, without] = [true, false].map(|is_said| {
             let mut bench = unit();
-            // A latest sample is there.
+            // Wait for a sample.
             bench.run(100);
             let answer = if is_said { Some(ask(&mut bench, id, &data)) } else { None };
             if !is_said {
@@ -137,7 +137,7 @@ fn every_message_has_its_effect_or_is_kept() {
                 bench.sent.clear();
                 ask(&mut bench, mid::RESET, &[]);
                 bench.run(600);
-                // Resets are heard in measurement too.
+                // Resets are also accepted in measurement state.
                 assert_eq!(bench.baud(), Some(230_400));
             }
             Proof::StaysInConfiguration => {
@@ -156,7 +156,7 @@ fn every_message_has_its_effect_or_is_kept() {
 fn what_is_not_possible_is_refused() {
     let mut bench = unit();
     for (id, data) in [
-        // No such profile; no rotation; no such day; no such place; no such reset.
+        // Unknown profile; no rotation; invalid date; invalid position; unknown reset.
         (mid::SET_FILTER_PROFILE, vec![0, 99]),
         (mid::SET_ALIGNMENT_ROTATION, quaternion(0, DQuat::from_xyzw(0.0, 0.0, 0.0, 2.0))),
         (mid::SET_ALIGNMENT_ROTATION, vec![2]),
@@ -174,7 +174,7 @@ fn what_is_not_possible_is_refused() {
 #[test]
 fn utc_is_what_the_host_sets() {
     let mut bench = unit();
-    // 2000-02-29T23:59:59.5: a tenth of a second short of March.
+    // 2000-02-29T23:59:59.5, half a second before March.
     let utc = [0x1d, 0xcd, 0x65, 0x00, 0x07, 0xd0, 2, 29, 23, 59, 59, 7];
     ask(&mut bench, mid::SET_UTC_TIME, &utc);
     let read = ask(&mut bench, mid::SET_UTC_TIME, &[]).data;
@@ -183,7 +183,7 @@ fn utc_is_what_the_host_sets() {
     let item = items(stream.last().unwrap()).into_iter().find(|i| i.xdi == Xdi::UTC_TIME).unwrap();
     assert_eq!(item.data[4..11], [0x07, 0xd0, 3, 1, 0, 0, 0]);
     let tow = items(stream.last().unwrap()).into_iter().find(|i| i.xdi == Xdi::ITOW).unwrap();
-    // The first of March 2000 was a Wednesday, three days after Sunday; GPS is 18 s ahead here.
+    // 1 March 2000 was a Wednesday, three days after Sunday; GPS time is 18 s ahead of UTC here.
     let ms = u32::from_be_bytes(tow.data.try_into().unwrap());
     assert!((ms / 1000).abs_diff(3 * 86_400 + 18) <= 1, "{ms}");
 }
@@ -194,9 +194,9 @@ fn alignment_rotates_and_resets_point_north() {
     let before = stream(&mut bench, 300);
     let [force, rate] = [Xdi::ACCELERATION, Xdi::RATE_OF_TURN].map(|xdi| vector(&before, xdi));
     let yaw = |stream: &[Message]| vector(stream, Xdi::EULER).z;
-    // The heading counts from magnetic north; only differences are looked at.
+    // The heading refers to magnetic north; only differences are checked.
     let more = |stream: &[Message]| (yaw(stream) - yaw(&before) + 540.0).rem_euclid(360.0) - 180.0;
-    // Object from sensor: a quarter turn to the left takes x to y.
+    // Sensor to object: a rotation by 90 degrees to the left maps x to y.
     ask(&mut bench, mid::GO_TO_CONFIG, &[]);
     let quarter = DQuat::from_rotation_z(std::f64::consts::FRAC_PI_2);
     ask(&mut bench, mid::SET_ALIGNMENT_ROTATION, &quaternion(0, quarter));
@@ -206,13 +206,13 @@ fn alignment_rotates_and_resets_point_north() {
     assert!((vector(&turned, Xdi::ACCELERATION) - quarter * force).length() < 1e-5);
     assert!((vector(&turned, Xdi::RATE_OF_TURN) - quarter * rate).length() < 1e-6);
     assert!((more(&turned) + 90.0).abs() < 1e-3, "{}", more(&turned));
-    // The local frame turns orientations alone.
+    // The local frame changes only orientations.
     ask(&mut bench, mid::GO_TO_CONFIG, &[]);
     ask(&mut bench, mid::SET_ALIGNMENT_ROTATION, &quaternion(1, quarter));
     let local = stream(&mut bench, 300);
     assert!(more(&local).abs() < 1e-3, "{}", more(&local));
     assert!((vector(&local, Xdi::ACCELERATION) - quarter * force).length() < 1e-5);
-    // A reset of the heading, in measurement.
+    // Heading reset in measurement state.
     ask(&mut bench, mid::GO_TO_CONFIG, &[]);
     ask(&mut bench, mid::SET_ALIGNMENT_ROTATION, &quaternion(1, DQuat::IDENTITY));
     ask(&mut bench, mid::GO_TO_MEASUREMENT, &[]);
@@ -245,7 +245,7 @@ fn the_bias_of_a_unit_at_rest_is_found() {
     let after = stream(&mut bench, 200);
     assert_eq!(status(&after), 0);
     assert!(vector(&after, Xdi::RATE_OF_TURN).length() < 1e-6);
-    // A unit that turns is told so.
+    // A rotating unit reports that the update failed.
     bench.truth = truth;
     bench.run(100);
     ask(&mut bench, mid::SET_NO_ROTATION, &[0, 1]);
@@ -256,7 +256,7 @@ fn the_bias_of_a_unit_at_rest_is_found() {
 fn a_unit_that_has_been_on_for_long_passes_the_end_of_its_counters() {
     let mut bench = Bench::new("xsens-mti30", |_, settings| {
         settings.messages = ["packet-counter", "sample-time-fine"].map(str::to_owned).to_vec();
-        // Half a second before 65536 packets at 100 Hz.
+        // Half a second before packet 65536 at 100 Hz.
         settings.on_for_ns = 654_860_000_000;
     });
     bench.run(1000);
@@ -278,7 +278,7 @@ fn every_row_of_the_table_is_what_the_unit_does() {
     for row in table("xsens-mti30") {
         let bytes = hex(row.request);
         let Some((&id, data)) = bytes.split_first() else { continue };
-        // What is refused changes nothing.
+        // A refused message changes nothing.
         let mut fresh;
         let wants_refusal = matches!(row.conduct, Conduct::Refused | Conduct::NotMade);
         let bench = if wants_refusal {
@@ -289,7 +289,7 @@ fn every_row_of_the_table_is_what_the_unit_does() {
         };
         bench.run(50);
         if id == mid::REQ_DATA {
-            // The unit sends nothing by itself then.
+            // After this setting the unit sends nothing by itself.
             ask(bench, mid::SET_SYNC_SETTINGS, &hex("08 06 00 00 00 00 00 01 00 00 00 00"));
             assert!(stream(bench, 300).is_empty());
             bench.say(&[0xfa, 0xff, 0x34, 0, 0xcd]);
@@ -300,7 +300,7 @@ fn every_row_of_the_table_is_what_the_unit_does() {
         }
         let answer = ask(bench, id, data);
         if row.code.len() == 6 {
-            // An item of the output: it stays in the list and is sent, or it is left out.
+            // An output item stays in the list and is sent, or is left out.
             let is_sent = row.conduct == Conduct::Acts;
             assert_eq!(answer.data == data, is_sent, "{}: {answer:?}", row.code);
             let sent = stream(bench, 110);
@@ -332,9 +332,9 @@ fn every_row_of_the_table_is_what_the_unit_does() {
     }
 }
 
-/// Answers of an MTi to a message whose data are cut, lengthened or doubled: one answer, its acknowledgement
-/// or error 0x21, parameter invalid. An unknown message gives error 4, whatever its data. After an error the
-/// setting is unchanged. Codes: MT0101P and `xsresultvalue.h`.
+/// Sends a message with shortened, lengthened or doubled data. Expects one answer: the acknowledgement or error 0x21
+/// (parameter invalid). An unknown message gives error 4, whatever its data. After an error the setting is unchanged.
+/// Codes: MT0101P and `xsresultvalue.h`.
 fn check_damaged(bench: &mut Bench, id: u8, data: &[u8], is_cut: bool, is_unknown: bool) {
     let is_stored = XBUS_SETTINGS.iter().any(|((_, known, _), _)| *known == id);
     let before = is_stored.then(|| ask(bench, id, &[]));
@@ -344,7 +344,7 @@ fn check_damaged(bench: &mut Bench, id: u8, data: &[u8], is_cut: bool, is_unknow
     let what = format!("{id:02x} {data:02x?}: {answers:?}");
     let parameter = Message::new(mid::ERROR, [error::PARAMETER]);
     let [answer] = &answers[..] else { panic!("{what}") };
-    // The mark of an EMTS page may be short.
+    // The offset of an eMTS page can be shorter.
     match () {
         () if is_unknown => {
             assert_eq!(*answer, Message::new(mid::ERROR, [error::MESSAGE]), "{what}")
@@ -368,7 +368,7 @@ fn a_message_with_a_wrong_checksum_is_not_heard() {
     assert_eq!(ask(&mut bench, mid::REQ_DID, &[]).mid, mid::REQ_DID + 1);
 }
 
-/// Messages of the maker's library when it opens a port, and questions of its ROS driver about the compass.
+/// Messages of the maker's library when it opens a port, and requests of its ROS driver about the compass.
 #[test]
 fn the_makers_library_opens_the_unit() {
     let mut bench = Bench::new("xsens-mti30", |_, _| {});
@@ -381,12 +381,12 @@ fn the_makers_library_opens_the_unit() {
         answers.next().expect("an answer")
     };
     assert_eq!(said(&mut bench, "fa ff 30 00 d1").mid, 0x31);
-    // The device's id, as ReqDID answers it.
+    // Device id, as in the answer to ReqDID.
     assert_eq!(said(&mut bench, "fa ff 02 00 ff"), Message::new(0x03, [0x03, 0x60, 0, 1]));
     let emts = said(&mut bench, "fa ff 90 02 00 ff 70");
     assert_eq!((emts.mid, emts.data.len()), (0x91, 1024));
     let configuration = said(&mut bench, "fa ff 0c 00 f5");
-    // The filter profile and the firmware where the library reads them.
+    // Filter profile and firmware version at the offsets that the library reads.
     assert_eq!(configuration.data[110..115], [0, 39, 1, 8, 2]);
 }
 
@@ -400,18 +400,18 @@ fn a_representative_motion_is_recorded_and_judged() {
     };
     ask(&mut bench, mid::GO_TO_MEASUREMENT, &[]);
     assert_eq!(icc(&mut bench, &[3]), Message::new(0x75, [3, 0]));
-    // No motion runs; no such command.
+    // No motion is recorded; unknown command.
     for data in [&[1][..], &[9], &[]] {
         assert_eq!(icc(&mut bench, data), Message::new(mid::ERROR, [error::PARAMETER]));
     }
     assert_eq!(icc(&mut bench, &[0]), Message::new(0x75, [0]));
     assert_eq!(icc(&mut bench, &[3]), Message::new(0x75, [3, 1]));
     assert_eq!(status(&stream(&mut bench, 200)), 1);
-    // It did not turn: not enough data.
+    // Without rotation the data are not sufficient.
     let result = icc(&mut bench, &[1]).data;
     assert_eq!((result[0], result[5], result[6], result.len()), (1, 2, 2, 7));
     assert_eq!(status(&stream(&mut bench, 200)), 0);
-    // A turn on the spot: the field goes round, its strength stays.
+    // Rotation in place: the field rotates at constant strength.
     bench.truth = |at| {
         let mut made = truth(at);
         let (sin, cos) = libm::sincos(at.as_secs_f64() * 6.3);
@@ -436,7 +436,7 @@ fn sensor_readouts_are_counts_over_the_ranges() {
         |xdi: Xdi| items(stream.last().unwrap()).into_iter().find(|i| i.xdi == xdi).unwrap().data;
     let raw = item(Xdi::RAW_SENSORS);
     let counts: Vec<u16> = raw.chunks(2).map(|b| u16::from_be_bytes([b[0], b[1]])).collect();
-    // 0.5 m/s² of 5 g, 0.3 rad/s of 450 degrees a second, 0.2 gauss of 0.8.
+    // 0.5 m/s² of 5 g, 0.3 rad/s of 450 degrees/s, 0.2 of 0.8 gauss.
     assert_eq!(raw.len(), 20);
     let share = |count: u16| f64::from(count) / 32_768.0 - 1.0;
     assert!((share(counts[0]) - 0.5 / (5.0 * 9.80665)).abs() < 1e-4, "{counts:?}");

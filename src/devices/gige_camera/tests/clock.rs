@@ -1,4 +1,4 @@
-//! Stamps, and PTP.
+//! Tests of timestamps and PTP.
 
 use super::*;
 use crate::gige_camera::profile::PtpState;
@@ -10,13 +10,13 @@ fn a_locked_clock_shows_the_masters_time() {
     assert_eq!((bench.read(0x096c), bench.read(at::PTP_STATUS)), (9, 3));
     bench.write(at::PTP_LATCH, 1);
     assert_eq!(bench.read(at::PTP_STATUS), 9);
-    // A master sets the clock: a host does not.
+    // A host cannot reset a clock that a PTP master sets.
     assert_eq!(bench.write_as(1, 0x0944, 1), status::ACCESS_DENIED);
     bench.write(at::START, 1);
     bench.run_ms(150);
     let (_, first) = bench.leaders()[0];
     assert!((37_000_000_000..37_100_000_000).contains(&first), "{first}");
-    // Without PTP the clock goes on from there.
+    // Without PTP the clock continues from its last reading.
     bench.write(0x0954, 0);
     bench.sent.clear();
     bench.run_ms(150);

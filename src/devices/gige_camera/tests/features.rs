@@ -1,4 +1,4 @@
-//! The description, what a rig sets, sets of values, and reset.
+//! Tests of the GenICam description, settings of a rig, user sets, and reset.
 
 use super::*;
 use crate::config::rig::Rig;
@@ -65,7 +65,7 @@ fn a_rig_sets_what_the_camera_can_do() {
 fn user_sets_and_reset_bring_values_back() {
     let mut bench = Bench::new();
     bench.open();
-    // A write to the upper half of a float would cut it.
+    // Writing only the upper half of a float is refused.
     assert_eq!(bench.write_as(1, at::BLACK, 0), status::BAD_ALIGNMENT);
     bench.write(at::WIDTH, 32);
     bench.write(at::USER_SET, 1);

@@ -1,4 +1,4 @@
-//! Addresses: FORCEIP, the persistent address, and restarts.
+//! Tests of addresses: FORCEIP, the persistent address, and restarts.
 
 use super::*;
 
@@ -21,7 +21,7 @@ fn payload(mac: [u8; 6], ip: [u8; 4], mask: [u8; 4], gateway: [u8; 4]) -> [u8; 5
 }
 
 impl Bench {
-    /// What the camera answers to FORCEIP at once.
+    /// Sends FORCEIP; returns the status of the immediate answer.
     fn force(&mut self, ip: [u8; 4], mask: [u8; 4]) -> Option<u16> {
         self.id += 1;
         let payload = payload(self.camera.mac, ip, mask, [0; 4]);
@@ -29,7 +29,7 @@ impl Bench {
         Some(u16::from_be_bytes([answer[0], answer[1]]))
     }
 
-    /// The link's answer; what the camera answers then.
+    /// Sends the link's answer; returns the answer of the camera.
     fn link_says(&mut self, ip: [u8; 4], moves: bool) -> Option<Vec<u8>> {
         self.camera.handle_address(SimTime(self.now), ip.into(), moves);
         let mut answer = None;
@@ -41,7 +41,7 @@ impl Bench {
         Ipv4Addr::from_bits(self.read(0x24))
     }
 
-    /// DeviceReset of the host that has control, and the time that it takes.
+    /// Sends DeviceReset from the controlling host, and waits for the restart.
     fn reset(&mut self) {
         self.write(0x0a00, 2);
         self.write(at::RESET, 1);
@@ -55,7 +55,7 @@ fn a_forced_address_is_taken_when_the_link_has_it() {
     assert_eq!(bench.force([127, 0, 0, 3], MASK), None, "the answer waits for the link");
     assert_eq!(bench.asked, [Ipv4Addr::new(127, 0, 0, 3)]);
     assert_eq!(bench.where_it_is(), HERE);
-    // A repeat is not carried out twice; another host has to wait.
+    // A repeated command is not executed again; another host has to wait.
     let id = bench.id - 1;
     let asked = payload(bench.camera.mac, [127, 0, 0, 3], MASK, [0; 4]);
     assert_eq!(bench.tell(2, id, command::FORCE_IP, &asked), None);
@@ -66,13 +66,13 @@ fn a_forced_address_is_taken_when_the_link_has_it() {
     assert_eq!(bench.asked.len(), 1);
     assert_eq!(bench.where_it_is(), Ipv4Addr::new(127, 0, 0, 3));
     assert_eq!(bench.read(0x34), 0xff00_0000);
-    // The name of the unit stays, also in its search answer.
+    // The user-defined name stays, also in the answer to DISCOVERY.
     let (_, found) = bench.say_as(3, command::DISCOVERY, &[]);
     assert_eq!(
         (&found[0xa..0x10], &found[0x24..0x28]),
         (&bench.camera.mac[..], &[127, 0, 0, 3][..])
     );
-    // A host takes control at the new address, and streams.
+    // A host takes control at the new address and starts the stream.
     bench.open();
     bench.write(at::START, 1);
     bench.run_ms(200);
@@ -92,11 +92,11 @@ fn an_address_that_the_link_does_not_have_is_refused() {
     let answer = bench.link_says([10, 0, 0, 3], false);
     assert_eq!(answer, Some(ack_of(status::INVALID_PARAMETER, id)));
     assert_eq!(bench.where_it_is(), HERE);
-    // Nobody answers.
+    // The link does not answer.
     assert_eq!(bench.force([10, 0, 0, 4], [255, 255, 255, 0]), None);
     bench.run_ms(1001);
     assert_eq!(bench.force([127, 0, 0, 2], MASK), Some(status::SUCCESS), "it is free again");
-    // Where the link went nevertheless, the unit is.
+    // The camera follows the link's late move.
     assert_eq!(bench.link_says([10, 0, 0, 4], true), None);
     assert_eq!(bench.where_it_is(), Ipv4Addr::new(10, 0, 0, 4));
 }
@@ -163,14 +163,14 @@ fn a_persistent_address_is_taken_at_a_restart() {
     assert_eq!(bench.link_says([127, 0, 0, 7], true), None, "no host waits");
     let now = [0x24, 0x34, 0x44].map(|address| bench.read(address));
     assert_eq!(now, [0x7f00_0007, 0xffff_0000, 0x7f00_0001]);
-    // A forced address lasts until the restart, also that of FORCEIP to 0.0.0.0.
+    // A forced address lasts until the next restart, including a restart by FORCEIP to 0.0.0.0.
     bench.force([127, 0, 0, 8], MASK);
     bench.link_says([127, 0, 0, 8], true);
     assert_eq!(bench.where_it_is(), Ipv4Addr::new(127, 0, 0, 8));
     assert_eq!(bench.force([0; 4], [0; 4]), None);
     assert_eq!(bench.asked.last(), Some(&Ipv4Addr::new(127, 0, 0, 7)));
     assert!(bench.link_says([127, 0, 0, 7], true).is_some());
-    // Without a persistent address: LLA, unless the link does not have it.
+    // Without a persistent address: link-local, unless the link refuses it.
     bench.write(0x0a00, 2);
     bench.write(0x0014, 4);
     bench.reset();

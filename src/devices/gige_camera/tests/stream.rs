@@ -1,4 +1,4 @@
-//! Frames and their packets.
+//! Tests of frames and their packets.
 
 use super::*;
 use crate::gige_camera::features::Chunk;
@@ -21,7 +21,7 @@ fn packets_carry_the_lens_of_their_image() {
         bench.lenses[0]
     };
     bench.open();
-    // Offset in binned pixels, binning and whether the image is mirrored in x.
+    // Offset in binned pixels, binning, and whether the image is mirrored left-right.
     let first = (taken(&mut bench), [0, 0], [4, 4], false);
     bench.write(at::BINNING_X, 2);
     bench.write(at::WIDTH, 64);
@@ -40,7 +40,7 @@ fn packets_carry_the_lens_of_their_image() {
                 of_image[0] = f64::from(lens.size[0]) - 1.0 - of_image[0];
             }
             for axis in 0..2 {
-                // A pixel of the image has the centre of the sensor's pixels that it is made of.
+                // The centre of an image pixel is the centre of its binned sensor pixels.
                 let bin = f64::from(binning[axis]);
                 let wanted = bin * (of_image[axis] + f64::from(offset[axis])) + 0.5 * (bin - 1.0);
                 assert!((of_whole[axis] - wanted).abs() < 1e-9, "{direction:?} {lens:?}");
@@ -107,7 +107,7 @@ fn exposure_is_found_and_then_left_alone() {
     bench.open();
     bench.write(at::EXPOSURE_AUTO, 2);
     bench.write(at::START, 1);
-    // Frames are grey whatever the exposure is: it grows to what the rate allows.
+    // The bench's images are dark grey at any exposure, so the exposure grows to the limit of the frame rate.
     for _ in 0..4 {
         bench.run_ms(1000);
         bench.read(0x0a00);
@@ -118,7 +118,7 @@ fn exposure_is_found_and_then_left_alone() {
     assert!((exposure_us - 90_000.0).abs() < 1.0, "{exposure_us}");
 }
 
-/// The parts of a frame's payload, put together.
+/// Reassembled payload of a frame.
 fn payload_of(bench: &Bench, wanted: u64) -> Vec<u8> {
     let parts = bench.sent.iter().filter_map(|(_, bytes)| match parse(bytes)? {
         (block, _, Part::Payload(data)) if block == wanted => Some(data),

@@ -1,4 +1,4 @@
-//! Triggers by command and by the lines.
+//! Tests of triggers by command and by the lines.
 
 use super::*;
 use crate::gige_camera::features::line;
@@ -17,7 +17,7 @@ fn a_repeated_trigger_takes_one_frame() {
     }
     bench.run_ms(200);
     assert_eq!(bench.leaders().len(), 1);
-    // The second comes while the first is exposed.
+    // The second trigger arrives during the exposure of the first frame.
     for id in [778, 779] {
         assert_eq!(bench.repeat(1, id, command::WRITE_REGISTER, &payload).0, 0);
     }
@@ -74,7 +74,7 @@ fn pulses_that_come_too_fast_are_missed() {
     bench.write(at::START, 1);
     bench.run_ms(100);
     let (frames, missed) = (bench.leaders().len(), bench.read(at::TRIGGERS_MISSED));
-    // A frame takes 1.1 ms: of three pulses one counts.
+    // A frame takes 1.1 ms, so one pulse in three triggers.
     assert!((60..=70).contains(&frames), "{frames}");
     assert!((125..=140).contains(&missed), "{missed}");
 }
@@ -104,7 +104,7 @@ fn a_change_of_the_trigger_loses_no_frame() {
     });
     bench.open();
     bench.write(at::START, 1);
-    // All tiles of a frame, and some of the next one, which has not begun.
+    // All tiles of a frame, and some tiles of the next one, which has not started.
     let horizon = SimTime(120_000_000);
     let mut requests: Vec<_> = (0..12).filter_map(|_| bench.camera.poll_request(horizon)).collect();
     assert_ne!(requests[0].start, requests[11].start);

@@ -1,4 +1,4 @@
-//! A base station: navigation messages, corrections, the position that is held.
+//! A base station: navigation messages, corrections and the held position.
 
 use super::*;
 use crate::frames::Geodetic;
@@ -49,12 +49,12 @@ fn satellites_are_read_frame_by_frame() {
     let number = |part: &RxmSfrbx| part.words[1] >> 8 & 7;
     let one: Vec<u32> =
         of_gps.iter().filter(|p| p.sv_id == of_gps[0].sv_id).map(|p| number(p)).collect();
-    // Each after the other, six seconds long.
+    // Each subframe takes six seconds.
     assert!((6..=7).contains(&one.len()), "{one:?}");
     assert!(one.windows(2).all(|two| two[1] == two[0] % 5 + 1), "{one:?}");
 }
 
-/// 1005 needs a position, all others do not; the last multiple signal message is marked as the last.
+/// 1005 needs a position, the other messages do not; the last MSM of an epoch is marked as the last.
 #[test]
 fn a_base_sends_its_position_once_it_has_one() {
     let mut bench = silent();
@@ -87,7 +87,7 @@ fn a_base_sends_its_position_once_it_has_one() {
     assert!(corrections(&bench).is_empty());
 }
 
-/// A rig's base needs no host.
+/// A base with a position in the rig needs no commands from a host.
 #[test]
 fn a_base_knows_its_place_from_power_on() {
     let origin = silent().origin.origin();
@@ -141,8 +141,8 @@ fn a_signal_that_was_hidden_comes_back_with_other_cycles() {
     assert!(again.iter().all(|o| o.lock_ns == 0) && slipped > before.len() / 2, "{slipped}");
 }
 
-/// Two receivers side by side share satellites' clocks (kilometres) and atmosphere: pseudoranges differ by noise and
-/// multipath.
+/// Two adjacent receivers share satellite clock errors (kilometres) and atmospheric delays: their pseudoranges differ
+/// only by noise and multipath.
 #[test]
 fn errors_of_satellites_and_atmosphere_are_shared() {
     let run = |name: &str| {

@@ -1,4 +1,4 @@
-//! Driver messages of the first second, byte for byte, with the product's answers.
+//! Messages that drivers send in the first second, byte for byte, and the product's answers.
 
 use super::*;
 use crate::wire::ubx::mon_more::{MonGnss, MonPatch, SecUniqid};
@@ -31,7 +31,7 @@ fn answer(bench: &mut Bench, class: u8, id: u8) -> Vec<u8> {
     answer.unwrap_or_else(|| panic!("no answer to {}", frame.id)).payload
 }
 
-/// Checks that a whole frame with its checksum, from a driver, is accepted.
+/// Sends a complete frame of a driver; returns whether it was acknowledged.
 fn takes_frame(bench: &mut Bench, frame: &str) -> bool {
     let frame = Frame::parse(&hex(frame)).unwrap();
     is_ack(&bench.ask_frame(&frame), frame.id)
@@ -79,7 +79,7 @@ fn transactions_start_go_on_and_apply() {
     assert!(is_ack(&bench.ask(&step(2, 1, &[rate])), CfgValset::ID), "goes on");
     assert!(is_ack(&bench.ask(&step(3, 1, &[])), CfgValset::ID), "applies");
     assert_eq!(period(&bench), 250);
-    // A step without a start, another layer, an unknown key, another CFG message: all is lost.
+    // A step without a start, another layer, an unknown key, another CFG message: each discards the transaction.
     assert!(!is_ack(&bench.ask(&step(3, 1, &[])), CfgValset::ID));
     let slow = item(Key(0x3021_0001), 500);
     let mut spoil = |say: &dyn Fn(&mut Bench)| {
@@ -94,12 +94,12 @@ fn transactions_start_go_on_and_apply() {
         assert!(!is_ack(&bench.ask(&step(2, 1, &[unknown])), CfgValset::ID));
     });
     spoil(&|bench| drop(answer(bench, 0x06, 0x08)));
-    // A value that is not allowed is refused at the end only.
+    // A forbidden value is refused only when the transaction is applied.
     let wild = item(Key(0x2011_0021), 99);
     assert!(is_ack(&bench.ask(&step(1, 1, &[wild, slow])), CfgValset::ID));
     assert!(!is_ack(&bench.ask(&step(3, 1, &[])), CfgValset::ID));
     assert_eq!(period(&bench), 250);
-    // The same for what is forgotten.
+    // The same for items to be removed.
     assert!(is_ack(&bench.ask(&step(0, 6, &[slow])), CfgValset::ID));
     let forget = |transaction, keys: &[Key]| CfgValdel {
         version: 1,
@@ -123,7 +123,7 @@ fn one_system_stays_on() {
     let ena = [0x1f, 0x21, 0x22, 0x25].map(|n| item(Key(0x1031_0000 + n), 0));
     assert!(!is_ack(&bench.ask(&valset(&ena)), CfgValset::ID));
     assert!(is_ack(&bench.ask(&valset(&ena[1..])), CfgValset::ID));
-    // The last one's first signal.
+    // The first signal of the last system cannot be disabled.
     assert!(!is_ack(&bench.ask(&valset(&[item(Key(0x1031_0001), 0)])), CfgValset::ID));
     let none = "00 00 3c 01 00 08 10 00 00 00 11 11";
     assert!(!takes(&mut bench, 0x06, 0x3e, none));
@@ -137,12 +137,12 @@ fn an_m8n_takes_several_ports_at_once() {
                  03 00 00 00 d0 08 00 00 80 25 00 00 21 00 03 00 00 00 00 00 74 e2";
     assert!(takes_frame(&mut bench, ports));
     assert!(bench.device.store.is_set(Key(0x1078_0001)));
-    // One bad block spoils both.
+    // One invalid block invalidates the whole message.
     let bad = "01 00 00 00 d0 08 00 00 80 25 00 00 07 00 00 00 00 00 00 00 \
                09 00 00 00 d0 08 00 00 80 25 00 00 07 00 03 00 00 00 00 00";
     assert!(!takes(&mut bench, 0x06, 0x00, bad));
     assert!(bench.device.store.is_set(Key(0x1074_0001)));
-    // What a port has besides protocols is read back.
+    // Fields of a port other than protocols are read back.
     let i2c = "00 00 99 00 86 00 00 00 00 00 00 00 07 00 03 00 02 00 00 00";
     assert!(takes(&mut bench, 0x06, 0x00, i2c));
     let frames = bench.ask_frame(&Frame::new(CfgPrt::ID, vec![0]));
@@ -157,12 +157,12 @@ fn the_channels_of_cfg_gnss_follow_the_manual() {
     let mut bench = bench(M8N);
     assert_eq!(answer(&mut bench, 0x06, 0x3e), hex(m8n));
     for refused in [
-        // No system is left; three channels for GPS; 99 in use of 32; on without a signal.
+        // No system on; three channels for GPS; 99 channels used of 32; a system on without a signal.
         "00 20 20 02 00 08 10 00 00 00 01 01 06 08 0e 00 00 00 01 01",
         "00 20 20 01 00 03 03 00 01 00 01 01",
         "00 20 63 01 00 08 10 00 01 00 01 01",
         "00 20 20 01 00 08 10 00 01 00 00 01",
-        // 33 reserved; GPS, GLONASS and BeiDou at once; a system that nobody knows.
+        // 33 channels reserved; GPS, GLONASS and BeiDou at once; an unknown system.
         "00 20 20 01 00 19 20 00 01 00 01 01",
         "00 20 20 01 03 02 10 00 01 00 01 01",
         "00 20 20 01 07 02 10 00 01 00 01 01",
@@ -176,7 +176,7 @@ fn the_channels_of_cfg_gnss_follow_the_manual() {
     assert!(takes(&mut bench, 0x06, 0x3e, galileo));
     let reserved = answer(&mut bench, 0x06, 0x3e);
     assert_eq!((reserved[3], reserved[4 + 16], reserved[4 + 20]), (7, 2, 1));
-    // Saved, it is there after a restart.
+    // Saved channels survive a restart.
     let few = "00 20 1c 01 00 06 0c 00 01 00 01 01";
     assert!(takes(&mut bench, 0x06, 0x3e, few));
     assert!(takes(&mut bench, 0x06, 0x09, "00 00 00 00 ff ff 00 00 00 00 00 00"));
@@ -201,7 +201,7 @@ fn an_m8n_says_who_it_is_and_what_it_has() {
     let datum = answer(&mut bench, 0x06, 0x06);
     assert_eq!((datum.len(), &datum[..7]), (52, &b"\0\0WGS84"[..]));
     assert_eq!(answer(&mut bench, 0x06, 0x34), b"\0Notice: no data saved!");
-    // The older, shorter message keeps what it does not tell.
+    // The older, shorter message leaves the missing fields unchanged.
     let before = answer(&mut bench, 0x06, 0x3b);
     let short = format!("01 06 00 00 0e 90 40 01 {}", "11 ".repeat(36));
     assert!(takes(&mut bench, 0x06, 0x3b, &short));
@@ -281,14 +281,14 @@ fn a_survey_and_a_fixed_position_hold_the_antenna() {
     };
     assert!(is_ack(&bench.ask(&fixed), CfgValset::ID));
     assert_eq!(place(&mut bench), (5, 472_000_001, 85_000_002, 543_215, 0));
-    // The same by CFG-TMODE3, earth-centred; read back as it was set.
+    // The same position by CFG-TMODE3 in ECEF; it is read back as it was set.
     let tmode3 = "00 00 02 00 24 69 83 19 1a 4c d5 03 a0 6e 1d 1b 01 02 03 00 64 00 00 00 \
                   00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00";
     assert!(takes(&mut bench, 0x06, 0x71, tmode3));
     let read = answer(&mut bench, 0x06, 0x71);
     assert_eq!(read[..24], hex(tmode3)[..24]);
     assert_eq!(place(&mut bench).0, 5);
-    // A place beneath the ground is none.
+    // A position below the ground is not used.
     assert!(is_ack(&bench.ask(&valset(&[item(Key(0x4003_0003), 0)])), CfgValset::ID));
     assert_eq!(place(&mut bench).0, 3);
     assert!(is_ack(&bench.ask(&valset(&[item(Key(0x2003_0001), 0)])), CfgValset::ID));
@@ -300,7 +300,7 @@ fn fences_are_told_inside_and_out() {
     for name in [M8N, HPG_1_32] {
         let mut bench = bench(name);
         bench.run(6.0);
-        // Around the bench, and a kilometre north of it.
+        // One fence around the bench, one a kilometre north of it.
         let fences = format!(
             "00 02 01 00 00 00 00 00 {} {} 10 27 00 00 {} {} 10 27 00 00",
             bytes(472_852_332),
@@ -335,7 +335,7 @@ fn an_m10_is_configured_by_items_alone() {
     };
     assert_eq!(text(&versions.software), "ROM SPG 5.10 (7b202e)");
     assert_eq!(text(&versions.hardware), "000A0000");
-    // CFG-GNSS, CFG-NAV5, CFG-MSG, CFG-RATE and CFG-PRT, as drivers of older generations ask.
+    // CFG-GNSS, CFG-NAV5, CFG-MSG, CFG-RATE and CFG-PRT, as sent by drivers for older generations.
     for (id, payload) in [
         (0x3e, ""),
         (0x24, ""),
@@ -346,7 +346,7 @@ fn an_m10_is_configured_by_items_alone() {
     ] {
         assert!(!takes(&mut bench, 0x06, id, payload), "{id:02x}");
     }
-    // The factory's items, by the interface description: which has GPS and Galileo on.
+    // Factory values of the interface description: GPS and Galileo are on.
     for (key, value) in [
         (key::GPS_ENA, 1),
         (key::GAL_ENA, 1),
@@ -362,7 +362,7 @@ fn an_m10_is_configured_by_items_alone() {
     for key in [0x4053_0001, 0x1065_0001, 0x1031_0003, 0x2003_0001, 0x1017_0001, 0x2091_0009] {
         assert!(!is_ack(&bench.ask(&valset(&[item(Key(key), 0)])), CfgValset::ID), "{key:08x}");
     }
-    // What iNav and ArduPilot set: rate, NAV-PVT, power mode, BeiDou by B1C.
+    // Settings of iNav and ArduPilot: rate, NAV-PVT, power mode, BeiDou B1C.
     let set = [
         item(key::RATE_MEAS, 100),
         item(Key(0x2091_0007), 1),

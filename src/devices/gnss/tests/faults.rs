@@ -1,4 +1,4 @@
-//! Faults of a receiver, and consistency of all its messages about them.
+//! Faults of a receiver; all its messages report them consistently.
 
 use super::*;
 use crate::config::rig::schedule::Schedule;
@@ -20,7 +20,7 @@ fn after(kind: GnssFault) -> Bench {
     bench
 }
 
-/// The NAV-PVT of the epoch `second` after the start, which is 09:27:20.
+/// The NAV-PVT of the epoch `second` seconds after the start at 09:27:20.
 fn pvt(bench: &Bench, second: u32) -> NavPvt {
     let is_it = |pvt: &NavPvt| pvt.itow_ms / 1000 == 552_458 + second;
     bench.pvts().into_iter().find(is_it).unwrap_or_else(|| panic!("no epoch {second}"))
@@ -33,7 +33,7 @@ fn sentence(bench: &Bench, address: &str, time: &str) -> Vec<String> {
     bench.sentences().into_iter().find(is_it).unwrap_or_else(|| panic!("no {time}")).fields
 }
 
-/// Number of messages with this effect, all of which must be due within these seconds.
+/// Number of messages with this effect; checks that all are due within these seconds.
 fn touched(bench: &Bench, kind: EffectKind, seconds: std::ops::Range<u64>) -> usize {
     let marked = |t: &&Transmit| t.fault_effects.iter().any(|t| t.kind == kind && t.fault == 7);
     let all: Vec<_> = bench.sent.iter().filter(marked).collect();
@@ -48,7 +48,7 @@ fn touched(bench: &Bench, kind: EffectKind, seconds: std::ops::Range<u64>) -> us
 fn without_sky_it_says_what_it_says_without_a_fix() {
     let bench = after(GnssFault::Outage);
     assert!(touched(&bench, EffectKind::NoSatellite, 15..20) > 25);
-    // It carries the last fix on for two seconds, as this firmware does.
+    // This firmware extrapolates the last fix for two seconds.
     assert_eq!(sentence(&bench, "GNGGA", "092736.00")[5], "6");
     let gga = sentence(&bench, "GNGGA", "092739.00");
     assert_eq!(gga[1..8].join(","), ",,,,0,00,99.99");
@@ -59,7 +59,7 @@ fn without_sky_it_says_what_it_says_without_a_fix() {
     assert_eq!((before.fix_type, without.fix_type, again.fix_type), (3, 0, 3));
     assert_eq!((without.num_sv, without.flags & 1), (0, 0));
     assert!(without.valid & 3 == 3, "it knows the time all the while");
-    // The way back is that from the start: HDOP has to fall first.
+    // The fix returns as after a start: HDOP must fall first.
     assert_eq!(pvt(&bench, 20).fix_type, 0);
     let pulses = |seconds: std::ops::Range<u64>| {
         let rises = |t: &&Transmit| t.output == Output::PulsePerSecond(true);
@@ -75,7 +75,7 @@ fn a_jump_moves_everything_it_says() {
     let millimetres = ((30.0f64 * 30.0 + 40.0 * 40.0 + 25.0).sqrt() * 1e3).round() as u64;
     assert!(touched(&bench, EffectKind::Moved { millimetres }, 15..20) > 25);
     let (before, jumped, after) = (pvt(&bench, 14), pvt(&bench, 15), pvt(&bench, 20));
-    // Degrees of latitude and longitude are 111.2 and 75.7 km long here; it drives 1.5 m/s east.
+    // A degree of latitude is 111.2 km here, a degree of longitude 75.7 km; the robot drives east at 1.5 m/s.
     let north_m = f64::from(jumped.lat_1e7_deg - before.lat_1e7_deg) * 1e-7 * 111_180.0;
     let east_m = f64::from(jumped.lon_1e7_deg - before.lon_1e7_deg) * 1e-7 * 75_660.0;
     assert!((north_m + 40.0).abs() < 0.1 && (east_m - 31.5).abs() < 0.1, "{east_m} {north_m}");
@@ -133,7 +133,7 @@ fn weeks_begin_again_and_a_host_that_sets_the_first_week_mends_it() {
     assert_eq!(date(&pvt(&bench, 20)), (2026, 11, 21, 40));
     let rmc = |time: &str| sentence(&bench, "GNRMC", time)[8].clone();
     assert_eq!((rmc("092736.00"), rmc("092741.00")), ("070407".into(), "211126".into()));
-    // Neither fix nor time of week suffers.
+    // Fix and time of week are not affected.
     assert_eq!((pvt(&bench, 17).fix_type, pvt(&bench, 17).valid & 3), (3, 3));
 
     for name in ["garmin-18x-lvc", "ublox-m8n", F9P] {
@@ -151,7 +151,7 @@ fn weeks_begin_again_and_a_host_that_sets_the_first_week_mends_it() {
         };
         assert_eq!(told(&bench), "070407", "{name}");
         let set = valset(&[item(key::WKNROLLOVER, 2300)]).to_frame();
-        // CFG-NAVX5: the week alone.
+        // CFG-NAVX5 that sets only the week.
         let mut navx5 = vec![0; 40];
         (navx5[0], navx5[2], navx5[3]) = (2, 0, 2);
         navx5[18..20].copy_from_slice(&2300u16.to_le_bytes());

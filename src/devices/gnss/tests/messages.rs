@@ -36,8 +36,8 @@ fn frequency_hz(signal: &RawSignal) -> f64 {
     }
 }
 
-/// Pseudorange, carrier and Doppler describe one motion: the carrier's change equals the range's, and the
-/// Doppler is its rate; both bands have nearly the same range.
+/// Pseudorange, carrier phase and Doppler agree: the carrier phase changes like the range, the Doppler is the range
+/// rate, and both bands have nearly the same range.
 #[test]
 fn raw_measurements_agree_with_one_another() {
     let mut bench = listening(&["RXM-RAWX", "NAV-PVT", "NAV-SAT"]);
@@ -48,7 +48,7 @@ fn raw_measurements_agree_with_one_another() {
     assert_eq!((last.week, last.leap_s, last.version, last.status & 1), (2445, 18, 1, 1));
     let itow_s = f64::from(pvts.last().unwrap().itow_ms) * 1e-3;
     assert!((last.receiver_tow_s - itow_s).abs() < 1e-3, "{last:?}");
-    // Every satellite that is followed, in both bands where the second is strong enough.
+    // One measurement per tracked satellite and band; the second band only where its signal is strong enough.
     let heard = skies.last().unwrap().satellites.iter().filter(|s| s.cno_dbhz > 0).count();
     let mut names: Vec<_> = last.signals.iter().map(|s| (s.gnss_id, s.sv_id)).collect();
     names.dedup();
@@ -66,7 +66,7 @@ fn raw_measurements_agree_with_one_another() {
             let Some(old) = pair[0].signals.iter().find(is_same) else { continue };
             let wavelength_m = LIGHT_M_S / frequency_hz(new);
             let cycles = new.carrier_cycles - old.carrier_cycles;
-            // The Doppler's noise and its change within the step.
+            // Tolerance: noise of the Doppler and its change within the step.
             let doppler_hz = f64::from(new.doppler_hz + old.doppler_hz) / 2.0;
             let error_m = (cycles + doppler_hz * dt_s) * wavelength_m;
             assert!(error_m.abs() < 0.1, "{error_m} {new:?}");
@@ -75,7 +75,7 @@ fn raw_measurements_agree_with_one_another() {
         }
         for two in pair[1].signals.windows(2) {
             if (two[0].gnss_id, two[0].sv_id) == (two[1].gnss_id, two[1].sv_id) {
-                // The ionosphere delays the second band more, by some metres.
+                // The ionosphere delays the second band by some metres more.
                 assert!((two[0].pseudorange_m - two[1].pseudorange_m).abs() < 25.0, "{two:?}");
                 assert_ne!(two[0].sig_id, two[1].sig_id);
             }
@@ -84,7 +84,7 @@ fn raw_measurements_agree_with_one_another() {
     assert!(compared > 500, "{compared}");
 }
 
-/// Four or more ranges give a position: the antenna's, except for noise and multipath.
+/// Four or more pseudoranges give the antenna's position, except for noise and multipath.
 #[test]
 fn raw_measurements_give_the_antennas_position() {
     let mut bench = listening(&["RXM-RAWX", "NAV-PVT"]);
@@ -106,7 +106,7 @@ fn raw_measurements_give_the_antennas_position() {
             s.svid == signal.sv_id && s.system == GnssSystem::Gps
         };
         let satellite = constellation.satellites.iter().find(is_it).unwrap();
-        // Satellites where they were when they sent, turned by what Earth turned meanwhile.
+        // Satellite positions at transmission, rotated by the Earth's rotation during the flight.
         let flight_s = signal.pseudorange_m / LIGHT_M_S - clock_s;
         let then = satellite.orbit.ecef_m(gps_s - flight_s);
         let (sin, cos) = libm::sincos(7.292_115_146_7e-5 * flight_s);
@@ -180,7 +180,7 @@ fn a_survey_ends_when_time_and_accuracy_are_reached() {
     assert!(done.mean_acc_100um <= 100_000 && done.observations >= 20);
     let told = bench.device.last.clone().unwrap().0.position.to_ecef();
     let mean = done.mean_ecef_cm.map(|cm| f64::from(cm) * 0.01);
-    // The robot drives at 1.5 m/s meanwhile.
+    // The robot drives at 1.5 m/s during the survey.
     assert!((glam::DVec3::from(mean) - told).length() < 25.0);
     assert_eq!(
         surveys.last().unwrap(),
@@ -200,7 +200,7 @@ fn the_port_counts_what_it_carries() {
     let [uart1] = last.ports.as_slice() else { panic!("{last:?}") };
     assert_eq!((uart1.port, uart1.messages), (0x0100, [1, 1, 0, 0]));
     assert_eq!((uart1.rx_bytes, uart1.skipped), (13 + 3 + 8, 3));
-    // All but what came after this message was made, the message itself among it.
+    // All bytes except those after this message was made and the message itself.
     let sent: usize = bench.bytes().map(|(_, bytes)| bytes.len()).sum();
     let after = sent as u32 - uart1.tx_bytes;
     assert!((1..400).contains(&after), "{after}");

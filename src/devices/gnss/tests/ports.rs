@@ -1,4 +1,4 @@
-//! Ports of a receiver, each with its own items, and further devices that are lines to them.
+//! Ports of a receiver, each with its own items, and further devices that represent the lines to them.
 
 use super::super::further_line::FurtherLine;
 use super::*;
@@ -7,7 +7,7 @@ use crate::wire::ubx::mon::MonComms;
 
 const HPG_1_32: &str = "ublox-zed-f9p-hpg1.32";
 
-/// Output of a port other than the link's.
+/// Output of the port `wanted`, which is not the link's.
 fn aside(bench: &Bench, wanted: u8) -> Vec<Vec<u8>> {
     let of_port = |transmit: &Transmit| match &transmit.output {
         Output::Aside { port, bytes, .. } if *port == wanted && !bytes.is_empty() => {
@@ -66,7 +66,7 @@ fn uart2_as_the_link_is_asked_and_answers_there() {
     let answer = frames.iter().find(|frame| frame.id == CfgPrt::ID).unwrap();
     let port = CfgPrt::parse(&answer.payload).unwrap();
     assert_eq!((port.port, port.baud), (2, 115_200));
-    // UBX and RTCM 3; sentences stay off.
+    // UBX and RTCM 3 are on; NMEA stays off.
     assert_eq!((port.input_protocols, port.output_protocols), (0x21, 0x21));
     assert!(is_ack(&bench.ask(&CfgMsg::ThisPort(NavDop::ID, 1)), CfgMsg::ID));
     let asked = CfgMsg::Poll(NavDop::ID).to_frame();
@@ -77,7 +77,7 @@ fn uart2_as_the_link_is_asked_and_answers_there() {
     let ports: Vec<u16> =
         MonComms::parse(&comms.payload).unwrap().ports.iter().map(|p| p.port).collect();
     assert_eq!(ports, [0x0201]);
-    // Whoever is wired to UART2 hears the same.
+    // A second connection to UART2 receives the same bytes.
     bench.sent.clear();
     bench.run(2.0);
     let link: Vec<_> = bench.bytes().map(|(_, bytes)| bytes.clone()).collect();
@@ -95,7 +95,7 @@ fn usb_has_no_rate_and_a_port_without_a_line_sends_nothing() {
     wired.device.wire(&[1]);
     wired.run(3.0);
     assert!(aside(&wired, 1).iter().any(|bytes| bytes.starts_with(b"$GNRMC")));
-    // Its host is answered there and nowhere else.
+    // Answers are sent only on the port of the request.
     wired.sent.clear();
     let poll = Frame::new(MonVer::ID, vec![]).to_bytes();
     wired.device.handle_line_input(SimTime(wired.now_ns), 1, &poll);

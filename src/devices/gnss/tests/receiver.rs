@@ -1,4 +1,4 @@
-//! The physics of a receiver with the settings of a real one.
+//! The receiver model with the settings of a real receiver.
 
 use glam::DVec3;
 
@@ -28,8 +28,7 @@ fn settings() -> ReceiverSettings {
 const HERE: Geodetic =
     Geodetic { latitude_deg: 47.285_233_167, longitude_deg: 8.565_265, altitude_m: 547.6 };
 
-/// The open sky of the synthetic constellation; satellites for which `is_hidden` holds are behind
-/// something.
+/// The open sky of the synthetic constellation; satellites for which `is_hidden` returns true are occluded.
 fn view(constellation: &Constellation, at: SimTime, is_hidden: impl Fn(f64) -> bool) -> SkyView {
     let local = GeoOrigin::new(HERE);
     let gps_s = epoch().gps_seconds(at);
@@ -73,8 +72,8 @@ impl Run {
     }
 }
 
-/// A satellite with the broadcast parameters at its time of applicability, computed by hand: circular orbit,
-/// node and anomaly zero, so it is on the x axis turned back by Earth's rotation until then.
+/// Position of a satellite with the broadcast parameters at its time of applicability, computed by hand: circular
+/// orbit, node and anomaly zero, so it is on the x axis, rotated back by the Earth's rotation until then.
 #[test]
 fn an_orbit_is_where_the_interface_specification_puts_it() {
     let elements = Orbit {
@@ -91,13 +90,13 @@ fn an_orbit_is_where_the_interface_specification_puts_it() {
     };
     let now_s = epoch().gps_seconds(SimTime::ZERO);
     let orbit = SatelliteOrbit::near(elements, now_s);
-    // Week 2445 is 397 of the second cycle of 1024.
+    // Week 2445 is week 397 of the second cycle of 1024 weeks.
     let toa_s = 2446.0 * 604_800.0 + 3600.0;
     let at = orbit.ecef_m(toa_s);
     let angle = -7.292_115_146_7e-5 * 3600.0;
     let expected = 5153.0_f64.powi(2) * DVec3::new(libm::cos(angle), libm::sin(angle), 0.0);
     assert!((at - expected).length() < 1e-3, "{at}");
-    // A sidereal day later it is there again, after two revolutions.
+    // After one sidereal day and two revolutions it is at the same place.
     let a: f64 = 5153.0_f64.powi(2);
     let period_s = std::f64::consts::TAU / (3.986_005e14 / a.powi(3)).sqrt();
     let turned = -7.292_115_146_7e-5 * (3600.0 + period_s);
@@ -143,7 +142,7 @@ fn the_open_sky_gives_the_dilutions_of_open_sky() {
     }
 }
 
-/// AirSim's closed form: 0.1 + 99.9 exp(-t / 0.9), whatever the rate.
+/// AirSim's closed form: 0.1 + 99.9 exp(-t / 0.9), independent of the rate.
 #[test]
 fn hdop_falls_as_airsims_filter() {
     for rate_hz in [1_u64, 10, 50] {
@@ -168,7 +167,7 @@ fn hdop_falls_as_airsims_filter() {
                 first_3d.get_or_insert(t);
             }
         }
-        // 3.0 is reached after 3.19 s.
+        // HDOP reaches 3.0 after 3.19 s.
         let first = first_3d.unwrap();
         assert!((3.19..=3.2 + 1.0 / rate_hz as f64).contains(&first), "{rate_hz} Hz: {first}");
     }
@@ -197,7 +196,7 @@ fn float_and_fixed_follow_and_an_outage_starts_again() {
     let grades = [BestFix::Standalone, BestFix::Differential, BestFix::RtkFloat, BestFix::RtkFixed];
     let once = grades.map(Fix::ThreeD);
     let outage = [Fix::DeadReckoning, Fix::None];
-    // Coming up and coming back pass the limit of a two-dimensional fix only if an epoch falls there.
+    // A two-dimensional fix is seen only if an epoch falls between the two limits.
     seen.retain(|fix| *fix != Fix::TwoD);
     let expected: Vec<Fix> = [&[Fix::None], &once[..], &outage, &once[..]].concat();
     assert_eq!(seen, expected);
@@ -215,7 +214,7 @@ fn half_a_sky_is_worse_than_a_whole_one() {
     assert!(half.used().count() < open.used().count() * 2 / 3);
     assert!(half.dop.unwrap().horizontal() > 1.3 * open.dop.unwrap().horizontal());
     assert!(half.horizontal_accuracy_m() > open.horizontal_accuracy_m());
-    // Hidden ones stay in view, without a signal.
+    // Occluded satellites stay in view, without a signal.
     assert_eq!(half.satellites.len(), open.satellites.len());
     assert!(half.satellites.iter().any(|s| s.cno_dbhz[0].is_none() && s.elevation_deg > 30.0));
 }
@@ -255,7 +254,7 @@ fn velocity_and_course_are_one_vector() {
     assert!((solution.ground_speed_m_s() - 2.0_f64.sqrt()).abs() < 1e-12);
 }
 
-/// The five combinations of error model and HDOP.
+/// The five combinations of error model and HDOP in the paper.
 #[test]
 fn the_combinations_are_those_of_the_paper() {
     for (preset, errs, falls) in [

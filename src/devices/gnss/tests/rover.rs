@@ -1,4 +1,4 @@
-//! A rover with a base whose messages `rtcm-rs` makes from the satellites' positions.
+//! A rover and a base; `rtcm-rs` makes the base's messages from satellite positions.
 
 use glam::DVec3;
 use rtcm_rs::msg::*;
@@ -53,7 +53,7 @@ fn moving_base() -> Vec<u8> {
     bytes
 }
 
-/// MSM7 of one system.
+/// Makes an MSM7 of one system.
 macro_rules! msm7 {
     ($rows:expr, $station:expr, $epoch:expr; $variant:ident $message:ident $data:ident $signal:ident
      $satellite:ident $id:ident $epoch_field:ident $bands:expr) => {{
@@ -91,7 +91,7 @@ macro_rules! msm7 {
 }
 
 impl Base {
-    /// Its messages at the run's instant `at`.
+    /// Messages of the base at `at`.
     fn messages(&self, bench: &Bench, at: SimTime) -> Vec<Vec<u8>> {
         let rover = bench.trajectory.state(at).world_from_body.point(DVec3::ZERO);
         let carried = if self.moves { rover } else { DVec3::ZERO };
@@ -176,7 +176,7 @@ fn rover(change: impl Fn(&mut GnssSettings)) -> Bench {
     })
 }
 
-/// Advances by `seconds`; each second's observations arrive `late_ms` after it.
+/// Runs for `seconds`; the observations of each second arrive `late_ms` later.
 fn correct(bench: &mut Bench, base: &Base, seconds: u64, late_ms: u64) {
     for _ in 0..seconds {
         let second = bench.now_ns / SECOND + 1;
@@ -207,7 +207,7 @@ fn carrier(bench: &Bench) -> u8 {
     bench.pvts().last().unwrap().flags >> 6
 }
 
-/// Error of the last position against the truth: east, north, up.
+/// Error of the last reported position: east, north, up.
 fn error_m(bench: &Bench) -> DVec3 {
     let (solution, _) = bench.device.last.as_ref().unwrap();
     let truth = bench.trajectory.state(solution.at).world_from_body.point(DVec3::ZERO);
@@ -246,7 +246,7 @@ fn corrections_decide() {
     let truth = bench.trajectory.state(solution.at).world_from_body.point(DVec3::ZERO);
     let expected = truth - BASE.at_m;
     let expected = DVec3::new(expected.y, expected.x, -expected.z);
-    // The vector is along the base's north, this along the rover's: 0.2 mm/m2 off.
+    // The vector is in the base's north-east-down frame, this one in the rover's: they differ by 0.2 mm/m2.
     assert!((vector(&relative) - expected).length() < 0.3, "{expected}");
 }
 
@@ -284,7 +284,7 @@ fn late_corrections_are_old() {
     bench.run(25.0);
     correct(&mut bench, &BASE, 20, 8_000);
     assert_eq!((carrier(&bench), gga(&bench)[12].as_str()), (2, "9.0"));
-    // Another base begins anew, and what is two minutes old is not used.
+    // Another base starts again; corrections that are two minutes old are not used.
     let other = Base { station: 78, ..BASE };
     correct(&mut bench, &other, 2, 0);
     assert_eq!(gga(&bench)[5], "2");
@@ -294,7 +294,7 @@ fn late_corrections_are_old() {
     assert_eq!(gga(&bench)[5], "1");
 }
 
-/// Whether by phase, near or far, or by code, where the base has one signal only.
+/// The base is found by phase, near and far, or by code if it has only one signal.
 #[test]
 fn a_base_at_the_wrong_place_moves_the_rover_along() {
     for off_m in
@@ -326,7 +326,7 @@ fn nonsense_and_others_systems_are_refused() {
         correct(&mut bench, &base, 20, 0);
         assert_eq!((carrier(&bench), gga(&bench)[5].as_str()), (0, "1"), "{systems:?}");
     }
-    // A station that tells no place.
+    // A station that sends no position.
     let mut bench = rover(|_| {});
     bench.run(5.0);
     for _ in 0..10 {
@@ -355,7 +355,7 @@ fn fewer_satellites_and_a_longer_way_take_longer() {
     let far = Base { at_m: DVec3::new(30_000.0, 0.0, 0.0), ..BASE };
     let distant = seconds_to_fix(&far, &all).unwrap();
     assert!(four < 15 && one > 2 * four && distant > 2 * four, "{four} {one} {distant}");
-    // GLONASS alone stays differential without its biases.
+    // GLONASS alone stays differential without code-phase biases (1230).
     let glonass = Base { has_biases: false, only: Some(GnssSystem::Glonass), ..BASE };
     assert_eq!(seconds_to_fix(&glonass, &all[1..2]), None);
     let beyond = Base { at_m: DVec3::new(50_000.0, 0.0, 0.0), ..BASE };
@@ -449,7 +449,7 @@ fn each_message_is_told_used_or_not() {
     let now = BASE.messages(&bench, at);
     let expected = [(1005, 2), (1077, 2), (1097, 2), (1127, 2), (1087, 2), (1230, 2)];
     assert_eq!(told(&mut bench, &now), expected);
-    // Two hours ago, and a place in space.
+    // Observations from two hours ago, and a position in space.
     let old = BASE.messages(&bench, SimTime(at.0 + 7200 * SECOND));
     assert_eq!(told(&mut bench, &old[1..2]), [(1077, 1)]);
     let space = built(Rtcm::Msg1005(Msg1005T::default()));
@@ -476,7 +476,7 @@ fn a_host_chooses_the_station() {
         correct(&mut bench, &BASE, 3, 0);
         gga(&bench)[5].clone()
     };
-    // 1 alone, 2 differential.
+    // Mode 1: standalone, 2: differential.
     assert_eq!([choice(0, 5), choice(1, 5), choice(2, 5)], ["2", "1", "1"].map(String::from));
     assert_eq!([choice(1, 77), choice(2, 77)], ["2", "2"].map(String::from));
 }
@@ -487,7 +487,7 @@ fn polled<M: Payload + Record>(bench: &mut Bench) -> M {
     M::parse(&answer.payload).unwrap()
 }
 
-/// NAV-SAT's and NAV-SIG's corrections: systems with corrections, and systems with carrier corrections.
+/// NAV-SAT and NAV-SIG: systems with corrections, and systems with carrier corrections.
 fn corrected(bench: &mut Bench) -> [Vec<u8>; 3] {
     let (sat, sig): (NavSat, NavSig) = (polled(bench), polled(bench));
     let systems = |of: &dyn Fn(&crate::wire::ubx::nav::SatInfo) -> bool| {
@@ -526,7 +526,7 @@ fn satellites_say_that_they_are_corrected() {
     assert_eq!(corrected(&mut bench), [all.clone(), vec![], all.clone()], "differential: codes");
     correct(&mut bench, &BASE, 25, 0);
     assert_eq!(corrected(&mut bench), [all.clone(), all.clone(), all.clone()], "fixed");
-    // A base without GLONASS's biases corrects its codes alone, and one of Galileo alone only that.
+    // Without GLONASS biases only codes are corrected; with Galileo alone only Galileo is.
     let mut bench = rover(|_| {});
     bench.run(5.0);
     correct(&mut bench, &Base { has_biases: false, ..BASE }, 25, 0);
@@ -545,7 +545,7 @@ fn damaged_messages_on_a_line_are_reported_and_lost() {
     let mut bench = rover(|_| {});
     bench.run(5.0);
     assert!(is_ack(&bench.ask(&valset(&[item(Key(0x2091_0269), 1)])), CfgValset::ID));
-    // A generator of Knuth's.
+    // A linear congruential generator (Knuth).
     let mut state = 1_u64;
     let mut chance = move || {
         state =
@@ -578,13 +578,13 @@ fn damaged_messages_on_a_line_are_reported_and_lost() {
         (sent, used, failed)
     };
     let (sent, used, failed) = noisy(&mut bench, 40, 5e-5);
-    // About one in six is damaged, and not every damaged one has a head that is right.
+    // About one message in six is damaged, and some damaged messages have a damaged header.
     assert!(used < sent && used > sent / 2, "{used} of {sent} used");
     assert!(failed > 5 && used + failed <= sent, "{failed} of {sent} damaged, {used} used");
     assert_eq!(carrier(&bench), 2, "the others are enough");
     assert!(error_m(&bench).length() < 0.08, "{}", error_m(&bench));
     let (_, used, failed) = noisy(&mut bench, 40, 1e-2);
-    // Some of the shortest messages come through.
+    // Some of the shortest messages arrive intact.
     assert!(4 * used < failed, "{failed} damaged, {used} used");
     assert_eq!((carrier(&bench), gga(&bench)[5].as_str()), (1, "5"), "it ages");
 }
@@ -631,7 +631,7 @@ fn a_zed_f9p_corrects_another() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Any bytes of a base: the receiver continues, and invents no satellite.
+    /// Arbitrary bytes from a base: the receiver continues, and reports no unknown satellite.
     #[test]
     fn any_bytes_are_survived(
         payloads in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 2..200), 1..8),

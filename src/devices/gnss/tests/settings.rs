@@ -1,5 +1,4 @@
-//! Every setting that a u-blox receiver acknowledges takes effect or is stored, as the tables of commands
-//! state.
+//! Every setting that a u-blox receiver acknowledges takes effect or is stored, as the command tables state.
 
 use super::*;
 use crate::gnss::items::{ON_INPUT, ROWS, Row, USB, is_made};
@@ -9,7 +8,7 @@ use crate::wire::ubx::mon::MonHw;
 const M8N: &str = "ublox-m8n";
 const HPG_1_32: &str = "ublox-zed-f9p-hpg1.32";
 
-/// Settings that act: name, value that is not the factory's, what must be set first.
+/// Items with an effect: name, a value other than the factory's, and items to set first.
 type Acting = (&'static str, u64, &'static [(&'static str, u64)]);
 const FIXED: &[(&str, u64)] = &[
     ("TMODE-ECEF_X", 428_000_000),
@@ -20,7 +19,7 @@ const FIXED: &[(&str, u64)] = &[
 ];
 const FIXED_LLH: &[(&str, u64)] =
     &[("TMODE-LAT", 470_000_000), ("TMODE-POS_TYPE", 1), ("TMODE-MODE", 2)];
-/// Around the bench, 30 metres wide.
+/// A fence around the bench, 30 m wide.
 const FENCE: &[(&str, u64)] = &[
     ("GEOFENCE-FENCE1_LAT", 472_852_332),
     ("GEOFENCE-FENCE1_LON", 85_652_650),
@@ -45,7 +44,7 @@ const FENCE4: &[(&str, u64)] = &[
     ("GEOFENCE-FENCE4_RAD", 1500),
     ("GEOFENCE-USE_FENCE4", 1),
 ];
-/// Acts where corrections decide: see the tests of rovers.
+/// Items that act only with corrections; the rover tests cover them.
 const OF_ROVERS: &str = "NAVSPG-CONSTR_DGNSSTO";
 
 const ACTING: &[Acting] = &[
@@ -180,7 +179,7 @@ const ACTING: &[Acting] = &[
     ("RTCM-DF003_IN", 2003, &[("RTCM-DF003_IN_FILTER", 1)]),
 ];
 
-/// Message of the standard.
+/// A message 1005 of the RTCM standard.
 const RTCM_1005: &[u8] =
     b"\xd3\0\x13\x3e\xd7\xd3\x02\x02\x98\x0e\xde\xef\x34\xb4\xbd\x62\xac\x09\x41\x98\x6f\x33\x36\x0b\x98";
 
@@ -196,7 +195,7 @@ fn bench(name: &str) -> Bench {
         settings.messages =
             [&names[..], &more[..]].concat().into_iter().map(String::from).collect();
         settings.baud = 921_600;
-        // Slow for its course to be shown.
+        // The robot is too slow for its course to be shown.
         settings.min_course_speed_m_s = 3.0;
         let acquisition = &mut settings.receiver.acquisition;
         acquisition.best_fix = Some(crate::sensors::gnss::settings::BestFix::RtkFixed);
@@ -217,11 +216,10 @@ enum Sent {
     Aside(u8, Vec<u8>),
 }
 
-/// Output when some items are set before the first epoch, and when the host then sends a command in each
-/// protocol.
+/// Output when `items` are set before the first epoch and the host then sends a command in each protocol.
 fn stream(name: &str, items: &[Item]) -> Vec<Sent> {
     let mut bench = bench(name);
-    // The other ports have lines, and something to send.
+    // Connect the other ports and give them output.
     bench.device.wire(&[USB]);
     for (message, port) in [
         (MessageId::new(0xf5, 0xe6), UART2),
@@ -310,7 +308,7 @@ fn every_setting_that_is_kept_only_is_read_back_and_changes_nothing() {
         for row in rows {
             let factory = bench.device.store.get(row.key);
             let other = match row.name {
-                // Lines are 8N1.
+                // The emulated lines are always 8N1.
                 "UART1-STOPBITS" | "UART1-DATABITS" | "UART1-PARITY" | "UART2-STOPBITS"
                 | "UART2-DATABITS" | "UART2-PARITY" => factory,
                 _ => factory ^ 1,
@@ -324,12 +322,12 @@ fn every_setting_that_is_kept_only_is_read_back_and_changes_nothing() {
             let answer = CfgValget::Answer { layer: 0, position: 0, items: chunk.to_vec() };
             assert!(bench.ask(&asked).contains(&answer.to_frame()), "{name}");
         }
-        // All of them together change nothing.
+        // All of these items together have no effect on the output.
         assert!(stream(name, &items) == stream(name, &[]), "{name}");
     }
 }
 
-/// A message of the product may be switched on; it is sent if Menura makes it.
+/// Every message of the product can be enabled; it is sent if Menura implements it.
 #[test]
 fn a_message_that_is_made_comes() {
     for name in [M8N, F9P, HPG_1_32] {
@@ -356,7 +354,7 @@ fn a_message_that_is_made_comes() {
                 assert_eq!(set, has, "{name} {}", row.name);
             }
             bench.sent.clear();
-            // Parts of a navigation message are six seconds long.
+            // A subframe takes six seconds.
             bench.run(if row.name == "RXM-SFRBX" { 6.2 } else { 1.2 });
             let is_here = match id.class {
                 0xf5 => super::base::corrections(&bench).iter().any(|number| {
@@ -376,8 +374,8 @@ fn a_message_that_is_made_comes() {
     }
 }
 
-/// The older messages set the same items, are answered with the present ones, and exist if the product has
-/// them.
+/// The older messages set the same items, polls return the present items, and a message exists only if the product
+/// has its items.
 #[test]
 fn the_older_messages_are_other_words_for_the_items() {
     for name in [M8N, F9P, HPG_1_32] {
@@ -390,14 +388,14 @@ fn the_older_messages_are_other_words_for_the_items() {
                 (M8N, 0x70 | 0x71) => false,
                 // HPG 1.11 receives no SBAS.
                 (F9P, 0x16) => false,
-                // Power modes are generation 8's.
+                // Only generation 8 has power modes.
                 (F9P | HPG_1_32, 0x11 | 0x3b | 0x86) => false,
                 _ => true,
             };
             assert_eq!(is_ack(&frames, legacy.id), is_here, "{name} {}", legacy.id);
             assert_eq!(answer.is_some(), is_here, "{name} {}", legacy.id);
             let Some(answer) = answer.cloned() else { continue };
-            // What is in force may be set again, and is in force then.
+            // Setting the present content again is accepted and changes nothing.
             let before: Vec<_> = bench.device.store.factory().map(|(key, _)| key).collect();
             let before: Vec<u64> = before.iter().map(|key| bench.device.store.get(*key)).collect();
             assert!(is_ack(&bench.ask_frame(&answer), legacy.id), "{name} {}", legacy.id);
@@ -430,7 +428,7 @@ fn an_m8_follows_its_own_messages() {
     bench.run(3.0);
     let flat = *bench.pvts().last().unwrap();
     assert_eq!((flat.fix_type, flat.h_msl_mm), (2, 123_000));
-    // The mask left the dynamic model alone; at sea there is no fix at 547 m.
+    // The mask excluded the dynamic model. The model for use at sea gives no fix at 547 m.
     let sea = CfgNav5 { mask: 0b101, fix_mode: 3, dynamic_model: 5, ..CfgNav5::default() };
     assert!(is_ack(&bench.ask(&sea), CfgNav5::ID));
     bench.run(5.0);
@@ -438,7 +436,7 @@ fn an_m8_follows_its_own_messages() {
     let wild = CfgNav5 { mask: 0b101, fix_mode: 9, ..sea };
     assert!(!is_ack(&bench.ask(&wild), CfgNav5::ID));
 
-    // NMEA 4.1: RMC gets its navigation status.
+    // NMEA 4.1 adds the navigation status to RMC.
     let mut nmea = vec![0; 20];
     (nmea[1], nmea[11]) = (0x41, 1);
     let nmea = Frame::new(MessageId::new(0x06, 0x17), nmea);
@@ -479,8 +477,8 @@ fn an_m8_follows_its_own_messages() {
     assert!(!is_ack(&bench.ask(&CfgTp5 { index: 1, ..tp5 }), CfgTp5::ID));
 }
 
-/// A Garmin's answers show the settings in effect: a two-dimensional fix at the requested height, and an
-/// empty answer for a sentence that it does not have.
+/// A Garmin's answers show the settings in effect: a two-dimensional fix at the requested height, and empty fields
+/// for an unknown sentence.
 #[test]
 fn a_garmin_says_what_it_does() {
     let mut bench = Bench::new("garmin-18x-lvc", |settings| settings.baud = 38_400);
@@ -497,7 +495,7 @@ fn a_garmin_says_what_it_does() {
         of.map(|answer| answer.fields.join(","))
     };
     assert_eq!(fields("PGRMC").unwrap(), "2,123.0,12,,,,,,A,8,5,2,4,20");
-    // There is no binary output.
+    // Binary output is not supported.
     assert_eq!(fields("PGRMC1").unwrap(), "1,1,2,,,,2,W,P");
     assert_eq!(fields("PGRMO"), None);
     bench.run(4.0);
@@ -505,12 +503,12 @@ fn a_garmin_says_what_it_does() {
     let last = |address: &str| sentences.iter().rfind(|s| s.address == address).unwrap();
     assert_eq!(last("GPGSA").fields[1], "2");
     assert_eq!(last("GPGGA").fields[8], "123.0");
-    // NMEA 2.3 has a mode.
+    // NMEA 2.3 adds the mode field.
     assert_eq!(last("GPRMC").fields.len(), 12);
 }
 
-/// Declination, course at standstill, corrections and satellites without a signal are written as captures of
-/// receivers have them.
+/// Declination, course at standstill, corrections and satellites without a signal are formatted as in captures of
+/// receivers.
 #[test]
 fn a_garmin_and_a_ublox_write_their_fields_as_real_ones_do() {
     use crate::config::rig::{RobotConfig, TrajectoryConfig};
@@ -540,7 +538,7 @@ fn a_garmin_and_a_ublox_write_their_fields_as_real_ones_do() {
         let course = if is_garmin { "090.0" } else { "" };
         assert_eq!(rmc[7], course, "{name}: it drove east and stands");
         if is_garmin {
-            // The World Magnetic Model has three to four degrees there in 2026.
+            // The World Magnetic Model gives three to four degrees there in 2026.
             assert!((2.5..4.5).contains(&rmc[9].parse::<f64>().unwrap()), "{rmc:?}");
             assert_eq!(rmc[10], "E");
         } else {

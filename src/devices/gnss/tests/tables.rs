@@ -1,4 +1,4 @@
-//! Every row of every table of commands is true.
+//! Checks every row of every command table against the device.
 
 use super::*;
 use crate::commands::{CommandRow, Conduct, constants_hold, variants};
@@ -16,7 +16,7 @@ fn benches() -> Vec<(Bench, Vec<crate::commands::CommandTable>)> {
     profiles.map(bench).collect()
 }
 
-/// A receiver with a fix and without output of its own.
+/// A receiver with a fix and without periodic output.
 fn fresh(name: &str) -> Bench {
     let mut bench = Bench::new(name, |settings| {
         settings.sentences = Vec::new();
@@ -63,7 +63,7 @@ fn is_drastic(row: &CommandRow) -> bool {
 fn every_ubx_message_does_what_its_row_says() {
     for (mut bench, tables) in benches() {
         let name = bench.device.profile.identity.software.clone();
-        // Aiding is acknowledged and the secondary output is on, for their rows to be seen.
+        // Acknowledge aiding and enable the secondary output, so that their rows have an effect.
         bench.device.store.set(Key(0x1011_0025), 1);
         bench.device.store.set(Key(0x1017_0001), 1);
         let ubx = &tables[0];
@@ -103,7 +103,7 @@ fn every_ubx_message_does_what_its_row_says() {
                     read.iter().find(|frame| frame.id == id).unwrap_or_else(|| panic!("{what}"));
                 let told = match row.name {
                     "CFG-DAT" => &read.payload[8..],
-                    // It says what became of the state, not what was asked for.
+                    // The answer is the state of the backup, not the request.
                     "UPD-SOS" => &request[..],
                     _ => &read.payload[..],
                 };
@@ -140,10 +140,10 @@ fn constant_answers_stay_whatever_is_set() {
             bench.run_by(1.0, 100 * MS);
             let id = id(row.code);
             let mut frames = frames_after(&mut bench, &Frame::new(id, payload(row.request)));
-            // Other rows have switched messages on.
+            // Earlier rows have enabled messages.
             frames.retain(|frame| frame.id == id || matches!(frame.id.class, 0x05 | 0x13));
             frames.dedup();
-            // The time is that of the epoch.
+            // The receiver reports the time of the epoch.
             for frame in &mut frames {
                 let at = if frame.id.id == 0x62 { 12 } else { 0 };
                 if matches!(frame.id.class, 0x01 | 0x29) {
@@ -155,7 +155,7 @@ fn constant_answers_stay_whatever_is_set() {
     }
 }
 
-/// Messages that switch functions off are cut, lengthened and doubled on a separate receiver.
+/// Messages that switch functions off are shortened, lengthened and doubled, each on a receiver of its own.
 #[test]
 fn wrong_lengths_of_drastic_messages_are_refused() {
     for (bench, tables) in benches() {
@@ -169,7 +169,7 @@ fn wrong_lengths_of_drastic_messages_are_refused() {
                 let mut bench = fresh(&name);
                 let frames = frames_after(&mut bench, &Frame::new(id, wrong.clone()));
                 let ack = AckAck { class: id.class, id: id.id }.to_frame();
-                // Two blocks of CFG-PRT are a message, and so is CFG-CFG without its last byte.
+                // Two blocks of CFG-PRT are valid, and so is CFG-CFG without its last byte.
                 let is_longer = row.name == "CFG-PRT" && wrong.len() == 40;
                 let is_shorter = row.name == "CFG-CFG" && wrong.len() == 12;
                 let is_pmreq = row.name == "RXM-PMREQ" && wrong.len() == 16;
@@ -213,7 +213,7 @@ fn every_item_and_rate_does_what_its_row_says() {
                 continue;
             }
             let set = valset(&[item(key, number(row.request))]);
-            // The line's rate changes with its item; 0 keeps a message from coming.
+            // The baud rate changes with its item; a rate of 0 disables a message.
             let set = if is_rate { valset(&[item(key, 1)]) } else { set };
             let is_line = row.name == "UART1-BAUDRATE";
             if !is_line {
@@ -234,7 +234,7 @@ fn every_item_and_rate_does_what_its_row_says() {
 /// Items that HPG 1.50 and 1.51 have and 1.32 lacks, and the reverse.
 #[test]
 fn later_firmware_of_an_f9p_has_other_items() {
-    // GAL-USE_OSNMA, as a public note on HPG 1.50 has it.
+    // GAL-USE_OSNMA from a public note on HPG 1.50.
     let osnma = "b5 62 06 8a 09 00 00 01 00 00 05 00 35 10 01 e5 0a";
     let itfm = valset(&[item(Key(0x1041_000d), 1)]);
     // A driver's poll of the groups 0x31 and 0x32, and the answer of a unit with HPG 1.51.
@@ -255,7 +255,7 @@ fn later_firmware_of_an_f9p_has_other_items() {
         assert_eq!(is_ack(&said(&itfm.to_frame().to_bytes()), CfgValset::ID), !is_later, "{name}");
         let told = said(&payload(poll));
         assert_eq!(told[0].to_bytes() == payload(answer), is_later, "{told:02x?}");
-        // Without the switch, the unit always looks for jamming.
+        // Firmware without the switch always monitors jamming.
         let sig = said(&Frame::new(MessageId::new(0x27, 0x09), Vec::new()).to_bytes());
         assert_eq!(sig[0].payload[4], 0b011, "{name}");
         let key = payload(&format!("07 00 12 00 {}", "00 ".repeat(68)));

@@ -1,4 +1,4 @@
-//! Times of a receiver's output: PPS, latency, averaging window and lag.
+//! Times of a receiver's output: PPS, averaging window and output latency.
 
 use super::super::clock::LeapSeconds;
 use super::*;
@@ -28,8 +28,8 @@ fn the_pulse_comes_before_its_sentences() {
     }
 }
 
-/// TIM-TP is sent before its pulse, contains its second and the quantisation error of the edge; the remaining
-/// offset is jitter.
+/// TIM-TP precedes its pulse and has the second and the quantisation error of the pulse; the remaining offset is
+/// jitter.
 #[test]
 fn tim_tp_tells_of_the_next_pulse() {
     let mut bench = Bench::new(F9P, |settings| {
@@ -52,13 +52,13 @@ fn tim_tp_tells_of_the_next_pulse() {
     let mut compared = 0;
     for (due, tp) in told {
         let Some(rise) = rises.iter().find(|rise| **rise > due) else { continue };
-        // Before the fix there is no pulse; then the next one is seconds away.
+        // Before the fix there is no pulse; the first pulse is seconds away.
         if rise - due > SECOND {
             continue;
         }
         let second = (rise + SECOND / 2) / SECOND * SECOND;
         let gps_ns = bench.device.epoch.gps_ns(SimTime(second)) as u64;
-        // Pulses stand on the grid of UTC, 18 s behind GPS.
+        // Pulses are aligned to UTC, 18 s behind GPS time.
         let utc_ns = gps_ns - 18 * SECOND;
         assert_eq!(u64::from(tp.week), utc_ns / (604_800 * SECOND));
         assert_eq!(u64::from(tp.tow_ms), utc_ns % (604_800 * SECOND) / 1_000_000);
@@ -70,8 +70,8 @@ fn tim_tp_tells_of_the_next_pulse() {
     assert!(compared >= 5, "{compared}");
 }
 
-/// A fix is of the middle of the window that ends at its epoch; a lag delays its bytes and leaves its time
-/// unchanged.
+/// A fix refers to the middle of the averaging window that ends at its epoch. Output latency delays its bytes and
+/// leaves its time unchanged.
 #[test]
 fn a_window_looks_back_and_a_lag_holds_back() {
     let fixes = |window_ns: u64, lag_ns: u64| -> Vec<(u64, u32, f64)> {
@@ -110,9 +110,9 @@ fn a_window_looks_back_and_a_lag_holds_back() {
     }
 }
 
-/// The time fields of an epoch's messages, put together, equal the epoch to the nanosecond (except for the
-/// receiver's own clock error), and every fraction is within its field's limits. The rates are awkward, and
-/// one of the runs crosses the end of a GPS week.
+/// The time fields of all messages of an epoch, combined, equal the epoch to the nanosecond (except for the
+/// receiver's clock error), and every fraction is within the limits of its field. The rates divide no second evenly,
+/// and one run crosses the end of a GPS week.
 #[test]
 fn time_and_fraction_are_the_exact_time_in_every_message() {
     const WEEK_NS: i128 = 604_800_000_000_000;
@@ -139,7 +139,7 @@ fn time_and_fraction_are_the_exact_time_in_every_message() {
         for (due, bytes) in bench.bytes() {
             let Ok(frame) = Frame::parse(bytes) else { continue };
             let Some(Ok(message)) = Message::from_frame(&frame) else { continue };
-            // Messages of an epoch follow it by the latency and the bytes before them.
+            // Messages follow their epoch by the latency and the transmission time of earlier bytes.
             let grid = clock::next_on_grid(
                 epoch,
                 clock::Scale::Gps,
@@ -181,8 +181,7 @@ fn time_and_fraction_are_the_exact_time_in_every_message() {
     }
 }
 
-/// A receiver's clock error of a few ns must not push a fraction out of its field, nor a time into
-/// the wrong week.
+/// A receiver clock error of a few ns must not push a fraction out of its field or a time into another week.
 #[test]
 fn times_on_the_edge_of_a_unit_stay_within_their_fields() {
     let epoch = Epoch::new("2026-11-21T23:59:41.990Z".parse().unwrap());
@@ -202,8 +201,8 @@ fn times_on_the_edge_of_a_unit_stay_within_their_fields() {
     }
 }
 
-/// TIM-TP uses the time scale of the pulses: UTC, a ZED-F9P's factory setting, or GPS; the remainder of its
-/// milliseconds is in 2^-32 ms.
+/// TIM-TP uses the time scale of the pulses: UTC (factory setting of a ZED-F9P) or GPS. The fraction of a millisecond
+/// is in units of 2^-32 ms.
 #[test]
 fn tim_tp_names_the_pulse_in_the_time_of_its_grid() {
     for (grid, leap_s) in [(0, 18_u32), (1, 0)] {
@@ -211,7 +210,7 @@ fn tim_tp_names_the_pulse_in_the_time_of_its_grid() {
             settings.messages = vec!["TIM-TP".into()];
             settings.baud = 460_800;
         });
-        // Ninety pulses in a second are not milliseconds apart.
+        // 90 pulses per second are not whole milliseconds apart.
         let items = [item(key::TIMEGRID_TP1, grid), item(key::PERIOD_LOCK_TP1, 11_111)];
         assert!(is_ack(&bench.ask(&valset(&items)), CfgValset::ID));
         bench.run(12.0);
@@ -225,7 +224,7 @@ fn tim_tp_names_the_pulse_in_the_time_of_its_grid() {
             }
             let tp = TimTp::parse(&frame.payload).unwrap();
             assert_eq!(tp.flags & 1, u8::from(grid == 0));
-            // It leaves 60 ms after the epoch that it follows, and the pulse was 11 ms after that.
+            // TIM-TP leaves 60 ms after its epoch; its pulse is 11 ms after the epoch.
             let epoch_ns = (due - 60 * MS) / SECOND * SECOND;
             let Some(rise) = rises.find(|rise| rise.due.0 > epoch_ns) else { continue };
             let sub_ns = (u64::from(tp.tow_sub_ms) * MS) >> 32;
@@ -240,8 +239,8 @@ fn tim_tp_names_the_pulse_in_the_time_of_its_grid() {
     }
 }
 
-/// The example of the maker's description has the week and time of week of UTC: 2002-12-09 at
-/// 07:37:31 is 113851 s into week 2220.
+/// The example of the maker's description has week and time of week in UTC: 2002-12-09 at 07:37:31 is second 113851
+/// of week 2220.
 #[test]
 fn pubx_04_has_the_time_of_week_of_utc() {
     let mut bench =
@@ -254,7 +253,7 @@ fn pubx_04_has_the_time_of_week_of_utc() {
     assert_eq!(sentence.fields[1..5], ["073731.00", "250722", "113851.00", "2220"]);
 }
 
-/// A receiver that counts weeks from an old one on is 1024 weeks behind, a Garmin too.
+/// A receiver that counts weeks from an old first week is 1024 weeks behind, on a Garmin too.
 #[test]
 fn an_old_week_base_puts_the_date_back() {
     for (name, address) in [("ublox-m8n", "GNRMC"), ("garmin-18x-lvc", "GPRMC")] {
@@ -265,7 +264,7 @@ fn an_old_week_base_puts_the_date_back() {
     }
 }
 
-/// Range of the start-up text in the output, and its length.
+/// Range of the start-up text in the output.
 fn greeting(bench: &Bench) -> std::ops::Range<usize> {
     let is_text = |bytes: &[u8]| bytes.starts_with(b"$GNTXT,01,01,02,");
     let all: Vec<_> = bench.bytes().map(|(_, bytes)| is_text(bytes)).collect();
@@ -283,7 +282,7 @@ fn the_text_after_a_start_comes_before_the_first_epoch() {
         assert_eq!(greeting(&bench), 0..lines, "{name}: with power");
         assert!(bench.bytes().next().unwrap().1.ends_with(b"www.u-blox.com*4E\r\n"));
         assert!(bench.count("GNRMC") + bench.count("GPRMC") >= 2, "{name}");
-        // An epoch between the reset and the text does not come.
+        // The epoch between the reset and the text is not sent.
         bench.run(0.95);
         bench.sent.clear();
         bench.say(&CfgRst { clear: 0, mode: 1, reserved1: 0 }.to_frame().to_bytes());
@@ -291,7 +290,7 @@ fn the_text_after_a_start_comes_before_the_first_epoch() {
         let sent: Vec<_> = bench.bytes().map(|(_, bytes)| bytes.clone()).collect();
         let text = greeting(&bench);
         assert_eq!(text.len(), lines, "{name}: after a reset");
-        // What had left the receiver already is on the line before it.
+        // Bytes that left the receiver before the reset precede the text on the line.
         let before = &sent[..text.start];
         assert!(!before.iter().any(|bytes| bytes.starts_with(&[0xb5])), "{name}: {before:?}");
     }

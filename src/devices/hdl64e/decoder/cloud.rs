@@ -1,8 +1,8 @@
 //! Points from raw distances, as the ROS driver computes them.
 //!
-//! Formulas, near-point correction and intensity correction are those of `velodyne_pointcloud`; they invert
-//! the device's with the device's own calibration. Other decoders differ by centimetres: velodyne-decoder 3.1
-//! adds the vertical offset to the height alone, corrects the height by the mean of x and y, and corrects
+//! Formulas, near-point correction and intensity correction are those of `velodyne_pointcloud`; they invert the
+//! device's formulas with the same calibration. Other decoders differ by centimetres: velodyne-decoder 3.1 adds the
+//! vertical offset to the height only, corrects the height by the mean of the corrections of x and y, and corrects
 //! nothing beyond the far point.
 
 use glam::DVec3;
@@ -15,7 +15,7 @@ use crate::spinning::data_packet;
 use crate::wire::velodyne::hdl64e_status::StatusTable;
 use crate::wire::velodyne::{Bank, DataPacket, Model, Point};
 
-/// The points of a unit with this calibration, which is from `calibration`.
+/// Point source for a unit with this calibration; `calibration` names its origin.
 pub(super) fn point_source(table: &LaserTable, calibration: &'static str) -> PointSource {
     let cloud = Cloud::new(table);
     PointSource {
@@ -69,7 +69,7 @@ impl Cloud {
         }
     }
 
-    /// One return in space; `None` without a return.
+    /// Position of a return; `None` without a return.
     fn place(&self, laser: &Laser, azimuth_rad: f64, point: Point) -> Option<CloudPoint> {
         if point.distance == 0 {
             return None;
@@ -79,7 +79,7 @@ impl Cloud {
         let (side, height) = (calibration.horizontal_offset_m, calibration.vertical_offset_m);
         let distance_m =
             f64::from(point.distance) * Model::Hdl64e.distance_unit_m() + calibration.distance_m;
-        // The device's own axes: x to the right, y forward.
+        // Axes of the device: x to the right, y forward.
         let flat = |distance_m: f64| distance_m * cos_vertical - height * sin_vertical;
         let x = |distance_m: f64| flat(distance_m) * sin - side * cos;
         let y = |distance_m: f64| flat(distance_m) * cos + side * sin;
@@ -96,7 +96,7 @@ impl Cloud {
         let near_x_m = near(NEAR_POINT_X_M, calibration.distance_x_m, x(distance_m));
         let near_y_m = near(NEAR_POINT_Y_M, calibration.distance_y_m, y(distance_m));
         let (for_x_m, for_y_m) = (distance_m + near_x_m, distance_m + near_y_m);
-        // What the corrections move along the beam belongs to the range; the height follows that of y.
+        // The part of the corrections along the beam changes the range; the height uses the correction of y.
         let share_x = (cos_vertical * sin) * (cos_vertical * sin);
         let along_m = share_x * near_x_m + (1.0 - share_x) * near_y_m;
         let z = for_y_m * sin_vertical + height * cos_vertical;
@@ -165,8 +165,8 @@ mod tests {
         point
     }
 
-    /// Laser 40 of an S2 unit at 12.346 m raw and 123.45 degrees; positions by velodyne-decoder
-    /// 3.1, with the vertical offset at zero, where all decoders agree.
+    /// Laser 40 of an S2 at 12.346 m raw distance and 123.45 degrees, with vertical offset zero, where all decoders
+    /// agree. Expected positions from velodyne-decoder 3.1.
     #[test]
     fn an_hdl64e_point_is_where_another_decoder_puts_it() {
         let place = |distance_x_mm, distance_y_mm| {
@@ -190,7 +190,7 @@ mod tests {
         let far_only = place(1245, 1245);
         close(&far_only, [-5.797_87, -11.299_53, -4.839_56], 1e-4);
         assert!((far_only.intensity - 98.1816).abs() < 1e-3, "{}", far_only.intensity);
-        // The height follows the correction of y here, the mean of both there.
+        // Here the height uses the correction of y, there the mean of both corrections.
         let mut both = place(1313, 1354);
         both.position_m.z = -4.863_05;
         close(&both, [-5.836_7, -11.333_83, -4.863_05], 1e-4);
@@ -198,8 +198,8 @@ mod tests {
 
     #[test]
     fn the_near_point_correction_holds_at_the_near_points() {
-        // Straight ahead at 1.93 m raw and straight right at 2.40 m, each reads its own
-        // correction instead of the far one.
+        // Straight ahead at 1.93 m and to the right at 2.40 m raw distance: each point uses its own near-point
+        // correction instead of the far-point one.
         let laser = LaserCalibration {
             distance_m: 0.0,
             distance_x_m: 0.05,

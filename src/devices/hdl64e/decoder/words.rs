@@ -32,7 +32,6 @@ pub(super) fn status_type(kind: u8) -> String {
     if kind.is_ascii_graphic() { char::from(kind).to_string() } else { format!("{kind:#04x}") }
 }
 
-/// Text of a status value.
 pub(super) fn status_value(kind: u8, value: u8) -> String {
     match kind {
         b'Y' => format!("20{value:02}"),
@@ -45,7 +44,7 @@ pub(super) fn status_value(kind: u8, value: u8) -> String {
     }
 }
 
-/// The live GPS state.
+/// State of the GPS input.
 pub(super) fn gps(value: u8) -> &'static str {
     match value {
         b'A' => "PPS and NMEA",
@@ -56,12 +55,12 @@ pub(super) fn gps(value: u8) -> &'static str {
     }
 }
 
-/// Firmware in hex nibbles: 0x47 is 4.07.
+/// Firmware version from hexadecimal digits: 0x47 is 4.07.
 pub(super) fn firmware(value: u8) -> String {
     format!("{:x}.{:02x}", value >> 4, value & 0xf)
 }
 
-/// Warning bits by name.
+/// Names of the set warning bits.
 pub(super) fn warnings(bits: u8) -> String {
     match bits {
         0 => "none".to_owned(),
@@ -69,14 +68,14 @@ pub(super) fn warnings(bits: u8) -> String {
     }
 }
 
-/// Date of a table's calibration.
+/// Date of calibration in a status table.
 pub(super) fn calibration_time(time: [u8; 6]) -> Option<String> {
     let [year, month, day, hour, minute, second] = time;
     (time != [0xff; 6])
         .then(|| format!("20{year:02}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}"))
 }
 
-/// Evidence for a table.
+/// Check that proves a table complete.
 pub(super) fn proof(format: StatusFormat) -> &'static str {
     match format {
         StatusFormat::S2 => "S2 form, constant 1820 in place",
@@ -84,7 +83,7 @@ pub(super) fn proof(format: StatusFormat) -> &'static str {
     }
 }
 
-/// Return mode of the HDL-64E in its status table.
+/// Return mode in a status table.
 pub(super) fn table_return_mode(mode: u8) -> &'static str {
     match mode {
         0 => "strongest",

@@ -1,4 +1,4 @@
-//! A motor that is held, and power-off.
+//! Tests of a stalled motor and of power-off.
 
 use super::*;
 use crate::config::rig::schedule::Schedule;
@@ -17,7 +17,7 @@ fn stalls(windows: &[(u64, Option<u64>)]) -> DeviceFaults {
     windows.iter().map(timed).collect::<Vec<_>>().into()
 }
 
-/// The statuses that a stream shows that is asked for at the first instant, without repetitions.
+/// Statuses in a stream requested at the start of the run, without repetitions.
 fn statuses_with(
     windows: &[(u64, Option<u64>)],
     change: impl FnOnce(&mut HokuyoProfile),
@@ -46,7 +46,7 @@ fn a_motor_that_is_held_shortly_pauses_the_stream() {
     assert_eq!((at("21"), at("98")), (SimTime(500 * MS), SimTime(1000 * MS)));
     let effect = FaultEffect { fault: 3, window: 0, kind: EffectKind::Stalled { rpm: 0 } };
     assert_eq!(bench.effects, [effect]);
-    // Nothing is measured meanwhile that is sent.
+    // During the stall no scan is measured for sending.
     let gap = bench.said.windows(2).map(|pair| pair[1].0.0 - pair[0].0.0).max();
     assert!(gap >= Some(495 * MS), "{gap:?}");
     assert_eq!(bench.ask("QT"), "00");
@@ -63,7 +63,7 @@ fn a_motor_that_is_held_for_long_is_a_failure() {
     assert_eq!(bench.texts(), ["900"]);
     assert_eq!(bench.ask("II"), "00");
     assert!(bench.texts().contains(&"STAT:Abnormal 500 motor error.".to_owned()));
-    // It turns again 3 s after it was let go.
+    // The motor is at full speed 3 s after its release.
     bench.run_ms(5000);
     assert_eq!(bench.ask("BM"), "00");
     let lasting = |profile: &mut HokuyoProfile| profile.failure.recovers = false;
@@ -99,7 +99,7 @@ fn without_power_it_forgets_all_and_then_boots() {
         assert_eq!(bench.closed, if is_serial { vec![] } else { vec![PEER] });
         bench.said.clear();
         bench.send("QT");
-        // Nobody can connect.
+        // Hosts cannot connect without power.
         if !is_serial {
             bench.unit.handle_peer(bench.unit.now, PEER, true);
         }

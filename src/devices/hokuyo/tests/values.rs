@@ -23,7 +23,7 @@ fn profile(change: impl FnOnce(&mut HokuyoProfile)) -> HokuyoProfile {
     unit("hokuyo-utm30lx-ew", "", change).profile
 }
 
-/// Distances of the values.
+/// Distances in the encoded values.
 fn distances(
     profile: &HokuyoProfile,
     scan: &Scan,
@@ -55,12 +55,12 @@ fn distances_are_millimetres_and_codes() {
         distances(&plain, &measured, ONE, last, cluster).into_iter().flatten().collect()
     };
     assert_eq!(flat(5, 1), [1000, 1001, 1, 4, 23, 1]);
-    // Of a group the least distance; codes are none. The last group is shorter.
+    // A cluster has the shortest distance; error codes are not distances. The last cluster is shorter.
     assert_eq!(flat(5, 4), [1000, 23]);
     assert_eq!(flat(5, 5), [23, 1]);
     let first = profile(|profile| profile.distances.cluster = ClusterRule::First);
     assert_eq!(distances(&first, &measured, ONE, 5, 2), [[1000], [1], [23]]);
-    // Steps that are not measured have a code of their own.
+    // Steps outside the measured range have their own code.
     let narrow = profile(|profile| profile.steps.last = 3);
     assert_eq!(distances(&narrow, &measured, ONE, 4, 1)[4], [5]);
 }
@@ -93,7 +93,7 @@ fn intensities_follow_the_stated_model() {
         let measured = scan(&[&[(range_m, intensity, 1.0)]]);
         scan_data(profile, &wanted, &measured, 0).0.steps[0].first.intensity
     };
-    // A square root of light that falls with the square of distance: 4000 at 1 m, half at 2 m.
+    // Square root of light that decreases with the square of distance: 4000 at 1 m, half at 2 m.
     let plain = profile(|_| {});
     assert_eq!(counts(&plain, 1.0, 1.0), 4000);
     assert_eq!(counts(&plain, 2.0, 1.0), 2000);

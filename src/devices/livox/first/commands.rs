@@ -1,4 +1,4 @@
-//! What a unit answers to each command, and what the command does.
+//! Commands of SDK 1: their effects and answers.
 
 use std::net::IpAddr;
 
@@ -20,14 +20,14 @@ use crate::wire::record::{Le, Record as _, parse};
 use crate::{Output, REACTION_NS, Transmit};
 
 impl LivoxFirst {
-    /// Takes a datagram of a host.
+    /// Processes a datagram from a host.
     pub(super) fn hear(&mut self, peer: Peer, bytes: &[u8]) {
         let now = self.now;
         if self.states.is_off(now) {
             return;
         }
         let Ok(request) = Frame::parse(bytes) else { return };
-        // The maker's SDK sends its handshake as an answer.
+        // The maker's SDK sends its handshake with the type of an answer.
         let is_request = match request.kind {
             Kind::Command => true,
             Kind::Answer => request.id == id::HANDSHAKE,
@@ -45,7 +45,7 @@ impl LivoxFirst {
         self.backlog.ready.push_back(Transmit::new(due, Output::BytesTo(peer, answer)));
     }
 
-    /// Carries out what a host has asked, and gives the answer's data; `None` if there is no answer.
+    /// Executes a request and returns the data of the answer; `None` without an answer.
     fn answer(&mut self, peer: Peer, request: &Frame) -> Option<Vec<u8>> {
         let (now, data) = (self.now, &request.data[..]);
         let (imu, interface) = (self.profile.imu.is_some(), &self.profile.interface);
@@ -142,16 +142,16 @@ impl LivoxFirst {
             id::SET_IMU => imu && switch(&mut wanted.has_imu),
             id::GET_IMU if imu => return Some(vec![ret::DONE, wanted.has_imu.into()]),
             id::UTC => self.set_clock(data),
-            // What lidars send by themselves.
+            // Lidars send these messages; they are no requests.
             id::BROADCAST | id::STATUS => return None,
-            // Another model's, or the hub's.
+            // Commands of other models or of the hub.
             _ => false,
         };
         self.configure(wanted);
         Some(done(is_done))
     }
 
-    /// A host connects, unless another one is connected; whether that is possible.
+    /// Connects a host, unless another one is connected; returns whether it did.
     fn connect(&mut self, host: IpAddr, data: &[u8]) -> bool {
         let Ok(Handshake { ip, data_port, command_port, imu_port }) = Handshake::parse(data) else {
             return false;
@@ -165,7 +165,7 @@ impl LivoxFirst {
         let until = self.lost_at();
         self.connection = Some(Connection { host, until, is_sampling: false });
         let at = SimTime(self.now.0 + REACTION_NS);
-        // Broadcasts keep their destination.
+        // The destination of broadcasts does not change.
         let ports = [&ports[..], &[0]].concat();
         let host = HostAddress { ip: ip.into(), ports };
         self.backlog.ready.push_back(Transmit::new(at, Output::Host(host)));
@@ -173,7 +173,7 @@ impl LivoxFirst {
         true
     }
 
-    /// When the host is lost if no further heartbeat comes; a restart ends the connection in any case.
+    /// Time at which the host is lost without a further heartbeat. A restart also ends the connection.
     fn lost_at(&self) -> SimTime {
         let silent_at = SimTime(self.now.0 + self.profile.interface.heartbeat_timeout_ns);
         self.clock.goes_down_by(silent_at)
@@ -228,7 +228,7 @@ impl LivoxFirst {
     fn reset_parameters(&mut self, data: &[u8]) -> ParameterAnswer {
         let own = &self.profile.interface.keys;
         let keys = match data {
-            // The maker's SDK adds a key that does not count.
+            // The maker's SDK adds a key, which is ignored.
             [0, 0] | [0, 0, _, _] => Ok(own.clone()),
             [1, asked @ ..] => parse_asked(asked),
             _ => return refused(0, key_error::LENGTH),
@@ -244,7 +244,7 @@ impl LivoxFirst {
         ParameterAnswer { ret: ret::DONE, key: 0, error: key_error::NONE }
     }
 
-    /// Makes `wanted` what the unit is set to.
+    /// Applies the values `wanted`.
     fn configure(&mut self, wanted: Values) {
         if wanted == self.values {
             return;
@@ -261,7 +261,8 @@ impl LivoxFirst {
         self.follow(at);
     }
 
-    /// Restarts with its settings at `at`, or as soon as it can: the host is lost, and the clock counts from zero.
+    /// Restarts with the present settings at `at`, or as soon as possible: the host is lost, and the clock restarts
+    /// from zero.
     fn restart(&mut self, at: SimTime) {
         let down_at = self.clock.goes_down_by(SimTime(at.0.max(self.now.0 + REACTION_NS)));
         let up_at = self.states.restart(down_at);
@@ -272,14 +273,14 @@ impl LivoxFirst {
         self.follow(down_at);
     }
 
-    /// Plans a restart that is still to come once more, after the states have been set to something else.
+    /// Plans a pending restart again, after another state was set.
     fn renew_restart(&mut self) {
         if let Some(down_at) = self.clock.goes_down_at() {
             self.states.restart(down_at);
         }
     }
 
-    /// The broadcast by which hosts find the unit.
+    /// The broadcast by which hosts discover the unit.
     pub(super) fn broadcast(&mut self) -> Vec<u8> {
         let code = text(&format!("{}{}", self.settings.serial, self.values.slot));
         let device_type = self.profile.identity.device_type;
@@ -287,7 +288,7 @@ impl LivoxFirst {
         self.message(id::BROADCAST, data)
     }
 
-    /// What the unit sends by itself.
+    /// A message that the unit sends without a request.
     pub(super) fn message(&mut self, id: (u8, u8), data: Vec<u8>) -> Vec<u8> {
         let sequence = self.messages;
         self.messages = self.messages.wrapping_add(1);
@@ -299,7 +300,7 @@ fn refused(key: u16, error: u8) -> ParameterAnswer {
     ParameterAnswer { ret: ret::FAILED, key, error }
 }
 
-/// The tables of commands and parameters, with those that the firmware of `profile` does not have as refused.
+/// Tables of commands and parameters; rows that the firmware lacks are marked as refused.
 pub(super) fn tables_of(profile: &FirstProfile) -> Vec<CommandTable> {
     let interface = &profile.interface;
     let mut commands = CommandTable::parse("Commands", include_str!("commands.csv"));
@@ -327,7 +328,7 @@ pub(super) fn tables_of(profile: &FirstProfile) -> Vec<CommandTable> {
     vec![commands, keys]
 }
 
-/// Set and number of a row's code, such as "01 0A".
+/// Command set and number of a row's code, for example "01 0A".
 pub(super) fn command_of(code: &str) -> (u8, u8) {
     let mut bytes = code.split(' ').filter_map(|hex| u8::from_str_radix(hex, 16).ok());
     (bytes.next().unwrap_or(u8::MAX), bytes.next().unwrap_or(u8::MAX))

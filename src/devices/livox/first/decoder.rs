@@ -1,7 +1,7 @@
-//! Packets of points, inertial samples and messages, read back.
+//! Decodes packets of points, IMU samples and messages.
 //!
-//! As for SDK 2, the part of a tenth of a second that has passed on the unit's clock stands for the azimuth: a turn is
-//! a frame as drivers make them.
+//! As for SDK 2, the azimuth is replaced by the phase of the unit's clock in a frame of 0.1 s, the frame length of
+//! drivers.
 
 use std::sync::Arc;
 
@@ -25,25 +25,25 @@ use crate::wire::livox::first::data::{
 };
 use crate::wire::record::Record as _;
 
-/// Kinds of datagrams beside points.
+/// Names of datagrams other than points.
 const IMU: &str = "imu";
 const STATUS: &str = "status";
 const BROADCAST: &str = "broadcast";
 
-/// What packets of points have told.
+/// State from earlier packets of points.
 #[derive(Clone, Debug)]
 struct Told {
-    /// Of the last packet.
+    /// Header of the last packet.
     head: data::Head,
     format: Format,
-    /// The shortest time from a packet to the next, nanoseconds.
+    /// Shortest time between packets, nanoseconds.
     step_ns: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct FirstDecoder {
     named: Option<Named<FirstProfile>>,
-    /// Among these is the sender's.
+    /// Profiles to choose from.
     known: &'static [Arc<Profile>],
     told: Option<Told>,
     imu: Option<(data::Head, Inertial)>,
@@ -51,7 +51,7 @@ pub(super) struct FirstDecoder {
     broadcast: Option<Broadcast>,
 }
 
-/// A message that lidars send by themselves.
+/// A message that lidars send without a request.
 enum Message {
     Broadcast(Broadcast),
     Status(u32),
@@ -69,7 +69,7 @@ fn message(payload: &[u8]) -> Option<Message> {
     }
 }
 
-/// The points of a packet, if it is one of points.
+/// Header, format and points of a packet; `None` for other datagrams.
 fn of_points(payload: &[u8]) -> Option<(data::Head, Format, &[u8])> {
     match Packet::parse(payload) {
         Ok(Packet::Points(head, format, data)) => Some((head, format, data)),
@@ -77,7 +77,7 @@ fn of_points(payload: &[u8]) -> Option<(data::Head, Format, &[u8])> {
     }
 }
 
-/// Where a point is, metres.
+/// Position of a point in the lidar frame, metres.
 fn position_m(format: Format, point: &Point) -> DVec3 {
     let [a, b, c] = point.place.map(f64::from);
     match format.coordinates {
@@ -86,7 +86,7 @@ fn position_m(format: Format, point: &Point) -> DVec3 {
     }
 }
 
-/// The returns of a packet that are not empty, with the numbers of their pulses.
+/// Returns of a packet, without empty ones, each with the number of its pulse.
 fn returns(format: Format, data: &[u8]) -> impl Iterator<Item = (usize, Point)> {
     pulses(format, data).enumerate().flat_map(move |(pulse, points)| {
         let seen = points.into_iter().take(format.returns);
@@ -108,13 +108,13 @@ fn code_of(broadcast: &Broadcast) -> Option<String> {
 }
 
 impl FirstDecoder {
-    /// Reads the packets of `named`, if the user has named a profile, else of any.
+    /// Decoder for the profile `named`, or for any profile.
     pub(super) fn new(named: Option<Named<FirstProfile>>, known: &'static [Arc<Profile>]) -> Self {
         Self { named, known, ..Self::default() }
     }
 
-    /// The profile that the user has named, or that of the device type in a broadcast, or the first that sends as many
-    /// pulses a second with the same kind of points.
+    /// The named profile, the profile of the device type in a broadcast, or the first profile with the same pulse rate
+    /// and format.
     fn profile(&self) -> Option<(&str, &FirstProfile)> {
         if let Some(named) = &self.named {
             return Some((&named.name, &named.profile));
@@ -142,7 +142,7 @@ impl FirstDecoder {
     }
 }
 
-/// Whether packets of a format that are `step_ns` apart are those of a firmware.
+/// Whether a firmware can send packets of a format at intervals of `step_ns`.
 fn fits(driver: &FirstProfile, format: Format, step_ns: u64) -> bool {
     driver.pulse_ns(format.pulses() as u64).abs_diff(step_ns) <= 2000
 }
@@ -211,7 +211,7 @@ impl DatagramDecoder for FirstDecoder {
             texts.push(format!("broadcasts have device type {found}, not {own}"));
         } else if let Some(step_ns) = told.step_ns {
             let own_ns = named.profile.pulse_ns(told.format.pulses() as u64);
-            // Packets may be missing, but none comes too early.
+            // Packets can be missing, but none is early.
             if step_ns.saturating_add(2000) < own_ns {
                 let [found, own] = [step_ns, own_ns].map(|ns| ns as f64 / 1000.0);
                 texts.push(format!("packets are {found} us apart, not {own} us"));
@@ -222,7 +222,7 @@ impl DatagramDecoder for FirstDecoder {
 
     fn sweep(&self, payload: &[u8]) -> Sweep {
         let Some((head, format, data)) = of_points(payload) else { return Sweep::default() };
-        // Of three returns the first two are a pair.
+        // With three returns, the first two form the pair.
         let shown = format.returns.min(2);
         Sweep {
             azimuths_centideg: vec![turned_centideg(head.time_ns())],

@@ -1,9 +1,9 @@
-//! What `menura profiles` shows of a Livox of SDK 1.
+//! Description of a Livox of SDK 1 for `menura profiles`.
 
 use super::profile::FirstProfile;
 use crate::describe::{Rows, Section, lidar_sections};
 
-/// The sections between name and sources.
+/// Sections between name and sources.
 pub(super) fn sections(driver: &FirstProfile) -> Vec<Section> {
     lidar_sections(device_rows(driver), &driver.network, &driver.defaults.beam)
 }

@@ -1,4 +1,4 @@
-//! Livox's lidars of the protocol "SDK 1" as a family.
+//! Device family of Livox's lidars with the protocol SDK 1.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::optics_fault::{LASER_DEAD, WINDOW_DIRTY};
 use crate::ptp::faults::{FAULTS, PTP_LOST};
 use crate::spinning::clock_settings;
 
-/// `livox-sdk1`
+/// Family `livox-sdk1`.
 #[derive(Debug)]
 pub struct LivoxFirstFamily;
 

@@ -1,4 +1,4 @@
-//! The fault that only a Livox of SDK 1 can have: something abnormal in its status.
+//! A fault that only a Livox of SDK 1 can have: an abnormal part in its status.
 
 use std::sync::Arc;
 
@@ -15,27 +15,27 @@ words!(Part:
     "firmware" => Firmware, "end-of-life" => EndOfLife, "fan" => Fan);
 words!(Level: "warning" => Warning, "error" => Error);
 
-/// What is abnormal.
+/// The abnormal part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// The temperature.
+    /// Temperature.
     Temperature,
-    /// The supply.
+    /// Supply voltage.
     Voltage,
-    /// The motor.
+    /// Motor.
     Motor,
     /// The window is dirty or covered.
     Window,
-    /// The firmware.
+    /// Firmware.
     Firmware,
-    /// The age.
+    /// End of service life.
     EndOfLife,
-    /// The fan.
+    /// Fan.
     Fan,
 }
 
 impl Part {
-    /// Where it is in the status.
+    /// First bit of the part in the status.
     fn shift(self) -> u32 {
         match self {
             Self::Temperature => status::TEMPERATURE,
@@ -48,7 +48,7 @@ impl Part {
         }
     }
 
-    /// The levels that the status can report.
+    /// Severities that the status can report for the part.
     fn levels(self) -> &'static [(&'static str, Level)] {
         match self {
             Self::Temperature | Self::Voltage | Self::Motor => &Level::WORDS,
@@ -58,25 +58,25 @@ impl Part {
     }
 }
 
-/// How bad it is.
+/// Severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// The unit goes on.
+    /// The unit continues.
     Warning = 1,
     /// The unit stops.
     Error = 2,
 }
 
-/// Something that the unit reports.
+/// An abnormal part that the unit reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abnormal {
-    /// What.
+    /// The abnormal part.
     pub part: Part,
-    /// How bad.
+    /// Severity.
     pub level: Level,
 }
 
-/// `abnormal-status`.
+/// Fault kind `abnormal-status`.
 pub const ABNORMAL: DeviceFaultKind = DeviceFaultKind { word: "abnormal-status", read: abnormal };
 
 fn abnormal(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
@@ -94,7 +94,7 @@ impl Alert for Abnormal {
     }
 }
 
-/// The bits of the status for the faults that are on, with the worst level of all.
+/// Status bits of the active faults, with the worst severity of all.
 pub fn bits(faults: &[Timed<Abnormal>], at: SimTime) -> u32 {
     let worst = |bits: u32, shift: u32, level: u32| {
         let before = bits >> shift & 3;

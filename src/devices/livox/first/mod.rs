@@ -1,9 +1,8 @@
 //! Livox's lidars of the protocol "SDK 1": Mid-40, Mid-70, Avia and Horizon.
 //!
-//! A unit broadcasts until a host connects by a handshake, and streams to that host while it sends heartbeats:
-//! [`commands`] has the answers, [`values`] what is set, [`states`] which state the unit is in. [`planner`] says which
-//! packet comes next, [`pattern`] where its points look, [`points`] what they say of the echoes. The clock is that of
-//! the protocol "SDK 2".
+//! A unit broadcasts until a host connects by a handshake. It streams to that host as long as heartbeats arrive.
+//! [`commands`] has the commands, [`values`] the settings, [`states`] the state of the unit. [`planner`] schedules
+//! packets, [`pattern`] has the beam directions, [`points`] encodes echoes. The clock is that of SDK 2.
 //!
 //! Sources: Livox-SDK 2.3.0 (MIT); Livox's documents of the protocol; a conversation with openpylivoxv2.
 
@@ -55,27 +54,27 @@ use profile::{FirstProfile, FirstSettings};
 use states::States;
 use values::Values;
 
-/// The host that is connected.
+/// The connected host.
 #[derive(Clone, Debug)]
 struct Connection {
     host: IpAddr,
-    /// When it is lost unless a heartbeat comes.
+    /// Time at which the connection is lost without a heartbeat.
     until: SimTime,
-    /// Whether it has asked for points.
+    /// Whether the host has requested points.
     is_sampling: bool,
 }
 
-/// One unit.
+/// A lidar of SDK 1.
 pub struct LivoxFirst {
     profile: Arc<FirstProfile>,
     settings: FirstSettings,
-    /// The latest time that it was given.
+    /// Latest time passed to the device.
     now: SimTime,
     values: Values,
     connection: Option<Connection>,
-    /// Whether it streams though no host has connected.
+    /// Whether the unit streams without a connected host.
     is_alone: bool,
-    /// Whether it has an address at which hosts can reach it.
+    /// Whether the unit has an address at which hosts can reach it.
     is_reachable: bool,
     states: States,
     modes: Timeline<Mode>,
@@ -87,7 +86,7 @@ pub struct LivoxFirst {
     clock: LivoxClock,
     next_broadcast: SimTime,
     next_abnormal: SimTime,
-    /// Sent by itself so far.
+    /// Number of messages sent without a request.
     messages: u16,
     busy_until: SimTime,
     noise: NoiseSource,
@@ -95,7 +94,7 @@ pub struct LivoxFirst {
 }
 
 impl LivoxFirst {
-    /// A unit that has been running since before the first instant, unless its settings say that it starts cold.
+    /// A unit that is already running at the start of the run, unless its settings require a cold start.
     pub fn new(
         profile: &FirstProfile,
         settings: &FirstSettings,
@@ -144,14 +143,14 @@ impl LivoxFirst {
         unit
     }
 
-    /// It asks for samples in series that are no longer than `longest_ns`. To be called before the first is asked for.
+    /// Limits series of requested IMU samples to `longest_ns`. Call it before the first request.
     pub fn limit_series(&mut self, longest_ns: u64) {
         if let Some(inertial) = &mut self.inertial {
             inertial.samples.series.limit(longest_ns);
         }
     }
 
-    /// The address that only this unit has: hosts can reach it, so it broadcasts to the port that `host` has for that.
+    /// Sets the unit's own address. Hosts can then reach the unit, so it broadcasts to the broadcast port of `host`.
     pub fn set_address(&mut self, address: Ipv4Addr, host: Option<HostAddress>) {
         self.is_reachable = true;
         self.clock.set_address(self.profile.network.source_mac, address);
@@ -164,25 +163,25 @@ impl LivoxFirst {
         }
     }
 
-    /// The faults within it. Must be called before [`Self::sensor`].
+    /// Sets the faults inside the unit. Call it before [`Self::sensor`].
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
         self.optics_faults = faults.kind();
         self.clock.set_faults(faults.kind());
         self.states.set_faults(faults.kind());
     }
 
-    /// Wires a receiver to it: packets wait until it is known what the receiver sent.
+    /// Connects a GNSS receiver: packets then wait until the receiver's signals are known.
     pub fn connect_receiver(&mut self) {
         self.clock.connect_receiver();
     }
 
-    /// What measures for this unit.
+    /// The sensor model of this unit.
     pub fn sensor(&self) -> Arc<dyn Sensor> {
         let imu_m = DVec3::from_array(self.settings.imu_place_mm) / 1000.0;
         with_imu(MultiEchoLidar(self.lidar()), self.profile.imu.as_ref().map(|_| imu_m))
     }
 
-    /// The physics of its lines, all of which look where the pattern says.
+    /// Physics of the lines; the pattern gives their directions.
     pub fn lidar(&self) -> Lidar {
         let lines = vec![LaserGeometry::default(); self.profile.pattern.form.lines()];
         let (beam, noise) = (&self.settings.beam, &self.settings.noise);
@@ -193,7 +192,7 @@ impl LivoxFirst {
         self.connection.as_ref().is_some_and(|connection| connection.until > at)
     }
 
-    /// Brings packets in line with states, values and the connection from `from` on.
+    /// Updates packets after a change of states, values or connection at `from`.
     fn follow(&mut self, from: SimTime) {
         let states = self.states.from(from);
         let ends = self.connection.as_ref().map(|connection| connection.until);
@@ -215,7 +214,7 @@ impl LivoxFirst {
                 _ => self.modes.push(*at, mode),
             }
         }
-        // A heartbeat moves the end of the stream, which is beyond all planned packets.
+        // A heartbeat extends the stream, whose end is after all planned packets.
         let planned_to = self.planner.planned_to();
         let further = std::iter::successors(Some(from), |at| before.next_change(*at));
         let instants = changes.iter().copied().chain(further).filter(|at| *at < planned_to);
@@ -225,7 +224,7 @@ impl LivoxFirst {
         }
     }
 
-    /// The time type of packets at `at`, and the time.
+    /// Time type and time of packets at `at`.
     fn time(&self, at: SimTime) -> (TimeType, u64) {
         match self.clock.time_type(at) {
             SecondTimeType::Ptp => (TimeType::Ptp, self.clock.shows_ns(at)),
@@ -237,7 +236,7 @@ impl LivoxFirst {
         }
     }
 
-    /// The status that packets and heartbeats report.
+    /// Status in packets and heartbeats.
     fn status(&self, at: SimTime) -> u32 {
         let (time_type, _) = self.time(at);
         let is_lost = self.clock.is_lost(at);
@@ -256,7 +255,7 @@ impl LivoxFirst {
             | synchronisation << status::SYNCHRONISATION
     }
 
-    /// Stamps and sends the packets whose times the clock knows.
+    /// Timestamps and sends packets whose time the clock knows.
     fn release(&mut self) {
         while let Some(mut held) = self.backlog.known_by(self.clock.known_to(self.now)) {
             let (time_type, time_ns) = self.time(held.stamped);
@@ -265,7 +264,7 @@ impl LivoxFirst {
         }
     }
 
-    /// Sends the samples of the inertial unit until now.
+    /// Sends IMU samples up to now.
     fn release_imu(&mut self) {
         while let Some(truth) = self.inertial.as_mut().and_then(|own| own.samples.next(self.now)) {
             let at = truth.at;
@@ -284,7 +283,7 @@ impl LivoxFirst {
         }
     }
 
-    /// Sends broadcasts and status messages that are due until now, and forgets a host that has fallen silent.
+    /// Sends broadcasts and status messages up to now, and disconnects a host without heartbeats.
     fn release_messages(&mut self) {
         while self.next_broadcast <= self.now {
             let at = self.next_broadcast;
@@ -313,8 +312,8 @@ impl LivoxFirst {
 
 impl Device for LivoxFirst {
     fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
-        // In the order of their starts: the device's time comes as far as the oldest request that has
-        // no answer, and what is due until then must have been measured.
+        // Requests must be in the order of their starts: device time advances only to the oldest unanswered request,
+        // and everything due by then must have been measured.
         let next_sample = self.inertial.as_ref().map(|own| own.samples.series.next_start());
         let until = next_sample.map_or(horizon, |next| next.min(horizon));
         let Self { planner, modes, states, .. } = self;
@@ -369,7 +368,7 @@ impl Device for LivoxFirst {
 
     fn change_faults(&mut self, at: SimTime, faults: &DeviceFaults) {
         self.set_faults(faults);
-        // Packets that were left out may be wanted now; none has been planned that begins so late.
+        // Skipped packets can become due; no planned packet starts at or after `at`.
         self.planner.undo(at);
     }
 
@@ -380,7 +379,7 @@ impl Device for LivoxFirst {
         self.release_messages();
         self.release();
         self.clock.restart_by(now);
-        // Samples and packets on their way are younger.
+        // Pending samples and packets are younger.
         let before = SimTime(self.now.0.saturating_sub(1_000_000_000));
         self.states.forget(before);
         self.modes.forget(before);

@@ -1,8 +1,8 @@
-//! Where lines point: closed forms that are fitted to the maker's tables of the non-repetitive patterns.
+//! Beam directions: closed forms fitted to the maker's tables of the non-repetitive patterns.
 //!
-//! Two prisms turn in opposite directions, each at its own speed. The main terms are the sum of their deflections. The
-//! others are the influence of one prism on the other's deflection. Off from the tables, degrees rms and at most:
-//! Mid-40 0.009 and 0.024, Mid-70 0.014 and 0.033, Avia 0.019 and 0.10, Horizon 0.041 and 0.12.
+//! Two prisms rotate in opposite directions at different speeds. The main terms are the sum of their deflections; the
+//! other terms are the influence of each prism on the deflection of the other. Deviation from the tables, degrees (rms
+//! and maximum): Mid-40 0.009 and 0.024, Mid-70 0.014 and 0.033, Avia 0.019 and 0.10, Horizon 0.041 and 0.12.
 
 use fearless_simd::Simd;
 use glam::{DVec2, DVec3};
@@ -10,20 +10,20 @@ use glam::{DVec2, DVec3};
 use super::super::complex::{ClosedForm, Lanes, Motions, Term, forward, sum};
 use super::profile::Form;
 
-/// Powers of the motions from 0 on.
+/// Number of powers of the rotations, from 0 on.
 const POWERS: usize = 6;
 
 /// A closed form: left + i up of the unit vectors.
 struct Shape {
     /// Lines that fire in turn.
     lines: usize,
-    /// Terms that all lines have.
+    /// Terms common to all lines.
     common: &'static [Term],
-    /// The height of a line above the next.
+    /// Elevation difference between adjacent lines.
     line_rad: f64,
-    /// Variations of that height while the prisms turn, relative to it.
+    /// Relative variation of that difference as the prisms rotate.
     by_line: &'static [Term],
-    /// The group of the closed form that is the table's first, counted from that at angle 0 of both prisms.
+    /// Group number at the first row of the table; group 0 has both prisms at angle 0.
     first: f64,
 }
 
@@ -115,13 +115,13 @@ impl ClosedForm for Shape {
 #[derive(Clone, Debug)]
 pub struct Pattern {
     form: Form,
-    /// Those of the prisms, and in the repetitive pattern.
+    /// Rotations of the prisms in the non-repetitive and in the repetitive pattern.
     motions: [Motions; 2],
 }
 
 impl Pattern {
-    /// The pattern of a form with this number of pulses a second and these speeds of the prisms, which has run for
-    /// `start_s` at the first instant.
+    /// Pattern of a form with this pulse rate (1/s) and these prism speeds (rpm). The prisms have rotated for `start_s`
+    /// at the start of the run.
     pub fn new(form: Form, pulse_rate_hz: u32, prism_rpm: [f64; 2], start_s: f64) -> Self {
         let group_s = form.lines() as f64 / f64::from(pulse_rate_hz);
         let before = (start_s / group_s).round() + form.shape().first;
@@ -130,8 +130,8 @@ impl Pattern {
         Self { form, motions }
     }
 
-    /// Unit vectors (forward, left, up) of `count` groups from group `first` on, the lines of a group together. If the
-    /// pattern repeats, the second prism turns as fast as the first, which makes lines.
+    /// Unit vectors (forward, left, up) of `count` groups from group `first` on; the lines of a group are adjacent. In
+    /// the repetitive pattern both prisms have the same speed, which gives straight lines.
     pub fn aims(&self, first: u64, count: usize, repeats: bool) -> Vec<DVec3> {
         self.motions[usize::from(repeats)].aims(self.form.shape(), first, count)
     }
@@ -150,7 +150,7 @@ mod tests {
         Pattern::new(form, rate_hz, rpm, 0.0)
     }
 
-    /// Half of the field of view, degrees: to the sides, and up.
+    /// Half the field of view, degrees: horizontal and vertical.
     fn field_deg(form: Form, repeats: bool) -> [f64; 2] {
         let aims = pattern(form).aims(0, 200_000, repeats);
         aims.iter().fold([0.0, 0.0], |[side, up], aim| {
@@ -166,7 +166,7 @@ mod tests {
             (Form::Mid40, 38.4, 38.4),
             (Form::Mid70, 70.4, 70.4),
             (Form::Avia, 70.4, 77.2),
-            // The data sheet has 25.1 degrees, the table 28.3.
+            // The data sheet says 25.1 degrees, the table 28.3.
             (Form::Horizon, 81.7, 28.3),
         ] {
             let found = field_deg(form, false).map(|half| 2.0 * half);

@@ -1,4 +1,4 @@
-//! Which packet comes next. Pulses have fixed places in time; how many make a packet depends on the format.
+//! Schedules packets. Pulses have fixed times; the number of pulses per packet depends on the format.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,14 +17,14 @@ use crate::time::SimTime;
 /// A packet to be measured.
 #[derive(Clone, Debug)]
 pub struct PacketPlan {
-    /// Its first pulse.
+    /// Number of its first pulse.
     pulse: u64,
     start: SimTime,
     last: SimTime,
     ends: SimTime,
-    /// In force at its first point.
+    /// Settings at its first point.
     pub mode: Mode,
-    /// Where its pulses go.
+    /// Beam directions of its pulses.
     pub aims: Arc<[DVec3]>,
 }
 
@@ -46,18 +46,18 @@ impl backlog::PacketPlan for PacketPlan {
     }
 }
 
-/// Plans packets in their order.
+/// Schedules packets in order.
 #[derive(Debug)]
 pub struct Planner {
     profile: Arc<FirstProfile>,
     pattern: Pattern,
-    /// The first pulse of the next packet.
+    /// First pulse of the next packet.
     next: u64,
-    /// First pulses of the latest packets, sent or not.
+    /// First pulses of the latest packets, sent or skipped.
     planned: VecDeque<u64>,
 }
 
-/// More packets than are planned ahead.
+/// Number of packets kept; more than are planned ahead.
 const KEPT: usize = 4096;
 
 impl Planner {
@@ -70,7 +70,7 @@ impl Planner {
         SimTime(self.profile.pulse_ns(pulse))
     }
 
-    /// The next packet that is sent, if it begins before `horizon`, and what to measure for it.
+    /// The next packet to send and its measurement, if it starts before `horizon`.
     pub fn next(
         &mut self,
         modes: &Timeline<Mode>,
@@ -94,7 +94,7 @@ impl Planner {
                 continue;
             }
             let lines = self.profile.pattern.form.lines() as u64;
-            // A change of the format may come within a group of lines.
+            // The format can change within a group of lines.
             let (first, skipped) = (pulse / lines, (pulse % lines) as usize);
             let groups = (skipped + pulses as usize).div_ceil(lines as usize);
             let aims = self.pattern.aims(first, groups, mode.repeats);
@@ -125,13 +125,13 @@ impl Planner {
         }
     }
 
-    /// When the first packet begins that has not been planned.
+    /// Start of the first unplanned packet.
     pub fn planned_to(&self) -> SimTime {
         self.at(self.next)
     }
 
-    /// Goes back to the first packet that begins at `from` or later, if that has been planned: its number, and an
-    /// instant between the end of the packet before it and its own end.
+    /// Goes back to the first planned packet that starts at or after `from`. Returns its number, and a time between the
+    /// end of the previous packet and its own end; `None` if no such packet is planned.
     pub fn undo(&mut self, from: SimTime) -> Option<(u64, SimTime)> {
         let before = self.next;
         while let Some(pulse) =

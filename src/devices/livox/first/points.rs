@@ -1,4 +1,4 @@
-//! What packets say of the echoes that were measured.
+//! Encodes echoes as points of packets.
 
 use glam::DVec3;
 
@@ -9,47 +9,47 @@ use crate::spinning::returns::{Intensities, strongest_but};
 use crate::wire::livox::first::data::{Coordinates, Format, HEAD_LEN, Head, MOST_RETURNS, Point};
 use crate::wire::record::Record as _;
 
-/// Bits of a tag: the number of the return, and medium confidence that it is noise, by intensity or by neighbours.
+/// Tag bits: number of the return, and medium confidence that it is noise, by its intensity or by its neighbours.
 const NUMBER: u32 = 4;
 const WEAK: u8 = 0x08;
 const BETWEEN: u8 = 0x02;
 
-/// What is done to points from an instant on.
+/// Settings for points from a given time on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mode {
     /// Whether points are sent at all.
     pub is_on: bool,
-    /// Whether they could be sent if the host asked for them.
+    /// Whether the unit is ready to send points on request.
     pub is_ready: bool,
-    /// How they are written.
+    /// Format of points.
     pub format: Format,
-    /// Which echoes become points.
+    /// Echoes that become points.
     pub returns: ReturnMode,
-    /// The slot of the hub.
+    /// Slot at the hub.
     pub slot: u8,
-    /// The detection threshold as a multiple of the data sheet's.
+    /// Detection threshold as a multiple of the data sheet's threshold.
     pub threshold_factor: f32,
     /// Whether the pattern is the repetitive one.
     pub repeats: bool,
 }
 
-/// Makes points of echoes.
+/// Encodes echoes as points.
 #[derive(Clone, Debug)]
 pub struct PointMaker {
     is_judging: bool,
-    /// Below that signal a return is weak.
+    /// Signal below which a return is weak.
     weak_signal: f32,
     reflectivities: Intensities,
 }
 
 impl PointMaker {
-    /// Of a unit whose receiver just detects the signal `threshold`.
+    /// Encoder of a unit whose detection threshold is the signal `threshold`.
     pub fn new(profile: PointProfile, is_judging: bool, threshold: f64) -> Self {
         let reflectivities = Intensities::new(profile.diffuse_full_scale, profile.retro_full_gain);
         Self { is_judging, weak_signal: weak_signal(threshold), reflectivities }
     }
 
-    /// A packet without its status and time, and how many of its points have a return.
+    /// Bytes of a packet without status and time, and the number of its points with a return.
     pub fn packet(&self, mode: &Mode, aims: &[DVec3], echoes: &[Echoes]) -> (Vec<u8>, u32) {
         let format = mode.format;
         let whole = HEAD_LEN + format.pulses() * format.pulse_len();
@@ -68,7 +68,7 @@ impl PointMaker {
         (bytes, returns)
     }
 
-    /// The points of a pulse's echoes, which are in the order of range; how many there are.
+    /// Writes the points of a pulse's echoes, which are in order of range; returns their number.
     fn points(&self, mode: &Mode, aim: DVec3, echoes: &[Return], out: &mut [Point]) -> usize {
         let first = match mode.returns {
             ReturnMode::Strongest => strongest_but(echoes, None).unwrap_or_default(),
@@ -78,7 +78,7 @@ impl PointMaker {
         let mut count = 0;
         for (out, (nth, echo)) in out.iter_mut().zip(shown) {
             let judgement = if self.is_judging { self.judgement(echo, echoes) } else { 0 };
-            // Two bits.
+            // The number has two bits.
             let number = (nth + 1).min(MOST_RETURNS) as u8;
             *out = self.point(mode.format.coordinates, aim, echo, number << NUMBER | judgement);
             count += 1;

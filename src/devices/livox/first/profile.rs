@@ -1,4 +1,4 @@
-//! Firmware profile of a Livox with the protocol "SDK 1", and its settings in a rig.
+//! Firmware profile of a Livox with SDK 1, and its settings in a rig.
 
 use std::net::Ipv4Addr;
 
@@ -21,12 +21,12 @@ words!(Form: "mid40" => Mid40, "mid70" => Mid70, "avia" => Avia, "horizon" => Ho
 words!(ReturnMode:
     "first" => First, "strongest" => Strongest, "dual" => Dual, "triple" => Triple);
 
-/// A firmware of one model.
+/// Profile of the firmware of one model.
 #[derive(Clone, Debug)]
 pub struct FirstProfile {
     /// Addresses and header fields of packets of points.
     pub network: FrameHeader,
-    /// The other destination ports.
+    /// Destination ports other than the port of points.
     pub ports: Ports,
     /// Identity that the unit reports.
     pub identity: Identity,
@@ -34,18 +34,18 @@ pub struct FirstProfile {
     pub interface: InterfaceProfile,
     /// The pattern, except what a rig sets.
     pub pattern: PatternProfile,
-    /// Contents of points.
+    /// Encoding of points.
     pub points: PointProfile,
-    /// The inertial unit, if the model has one.
+    /// The IMU, if the model has one.
     pub imu: Option<ImuProfile>,
-    /// Values that a rig may override.
+    /// Values that a rig can override.
     pub defaults: FirstSettings,
 }
 
 /// Origin of the limits of values that commands set.
 const COMMANDS: &str = "the unit's commands";
 
-/// A time without a message, or between two.
+/// Range of waiting times and periods.
 fn wait() -> Time {
     Time(Limit::new(0.1..=600.0, "s", PROFILES), 1e9)
 }
@@ -107,7 +107,7 @@ keys! {
 }
 
 keys! {
-    /// The pattern, except what a rig sets.
+    /// Pattern without the settings of a rig.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct PatternProfile {
         /// Closed form of the directions in which the lines point.
@@ -118,7 +118,7 @@ keys! {
 }
 
 keys! {
-    /// Contents of points.
+    /// Encoding of points.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct PointProfile {
         /// Reflectivity of a white diffuse target.
@@ -132,22 +132,22 @@ keys! {
     }
 }
 
-/// The closed form of the pattern.
+/// Closed form of the pattern.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
-    /// A round field of view of 38 degrees.
+    /// Circular field of view, 38 degrees.
     #[default]
     Mid40,
-    /// A round field of view of 70 degrees.
+    /// Circular field of view, 70 degrees.
     Mid70,
-    /// 70 by 77 degrees.
+    /// Field of view of 70 by 77 degrees.
     Avia,
-    /// 82 by 25 degrees.
+    /// Field of view of 82 by 25 degrees.
     Horizon,
 }
 
 impl Form {
-    /// Lines that fire in turn.
+    /// Number of lines, which fire in turn.
     pub const fn lines(self) -> usize {
         match self {
             Self::Mid40 | Self::Mid70 => 1,
@@ -155,7 +155,7 @@ impl Form {
         }
     }
 
-    /// The span of the elevations, degrees.
+    /// Lowest and highest elevation, degrees.
     pub fn elevations_deg(self) -> [f64; 2] {
         let half = match self {
             Self::Mid40 => 19.2,
@@ -167,22 +167,22 @@ impl Form {
     }
 }
 
-/// Which of a pulse's echoes become points.
+/// Selection of the echoes that become points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReturnMode {
-    /// The nearest.
+    /// The nearest echo.
     #[default]
     First,
-    /// The strongest.
+    /// The strongest echo.
     Strongest,
-    /// The nearest two.
+    /// The two nearest echoes.
     Dual,
-    /// The nearest three.
+    /// The three nearest echoes.
     Triple,
 }
 
 impl ReturnMode {
-    /// Its number in commands.
+    /// Number of the mode in commands.
     pub fn number(self) -> u8 {
         match self {
             Self::First => 0,
@@ -192,12 +192,12 @@ impl ReturnMode {
         }
     }
 
-    /// What a number in a command means.
+    /// Mode with a number in commands.
     pub fn from_number(number: u8) -> Option<Self> {
         Self::WORDS.into_iter().map(|(_, mode)| mode).find(|mode| mode.number() == number)
     }
 
-    /// Returns of a pulse.
+    /// Largest number of returns per pulse.
     pub fn returns(self) -> usize {
         match self {
             Self::First | Self::Strongest => 1,
@@ -260,23 +260,23 @@ keys! {
 }
 
 impl FirstSettings {
-    /// The format of points as the unit is delivered.
+    /// Factory format of points.
     pub fn format(&self) -> Format {
         Format::new(self.coordinates, self.with_tags, self.return_mode.returns())
     }
 }
 
 impl FirstProfile {
-    /// The port of inertial samples, which comes after that of points.
+    /// Index of the port of IMU samples, after the port of points.
     pub const IMU: PortIndex = PortIndex(1);
-    /// The port of status messages.
+    /// Index of the port of status messages.
     pub const STATUS: PortIndex = PortIndex(2);
-    /// The port of broadcasts.
+    /// Index of the port of broadcasts.
     pub const BROADCAST: PortIndex = PortIndex(3);
     /// Number of ports.
     pub const PORTS: usize = 4;
 
-    /// Those of points, inertial samples, status messages and broadcasts, all of which leave from one source port.
+    /// Ports of points, IMU samples, status messages and broadcasts; all have the same source port.
     pub fn datagram_ports(&self) -> Vec<DatagramPort> {
         let data = DatagramPort::data(&self.network);
         let further = |name, rig_key, destination_port: u16| {
@@ -291,10 +291,10 @@ impl FirstProfile {
         vec![data, imu, status, broadcast]
     }
 
-    /// The port of commands.
+    /// UDP port of commands.
     pub const COMMANDS: u16 = LIDAR_PORT;
 
-    /// When a pulse is fired, nanoseconds after the first instant: lines fire in turn.
+    /// Firing time of a pulse, nanoseconds after the start of the run; the lines fire in turn.
     pub fn pulse_ns(&self, number: u64) -> u64 {
         scaled(number, 1_000_000_000, self.pattern.pulse_rate_hz.into())
     }

@@ -1,4 +1,4 @@
-//! Reads the profile of a Livox of the protocol "SDK 1", and what a rig sets on one.
+//! Reads the profile of a Livox with SDK 1, and its settings in a rig.
 
 use super::super::profile_read::{clock, place};
 use super::profile::{FirstProfile, FirstSettings, InterfaceProfile, ReturnMode};
@@ -9,7 +9,7 @@ use crate::config::toml::reader::{Limit, TableReader};
 use crate::spinning::clock_settings::{self, ptp_ahead};
 use crate::spinning::profile_read as spinning;
 
-/// Reads all of a profile but its name and sources.
+/// Reads a profile except its name and sources.
 pub(crate) fn profile(root: TableReader<'_>) -> Option<FirstProfile> {
     let mut root = Keys::of_profile(root);
     let mut all = FirstSettings::default();
@@ -41,7 +41,7 @@ pub(crate) fn profile(root: TableReader<'_>) -> Option<FirstProfile> {
     })
 }
 
-/// Reads a rig's `settings`; what it leaves out is the profile's.
+/// Reads a rig's `settings`; the profile has the defaults.
 pub(crate) fn settings(table: TableReader<'_>, driver: &FirstProfile) -> Option<FirstSettings> {
     let mut all = driver.defaults.clone();
     let mut keys = Keys::of_rig(table);
@@ -62,7 +62,7 @@ pub(crate) fn settings(table: TableReader<'_>, driver: &FirstProfile) -> Option<
     Some(all)
 }
 
-/// The return modes of a firmware with their words: those that a host can choose, else that which it has.
+/// Return modes of a firmware with their words: the modes that a host can select, else the only one.
 fn return_modes(driver: &FirstProfile) -> Vec<(&'static str, ReturnMode)> {
     let (modes, only) = (&driver.interface.return_modes, driver.defaults.return_mode);
     let has = |mode: &ReturnMode| modes.contains(mode) || (modes.is_empty() && *mode == only);

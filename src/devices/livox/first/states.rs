@@ -10,7 +10,7 @@ use crate::wire::livox::first::command::state;
 /// The states of a unit.
 pub type States = UnitStates<Abnormal, Motor>;
 
-/// Duration of the motor's start, and the latest start.
+/// Start-up of the motor: its duration and the latest start.
 #[derive(Clone, Debug)]
 pub struct Motor {
     /// Latest start of the motor; a planned restart adds one.
@@ -20,7 +20,7 @@ pub struct Motor {
 }
 
 impl States {
-    /// A unit that has been working since before the run.
+    /// A unit that is already working at the start of the run.
     pub fn new(profile: &InterfaceProfile) -> Self {
         let &InterfaceProfile { boot_ns, motor_start_ns, .. } = profile;
         let started_at = Timeline::new(SimTime::ZERO);
@@ -28,14 +28,14 @@ impl States {
         Self::in_state(state::NORMAL, motor)
     }
 
-    /// Progress of the motor's start at an instant, percent.
+    /// Progress of the motor's start-up at a time, percent.
     pub fn progress(&self, at: SimTime) -> u32 {
         let Motor { started_at, start_ns, .. } = &self.motor;
         let passed = u128::from(at.0.saturating_sub(started_at.at(at).0)) * 100;
         passed.checked_div((*start_ns).into()).map_or(100, |percent| percent.min(100)) as u32
     }
 
-    /// The unit loses power at `at` and starts to work again. Returns the instant from which it answers.
+    /// Cycles the power at `at`. Returns the time from which the unit answers.
     pub fn restart(&mut self, at: SimTime) -> SimTime {
         let up_at = SimTime(at.0 + self.motor.boot_ns);
         self.line.set(at, OFF);
@@ -49,7 +49,7 @@ impl States {
         self.line.push(SimTime(at.0 + self.motor.start_ns), state::NORMAL);
     }
 
-    /// The unit starts to change to the state `target` at `at`. Returns whether the change takes time.
+    /// Starts a change to the state `target` at `at`. Returns whether the change takes time.
     pub fn drive(&mut self, at: SimTime, target: u8) -> bool {
         self.motor.started_at.forget(at);
         match (*self.line.at(at), target) {
@@ -65,7 +65,7 @@ impl States {
         }
     }
 
-    /// The speeds of the prisms change at `at`. Prisms that turn start again.
+    /// Changes the prism speeds at `at`. A running motor starts up again.
     pub fn change_pattern(&mut self, at: SimTime) {
         self.motor.started_at.forget(at);
         if *self.line.at(at) == state::NORMAL {
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(states.restart(SimTime(300)), SimTime(310));
         assert!(states.is_off(SimTime(309)) && at(&states, 310) == STARTING);
         assert_eq!(at(&states, 350), NORMAL);
-        // The motor that starts now is not that which starts after a restart that is to come.
+        // This motor start is independent of the start after the planned restart.
         states.drive(SimTime(400), POWER_SAVING);
         assert!(states.drive(SimTime(500), NORMAL));
         states.restart(SimTime(600));

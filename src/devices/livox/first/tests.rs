@@ -27,7 +27,7 @@ use crate::wire::record::Record as _;
 const MS: u64 = 1_000_000;
 const HOST: Peer = Peer { connection: 7, port: 0, from: IpAddr::V4(Ipv4Addr::LOCALHOST) };
 const OTHER: Peer = Peer { connection: 8, port: 0, from: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 9)) };
-/// The POSIX time of the first instant, nanoseconds.
+/// POSIX time at the start of the run, nanoseconds.
 const START_NS: u64 = 1_780_315_200_000_000_000;
 
 fn unit(name: &str, change: impl FnOnce(&mut FirstSettings)) -> LivoxFirst {
@@ -45,7 +45,7 @@ fn unit(name: &str, change: impl FnOnce(&mut FirstSettings)) -> LivoxFirst {
     unit
 }
 
-/// Three echoes, of 10 m, 20 m and 20.5 m, the second one the strongest and the third one weak.
+/// Echoes at 10 m, 20 m and 20.5 m; the second is the strongest, the third is weak.
 fn echoes() -> Echoes {
     let mut echoes = Echoes::default();
     echoes.push(Return { range_m: 10.0, intensity: 0.25, signal: 0.0025 });
@@ -54,7 +54,7 @@ fn echoes() -> Echoes {
     echoes
 }
 
-/// Lets the unit run for so long; what it sends.
+/// Runs the unit for `for_ns`; returns its output.
 fn run(unit: &mut LivoxFirst, for_ns: u64) -> Vec<Transmit> {
     let from = unit.now;
     testing::run(unit, from, [for_ns, 60 * MS], echoes(), |request| {
@@ -62,7 +62,7 @@ fn run(unit: &mut LivoxFirst, for_ns: u64) -> Vec<Transmit> {
     })
 }
 
-/// Packets of points with when they leave, and the returns of each pulse.
+/// Packets of points with their send times, and the returns of each pulse.
 fn clouds(sent: &[Transmit]) -> Vec<(SimTime, Head, Format, Vec<Vec<Point>>)> {
     let read = |(due, bytes): (SimTime, &[u8])| match Packet::parse(bytes).unwrap() {
         Packet::Points(head, format, data) => {
@@ -74,7 +74,7 @@ fn clouds(sent: &[Transmit]) -> Vec<(SimTime, Head, Format, Vec<Vec<Point>>)> {
     datagrams(sent, PortIndex::DATA).into_iter().map(read).collect()
 }
 
-/// The data of the answer to a command of `peer`, if there is an answer; what else the unit has given out stays.
+/// Data of the answer to a command from `peer`, if any; other output of the unit stays queued.
 fn ask_as(unit: &mut LivoxFirst, peer: Peer, id: (u8, u8), data: &[u8]) -> Option<Vec<u8>> {
     let (now, kind) = (unit.now, Kind::Command);
     let request = Frame { kind, sequence: 9, id, data: data.to_vec() };
@@ -115,7 +115,7 @@ fn heartbeat(unit: &mut LivoxFirst) -> Heartbeat {
     Heartbeat::parse(&ask(unit, id::HEARTBEAT, &[])).unwrap()
 }
 
-/// A unit whose host has asked for points.
+/// A unit whose host has requested points.
 fn sampling(name: &str, change: impl FnOnce(&mut FirstSettings)) -> LivoxFirst {
     let mut unit = unit(name, change);
     connect(&mut unit);
@@ -138,20 +138,20 @@ fn a_unit_broadcasts_until_a_host_connects_and_again_when_it_has_gone() {
         let wanted = Broadcast { code: *b"3JEDHB300100121\0", device_type: 7, reserved: [0, 0] };
         assert_eq!(Broadcast::parse(&frame.data).unwrap(), wanted);
     }
-    // Only a handshake is answered.
+    // Before the handshake, other commands are not answered.
     assert_eq!(ask_as(&mut unit, HOST, id::INFORMATION, &[]), None);
     connect(&mut unit);
     let sent = run(&mut unit, 2000 * MS);
     let host = HostAddress { ip: [127, 0, 0, 1].into(), ports: vec![60_001, 40_001, 50_001, 0] };
     assert!(sent.iter().any(|transmit| transmit.output == Output::Host(host.clone())));
     assert!(datagrams(&sent, FirstProfile::BROADCAST).is_empty());
-    // Another host is refused, the same one is not.
+    // Another host is refused; the connected host can connect again.
     assert_eq!(ask_as(&mut unit, OTHER, id::HANDSHAKE, &handshake()), Some(vec![ret::FAILED]));
     assert_eq!(ask_as(&mut unit, OTHER, id::INFORMATION, &[]), None);
     connect(&mut unit);
     assert_eq!(ask(&mut unit, id::INFORMATION, &[]), [0, 11, 10, 0, 0]);
     assert_eq!(ask(&mut unit, id::SAMPLE, &[1]), [ret::DONE]);
-    // Heartbeats keep the connection; without one it is lost after five seconds.
+    // Heartbeats keep the connection; it is lost five seconds after the last one.
     for _ in 0..8 {
         let sent = run(&mut unit, 1000 * MS);
         assert!(!clouds(&sent).is_empty());
@@ -163,7 +163,7 @@ fn a_unit_broadcasts_until_a_host_connects_and_again_when_it_has_gone() {
     assert!(last > lost_at - MS && last < lost_at + MS, "{last} {lost_at}");
     assert_eq!(datagrams(&sent, FirstProfile::BROADCAST).len(), 2);
     assert_eq!(ask_as(&mut unit, HOST, id::INFORMATION, &[]), None);
-    // A connection that is ended is over at once, and points do not go on by themselves.
+    // A disconnect takes effect at once; after a new connection, points must be requested again.
     connect(&mut unit);
     assert_eq!(ask(&mut unit, id::DISCONNECT, &[]), [ret::DONE]);
     assert_eq!(datagrams(&run(&mut unit, 1000 * MS), FirstProfile::BROADCAST).len(), 1);
@@ -201,7 +201,7 @@ fn packets_follow_one_another_as_the_data_sheet_has_it() {
             assert_eq!(due.0, step_ns * (nth as u64 + 1));
             assert_eq!(head.time_ns(), START_NS + step_ns * nth as u64);
             assert_eq!((head.version, head.slot, head.id), (5, 1, 1));
-            // PTP sets the clock and is there.
+            // Time type PTP; status: PTP signal present.
             assert_eq!((head.time_type, head.status), (1, 1 << 13 | 1 << 14));
             assert_eq!((format.number(), points.len()), (number, pulses));
             for point in points.iter().flatten() {
@@ -252,10 +252,10 @@ fn formats_and_returns_change_without_a_gap() {
                     }
                     Coordinates::Spherical => point.place[0],
                 });
-                // Each axis is rounded.
+                // Coordinates are rounded to centimetres.
                 let mm: Vec<_> = mm.map(|mm| (mm + 5) / 10 * 10).collect();
                 let tags: Vec<_> = returns.iter().map(|point| point.tag).collect();
-                // The third return is weak, and near the second one.
+                // The third return is weak and near the second.
                 match format.returns {
                     1 => assert!(
                         mm[0] == 20_000 && tags == [0x22] || mm[0] == 10_000 && tags == [0x10]
@@ -317,7 +317,7 @@ fn a_restart_takes_its_time_loses_the_host_and_starts_the_clock_again() {
     run(&mut unit, 100 * MS);
     assert_eq!(ask(&mut unit, id::SET_RETURNS, &[2]), [ret::DONE]);
     assert_eq!(ask(&mut unit, id::REBOOT, &[100, 0]), [ret::DONE]);
-    // No heartbeat keeps the host over a restart.
+    // Heartbeats do not keep the connection over a restart.
     heartbeat(&mut unit);
     run(&mut unit, 200 * MS);
     assert_eq!(ask_as(&mut unit, HOST, id::HANDSHAKE, &handshake()), None, "it is off");
@@ -360,7 +360,7 @@ fn the_earlier_of_two_restarts_counts() {
         heartbeat(&mut unit);
         run(&mut unit, 20 * MS);
         assert_eq!(ask_as(&mut unit, HOST, id::HANDSHAKE, &handshake()), None, "it is off");
-        // 3 s until it answers, and 5 s until the motor runs, with a clock that counts from zero.
+        // The unit answers after 3 s and the motor runs after 5 s; the clock restarts from zero.
         run(&mut unit, 3000 * MS);
         connect(&mut unit);
         assert_eq!(ask(&mut unit, id::SAMPLE, &[1]), [ret::DONE]);
@@ -390,7 +390,7 @@ fn a_receiver_or_pulses_alone_or_a_host_set_the_clock() {
         (2..=4).for_each(|second| drop(pulse(&mut unit, second)));
         let sent = run(&mut unit, 200 * MS);
         let (due, head, ..) = clouds(&sent).pop().unwrap();
-        // Pulses alone: nanoseconds since the last one.
+        // With pulses alone, the time is nanoseconds since the last pulse.
         assert_eq!((head.time_type, head.status), (4, 1 << 9 | 3 << 14));
         let since = due.0 - MS - 4000 * MS;
         assert!(head.time_ns().abs_diff(since) < 10_000, "{} {since}", head.time_ns());
@@ -409,7 +409,7 @@ fn a_receiver_or_pulses_alone_or_a_host_set_the_clock() {
         assert_eq!((head.time_type, head.status), (3, 1 << 9 | 2 << 14));
         let wanted = told / 1_000_000_000 * 1_000_000_000 + (due.0 - MS - 4000 * MS);
         assert!(head.time_ns().abs_diff(wanted) < 100_000, "{} {wanted}", head.time_ns());
-        // Without pulses the best source fails.
+        // Without pulses the clock has lost its source.
         heartbeat(&mut unit);
         run(&mut unit, 3000 * MS);
         heartbeat(&mut unit);
@@ -485,7 +485,7 @@ fn parameters_act_are_read_back_and_reset() {
     for (key, value) in &all {
         assert_eq!(get(&mut unit, *key), [(*key, value.clone())]);
     }
-    // The motor starts again, and then the lines repeat.
+    // The motor starts again; then the pattern is repetitive.
     run(&mut unit, 30 * MS);
     assert_eq!(heartbeat(&mut unit).state, state::STARTING);
     run(&mut unit, 4900 * MS);
@@ -497,7 +497,7 @@ fn parameters_act_are_read_back_and_reset() {
         let up = libm::asin(f64::from(point.place[2]) / 20_000.0).to_degrees();
         assert!(up.abs() < 3.5, "{up}");
     }
-    // A list with a fault sets nothing.
+    // A list with an invalid parameter sets nothing.
     for (key, value, error) in [
         (key::PATTERN, vec![2], key_error::VALUE),
         (key::SLOT, vec![0], key_error::VALUE),
@@ -513,7 +513,7 @@ fn parameters_act_are_read_back_and_reset() {
     assert_eq!(get(&mut unit, key::SLOT), [(key::SLOT, vec![3])]);
     assert_eq!(ask(&mut unit, id::RESET_PARAMETERS, &[0, 0, 0, 0])[0], ret::DONE);
     assert_eq!(get(&mut unit, key::SLOT), [(key::SLOT, vec![1])]);
-    // As the driver sends them to another model.
+    // Parameters that the driver sends to another model.
     let mut mid40 = sampling("livox-mid40", |_| {});
     let answer = set(&mut mid40, &[(key::SENSITIVITY, vec![1])]);
     let error = key_error::UNKNOWN;
@@ -561,7 +561,7 @@ fn every_command_of_the_tables_is_answered_as_they_say() {
                 let answer = answer.unwrap_or_else(|| panic!("{} {nth}", row.name));
                 let is_whole = nth == 0;
                 let takes_none = row.request.is_empty();
-                // Parameters of another model, and no pulse.
+                // Parameters of other models are refused, and so is the time, because the unit has received no pulse.
                 let is_refused = row.conduct == Conduct::Refused
                     || number == id::UTC
                     || [id::SET_PARAMETERS, id::GET_PARAMETERS].contains(&number)
@@ -571,7 +571,7 @@ fn every_command_of_the_tables_is_answered_as_they_say() {
                     false if is_whole || takes_none => {
                         assert_eq!(answer[0], ret::DONE, "{name} {}", row.name);
                     }
-                    // Two lists of parameters are one.
+                    // Two lists of parameters are a valid list.
                     false if number == id::SET_PARAMETERS && nth == 3 => {}
                     false if number == id::RESET_PARAMETERS && nth == 3 => {}
                     false => assert_ne!(answer[0], ret::DONE, "{name} {} {nth}", row.name),
@@ -634,7 +634,7 @@ fn a_unit_that_waits_for_its_host_can_be_made_to_stream() {
     let streaming = LivoxFirstFamily.streaming(profile, &profile.defaults).unwrap();
     assert!(streaming.streams_alone);
     assert!(LivoxFirstFamily.streaming(profile, &streaming).is_none());
-    // A host that connects has it as a unit that waits.
+    // When a host connects, the unit stops streaming alone and waits for a request.
     let mut unit = unit("livox-avia", |settings| settings.streams_alone = true);
     assert!(!clouds(&run(&mut unit, 100 * MS)).is_empty());
     connect(&mut unit);

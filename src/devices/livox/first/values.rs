@@ -1,4 +1,4 @@
-//! What hosts have set.
+//! Settings that hosts change by commands.
 
 use super::points::Mode;
 use super::profile::{FirstProfile, FirstSettings, ReturnMode};
@@ -6,25 +6,25 @@ use crate::wire::livox::first::command::{Address, Parameters, key, key_error};
 use crate::wire::livox::first::data::{Coordinates, Format};
 use crate::wire::record::Record as _;
 
-/// Bit of a heartbeat's features: rain and fog are suppressed.
+/// Feature bit in heartbeats: rain and fog suppression.
 const RAIN_FOG: u8 = 1;
 
-/// A static address with the usual mask and gateway.
+/// Static address with the default mask and gateway.
 fn static_address(ip: [u8; 4]) -> Address {
     let [a, b, c, _] = ip;
     Address { mode: 1, ip, mask: [255, 255, 255, 0], gateway: [a, b, c, 1] }
 }
 
-/// All that commands set and that a restart does not take back.
+/// Settings that commands change and that survive a restart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Values {
     pub coordinates: Coordinates,
     pub returns: ReturnMode,
-    /// Whether inertial samples are sent.
+    /// Whether IMU samples are sent.
     pub has_imu: bool,
     pub is_fan_on: bool,
     pub suppresses_rain_fog: bool,
-    /// Angles and place as they came.
+    /// Mounting angles and position, as received.
     pub mounting: [u8; 24],
     pub address: Address,
     with_tags: bool,
@@ -34,7 +34,7 @@ pub struct Values {
 }
 
 impl Values {
-    /// Those of a unit with `settings`.
+    /// Initial values of a unit with `settings`.
     pub fn of(profile: &FirstProfile, settings: &FirstSettings) -> Self {
         Self {
             coordinates: settings.coordinates,
@@ -51,12 +51,12 @@ impl Values {
         }
     }
 
-    /// The features that a heartbeat reports.
+    /// Feature bits in heartbeats.
     pub fn features(&self) -> u8 {
         if self.suppresses_rain_fog { RAIN_FOG } else { 0 }
     }
 
-    /// What is done to points; none are sent unless the unit `is_ready` and a host has asked for them.
+    /// Settings for points; points are off unless the unit `is_ready` and a host has requested them.
     pub fn mode(&self, profile: &FirstProfile, is_ready: bool, is_asked: bool) -> Mode {
         let factor = |is_on: bool, factor: f64| if is_on { factor as f32 } else { 1.0 };
         let points = &profile.points;
@@ -72,7 +72,7 @@ impl Values {
         }
     }
 
-    /// The value of a parameter, if the firmware has it.
+    /// Value of a parameter; `None` if the firmware lacks it.
     pub fn parameter(&self, profile: &FirstProfile, key: u16) -> Option<u8> {
         profile.interface.keys.contains(&key).then(|| match key {
             key::SENSITIVITY => self.is_sensitive.into(),
@@ -81,10 +81,10 @@ impl Values {
         })
     }
 
-    /// Sets parameters: all, or none if one cannot be set.
+    /// Sets parameters; if one cannot be set, none is.
     ///
     /// # Errors
-    /// The key at fault, and what is wrong.
+    /// Returns the key of the invalid parameter and the error code.
     pub fn set_parameters(
         &mut self,
         profile: &FirstProfile,
@@ -107,7 +107,7 @@ impl Values {
         Ok(())
     }
 
-    /// Brings back the factory's values of parameters.
+    /// Restores the factory values of parameters.
     pub fn reset_parameters(&mut self, factory: &Self, keys: &[u16]) {
         for key in keys {
             match *key {
@@ -118,8 +118,8 @@ impl Values {
         }
     }
 
-    /// Takes the data of [`SET_ADDRESS`](crate::wire::livox::first::command::id::SET_ADDRESS); whether it is an
-    /// address. A dynamic one needs no more than its mode, a static one no mask and gateway.
+    /// Sets the address from the data of [`SET_ADDRESS`](crate::wire::livox::first::command::id::SET_ADDRESS); returns
+    /// whether the data are valid. A dynamic address has only its mode; a static one can lack mask and gateway.
     pub fn set_address(&mut self, data: &[u8]) -> bool {
         match *data {
             [0] | [0, _, _, _, _] => self.address.mode = 0,

@@ -1,21 +1,21 @@
-//! Which packets are an Ouster's.
+//! Recognition of an Ouster's packets.
 
 use crate::wire::ouster::format::{COLUMNS, LidarFormat};
 use crate::wire::ouster::imu::{IMU_PACKET_LEN, ImuPacket};
 use crate::wire::ouster::lidar::Packet;
 use crate::wire::record::Record as _;
 
-/// Accelerometer and gyro are read so soon after the system's time, nanoseconds.
+/// Largest time from the system timestamp to the readings of accelerometer and gyro, nanoseconds.
 const READ_WITHIN_NS: u64 = 10_000_000;
 
-/// A lidar packet of any format, of a unit with `beams` beams if their number is known.
+/// A lidar packet in any format, for `beams` beams if their number is known.
 pub(super) fn lidar_packet(beams: Option<usize>, payload: &[u8]) -> Option<Packet<'_>> {
     let fits = |(_, pixels): &(LidarFormat, usize)| beams.is_none_or(|beams| *pixels == beams);
     let found = LidarFormat::of_len(payload.len()).filter(fits).filter_map(|(format, pixels)| {
         let packet = Packet::parse(format, pixels, payload).ok()?;
         (follow_one_another(&packet) && has_zeros(&packet)).then_some(packet)
     });
-    // Some formats are as long as others with more beams; that of the fewest zeros is the last resort.
+    // Some formats have the same length as others with more beams; the low-data-rate format is tried last.
     found.min_by_key(|packet| packet.format() == LidarFormat::Low)
 }
 
@@ -26,7 +26,7 @@ fn follow_one_another(packet: &Packet<'_>) -> bool {
     first.is_multiple_of(COLUMNS) && ids.enumerate().all(|(place, id)| id == first + place + 1)
 }
 
-/// Whether the bytes that a format leaves empty are, and of two returns with near infrared some is seen.
+/// Whether unused bytes are zero and, in formats with two returns and near infrared, some near infrared is not.
 fn has_zeros(packet: &Packet<'_>) -> bool {
     let format = packet.format();
     let pixels = || packet.columns().flat_map(|(_, bytes)| bytes.chunks_exact(format.pixel_len()));

@@ -1,4 +1,4 @@
-//! Returns in space, and by beam.
+//! Points and returns by beam.
 
 use glam::DVec3;
 
@@ -7,12 +7,12 @@ use crate::decoder::datagram::{CloudPoint, PointSource, Shot};
 use crate::ouster::profile::OusterProfile;
 use crate::wire::ouster::lidar::{Packet, Pixel};
 
-/// Returns of a packet by beam, for `turn` columns per rotation. Of two returns of a pixel, the first.
+/// First return of each pixel of a packet, by beam, for `turn` columns per rotation.
 pub(super) fn shots(packet: &Packet<'_>, turn: u16) -> Vec<Shot> {
     let format = packet.format();
     let mut shots = Vec::new();
     for (column, pixels) in packet.columns().filter(|(column, _)| column.is_valid) {
-        // Beams look past the encoder by an angle of their own, which is the same in all turns.
+        // The azimuth offset of each beam is left out, because it is constant.
         let azimuth_deg = 360.0 * f64::from(column.measurement_id) / f64::from(turn);
         for (laser, bytes) in (0..).zip(pixels.chunks_exact(format.pixel_len())) {
             let [first, _] = Pixel::get(format, bytes).returns;
@@ -43,7 +43,7 @@ pub(super) fn point_source(driver: &OusterProfile, turn: u16) -> PointSource {
             let format = packet.format();
             let mut valid = packet.columns().filter(|(column, _)| column.is_valid);
             let Some((column, pixels)) = valid.nth(block) else { return };
-            // Clockwise from the connector, which looks backward.
+            // Clockwise from the connector, which is at the rear.
             let share = f64::from(column.measurement_id) / f64::from(turn);
             let encoder_rad = std::f64::consts::TAU * (share + 0.5);
             let (sin, cos) = libm::sincos(encoder_rad);

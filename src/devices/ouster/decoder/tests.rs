@@ -32,7 +32,7 @@ fn packet(format: LidarFormat, first: u16, turn: u16) -> Vec<u8> {
     bytes
 }
 
-/// Row, column, and where ouster-sdk 1.0.1 puts a pixel of 12.346 m.
+/// Row, column and position of a pixel with a range of 12.346 m, from ouster-sdk 1.0.1.
 #[test]
 fn points_are_where_the_makers_client_puts_them() {
     let mut profile = profile();
@@ -81,7 +81,7 @@ fn formats_and_turns_are_found_in_the_packets() {
     assert!(imu_packet(&[0; 48]).is_none() && imu_packet(&[0xff; 48]).is_none());
 }
 
-/// 512 columns at 20 Hz are as fast as 1024 at 10 Hz: the end of a rotation distinguishes them.
+/// 512 columns at 20 Hz have the column rate of 1024 at 10 Hz; only the end of a rotation distinguishes them.
 #[test]
 fn the_columns_of_the_first_turn_are_a_guess() {
     let mut decoder = OusterDecoder::default();
@@ -89,7 +89,7 @@ fn the_columns_of_the_first_turn_are_a_guess() {
     for (frame_id, first) in [(7, 480), (7, 496), (8, 0), (8, 16)] {
         let format = LidarFormat::Single;
         let mut bytes = packet(format, first, 512);
-        // The number of the frame, before the checksum: bytes 2 and 3.
+        // Bytes 2 and 3 are the frame number, which the checksum covers.
         bytes[2..4].copy_from_slice(&u16::to_le_bytes(frame_id));
         decoder.learn(&bytes);
         seen.extend(decoder.sweep(&bytes).turn.map(|turn| (turn.count, turn.is_guess)));

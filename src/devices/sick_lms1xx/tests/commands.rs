@@ -1,10 +1,10 @@
-//! Tests of the table of commands, and of events in addition to scans.
+//! Tests of the command table, and of events other than scans.
 
 use super::super::commands::table;
 use super::*;
 use crate::commands::{Conduct, constants_hold};
 
-/// The kind of the answer to a kind of command.
+/// Type of the answer to a type of command.
 fn answer_kind(code: &str) -> &'static str {
     match &code[..3] {
         "sWN" => "sWA",
@@ -24,14 +24,14 @@ fn every_command_does_what_the_table_says() {
             let variants = [text, &text[..text.len() - 1], &long, &[text, text].concat()];
             for (place, content) in variants.into_iter().enumerate() {
                 for dialect in [Dialect::A, Dialect::B] {
-                    // Malformed commands are the same for all: once is enough.
+                    // Malformed commands are handled alike in all models, so one model is tested.
                     if place > 0 && (dialect == Dialect::B || profile == "sick-lms111") {
                         continue;
                     }
                     let mut bench = Bench::new(profile, "");
                     let peer = bench.connect(0);
                     bench.ask(peer, LOGIN);
-                    // What CoLa-A can read is said in CoLa-B too.
+                    // Commands that CoLa-A can express are also sent in CoLa-B.
                     let binary = Telegram::parse(Dialect::A, content);
                     let content = match (dialect, binary) {
                         (Dialect::A, _) => content.to_vec(),
@@ -88,7 +88,7 @@ fn what_is_kept_is_read_back_as_it_was_written() {
     }
 }
 
-/// Telegrams of a real LMS511 right after a subscription, from logs of users of sick_scan_xd.
+/// Telegrams of a real LMS511 after a subscription, from logs of users of sick_scan_xd.
 #[test]
 fn a_subscriber_is_told_the_present_state_at_once() {
     let outputs = "sSN LIDoutputstate 0 0 0 A 0 A 0 A 0 A 0 A 0 A \
@@ -132,7 +132,7 @@ fn outputs_change_and_subscribers_hear_of_it() {
     let told = bench.telegrams.iter().find(|(_, to, ..)| *to == Some(other)).unwrap();
     let told = Telegram::parse(Dialect::B, &told.3).unwrap().emit(Dialect::A);
     assert!(told.starts_with(b"sSN LIDoutputstate 0 0 0 A 1 B 0 A 2 0"), "{told:?}");
-    // Already so; no such output, as this model has three; no such state.
+    // No change; an output that this model lacks (it has three); an unknown state.
     bench.telegrams.clear();
     assert_eq!(bench.ask(peer, "sMN mDOSetOutput 2 1"), "sAN mDOSetOutput 1");
     assert_eq!(bench.ask(peer, "sMN mDOSetOutput 4 1"), "sAN mDOSetOutput 0");
@@ -144,7 +144,7 @@ fn outputs_change_and_subscribers_hear_of_it() {
     bench.ask(peer, "sMN LIDrstoutpcnt");
     let read = bench.ask(peer, "sRN LIDoutputstate");
     assert!(read.starts_with("sRA LIDoutputstate 0 0 0 0 1 0 0 0 2 0"), "{read}");
-    // Whoever ends the subscription hears no more.
+    // No events after the end of the subscription.
     bench.ask_in(Dialect::B, other, "sEN LIDoutputstate 0");
     bench.telegrams.clear();
     bench.ask(peer, "sMN mDOSetOutput 2 0");

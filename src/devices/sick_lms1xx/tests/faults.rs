@@ -1,4 +1,4 @@
-//! A dirty window and a motor that is held.
+//! Tests of a dirty window and a stalled motor.
 
 use super::*;
 use crate::config::rig::schedule::Schedule;
@@ -8,7 +8,7 @@ use crate::sensors::optics_fault::{LidarFault, Sector};
 
 const MS: u64 = 1_000_000;
 
-/// A fault from `start_ms` on, for `duration_ms`.
+/// A fault that starts at `start_ms` and lasts `duration_ms`.
 fn timed<K>(start_ms: u64, duration_ms: u64, kind: K) -> Timed<K> {
     let schedule = Schedule {
         start: SimTime(start_ms * MS),
@@ -40,7 +40,7 @@ fn a_scanner_whose_motor_is_held_reports_it_and_starts_again() {
     assert_eq!(state(&mut bench, peer), ["0", "2"]);
     assert_eq!(bench.ask(peer, "sRN LMDscandata"), "sFA 4");
     bench.run_ms(1600 - bench.unit.clock.0 / MS);
-    // Let go after a second and a half; this model needs three to its speed.
+    // The stall ends after 1.5 s; this model needs three seconds to full speed.
     assert_eq!(state(&mut bench, peer)[0], "5");
     bench.telegrams.clear();
     bench.run_ms(4400 - bench.unit.clock.0 / MS);
@@ -80,7 +80,7 @@ fn a_dirty_window_is_told_and_marks_its_scans() {
         bench.run_ms(1250 - bench.unit.clock.0 / MS);
         for (due, scan) in bench.scans(Some(peer)) {
             let ms = due.0 / MS;
-            // A revolution takes 20 ms; its start decides.
+            // A revolution takes 20 ms; the state at its start counts.
             match ms {
                 530..1000 => assert_eq!(scan.status, status, "{ms}"),
                 ..500 | 1030.. => assert_eq!(scan.status, [0, 0], "{ms}"),

@@ -1,13 +1,13 @@
-//! Reboot and power-off.
+//! Tests of reboot and power-off.
 
 use super::*;
 use crate::config::rig::schedule::Schedule;
 
 const MS: u64 = 1_000_000;
-/// Boot time of the profile, and somewhat more.
+/// Longer than the boot time of the profile.
 const BOOT_MS: u64 = 15_000;
 
-/// Values that hosts may change: scan frequency, name, a filter.
+/// Values that hosts can change: scan frequency, location name, a filter.
 fn state(bench: &mut Bench, peer: Peer) -> [String; 3] {
     ["sRN LMPscancfg", "sRN LocationName", "sRN LFPparticle"].map(|read| bench.ask(peer, read))
 }
@@ -35,7 +35,7 @@ fn a_reboot_keeps_what_was_saved_and_forgets_the_rest() {
         bench.ask(peer, "sEN LMDscandata 1");
         assert_eq!(bench.ask(peer, "sMN mSCreboot"), "sAN mSCreboot");
         assert_eq!(bench.hung_up, [peer]);
-        // It hears nothing while it starts, and nobody gets scans.
+        // The scanner ignores input while it starts, and sends no scans.
         let next = bench.connect(1);
         bench.telegrams.clear();
         bench.run_ms(BOOT_MS - 1000);
@@ -48,7 +48,7 @@ fn a_reboot_keeps_what_was_saved_and_forgets_the_rest() {
         assert_eq!(state(&mut bench, next), wanted);
         assert_eq!(bench.ask(next, "sRN ODpwrc"), "sRA ODpwrc 609");
         assert_eq!(bench.ask(next, "sWN LocationName 1 x"), "sFA A", "the login is over");
-        // Scans and clocks count from the start.
+        // Scan numbers and clocks restart with the scanner.
         bench.ask(next, "sEN LMDscandata 1");
         bench.run_ms(200);
         let scans = bench.scans(Some(next));

@@ -1,38 +1,38 @@
-//! Guess of the measuring mode from the values of scans, for a stream without a telegram that contains it.
+//! Guesses the measuring mode from the values of scans, if no telegram contains it.
 //!
-//! Some values mean "no echo" in one mode only. Otherwise, in scans of millimetres, where 13 bits end at 8.19
-//! m, the higher bits decide. They are range if neighbours are nearly equal with them (a wall that recedes
-//! past 8.19 m). They are flags if neighbours are nearly equal without them (a field or a level of
-//! reflectivity that ends on a wall), or if both mean "no echo". Without evidence they are range, because few
-//! units have fields. In centimetres no scanner reaches beyond 13 bits.
+//! Some values mean "no echo" in only one mode. Otherwise the bits above 13 decide; 13 bits end at 8.19 m in
+//! millimetres. They belong to the range if adjacent values are nearly equal with them (a wall that recedes
+//! past 8.19 m). They are flags if adjacent values are nearly equal without them (a field, or a level of
+//! reflectivity, that ends on a wall), or if both values mean "no echo". Without evidence they belong to the range,
+//! because few scanners use fields. In centimetres no scanner needs more than 13 bits.
 
 use crate::wire::sick_lms2xx::data::{Unit, Values};
 
-/// Neighbours that differ by less are nearly alike, units.
+/// Largest difference of nearly equal adjacent values, units.
 const ALIKE: u16 = 256;
 /// Bits of the range in the modes 0x00, 0x04 and 0x06.
 const MODES: [(u8, u32); 3] = [(0x00, 13), (0x04, 14), (0x06, 15)];
 
-/// Evidence in the values of all scans so far.
+/// Evidence from all scans so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ModeGuess {
-    /// Whether "no echo" of the modes 0x04 and 0x06 was seen.
+    /// Whether the "no echo" values of the modes 0x04 and 0x06 were seen.
     has_no_echo: [bool; 2],
-    /// The fourteenth and the fifteenth bit.
+    /// Evidence about bits 14 and 15 (counted from 1).
     bits: [Bit; 2],
 }
 
-/// Evidence that a bit is a part of the range.
+/// Evidence whether a bit belongs to the range.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bit {
     is_seen: bool,
-    /// Number of neighbours that are nearly equal only with the higher bits, minus the number of those that
-    /// are nearly equal only without them or both "no echo".
+    /// Number of adjacent pairs that are nearly equal only with the higher bits, minus the number of pairs that are
+    /// nearly equal only without them or are both "no echo".
     votes: i64,
 }
 
 impl ModeGuess {
-    /// Takes the values of a telegram.
+    /// Evaluates the values of a telegram.
     pub(super) fn see(&mut self, scan: &Values) {
         let values = &scan.values;
         self.has_no_echo[0] |= values.contains(&0x3ff7);
@@ -63,7 +63,7 @@ impl ModeGuess {
         match self.has_no_echo {
             _ if fourteenth.votes < 0 => 0x00,
             [_, true] => 0x06,
-            // A range of 16.375 m in mode 0x06 is "no echo" of mode 0x04.
+            // A range of 16.375 m in mode 0x06 is the "no echo" of mode 0x04.
             [true, false] if !fifteenth.is_range() => 0x04,
             _ if fourteenth.is_range() || fifteenth.is_range() => 0x06,
             _ => 0x00,
@@ -87,7 +87,7 @@ mod tests {
         guess.mode()
     }
 
-    /// Millimetres to a wall beside the scanner, from abeam to far ahead.
+    /// Ranges to a wall beside the scanner, from the side to far ahead, millimetres.
     fn wall(to_m: f64) -> Vec<u16> {
         let places = (0..).map(|step| 3.0 / libm::cos(f64::from(step) * 0.5f64.to_radians()));
         places.take_while(|range_m| *range_m < to_m).map(|m| (m * 1000.0) as u16).collect()
@@ -99,7 +99,7 @@ mod tests {
             assert_eq!(mode_of(Unit::Millimetres, wall(to_m)), 0x06, "{to_m}");
         }
         assert_eq!(mode_of(Unit::Millimetres, wall(8.0)), 0x00);
-        // A box before it, whose edges say nothing.
+        // A box in front of the wall; its edges are no evidence.
         let mut walls = wall(20.0);
         walls[20..60].fill(2000);
         walls[100..].fill(9000);
@@ -124,7 +124,7 @@ mod tests {
     fn no_echo_tells_the_mode() {
         assert_eq!(mode_of(Unit::Centimetres, vec![500, 0x3ff7]), 0x04);
         assert_eq!(mode_of(Unit::Centimetres, vec![500, 0x7ff7]), 0x06);
-        // Out of reach of 13 bits, in a field.
+        // Targets beyond 13 bits, in a field.
         assert_eq!(mode_of(Unit::Millimetres, vec![0x2000 | 500, 0x3ff7, 0x1ff7, 0x1ff7]), 0x00);
         let mut far = wall(20.0);
         far.push(0x3ff7);

@@ -10,12 +10,12 @@ use crate::wire::sick_lms2xx::data::{MeasuringMode, Values};
 use crate::wire::sick_lms2xx::reply::{Body, Indices, Reply, SwitchResult};
 use crate::wire::sick_lms2xx::{LineRate, status_byte};
 
-/// Kind under which a command is counted.
+/// Name of a command for statistics.
 pub(super) fn command_kind(payload: &[u8]) -> String {
     format!("{:#04x} {}", payload[0], command_name(&Command::parse(payload)))
 }
 
-/// Kind under which a reply is counted.
+/// Name of a reply for statistics.
 pub(super) fn reply_kind(payload: &[u8], reply: Option<&Reply>) -> String {
     let name = reply.map_or("not read", |reply| body_name(&reply.body));
     format!("{:#04x} {name}", payload[0])
@@ -66,7 +66,6 @@ fn command_name(command: &Command) -> &'static str {
     }
 }
 
-/// Text of a command.
 pub(super) fn command(command: &Command) -> String {
     let name = command_name(command);
     match command {
@@ -113,13 +112,11 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim_end_matches(['\0', ' ']).to_owned()
 }
 
-/// Text of a reply.
 pub(super) fn reply(reply: &Reply, mode: MeasuringMode) -> String {
     let (name, said) = (body_name(&reply.body), said(reply, mode));
     format!("{:#04x} {name:<18}{said}{}", reply.body.code(), status(reply.status))
 }
 
-/// Text of a reply's data.
 fn said(reply: &Reply, mode: MeasuringMode) -> String {
     match &reply.body {
         Body::PowerOn { text: bytes } | Body::Type { text: bytes } => text(bytes),
@@ -225,14 +222,12 @@ fn indices_of(body: &Body) -> Option<Indices> {
     }
 }
 
-/// A command for machines.
 pub(super) fn command_fields(address: u8, payload: &[u8]) -> Map<String, Value> {
     object_of(json!({
         "address": address, "kind": command_name(&Command::parse(payload)), "payload": hex(payload),
     }))
 }
 
-/// A reply for machines.
 pub(super) fn reply_fields(
     address: u8,
     payload: &[u8],

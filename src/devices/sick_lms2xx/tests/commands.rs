@@ -1,4 +1,4 @@
-//! The table of commands, and power cycles.
+//! Tests of the command table and of power cycles.
 
 use super::super::commands::table;
 use super::*;
@@ -20,7 +20,7 @@ fn every_command_does_what_the_table_says() {
         let profile_of = |bench: &Bench| table(&bench.unit.profile).rows;
         for row in profile_of(&Bench::new(profile, |_| ())) {
             for (place, payload) in variants(&payload(&row)).iter().enumerate() {
-                // A telegram without a payload is none; malformed ones are the same for all models.
+                // Without a payload there is no telegram; malformed telegrams are tested with one model only.
                 if payload.is_empty() || (place > 0 && profile != "sick-lms291-s14") {
                     continue;
                 }

@@ -41,7 +41,7 @@ fn rmc(time: &str, status: &str, date: &str) -> CableSignal {
     sentence(&text)
 }
 
-/// Pulses at these instants, nanoseconds.
+/// Sends pulses at these times, nanoseconds.
 fn pulses(clock: &mut DeviceClock, instants: impl IntoIterator<Item = u64>) {
     for at in instants {
         clock.handle_signal(SimTime(at), &CableSignal::PulsePerSecond(true));
@@ -73,21 +73,21 @@ fn a_clock_that_is_right_by_itself_shows_utc() {
 #[test]
 fn pulse_and_sentence_pull_it_in() {
     let mut clock = clock(|_| {});
-    // The first second of UTC begins at 0.75 s. Five good seconds make a lock.
+    // The first second of UTC begins at 0.75 s. PPS locks after five good seconds.
     let edge = |second: u64| SECOND * 3 / 4 + second * SECOND;
     for second in 0..5 {
         pulses(&mut clock, [edge(second)]);
         assert_eq!(clock.pps(SimTime(edge(second))), PpsState::Synchronizing, "{second}");
     }
-    // Until now it counts from power-up.
+    // Before that, the clock counts from power-up.
     assert_eq!(clock.micros_past_hour(SimTime(edge(5))), 5_750_332);
     pulses(&mut clock, [edge(5)]);
     assert_eq!(clock.pps(SimTime(edge(5))), PpsState::Locked);
-    // On the second, though of power-up: it has heard of no other.
+    // The pulse sets only the fraction: no sentence has set the second yet.
     assert_eq!(clock.micros_past_hour(SimTime(edge(5))), 6_000_000);
     let heard = SimTime(edge(5) + 260_000_000);
     clock.handle_signal(heard, &rmc("123502", "A", "010626"));
-    // 12:35:02 was at the edge; the oscillator is 15 us fast since then.
+    // The sentence set 12:35:02 at the edge; the oscillator has run 15 us fast since then.
     assert_eq!(clock.micros_past_hour(heard), (35 * 60 + 2) * 1_000_000 + 260_015);
     assert_eq!(clock.civil(SimTime(edge(5) + SECOND / 2)).date().to_string(), "2026-06-01");
     assert!(clock.has_nmea(heard));
@@ -97,12 +97,12 @@ fn pulse_and_sentence_pull_it_in() {
 
 #[test]
 fn each_half_of_the_count_has_its_own_signal() {
-    // Only sentences: minutes and seconds are right, what is below a second is the unit's own.
+    // Only sentences: minutes and seconds are right, the fraction is free-running.
     let mut nmea = clock(still);
     nmea.handle_signal(SimTime(SECOND), &rmc("123457.75", "A", "010626"));
     assert_eq!(nmea.micros_past_hour(SimTime(SECOND)), (34 * 60 + 57) * 1_000_000);
     assert_eq!(nmea.pps(SimTime(SECOND)), PpsState::Absent);
-    // Only pulses: the other way round.
+    // Only pulses: the fraction is right, minutes and seconds are not set.
     let mut pps = clock(still);
     pulses(&mut pps, (0..7).map(|second| SECOND * 3 / 4 + second * SECOND));
     assert_eq!(pps.micros_past_hour(SimTime(SECOND * 27 / 4)), 7_000_000);
@@ -123,11 +123,11 @@ fn it_drifts_on_when_the_cable_is_cut() {
     assert_eq!(clock.pps(SimTime(at(7).0 + 400_000_000)), PpsState::Locked);
     assert_eq!(clock.pps(SimTime(at(7).0 + 600_000_000)), PpsState::Absent);
     assert!(!clock.has_nmea(at(9)));
-    // A day later it is 5 s fast.
+    // After a day the clock is 5 s fast.
     let later = 86_400 + 6;
     let utc = (35 * 60 + 3) * 1_000_000;
     assert_eq!(clock.micros_past_hour(at(later)), utc + 5_000_000);
-    // And what it heard last is still there.
+    // The last sentence is still available.
     assert!(clock.sentence().starts_with(b"$GPRMC,123503"));
 }
 
@@ -137,7 +137,7 @@ fn a_pulse_that_comes_back_must_be_steady_again() {
     let at = |second: u64| SECOND * 3 / 4 + second * SECOND;
     pulses(&mut clock, [at(60)]);
     assert_eq!(clock.pps(SimTime(at(60))), PpsState::Synchronizing);
-    // 54 s of drift are still there.
+    // The drift of 54 s remains.
     assert_eq!(clock.micros_past_hour(SimTime(at(60))) % 1_000_000, 3125);
     pulses(&mut clock, (61..=65).map(at));
     assert_eq!(clock.pps(SimTime(at(65))), PpsState::Locked);
@@ -152,10 +152,10 @@ fn a_pulse_off_the_second_is_an_error_at_once() {
     pulses(&mut clock, [at]);
     assert_eq!(clock.pps(SimTime(at)), PpsState::Error);
     assert_eq!(clock.micros_past_hour(SimTime(at)), before);
-    // A good second later it synchronises.
+    // After one good second the state is synchronizing.
     pulses(&mut clock, [at + SECOND]);
     assert_eq!(clock.pps(SimTime(at + SECOND)), PpsState::Synchronizing);
-    // Ten pulses a second are no pulse per second.
+    // Ten pulses per second are no valid PPS.
     pulses(&mut clock, (1..20).map(|tenth| at + SECOND + tenth * SECOND / 10));
     assert_eq!(clock.pps(SimTime(at + 3 * SECOND)), PpsState::Error);
 }
@@ -214,7 +214,7 @@ fn only_known_sentences_at_the_right_rate_are_heard() {
         deaf.handle_signal(SimTime(SECOND), &signal);
         assert!(deaf.sentence().is_empty(), "{baud}");
     }
-    // In pieces, after noise, ended by CR alone.
+    // A sentence in pieces, after noise, with CR as line end.
     let mut clock = self::clock(still);
     for piece in [b"\xff*\r,$GPR".as_slice(), &bytes[..9], &bytes[9..bytes.len() - 1]] {
         clock.handle_signal(SimTime(SECOND), &CableSignal::Bytes(piece.to_vec(), NOISE_FREE));
@@ -248,8 +248,8 @@ proptest! {
         }
     }
 
-    /// With any oscillator, a locked clock is right at every edge, and between edges its error is at most a
-    /// second's drift.
+    /// For any oscillator, a locked clock is exact at every edge, and between edges its error is at most the drift of
+    /// one second.
     #[test]
     fn a_locked_clock_stays_within_a_seconds_drift(
         drift_s_per_day in -30.0..30.0f64,

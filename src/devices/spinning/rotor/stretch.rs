@@ -1,4 +1,4 @@
-//! A period of time in which a rotor's angular acceleration is constant.
+//! A stretch: a period with constant angular acceleration.
 
 use std::f64::consts::TAU;
 
@@ -7,11 +7,11 @@ use crate::time::SimTime;
 
 pub(super) const MINUTE_NS: u128 = 60_000_000_000;
 
-/// Lasts from an instant until the next stretch begins.
+/// A period that lasts until the next stretch begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Stretch {
     pub from: SimTime,
-    /// Angle at `from`, rotations, 0..1.
+    /// Angle at `from`, in rotations, 0..1.
     pub turn: f64,
     pub motion: Motion,
 }
@@ -22,7 +22,7 @@ pub(super) enum Motion {
         rpm: u32,
     },
     Changing {
-        /// Speed at the start of the period.
+        /// Speed at the start of the stretch.
         rpm: f64,
         acceleration_rpm_s: f64,
     },
@@ -33,15 +33,15 @@ impl Stretch {
         at.0.saturating_sub(self.from.0) as f64 * 1e-9
     }
 
-    /// Angle at `at`, rotations; full rotations count, except those of a period with constant speed.
+    /// Angle at `at`, in rotations. Full rotations since `from` count, except at constant speed.
     pub fn turned(&self, at: SimTime) -> f64 {
         match self.motion {
             Motion::Even { rpm } => {
-                // Whole numbers until the last step, so that no day is long enough to drift.
+                // Integers until the last step, so that long runs do not drift.
                 let past_ns = at.0.saturating_sub(self.from.0);
                 let turned = match past_ns.checked_mul(rpm.into()) {
                     Some(product) => product % MINUTE_NS as u64,
-                    // After months.
+                    // Only after months of running.
                     None => (u128::from(past_ns) * u128::from(rpm) % MINUTE_NS) as u64,
                 };
                 turned as f64 / MINUTE_NS as f64 + self.turn
@@ -62,7 +62,7 @@ impl Stretch {
         }
     }
 
-    /// The part from `from` on of a sweep that starts at `start`.
+    /// The part from `from` on of a sweep that started at `start`.
     pub fn piece(&self, start: SimTime, from: SimTime) -> RotorPiece {
         RotorPiece {
             from_ns: from.0 - start.0,
@@ -75,11 +75,11 @@ impl Stretch {
         }
     }
 
-    /// The first instant after `from` and up to `end` at which the rotor reaches angle 0. In a stretch of
-    /// constant speed at most one turn is searched.
+    /// The first time after `from` and up to `end` at which the rotor reaches angle 0. At constant speed at most one
+    /// rotation is searched.
     pub fn first_zero(&self, from: SimTime, end: SimTime) -> Option<SimTime> {
         let whole_turns = |at: SimTime| match self.motion {
-            // Counted from the stretch's start in whole numbers, as `turned` leaves turns out.
+            // Counted from the start of the stretch in integers, because `turned` leaves out full rotations.
             Motion::Even { rpm } => {
                 let turned = u128::from(at.0 - self.from.0) * u128::from(rpm);
                 let part = (turned % MINUTE_NS) as f64 / MINUTE_NS as f64 + self.turn;

@@ -24,7 +24,7 @@ fn spin_up_takes_three_seconds_and_fifteen_turns() {
     assert_eq!(rotor.rpm(SimTime(S)), 0.0);
     assert_eq!(rotor.rpm(SimTime(2 * S)), 200.0);
     assert_eq!(rotor.rpm(SimTime(9 * S)), 600.0);
-    // After t seconds: 200 / 60 / 2 t^2 turns.
+    // Angle after t seconds: 0.5 * (200 / 60) * t^2 rotations.
     let turned = |t: f64| (0.25 + 200.0 / 120.0 * t * t).rem_euclid(1.0);
     assert!((rotor.turn(SimTime(2 * S)) - turned(1.0)).abs() < 1e-12);
     assert!((rotor.turn(SimTime(4 * S)) - turned(3.0)).abs() < 1e-12);
@@ -67,7 +67,7 @@ fn a_held_rotor_stops_and_spins_up_again() {
     }
     assert_eq!(rotor.rpm(SimTime(6 * S)), 600.0);
     assert!(rotor.is_still(SimTime(2 * S)));
-    // Ten turns, and half a second at 300 rpm on the average.
+    // Ten rotations, then half a second at 300 rpm on average.
     assert!((rotor.turn(SimTime(2 * S)) - 0.5).abs() < 1e-9);
     assert_eq!(rotor.fault_effects(SimTime(0), SimTime(S - 1)), []);
     let effects = rotor.fault_effects(SimTime(S - 1000), SimTime(S));
@@ -90,8 +90,8 @@ fn a_command_waits_for_the_rotor_to_be_let_go() {
 }
 
 proptest! {
-    /// A rotor that is held repeatedly never jumps, and depends neither on the length of its known schedule
-    /// nor on commands that change nothing.
+    /// The angle of a repeatedly stalled rotor is continuous. It depends neither on the length of the known schedule
+    /// nor on commands without effect.
     #[test]
     fn a_held_rotor_never_jumps(
         stalls in prop::collection::vec((0u64..6_000, 1u64..3_000, 1u64..2_000, 10u64..2_000), 1..3),
@@ -137,8 +137,8 @@ proptest! {
         }
     }
 
-    /// Any commands in any order: the angle never jumps or decreases, the motor's acceleration is kept, and
-    /// the last command is followed.
+    /// For any commands: the angle never jumps or decreases, the acceleration stays within the motor's, and the last
+    /// command is followed.
     #[test]
     fn the_rotor_never_jumps(
         commands in prop::collection::vec((0u64..3_000, 0u32..20, prop::option::of(0.0..1.0)), 1..8),
@@ -152,7 +152,7 @@ proptest! {
         }
         let step = 1_000_000;
         let mut last = (rotor.turn(SimTime::ZERO), rotor.rpm(SimTime::ZERO));
-        // Half a turn takes 12.5 s at the slowest speed.
+        // Half a rotation takes 12.5 s at the slowest speed.
         for k in 1..(at + 22 * S) / step {
             let now = SimTime(k * step);
             let (turn, rpm) = (rotor.turn(now), rotor.rpm(now));
@@ -186,8 +186,8 @@ proptest! {
 }
 
 proptest! {
-    /// A stall that is announced during a run, first without its end, moves the rotor like one that was known
-    /// from the start, to the last bit.
+    /// A stall announced during a run, at first without its end, gives bit for bit the same motion as a stall known
+    /// from the start.
     #[test]
     fn a_stall_told_in_time_is_as_one_known_from_the_start(
         begins in 100u64..9000, lasts in 1u64..9000, paced in any::<bool>(), ahead in 1u64..3000,

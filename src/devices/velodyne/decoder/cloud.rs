@@ -1,4 +1,4 @@
-//! Points from distances, by the angles that are the same in every unit of a model.
+//! Points from distances, with the nominal angles of a model.
 
 use std::sync::Arc;
 
@@ -19,16 +19,16 @@ struct Laser {
     vertical_offset_m: f64,
 }
 
-/// Converts a model's slots to points.
+/// Converts the slots of a model's packets to points.
 #[derive(Clone, Debug)]
 struct Cloud {
     lasers: Vec<Laser>,
     distance_unit_m: f64,
-    /// Sixteen lasers that fire twice a block.
+    /// Whether a block has two firings of sixteen lasers.
     has_two_firings: bool,
 }
 
-/// First profile of a model, which has its lasers: firmwares differ only in times.
+/// The first profile of a model; all firmware of a model has the same lasers.
 pub(super) fn driver_of(
     model: Model,
     known: &'static [Arc<Profile>],
@@ -40,13 +40,12 @@ pub(super) fn driver_of(
     })
 }
 
-/// The points of a model's packets; `None` for a model of no profile.
+/// Point source for a model; `None` for a model without a profile.
 pub(super) fn point_source(model: Model, known: &'static [Arc<Profile>]) -> Option<PointSource> {
     let driver = driver_of(model, known)?;
     Some(PointSource { calibration: "angles of the model", ..point_source_of(driver) })
 }
 
-/// The points of a profile's packets.
 pub(super) fn point_source_of(driver: &VelodyneProfile) -> PointSource {
     let lasers = &driver.lasers;
     let cloud = Cloud {
@@ -97,7 +96,7 @@ impl Cloud {
             let (up, flat) = laser.elevation;
             let height_m = laser.vertical_offset_m;
             let (sin, cos) = libm::sincos(azimuth_deg.to_radians() + laser.azimuth_offset_rad);
-            // The manuals add the offset to the height after projection.
+            // According to the manuals, the offset is added to the height after projection.
             let flat_m = range_m * flat;
             let position_m = DVec3::new(flat_m * cos, -flat_m * sin, range_m * up + height_m);
             let intensity = point.intensity.into();
@@ -136,7 +135,7 @@ mod tests {
         point
     }
 
-    /// Positions by velodyne-decoder 3.1.
+    /// Expected positions from velodyne-decoder 3.1.
     #[test]
     fn the_fixed_models_points_are_where_another_decoder_puts_them() {
         let first = only_point(Model::Vlp16, &packet(Bank::Upper, 0, 3, 39.813), 0);

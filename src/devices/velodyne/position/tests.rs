@@ -23,7 +23,7 @@ fn profile(name: &str) -> (PositionProfile, ClockSettings, ThermalProfile) {
     (position, defaults.clock, thermal)
 }
 
-/// Packets until `until`, in steps of `step_ns`, with the times of making and leaving.
+/// Packets until `until`, in steps of `step_ns`, each with its send time.
 fn packets(name: &str, until: u64, step_ns: u64) -> Vec<(SimTime, PositionPacket)> {
     let (profile, clock, thermal) = profile(name);
     let boards = Boards::new(&thermal);
@@ -43,13 +43,13 @@ fn packets(name: &str, until: u64, step_ns: u64) -> Vec<(SimTime, PositionPacket
 #[test]
 fn they_come_as_often_and_as_unevenly_as_in_the_capture() {
     let sent = packets("velodyne-vlp16-3.0", 10 * SECOND, 1_000_000);
-    // The capture has 145.8 a second, 1.46 to 10.7 ms apart.
+    // The capture has 145.8 packets per second, at intervals of 1.46 to 10.7 ms.
     assert!((1400..1475).contains(&sent.len()), "{}", sent.len());
     let gaps: Vec<f64> =
         sent.windows(2).map(|pair| (pair[1].0.0 - pair[0].0.0) as f64 / 1e6).collect();
     assert!(gaps.iter().all(|gap| (0.0..=10.76).contains(gap)), "{gaps:?}");
     let short = gaps.iter().filter(|gap| **gap < 5.0).count() as f64 / gaps.len() as f64;
-    // In the capture 21 of 56.
+    // The capture has 21 short intervals of 56.
     assert!((0.25..0.5).contains(&short), "{short}");
     for (due, packet) in &sent {
         let made_us = (due.0 - 354_000) as f64 / 1e3 * (1.0 + 5.0 / 86_400.0);
@@ -123,7 +123,7 @@ fn the_base_of_an_hdl32e_feels_the_mount() {
         position_m: DVec3::ZERO,
         place: Geodetic { latitude_deg: 0.0, longitude_deg: 0.0, altitude_m: 0.0 },
     };
-    // Level, turning right at 30 degrees/s, pushed to the right with 0.3 g.
+    // A level unit that turns right at 30 degrees/s and accelerates to the right at 0.3 g.
     let g = 9.806_65;
     let force = DVec3::new(0.0, -0.3 * g, g);
     let rate = DVec3::new(0.0, 0.0, -30f64.to_radians());

@@ -15,7 +15,7 @@ use crate::wire::velodyne::position::PositionPacket;
 
 pub(super) const MS: u64 = 1_000_000;
 
-/// A unit whose packets are requested `ahead_ns` before they are due, with its output.
+/// A unit with its output; packets are requested `ahead_ns` before they are due.
 pub(super) struct Run {
     pub unit: Velodyne,
     pub ahead_ns: u64,
@@ -31,7 +31,7 @@ impl Run {
         Self { unit, ahead_ns: ahead_ms * MS, now: 0, sent, position, hosts }
     }
 
-    /// Advances the time in steps of `step_ms`.
+    /// Runs until `end_ms` in steps of `step_ms`.
     pub fn until(&mut self, end_ms: u64, step_ms: u64) {
         while self.now < end_ms * MS {
             self.now = (self.now + step_ms * MS).min(end_ms * MS);
@@ -65,7 +65,7 @@ impl Run {
         }
     }
 
-    /// A unit that restarts ignores changes.
+    /// Changes the configuration, unless the unit is restarting.
     fn change(&mut self, change: impl FnOnce(&mut Configuration)) {
         self.unit.advance(SimTime(self.now));
         if self.unit.is_down() {
@@ -90,7 +90,7 @@ impl Run {
         self.collect();
     }
 
-    /// Due time in milliseconds, and content, of each packet.
+    /// Packets with their send times in milliseconds.
     pub fn packets(&self) -> impl Iterator<Item = (f64, DataPacket)> {
         self.sent.iter().map(|(due, bytes)| {
             let packet = DataPacket::parse(bytes).expect("a packet");
@@ -98,7 +98,7 @@ impl Run {
         })
     }
 
-    /// Step of the azimuth from block to block around a time, hundredths of a degree.
+    /// Azimuth step between blocks at a time, hundredths of a degree.
     pub fn step_around(&self, ms: f64) -> f64 {
         let packets: Vec<_> = self.packets().filter(|(due, _)| (due - ms).abs() < 5.0).collect();
         let azimuths = packets.iter().flat_map(|(_, packet)| &packet.blocks);
@@ -108,7 +108,7 @@ impl Run {
     }
 }
 
-/// Ranges that show the rotor's angle at their measurement.
+/// Ranges that encode the rotor's angle at their measurement.
 fn seen(sweep: &Sweep) -> Vec<PulseReturns> {
     let pulse = |slot: &FiringSlot| {
         let turn =
@@ -123,7 +123,7 @@ pub(super) fn vlp16(change: impl FnOnce(&mut VelodyneSettings)) -> Run {
     Run::new(unit("velodyne-vlp16-3.0", change), 100)
 }
 
-/// VLP-16: two sequences of 55.296 us a block.
+/// Azimuth step between blocks of a VLP-16, which has two sequences of 55.296 us per block; hundredths of a degree.
 pub(super) fn step_at(rpm: f64) -> f64 {
     rpm * 6.0 * 110.592e-6 * 100.0
 }
@@ -135,7 +135,7 @@ fn speed_follows_from_the_next_turn_on() {
     run.change(|c| c.rpm = 1200);
     run.until(4000, 1);
     assert!((run.step_around(290.0) - step_at(600.0)).abs() < 0.05);
-    // 200 rpm a second from the turn that begins at 300 ms.
+    // The speed changes by 200 rpm/s from the rotation that begins at 300 ms.
     for (ms, rpm) in [(800.0, 700.0), (1300.0, 800.0), (3200.0, 1180.0), (3500.0, 1200.0)] {
         let step = run.step_around(ms);
         assert!((step - step_at(rpm)).abs() < 0.1, "{ms} ms: {step} for {}", step_at(rpm));
@@ -149,7 +149,7 @@ fn what_is_seen_and_what_is_told_agree_while_it_spins_up() {
     assert_eq!(run.sent.len(), 3090, "packets keep their pace whatever the rotor does");
     let mut seen = 0;
     for (due, packet) in run.packets() {
-        // Lasers wait for 60 rpm, 0.3 s.
+        // Lasers fire from 60 rpm on, after 0.3 s.
         let is_lit = packet.blocks[0].points[0].distance != 0;
         assert_eq!(is_lit, due > 301.3, "{due}");
         for block in packet.blocks.iter().filter(|_| is_lit) {
@@ -170,7 +170,7 @@ fn the_return_mode_changes_between_packets() {
     run.until(130, 1);
     run.change(|c| c.returns = ReturnMode::Dual);
     run.until(400, 1);
-    // A packet that was begun in the old mode is finished in it.
+    // An incomplete packet of the old mode is completed in that mode.
     let is_dual = |packet: &DataPacket| packet.status_bytes()[0] == 0x39;
     let (first, _) = run.packets().find(|(_, packet)| is_dual(packet)).unwrap();
     assert!((200.66..202.0).contains(&first), "{first}");
@@ -178,7 +178,7 @@ fn the_return_mode_changes_between_packets() {
         let is_pair = packet.blocks[0].azimuth_centideg == packet.blocks[1].azimuth_centideg;
         assert_eq!((is_dual(&packet), is_pair), (due >= first, due >= first), "{due}");
     }
-    // 753.5 packets a second for 200 ms, then twice as many for 300.
+    // 753.5 packets per second for 200 ms, then twice as many for 300 ms.
     assert!((600..606).contains(&run.sent.len()), "{}", run.sent.len());
 }
 
@@ -214,7 +214,7 @@ fn the_view_narrows_and_opens() {
         let degrees: Vec<_> = blocks.map(|b| f64::from(b.azimuth_centideg) / 100.0).collect();
         degrees
     };
-    // A packet that was begun before is held open until the view comes.
+    // A packet that was begun in the earlier sector is completed in the new one.
     assert!(degrees(230.0, 690.0).iter().all(|degree| (90.0..180.0).contains(degree)));
     assert_eq!(degrees(800.0, 1590.0).len(), 0);
     assert!(degrees(1602.0, 1990.0).iter().any(|degree| *degree > 300.0));
@@ -244,15 +244,14 @@ fn another_host_gets_the_packets() {
     assert_eq!((*due, host.ports[0]), (SimTime(200 * MS), 9000));
 }
 
-/// Actions of hosts: time in milliseconds, and action.
+/// A command of a host: time in milliseconds, kind, value.
 fn command() -> impl Strategy<Value = (u64, u8, u16)> {
     (1u64..250, 0u8..7, 0u16..360)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
-    /// The same commands at the same times give the same packets, however far ahead and in whatever steps
-    /// they are rendered.
+    /// Equal commands at equal times give equal packets, for any lead time of the requests and any time steps.
     #[test]
     fn commands_alone_decide(
         commands in prop::collection::vec(command(), 1..5),

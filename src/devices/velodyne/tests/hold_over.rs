@@ -5,26 +5,26 @@ use super::*;
 use crate::wire::line::LineSettings;
 use crate::wire::velodyne::position::PpsStatus;
 
-/// Microseconds by which whole seconds of UTC precede those of the run: [`START`] is .56789 s.
+/// Time from the start of the run to the next second of UTC, microseconds: [`START`] is at .56789 s.
 const EDGE_US: u64 = 432_110;
 const START_US: f64 = 1_234_567_890.0;
-/// 5 s a day, microseconds a second.
+/// Drift of 5 s per day, microseconds per second.
 const DRIFT_US_S: f64 = 5e6 / 86_400.0;
 
 fn edge(second: u64) -> SimTime {
     SimTime((second * 1_000_000 + EDGE_US) * 1000)
 }
 
-/// Passes a pulse at the start of the run's second `second`, and a sentence 200 ms later.
+/// Sends a pulse near second `second` of the run, and a sentence 200 ms later.
 fn hear(run: &mut Run, second: u64) {
     let mut tell = |at: SimTime, signal| {
-        // Time comes in steps of a millisecond; signals come in between.
+        // Time advances in steps of a millisecond; signals arrive in between.
         run.until(at.0 / MS, 1);
         run.unit.handle_cable(at, &signal);
         run.collect();
     };
     tell(edge(second), CableSignal::PulsePerSecond(true));
-    // 12:20:34.567 89 and 432.11 ms is 12:20:35.
+    // 12:20:34.567 89 plus 432.11 ms is 12:20:35.
     let body = format!(
         "GPRMC,1220{:02},A,4717.1140,N,00833.9159,E,000.0,000.0,010626,002.9,E",
         35 + second
@@ -35,8 +35,7 @@ fn hear(run: &mut Run, second: u64) {
     tell(SimTime(edge(second).0 + 200 * MS), signal);
 }
 
-/// Offset of packets' timestamps from UTC, microseconds, for a timestamp of the run's instant `at_s`,
-/// seconds.
+/// Timestamp minus UTC, microseconds, for a timestamp taken `at_s` seconds after the start of the run.
 fn ahead_us(at_s: f64, timestamp_us: u32) -> f64 {
     f64::from(timestamp_us) - START_US - at_s * 1e6
 }
@@ -54,12 +53,12 @@ fn timestamps_drift_from_the_last_pulse_until_it_is_locked_again() {
     );
     run.unit.connect_receiver();
     (0..=4).for_each(|second| hear(&mut run, second));
-    // The cable is cut for four seconds.
+    // The cable is disconnected for four seconds.
     (9..=11).for_each(|second| hear(&mut run, second));
     run.until(12_400, 1);
 
     let edge_s = |second: u64| edge(second).as_secs_f64();
-    // Locked with the third pulse; each one takes what is below a second to zero.
+    // PPS locks with the third pulse; each pulse sets the fraction of the second to zero.
     let since_set_s = |at_s: f64| match at_s {
         at_s if at_s < edge_s(4) => (at_s - edge_s(0)).fract(),
         at_s if at_s < edge_s(11) => at_s - edge_s(4),
@@ -100,7 +99,7 @@ fn timestamps_drift_from_the_last_pulse_until_it_is_locked_again() {
     ];
     assert_eq!(states.len(), expected.len(), "{states:?}");
     for ((at_s, state), (expected_s, expected)) in states.iter().zip(expected) {
-        // Told with the next packet: they are 10.7 ms apart at most.
+        // The next packet reports the change; packets are 10.7 ms apart at most.
         let late_s = at_s - expected_s;
         assert!(*state == expected && (-1e-4..0.011).contains(&late_s), "{states:?}");
     }

@@ -1,4 +1,4 @@
-//! A motor that is held.
+//! Tests of a stalled motor.
 
 use proptest::prelude::*;
 
@@ -8,7 +8,7 @@ use super::*;
 use crate::config::rig::schedule::Schedule;
 use crate::motor_stall::MotorStall;
 
-/// A VLP-16 that is held from `start_ms` for `duration_ms`, periodically with `period_ms`.
+/// A VLP-16 stalled from `start_ms` for `duration_ms`, repeated with `period_ms`.
 fn held(start_ms: u64, duration_ms: u64, period_ms: Option<u64>) -> Run {
     let mut run = vlp16(|_| {});
     let schedule = Schedule {
@@ -40,18 +40,18 @@ fn a_held_head_stands_and_the_interface_says_so() {
     assert!((run.step_around(900.0) - step_at(600.0)).abs() < 0.5);
     assert!((run.step_around(1100.0) - step_at(300.0)).abs() < 0.5, "halfway to rest");
     assert_eq!(run.step_around(1700.0), 0.0);
-    // 200 rpm more each second.
+    // The speed increases by 200 rpm/s.
     assert!((run.step_around(3000.0) - step_at(200.0)).abs() < 0.5);
     assert!((run.step_around(5500.0) - step_at(600.0)).abs() < 0.5);
-    // Below its interlock speed no laser fires.
+    // Below the interlock speed no laser fires.
     let (_, dark) = run.packets().find(|(due, _)| *due > 1500.0).unwrap();
     assert!(dark.blocks.iter().flat_map(|block| &block.points).all(|point| point.distance == 0));
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
-    /// With any stall, every packet is complete and on time, and its content agrees with the measurement,
-    /// however far ahead it is requested.
+    /// For any stall, every packet is complete and on time, and its content agrees with the measurement, for any lead
+    /// time of the requests.
     #[test]
     fn a_held_head_sends_good_packets(
         start_ms in 0u64..800, duration_ms in 20u64..600, gap_ms in 20u64..600, step in 1u64..40,
@@ -71,7 +71,7 @@ proptest! {
             prop_assert!(block.azimuth_centideg < 36_000);
             let point = block.points[0];
             if point.distance != 0 {
-                // The range tells where the head pointed: 10 m and 50 m a turn, in steps of 2 mm.
+                // The range encodes the rotor's angle: 10 m plus 50 m per rotation, in steps of 2 mm.
                 let told = f64::from(block.azimuth_centideg) / 36_000.0;
                 let seen = (f64::from(point.distance) * 0.002 - 10.0) / 50.0;
                 let off = (told - seen + 0.5).rem_euclid(1.0) - 0.5;

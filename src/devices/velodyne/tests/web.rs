@@ -1,4 +1,4 @@
-//! The web interface.
+//! Tests of the web interface.
 
 use crate::families::catalogue;
 use crate::velodyne::profile::VelodyneProfile;
@@ -50,7 +50,7 @@ fn documents_have_the_shapes_that_clients_read() {
     let status = get(&mut run, "/cgi/status.json");
     let rpm = status["motor"]["rpm"].as_u64().unwrap();
     assert!((597..=603).contains(&rpm), "{rpm}");
-    assert_eq!(status["gps"]["pps_state"], "Locked"); // the clock of these tests is right by itself
+    assert_eq!(status["gps"]["pps_state"], "Locked"); // the clock of these tests needs no GNSS receiver
     assert_eq!(
         (&status["motor"]["state"], &status["motor"]["lock"]),
         (&"On".into(), &"Off".into())
@@ -59,7 +59,7 @@ fn documents_have_the_shapes_that_clients_read() {
     assert_eq!(get(&mut run, "/cgi/info.json")["model"], "VLP-16");
     let snapshot = get(&mut run, "/cgi/snapshot.hdl");
     assert_eq!(snapshot["config"], get(&mut run, "/cgi/settings.json"));
-    // The manual's formulas give back the quantities.
+    // The manual's formulas give the physical quantities.
     let diag = get(&mut run, "/cgi/diag.json");
     let volts = |path: &str| diag.pointer(path).unwrap().as_f64().unwrap() * 5.0 / 4096.0;
     assert!((volts("/volt_temp/bot/pwr_v_in") * 11.0 - 12.2).abs() < 0.02);
@@ -84,7 +84,7 @@ fn the_converters_read_what_the_unit_does() {
         [celsius("/volt_temp/top/lm20_temp"), celsius("/volt_temp/bot/lm20_temp"), amperes]
     };
     let is_near = |told: [f64; 3], expected: [f64; 3]| {
-        // A count is a tenth of a degree, or 12 mA.
+        // A count is 0.1 degrees or 12 mA.
         told.iter().zip(expected).all(|(told, expected)| (told - expected).abs() < 0.06)
     };
     let told = read(&mut run);
@@ -218,7 +218,7 @@ fn a_reset_goes_back_to_what_was_saved() {
     assert_eq!((&settings["rpm"], &settings["returns"]), (&1200.into(), &"Last".into()));
     run.until(2000, 1);
     let gap = |ms: f64| run.packets().filter(move |(due, _)| (due - ms).abs() < 200.0).count();
-    // Down from 1.02 s to 1.52 s; the rotor runs down meanwhile, and up again.
+    // The unit is down from 1.02 s to 1.52 s; the rotor slows down and speeds up again.
     assert_eq!(gap(1270.0), 0);
     assert!(gap(1800.0) > 295);
     let modes: Vec<_> = run.packets().map(|(_, packet)| packet.status_bytes()[0]).collect();
@@ -226,7 +226,7 @@ fn a_reset_goes_back_to_what_was_saved() {
     assert!(modes.contains(&0x39));
 }
 
-/// By the manuals a reset restarts the whole system: all output stops, and the clock counts from zero again.
+/// According to the manuals, a reset restarts the whole system: all output stops, and the clock counts from zero.
 #[test]
 fn position_packets_pause_while_a_unit_starts_anew() {
     let mut run = Run::new(
@@ -248,13 +248,13 @@ fn position_packets_pause_while_a_unit_starts_anew() {
     run.until(1000, 7);
     assert_eq!(post(&mut run, "/cgi/reset", "reset_system"), 204);
     run.until(1200, 7);
-    pulse(&mut run); // not heard
+    pulse(&mut run); // the unit is down and ignores it
     run.until(2600, 7);
     let position = |from_ms: u64, to_ms: u64| {
         let range = SimTime(from_ms * MS)..SimTime(to_ms * MS);
         run.position.range(range).map(|(_, packet)| packet.clone()).collect::<Vec<_>>()
     };
-    // One in 2.4276 ms. It takes 354 us to leave, and up to 0.75 ms to be made.
+    // A position packet every 2.4276 ms on average. It is created after up to 0.75 ms and leaves after 354 us.
     assert!((400..420).contains(&position(0, 1000).len()));
     assert_eq!(position(1001, 1520).len(), 0);
     let after = position(1520, 2600);
@@ -267,7 +267,7 @@ fn position_packets_pause_while_a_unit_starts_anew() {
         u32::from_le_bytes([since[0], since[1], since[2], since[3]])
     };
     assert_eq!((seconds(&after[0]), seconds(&after[after.len() - 1])), (0, 1));
-    // Data packets stop and begin with them.
+    // Data packets stop and start at the same times.
     let data = |from: f64, to: f64| run.packets().filter(move |(due, _)| (from..to).contains(due));
     assert_eq!(data(1020.2, 1520.0).count(), 0);
     let (due, first) = data(1520.0, 2600.0).next().unwrap();
@@ -304,7 +304,7 @@ proptest! {
     }
 }
 
-/// Every request of the table, also short, long and doubled, to each product.
+/// Every request of the table, also shortened, lengthened and doubled, to each product.
 #[test]
 fn every_request_is_answered_as_its_table_says() {
     let profiles = catalogue().profiles().iter();

@@ -5,7 +5,7 @@ use core::net::Ipv4Addr;
 use crate::spinning::return_mode::ReturnMode;
 use crate::velodyne::control::{Configuration, Limits};
 
-/// Keys of each form, by its path.
+/// Paths of the forms with their keys.
 const FORMS: [(&str, &[&str]); 5] = [
     ("/cgi/setting", &["rpm", "returns", "laser", "fov_start", "fov_end"]),
     ("/cgi/setting/fov", &["start", "end"]),
@@ -14,7 +14,7 @@ const FORMS: [(&str, &[&str]); 5] = [
     ("/cgi/setting/phaselock", &["enabled", "offset", "offsetInput"]),
 ];
 
-/// Whether a form is sent to `path`.
+/// Whether `path` accepts a form.
 pub fn is_form(path: &str) -> bool {
     matches!(path, "/cgi/save" | "/cgi/reset") || FORMS.iter().any(|(form, _)| *form == path)
 }
@@ -22,7 +22,7 @@ pub fn is_form(path: &str) -> bool {
 /// `configuration` with the changes of a form sent to `path`.
 ///
 /// # Errors
-/// An unknown or unsupported value; no change is then made.
+/// The unknown or unsupported value; nothing is changed then.
 pub fn apply(
     path: &str,
     body: &[u8],
@@ -55,7 +55,7 @@ pub fn apply(
             ("phaselock", "offset") => {
                 wanted.phase_lock.offset_centideg = field.number(0, 35_999)?;
             }
-            // What a person typed, in degrees; browsers send it beside the exact one.
+            // Text that the user typed, in degrees; browsers also send the exact value.
             ("phaselock", _) if fields.iter().any(|(key, _)| key == "offset") => {}
             ("phaselock", _) => wanted.phase_lock.offset_centideg = field.degrees()?,
             (_, "rpm") => wanted.rpm = field.rpm(limits)?,

@@ -1,4 +1,4 @@
-//! Page of the web interface: content of the documents, and the forms.
+//! HTML page of the web interface: documents and forms.
 
 use std::fmt::Write;
 
@@ -23,8 +23,8 @@ input[type=number] { width: 6em; } #problem { color: #b00020; }
 </style>
 "#;
 
-/// The script updates the tables once per second, the period of real units, and stays on the page while the
-/// unit restarts. The forms also work without it; their effect appears after a reload.
+/// The script updates the tables once per second, as on real units, and stays on the page while the unit restarts.
+/// Without the script, the forms still work; a reload shows their effect.
 const TAIL: &str = r#"<script>
 const problem = document.getElementById("problem");
 const show = (path, value) => {
@@ -59,7 +59,7 @@ for (const form of document.forms) form.addEventListener("submit", async (event)
 </body></html>
 "#;
 
-/// The page.
+/// Makes the page.
 pub fn page(unit: &Velodyne) -> HttpResponse {
     let model = escape(&unit.web.profile.model);
     let settings = state::settings(unit);
@@ -79,7 +79,7 @@ pub fn page(unit: &Velodyne) -> HttpResponse {
     HttpResponse { status: 200, content_type: "text/html; charset=utf-8", body: html.into_bytes() }
 }
 
-/// Content of one document; `part` is its key in the snapshot.
+/// Appends one document; `part` is its key in the snapshot.
 fn section(html: &mut String, title: &str, part: &str, value: &Value) {
     let file = if part == "config" { "settings" } else { part };
     *html += &format!("<h2>{title} (<a href=\"/cgi/{file}.json\">{file}.json</a>)</h2>\n<table>\n");
@@ -87,7 +87,7 @@ fn section(html: &mut String, title: &str, part: &str, value: &Value) {
     *html += "</table>\n";
 }
 
-/// A row for each leaf; `path` is its position in the snapshot.
+/// Appends a row for each leaf; `path` is the position in the snapshot.
 fn rows(html: &mut String, path: &str, value: &Value) {
     match value {
         Value::Object(fields) => {

@@ -27,7 +27,7 @@ pub fn document(unit: &Velodyne, path: &str) -> Option<Value> {
     })
 }
 
-/// `status.json`.
+/// Makes `status.json`.
 pub fn status(unit: &Velodyne) -> Value {
     let rotor = unit.stream.program.rotor();
     let speed = rotor.rpm(unit.stream.now);
@@ -62,7 +62,7 @@ fn tachometer(unit: &Velodyne, speed: f64) -> u32 {
     (speed + f64::from(error) - f64::from(most)).round().max(0.0) as u32
 }
 
-/// `settings.json`.
+/// Makes `settings.json`.
 pub fn settings(unit: &Velodyne) -> Value {
     let c = &unit.configuration;
     json!({
@@ -88,12 +88,12 @@ pub fn settings(unit: &Velodyne) -> Value {
     })
 }
 
-/// `info.json`.
+/// Makes `info.json`.
 pub fn info(unit: &Velodyne) -> Value {
     json!({ "model": unit.web.profile.model, "serial": unit.web.profile.serial })
 }
 
-/// `diag.json`: readings of the converters. The boards' own supply voltages are nominal.
+/// Makes `diag.json`: ADC readings. The supply voltages of the boards are nominal.
 pub fn diagnosis(unit: &Velodyne) -> Value {
     let has_16_lasers = unit.lasers.len() == 16;
     let WebProfile { high_voltage_v, supply_v, current_a: [idle_a, firing_a], .. } =
@@ -142,19 +142,19 @@ fn switch(is_on: bool) -> &'static str {
     if is_on { "On" } else { "Off" }
 }
 
-/// A converter of 12 bits over 5 V.
+/// Reading of a 12-bit ADC with a range of 5 V.
 fn counts(volts: f64) -> u16 {
     (volts * 4096.0 / 5.0).round().clamp(0.0, 4095.0) as u16
 }
 
-/// The voltage of an LM20 at a temperature (its data sheet's parabola).
+/// Output voltage of an LM20 temperature sensor (parabola of its data sheet).
 fn thermometer_v(celsius: f64) -> f64 {
     let root = celsius + 1481.96;
     1.8639 - 3.88e-6 * (root * root - 2.1962e6)
 }
 
 impl Velodyne {
-    /// The state of the pulse per second.
+    /// Word for the state of PPS.
     fn pps_word(&self) -> &'static str {
         match self.clock.pps(self.stream.now) {
             PpsState::Absent => "Absent",
@@ -189,7 +189,7 @@ impl Velodyne {
         })
     }
 
-    /// The last whole second of UTC.
+    /// Time of the last whole second of UTC.
     fn last_second(&self) -> SimTime {
         let past_ns = self.epoch.unix_ns(self.stream.now).rem_euclid(i128::from(SECOND_NS)) as u64;
         SimTime(self.stream.now.0.saturating_sub(past_ns))
