@@ -18,7 +18,7 @@ pub const LANE_TO_GRASS_M: f64 = 1.0;
 /// Distance between trees, if there is room, metres.
 const TREE_SPACING_M: f64 = 5.0;
 
-// Purposes of random streams; the numbers are part of the seed.
+// Identifiers of random streams. They are part of the seed.
 pub(super) const RELIEF: u64 = 1;
 pub(super) const TREE_MODEL: u64 = 2;
 pub(super) const GRASS_MODEL: u64 = 3;
@@ -33,7 +33,7 @@ pub(super) fn add(scene: &mut Scene, mesh: Mesh, places: &[DAffine3]) {
     scene.instances.extend(instances);
 }
 
-/// The seed of a model.
+/// Seed of the model `kind`.
 pub(super) fn draw(seed: u64, kind: u64) -> u64 {
     rand::Rng::next_u64(&mut random::stream(seed, kind, 0))
 }
@@ -57,7 +57,7 @@ pub(super) struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// A uniformly drawn position at least `reach` metres inside the square.
+    /// A uniformly sampled position at least `reach` metres inside the square.
     fn place_inside(&self, rng: &mut SplitMix64, reach: f64) -> DVec2 {
         let half = self.half_size_m - reach;
         DVec2::new(uniform(rng, -half, half), uniform(rng, -half, half))

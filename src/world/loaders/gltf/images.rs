@@ -10,8 +10,8 @@ use crate::world::colours::{ColourMap, LINEAR_FROM_SRGB};
 use crate::world::scene::Texture;
 
 impl Loader<'_> {
-    /// Reflectance of image `source`, which all its materials share, and the mask of its texels whose alpha,
-    /// times a material's own, is at least a `threshold`.
+    /// Reflectance of image `source`, which all its materials share, and its opacity mask: texels whose alpha,
+    /// multiplied by the material's alpha, is at least `threshold`.
     pub(super) fn maps(
         &mut self,
         source: usize,

@@ -1,4 +1,4 @@
-//! `Vegetation Distribution`: plants scattered by densities that were measured at a few places.
+//! `Vegetation Distribution`: plants scattered by densities that were measured at a few positions.
 
 use glam::{DAffine3, DMat3, DVec2, DVec3};
 use rand::RngExt;
@@ -205,7 +205,7 @@ fn zone(node: &Node, species: &mut [Species]) -> Result<Zone, Fault> {
 fn density(zones: &[Zone], species: usize, p: DVec2) -> f64 {
     let (mut sum, mut weights) = (0.0, 0.0);
     for zone in zones {
-        // At a zone's own position nearly all weight is its own.
+        // At a zone's position its weight is much larger than all others.
         let weight = zone.place.distance_squared(p).max(1.0e-6).powi(-3);
         sum += weight * zone.densities[species];
         weights += weight;
