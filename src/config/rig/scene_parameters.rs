@@ -1,4 +1,4 @@
-//! The parameters of the built-in scenes: the keys of `world.parameters`.
+//! Parameters of the built-in scenes: the keys of `world.parameters`.
 
 use super::parts::seed;
 use crate::toml::key_types::{By, OneOf};
