@@ -127,6 +127,7 @@ impl Bodies {
 impl MovingObject {
     /// Loads the body of `config` and creates its trajectory; `geo` and `ground` are as for
     /// [`Trajectory::new`].
+    ///
     /// # Errors
     /// The mesh or the trajectory is invalid.
     pub fn new(

@@ -43,7 +43,7 @@ pub struct PackedTriangle {
     pad: u32,
 }
 
-/// Place and code of an [`Entrance`].
+/// Place and code of an `Entrance` of the top tree.
 pub type PackedEntrance = [u32; 2];
 /// Origin, and the columns of `mesh_from_world`.
 pub type PackedPose = [f64; 12];

@@ -188,9 +188,9 @@ impl GpuCaster {
     /// Opens the GPU that [`ADAPTER_VARIABLE`] names, otherwise the first discrete one, otherwise any. Uploads the
     /// scene of `cpu` and those of `bodies`, and runs the self-test. Without a name, a processor that acts as a GPU is
     /// opened only if no GPU exists and `software` is true.
+    ///
     /// # Errors
     /// No GPU can cast these scenes with the same bits as `cpu`.
-    /// No GPU can cast these scenes with the bits of `cpu`.
     pub fn new(
         cpu: Arc<BvhCaster>,
         bodies: &[Arc<BvhCaster>],
