@@ -2,8 +2,8 @@
 //!
 //! **Gaussian** (Chrono, `ChNoiseNormal`): `e ~ N(mean, std)`, independent in every epoch and axis.
 //!
-//! **Random walk** (Chrono, `ChNoiseRandomWalks`): integrated from the previous epoch to this one in steps of `h = 1
-//! / update_hz`; the last step is shorter. In each step and axis
+//! **Random walk** (Chrono, `ChNoiseRandomWalks`): integrated from the previous epoch to this one in steps of
+//! `h = 1 / update_hz`; the last step is shorter. In each step and axis
 //! ```text
 //! a ~ N(-0.2 std p / radius, std)    a <- clamp(a, -a_max, a_max)
 //! v <- v + a h                       if |v| > v_max: v <- v v_max / |v|    (all three axes)

@@ -58,7 +58,6 @@ const WINDOW_SAMPLES: u64 = 8;
 ///
 /// With an averaging window, force, rate and field are means over the window; all other values are those at the
 /// sample's time.
-/// values are those of the sample's instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InertialTruth {
     /// Time of the sample.

@@ -1,13 +1,11 @@
 //! Trajectory files: reads poses from TUM, CSV, GPX and MAVS `.vprp`.
 //!
-//! | Suffix | What a line holds |
-//! |---|---|
 //! | Suffix | Content of a line |
-//!  |---|---|
-//!  | `.tum`, `.txt` | `t x y z qx qy qz qw`, separated by blanks; `#` starts a comment |
-//!  | `.csv` | values of the columns that the header names, in any order and either case, see below |
-//!  | `.gpx` | XML; points of the tracks, otherwise of the routes, otherwise the waypoints |
-//!  | `.vprp` | between `@Data` and `@END`: `time:x y z:qw qx qy qz`; lines with seven numbers are parts of the vehicle and skipped |
+//! |---|---|
+//! | `.tum`, `.txt` | `t x y z qx qy qz qw`, separated by blanks; `#` starts a comment |
+//! | `.csv` | values of the columns that the header names, in any order and either case, see below |
+//! | `.gpx` | XML; points of the tracks, otherwise of the routes, otherwise the waypoints |
+//! | `.vprp` | between `@Data` and `@END`: `time:x y z:qw qx qy qz`; lines with seven numbers are parts of the vehicle and skipped |
 //!
 //! CSV columns, separated by comma, semicolon or tab. Names of angles contain their unit. Other columns are
 //! ignored with a warning, except those of `truth.csv`:

@@ -2,12 +2,10 @@
 //!
 //! | Quantity | Law |
 //! |---|---|
-//! | speed of a track or wheel | first order: `dv/dt = (set point - v) / lag`, bounded by the largest acceleration;
-//! solved exactly |
+//! | speed of a track or wheel | first order: `dv/dt = (set point - v) / lag`, bounded by the largest acceleration; solved exactly |
 //! | steering angle | towards its set point at the steering's rate |
 //! | skid-steered body | `forward = (y_left v_right + y_right v_left) / (y_left + y_right)`, `turn = (v_right - v_left) / (y_left + y_right)`: with equal y these are equations 1 and 2 of the Andabata paper |
-//! | set points of a twist | `v_left = forward - y_left turn`, `v_right = forward + y_right turn`; if one exceeds the
-//! highest speed, both are divided by the same number, so that the radius stays (equations 3 to 6) |
+//! | set points of a twist | `v_left = forward - y_left turn`, `v_right = forward + y_right turn`; if one exceeds the highest speed, both are divided by the same number, so that the radius stays (equations 3 to 6) |
 //! | differential body | as skid-steered, with half of the track width for y |
 //! | Ackermann body | `turn = v tan(steering) / wheelbase`, where v is the speed of the middle of the rear axle |
 
