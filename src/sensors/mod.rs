@@ -375,7 +375,7 @@ impl Measurement {
 /// Measured values.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// One entry for each firing of a [`Sweep`], in its order.
+    /// One entry for each firing of a [`Sweep`], in the order of the firings.
     Returns(Vec<PulseReturns>),
     /// One entry for each sample of a series.
     Inertial(Vec<imu::InertialTruth>),

@@ -61,7 +61,7 @@ impl<A, B> Transform<A, B> {
         Self::new(translation, quat_from_rpy(roll, pitch, yaw))
     }
 
-    /// Translation and rotation (x, y, z, w), with exactly the same bits.
+    /// Translation and rotation (x, y, z, w). [`Transform::from_components`] restores the same bits.
     pub fn components(&self) -> [f64; 7] {
         let ([x, y, z], [i, j, k, w]) = (self.translation.to_array(), self.rotation.to_array());
         [x, y, z, i, j, k, w]

@@ -82,8 +82,8 @@ impl JointTable {
     }
 }
 
-/// Coefficients of the square and the cube of the time in a piece of the duration `span` and the displacement `way`,
-/// with these rates at its ends.
+/// Coefficients of t² and t³ in the cubic polynomial of a piece. The piece has the duration `span`, the displacement
+/// `way`, and these rates at its ends.
 fn bends(way: f64, from_rate: f64, to_rate: f64, span: f64) -> [f64; 2] {
     let mean = way / span;
     let bend = (3.0 * mean - 2.0 * from_rate - to_rate) / span;

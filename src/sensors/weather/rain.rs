@@ -9,7 +9,7 @@ const N0: f64 = 8000.0;
 const LEAST_MM: f64 = 0.05;
 /// Diameter above which drops break up, mm (Pruppacher and Klett 1997).
 const MOST_MM: f64 = 8.0;
-/// `((n - 1) / (n + 1))²` of water, n = 1.33, at normal incidence.
+/// Reflectance of water at normal incidence: `((n - 1) / (n + 1))²` with n = 1.33.
 const REFLECTANCE: f64 = 0.02;
 
 /// The drops of a rain.

@@ -235,8 +235,8 @@ pub struct StatusTable {
     pub thresholds: [u8; 2],
     /// Records by index of the laser.
     pub lasers: [LaserRecord; LASERS],
-    /// The seven bytes between one laser and the next. They are reserved except the first one in an S3, the warnings;
-    /// see [`StatusTable::set_warnings`].
+    /// The seven bytes between one laser and the next. In an S3, the first of them has the warnings, see
+    /// [`StatusTable::set_warnings`]. The others are reserved.
     pub gaps: [[u8; ROLLING_PER_CYCLE]; LASERS - 1],
     /// Year minus 2000, month, day, hour, minute, second; all 0xff for no time.
     pub calibration_time: [u8; 6],

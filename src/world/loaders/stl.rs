@@ -131,7 +131,7 @@ impl<'a> Lines<'a> {
         Self { text, rest: text, current, number: 0, stage: Stage::Start }
     }
 
-    /// The next line for the crate.
+    /// The next line for the STL parser.
     fn next_line(&mut self) -> Option<String> {
         if self.stage == Stage::Start {
             self.stage = Stage::Facets;

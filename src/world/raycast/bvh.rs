@@ -82,7 +82,7 @@ pub(super) struct MeshTree {
     palette: Vec<MaterialId>,
     /// Largest coordinate, metres. It scales the margin of culling.
     pub extent: f32,
-    /// Whether any of its materials has an opacity mask.
+    /// Whether any material of the mesh has an opacity mask.
     pub masked: bool,
 }
 

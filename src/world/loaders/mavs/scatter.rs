@@ -58,7 +58,7 @@ impl Copy {
 }
 
 impl Scatter {
-    /// Reads the object.
+    /// Reads a `Random` object.
     pub fn read(node: &Node) -> Result<Self, Fault> {
         let object = node.object()?;
         let spacing = object.or("Minimum Spacing", 0.0, Node::number)?;
