@@ -388,7 +388,7 @@ impl Lidar {
         met: impl Iterator<Item = (u32, f32)>,
         received: &impl Received,
     ) -> u64 {
-        // An echo lies within the range of the hits that form it, except for its error.
+        // Except for its error, an echo lies within the range of the hits that form the echo.
         let within_m = (self.beam.signal_cutoff_m + self.errors.likely_m()) as f32;
         let objects = met.map(|(instance, range_m)| {
             let object = instance.wrapping_sub(watch.first_instance);

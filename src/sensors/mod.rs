@@ -95,7 +95,7 @@ impl Surroundings<'_> {
         self.trajectory.pose(at) * self.mount_at(at)
     }
 
-    /// Pose of the sensor on the robot's body at `at`. It is constant except on a joint.
+    /// Pose of the sensor on the robot's body at `at`. The pose is constant unless a joint carries the sensor.
     pub fn mount_at(&self, at: SimTime) -> Transform<Body, SensorFrame> {
         match &self.carrier {
             Some(carrier) => carrier.pose(at) * self.body_from_sensor,

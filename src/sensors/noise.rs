@@ -61,7 +61,7 @@ pub enum Quantity {
     FifthRange,
     /// Intensity of a pulse's fifth echo.
     FifthIntensity,
-    /// Noise of an echo's signal, which decides whether it is detected.
+    /// Noise of an echo's signal, for deciding whether the echo is detected.
     Detection,
     /// Common error of all ranges of a scan.
     ScanRange,
@@ -130,8 +130,8 @@ pub struct NoiseSource {
 }
 
 impl NoiseSource {
-    /// Random numbers of the device `device_name` in a rig with the seed `seed`. They depend on the name, so that
-    /// adding a device does not change those of other devices.
+    /// Random numbers of the device `device_name` in a rig with the seed `seed`. The numbers depend on the device's
+    /// name, so that adding a device does not change other devices.
     pub fn new(seed: u64, device_name: &str) -> Self {
         let key = device_name.bytes().fold(mix(seed, 0), |key, byte| mix(key, u64::from(byte)));
         Self { key }

@@ -97,7 +97,7 @@ pub fn crc32(bytes: &[u8]) -> u32 {
     crc32fast::hash(bytes)
 }
 
-/// The CRC-16 of a frame's head in Livox's SDK 1: polynomial 0x1021 reflected, start 0x4c49, no final xor.
+/// CRC-16 of a frame's header in Livox's SDK 1: polynomial 0x1021 reflected, start 0x4c49, no final xor.
 pub fn crc16_livox(bytes: &[u8]) -> u16 {
     LIVOX_16.checksum(bytes)
 }

@@ -35,7 +35,7 @@ pub mod kind {
     pub const STORE_SETTINGS: u16 = 0x2002;
     /// First type of requests; the last is below [`DATA`].
     pub const REQUEST: u16 = 0x4000;
-    /// First type of data. It is 4000 (hexadecimal) above the type of the request.
+    /// First type of data. A data type is the type of its request plus 4000 (hexadecimal).
     pub const DATA: u16 = 0x8000;
     pub const ECHO: u16 = 0x8000;
     pub const PLATFORM_INFO: u16 = 0x8001;

@@ -23,7 +23,7 @@ pub enum System {
     Beidou,
 }
 
-/// One signal's measurements in a multiple signal message.
+/// Measurements of one signal in a multiple signal message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Signal {
     /// Number of the satellite within the system.

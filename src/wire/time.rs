@@ -80,8 +80,8 @@ impl Epoch {
         (self.unix_ns(at).rem_euclid(3_600_000_000_000) / 1000) as u32
     }
 
-    /// GPS time at `at`, nanoseconds since the GPS epoch, 1980-01-06T00:00:00Z. At the start of the run it is ahead
-    /// of UTC by [`gps_minus_utc_s`]. Afterwards it advances with the run, also across a leap second.
+    /// GPS time at `at`, nanoseconds since the GPS epoch, 1980-01-06T00:00:00Z. At the start of the run, GPS time is
+    /// ahead of UTC by [`gps_minus_utc_s`]. Afterwards it advances with the run, also across a leap second.
     pub fn gps_ns(&self, at: SimTime) -> i128 {
         let leap_s = gps_minus_utc_s(self.start.as_second());
         self.unix_ns(at) + (i128::from(leap_s) - GPS_EPOCH_UNIX_S) * SECOND_NS

@@ -58,8 +58,8 @@ pub struct Instance {
 pub struct Material {
     /// Name in the material file.
     pub name: String,
-    /// Diffuse (Lambertian) reflectance at the laser's wavelength, 0..=1. For glass it is that of the dirt on the
-    /// pane; for clear water it is 0.
+    /// Diffuse (Lambertian) reflectance at the laser's wavelength, 0..=1. Glass has the reflectance of the dirt on
+    /// the pane; clear water has 0.
     pub reflectance: f32,
     /// Additional optical behaviour.
     pub finish: Finish,

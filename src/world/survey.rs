@@ -89,8 +89,8 @@ pub fn way(trajectory: &Trajectory, ground: &dyn GroundHeight) -> Option<Way> {
     Some(Way { extents, looked_s, without_ground })
 }
 
-/// For each of `points`, whether surfaces surround it on all sides within `reach_m`, so that it is inside an object.
-/// Opacity masks are ignored.
+/// For each of `points`, whether surfaces surround the point on all sides within `reach_m`, so that the point is
+/// inside an object. Opacity masks are ignored.
 pub fn enclosed(scene: &Scene, points: &[DVec3], reach_m: f64) -> Vec<bool> {
     let around = points.iter().fold([DVec3::INFINITY, DVec3::NEG_INFINITY], |[low, high], p| {
         [low.min(*p - reach_m), high.max(*p + reach_m)]

@@ -88,7 +88,7 @@ impl Catalogue {
         name_or_path.contains(['/', '\\']) || name_or_path.ends_with(".toml")
     }
 
-    /// One of [`Catalogue::profiles`]; only this one is read.
+    /// The profile of [`Catalogue::profiles`] with this name. Other profiles are not read.
     pub fn by_name(&self, name: &str) -> Option<Arc<Profile>> {
         let is_its =
             |(file, _): &(&str, &str)| Path::new(file).file_stem().is_some_and(|stem| stem == name);

@@ -41,7 +41,7 @@ pub trait FamilyReader: Sync {
     /// Reads all keys of a profile except its name and sources.
     fn read_profile(&self, root: TableReader<'_>) -> Option<(Product, Arc<dyn FamilyData>)>;
 
-    /// Reads the `settings` of a rig's device; if they are missing, returns those of the profile.
+    /// Reads the `settings` of a rig's device. If the key is missing, returns the settings of the profile.
     fn read_settings(
         &self,
         profile: &Profile,

@@ -246,7 +246,7 @@ const RAYS: [u8; 4] = [1, 5, 9, 16];
 const PAPERS: [(&str, &str); 2] =
     [("goodin-2018", "Beam in Goodin et al. 2018."), ("mavs", "Beam in the source of MAVS.")];
 
-/// Reads `[papers]`. Values that a paper lacks are those of the product.
+/// Reads `[papers]`. If a paper lacks a value, the product's value is used.
 fn papers(root: &mut TableReader<'_>, reach: &Limit<f64>, all: &mut BeamSettings) {
     let field = root.optional("papers").meaning("Beams of the product as papers give them.");
     if !field.is_written() {

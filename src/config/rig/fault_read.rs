@@ -100,8 +100,8 @@ pub fn kinds_of(device: &DeviceConfig, catalogue: &Catalogue) -> Vec<&'static st
     fitting.map(|(word, _)| word).collect()
 }
 
-/// Keys of a fault of this kind for `device`, with the limits of its firmware: those of the kind, and `stream`.
-/// `None` if the device cannot have the fault.
+/// Keys of a fault of this kind for `device`, with the limits of the device's firmware: the keys of the kind, and
+/// `stream`. `None` if the device cannot have the fault.
 pub fn keys_of(device: &DeviceConfig, word: &str, catalogue: &Catalogue) -> Option<TableSpec> {
     let (_, kind) =
         kinds(catalogue).into_iter().find(|(known, kind)| *known == word && kind.fits(device))?;

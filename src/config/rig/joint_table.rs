@@ -115,7 +115,7 @@ fn cyclic_rates(rows: &[[f64; 2]]) -> Vec<f64> {
         })
         .collect();
     let rates = match &equations[..] {
-        // One piece from a row to itself, at the mean rate.
+        // A single piece leads from a row to the same row in the next cycle, at the mean rate.
         [_] => vec![round[1] / round[0]],
         // Both corners of the system coincide with its off-diagonals.
         [a, b] => {

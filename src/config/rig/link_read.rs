@@ -16,7 +16,8 @@ use crate::wire::port::{PtyOptions, PulseLine, SerialOptions, UdpOptions};
 /// Largest number of ports of a server, that of a scanner.
 const MAX_SERVER_PORTS: usize = 2;
 
-/// Reads `link`. Its kind must be one that the product has; it is not checked if the product is unknown.
+/// Reads `link`. The kind of the link must be one that the product has; this is not checked if the product is
+/// unknown.
 pub(crate) fn link(
     mut table: TableReader<'_>,
     profile: Option<&Profile>,

@@ -98,7 +98,7 @@ pub struct RigPlaces {
     pub scene: Place,
     /// Position of `robot.trajectory`, or of its `path`.
     pub trajectory: Place,
-    /// Position of `engine.caster`, if it is written.
+    /// Position of `engine.caster`, if the rig has this key.
     pub caster: Option<Place>,
 }
 

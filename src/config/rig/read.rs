@@ -396,7 +396,8 @@ fn device(
     (name, device)
 }
 
-/// Reads `link` and `address` as one table without short forms. `None` if one of them is invalid, which is reported.
+/// Reads `link` and `address` as one table without short forms. If one of them is invalid, reports that and returns
+/// `None`.
 fn link_field<'f>(
     table: &mut TableReader<'f>,
     profile: Option<&Profile>,

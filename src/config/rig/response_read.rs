@@ -72,7 +72,7 @@ pub fn responses(
     })
 }
 
-/// Reads each table of an array with `read`. The name is passed on if it is valid.
+/// Reads each table of an array with `read`, which gets the table's name if the name is valid.
 fn tables<T>(
     field: &Field<'_>,
     [what, plural]: [&'static str; 2],

@@ -139,7 +139,7 @@ fn merge(table: &mut TableSpec, question: &Question, mut cases: Vec<(Option<Stri
         return;
     }
     if question.matter == Matter::WhichKey {
-        // A key that is rejected where it is written does not belong to this table.
+        // A key that is rejected in the file does not belong to this table.
         cases.retain(|(key, case)| key.as_ref().is_some_and(|key| case.key(key).is_some()));
     }
     let mut names: Vec<String> = Vec::new();

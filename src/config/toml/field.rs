@@ -248,7 +248,8 @@ impl<'f> Field<'f> {
         }
     }
 
-    /// One of a few words, or another text. `expected` and a regular expression describe the text; `example` is one.
+    /// One of a few words, or another text. `expected` and a regular expression describe the text; `example` is an
+    /// example of such a text.
     pub fn word_or_text(
         &self,
         words: &[&str],

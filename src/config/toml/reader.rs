@@ -136,7 +136,7 @@ impl<'f> TableReader<'f> {
         Field { missing, ..self.field(key, true) }
     }
 
-    /// Those of `keys` that the table has and that were not read yet. The caller expects exactly one.
+    /// The unread keys of the table that are among `keys`. The caller expects exactly one.
     pub fn written_among(&self, keys: &[&'static str]) -> Vec<&'static str> {
         if let Some(asked) = &self.asked {
             return vec![keys[asked.which_key(keys)]];

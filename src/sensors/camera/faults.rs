@@ -157,7 +157,7 @@ pub(super) struct Disturbed<'a> {
 }
 
 impl<'a> Disturbed<'a> {
-    /// Those of `faults` that are active at the start of a frame. `pose` is the camera's pose at `middle`.
+    /// Faults that are active at the start of a frame. `pose` is the camera's pose at `middle`.
     pub(super) fn at(
         faults: &'a [Prepared],
         start: SimTime,

@@ -209,7 +209,7 @@ impl Camera {
         Self { truth_images, ..self }
     }
 
-    /// Daylight of the second that contains `at`. It is cached until sun or clouds change.
+    /// Daylight of the second that contains `at`. The result is cached until sun or clouds change.
     fn daylight(&self, at: SimTime, surroundings: &Surroundings<'_>) -> Arc<Daylight> {
         let sun = self.light.sun.unwrap_or_else(|| {
             let unix_s = self.epoch.unix_ns(at).div_euclid(1_000_000_000);

@@ -139,7 +139,7 @@ impl Daylight {
         std::array::from_fn(|c| sky[c] + self.sun_lx[c] / SUN_SR)
     }
 
-    /// Luminance of the sky without the sun, cd/m². Below the horizon, it is that of the horizon.
+    /// Luminance of the sky without the sun, cd/m². Directions below the horizon have the luminance of the horizon.
     pub fn sky(&self, direction: DVec3) -> Colour {
         if matches!(self.model, Model::Overcast { .. }) {
             return self.sky_at(direction.z.max(0.0), 0.0);
@@ -172,7 +172,7 @@ impl Daylight {
     /// sun.
     #[inline(always)]
     fn table_place(&self, direction: DVec3) -> (usize, f64, f64) {
-        // Half of the chord to the sun on the unit sphere replaces the angle; it needs no arc cosine.
+        // Half of the chord to the sun on the unit sphere replaces the angle, because the chord needs no arc cosine.
         let chord = (0.5 * (1.0 - direction.dot(self.sun).clamp(-1.0, 1.0))).sqrt();
         let height = direction.z.clamp(LOWEST, 1.0).sqrt();
         let split = |share: f64, intervals: usize| {

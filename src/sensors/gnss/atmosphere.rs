@@ -18,8 +18,8 @@ const DAY_S: f64 = 86_400.0;
 /// Relative humidity of the standard atmosphere.
 const HUMIDITY: f64 = 0.7;
 
-/// Ionospheric delay of a code on 1575.42 MHz, metres. It is proportional to 1/f², and the carrier phase is advanced
-/// by the same amount. `tow_s` is GPS time of the week, seconds.
+/// Ionospheric delay of a code on 1575.42 MHz, metres. The delay is proportional to 1/f². The carrier phase is
+/// advanced by the same amount. `tow_s` is GPS time of the week, seconds.
 pub fn ionosphere_m(at: &Geodetic, azimuth_rad: f64, elevation_rad: f64, tow_s: f64) -> f64 {
     let half_circles = |rad: f64| rad / std::f64::consts::PI;
     let elevation = half_circles(elevation_rad);

@@ -37,7 +37,7 @@ pub struct Broadcast {
 impl Broadcast {
     /// Broadcast of `satellite` at a GPS time.
     pub fn new(satellite: &Satellite, gps_s: i64) -> Self {
-        // Two-hour intervals are those of the system's own time.
+        // Two-hour intervals begin at full hours of the system's own time.
         let behind_s = if satellite.system == GnssSystem::Beidou { BEIDOU_BEHIND_S } else { 0 };
         let issue = (gps_s - behind_s).div_euclid(ISSUE_S);
         // The reference time of Galileo's data is never in the future.

@@ -17,7 +17,8 @@ pub struct Corrected {
     pub of: SimTime,
     /// Factor of the errors and accuracies of a carrier solution.
     pub scale: f64,
-    /// Error of the base's reported position, which is also that of the rover's; Earth-centred, Earth-fixed, metres.
+    /// Error of the base's reported position; Earth-centred, Earth-fixed, metres. The rover's position has the same
+    /// error.
     pub shift_m: DVec3,
     /// Vector from the base's antenna to the rover's, metres. A moving base has its position at [`Self::of`].
     pub baseline_m: DVec3,

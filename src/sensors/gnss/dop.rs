@@ -13,9 +13,9 @@ pub struct Dop {
 }
 
 impl Dop {
-    /// Dilution from the satellites in use: their directions (unit vectors east, north, up) and the number of each
-    /// one's system. Each row of G is (-direction, 1 in the column of its system's clock). `None` if the satellites
-    /// do not determine a position.
+    /// Dilution from the satellites in use. `satellites` has the direction of each (unit vector east, north, up) and
+    /// the number of its system. Each row of G is (-direction, 1 in the column of the system's clock). `None` if the
+    /// satellites do not determine a position.
     ///
     /// The clocks are eliminated. With the sum s and the count n of a system's directions, the system's part of the
     /// position's information is `sum g g^T - s s^T / n`.

@@ -133,7 +133,7 @@ impl Observer {
         self.locks.clear();
     }
 
-    /// Time since which a satellite's first signal has been tracked; `None` if it is not.
+    /// Time since which a satellite's first signal has been tracked; `None` if the signal is not tracked.
     pub fn followed_since(&self, satellite: &Satellite) -> Option<SimTime> {
         self.locks.get(&(satellite.system, satellite.svid, false)).map(|lock| lock.since)
     }

@@ -72,7 +72,7 @@ pub struct ReceiverSettings {
 pub struct Acquisition {
     /// Time after the start until signals are received, ns.
     pub startup_ns: u64,
-    /// Whether HDOP follows AirSim's filter; otherwise it is at once that of the sky.
+    /// Whether HDOP follows AirSim's filter; otherwise HDOP is always that of the satellites' geometry.
     pub is_filtered: bool,
     /// HDOP at the start and without a position.
     pub hdop_initial: f64,
@@ -175,7 +175,7 @@ pub enum ErrorPreset {
 }
 
 impl ReceiverSettings {
-    /// Replaces the errors of all kinds of fix and the filter of HDOP by those of `preset`.
+    /// Sets the errors of all kinds of fix and the filter of HDOP to those of `preset`.
     ///
     /// Parameters are those of Chrono's users for RTK-class receivers: Gaussian 0.03 m, and the random walk with
     /// 0.016 m/s², 100 Hz, 0.03 m/s and 0.005 m/s².

@@ -88,7 +88,7 @@ pub struct TriadErrors {
     pub bias: [f64; 3],
     /// Standard deviation of the turn-on bias, which is sampled once per run, u.
     pub turn_on_bias_std: f64,
-    /// Standard deviation of the scale factor error, which is sampled once per run (a ratio).
+    /// Standard deviation of the scale factor error (a ratio), which is sampled once per run.
     pub scale_factor_std: f64,
     /// Standard deviation of each axis's misalignment towards each other axis, sampled once per run, radians.
     pub misalignment_std_rad: f64,

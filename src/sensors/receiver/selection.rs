@@ -59,7 +59,7 @@ impl Candidates {
 mod tests {
     use super::*;
 
-    /// Range and signal of the selected echoes. `signals` are those of the pulse's echoes from near to far.
+    /// Range and signal of the selected echoes. `signals` has the signals of all echoes, from near to far.
     fn selected(selection: EchoSelection, signals: &[u8]) -> [Option<(f32, f32)>; 2] {
         let mut candidates = Candidates::default();
         for (place, signal) in signals.iter().enumerate() {

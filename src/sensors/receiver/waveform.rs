@@ -47,7 +47,7 @@ struct Edge {
     x_m: f64,
     place: usize,
     begins: bool,
-    /// `S` of the pulses that overlap between this edge and the next one; `re` and `im` are those of `Z`.
+    /// `S` of the pulses that overlap between this edge and the next one; `re` and `im` are the parts of `Z`.
     sum: f64,
     re: f64,
     im: f64,

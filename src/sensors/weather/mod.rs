@@ -159,8 +159,8 @@ impl Weather {
         }
     }
 
-    /// One-way optical depths of a line of sight up to `range_m`: that of fog, rain and snow, and that of dust.
-    /// [`Weather::prepare_dust`] must have prepared `scratch`.
+    /// One-way optical depths of a line of sight up to `range_m`. The first is that of fog, rain and snow, the second
+    /// that of dust. [`Weather::prepare_dust`] must have prepared `scratch`.
     pub fn optical_depths(
         &self,
         origin: DVec3,
@@ -194,7 +194,7 @@ impl Weather {
         }
     }
 
-    /// Effect of the weather on beams with `optics`. It is computed once for each kind of beam.
+    /// Effect of the weather on beams with `optics`, cached for each kind of beam.
     fn beam(&self, optics: &AirOptics) -> Arc<BeamAir> {
         let known = |beams: &[(AirOptics, Arc<BeamAir>)]| {
             let same = beams.iter().find(|(known, _)| known == optics);
@@ -257,7 +257,7 @@ impl Flight<'_> {
 
 impl Air<'_> {
     /// Applies the weather to a pulse: attenuates `light` from surfaces, and adds the light that the air returns.
-    /// Returns the number of entries, from the first, that still are those of surfaces: all or none.
+    /// Returns how many entries from the first on still come from surfaces: all or none.
     pub fn act(
         &self,
         flight: &Flight<'_>,

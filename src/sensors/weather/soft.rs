@@ -1,4 +1,4 @@
-//! Soft echoes: light that a medium scatters back along the whole beam. It is represented by samples that are close
+//! Soft echoes: light that a medium scatters back along the whole beam. Samples represent this light. They are close
 //! enough for the receiver's pulses to leave no gaps.
 
 use std::f64::consts::PI;

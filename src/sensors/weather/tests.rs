@@ -433,7 +433,7 @@ fn a_new_sphere_of_dust_has_its_optical_depth_and_ten_have_ten_times() {
         let hard: Vec<_> = light.iter().copied().filter(|b| b.range_m == 30.0).collect();
         let is = -0.5 * (reflectance(&hard) / 0.5).ln();
         assert!((is - depth).abs() < 1e-3, "{count}: {is}");
-        // Half of the light if the surface is in the middle, none if it is before.
+        // The optical depth is half if the surface is in the middle of the dust, and zero before the dust.
         let middle = one(&weather, &stops(9, 10.0, 0.0), 0.5);
         let middle: Vec<_> = middle.into_iter().filter(|b| b.range_m == 10.0).collect();
         let is = -0.5 * (reflectance(&middle) / 0.5).ln();

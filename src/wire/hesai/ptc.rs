@@ -24,7 +24,7 @@ pub mod command {
     pub const CONFIGURATION: u8 = 0x08;
     /// Requests a [`super::Status`].
     pub const STATUS: u8 = 0x09;
-    /// Restarts the unit.
+    /// Restarts the lidar.
     pub const REBOOT: u8 = 0x10;
     /// Sets the rotation rate.
     pub const SPIN_RATE: u8 = 0x17;

@@ -24,7 +24,7 @@ pub mod id {
     pub const GET: u16 = 0x0101;
     /// The lidar pushes the values of keys.
     pub const PUSH: u16 = 0x0102;
-    /// Restarts the unit.
+    /// Restarts the lidar.
     pub const REBOOT: u16 = 0x0200;
     /// Restores the factory settings.
     pub const RESET: u16 = 0x0201;

@@ -144,7 +144,7 @@ impl Lnav {
     }
 }
 
-/// The six parity bits of 24 data bits. `before` is the previous word, whose last two bits count.
+/// The six parity bits of 24 data bits. They also depend on the last two bits of `before`, the previous word.
 fn parity(data: u32, before: u32) -> u32 {
     let bit = |number: u8| data >> (24 - number) & 1;
     PARITY.iter().fold(0, |bits, (last, of)| {

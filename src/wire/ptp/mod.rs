@@ -103,7 +103,7 @@ pub mod flag {
     pub const LEAP_59: u16 = 0x0002;
     /// The `utc_offset_s` of an announcement is known to be correct.
     pub const UTC_OFFSET_VALID: u16 = 0x0004;
-    /// Times are in the PTP time scale, which is TAI.
+    /// Times are in the PTP time scale, that is, TAI.
     pub const PTP_TIMESCALE: u16 = 0x0008;
     /// The time is traceable to a primary reference.
     pub const TIME_TRACEABLE: u16 = 0x0010;

@@ -61,9 +61,9 @@ pub enum StatusFormat {
     S3,
 }
 
-/// Types of the upper and the lower block threshold, which are the last bytes of the cycle that begins with `UNIT#`.
-/// One public decoder expects types that continue downwards from those of the other settings (0xff to 0xf8); other
-/// decoders ignore the types.
+/// Types of the upper and the lower block threshold. The thresholds are the last bytes of the cycle that begins with
+/// `UNIT#`. The types of the other settings run downwards from 0xff to 0xf8. One public decoder expects that the
+/// types of the thresholds continue this sequence; other decoders ignore the types.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ThresholdTypes {
     /// The types 0xf7 and 0xf6.
@@ -292,7 +292,7 @@ impl StatusTable {
         }
     }
 
-    /// The warning bits; for an S3, those sent last.
+    /// The warning bits; for an S3, the last ones that were sent.
     pub fn warnings(&self) -> u8 {
         match self.format {
             StatusFormat::S2 => self.spare,

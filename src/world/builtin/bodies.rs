@@ -1,4 +1,4 @@
-//! Simple bodies of moving objects, in axes forward-left-up. They stand on the origin of their frame.
+//! Simple bodies of moving objects, in axes forward-left-up. Bodies stand on the origin of their frame.
 
 use std::f64::consts::TAU;
 
@@ -9,7 +9,7 @@ use crate::config::rig::objects::ObjectShape;
 use crate::world::materials;
 use crate::world::scene::{Instance, Mesh, Scene};
 
-/// Number of corners of a polygon in place of a circle. It is within 0.03 % of the radius.
+/// Number of corners of the polygons that replace circles. A polygon is within 0.03 % of the radius.
 const ROUND: u32 = 128;
 
 /// A body of `size_m` (length, width, height) with one reflectance, as a scene with one instance.

@@ -25,7 +25,7 @@ const FACADE_HEIGHT_M: f64 = 6.0;
 /// Western and eastern edge, sill and lintel of the shop window, metres.
 const WINDOW_X_M: [f64; 2] = [4.0, 7.0];
 const WINDOW_Z_M: [f64; 2] = [0.6, 2.6];
-/// Place of the back wall of the room behind the window, metres from the middle of the road.
+/// Distance of the back wall of the room behind the window from the middle of the road, metres.
 const ROOM_BACK_M: f64 = 11.0;
 /// Middle of the puddle, metres.
 const PUDDLE_M: [f64; 2] = [8.0, 1.8];

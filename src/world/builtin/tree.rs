@@ -20,7 +20,7 @@ use crate::world::scene::{MaterialId, Mesh};
 
 /// Height of the model above the ground, metres.
 pub(super) const HEIGHT_M: f64 = 8.0;
-/// Depth of the trunk below the ground, metres; trees stand on slopes.
+/// Depth of the trunk below the ground, metres. It allows for slopes.
 const ROOT_DEPTH_M: f64 = 0.4;
 /// Trunk radius at the ground, metres.
 pub(super) const TRUNK_RADIUS_M: f64 = 0.16;
@@ -45,7 +45,7 @@ const fn generation(children: usize, sides: usize, segments: usize) -> Generatio
     Generation { children, sides, segments }
 }
 
-/// Plans from coarse to fine. A tree uses the finest plan whose wood takes less than half of its triangles.
+/// Plans from coarse to fine. A tree uses the finest plan with wood of less than half of the tree's triangles.
 const PLANS: [&[Generation]; 5] = [
     &[generation(1, 4, 4), generation(8, 3, 2), generation(3, 3, 1)],
     &[generation(1, 6, 6), generation(10, 5, 4), generation(5, 3, 3), generation(4, 3, 1)],

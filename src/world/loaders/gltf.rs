@@ -171,7 +171,7 @@ struct TextureUse {
 struct Loader<'a> {
     document: &'a Document,
     file: &'a Path,
-    /// Buffers; those from the same file are shared.
+    /// Buffers. Buffers from the same file are shared.
     buffers: Vec<Rc<[u8]>>,
     assembly: Assembly<'a>,
     /// The last decoded image.
@@ -397,7 +397,7 @@ impl<'a> Loader<'a> {
         self.items(accessor)
     }
 
-    /// Texture coordinates in the form of a [`Mesh`], whose v points up.
+    /// Converts texture coordinates to those of a [`Mesh`], in which v points up.
     fn texture_coordinates(
         &self,
         accessor: Accessor<'a>,

@@ -231,8 +231,8 @@ impl Statement {
     }
 }
 
-/// File of a spectrum: the first that exists in `spectra_folder`, `folder` and the folders above it, each
-/// with and without `spectra/`; otherwise the path where it is expected.
+/// Path of a spectrum file. The search covers `spectra_folder`, `folder` and the folders above it, each with and
+/// without `spectra/`. If no file exists, this is the path where the file is expected.
 pub(super) fn find_spectrum(
     resolver: &dyn Resolver,
     name: &str,

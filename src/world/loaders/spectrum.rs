@@ -12,7 +12,7 @@ pub(super) const LASER_WAVELENGTH_UM: f64 = 0.905;
 const VISIBLE_UM: f64 = 0.6;
 
 /// The reflectance at [`LASER_WAVELENGTH_UM`], and those of red, green and blue if the file covers visible light.
-/// They are not limited to 0..=1. Between the file's wavelengths, which may increase or decrease, values are
+/// Values are not limited to 0..=1. Between the file's wavelengths, which may increase or decrease, values are
 /// interpolated linearly; outside they are constant.
 pub(super) fn read(bytes: &[u8], file: &Path) -> Result<(f64, Option<[f64; 3]>), Fault> {
     let text = String::from_utf8_lossy(bytes);

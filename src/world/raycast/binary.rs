@@ -222,7 +222,7 @@ impl<'a> Mover<'a> {
         self.candidates = candidates;
     }
 
-    /// The node whose sibling `node` should be.
+    /// The best new sibling for `node`, if there is one.
     fn better_place(&mut self, node: usize) -> Option<usize> {
         let tree = &*self.tree;
         let own = *tree.bounds(node);
@@ -293,7 +293,7 @@ impl<'a> Mover<'a> {
         }
     }
 
-    /// Fits the boxes of an inner node and those above it to their children.
+    /// Fits the boxes of an inner node and of its ancestors to their children.
     fn refit(&mut self, mut index: usize) {
         loop {
             let Below { first, count } = self.tree.below(index);

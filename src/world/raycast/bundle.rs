@@ -103,9 +103,9 @@ pub struct Bundle {
     pub origin: DVec3,
     /// Sum of the largest changes of `x` and of `y` along a ray, per metre of depth.
     pub steepness: f32,
-    /// Index of the first pulse among those of the call.
+    /// Index in the call of the bundle's first pulse.
     pub first: usize,
-    /// For each lane, the index of its ray among those of the bundle's pulses.
+    /// For each lane, the index of its ray among the rays of all pulses in the bundle.
     pub ray: [u16; MAX_LANES],
     /// Number of lanes in use.
     pub lanes: usize,
@@ -272,7 +272,7 @@ impl Bundle {
     pub fn aim(&mut self, spot: &Spot, pulses: &[Pulse], room: &mut Room) {
         let (first, last) = (&pulses[0], &pulses[pulses.len() - 1]);
         let z = (first.direction + last.direction).normalize();
-        // If the pulses are not an arc, their middle may lie elsewhere. Any direction nearby will do.
+        // If the pulses do not form an arc, their middle may lie elsewhere. Any direction nearby is sufficient.
         let across = last.direction - first.direction;
         let wanted = if across.length_squared() > 1e-12 { across } else { first.half_axis_u };
         let x = (wanted - z * wanted.dot(z))
@@ -446,7 +446,7 @@ pub fn most(values: &Lanes) -> f32 {
     max(max(four[0], four[2]), max(four[1], four[3]))
 }
 
-/// The part of `values` that a register holds.
+/// The values of the rays in a register.
 #[inline(always)]
 pub fn of_register<T>(values: &PerRay<T>, register: usize) -> &[T; LANES] {
     &values.as_chunks().0[register & (REGISTERS - 1)]

@@ -49,9 +49,8 @@ pub(super) struct Entrance {
     pub code: u32,
 }
 
-/// Bounds of the additional parts that result from dividing instances into parts; the number is that of instances
-/// within these bounds. A million copies that overlap gain nothing from twice as many parts, and take seconds longer
-/// to build.
+/// Limits of the number of additional parts when instances are divided. Between these limits, it equals the number of
+/// instances. A million copies that overlap gain nothing from twice as many parts, and take seconds longer to build.
 const LEAST_PARTS: usize = 1_000;
 const MOST_PARTS: usize = 100_000;
 

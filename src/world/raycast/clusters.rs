@@ -24,7 +24,7 @@ struct Clusters {
 }
 
 impl Clusters {
-    /// Makes room for `count` clusters.
+    /// Allocates memory for `count` clusters.
     fn make_room(&mut self, count: usize) {
         let vacant = Below { first: 0, count: 0 };
         self.sides.iter_mut().for_each(|side| side.resize(count + 2 * REACH, 0.0));

@@ -21,8 +21,8 @@ pub trait Finishes {
         0
     }
 
-    /// Unit normal, in World, of the surface that the middle ray of `pulse`, fired at `fired`, hit. It points to the
-    /// side from which the ray came. `None` if the surface has none.
+    /// Unit normal, in World, of the surface that the middle ray of `pulse` hit; `fired` is the pulse's firing time.
+    /// The normal points to the side from which the ray came. `None` if the surface has no normal.
     fn normal(&self, pulse: &Pulse, hit: &Hit, fired: SimTime) -> Option<DVec3>;
 
     /// Texture coordinates where the same ray hits; `None` if the surface has none.

@@ -231,8 +231,8 @@ pub fn counts(pulse: &Pulse, range_m: f32, cosine: f32) -> bool {
     range_m > 0.0 && range_m <= pulse.max_range_m && cosine >= LEAST_COSINE
 }
 
-/// Weights of a triangle's corners at the point where the ray at `offset` of the beam footprint meets its plane. They
-/// do not sum to 1. `None` if the ray passes outside of the triangle.
+/// Weights of a triangle's corners at the point where the ray at `offset` of the beam footprint meets the triangle's
+/// plane. The weights do not sum to 1. `None` if the ray passes outside of the triangle.
 #[inline(always)]
 pub fn weights(
     pose: &Pose,

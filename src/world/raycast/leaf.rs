@@ -299,7 +299,7 @@ fn reaches_far<S: Simd>(simd: S, corners: &Corners<f32x8<S>>) -> u32 {
     bits(reach.simd_gt(f32x8::splat(simd, VAST_M)))
 }
 
-/// Depths of a ray and their errors. Those on the triangles in `far` are computed in double precision.
+/// Depths of a ray on triangles, with errors. Depths on the triangles in `far` are computed in double precision.
 #[inline(never)]
 fn precise_on(
     target: &Target,
@@ -327,8 +327,8 @@ impl Bundle {
     }
 }
 
-/// Makes triangle `k` the nearest hit of `ray` if the definition in [`super::hit`] says so. `bounds` are those of its
-/// depth.
+/// Makes triangle `k` the nearest hit of `ray` if the definition in [`super::hit`] says so. `bounds` are the bounds
+/// of the hit's depth.
 #[inline(never)]
 fn ask(target: &Target, k: usize, ray: usize, bounds: [f32; 2], bundle: &mut Bundle) {
     let (caster, placed, slot) = (target.caster, target.placed, target.slot(k));

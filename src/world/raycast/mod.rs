@@ -52,8 +52,8 @@ pub const MAX_RAYS: usize = 16;
 pub struct Pulse {
     /// Point where all rays of the pulse meet, metres.
     pub origin: DVec3,
-    /// Distance from `origin` at which the rays begin, metres; ranges count from there. It is not 0 for beams with a
-    /// width at the exit.
+    /// Distance from `origin` at which the rays begin, metres; ranges count from there. The distance is not 0 for
+    /// beams with a width at the exit.
     pub start_m: f32,
     /// Unit vector of the beam's centre.
     pub direction: DVec3,
@@ -140,11 +140,11 @@ impl Hit {
 pub struct GpuFacts {
     /// Name of the GPU.
     pub name: String,
-    /// Its driver, with the version.
+    /// Name and version of the driver.
     pub driver: String,
     /// Whether it computes in double precision.
     pub has_f64: bool,
-    /// Whether it is a processor that acts as a GPU.
+    /// Whether the device is a processor that acts as a GPU.
     pub is_software: bool,
 }
 
@@ -186,8 +186,9 @@ pub trait RayCaster: Send + Sync {
         false
     }
 
-    /// For each position in `from`, writes whether anything lies between it and the light of `beams`. Moving objects
-    /// have their poses at `fired`, one entry per position. Positions near one another should be adjacent in `from`.
+    /// For each position in `from`, writes whether anything lies between the position and the light of `beams`.
+    /// Moving objects have their poses at `fired`, one entry per position. Positions near one another should be
+    /// adjacent in `from`.
     fn blocked_at(&self, beams: &Beams, from: &[DVec3], fired: &[SimTime], blocked: &mut [bool]) {
         let rays: Vec<Pulse> = from.iter().map(|place| beams.ray(*place)).collect();
         let mut hits = vec![Hit::MISS; rays.len()];

@@ -90,7 +90,8 @@ impl<'a, F: Fn(u32) -> Bounds + Sync> Divider<'a, F> {
             return half;
         };
         let before = bring_to_front(all, |word| border.is_before(&self.middle(word)));
-        // The sample may mislead: it takes triangles at regular intervals, and just these may lie apart.
+        // The sample may mislead: it takes primitives at regular intervals, and the sampled ones may happen to lie
+        // apart.
         let least = (all.len() / (4 * LEAST_SHARE)).max(1);
         if before < least || all.len() - before < least { half } else { before }
     }

@@ -15,7 +15,7 @@ use super::{Beams, fastest};
 /// Largest distance of a bundle's rays from its first ray, metres.
 const MAX_APART_M: f64 = 1.0;
 
-/// For each position in `from`, writes whether anything lies between it and the light.
+/// For each position in `from`, writes whether anything lies between the position and the light.
 pub(super) fn blocked(caster: &BvhCaster, beams: &Beams, from: &[DVec3], blocked: &mut [bool]) {
     dispatch!(fastest(), simd => cast(simd, caster, beams, from, blocked));
 }

@@ -178,7 +178,8 @@ impl Plane {
         Self { normal: mesh_from_bundle.transpose() * normal, distance }
     }
 
-    /// Depth at which a lane's ray meets the plane, and its error; not finite if they are parallel.
+    /// Depth at which a lane's ray meets the plane, and the error of this depth. Both are not finite if ray and plane
+    /// are parallel.
     #[inline]
     pub fn depth(&self, bundle: &Bundle, lane: usize) -> [f32; 2] {
         self.depth_on(

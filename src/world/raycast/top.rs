@@ -34,7 +34,7 @@ enum Branch {
     Fork(Bounds, Box<[Branch; 2]>),
 }
 
-/// Appends the components of a part to a list, or nothing if the part cannot be divided.
+/// Appends the components of a part to a list. Appends nothing if the part cannot be divided.
 type Open<'a> = dyn Fn(Part, &mut Vec<(Bounds, Part)>) + Sync + 'a;
 
 /// Parts are divided if they extend over more than this share of their node.

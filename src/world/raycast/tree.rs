@@ -252,8 +252,8 @@ const WIDTH: usize = 8;
 /// Least costs of the subtrees of a binary tree.
 struct Costs<'a> {
     binary: &'a Binary,
-    /// For each node, the least sum of areas of the wide nodes below it if the subtree takes up to 1, 2, ... 7 slots
-    /// of its parent. Leaves cost nothing, because their cost is always the same.
+    /// For each node, the least sum of areas of the wide nodes below, if the subtree takes up to 1, 2, ... 7 slots of
+    /// its parent. Leaves cost nothing, because their cost is always the same.
     least: Vec<[f32; WIDTH - 1]>,
 }
 

@@ -198,7 +198,7 @@ impl Walker {
     }
 }
 
-/// Whether a box with this middle and half size in World meets any of the boxes below the scene's root.
+/// Whether a box with this middle and half size in World overlaps any of the boxes below the scene's root.
 #[inline(always)]
 pub fn may_meet<S: Simd>(simd: S, caster: &BvhCaster, [middle, half]: [DVec3; 2]) -> bool {
     let Some(root) = caster.top.nodes.first() else { return false };

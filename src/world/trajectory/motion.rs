@@ -62,11 +62,11 @@ pub struct Description {
 /// The end of a motion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The robot stands still.
+    /// The robot never moves.
     Stands,
     /// The robot brakes and stays at the end.
     Stops,
-    /// The motion repeats without a jump, for ever.
+    /// The motion repeats without end and without a jump.
     Repeats,
     /// The motion never ends and never repeats.
     Endless,

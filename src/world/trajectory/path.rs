@@ -126,8 +126,8 @@ pub fn position_jet(spline: &BSpline<3>, u: f64) -> PositionJet {
     }
 }
 
-/// `y = amplitude * sin(pi x / length)` over arc length. It is exact except for x, which a table gives with an error
-/// of about a nanometre.
+/// The curve `y = amplitude * sin(pi x / length)` over arc length. Everything is exact except x, which a table gives
+/// with an error of about a nanometre.
 #[derive(Clone, Debug)]
 pub struct SinePath {
     start_m: DVec3,

@@ -1,6 +1,6 @@
 //! Progress along a curve over time.
 
-/// Peak deceleration of a stop if there is enough room, m/s².
+/// Peak deceleration of a stop if the path is long enough, m/s².
 const BRAKING_M_S2: f64 = 1.5;
 /// Ratio of the peak to the mean of the braking profile.
 const PEAK_OVER_MEAN: f64 = 1.875;

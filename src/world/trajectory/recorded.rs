@@ -61,7 +61,7 @@ impl Recorded {
     pub fn attitude(&self, u: f64) -> (DQuat, DVec3) {
         let jet = self.attitude.at(u);
         let (q, dq) = (DQuat::from_array(jet.value), DQuat::from_array(jet.first));
-        // This holds for q of any length, because the part of dq along q only changes the length.
+        // The formula is valid for q of any length, because the part of dq along q only changes the length.
         let turn = q.conjugate() * dq;
         (q.normalize(), turn.xyz() * (2.0 / q.length_squared()))
     }

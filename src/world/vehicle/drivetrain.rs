@@ -80,7 +80,8 @@ pub(super) struct Drivetrain {
 /// State that changes during the motion.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
-    /// Set points and speeds of the motors of each side. A robot with steering has those of the rear axle twice.
+    /// Set points and speeds of the motors of each side. For a robot with steering, both entries are those of the
+    /// rear axle.
     setpoint_m_s: [f64; 2],
     speed_m_s: [f64; 2],
     steering_setpoint_rad: f64,
@@ -243,7 +244,7 @@ impl Drivetrain {
     }
 }
 
-/// The value after `dt_s` seconds of `dv/dt = (target - v) / lag`, whose magnitude `limit` bounds.
+/// The value after `dt_s` seconds of `dv/dt = (target - v) / lag`. `limit` bounds the magnitude of `dv/dt`.
 fn follow(value: f64, target: f64, lag_s: f64, limit: f64, dt_s: f64) -> f64 {
     let gap = target - value;
     // Within this gap the lag demands less acceleration than the limit.

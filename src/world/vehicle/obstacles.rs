@@ -218,7 +218,7 @@ impl Lookout {
         let Some(ground) = around.ground else { return false };
         let level = direction.truncate().normalize_or_zero();
         let foot = point_m.truncate() - level * FOOT_M;
-        // A roof is not the ground of objects below it. A surface below all ground is a way down.
+        // A roof is not the ground of objects below it. A surface below all ground is part of a ditch.
         let floor_m = ground.height_under_m(foot.x, foot.y, point_m.z + FOOT_M);
         floor_m.is_some_and(|floor_m| point_m.z <= floor_m + self.blocks_above_m)
     }

@@ -39,7 +39,7 @@ pub mod id {
     pub const SET_ADDRESS: (u8, u8) = (0, 0x08);
     /// Requests the IP address.
     pub const GET_ADDRESS: (u8, u8) = (0, 0x09);
-    /// Restarts the unit.
+    /// Restarts the lidar.
     pub const REBOOT: (u8, u8) = (0, 0x0a);
     /// Sets parameters.
     pub const SET_PARAMETERS: (u8, u8) = (0, 0x0b);

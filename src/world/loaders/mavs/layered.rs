@@ -117,8 +117,8 @@ impl Loader<'_> {
         Ok(Some(relief(&grey, resolution, scale, material, &path)))
     }
 
-    /// Reads the ground's material from the layer file: that of the undergrowth layer, which is visible beside the
-    /// trail. A spectrum replaces the texture, as everywhere in MAVS.
+    /// Reads the ground's material from the undergrowth layer of the layer file, because this layer is visible beside
+    /// the trail. A spectrum replaces the texture, as everywhere in MAVS.
     fn layers(&mut self, bytes: &[u8], file: &Path) -> Result<Look, Fault> {
         let document = Document::new(file, bytes)?;
         let layers = document.root()?.object()?;

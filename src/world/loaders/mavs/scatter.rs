@@ -95,7 +95,7 @@ impl Scatter {
         Some(self.polygon.line.len()).filter(|&corners| corners > 0)
     }
 
-    /// Passes each copy to `give`. If the minimum distance leaves no room for some, there are fewer, and a
+    /// Passes each copy to `give`. If the minimum distance leaves too little space, there are fewer copies, and a
     /// warning names `place`.
     pub fn copies(&self, seed: u64, kind: u64, place: &Place, mut give: impl FnMut(Copy)) {
         let mut taken = self.spacing.map(Spaced::new);

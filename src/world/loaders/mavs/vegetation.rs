@@ -16,7 +16,7 @@ use crate::world::random::{self, uniform};
 const CELL_M: f64 = 20.0;
 /// Limit of cells times zones times species.
 const MAX_WORK: u64 = 10_000_000;
-/// Largest trunk diameter for which the height formula holds, centimetres.
+/// Largest trunk diameter for which the height formula is valid, centimetres.
 const MAX_DIAMETER_CM: f64 = 100.0;
 
 struct Species {

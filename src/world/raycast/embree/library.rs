@@ -16,7 +16,7 @@ pub const LIBRARY_VARIABLE: &str = "MENURA_EMBREE";
 /// Library names, tried in this order: that of Debian's and Ubuntu's packages, then that of their `-dev` packages and
 /// of builds from source.
 const USUAL_NAMES: [&str; 2] = ["libembree4.so.4", "libembree4.so"];
-/// Versions (as Embree writes them, `40400` is 4.4.0) whose structs are known.
+/// Versions with known structs, as Embree writes versions: `40400` is 4.4.0.
 const KNOWN_VERSIONS: std::ops::RangeInclusive<i64> = 40_000..=40_499;
 
 /// Reason why Embree cannot be used.

@@ -67,7 +67,7 @@ struct Params {
 /// A GPU that may be used.
 pub struct Gpu {
     adapter: wgpu::Adapter,
-    /// Its name, its driver and the driver's version.
+    /// Names of the GPU and its driver, with the driver's version.
     pub identity: String,
 }
 
@@ -463,7 +463,7 @@ fn patience(steps_per_ray: Option<f64>, rays: f64) -> u32 {
     expected.clamp(LEAST_STEPS.into(), MOST_STEPS.into()) as u32
 }
 
-/// The result of a future of wgpu. It is ready soon and needs no executor.
+/// The result of a wgpu future. Such a future is ready soon and needs no executor.
 fn finished<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());

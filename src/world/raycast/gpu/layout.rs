@@ -189,7 +189,7 @@ fn triangle(tree: &MeshTree, mesh: &Mesh, scene: &Scene, slot: u32) -> PackedTri
     PackedTriangle { a, index: tree.triangle(slot), b, is_masked: is_masked.into(), c, pad: 0 }
 }
 
-/// Converts the codes of a tree to those of the kernel.
+/// Converts child codes of a tree to child codes of the kernel.
 struct Bases<'a> {
     node: u32,
     leaves: &'a (dyn Fn(u32) -> u32 + Sync),

@@ -95,7 +95,7 @@ pub enum GpuError {
         gpu: String,
         /// Content of the part.
         what: &'static str,
-        /// Its size.
+        /// Size of the part, bytes.
         bytes: u64,
         /// Size that the GPU can address.
         most: u64,
@@ -121,7 +121,7 @@ pub enum GpuError {
     Failed {
         /// Name and driver.
         gpu: String,
-        /// Its error.
+        /// Error of the driver.
         reason: String,
     },
     /// A hit differs from the processor's.

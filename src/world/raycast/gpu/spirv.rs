@@ -112,7 +112,7 @@ mod tests {
                     floats.insert(instruction[1]);
                 }
                 EXTENDED => assert_ne!(instruction[4], FUSED, "a fused operation"),
-                // Integer arithmetic has codes between those of floats; bit operations have codes from 194 on.
+                // Opcodes of integer arithmetic lie between those of floats; bit operations have opcodes from 194 on.
                 code @ 126..=148 if floats.contains(&instruction[1]) => {
                     assert!(decorated.contains(&instruction[2]), "operation {code}");
                     count += 1;
