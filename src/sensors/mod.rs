@@ -199,7 +199,7 @@ pub enum Subject {
 /// Some pulses of a lidar: those of one packet, or of one scan.
 #[derive(Clone, Debug)]
 pub struct Sweep {
-    /// Number of the device's packet or scan. Random numbers depend on it, so that a second request with the same
+    /// Number of the device's packet or scan. Random numbers depend on this number: a second request with the same
     /// number gets the same errors.
     pub number: u64,
     /// Angle of the rotor over time from the request's start.

@@ -6,7 +6,7 @@
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::SplitMix64;
 
-/// The random stream of item `index` of `kind`.
+/// The random stream of item `index` of the kind `kind`.
 pub fn stream(seed: u64, kind: u64, index: u64) -> SplitMix64 {
     let of_kind = SplitMix64::seed_from_u64(seed).next_u64() ^ kind;
     let of_thing = SplitMix64::seed_from_u64(of_kind).next_u64() ^ index;

@@ -298,7 +298,7 @@ pub struct DeviceConfig {
     pub caster: Option<CasterConfig>,
     /// NTRIP caster from which the device gets corrections.
     pub ntrip: Option<NtripConfig>,
-    /// Largest duration of a series of samples in one request, nanoseconds. It does not change any value.
+    /// Largest duration of a series of samples in one request, nanoseconds. This limit does not change any sample.
     pub longest_series_ns: u64,
     /// Settings of the device in the rig; only its family understands them.
     pub settings: Arc<dyn FamilyData>,
@@ -420,7 +420,7 @@ impl LineConfig {
     }
 }
 
-/// An additional input of a device. Its product defines the key in the rig.
+/// An additional input of a device. The device's product defines the key in the rig.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ControlConfig {
     /// `"ADDRESS:PORT"`: address of the web interface.

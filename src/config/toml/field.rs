@@ -177,7 +177,7 @@ impl<'f> Field<'f> {
         if self.asked.is_some() { T::try_from(*limit.range.end()).ok() } else { number }
     }
 
-    /// One of a few integers, each with its result. `origin` is the source of the list.
+    /// An integer from a list, in which each has a result. `origin` is the source of the list.
     pub fn integer_among<T: Clone>(
         &self,
         allowed: &[(i128, T)],
@@ -287,7 +287,7 @@ impl<'f> Field<'f> {
         }
     }
 
-    /// One of a few words; `origin` is the source of the list.
+    /// A word from a list; `origin` is the source of the list.
     pub fn choice<T: Clone>(&self, words: &[(&str, T)], origin: &str) -> Option<T> {
         self.one_of(words, origin, false)
     }

@@ -157,7 +157,7 @@ impl KeyType<u64> for Time {
     }
 }
 
-/// One of a list of words; the origin of the list.
+/// A word from a list; the origin of the list.
 #[derive(Debug)]
 pub struct OneOf<'w, T>(pub &'w [(&'w str, T)], pub &'w str);
 
@@ -171,7 +171,7 @@ impl<T: Clone + PartialEq> KeyType<T> for OneOf<'_, T> {
     }
 }
 
-/// One of a list of integers, each with its result; their unit, which may be empty; the origin of the list.
+/// An integer from a list, each with its result; their unit, which may be empty; the origin of the list.
 #[derive(Debug)]
 pub struct Among<'n, T>(pub &'n [(i128, T)], pub &'static str, pub &'n str);
 

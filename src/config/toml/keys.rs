@@ -128,7 +128,7 @@ impl<'f> Keys<'f> {
         self.typed(key, &TrueOrFalse, into);
     }
 
-    /// One of a few words; `origin` is the source of the list.
+    /// A word from a list; `origin` is the source of the list.
     pub fn choice<T: Clone + PartialEq>(
         &mut self,
         key: &'static str,

@@ -23,7 +23,8 @@ pub fn nearest<'k>(written: &str, known: impl Iterator<Item = &'k str>) -> Optio
     by_letters.map(|(_, word)| word).or_else(|| by_parts(written, &known))
 }
 
-/// The shortest word that contains all parts of `written`; otherwise the one that contains its letters.
+/// The shortest word that contains all parts of `written`; otherwise the shortest word that contains `written` as a
+/// substring.
 fn by_parts<'k>(written: &str, known: &[&'k str]) -> Option<&'k str> {
     let written = written.to_ascii_lowercase();
     let parts = |text: &str| -> Vec<String> {

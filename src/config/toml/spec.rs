@@ -37,7 +37,7 @@ pub enum Kind {
     Number(Range<f64>),
     /// An integer.
     Integer(Range<i128>),
-    /// One of a list of integers.
+    /// An integer from a list.
     OneOf(Vec<i128>),
     /// `true` or `false`.
     Boolean,
@@ -48,7 +48,7 @@ pub enum Kind {
         /// Regular expression of the content, if there is one.
         pattern: Option<String>,
     },
-    /// One of a list of words.
+    /// A word from a list.
     Words(Vec<String>),
     /// A date with its time.
     Datetime {

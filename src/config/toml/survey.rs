@@ -144,7 +144,7 @@ impl<'s> Asked<'s> {
         *limit.range.start()
     }
 
-    /// Index of one of `words`. If the word names a kind, the whole table may depend on it.
+    /// Index of one of `words`. With `is_kind`, the whole table may depend on the word.
     pub fn word<'w>(&self, words: impl Iterator<Item = &'w str>, is_kind: bool) -> usize {
         let words: Vec<String> = words.map(str::to_owned).collect();
         self.may_be(Kind::Words(words.clone()));

@@ -64,7 +64,7 @@ pub struct Tile {
 /// Exposure and geometry of a frame.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shot {
-    /// Number of the frame; different for each frame of a device. Noise depends on it.
+    /// Number of the frame, different for each frame of a device. Random noise depends on this number.
     pub number: u64,
     /// Exposure time of each row, nanoseconds.
     pub exposure_ns: u64,

@@ -13,7 +13,7 @@ pub type Colour = [f64; 3];
 
 /// Illuminance of the sun outside the atmosphere, lux.
 const SOLAR_LX: f64 = 133_000.0;
-/// The sun's disc has a diameter of 0.533 degrees: cosine of half of it, and solid angle.
+/// Cosine of the sun's angular radius, and solid angle of the sun's disc. The disc has a diameter of 0.533 degrees.
 const SUN_COS: f64 = 0.999_989_18;
 const SUN_SR: f64 = 6.80e-5;
 /// Elevation of the sun below which the model is invalid, radians.

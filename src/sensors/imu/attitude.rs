@@ -47,8 +47,8 @@ impl AttitudeError {
         let heading = step(&mut self.heading, 2, s.heading_std_rad, s.heading_correlation_s);
         let towards_magnetic = if s.heading_is_magnetic {
             let field = world_from_sensor * *field;
-            // The field's angle from north, clockwise. A magnetic heading is smaller by this angle, and the angle
-            // counter-clockwise from east is larger by it.
+            // Angle of the field from north, clockwise. A magnetic heading is smaller by this angle. The angle
+            // counter-clockwise from east is larger by this angle.
             libm::atan2(field.x, field.y)
         } else {
             0.0

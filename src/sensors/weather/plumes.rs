@@ -11,7 +11,7 @@ use crate::sensors::weather::particles::uniform;
 use crate::time::SimTime;
 use crate::world::moving::MovingObject;
 
-/// Interval at which positions are computed, ns. An object moves 1 cm in it at 10 m/s.
+/// Interval at which positions are computed, ns. At 10 m/s, an object moves 1 cm per interval.
 const TICK_NS: u64 = 1_000_000;
 /// Standard gravity, m/s².
 const GRAVITY_M_S2: f64 = 9.80665;

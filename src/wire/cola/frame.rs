@@ -15,7 +15,7 @@ use crate::framer::{Framing, NoFrame, head, require, whole};
 
 const STX: u8 = 0x02;
 const ETX: u8 = 0x03;
-/// Length of STX four times and the length field, bytes.
+/// Length of the start of a CoLa-B telegram, bytes: four STX and the length field.
 const BINARY_HEAD: usize = 8;
 
 /// One telegram without its frame.

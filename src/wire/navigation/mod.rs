@@ -63,7 +63,7 @@ impl Bits {
     }
 }
 
-/// A number in steps of 2^`exponent`, rounded.
+/// `value` as an integer number of steps of 2^`exponent`, rounded.
 pub fn steps(value: f64, exponent: i32) -> i64 {
     (value * libm::exp2(f64::from(-exponent))).round() as i64
 }

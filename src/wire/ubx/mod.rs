@@ -165,7 +165,7 @@ macro_rules! messages {
         }
 
         impl Message {
-            /// The fields of `frame`; `None` if the message is not one of these.
+            /// Reads the fields of `frame`; `None` if its message is not one of [`Message`].
             ///
             /// # Errors
             /// The payload is invalid for the message. Poll requests have no payload.

@@ -1,8 +1,8 @@
 //! The built-in `grass-stand`: upright stems at random positions, as in section 3.4.1 of Goodin et al. 2018
 //! (Electronics 7, 154).
 //!
-//! The sensor is at the origin. The front edge is `distance_m` east of it. Positions are independent, so some stems
-//! touch.
+//! The sensor is at the origin, and the front edge of the stand is `distance_m` to the east. Positions are
+//! independent, so some stems touch.
 
 use glam::{DAffine3, DVec3};
 

@@ -123,7 +123,7 @@ struct Branch {
     radius: f64,
 }
 
-/// Three points along a branch of the last generation, for the leaves on it.
+/// Three points along a branch of the last generation, where leaves grow.
 struct Twig {
     points: [DVec3; 3],
 }

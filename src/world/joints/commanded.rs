@@ -136,8 +136,8 @@ impl Commanded {
         history.first += too_many as u64;
     }
 
-    /// Position and rate at whole milliseconds from the `from`th on, or from the oldest stored one, with the number
-    /// of the first.
+    /// Positions and rates at whole milliseconds, and the number of the first. They start with millisecond `from`, or
+    /// with the oldest stored one.
     pub(super) fn knots_from(&self, from: u64) -> (u64, Vec<[f64; 2]>) {
         let history = self.history.read().unwrap_or_else(PoisonError::into_inner);
         let first = from.max(history.first);

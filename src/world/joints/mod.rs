@@ -169,7 +169,7 @@ impl Joints {
     }
 }
 
-/// Motion of the part that a joint moves, for the devices on it.
+/// Motion of the part that a joint moves. Devices on this part use it.
 #[derive(Clone, Copy, Debug)]
 pub struct Carrier<'a> {
     joints: &'a Joints,

@@ -162,8 +162,8 @@ struct Best {
 }
 
 impl Best {
-    /// Evaluates the place beside `index`, if removals and ancestors save the area `saved`. Returns the saving for
-    /// places below `index` if one of them may be better.
+    /// Evaluates the place beside `index`. `saved` is the area that removals and ancestors save. Returns the saving
+    /// for places below `index` if one of them may be better.
     #[inline(always)]
     fn look(&mut self, tree: &Binary, index: usize, saved: f32) -> Option<f32> {
         let bounds = tree.bounds(index);

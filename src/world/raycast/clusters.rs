@@ -76,8 +76,8 @@ pub struct Clustering {
 }
 
 impl Clustering {
-    /// Builds the tree over `primitives` with up to `most` in a leaf. The second result has indices of primitives;
-    /// each leaf is a run of it.
+    /// Builds the tree over `primitives` with up to `most` in a leaf. The second result has indices of primitives.
+    /// Each leaf is a run of this list.
     pub fn build(&mut self, primitives: &[Primitive], most: u32) -> (Binary, Vec<u32>) {
         self.sort(primitives);
         self.next.clear();

@@ -232,7 +232,7 @@ pub struct BodyCast {
     pub body: Arc<BvhCaster>,
     /// The pulses.
     pub pulses: Vec<Pulse>,
-    /// Their hits, with the rays of a pulse next to each other.
+    /// Hits of the pulses, with the rays of a pulse next to each other.
     pub hits: Vec<Hit>,
 }
 

@@ -23,7 +23,7 @@ pub struct View {
     rows: [[f32; 3]; 3],
     /// The bundle's origin in the frame.
     origin: [f32; 3],
-    /// The same vector in the bundle's axes.
+    /// The bundle's origin, in the bundle's axes.
     turned_origin: [f32; 3],
     /// Margin by which boxes are widened, for rounding. In `x` and `y` it includes the distance of the rays' starts
     /// from the origin.

@@ -193,7 +193,7 @@ impl Plane {
         )
     }
 
-    /// The same for all rays of a register.
+    /// Depths at which all rays of a register meet the plane, and the errors of these depths.
     #[inline(always)]
     pub fn depths(&self, bundle: &Bundle, register: usize) -> [Lanes; 2] {
         let [slope_x, slope_y, shift_x, shift_y] =

@@ -110,8 +110,8 @@ impl<const D: usize> BSpline<D> {
         Deviation { rms: (sum / samples.len().max(1) as f64).sqrt(), max: max.sqrt() }
     }
 
-    /// Sets the values from knot `span` on to the value there. The curve ends smoothly within the five spans before,
-    /// with zero derivatives at the end.
+    /// Makes the curve end in its last value. The last five spans lead smoothly to this value, with zero derivatives
+    /// at the end.
     pub fn hold_end(&mut self) {
         let points = self.control.len();
         let held = self.at(self.grid.length()).value;

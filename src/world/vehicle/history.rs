@@ -118,8 +118,8 @@ impl History {
         self.steps.back().map_or(SimTime::ZERO, |last| last.at)
     }
 
-    /// The step at `t` and the elapsed share of it, 0 to 1. Before the history, the oldest step is used; after the
-    /// known motion, the start of the last one.
+    /// The step at `t`, and the elapsed share of this step, 0 to 1. Before the history, the oldest step is used;
+    /// after the known motion, the start of the last one.
     fn step_at(&self, t: SimTime) -> (&Step, f64) {
         let first = self.steps[0].at.0;
         let since_ns = t.0.saturating_sub(first);

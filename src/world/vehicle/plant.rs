@@ -373,8 +373,8 @@ fn angle_rates(riding: &Riding) -> [f64; 2] {
     [slope_rate / (1.0 + slope * slope), pitch_rate]
 }
 
-/// Velocity to east and north of a body that moves in the plane of its wheels, which has the inclination
-/// `[roll, pitch]`.
+/// Velocity to east and north of a body that moves in the plane of its wheels. `[roll, pitch]` is the inclination of
+/// this plane.
 fn over_ground(moves: &Twist, [roll, pitch]: [f64; 2], yaw: f64) -> [f64; 2] {
     let ([sin_roll, cos_roll], [sin_pitch, cos_pitch]) = (sin_cos(roll), sin_cos(pitch));
     let [sin_yaw, cos_yaw] = sin_cos(yaw);

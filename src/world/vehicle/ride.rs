@@ -31,8 +31,8 @@ const STABLE: f64 = 0.5;
 /// Heights of wheels: front left, front right, rear left, rear right, metres.
 pub(super) type AtWheels = [f64; 4];
 
-/// Height of the body's origin and slopes of its plane, or the rates of these. A slope is the increase of height per
-/// horizontal distance, ahead and to the left.
+/// Height of the body's origin, and slopes of the body's plane ahead and to the left; or the rates of these three. A
+/// slope is the increase of height per horizontal distance.
 pub(super) type Plane = [f64; 3];
 
 /// The body's plane, its rates and its wheels' heights.

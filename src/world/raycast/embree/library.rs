@@ -490,7 +490,7 @@ impl IntersectArguments {
     };
 }
 
-/// Calls a mesh's [`StopsRay`] for every lane. A panic in it ends the process.
+/// Calls a mesh's [`StopsRay`] for every lane. A panic in [`StopsRay`] ends the process.
 unsafe extern "C" fn filter(arguments: *const FilterArguments) {
     // SAFETY: Embree passes its arguments with as many lanes of `valid` and rows of `hit` as it
     // says, and the user data that `Embree::mesh` gave it.

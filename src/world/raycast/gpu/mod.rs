@@ -77,7 +77,7 @@ pub enum GpuError {
         found.join(", ")
     )]
     Software {
-        /// Their names.
+        /// Names of these processors.
         found: Vec<String>,
     },
     /// The GPU lacks a feature that the kernel needs.
@@ -105,7 +105,7 @@ pub enum GpuError {
     TooMany {
         /// Triangles or entrances.
         what: &'static str,
-        /// Their number.
+        /// Number of triangles or entrances.
         count: usize,
     },
     /// The GPU's memory is too small, or others use it.
@@ -144,7 +144,7 @@ pub enum GpuError {
 /// The GPUs that Vulkan finds.
 ///
 /// # Errors
-/// There are none, or there is no Vulkan.
+/// There is no GPU, or no Vulkan.
 pub fn gpus() -> Result<Vec<GpuFacts>, GpuError> {
     let all = device::facts();
     if all.is_empty() { Err(GpuError::NoAdapter) } else { Ok(all) }
