@@ -322,7 +322,7 @@ fn further_sources(from: SocketAddr, profile: Option<&Profile>) -> Vec<SocketAdd
     own.filter(|address| *address != from).collect()
 }
 
-/// The destination ports of a product's ports after the first. If the product is unknown, the keys of all products
+/// The destination ports of a product's ports, except the first. If the product is unknown, the keys of all products
 /// are accepted.
 fn further_ports(
     table: &mut TableReader<'_>,

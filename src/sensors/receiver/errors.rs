@@ -5,8 +5,8 @@ use super::super::noise::{NoiseSource, Quantity, RequestNoise};
 use crate::config::profile::lidar::NoiseSettings;
 use crate::time::SimTime;
 
-/// Errors of one lidar: random errors `sigma² = sigma_0² + sigma_weak² (T / A)^p` for a signal A and a detection
-/// threshold T, biases of the lasers, drift, and range errors at extreme signals.
+/// Errors of one lidar: random errors, biases of the lasers, drift, and range errors at extreme signals. The variance
+/// of random errors is `sigma² = sigma_0² + sigma_weak² (T / A)^p` for a signal A and a detection threshold T.
 #[derive(Clone, Debug)]
 pub(crate) struct Errors {
     settings: NoiseSettings,

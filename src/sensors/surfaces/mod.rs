@@ -3,8 +3,8 @@
 //! A ray that hits glass continues behind it, with the energy of two passages. A ray that hits a mirror, glass or
 //! water also continues in the direction of specular reflection. Light that returns on the same path appears straight
 //! ahead, at the distance of the whole path; this is a mirror image. Each path has at most one reflection and at most
-//! [`MAX_PASSAGES`] panes. Light that returns on another path than it went out, once directly and once by the mirror,
-//! comes from outside the receiver's field of view and is ignored.
+//! [`MAX_PASSAGES`] panes. Light that goes out directly and returns by the mirror, or the reverse, comes from outside
+//! the receiver's field of view and is ignored.
 
 mod optics;
 

@@ -224,7 +224,8 @@ mod tests {
     }
 
     /// HELIOS++'s Phong form, `rho ((1 - s) cos + s cos^n(2 theta))`, for a reflectance of 0.5 with a glossy share of
-    /// 0.6. Its absolute value of the cosine, which would cause a second highlight at grazing incidence, is not used.
+    /// 0.6. HELIOS++ uses the absolute value of the cosine, which would cause a second highlight at grazing
+    /// incidence; it is not used here.
     #[test]
     fn gloss_is_bright_near_the_normal_and_dark_beyond() {
         let paint = Material {

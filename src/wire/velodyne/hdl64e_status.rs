@@ -6,8 +6,8 @@
 //! packets); [`StatusDecoder`] reassembles it. The S1 sends six bytes of another kind: [`S1Status`].
 //!
 //! Sources: HDL-64E S2 manual (firmware 4.07), S3 manual (63-HDL64ES3), and the decoders of VeloView and
-//! velodyne-decoder, which agree. In doubt are the reserved bytes, which are kept as received, the types of the two
-//! thresholds ([`ThresholdTypes`]), and the order of the S1's forms, which no manual contains.
+//! velodyne-decoder, which agree. Some facts are in doubt. The reserved bytes are kept as received. The types of the
+//! two thresholds differ between decoders ([`ThresholdTypes`]). No manual has the order of the S1's forms.
 
 mod decoder;
 

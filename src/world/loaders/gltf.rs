@@ -565,8 +565,8 @@ impl<'a> Loader<'a> {
         Look { id, invisible, texture }
     }
 
-    /// The material without textures. Its finish follows the parameters of the file, or its name if the
-    /// parameters have no transmission.
+    /// The material without textures. The finish follows from the parameters of the file or, if these have no
+    /// transmission, from the material's name.
     fn finished(
         &mut self,
         material: &Material<'a>,

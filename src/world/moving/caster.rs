@@ -1,8 +1,8 @@
 //! Ray casting with moving objects.
 //!
-//! The scene's tree is never rebuilt. Each object has its own tree. A pulse is transformed into the body's
-//! frame by the object's pose at the pulse's firing time, so that a passing car is stretched or shortened as
-//! in a real scan (Elmquist et al. 2021, figure 5).
+//! The scene's tree is never rebuilt. Each object has its own tree. The object's pose at a pulse's firing time
+//! transforms the pulse into the body's frame. A passing car is therefore stretched or shortened as in a real scan
+//! (Elmquist et al. 2021, figure 5).
 //!
 //! Poses are computed at whole milliseconds of the run and interpolated; at an acceleration of 10 m/s² the
 //! error is a micrometre. The grid does not depend on the call, so the result of a pulse depends on its

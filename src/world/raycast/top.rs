@@ -1,10 +1,10 @@
 //! The tree over a scene's instances.
 //!
-//! Copies overlap: a ray that enters the box of one often leaves the box without entering a leaf. The leaves of this
-//! tree are therefore not whole instances but parts of them, which are subtrees of their meshes, wherever an instance
-//! is large compared with its node (Benthin, Woop, Wald and Áfra, Improved Two-Level BVHs using Partial Re-Braiding,
-//! HPG 2017). Nodes are split at the best [`Border`], which takes a second for a million copies. Then nodes with
-//! large boxes are moved to better places.
+//! Copies overlap: a ray that enters the box of one often leaves the box without entering a leaf. Instances that are
+//! large compared with their nodes are therefore divided: the leaves of this tree are then subtrees of meshes
+//! (Benthin, Woop, Wald and Áfra, Improved Two-Level BVHs using Partial Re-Braiding, HPG 2017). Nodes are split at
+//! the best [`Border`], which takes a second for a million copies. Then nodes with large boxes are moved to better
+//! places.
 
 use super::binary::{Below, Binary, ROOT};
 use super::borders::Border;

@@ -87,9 +87,9 @@ impl Recorded {
     }
 }
 
-/// Smooths a recording of 2 or more poses. Positions stay within `allowed_m` of the samples if knots at intervals of
-/// 0.05 s (or of the median sample interval, if that is longer) allow it. Without orientations the robot is level and
-/// faces along its path, over steps of `heading_step_m`.
+/// Smooths a recording of 2 or more poses. Knots are 0.05 s apart, or the median sample interval if that is longer.
+/// Positions stay within `allowed_m` of the samples, as far as these knots allow. Without orientations the robot is
+/// level and faces along its path; headings are computed over distances of `heading_step_m`.
 pub fn fit_recording(
     poses: &[TimedPose],
     closed: bool,

@@ -44,9 +44,8 @@ pub const ADAPTER_VARIABLE: &str = "MENURA_GPU";
 ///
 /// With the prototype on an H100, a batch took about 65 us of processor time, and each pulse of nine rays 0.12 us.
 /// The processor alone took 1.33 us per pulse in a scene of 191 million triangles, and 0.46 us in one of 0.36
-/// million. Both therefore took equally long for 54 pulses in the large scene and for 190 in the small one, if each
-/// batch had one call, and for 48 pulses in the small scene if each batch had four calls. 600 rays are 67 such
-/// pulses.
+/// million. With one call per batch, both therefore took equally long for 54 pulses in the large scene and for 190 in
+/// the small one. With four calls per batch, this number was 48 in the small scene. 600 rays are 67 such pulses.
 const FEW_RAYS: usize = 600;
 /// Number of simultaneous calls that keeps a GPU busy.
 const IN_FLIGHT: usize = 64;
