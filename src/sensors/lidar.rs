@@ -86,7 +86,7 @@ pub struct Scratch {
 /// Moving objects whose first return is reported as the stimulus of a latency measurement.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Watch {
-    /// Instance index in hits of the first object.
+    /// Index of the first object, in the numbering of [`Hit::instance`].
     pub first_instance: u32,
     /// One bit per object, from the lowest. The 65th and later objects cannot be watched.
     pub objects: u64,

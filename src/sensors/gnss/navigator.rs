@@ -399,7 +399,7 @@ impl Navigator {
     }
 }
 
-/// Solution for `view` of a receiver with its initial settings that has been on for a long time.
+/// Solution for `view` long after power-on, for a receiver with its initial settings.
 pub fn outlook(
     settings: &ReceiverSettings,
     constellation: &Constellation,

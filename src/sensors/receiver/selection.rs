@@ -70,8 +70,8 @@ mod tests {
         [returns.first, returns.second].map(|echo| echo.map(|echo| (echo.range_m, echo.signal)))
     }
 
-    /// Every order of up to three echoes of three strengths, equal ones included, is compared with the rule: the last
-    /// echo, and the strongest of all. If the strongest is the last, the strongest of the others is reported instead.
+    /// Compares every order of up to three echoes of three strengths, equal ones included, with the rule. The rule
+    /// selects the last echo and the strongest one. If these are the same, it selects the strongest of the others.
     #[test]
     fn the_other_echo_is_the_strongest_that_is_not_the_last() {
         let mut compared = 0;

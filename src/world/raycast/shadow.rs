@@ -12,7 +12,8 @@ use super::bundle::{Bundle, Lanes, PerRay, ROUNDING, max, of_register};
 use super::slab::{Depths, Slabs, Spread};
 use super::tree::Node;
 
-/// Depths below this count as zero. Its inverse represents infinity, because zero times the inverse is zero.
+/// Least depth; smaller depths are replaced by this value. The inverse of this value represents infinity, and zero
+/// times this inverse is still zero.
 const TINY: f32 = 1e-30;
 const HUGE: f32 = 1e30;
 
