@@ -12,8 +12,7 @@ use super::bundle::{Bundle, Lanes, PerRay, ROUNDING, max, of_register};
 use super::slab::{Depths, Slabs, Spread};
 use super::tree::Node;
 
-/// Least depth; smaller depths are replaced by this value. The inverse of this value represents infinity, and zero
-/// times this inverse is still zero.
+/// Smaller depths count as zero. [`HUGE`] is then the inverse: unlike infinity, zero times [`HUGE`] is zero.
 const TINY: f32 = 1e-30;
 const HUGE: f32 = 1e30;
 
