@@ -1,39 +1,39 @@
-//! Menura emulates a robot's sensors on the wire: a simulated robot drives through a 3-D world,
-//! lidar pulses are ray-traced through it, and the bytes the real products would send leave by
-//! the network and serial ports, on time.
+//! Menura emulates a robot's sensors on the wire. A simulated robot drives through a 3-D world, and the sensors'
+//! physics is computed there, for example by ray-tracing lidar pulses. Menura then sends the bytes of the real
+//! products over network and serial ports, on time.
 //!
-//! # The map
+//! # Modules
 //!
-//! | module | holds | may import |
+//! | module | content | may import |
 //! |---|---|---|
 //! | [`time`], [`frames`] | instants and poses | nothing |
-//! | [`wire`] | byte formats: value to bytes and back, stateless | `time` |
-//! | [`links`] | where bytes go: sockets and recordings | `time`, `wire` |
-//! | [`config`] | rigs and firmware profiles, read and checked | all above |
+//! | [`wire`] | byte formats: conversion of values to bytes and back, without state | `time` |
+//! | [`links`] | destinations of bytes: sockets and recordings | `time`, `wire` |
+//! | [`config`] | rigs and firmware profiles: reads and checks them | all above |
 //! | [`world`] | scenes, the robot's motion, the ray caster | all above |
-//! | [`sensors`] | physics: truth in, measurement out | all above |
-//! | [`devices`] | products: measurement and commands in, bytes out; no I/O, time is an argument | all above |
+//! | [`sensors`] | physics: converts ground truth to measurements | all above |
+//! | [`devices`] | products: convert measurements and commands to bytes; no I/O, time is an argument | all above |
 //! | [`timing`] | statistics of lateness: percentiles, worst cases, drift | `time` |
 //! | [`engine`] | clocks, deadlines, workers: the real-time loop and the recorder | all above |
 //! | [`plot`] | axes, lines and points as SVG and PNG | nothing |
-//! | [`analysis`] | streams read back, live and recorded: gaps, steps, clouds, figures | all above |
+//! | [`analysis`] | analysis of live and recorded streams: gaps, time steps, point clouds, statistics | all above |
 //! | [`validation`] | experiments that compare the simulation with publications and exact solutions | all above |
 //! | [`kit`] | the driver test kit: tests drivers with the faults and behaviours of real sensors | all above |
 //! | [`cli`] | one file per command | all |
 //!
-//! # Words
+//! # Terms
 //!
-//! A *sensor* is physics, a *device* is a product. A *pulse* is one laser shot, a bundle of rays
-//! that share an origin; a *firing* is a pulse with its time and laser; a *return* is what the
-//! receiver makes of the pulse's echoes. A *profile* is a product's firmware as data, a *rig* is a
-//! bench: world, robot and devices.
+//! A *sensor* is the physics of a measurement, a *device* is an emulated product. A *pulse* is one laser shot, a
+//! bundle of rays that share an origin. A *firing* is a pulse with its time and laser. A *return* is an echo of a
+//! pulse that the receiver reports. A *profile* is a product's firmware as data. A *rig* is a test bench: world, robot
+//! and devices.
 //!
 //! # Frames and units
 //!
-//! World is east-north-up, body is forward-left-up; see [`frames`]. SI units and radians inside,
-//! other units only in TOML and in [`wire`], where names carry them (`azimuth_centideg`).
+//! World is east-north-up, body is forward-left-up; see [`frames`]. The code uses SI units and radians. Other units
+//! occur only in TOML and in [`wire`], where names contain them (`azimuth_centideg`).
 //!
-//! # A rig in a program of your own
+//! # Run a rig in your own program
 //!
 //! [`engine::RunSession`] is `menura run` without its printing. `examples/rust_test.rs` receives packets
 //! in a test. In short:
@@ -51,7 +51,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A program needs these. The other public items serve Menura's own tests and tools, and may change:
+//! Use these items. Other public items are for Menura's own tests and tools, and may change:
 //!
 //! | to | use |
 //! |---|---|
@@ -60,9 +60,9 @@
 //! | read and write bytes of a product | [`wire`] |
 //! | run experiments | [`validation::Run`] and the types that implement it |
 //!
-//! # A first packet
+//! # Make one packet
 //!
-//! A worker and a device, once and by hand:
+//! This example does the work of a device and of a worker for one packet, without the engine:
 //!
 //! ```
 //! use menura::config::{rig::Rig, toml::overrides::Override};

@@ -1,5 +1,5 @@
-//! Lists the profiles that become part of the program: every `.toml` in `firmware-profiles/` but the
-//! examples, which explain the keys.
+//! Lists the profiles that become part of the program: every `.toml` in `firmware-profiles/` except the examples,
+//! which explain the keys.
 
 use std::env;
 use std::fmt::Write as _;

@@ -1,6 +1,6 @@
-//! Files that users write: rigs and firmware profiles, read, checked and typed.
+//! Files that users write: rigs and firmware profiles. This crate reads and checks them and converts them to types.
 //!
-//! All later layers work on values that were checked here. All errors of a file are reported together, as
+//! All later layers use values that were checked here. All errors of a file are reported together, as
 //! [`toml::diagnostic::Diagnostics`].
 
 #[macro_use]

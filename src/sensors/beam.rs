@@ -1,10 +1,10 @@
 //! Rays of a pulse: positions in the beam footprint, and shares of its energy.
 //!
-//! Offsets are in units of `t = tan(divergence / 2)` at 1 m. Goodin et al. 2018 (Electronics 7(9), 154),
-//! section 3.2.1, print a centre and eight points on a circle of `sqrt(2) t / 4`; the source of their
-//! simulator MAVS casts a cross and a diagonal cross of `0.7 t`, twice as wide. An evenly lit disc has a mean
-//! square offset of `t² / 4` along each axis and an evenly lit rectangle one of `t² / 3`, which the points and
-//! shares of `even` have exactly.
+//! Offsets are in units of `t = tan(divergence / 2)` at 1 m. Goodin et al. 2018 (Electronics 7(9), 154), section
+//! 3.2.1, print a centre and eight points on a circle of `sqrt(2) t / 4`. The source of their simulator MAVS casts a
+//! cross and a diagonal cross of `0.7 t`, twice as wide. A uniformly lit disc has a mean square offset of `t² / 4`
+//! along each axis, and a uniformly lit rectangle one of `t² / 3`. The points and shares of `even` have exactly these
+//! values.
 
 use std::f64::consts::{FRAC_PI_8, SQRT_2, TAU};
 
@@ -14,7 +14,7 @@ use crate::world::raycast::Stencil;
 /// The rays of a pulse.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spot {
-    /// Offsets of the rays in half-axes.
+    /// Offsets of the rays in units of the half-axes.
     pub stencil: Stencil,
     /// Share of each ray in the pulse's energy; they sum to 1.
     pub weights: Vec<f32>,
@@ -34,7 +34,7 @@ impl Spot {
             (SpotRule::Printed, _) => {
                 ring(8, SQRT_2 / 4.0, 0.0).chain([([0.0, 0.0], 1.0)]).collect()
             }
-            // Gauss-Legendre points, three and four a side; Abramowitz & Stegun 25.4.30.
+            // Gauss-Legendre points, three and four per side; Abramowitz & Stegun 25.4.30.
             (SpotRule::Even, 16) if is_rectangle => {
                 let (near, far) = ((0.339_981_04, 0.652_145_15), (0.861_136_3, 0.347_854_85));
                 let side = [(-far.0, far.1), (-near.0, near.1), near, far];
@@ -42,13 +42,13 @@ impl Spot {
                 all.collect()
             }
             (SpotRule::Even, 9) if is_rectangle => grid([0.774_596_7, 1.6, 0.625]),
-            // A cross whose arms are as long as the spot's mean square offset asks.
+            // A cross whose arms give the mean square offset of the footprint.
             (SpotRule::Even, 5) => {
                 let square = if is_rectangle { 1.0 / 3.0 } else { 0.25 };
                 let arm = (2.5f64 * square).sqrt();
                 ring(4, arm, 0.0).chain([([0.0, 0.0], 1.0)]).collect()
             }
-            // Two rings at the nodes of the radius' Gauss rule.
+            // Two rings at the nodes of the Gauss rule for the radius.
             (SpotRule::Even, 16) => {
                 let (inner, outer) = (0.459_700_84, 0.888_073_83);
                 ring(8, inner, 0.0).chain(ring(8, outer, FRAC_PI_8)).collect()
@@ -58,8 +58,8 @@ impl Spot {
         })
     }
 
-    /// Footprint from offsets with energies, which need not sum to 1. The centre comes first, because users
-    /// of a single point take the first.
+    /// Footprint from offsets with energies, which need not sum to 1. The centre comes first, because the first point
+    /// is used where a single point is needed.
     fn of(mut rays: Vec<([f64; 2], f64)>) -> Self {
         rays.sort_by_key(|(offset, _)| *offset != [0.0, 0.0]);
         let sum: f64 = rays.iter().map(|(_, energy)| energy).sum();
@@ -71,7 +71,7 @@ impl Spot {
     }
 }
 
-/// Equal rays on a circle, the first turned by `from_rad`.
+/// Rays at equal angles on a circle, the first at `from_rad`.
 fn ring(rays: u8, radius: f64, from_rad: f64) -> impl Iterator<Item = ([f64; 2], f64)> {
     (0..rays).map(move |ray| {
         let (sin, cos) = libm::sincos(from_rad + TAU * f64::from(ray) / f64::from(rays));
@@ -79,7 +79,7 @@ fn ring(rays: u8, radius: f64, from_rad: f64) -> impl Iterator<Item = ([f64; 2],
     })
 }
 
-/// A centre, a cross and a diagonal cross of half its width, with the energy of one ray of each.
+/// A centre, a cross, and a diagonal cross of half its width. The arguments are the energies of one ray of each.
 fn crosses(arm: f64, [centre, cross, diagonal]: [f64; 3]) -> Vec<([f64; 2], f64)> {
     let half = arm / 2.0;
     let on_axes = [[arm, 0.0], [-arm, 0.0], [0.0, arm], [0.0, -arm]];
@@ -88,7 +88,7 @@ fn crosses(arm: f64, [centre, cross, diagonal]: [f64; 3]) -> Vec<([f64; 2], f64)
     all.chain(on_axes.map(|p| (p, cross))).chain(corners.map(|p| (p, diagonal))).collect()
 }
 
-/// Three by three rays; the energies of the centre and of a corner where an edge's middle has 1.
+/// Three by three rays. The energies of the centre and of a corner are relative to that of an edge's middle.
 fn grid([reach, centre, corner]: [f64; 3]) -> Vec<([f64; 2], f64)> {
     let side = [-reach, 0.0, reach];
     let energy = |x: f64, y: f64| match (x == 0.0, y == 0.0) {
@@ -113,8 +113,8 @@ pub fn half_axes_m(beam: &BeamSettings) -> [f64; 2] {
     }
 }
 
-/// Distance behind the exit window at which the rays would meet, metres: the beam leaves with the width
-/// `exit_width_m`.
+/// Distance behind the exit window at which the rays would meet, metres. At the window the beam
+/// has the width `exit_width_m`.
 pub fn apex_behind_m(beam: &BeamSettings) -> f64 {
     let [across, _] = half_axes_m(beam);
     if across == 0.0 { 0.0 } else { beam.exit_width_m / (2.0 * across) }

@@ -17,23 +17,23 @@ pub struct FaultEffect {
 /// The kinds of fault effects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EffectKind {
-    /// A receiver tracked no satellite.
+    /// A GNSS receiver tracked no satellite.
     NoSatellite,
     /// No correction reached the rover.
     NoCorrections,
-    /// A receiver's position was off.
+    /// A GNSS receiver's position had an offset.
     Moved {
         /// Size of the offset, rounded.
         millimetres: u64,
     },
-    /// A receiver reported an old fix.
+    /// A GNSS receiver reported an old fix.
     Frozen,
-    /// A receiver's date was behind.
+    /// A GNSS receiver's date was too early.
     WeeksBehind {
         /// Number of weeks.
         weeks: u64,
     },
-    /// Returns that a lidar would have had are missing.
+    /// A lidar lost returns that it would have had without the fault.
     LostReturns {
         /// Number of returns.
         count: u64,
@@ -43,7 +43,7 @@ pub enum EffectKind {
         /// Number of returns.
         count: u64,
     },
-    /// The motor did not turn at its rate.
+    /// The motor did not rotate at its set rate.
     Stalled {
         /// Speed at the first firing, rounded.
         rpm: u64,
@@ -54,21 +54,21 @@ pub enum EffectKind {
     EncoderReversed,
     /// The counters of two wheels were exchanged.
     EncodersSwapped,
-    /// A wheel's counter had jumped.
+    /// A wheel's counter jumped.
     CounterJumped {
         /// Number of counts, in either direction.
         counts: u64,
     },
-    /// The motors' power was cut.
+    /// The power of the motors was off.
     EmergencyStopped,
     /// The main battery was nearly empty.
     LowBattery {
         /// Voltage of the battery, rounded.
         millivolts: u64,
     },
-    /// An answer left later.
+    /// A reply was late.
     LateReply {
-        /// Size of the shift.
+        /// Delay, nanoseconds.
         by_ns: u64,
     },
     /// A device refused a command.
@@ -77,14 +77,14 @@ pub enum EffectKind {
     AlertActive,
     /// A lidar fired fewer pulses.
     FewerShots {
-        /// Size in per cent.
+        /// Reduction in per cent.
         percent: u64,
     },
-    /// A camera's frame was disturbed.
+    /// A camera's frame was changed.
     PictureDisturbed,
-    /// The clock of the timestamps follows a PTP master whose messages are disturbed.
+    /// The clock of the timestamps follows a PTP master with faulty messages.
     PtpDisturbed,
-    /// Frames before this one were lost within a camera.
+    /// A camera lost frames before this one.
     FramesDropped {
         /// Number of frames.
         count: u64,

@@ -1,12 +1,12 @@
-//! The position of the joint that a sensor sits on.
+//! Position of the joint that carries a sensor.
 
 use super::fault::{EffectKind, FaultEffect};
 use super::lidar::Scratch;
 use super::{Measurement, MeasurementRequest, Outcome, Sensor, Surroundings};
 use crate::world::joints::JointState;
 
-/// Answers a [`super::Subject::Series`] with [`Outcome::Joint`]: the truth, which a device counts in steps. On no
-/// joint everything is zero.
+/// Answers a [`super::Subject::Series`] with [`Outcome::Joint`]: the true values, which a device converts to counts.
+/// Without a joint, all values are zero.
 #[derive(Clone, Copy, Debug)]
 pub struct JointSensor;
 

@@ -1,4 +1,4 @@
-//! A spinning lidar on a moving robot: the pulses of a packet in, returns out.
+//! A spinning lidar on a moving robot: measures the pulses of a packet and returns their echoes.
 
 mod truth_keeper;
 
@@ -28,7 +28,7 @@ use crate::sensors::optics_fault::LidarFault;
 use crate::time::SimTime;
 use crate::world::raycast::{Hit, Pulse};
 
-/// Draws for the range and intensity of each echo that is reported.
+/// Random quantities of range and intensity for each reported echo.
 const ERRORS: [[Quantity; 2]; MAX_ECHOES] = [
     [Quantity::FirstRange, Quantity::FirstIntensity],
     [Quantity::SecondRange, Quantity::SecondIntensity],
@@ -43,7 +43,7 @@ pub struct Lidar {
     lasers: Vec<LaserGeometry>,
     /// Sine and cosine of each laser's elevation.
     elevations: Vec<(f64, f64)>,
-    /// Footprints with all rays and with fewer, by [`Thinning`].
+    /// Beam footprints with all rays and with fewer, by [`Thinning`].
     spots: [Spot; 3],
     half_axes_m: [f64; 2],
     apex_behind_m: f64,
@@ -59,8 +59,8 @@ pub struct Lidar {
 /// Reusable buffers for a measurement's pulses and hits; keep one per thread.
 #[derive(Default)]
 pub struct Scratch {
-    /// Indices of the request's firings, sorted by laser: pulses of one laser are neighbours in the
-    /// world, and casters are faster with neighbours.
+    /// Indices of the request's firings, sorted by laser. Pulses of one laser are neighbours in the world, and
+    /// casters are faster with neighbours.
     order: Vec<u32>,
     /// For each laser, the index of its next firing in `order`.
     places: Vec<u32>,
@@ -70,7 +70,7 @@ pub struct Scratch {
     hits: Vec<Hit>,
     glimpses: Glimpses,
     scatter: Vec<Backscatter>,
-    /// The ends of a pulse's rays.
+    /// Ends of a pulse's rays.
     stops: Vec<Stop>,
     air: AirScratch,
     receiver: RefCell<receiver::Buffers>,
@@ -79,20 +79,20 @@ pub struct Scratch {
     watch: Watch,
     seen: u64,
     keeps_truth: bool,
-    /// Origins of a pulse's light, for the ground truth.
+    /// Origins of a pulse's light, for ground truth.
     origins: Vec<Origin>,
 }
 
-/// Moving objects whose first return is reported, because they are a stimulus.
+/// Moving objects whose first return is reported as the stimulus of a latency measurement.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Watch {
-    /// Instance index in hits of the first object.
+    /// Index of the first object, in the numbering of [`Hit::instance`].
     pub first_instance: u32,
     /// One bit per object, from the lowest. The 65th and later objects cannot be watched.
     pub objects: u64,
 }
 
-/// Counts lost and changed returns over pairs of (without, with) a fault.
+/// Counts lost and changed returns. Each pair has the returns without and with a fault.
 fn differences(pairs: impl Iterator<Item = (Option<Return>, Option<Return>)>) -> (u64, u64) {
     pairs.fold((0, 0), |(lost, changed), (here, there)| match (here, there) {
         (Some(_), None) => (lost + 1, changed),
@@ -153,12 +153,12 @@ impl Received for Echoes {
 /// Number of rays per pulse, reduced if rendering is too slow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Thinning {
-    /// All rays return to the receiver.
+    /// All rays of the beam footprint.
     #[default]
     None,
-    /// Five.
+    /// Five rays.
     Half,
-    /// The middle ray.
+    /// The centre ray.
     Single,
 }
 
@@ -212,15 +212,14 @@ impl Lidar {
         self
     }
 
-    /// Fires every pulse of `sweep` from the sensor's pose at that instant. Returns one report a
-    /// firing, and the effects of faults.
+    /// Fires every pulse of `sweep` from the sensor's pose at its firing time. Returns one report per firing, and the
+    /// effects of faults.
     ///
-    /// The pose is computed at the first and the last firing and interpolated between, over some milliseconds
-    /// at most (motion during the scan, Elmquist et al. 2021). For a sensor on a joint, this is the pose of
-    /// the robot's body; the joint, which may turn far in that time, is computed at each firing.
+    /// The pose is computed at the first and the last firing, and interpolated in between over at most some
+    /// milliseconds (motion during the scan, Elmquist et al. 2021). For a sensor on a joint, this is the pose of the
+    /// robot's body; the joint's position is computed at each firing, because a joint may turn far in that time.
     ///
-    /// `receive` selects the echoes that the detector reports of a firing's light; errors are added
-    /// afterwards.
+    /// `receive` selects the echoes that the detector reports from a firing's light; errors are added afterwards.
     pub(super) fn fire<T>(
         &self,
         start: SimTime,
@@ -259,7 +258,7 @@ impl Lidar {
         }
         let Spot { stencil, weights } = &self.spots[scratch.thinning as usize];
         scratch.is_thinned = stencil.len() < self.spots[0].stencil.len();
-        // Old contents do not matter: casters write every hit.
+        // Old contents need no reset, because casters write every hit.
         scratch.hits.resize(scratch.pulses.len() * stencil.len(), Hit::MISS);
         surroundings.caster.cast_at(stencil, &scratch.pulses, &scratch.fired, &mut scratch.hits);
         if let Some(weather) = surroundings.weather {
@@ -382,15 +381,14 @@ impl Lidar {
         Fired { received, fault_effects: faults.fault_effects(), truth }
     }
 
-    /// The watched objects that were met, each an instance at a range, where the receiver reports a
-    /// return.
+    /// The watched objects that were hit and for which the receiver reports a return: instance and range of each.
     fn watched(
         &self,
         watch: &Watch,
         met: impl Iterator<Item = (u32, f32)>,
         received: &impl Received,
     ) -> u64 {
-        // An echo lies among the hits that form it, but for its error.
+        // Except for its error, an echo lies within the range of the hits that form the echo.
         let within_m = (self.beam.signal_cutoff_m + self.errors.likely_m()) as f32;
         let objects = met.map(|(instance, range_m)| {
             let object = instance.wrapping_sub(watch.first_instance);
@@ -400,7 +398,7 @@ impl Lidar {
         objects.fold(0, |seen, object| seen | object)
     }
 
-    /// The source of a sweep's random draws.
+    /// The random numbers of a sweep.
     pub(super) fn noise_of(&self, sweep: &Sweep) -> RequestNoise {
         self.noise.request(sweep.number)
     }
@@ -410,7 +408,7 @@ impl Lidar {
         self.receiver.echoes(scatter, reception)
     }
 
-    /// The beam of a firing that the rotor points.
+    /// The beam of a firing, directed by the rotor.
     fn turned(
         &self,
         laser: usize,
@@ -431,7 +429,7 @@ impl Lidar {
         geometry.beam(libm::sincos(azimuth_rad), elevation)
     }
 
-    /// The beam of a firing that points along `aim`.
+    /// The beam of a firing in the direction `aim`.
     fn steered(&self, laser: usize, aim: DVec3, index: usize, noise: &RequestNoise) -> Beam {
         let geometry = &self.lasers[laser];
         let azimuth_rad = geometry.azimuth_offset_rad
@@ -481,7 +479,7 @@ impl super::Sensor for Lidar {
 enum Poses {
     /// Poses of the sensor itself.
     OfSensor([Transform<World, Sensor>; 2]),
-    /// Poses of the body with the joint that carries it.
+    /// Poses of the body, for a joint that carries the sensor.
     OfBody([Transform<World, Body>; 2]),
 }
 
@@ -494,7 +492,7 @@ impl Poses {
         }
     }
 
-    /// Poses between which a sweep interpolates, with their offsets from its start.
+    /// Poses between which a sweep interpolates, with their offsets from its start, ns.
     fn listed(
         &self,
         start: SimTime,
@@ -517,7 +515,7 @@ impl Poses {
         }
     }
 
-    /// Pose of the sensor at `at`, which is at this share between start and end.
+    /// Pose of the sensor at `at`. `share` is the position of `at` between start and end of the sweep.
     fn at(
         &self,
         share: f64,
@@ -543,12 +541,12 @@ impl Scratch {
         self.watch = watch;
     }
 
-    /// Whether the truth of measurements is wanted.
+    /// Whether ground truth of measurements is recorded.
     pub fn keeps_truth(&self) -> bool {
         self.keeps_truth
     }
 
-    /// Turns the reports of the truth of measurements on or off.
+    /// Turns the recording of ground truth on or off.
     pub fn keep_truth(&mut self, keeps_truth: bool) {
         self.keeps_truth = keeps_truth;
     }
@@ -558,19 +556,19 @@ impl Scratch {
         std::mem::take(&mut self.seen)
     }
 
-    /// Whether the last measurement was made with fewer rays than the stencil has.
+    /// Whether the last measurement used fewer rays than the stencil has.
     pub fn is_thinned(&self) -> bool {
         self.is_thinned
     }
 
-    /// The emptied buffers, for sensors that are no lidars.
+    /// Empty buffers for sensors that are not lidars.
     pub(super) fn rays(&mut self) -> (&mut Vec<Pulse>, &mut Vec<Hit>) {
         self.pulses.clear();
         self.hits.clear();
         (&mut self.pulses, &mut self.hits)
     }
 
-    /// Fills `order`.
+    /// Computes `order`.
     fn sort_by_laser(&mut self, firings: &[FiringSlot], lasers: usize) {
         self.order.clear();
         self.order.resize(firings.len(), 0);
@@ -580,8 +578,8 @@ impl Scratch {
     }
 }
 
-/// Calls `put` with the index of each of `keys` and its position in sorted order; equal keys keep their
-/// order. Keys are below `count`; `places` is scratch memory.
+/// Calls `put` with the index of each of `keys` and its position in sorted order. Equal keys keep their order. Keys
+/// are below `count`; `places` is scratch memory.
 fn sort(
     keys: impl Iterator<Item = usize> + Clone,
     count: usize,
@@ -600,7 +598,7 @@ fn sort(
     }
 }
 
-/// Sine and cosine of the sum of two angles: the first is given by its sine and cosine.
+/// Sine and cosine of the sum of two angles; the first angle is given by its sine and cosine.
 fn sum((sin, cos): (f64, f64), other_rad: f64) -> (f64, f64) {
     if other_rad == 0.0 {
         return (sin, cos);
@@ -609,7 +607,7 @@ fn sum((sin, cos): (f64, f64), other_rad: f64) -> (f64, f64) {
     (sin * other_cos + cos * other_sin, cos * other_cos - sin * other_sin)
 }
 
-/// A draw with the standard deviation `std`; no draw is made for zero.
+/// A normal random number with the standard deviation `std`; zero needs no random number.
 fn error(std: f64, noise: &RequestNoise, index: usize, quantity: Quantity) -> f64 {
     if std == 0.0 { 0.0 } else { std * noise.standard_normal(index, quantity) }
 }

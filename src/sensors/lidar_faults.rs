@@ -1,4 +1,4 @@
-//! Effects of a lidar's optical faults on its returns.
+//! Effects of faults of a lidar's optics on its returns.
 
 use std::cell::Cell;
 
@@ -12,17 +12,17 @@ use crate::time::SimTime;
 
 /// The receiver's report of one pulse.
 pub(super) trait Received {
-    /// Whether the pulse has a return within `within_m` of `range_m`.
+    /// Whether the pulse has a return within `within_m` of `range_m`, metres.
     fn has_return_near(&self, range_m: f32, within_m: f32) -> bool;
 
-    /// The echoes of a pulse: the first and second of two, or more from near to far.
+    /// The echoes of a pulse: first and second return, or all echoes from near to far.
     fn slots(&self) -> impl Iterator<Item = Option<Return>>;
 
-    /// Number of returns that are missing in `other`, and number of those that differ.
+    /// Number of returns that `other` lacks, and number of returns that differ.
     fn difference(&self, other: &Self) -> (u64, u64);
 
-    /// The report with each echo replaced by `measured`, which gets the echo's random samples. Two reports of
-    /// one echo are measured alike.
+    /// The report after `measured` has added errors to each echo. `measured` gets the quantities of the echo's random
+    /// numbers. Two reports of the same echo get the same errors.
     fn with_errors(&self, measured: impl Fn(Return, [Quantity; 2]) -> Return) -> Self;
 }
 
@@ -60,8 +60,8 @@ impl<'a> SweepFaults<'a> {
         Self { start, sweep, lasers, all: active.collect() }
     }
 
-    /// Report of the firing `index` under all faults. `receive` returns the report for a share of the light,
-    /// 0..=1, that passes the window out and back.
+    /// Report of the firing `index` under all active faults. `receive` returns the report for the share of the light,
+    /// 0..=1, that passes the window in both directions.
     pub fn receive<T: Default + Received>(&self, index: usize, receive: impl Fn(f32) -> T) -> T {
         let mut report = receive(1.0);
         if self.all.is_empty() {
@@ -83,7 +83,7 @@ impl<'a> SweepFaults<'a> {
         report
     }
 
-    /// The effects on the whole sweep.
+    /// Effects of the faults on the whole sweep.
     pub fn fault_effects(&self) -> Vec<FaultEffect> {
         let mut fault_effects = Vec::new();
         for ActiveFault { fault, window, lost, changed } in &self.all {
@@ -100,7 +100,7 @@ impl<'a> SweepFaults<'a> {
         fault_effects
     }
 
-    /// The share of a firing's light that a fault leaves.
+    /// The share of a firing's light that remains with a fault.
     fn share(&self, fault: &Timed<LidarFault>, index: usize) -> f32 {
         let firing = &self.sweep.firings[index];
         if !fault.is_on(SimTime(self.start.0 + u64::from(firing.offset_ns))) {

@@ -9,7 +9,7 @@ use super::lidar::Scratch;
 use super::{Measurement, MeasurementRequest, Sensor, Subject, Surroundings};
 use crate::frames::Transform;
 
-/// The sensor of a product that measures by `lidar` and has an IMU at `imu_m` in the lidar's frame, or has none.
+/// The sensor of a product with a `lidar`, and with an IMU at `imu_m` in the lidar's frame unless that is `None`.
 pub fn with_imu<L: Sensor + 'static>(lidar: L, imu_m: Option<DVec3>) -> Arc<dyn Sensor> {
     match imu_m {
         Some(imu_m) => Arc::new(LidarWithImu { lidar, imu: ImuSensor::of_motion_alone(), imu_m }),

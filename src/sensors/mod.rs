@@ -1,8 +1,8 @@
-//! Physics: truth in, measurement out.
+//! Physics: converts ground truth to measurements.
 //!
-//! A device sends a [`MeasurementRequest`]; a [`Sensor`] answers with a [`Measurement`]. Both are plain
-//! values, so that any thread may measure while the device gets its answers in order. Models with state (a
-//! drifting bias, a filter) must be computed in order: the device owns and steps them.
+//! A device sends a [`MeasurementRequest`]; a [`Sensor`] answers with a [`Measurement`]. Both are plain values, so
+//! that any thread may measure while the device gets its answers in order. Models with state (a drifting bias, a
+//! filter) must be computed in order; the device owns and steps them.
 
 pub mod beam;
 pub mod camera;
@@ -39,10 +39,10 @@ use crate::world::raycast::RayCaster;
 use crate::world::trajectory::Trajectory;
 use crate::world::vehicle::WheelState;
 
-/// The physics of one sensor, shared by all threads.
+/// Physics of one sensor, shared by all threads.
 pub trait Sensor: Send + Sync {
-    /// Answers `request`. The answer depends on the arguments alone, because requests are measured
-    /// out of order and on any thread.
+    /// Answers `request`. The answer depends only on the arguments, because requests are measured out of order and on
+    /// any thread.
     fn measure(
         &self,
         request: MeasurementRequest,
@@ -50,7 +50,7 @@ pub trait Sensor: Send + Sync {
         scratch: &mut Scratch,
     ) -> Measurement;
 
-    /// Reception of the sky at `at`; `None` for sensors that need no sky.
+    /// Expected reception of satellites at `at`; `None` for sensors that are not GNSS receivers.
     fn sky_outlook(
         &self,
         _at: SimTime,
@@ -61,7 +61,7 @@ pub trait Sensor: Send + Sync {
     }
 }
 
-/// Reception at an instant of a GNSS receiver that has been on for long.
+/// Reception of a GNSS receiver that has been on for a long time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SkyOutlook {
     /// Whether the received satellites give a fix.
@@ -72,18 +72,18 @@ pub struct SkyOutlook {
     pub above_mask: usize,
 }
 
-/// Everything a sensor can measure.
+/// The world as seen by a sensor.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
-    /// Finds the hits of pulses and lines of sight.
+    /// Casts pulses and lines of sight.
     pub caster: &'a dyn RayCaster,
     /// Motion of the robot's body.
     pub trajectory: &'a Trajectory,
     /// Position of the World frame on Earth.
     pub origin: &'a GeoOrigin,
-    /// The joint that carries the sensor; `None` for one on the robot's body.
+    /// Joint that carries the sensor; `None` for a sensor on the robot's body.
     pub carrier: Option<Carrier<'a>>,
-    /// The sensor's mount on the robot's body, or on the moving part of a joint.
+    /// Mount of the sensor on the robot's body, or on the moving part of a joint.
     pub body_from_sensor: Transform<Body, SensorFrame>,
     /// Weather; `None` if the air is clear.
     pub weather: Option<&'a Weather>,
@@ -95,7 +95,7 @@ impl Surroundings<'_> {
         self.trajectory.pose(at) * self.mount_at(at)
     }
 
-    /// The sensor's place on the robot's body at `at`: constant, but on a joint.
+    /// Pose of the sensor on the robot's body at `at`. The pose is constant unless a joint carries the sensor.
     pub fn mount_at(&self, at: SimTime) -> Transform<Body, SensorFrame> {
         match &self.carrier {
             Some(carrier) => carrier.pose(at) * self.body_from_sensor,
@@ -103,8 +103,7 @@ impl Surroundings<'_> {
         }
     }
 
-    /// Like [`Surroundings::mount_at`], with the sensor's motion on the robot's body; `None` if it does not
-    /// move.
+    /// Pose and motion of the sensor relative to the robot's body; `None` if the sensor is not on a joint.
     pub fn mount_motion(&self, at: SimTime) -> Option<PointMotion<SensorFrame>> {
         self.carrier.map(|carrier| carrier.motion(at).of_point(self.body_from_sensor))
     }
@@ -113,7 +112,7 @@ impl Surroundings<'_> {
 /// One pulse of a [`Sweep`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FiringSlot {
-    /// Time after the request's start.
+    /// Time after the request's start, ns.
     pub offset_ns: u32,
     /// Index into the lidar's [`pattern::LaserGeometry`] list.
     pub laser: u16,
@@ -124,14 +123,14 @@ pub struct FiringSlot {
 pub struct MeasurementRequest {
     /// Number of the request among the device's requests, from 0.
     pub index: u64,
-    /// Instant of the measurement; for a series or a sweep, that of its first sample or firing.
+    /// Time of the measurement; for a series or a sweep, of its first sample or firing.
     pub start: SimTime,
-    /// Subject of the measurement from `start` on.
+    /// Requested measurement.
     pub subject: Subject,
 }
 
 impl MeasurementRequest {
-    /// The instant of the last sample or firing.
+    /// Time of the last sample or firing.
     pub fn end(&self) -> SimTime {
         match &self.subject {
             Subject::Instant => self.start,
@@ -150,8 +149,8 @@ impl MeasurementRequest {
         (0..u64::from(count)).map(move |sample| SimTime(start_ns + sample * period_ns))
     }
 
-    /// When the answer is needed at the latest: a sweep leaves as a whole when it is over, the samples of
-    /// a series leave one by one from the first on.
+    /// Latest time at which the answer is needed. A sweep is sent as a whole after its end; the samples of a series
+    /// are sent one by one from the first on.
     pub fn needed_at(&self) -> SimTime {
         match &self.subject {
             Subject::Sweep(_) | Subject::Tile(_) => self.end(),
@@ -170,7 +169,7 @@ impl Subject {
         }
     }
 
-    /// Whether the request casts hundreds of rays. The lines of sight to satellites do not count.
+    /// Whether the request casts hundreds of rays. The few lines of sight to satellites do not count.
     pub fn casts_rays(&self) -> bool {
         match self {
             Self::Sweep(_) | Self::Tile(_) => true,
@@ -179,7 +178,7 @@ impl Subject {
     }
 }
 
-/// Subject of a measurement.
+/// Kind of a measurement.
 #[derive(Clone, Debug)]
 pub enum Subject {
     /// All measured quantities, once, at the request's start.
@@ -197,23 +196,23 @@ pub enum Subject {
     },
 }
 
-/// Some pulses of a spinning lidar: those of one packet, or of one scan.
+/// Some pulses of a lidar: those of one packet, or of one scan.
 #[derive(Clone, Debug)]
 pub struct Sweep {
-    /// Number of the device's packet or scan. Random samples depend on it: a second request with the same
+    /// Number of the device's packet or scan. Random numbers depend on this number: a second request with the same
     /// number gets the same errors.
     pub number: u64,
-    /// The rotor's angle over time from the request's start.
+    /// Angle of the rotor over time from the request's start.
     pub rotor: RotorMotion,
-    /// Which echoes the receiver reports; ignored by receivers that report all.
+    /// Selection of the echoes that the receiver reports; receivers that report all echoes ignore it.
     pub selection: EchoSelection,
-    /// Receiver settings of the device.
+    /// Settings of the receiver.
     pub receiver: ReceiverSetting,
     /// Pulses in the order in which the device needs the returns.
     pub firings: Arc<[FiringSlot]>,
 }
 
-/// A rotor's angle over time, in pieces of constant acceleration.
+/// Angle of a rotor over time, in pieces of constant acceleration.
 #[derive(Clone, Debug)]
 pub struct RotorMotion {
     first: RotorPiece,
@@ -223,17 +222,16 @@ pub struct RotorMotion {
     aims: Option<Arc<[DVec3]>>,
 }
 
-/// An interval of constant angular acceleration. Angles are clockwise seen from above, 0 is
-/// forward.
+/// An interval of constant angular acceleration. Angles are clockwise as seen from above; 0 is forward.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RotorPiece {
-    /// Start of the piece after the request's start; 0 for the first piece.
+    /// Start of the piece after the request's start, ns; 0 for the first piece.
     pub from_ns: u64,
-    /// Angle at the start of the piece.
+    /// Angle at the start of the piece, radians.
     pub azimuth_rad: f64,
-    /// Speed at the start of the piece.
+    /// Angular rate at the start of the piece, rad/s.
     pub rate_rad_s: f64,
-    /// Constant over the piece.
+    /// Constant angular acceleration of the piece, rad/s².
     pub acceleration_rad_s2: f64,
 }
 
@@ -248,18 +246,18 @@ impl RotorMotion {
         Self { first, others: Vec::new(), aims: None }
     }
 
-    /// No rotor: each firing of a sweep has its own direction, a unit vector (forward, left, up). The lasers'
-    /// own angles are added.
+    /// No rotor: each firing of a sweep has its own direction, a unit vector (forward, left, up). The angles of each
+    /// laser are added.
     pub fn steered(aims: Arc<[DVec3]>) -> Self {
         Self { aims: Some(aims), ..Self::even(0.0, 0.0) }
     }
 
-    /// Direction of each firing, for lidars without a rotor.
+    /// Direction of each firing; `None` for lidars with a rotor.
     pub fn aims(&self) -> Option<&Arc<[DVec3]>> {
         self.aims.as_ref()
     }
 
-    /// Adds `piece`, which replaces the motion from its start. Pieces must be added in the order of time.
+    /// Adds `piece`, which replaces the motion after its start. Pieces must be added in order of time.
     pub fn push(&mut self, piece: RotorPiece) {
         self.others.push(piece);
     }
@@ -281,7 +279,7 @@ impl RotorMotion {
 }
 
 impl Sweep {
-    /// Time from the request's start to the last firing.
+    /// Time from the request's start to the last firing, ns.
     pub fn span_ns(&self) -> u32 {
         self.firings.iter().map(|firing| firing.offset_ns).max().unwrap_or(0)
     }
@@ -292,7 +290,7 @@ impl Sweep {
         self.rotor.azimuth_at(offset_ns)
     }
 
-    /// Azimuth (clockwise from forward) and elevation of a firing without the laser's own angles, radians.
+    /// Azimuth (clockwise from forward) and elevation of a firing, radians, without the angles of the laser.
     pub fn aim(&self, firing: usize) -> (f64, f64) {
         let steered = self.rotor.aims.as_ref().and_then(|aims| aims.get(firing));
         match (steered, self.firings.get(firing)) {
@@ -306,26 +304,26 @@ impl Sweep {
 /// One echo as the receiver reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Return {
-    /// Distance along the beam from the laser's exit point.
+    /// Distance along the beam from the laser's exit point, metres.
     pub range_m: f32,
-    /// Reflectance of a diffuse surface that would send back as much light if the whole pulse met it at
-    /// normal incidence: 1 is white, retro-reflectors exceed 1.
+    /// Reflectance of a diffuse surface with the same return if the whole pulse hit it at normal incidence: 1 is
+    /// white, retroreflectors exceed 1.
     pub intensity: f32,
     /// Strength of the echo at the receiver, in units of the echo of a white surface at 1 m.
     pub signal: f32,
 }
 
-/// The returns of one pulse. With single return, `second` is `None`. With dual return, `first` is
-/// the strongest and `second` the last.
+/// The returns of one pulse. With single return, `second` is `None`. With dual return, [`EchoSelection`] defines
+/// both.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PulseReturns {
-    /// The echo selected by the return mode; with dual return the strongest.
+    /// First return, as defined by the [`EchoSelection`].
     pub first: Option<Return>,
-    /// The second return, in dual return mode.
+    /// Second return, in dual return mode.
     pub second: Option<Return>,
 }
 
-/// The largest number of echoes of a pulse that a receiver distinguishes.
+/// Largest number of echoes of a pulse that a receiver distinguishes.
 pub const MAX_ECHOES: usize = 5;
 
 /// The echoes of one pulse, nearest first.
@@ -336,14 +334,14 @@ pub struct Echoes {
 }
 
 impl Echoes {
-    /// The echoes that were detected.
+    /// The detected echoes, nearest first.
     #[inline]
     pub fn as_slice(&self) -> &[Return] {
         &self.seen[..usize::from(self.count)]
     }
 
-    /// Adds an echo that is farther than the others. If there is no room, it replaces the fifth, so that the
-    /// last echo is always reported.
+    /// Adds an echo that is farther than the others. If there is no space, it replaces the last, so that the farthest
+    /// echo is always reported.
     #[inline]
     pub fn push(&mut self, echo: Return) {
         let place = usize::from(self.count).min(MAX_ECHOES - 1);
@@ -355,15 +353,15 @@ impl Echoes {
 /// The answer to a [`MeasurementRequest`].
 #[derive(Clone, Debug)]
 pub struct Measurement {
-    /// The request that this answers.
+    /// The request.
     pub request: MeasurementRequest,
     /// The measured values; their kind depends on the sensor.
     pub outcome: Outcome,
     /// Effects of faults on the measurement.
     pub fault_effects: Vec<FaultEffect>,
-    /// Ground truth of a sweep's returns, if requested.
+    /// Ground truth of a sweep's returns, if recorded.
     pub truth: Option<Arc<SweepTruth>>,
-    /// Ground truth of a tile's pixels, if requested.
+    /// Ground truth of a tile's pixels, if recorded.
     pub picture: Option<Arc<camera::truth::TileTruth>>,
 }
 
@@ -377,7 +375,7 @@ impl Measurement {
 /// Measured values.
 #[derive(Clone, Debug)]
 pub enum Outcome {
-    /// One entry for each firing of a [`Sweep`], in its order.
+    /// One entry for each firing of a [`Sweep`], in the order of the firings.
     Returns(Vec<PulseReturns>),
     /// One entry for each sample of a series.
     Inertial(Vec<imu::InertialTruth>),
@@ -385,10 +383,10 @@ pub enum Outcome {
     Sky(Box<gnss::SkyView>),
     /// Like [`Outcome::Returns`], for a receiver that distinguishes echoes.
     Echoes(Vec<Echoes>),
-    /// One entry for each sample of a series.
+    /// Wheel state for each sample of a series.
     Wheels(Vec<WheelState>),
     /// One entry for each sample of a series: state of the joint that carries the sensor.
     Joint(Vec<JointState>),
-    /// The pixels of a [`camera::Tile`], row by row, as its converter counts.
+    /// Counts of the pixels of a [`camera::Tile`], row by row.
     Pixels(Vec<u16>),
 }

@@ -15,7 +15,7 @@ use crate::config::rig::faults::Timed;
 pub struct MultiEchoLidar(pub Lidar);
 
 impl MultiEchoLidar {
-    /// One beam, in the plane of a mirror.
+    /// A lidar with one beam, directed in a plane by a rotating mirror.
     pub fn single_beam(
         beam: &BeamSettings,
         settings: &NoiseSettings,

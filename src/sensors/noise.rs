@@ -1,8 +1,7 @@
 //! Random numbers that are hashes of their purpose.
 //!
-//! Every random number is identified by seed, device, request, firing and quantity. It depends neither on the
-//! thread, nor on earlier random numbers, nor on other errors. The generator is SplitMix64, a hash of its
-//! counter.
+//! Every random number is identified by seed, device, request, firing and quantity. It depends neither on the thread,
+//! nor on earlier random numbers, nor on other errors. The generator is SplitMix64, a hash of a counter.
 
 use std::convert::Infallible;
 
@@ -10,7 +9,7 @@ use rand::{SeedableRng, TryRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::SplitMix64;
 
-/// The purpose of a draw. The numbers are part of the hash, less than 256, and must not change.
+/// Purpose of a random number. The discriminants are part of the hash, less than 256, and must not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Quantity {
@@ -62,7 +61,7 @@ pub enum Quantity {
     FifthRange,
     /// Intensity of a pulse's fifth echo.
     FifthIntensity,
-    /// Noise of an echo's signal, which decides whether it is detected.
+    /// Noise of an echo's signal, for deciding whether the echo is detected.
     Detection,
     /// Common error of all ranges of a scan.
     ScanRange,
@@ -82,11 +81,11 @@ pub enum Quantity {
     BiasInstability,
     /// Step of a bias random walk.
     BiasWalk,
-    /// Turn-on bias, drawn once per run.
+    /// Turn-on bias, sampled once per run.
     TurnOnBias,
-    /// Scale factor error, drawn once per run.
+    /// Scale factor error, sampled once per run.
     ScaleFactor,
-    /// Axis misalignment, drawn once per run.
+    /// Axis misalignment, sampled once per run.
     Misalignment,
     /// Jitter of a sample's timestamp.
     ClockJitter,
@@ -94,7 +93,7 @@ pub enum Quantity {
     RainDrops = 128,
     /// Snowflakes in a pulse's path.
     SnowFlakes,
-    /// The range error of a law of rain.
+    /// Range error in the rain model of Goodin et al. 2019.
     RainRange,
     /// Whether dust is returned instead of a target.
     DustReturn,
@@ -104,11 +103,11 @@ pub enum Quantity {
     GnssCode = 192,
     /// Noise of a carrier phase.
     GnssCarrier,
-    /// Noise of a Doppler.
+    /// Noise of a Doppler measurement.
     GnssDoppler,
     /// Phases of a satellite's multipath.
     GnssMultipath,
-    /// Whole cycles of a carrier phase.
+    /// Integer cycles of a carrier phase.
     GnssCycles,
     /// Photons and readout of a pixel.
     Pixel = 224,
@@ -120,7 +119,7 @@ pub enum Quantity {
     FrameLoss,
     /// Whether a pixel is stuck, and how.
     StuckPixel,
-    /// Place and size of a spot on a lens.
+    /// Position and size of a spot on a lens.
     LensSpot,
 }
 
@@ -131,14 +130,14 @@ pub struct NoiseSource {
 }
 
 impl NoiseSource {
-    /// Random source of the device `device_name` in a rig with `seed`. The name is the key, so that an added
-    /// device does not change the others.
+    /// Random numbers of the device `device_name` in a rig with the seed `seed`. The numbers depend on the device's
+    /// name, so that adding a device does not change other devices.
     pub fn new(seed: u64, device_name: &str) -> Self {
         let key = device_name.bytes().fold(mix(seed, 0), |key, byte| mix(key, u64::from(byte)));
         Self { key }
     }
 
-    /// The source of one request.
+    /// The random numbers of one request.
     #[inline]
     pub fn request(&self, index: u64) -> RequestNoise {
         RequestNoise { key: mix(self.key, index) }
@@ -152,42 +151,43 @@ pub struct RequestNoise {
 }
 
 impl RequestNoise {
-    /// A draw from the standard normal distribution.
+    /// A random number with the standard normal distribution.
     #[inline]
     pub fn standard_normal(&self, firing: usize, quantity: Quantity) -> f64 {
-        // Each draw has a counter range of its own: the distribution nearly always consumes one
-        // number, and a few more in its tails.
+        // Each random number has its own range of the counter. The distribution nearly always consumes one number,
+        // and a few more in its tails.
         self.standard_normal_of(firing, quantity, 0)
     }
 
-    /// Like [`RequestNoise::standard_normal`], for a quantity with several values per firing.
+    /// Like [`RequestNoise::standard_normal`], for a quantity with several values per firing; `place` is the index of
+    /// the value.
     #[inline]
     pub fn standard_normal_of(&self, firing: usize, quantity: Quantity, place: u32) -> f64 {
         let counter = (firing as u64) << 8 | quantity as u64 | u64::from(place) << 48;
         StandardNormal.sample(&mut Counter(mix(self.key, counter)))
     }
 
-    /// A generator for an unknown number of draws. The request must not be used for other draws.
+    /// A generator for any number of random numbers. Use no other random numbers of the same request.
     #[inline]
     pub fn generator(&self) -> SplitMix64 {
         SplitMix64::from_seed(self.key.to_le_bytes())
     }
 
-    /// A generator for an unknown number of draws of one kind.
+    /// A generator for any number of random numbers of one quantity.
     #[inline]
     pub fn stream(&self, firing: usize, quantity: Quantity) -> SplitMix64 {
         let start = mix(self.key, (firing as u64) << 8 | quantity as u64);
         SplitMix64::from_seed(start.to_le_bytes())
     }
 
-    /// A draw from 0 to below 1, uniform.
+    /// A uniform random number in 0..1.
     #[inline]
     pub fn uniform(&self, firing: usize, quantity: Quantity) -> f64 {
         let draw = mix(self.key, (firing as u64) << 8 | quantity as u64);
         (draw >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Three draws from 0 to below 1, uniform in steps of 2^-21.
+    /// Three uniform random numbers in 0..1, in steps of 2^-21.
     #[inline(always)]
     pub fn uniform_triple(&self, firing: usize, quantity: Quantity) -> [f64; 3] {
         let draw = mix(self.key, (firing as u64) << 8 | quantity as u64);
@@ -211,8 +211,8 @@ fn mix(key: u64, value: u64) -> u64 {
     Counter(key ^ value.wrapping_mul(0xd134_2543_de82_ef95)).step()
 }
 
-/// SplitMix64 from a state. `rand_xoshiro` makes one only by a call that compilers do not inline, which takes as long
-/// as a draw.
+/// SplitMix64 from a given state. `rand_xoshiro` can only construct it by a call that compilers do not inline, and
+/// that takes as long as generating a number.
 struct Counter(u64);
 
 impl Counter {

@@ -1,14 +1,14 @@
-//! Encoders at the wheels of a driven robot.
+//! Encoders on the wheels of a driven robot.
 
 use super::lidar::Scratch;
 use super::{Measurement, MeasurementRequest, Outcome, Sensor, Surroundings};
 
-/// Measures the rotation of the wheels; the device counts it.
+/// Measures the rotation of the wheels; the device converts it to counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WheelSensor;
 
 impl Sensor for WheelSensor {
-    /// A series gives one state per sample, an instant one state. Wheels of a robot that is not driven are at
+    /// Returns one state per sample of a series, or one for an instant. Without a driven robot, the wheels are at
     /// rest.
     fn measure(
         &self,

@@ -1,4 +1,4 @@
-//! Faults of a lidar's optics: dead lasers, dirty windows.
+//! Faults of a lidar's optics: dead lasers and dirty windows.
 
 use std::f64::consts::TAU;
 
@@ -12,30 +12,30 @@ pub enum LidarFault {
     DeadLasers(Vec<u16>),
     /// A part of the window absorbs light.
     DirtyWindow {
-        /// The dirty part.
+        /// Dirty sector of the window.
         sector: Sector,
         /// Share of the light that passes in one direction, 0..=1.
         transmission: f64,
     },
 }
 
-/// A sector around a lidar.
+/// A sector around a lidar's vertical axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sector {
-    /// Start of the sector: clockwise seen from above, 0 is forward.
+    /// Start of the sector, radians, clockwise as seen from above; 0 is forward.
     pub from_rad: f64,
-    /// Width of the sector, clockwise, up to a whole rotation.
+    /// Width of the sector, radians, clockwise, up to a whole rotation.
     pub width_rad: f64,
 }
 
 impl Sector {
-    /// Whether the sector contains a direction, clockwise from forward.
+    /// Whether the sector contains a direction, radians clockwise from forward.
     pub fn contains(&self, azimuth_rad: f64) -> bool {
         (azimuth_rad - self.from_rad).rem_euclid(TAU) <= self.width_rad
     }
 }
 
-/// Smallest share of light that passes the window in one direction at `at`, 0..=1; `None` while it is clean.
+/// Smallest share of light that passes the window in one direction at `at`, 0..=1; `None` if the window is clean.
 pub fn dirt_at(faults: &[Timed<LidarFault>], at: SimTime) -> Option<f64> {
     let transmissions = faults.iter().filter(|fault| fault.is_on(at)).filter_map(|fault| {
         let LidarFault::DirtyWindow { transmission, .. } = fault.kind else { return None };

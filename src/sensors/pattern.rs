@@ -5,15 +5,15 @@ use glam::DVec3;
 /// The beam of one laser relative to the rotor.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LaserGeometry {
-    /// Angle above the rotor's plane.
+    /// Angle above the rotor's plane, radians.
     pub elevation_rad: f64,
-    /// Added to the rotor's azimuth, clockwise.
+    /// Offset from the rotor's azimuth, clockwise, radians.
     pub azimuth_offset_rad: f64,
-    /// Exit point along the beam's heading.
+    /// Position of the exit point along the beam's heading, metres.
     pub exit_forward_m: f64,
-    /// Exit point to the left of the beam's heading.
+    /// Position of the exit point to the left of the beam's heading, metres.
     pub exit_left_m: f64,
-    /// Exit point above the sensor's origin.
+    /// Height of the exit point above the sensor's origin, metres.
     pub exit_up_m: f64,
 }
 
@@ -31,7 +31,7 @@ pub struct Beam {
 }
 
 impl LaserGeometry {
-    /// The beam, with sine and cosine of its azimuth (clockwise from forward) and of its elevation.
+    /// The beam for the sine and cosine of its azimuth (clockwise from forward) and of its elevation.
     pub fn beam(
         &self,
         (sin_azimuth, cos_azimuth): (f64, f64),
@@ -60,7 +60,7 @@ mod tests {
         let laser = LaserGeometry { exit_left_m: 0.026, ..LaserGeometry::default() };
         let right = laser.beam(libm::sincos(FRAC_PI_2), libm::sincos(0.0));
         assert!((right.direction - DVec3::NEG_Y).length() < 1e-12);
-        // Looking right, the left hand points forward.
+        // For a beam to the right, the beam's left is forward.
         assert!((right.exit - DVec3::X * 0.026).length() < 1e-12);
     }
 

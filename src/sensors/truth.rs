@@ -7,13 +7,13 @@ use crate::frames::{Sensor, Transform, World};
 use crate::sensors::receiver::Backscatter;
 use crate::time::SimTime;
 
-/// The truth of one sweep.
+/// Ground truth of one sweep.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SweepTruth {
-    /// The instant from which offsets count.
+    /// Start time, from which offsets are counted.
     pub start: SimTime,
-    /// Poses of the sensor at increasing offsets, nanoseconds; between two of them they are interpolated. A
-    /// sensor on a joint has one for each firing, any other one for the first and the last.
+    /// Poses of the sensor at increasing offsets, ns; poses in between are interpolated. A sensor on a joint has one
+    /// pose for each firing, other sensors have one for the first and one for the last firing.
     pub poses: Vec<(u32, Transform<World, Sensor>)>,
     /// Firings in the order of the request.
     pub firings: Vec<FiringTruth>,
@@ -26,10 +26,9 @@ pub struct SweepTruth {
 pub struct FiringTruth {
     /// Time after the sweep's start, nanoseconds.
     pub offset_ns: u32,
-    /// Azimuth of the beam in the sensor's frame with its error, clockwise from straight ahead,
-    /// 0..2 pi.
+    /// Azimuth of the beam in the sensor's frame, including its error, radians clockwise from forward, 0..2 pi.
     pub azimuth_rad: f32,
-    /// Elevation of the beam in the sensor's frame with its error.
+    /// Elevation of the beam in the sensor's frame, including its error, radians.
     pub elevation_rad: f32,
     /// Index of the laser.
     pub laser: u16,
@@ -40,57 +39,56 @@ pub struct FiringTruth {
 pub struct ReturnTruth {
     /// Index of the firing.
     pub firing: u32,
-    /// Range as the receiver reports it, metres; NaN if it is not reported.
+    /// Range reported by the receiver, metres; NaN if no return is reported.
     pub reported_m: f32,
-    /// Distance of the surface along the beam, metres: mean over the pulse's rays on it, weighted by their
+    /// Distance of the surface along the beam, metres: mean over the pulse's rays that hit it, weighted by their
     /// light. For weather, the position of its echo. NaN if nothing was hit.
     pub true_m: f32,
-    /// The instance that was hit, as [`crate::world::raycast::Hit::instance`]; [`NONE`] for the air.
+    /// Index of the hit instance, as in [`crate::world::raycast::Hit::instance`]; [`NONE`] for weather.
     pub instance: u32,
-    /// The material of the instance's scene; [`NONE`] for the air.
+    /// Index of the material in the instance's scene; [`NONE`] for weather.
     pub material: u32,
     /// Cosine of the angle of incidence, 0..=1.
     pub cos_incidence: f32,
-    /// Share of the echo's light that is the surface's, 0..=1.
+    /// Share of the echo's light that comes from the surface, 0..=1.
     pub share: f32,
-    /// Relation to the nearest surface.
+    /// Relation of the return to the nearest surface.
     pub why: Why,
-    /// Which reported echoes contain the return, one bit each: of two the first and the second, of more from
-    /// near to far. 0 if it is not reported.
+    /// Reported echoes that contain the return, one bit each. Bits are in order of first and second return, or from
+    /// near to far. 0 if the return is not reported.
     pub slots: u8,
-    /// Whether the light came by a mirror image.
+    /// Whether the light comes from a mirror image.
     pub is_mirrored: bool,
 }
 
-/// No instance, no material.
+/// Stands for no instance and no material.
 pub const NONE: u32 = u32::MAX;
 
-/// Reason why a return is not that of the nearest surface, or why there is none. The numbers are part of the
+/// Reason why a return is not that of the nearest surface, or why there is none. The discriminants are part of the
 /// file format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Why {
-    /// The return is of the nearest surface.
+    /// The return comes from the nearest surface.
     #[default]
     Nearest = 0,
-    /// The nearest surface's light is in the same echo, but another surface returned more of it.
+    /// Light of the nearest surface is in the same echo, but another surface returned more light.
     Merged = 1,
     /// The nearest surface has its own echo, and this is another one.
     OtherEcho = 2,
-    /// The nearest surface's light is too weak, or the surface is nearer or farther than the receiver
-    /// reports.
+    /// Light of the nearest surface is too weak, or the surface is outside the range that the receiver reports.
     Threshold = 3,
-    /// The nearest surface's light is strong enough, but the receiver's noise hid it.
+    /// Light of the nearest surface is strong enough, but noise of the receiver hid it.
     Noise = 4,
     /// The return comes from weather, or weather absorbed the light of a visible surface.
     Weather = 5,
-    /// A fault of the optics took the light.
+    /// A fault of the optics blocked the light.
     Fault = 6,
     /// The pulse hit nothing.
     Nothing = 7,
 }
 
-/// A point from which light of a pulse returns, in the world.
+/// A point in the world from which light of a pulse returns.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Origin {
     pub range_m: f32,
@@ -101,8 +99,8 @@ pub(super) struct Origin {
     pub is_mirrored: bool,
 }
 
-/// Light of a pulse with its origins: the first `surfaces` entries of `scatter` belong to `origins`, the
-/// others come from the air.
+/// Light of a pulse and its origins. The first `surfaces` entries of `scatter` belong to `origins`, the others come
+/// from the air.
 pub(super) struct Sources<'a> {
     pub origins: &'a [Origin],
     pub scatter: &'a [Backscatter],
@@ -111,7 +109,7 @@ pub(super) struct Sources<'a> {
     pub width_m: f32,
 }
 
-/// The part of an echo that one surface sends.
+/// The part of an echo that comes from one surface.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
     key: (u32, u32, bool),
@@ -120,7 +118,7 @@ pub(super) struct Part {
     cos: f32,
 }
 
-/// Places nearer than this count as if they were at this distance, as in the receiver.
+/// Least distance of a point in computing its signal, metres, as in the receiver.
 const NEAREST_M: f32 = 0.1;
 
 impl Sources<'_> {
@@ -130,7 +128,7 @@ impl Sources<'_> {
         lit.min_by(|one, other| one.range_m.total_cmp(&other.range_m))
     }
 
-    /// The signal of surfaces about `range_m`, with the weather's effect and without.
+    /// Signals of surfaces near `range_m`, with and without the effect of weather.
     pub fn signals_at(&self, range_m: f32) -> [f32; 2] {
         let mut dimmed = 0.0;
         let mut clear = 0.0;
@@ -145,7 +143,7 @@ impl Sources<'_> {
         [dimmed, clear]
     }
 
-    /// Origin of an echo at `range_m` without its errors; `parts` is scratch memory.
+    /// Origin of an echo, whose range without errors is `range_m`; `parts` is scratch memory.
     pub fn of_echo(&self, range_m: f32, parts: &mut Vec<Part>) -> ReturnTruth {
         parts.clear();
         let mut closest: Option<(f32, usize)> = None;
@@ -229,12 +227,12 @@ impl ReturnTruth {
         is_mirrored: false,
     };
 
-    /// Whether the return comes from the air.
+    /// Whether the return comes from weather.
     pub fn is_air(&self) -> bool {
         self.instance == NONE && !self.true_m.is_nan()
     }
 
-    /// The truth of a surface that is not reported.
+    /// Ground truth of a surface without a reported return.
     pub(super) fn unreported(origin: &Origin, why: Why) -> Self {
         Self {
             true_m: origin.range_m,
@@ -249,7 +247,7 @@ impl ReturnTruth {
 }
 
 impl SweepTruth {
-    /// The sensor's pose `offset_ns` after the start; `None` of a sweep without poses.
+    /// The sensor's pose `offset_ns` after the start; `None` for a sweep without poses.
     pub fn pose_at(&self, offset_ns: u32) -> Option<Transform<World, Sensor>> {
         let after = self.poses.partition_point(|(at, _)| *at < offset_ns);
         let (next, to) = self.poses.get(after).or(self.poses.last())?;
@@ -287,7 +285,7 @@ mod tests {
         assert_eq!(sources.nearest().map(|nearest| nearest.instance), Some(3));
         let [dimmed, clear] = sources.signals_at(20.0);
         assert!(dimmed == clear && (clear - 0.005).abs() < 1e-6);
-        // Dust has taken the place of all surfaces.
+        // Dust hides all surfaces.
         let hidden = Sources { surfaces: 0, ..sources };
         assert_eq!(hidden.of_echo(10.15, &mut parts).instance, NONE);
         assert_eq!(hidden.signals_at(20.0)[0], 0.0);

@@ -12,7 +12,7 @@ const KERMIT: Crc<u16> = Crc::<u16>::new(&CRC_16_KERMIT);
 const MAXIM: Crc<u8> = Crc::<u8>::new(&CRC_8_MAXIM_DOW);
 const QUALCOMM: Crc<u32> = Crc::<u32>::new(&CRC_24_LTE_A);
 
-/// A reflected register begins with the bits of `init` in the opposite order.
+/// A reflected register starts with the bits of `init` in reverse order.
 const LIVOX_16: Crc<u16> =
     Crc::<u16>::new(&Algorithm { init: 0x4c49_u16.reverse_bits(), check: 0xab4e, ..CRC_16_KERMIT });
 const LIVOX_32: Crc<u32> = Crc::<u32>::new(&Algorithm {
@@ -31,8 +31,8 @@ pub fn crc16_umts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u16 {
     digest.finalize()
 }
 
-/// CRC-16 of the SICK LMS 2xx: polynomial 0x8005, start 0, but each byte is combined with the one before, and
-/// the register moves by one bit per byte. No catalogue lists it; all drivers use it.
+/// CRC-16 of the SICK LMS 2xx: polynomial 0x8005, start 0. Each byte is combined with the previous one, and the
+/// register moves by one bit per byte. No catalogue of CRCs has it; all drivers use it.
 pub fn crc16_sick(bytes: &[u8]) -> u16 {
     let step = |(crc, previous): (u16, u8), &byte: &u8| {
         let shifted = if crc & 0x8000 != 0 { (crc << 1) ^ 0x8005 } else { crc << 1 };
@@ -41,19 +41,18 @@ pub fn crc16_sick(bytes: &[u8]) -> u16 {
     bytes.iter().fold((0, 0), step).0
 }
 
-/// CRC-16/XMODEM: polynomial 0x1021, start 0, nothing reflected. FDILink's payloads, VectorNav,
-/// RoboClaw.
+/// CRC-16/XMODEM: polynomial 0x1021, start 0, not reflected. Used for FDILink's payloads, VectorNav and RoboClaw.
 pub fn crc16_xmodem(bytes: &[u8]) -> u16 {
     XMODEM.checksum(bytes)
 }
 
-/// CRC-16/IBM-3740: polynomial 0x1021, start 0xffff, nothing reflected. Clearpath's Horizon.
+/// CRC-16/IBM-3740: polynomial 0x1021, start 0xffff, not reflected. Used for Clearpath's Horizon.
 pub fn crc16_ibm_3740(bytes: &[u8]) -> u16 {
     IBM_3740.checksum(bytes)
 }
 
-/// CRC-14 of Dimension Engineering's Kangaroo: polynomial 0x22f0 reflected, start and final xor 0x3fff, over
-/// the low seven bits of each byte. No catalogue lists it.
+/// CRC-14 of Dimension Engineering's Kangaroo: polynomial 0x22f0 reflected, start and final xor 0x3fff, over the low
+/// seven bits of each byte. No catalogue of CRCs has it.
 pub fn crc14_kangaroo(bytes: &[u8]) -> u16 {
     let step = |crc: u16, byte: &u8| {
         (0..7).fold(crc ^ u16::from(byte & 0x7f), |crc, _| {
@@ -63,18 +62,18 @@ pub fn crc14_kangaroo(bytes: &[u8]) -> u16 {
     bytes.iter().fold(0x3fff, step) ^ 0x3fff
 }
 
-/// CRC-16/KERMIT: polynomial 0x1021 reflected, start 0. sbgECom.
+/// CRC-16/KERMIT: polynomial 0x1021 reflected, start 0. Used for sbgECom.
 pub fn crc16_kermit(bytes: &[u8]) -> u16 {
     KERMIT.checksum(bytes)
 }
 
-/// CRC-8/MAXIM-DOW: polynomial 0x31 reflected, start 0. FDILink's headers.
+/// CRC-8/MAXIM-DOW: polynomial 0x31 reflected, start 0. Used for FDILink's headers.
 pub fn crc8_maxim(bytes: &[u8]) -> u8 {
     MAXIM.checksum(bytes)
 }
 
-/// Fletcher's checksum with sums of eight bits, as u-blox and MicroStrain use it: the sum of all
-/// bytes, then the sum of those sums.
+/// Fletcher's checksum with sums of eight bits, for u-blox and MicroStrain: the sum of all bytes, then the sum of the
+/// successive sums.
 pub fn fletcher8(bytes: &[u8]) -> [u8; 2] {
     bytes.iter().fold([0u8, 0], |[first, second], byte| {
         let first = first.wrapping_add(*byte);
@@ -82,7 +81,7 @@ pub fn fletcher8(bytes: &[u8]) -> [u8; 2] {
     })
 }
 
-/// Exclusive or of all bytes, as NMEA 0183 uses it.
+/// Exclusive or of all bytes, for NMEA 0183.
 pub fn xor8(bytes: &[u8]) -> u8 {
     bytes.iter().fold(0, |sum, byte| sum ^ byte)
 }
@@ -98,7 +97,7 @@ pub fn crc32(bytes: &[u8]) -> u32 {
     crc32fast::hash(bytes)
 }
 
-/// The CRC-16 of a frame's head in Livox's SDK 1: polynomial 0x1021 reflected, start 0x4c49, no final xor.
+/// CRC-16 of a frame's header in Livox's SDK 1: polynomial 0x1021 reflected, start 0x4c49, no final xor.
 pub fn crc16_livox(bytes: &[u8]) -> u16 {
     LIVOX_16.checksum(bytes)
 }

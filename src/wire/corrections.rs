@@ -1,46 +1,46 @@
 //! RTCM 3 messages as a rover reads them: station, systems and epoch of corrections.
 //!
-//! Decoded by `rtcm-rs`: 1005 and 1006 (the base's antenna), MSM4 to MSM7 of GPS, GLONASS, Galileo and
-//! BeiDou (observations), 1230 (GLONASS biases). u-blox's 4072 is recognised by its number: its content
-//! is not published.
+//! `rtcm-rs` decodes 1005 and 1006 (the base's antenna), MSM4 to MSM7 of GPS, GLONASS, Galileo and BeiDou
+//! (observations), and 1230 (GLONASS biases). u-blox's 4072 is recognised by its number, because its content is not
+//! published.
 
 use glam::DVec3;
 use rtcm_rs::{Message as Rtcm, MessageFrame};
 
 use super::rtcm::{LIGHT_M_MS, System};
 
-/// A message of a base.
+/// A correction message of a base.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Correction {
     /// The message's number.
     pub number: u16,
-    /// Subtype of a message 4072, else 0.
+    /// Subtype of a message 4072; otherwise 0.
     pub sub_type: u16,
-    /// The base station; 0 for a message 4072, whose content is not published.
+    /// Number of the base station; 0 for a message 4072, whose content is not published.
     pub station: u16,
-    /// The content, as far as a rover uses it.
+    /// The part of the content that a rover uses.
     pub content: Content,
 }
 
 /// The content of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
-    /// The reference point of the base's antenna, and the antenna's height above it.
+    /// Reference point of the base's antenna, and the antenna's height above it.
     Place {
-        /// Earth-centred, Earth-fixed.
+        /// Earth-centred, Earth-fixed position, metres.
         ecef_m: DVec3,
-        /// Height of the antenna; 0 in a message 1005.
+        /// Height of the antenna, metres; 0 in a message 1005.
         height_m: f64,
     },
-    /// Observations of one system at an instant.
+    /// Observations of one satellite system at an instant.
     Observations(Observations),
-    /// Biases between GLONASS signals, without which their ambiguities cannot be fixed.
+    /// Biases between GLONASS signals, which a rover needs to fix their ambiguities.
     GlonassBiases,
-    /// 4072.0 and 4072.1, whose base may move.
+    /// 4072.0 and 4072.1: messages of a base that may move.
     MovingBase,
     /// A message that a rover does not need.
     Other,
-    /// The checksum is correct, but the content is not.
+    /// The checksum is correct, but the content is invalid.
     Corrupt,
 }
 
@@ -51,7 +51,7 @@ pub struct Observations {
     pub system: System,
     /// Time of week in milliseconds of the satellite system; for GLONASS, time of day.
     pub epoch_ms: u32,
-    /// At most 64.
+    /// Observed signals, at most 64.
     pub signals: Vec<Observed>,
 }
 
@@ -62,13 +62,13 @@ pub struct Observed {
     pub svid: u8,
     /// Band of the signal in RINEX's numbering.
     pub band: u8,
-    /// Range by code.
+    /// Pseudorange, metres.
     pub pseudorange_m: f64,
-    /// Range by phase: an unknown whole number of wavelengths off.
+    /// Carrier phase as a distance, metres, with an unknown integer number of wavelengths.
     pub phase_m: Option<f64>,
 }
 
-/// Observations of an MSM message: its variant, system, epoch and the names of its fine ranges.
+/// Converts an MSM message to [`Observations`]. Arguments: variant, system, epoch, and the names of its fine ranges.
 macro_rules! observations {
     ($message:expr; $($variant:ident $system:ident $epoch:ident $code:ident $phase:ident;)*) => {
         match $message {
@@ -152,8 +152,8 @@ impl Correction {
         of(observations.map_or(Content::Other, Content::Observations))
     }
 
-    /// Reads the header of a message with a wrong CRC, so that number and station may be wrong, too;
-    /// `payload` follows the length. `None` if there is no message number.
+    /// Reads the header of a message with a wrong CRC, so that number and station may be wrong, too. `payload` is the
+    /// part after the length. `None` if there is no message number.
     pub fn damaged(payload: &[u8]) -> Option<Self> {
         let twelve_bits = |at: usize| {
             let byte = |n: usize| payload.get(at / 8 + n).copied().map(u16::from);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any content: reading ends, and no signal is outside the format's range.
+        /// Reading any content ends, and no signal is outside the format's range.
         #[test]
         fn any_content_is_read_without_harm(
             number in prop_oneof![1001_u16..1300, 4072_u16..4073, any::<u16>()],

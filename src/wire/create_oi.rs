@@ -1,9 +1,9 @@
 //! The Open Interface of iRobot's Create 2 and Roombas.
 //!
-//! The host sends an opcode and its arguments, without frame, checksum or acknowledgement. The robot answers
-//! with the bare bytes of the requested packets, or streams them as `13 | N | id | data | id | data … | sum`,
-//! whose bytes add up to 0 modulo 256. Numbers are most significant byte first. Source: the Create 2 Open
-//! Interface specification, and the drivers libcreate and pycreate2.
+//! The host sends an opcode and its arguments, without frame, checksum or acknowledgement. The robot answers with
+//! only the bytes of the requested packets, or streams packets as `13 | N | id | data | id | data … | sum`, with a
+//! sum of 0 modulo 256 over all bytes. Numbers are most significant byte first. Source: the Create 2 Open Interface
+//! specification, and the drivers libcreate and pycreate2.
 
 use super::framer::{Framing, NoFrame, head, require, whole};
 
@@ -42,8 +42,8 @@ pub mod opcode {
     pub const STOP: u8 = 173;
 }
 
-/// Number of argument bytes of an opcode; `None` for an unknown one. For a song and a list, it depends on the
-/// arguments so far.
+/// Number of argument bytes of an opcode; `None` for an unknown opcode. For a song and a list, the number depends on
+/// the arguments received so far.
 fn arguments(opcode: u8, so_far: &[u8]) -> Option<Result<usize, NoFrame>> {
     use self::opcode as op;
     let counted = |place: usize, each: usize| {
@@ -115,7 +115,7 @@ impl Framing for Commands {
     }
 }
 
-/// First and last packet of a group of packets.
+/// Groups of packets: id, first and last packet.
 const GROUPS: [(u8, u8, u8); 11] = [
     (0, 7, 26),
     (1, 7, 16),
@@ -130,7 +130,7 @@ const GROUPS: [(u8, u8, u8); 11] = [
     (107, 54, 58),
 ];
 
-/// Packets that `id` requests, a packet's or a group's number; none for an unknown one.
+/// Packets for the number of a packet or a group; none for an unknown number.
 pub fn packets(id: u8) -> impl Iterator<Item = u8> {
     let group = GROUPS.iter().find(|(group, ..)| *group == id);
     let range = match group {
@@ -140,7 +140,7 @@ pub fn packets(id: u8) -> impl Iterator<Item = u8> {
     range.into_iter().flatten()
 }
 
-/// Length of a packet; `None` for an unknown one.
+/// Length of a packet, bytes; `None` for an unknown packet.
 pub fn packet_len(id: u8) -> Option<usize> {
     match id {
         7..=18 | 21 | 24 | 32 | 34..=38 | 45 | 52 | 53 | 58 => Some(1),
@@ -149,22 +149,22 @@ pub fn packet_len(id: u8) -> Option<usize> {
     }
 }
 
-/// Length of the answer to `id`, a packet's or a group's number; 0 for an unknown one.
+/// Length of the answer for the number of a packet or a group, bytes; 0 for an unknown number.
 pub fn answer_len(id: u8) -> usize {
     packets(id).filter_map(packet_len).sum()
 }
 
 const STREAM_HEAD: u8 = 0x13;
 
-/// A part of a stream: packets or groups with their data.
+/// One message of a stream: packets or groups with their data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StreamFrame {
-    /// Id and data of each; 255 bytes together at most.
+    /// Id and data of each packet or group; at most 255 bytes in total.
     pub parts: Vec<(u8, Vec<u8>)>,
 }
 
 impl StreamFrame {
-    /// Appends the answer's bytes.
+    /// Appends the bytes of the message.
     pub fn emit(&self, out: &mut Vec<u8>) {
         let start = out.len();
         let length: usize = self.parts.iter().map(|(_, data)| 1 + data.len()).sum();
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn commands_are_those_of_drivers() {
-        // pycreate2's start, song 1 of one note, its playing, a drive, and the whole of the sensors.
+        // pycreate2's start, a song of one note, playing it, a drive command, and a request for all sensors.
         let stream = hex("80 83 8C 01 01 46 00 8D 01 91 00 C8 FF 9C 8E 64 94 03 2B 2C 23 94 00 AD");
         let found = Framer::new(Commands).frames(&stream);
         let shape: Vec<(u8, usize)> = found.iter().map(|c| (c.opcode, c.arguments.len())).collect();

@@ -1,18 +1,18 @@
-//! Commands to a driven robot without a drive base, one datagram each: input of `trajectory = { kind =
-//! "drive", twist = "ADDRESS:PORT", … }`.
+//! Commands to a driven robot without a drive base, one per datagram: input of `trajectory = { kind = "drive", twist
+//! = "ADDRESS:PORT", … }`.
 //!
 //! Fixed little-endian fields without padding, as in [`super::feed`]; `docs/DRIVING.md` has the table of
 //! offsets. In Python: `struct.pack("<4sIIdd", b"MNDR", 1, 0, forward_m_s, turn_rad_s)`.
 
-/// Bytes of a datagram.
+/// Length of a datagram, bytes.
 pub const DATAGRAM_LEN: usize = 28;
 /// The first four bytes.
 pub const MAGIC: [u8; 4] = *b"MNDR";
 /// The version described here.
 pub const VERSION: u32 = 1;
-/// Fastest, m/s.
+/// Largest speed, m/s.
 pub const MAX_SPEED_M_S: f64 = 100.0;
-/// Highest angular rate, rad/s.
+/// Largest angular rate, rad/s.
 pub const MAX_RATE_RAD_S: f64 = 100.0;
 
 /// Command to the robot.
@@ -25,7 +25,7 @@ pub enum DriveOrder {
         /// Rate of turn, positive to the left, rad/s.
         turn_rad_s: f64,
     },
-    /// Kind 1: be where the run began.
+    /// Kind 1: return to the pose at the start of the run.
     Reset,
     /// Kind 2: brake and ignore other commands until [`DriveOrder::Release`].
     EmergencyStop,
@@ -33,10 +33,10 @@ pub enum DriveOrder {
     Release,
 }
 
-/// Magic, version, kind, m/s forward, rad/s to the left.
+/// Magic, version, kind, forward speed in m/s, rate of turn to the left in rad/s.
 type Fields = ([u8; 4], u32, u32, f64, f64);
 
-/// Why a datagram is refused.
+/// Reason for rejecting a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OrderFault {
     /// The message has another length.
@@ -48,16 +48,16 @@ pub enum OrderFault {
     /// Unknown kind of command.
     #[error("no such kind of order; allowed: 0 to 3")]
     Kind,
-    /// A value that is not finite or too high, or not 0 in an unused field.
+    /// A value is not finite or too large, or is not 0 in an unused field.
     #[error("a value is out of range")]
     Value,
 }
 
 impl DriveOrder {
-    /// Reads a datagram. A kind without values has zeros in their place.
+    /// Reads a datagram. Kinds without values have zeros in the fields for values.
     ///
     /// # Errors
-    /// Reason why the datagram is no command.
+    /// The datagram is not a valid command.
     pub fn decode(datagram: &[u8]) -> Result<Self, OrderFault> {
         if datagram.len() != DATAGRAM_LEN {
             return Err(OrderFault::Length);
@@ -72,7 +72,7 @@ impl DriveOrder {
             is_bare.then_some(order).ok_or(OrderFault::Value)
         };
         match kind {
-            // Not a number is in no range.
+            // NaN is in no range.
             0 if forward_m_s.abs() <= MAX_SPEED_M_S && turn_rad_s.abs() <= MAX_RATE_RAD_S => {
                 Ok(Self::Twist { forward_m_s, turn_rad_s })
             }
@@ -84,7 +84,7 @@ impl DriveOrder {
         }
     }
 
-    /// The datagram.
+    /// Bytes of the datagram.
     pub fn encode(&self) -> Vec<u8> {
         let (kind, forward_m_s, turn_rad_s) = match *self {
             Self::Twist { forward_m_s, turn_rad_s } => (0, forward_m_s, turn_rad_s),

@@ -1,8 +1,8 @@
-//! UDP datagrams in Ethernet frames: built for recordings, found in captures.
+//! UDP datagrams in Ethernet frames: builds frames for recordings, and finds datagrams in captures.
 //!
-//! [`FrameHeader`] is the frame of a product: Ethernet II, IPv4 without options, UDP; it keeps the promise of
-//! [`crate`]. [`Content::find`] reads any capture: VLAN tags, IPv6, raw IP, the Linux "cooked" and the
-//! loopback link types, and padding.
+//! [`FrameHeader`] is the frame of a product: Ethernet II, IPv4 without options, UDP. It reproduces parsed frames
+//! byte for byte, as [`crate`] promises. [`Content::find`] reads any capture: VLAN tags, IPv6, raw IP, the Linux
+//! "cooked" and the loopback link types, and padding.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -13,11 +13,11 @@ use etherparse::{
 
 use super::ParseError;
 
-/// Bytes of the three headers before the payload.
+/// Length of the three headers before the payload, bytes.
 pub const HEADER_LEN: usize = 14 + IP_HEADER_LEN + UDP_HEADER_LEN;
 const IP_HEADER_LEN: usize = 20;
 const UDP_HEADER_LEN: usize = 8;
-/// The longest payload an IPv4 datagram can carry.
+/// Largest payload of an IPv4 datagram, bytes.
 pub const MAX_PAYLOAD_LEN: usize = u16::MAX as usize - IP_HEADER_LEN - UDP_HEADER_LEN;
 
 /// Addresses and header fields of a product's frames.
@@ -46,8 +46,8 @@ pub struct FrameHeader {
 }
 
 impl FrameHeader {
-    /// Replaces the contents of `frame` by the frame around `payload`; allocates only if `frame`
-    /// has to grow. Refuses a payload longer than [`MAX_PAYLOAD_LEN`].
+    /// Replaces the contents of `frame` by the frame around `payload`. Allocates only if `frame` is too small.
+    /// Rejects a payload longer than [`MAX_PAYLOAD_LEN`].
     pub fn emit(&self, payload: &[u8], frame: &mut Vec<u8>) -> Result<(), ParseError> {
         let too_long = || ParseError::Length {
             what: "UDP payload",
@@ -88,7 +88,7 @@ impl FrameHeader {
         Ok(())
     }
 
-    /// Header and payload of a frame that [`FrameHeader::emit`] could have written; rejects all others
+    /// Header and payload of a frame that [`FrameHeader::emit`] could have written. Rejects all other frames
     /// (options, tags, fragments, wrong checksums, padding).
     pub fn parse(frame: &[u8]) -> Result<(Self, &[u8]), ParseError> {
         let Content::Udp(datagram) = Content::find(LinkType::ETHERNET, frame)? else {
@@ -135,7 +135,7 @@ fn foreign(field: &'static str, value: u64) -> ParseError {
     }
 }
 
-/// Link type of a capture: a number of the registry at tcpdump.org for the header before the IP header.
+/// Link type of a capture, in the registry at tcpdump.org: format of the header before the IP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkType(pub u32);
 
@@ -144,9 +144,9 @@ impl LinkType {
     pub const NULL: Self = Self(0);
     /// Ethernet.
     pub const ETHERNET: Self = Self(1);
-    /// Raw IP in the numbering of some systems.
+    /// Raw IP, as numbered on some operating systems.
     pub const RAW_BSD: Self = Self(12);
-    /// IP.
+    /// Raw IP.
     pub const RAW: Self = Self(101);
     /// OpenBSD loopback.
     pub const LOOP: Self = Self(108);
@@ -163,7 +163,7 @@ impl LinkType {
 /// Content of a captured frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content<'a> {
-    /// A whole UDP datagram.
+    /// A complete UDP datagram.
     Udp(Datagram<'a>),
     /// Another protocol, by its usual name.
     Other(&'static str),
@@ -172,11 +172,11 @@ pub enum Content<'a> {
 /// A UDP datagram with data from its headers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Datagram<'a> {
-    /// Source and destination, where the link type has them.
+    /// Source and destination MAC addresses, if the link type has them.
     pub macs: Option<([u8; 6], [u8; 6])>,
-    /// Sender.
+    /// Source address.
     pub source: SocketAddr,
-    /// Receiver.
+    /// Destination address.
     pub destination: SocketAddr,
     /// IP time to live or hop limit.
     pub ttl: u8,
@@ -186,7 +186,7 @@ pub struct Datagram<'a> {
     pub udp_checksum: UdpChecksum,
     /// Payload of the datagram.
     pub payload: &'a [u8],
-    /// Number of bytes that the capture cut off the payload's end.
+    /// Number of bytes that the capture lacks at the payload's end.
     pub missing: usize,
 }
 
@@ -197,7 +197,7 @@ pub struct Ipv4Fields {
     pub dont_fragment: bool,
     /// Identification.
     pub identification: u16,
-    /// Whether the header checksum is right.
+    /// Whether the header checksum is correct.
     pub checksum_ok: bool,
 }
 
@@ -213,9 +213,9 @@ pub enum UdpChecksum {
 }
 
 impl<'a> Content<'a> {
-    /// Looks for a UDP datagram in a captured frame.
+    /// Searches for a UDP datagram in a captured frame.
     ///
-    /// Errors: the frame ends within its headers, or they contradict each other.
+    /// Errors: the frame ends within its headers, or headers contradict each other.
     pub fn find(link: LinkType, frame: &'a [u8]) -> Result<Self, ParseError> {
         match sliced(link, frame)? {
             Some(sliced) => Self::of(&sliced),
@@ -296,10 +296,10 @@ impl<'a> Content<'a> {
     }
 }
 
-/// The headers of a captured frame; `None` for a link type that is not known.
+/// The headers of a captured frame; `None` for an unknown link type.
 ///
 /// # Errors
-/// Reports that the frame ends within its headers.
+/// The frame ends within its headers.
 pub fn sliced(link: LinkType, frame: &[u8]) -> Result<Option<LaxSlicedPacket<'_>>, ParseError> {
     let header_len = |need| ParseError::Length { what: "link header", need, got: frame.len() };
     let by_ether_type = |at: usize, len: usize| {
@@ -327,7 +327,7 @@ pub fn sliced(link: LinkType, frame: &[u8]) -> Result<Option<LaxSlicedPacket<'_>
     Ok(Some(sliced))
 }
 
-/// Name of a frame without an IP header, or the reason why there is none.
+/// Name of the protocol of a frame without an IP header, or the reason why the header is missing.
 fn without_ip<'a>(sliced: &LaxSlicedPacket<'a>) -> Result<Content<'a>, ParseError> {
     if sliced.stop_err.is_some() {
         let got = sliced.ether_payload().map_or(0, |payload| payload.payload.len());

@@ -1,9 +1,8 @@
 //! FDILink, the frames of the Wheeltec N100 (FDIsystems DETA10 and relatives).
 //!
-//! `FC | type | length | sequence | CRC8 | CRC16 high, low | payload | FD`. Numbers are least
-//! significant byte first, but for the CRC16. The CRC8 covers the first four bytes, the CRC16 the
-//! payload. Source: the maker's ROS driver `fdilink_ahrs`. Hosts send no frames; they configure the
-//! product by lines of text.
+//! `FC | type | length | sequence | CRC8 | CRC16 high, low | payload | FD`. Numbers are least significant byte first,
+//! except the CRC16. The CRC8 covers the first four bytes, the CRC16 the payload. Source: the maker's ROS driver
+//! `fdilink_ahrs`. Hosts send no frames; they configure the product with lines of text.
 
 use super::ParseError;
 use super::checksum::{crc8_maxim, crc16_xmodem};
@@ -45,11 +44,11 @@ pub enum Packet {
     InsGps(InsGps),
     /// Position.
     GeodeticPosition(GeodeticPosition),
-    /// Frames the maker's driver steps over: type 0xF0 (ground station) or 0x50.
+    /// Frames that the maker's driver ignores: type 0xF0 (ground station) or 0x50.
     Skipped {
         /// The type byte.
         kind: u8,
-        /// At most 255 bytes.
+        /// Payload, at most 255 bytes.
         payload: Vec<u8>,
     },
 }
@@ -120,7 +119,7 @@ record! {
 }
 
 impl Packet {
-    /// The type byte.
+    /// The type byte of the frame.
     pub fn kind(&self) -> u8 {
         match self {
             Packet::Imu(_) => kind::IMU,
@@ -162,7 +161,7 @@ impl Frame {
         out.extend([HEAD, self.packet.kind(), 0, self.sequence, 0, 0, 0]);
         self.packet.emit(out);
         let payload = start + OVERHEAD - 1;
-        // Every payload of a `Packet` that was parsed or made here fits.
+        // Every payload of a parsed or newly made `Packet` fits.
         out[start + 2] = (out.len() - payload).min(255) as u8;
         out.truncate(payload + 255);
         out[start + 4] = crc8_maxim(&out[start..start + 4]);

@@ -1,20 +1,20 @@
-//! Poses and twists from another simulator, one datagram each: input of `kind = "feed"`.
+//! Poses and twists from another simulator, one per datagram: input of `kind = "feed"`.
 //!
 //! The bincode format with fixed integers (`wincode`'s default): consecutive little-endian fields without
 //! gaps. `docs/FEED.md` has the table of offsets.
 
-/// Bytes of a datagram.
+/// Length of a datagram, bytes.
 pub const DATAGRAM_LEN: usize = 128;
 /// The first four bytes.
 pub const MAGIC: [u8; 4] = *b"MNFD";
 /// The version described here.
 pub const VERSION: u32 = 1;
 
-/// Farthest from the origin along an axis, metres.
+/// Largest distance from the origin along an axis, metres.
 pub const MAX_POSITION_M: f64 = 1e5;
-/// Fastest, m/s.
+/// Largest speed, m/s.
 pub const MAX_SPEED_M_S: f64 = 1e3;
-/// Highest angular rate, rad/s.
+/// Largest angular rate, rad/s.
 pub const MAX_RATE_RAD_S: f64 = 1e2;
 
 /// Pose and twist of a body, from its sender.
@@ -26,22 +26,22 @@ pub struct PoseTwist {
     pub version: u32,
     /// Number of the datagram among the sender's datagrams.
     pub sequence: u64,
-    /// Time when the pose is true, by the sender's clock, nanoseconds from any origin.
+    /// Time of the pose on the sender's clock, nanoseconds from any origin.
     pub time_ns: u64,
     /// Position of the body, World, metres.
     pub position_m: [f64; 3],
     /// World from Body, a unit quaternion x, y, z, w.
     pub orientation_xyzw: [f64; 4],
-    /// Velocity of the body's origin against World, in the Body frame, m/s.
+    /// Velocity of the body's origin relative to World, in the Body frame, m/s.
     pub velocity_m_s: [f64; 3],
-    /// Angular rate of the body against World, in the Body frame, rad/s.
+    /// Angular rate of the body relative to World, in the Body frame, rad/s.
     pub angular_rate_rad_s: [f64; 3],
 }
 
-/// The fields in their order; a tuple, because `wincode`'s derive takes long to build.
+/// The fields in order. A tuple, because `wincode`'s derive takes long to build.
 type Fields = ([u8; 4], u32, u64, u64, [f64; 3], [f64; 4], [f64; 3], [f64; 3]);
 
-/// Why a datagram is refused.
+/// Reason for rejecting a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FeedFault {
     /// The message has another length.
@@ -59,10 +59,10 @@ pub enum FeedFault {
 }
 
 impl PoseTwist {
-    /// Reads a datagram. The quaternion is within a hundredth of unit length.
+    /// Reads a datagram. The quaternion's length must be within a hundredth of 1.
     ///
     /// # Errors
-    /// Reason why the datagram is no pose.
+    /// The datagram is not a valid pose.
     pub fn decode(datagram: &[u8]) -> Result<Self, FeedFault> {
         if datagram.len() != DATAGRAM_LEN {
             return Err(FeedFault::Length);
@@ -83,7 +83,7 @@ impl PoseTwist {
         if (read.magic, read.version) != (MAGIC, VERSION) {
             return Err(FeedFault::Version);
         }
-        // Not a number is in no range.
+        // NaN is in no range.
         let within = |values: &[f64], most: f64| values.iter().all(|v| v.abs() <= most);
         let is_sane = within(&read.position_m, MAX_POSITION_M)
             && within(&read.velocity_m_s, MAX_SPEED_M_S)
@@ -99,7 +99,7 @@ impl PoseTwist {
         Ok(read)
     }
 
-    /// The datagram.
+    /// Bytes of the datagram.
     pub fn encode(&self) -> Vec<u8> {
         let Self { magic, version, sequence, time_ns, .. } = *self;
         let Self { position_m, orientation_xyzw, velocity_m_s, angular_rate_rad_s, .. } = *self;

@@ -1,27 +1,26 @@
-//! Frames in a stream of bytes, which arrives in pieces of any length and may have other bytes between
-//! frames.
+//! Frames in a stream of bytes. The stream arrives in pieces of any length and may have other bytes between frames.
 //!
 //! A format defines start and end of its frames ([`Framing`]). [`Framer`] keeps the bytes of an incomplete
 //! frame and skips bytes outside frames.
 
-/// Why some bytes do not begin with a frame.
+/// Reason why bytes do not begin with a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoFrame {
     /// More bytes are needed.
     Incomplete,
-    /// The first byte belongs to no frame. A later one may begin a frame.
+    /// The first byte does not begin a frame. A later byte may.
     Refused,
 }
 
-/// A stream does not need the reason for a refusal.
+/// The reason for rejecting bytes is irrelevant in a stream.
 impl From<super::ParseError> for NoFrame {
     fn from(_: super::ParseError) -> Self {
         Self::Refused
     }
 }
 
-/// Rules for finding the frames of a format. Formats that share a line form one format with several kinds of
-/// frames, distinguished by the first byte.
+/// Rules for finding the frames of a format. Formats that share a line are one format with several kinds of frames,
+/// which the first byte distinguishes.
 pub trait Framing {
     /// A complete frame with a correct checksum.
     type Frame;
@@ -32,11 +31,11 @@ pub trait Framing {
     /// Whether a frame can begin with this byte.
     fn begins(&self, byte: u8) -> bool;
 
-    /// The frame at the start of `bytes`, and its length. [`Framing::begins`] accepts the first byte. The
-    /// result does not depend on the bytes after the frame.
+    /// The frame at the start of `bytes`, and its length. [`Framing::begins`] must accept the first byte. The result
+    /// does not depend on the bytes after the frame.
     ///
     /// # Errors
-    /// There is no frame, or not yet.
+    /// There is no frame, or its end is missing so far.
     fn scan(&self, bytes: &[u8]) -> Result<(Self::Frame, usize), NoFrame>;
 }
 
@@ -66,17 +65,17 @@ pub struct Piece<'a, T> {
     pub frame: Option<T>,
 }
 
-/// Finds frames. It holds at most twice the longest frame, however long the pieces are. The frames do not
-/// depend on how the stream is cut into pieces.
+/// Finds frames. It stores at most twice the longest frame, whatever the length of the pieces. The frames found do
+/// not depend on how the stream is divided into pieces.
 #[derive(Clone, Debug, Default)]
 pub struct Framer<F> {
     format: F,
     buffer: Vec<u8>,
-    /// Number of bytes at the front of `buffer` that have been returned.
+    /// Number of bytes at the start of `buffer` that were already returned.
     used: usize,
-    /// Number of bytes of the stream that have been returned.
+    /// Number of bytes of the stream that were already returned.
     position: u64,
-    /// Whether the stream has ended, so that an incomplete frame counts as other bytes.
+    /// Whether the stream has ended, so that an incomplete frame counts as bytes outside frames.
     is_over: bool,
 }
 
@@ -86,15 +85,15 @@ impl<F: Framing> Framer<F> {
         Self { format, buffer: Vec::new(), used: 0, position: 0, is_over: false }
     }
 
-    /// The next frame, or the bytes before it. Takes bytes from the start of `input` as needed; call it until
-    /// it returns `None`, when all of `input` is taken.
+    /// The next frame, or the bytes before it. Takes bytes from the start of `input` as needed. Call until it returns
+    /// `None`; all of `input` is then taken.
     pub fn next_piece(&mut self, input: &mut &[u8]) -> Option<Piece<'_, F::Frame>> {
         self.is_over &= input.is_empty();
         let mut skipped = 0;
         let (frame, length) = loop {
             let rest = &self.buffer[self.used + skipped..];
             match self.scan(rest) {
-                // The frame is found again by the next call.
+                // The next call finds the frame again.
                 Ok(_) if skipped > 0 => break (None, skipped),
                 Ok((frame, length)) => break (Some(frame), length),
                 Err(NoFrame::Refused) => {
@@ -112,7 +111,7 @@ impl<F: Framing> Framer<F> {
         Some(Piece { offset, bytes: &self.buffer[start..start + length], frame })
     }
 
-    /// The next frame; bytes between frames are stepped over. See [`Framer::next_piece`].
+    /// The next frame; skips bytes between frames. See [`Framer::next_piece`].
     pub fn next_frame(&mut self, input: &mut &[u8]) -> Option<F::Frame> {
         loop {
             if let Some(frame) = self.next_piece(input)?.frame {
@@ -126,7 +125,7 @@ impl<F: Framing> Framer<F> {
         std::iter::from_fn(|| self.next_frame(&mut input)).collect()
     }
 
-    /// Ends the stream, or a frame after a pause: an incomplete frame is given up, and [`Framer::next_piece`]
+    /// Ends the stream, or a frame after a pause: an incomplete frame is discarded, and [`Framer::next_piece`]
     /// searches for complete frames among its bytes.
     pub fn end(&mut self) {
         self.is_over = true;
@@ -137,12 +136,12 @@ impl<F: Framing> Framer<F> {
         self.position + (self.buffer.len() - self.used) as u64
     }
 
-    /// Whether a frame is incomplete.
+    /// Whether the stream so far ends within a frame.
     pub fn is_amid(&self) -> bool {
         self.used < self.buffer.len()
     }
 
-    /// Drops an incomplete frame, as a receiver does after a pause within it.
+    /// Discards an incomplete frame, as a receiver does after a pause within a frame.
     pub fn clear(&mut self) {
         self.position += (self.buffer.len() - self.used) as u64;
         self.buffer.clear();
@@ -162,7 +161,7 @@ impl<F: Framing> Framer<F> {
         }
     }
 
-    /// Moves bytes from `input` into the buffer, which has room for one frame more than waits.
+    /// Moves bytes from `input` into the buffer, which has space for one frame more than the waiting bytes.
     fn take(&mut self, input: &mut &[u8]) {
         self.buffer.drain(..self.used);
         self.used = 0;

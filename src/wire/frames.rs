@@ -1,9 +1,9 @@
 //! Coordinate frames and the poses between them.
 //!
 //! ```text
-//! World   x east, y north, z up; origin at the rig's `origin`.     Scenes, trajectories, truth.
+//! World   x east, y north, z up; origin at the rig's `origin`.     Scenes, trajectories, ground truth.
 //! Body    x forward, y left, z up; origin at the robot's reference point on the ground.
-//! Sensor  as Body, but at and along a device's mount.              Each device turns it into its own.
+//! Sensor  axes like Body; origin and direction of a device's mount. Each device converts to its own axes.
 //! ```
 //!
 //! All frames are right-handed, in metres. A pose is named `a_from_b`: it converts coordinates in `b` to
@@ -19,22 +19,22 @@ use std::ops::Mul;
 
 use glam::{DQuat, DVec3};
 
-/// Axes east-north-up at the rig's origin.
+/// East-north-up axes at the rig's origin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum World {}
-/// Forward-left-up at the robot's reference point.
+/// Forward-left-up axes at the robot's reference point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Body {}
-/// Forward-left-up at a device's mount.
+/// Forward-left-up axes at a device's mount.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sensor {}
 
-/// A rigid motion that takes coordinates in `From` to coordinates in `Into`.
+/// A rigid transform from coordinates in `From` to coordinates in `Into`.
 #[derive(Debug, PartialEq)]
 pub struct Transform<Into, From> {
-    /// The origin of `From`, in `Into`, metres.
+    /// Origin of `From`, in `Into`, metres.
     pub translation: DVec3,
-    /// The unit quaternion that turns directions of `From` into directions of `Into`.
+    /// Unit quaternion that rotates directions in `From` to directions in `Into`.
     pub rotation: DQuat,
     frames: PhantomData<(Into, From)>,
 }
@@ -47,7 +47,7 @@ impl<A, B> Clone for Transform<A, B> {
 impl<A, B> Copy for Transform<A, B> {}
 
 impl<A, B> Transform<A, B> {
-    /// The frames coincide.
+    /// The transform between frames that coincide.
     pub const IDENTITY: Self =
         Self { translation: DVec3::ZERO, rotation: DQuat::IDENTITY, frames: PhantomData };
 
@@ -61,7 +61,7 @@ impl<A, B> Transform<A, B> {
         Self::new(translation, quat_from_rpy(roll, pitch, yaw))
     }
 
-    /// Translation and rotation (x, y, z, w), bit by bit.
+    /// Translation and rotation (x, y, z, w). [`Transform::from_components`] restores the same bits.
     pub fn components(&self) -> [f64; 7] {
         let ([x, y, z], [i, j, k, w]) = (self.translation.to_array(), self.rotation.to_array());
         [x, y, z, i, j, k, w]
@@ -73,25 +73,25 @@ impl<A, B> Transform<A, B> {
         Self { translation: DVec3::new(x, y, z), rotation, frames: PhantomData }
     }
 
-    /// A point of `B`, in `A`.
+    /// Transforms a point from `B` to `A`.
     pub fn point(&self, p: DVec3) -> DVec3 {
         self.rotation * p + self.translation
     }
 
-    /// A direction of `B`, in `A`.
+    /// Rotates a direction from `B` to `A`.
     pub fn direction(&self, v: DVec3) -> DVec3 {
         self.rotation * v
     }
 
-    /// The inverse motion.
+    /// The inverse transform.
     pub fn inverse(&self) -> Transform<B, A> {
         let rotation = self.rotation.conjugate();
         Transform { translation: rotation * -self.translation, rotation, frames: PhantomData }
     }
 
-    /// The transform between `self` (`s` = 0) and `end` (`s` = 1): linear in position, normalised-linear in
-    /// rotation. It is used for less than a millisecond, in which the rotation differs from the great arc by
-    /// far less than a wire format can express.
+    /// The transform between `self` (`s` = 0) and `end` (`s` = 1): linear in position, normalised linear in rotation.
+    /// Use it for less than a millisecond. The rotation then differs from the great circle arc by far less than the
+    /// resolution of any wire format.
     pub fn interpolate(&self, end: &Self, s: f64) -> Self {
         let toward =
             if self.rotation.dot(end.rotation) < 0.0 { -end.rotation } else { end.rotation };
@@ -120,8 +120,8 @@ pub fn quat_about(axis: DVec3, angle: f64) -> DQuat {
     DQuat::from_xyzw(axis.x * s, axis.y * s, axis.z * s, c)
 }
 
-/// The angular rate in the body's frame when roll and pitch are these angles and roll, pitch and yaw change
-/// with `rates`, radians and rad/s.
+/// Angular rate in the body's frame, rad/s. `roll` and `pitch` are the current angles, and `rates` the derivatives of
+/// roll, pitch and yaw, in radians and rad/s.
 pub fn body_rate_from_rpy(roll: f64, pitch: f64, rates: [f64; 3]) -> DVec3 {
     let [roll_rate, pitch_rate, yaw_rate] = rates;
     let (sin_r, cos_r) = libm::sincos(roll);
@@ -142,14 +142,14 @@ pub fn rpy_from_quat(q: DQuat) -> (f64, f64, f64) {
     (roll, pitch, yaw)
 }
 
-/// A place on Earth: WGS84 latitude and longitude in degrees, height above the ellipsoid in metres.
+/// A position on Earth: WGS84 latitude and longitude in degrees, height above the ellipsoid in metres.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Geodetic {
     /// Latitude, positive to the north, -90..=90.
     pub latitude_deg: f64,
     /// Longitude, positive to the east, -180..=180.
     pub longitude_deg: f64,
-    /// Altitude above the WGS84 ellipsoid.
+    /// Height above the WGS84 ellipsoid, metres.
     pub altitude_m: f64,
 }
 
@@ -160,14 +160,14 @@ const WGS84_F: f64 = 1.0 / 298.257_223_563;
 const WGS84_E2: f64 = WGS84_F * (2.0 - WGS84_F);
 
 impl Geodetic {
-    /// Height of the geoid (EGM2008, in steps of three degrees) above the ellipsoid here, metres.
+    /// Height of the geoid (EGM2008, in steps of three degrees) above the ellipsoid at this position, metres.
     pub fn geoid_height_m(&self) -> f64 {
         // The model covers the whole Earth, so this cannot fail for a geodetic position.
         let height = egm2008::geoid_height(self.latitude_deg as f32, self.longitude_deg as f32);
         height.map_or(0.0, f64::from)
     }
 
-    /// Height above the geoid, which stands for mean sea level, metres.
+    /// Height above the geoid, which represents mean sea level, metres.
     pub fn height_above_sea_level_m(&self) -> f64 {
         self.altitude_m - self.geoid_height_m()
     }
@@ -184,8 +184,8 @@ impl Geodetic {
         )
     }
 
-    /// The inverse of [`Geodetic::to_ecef`], by Bowring's iteration; below a nanometre within
-    /// 100 km of the ellipsoid.
+    /// The inverse of [`Geodetic::to_ecef`], by Bowring's iteration. The error is below a nanometre within 100 km of
+    /// the ellipsoid.
     pub fn from_ecef(p: DVec3) -> Self {
         let rho = (p.x * p.x + p.y * p.y).sqrt();
         let b = WGS84_A_M * (1.0 - WGS84_F);
@@ -201,7 +201,7 @@ impl Geodetic {
         }
         let (sin_lat, cos_lat) = libm::sincos(latitude);
         let n = WGS84_A_M / (1.0 - WGS84_E2 * sin_lat * sin_lat).sqrt();
-        // Of the two usual forms this one also holds at the poles.
+        // Unlike the other usual form, this one is also valid at the poles.
         let altitude_m = rho * cos_lat + p.z * sin_lat - n * (1.0 - WGS84_E2 * sin_lat * sin_lat);
         Self {
             latitude_deg: latitude.to_degrees(),
@@ -234,27 +234,27 @@ impl GeoOrigin {
         }
     }
 
-    /// The origin itself.
+    /// Origin of the World frame.
     pub fn origin(&self) -> Geodetic {
         self.origin
     }
 
-    /// A point of the World frame (metres, ENU), on Earth.
+    /// Converts a point of the World frame (metres, ENU) to a position on Earth.
     pub fn geodetic_from_world(&self, p: DVec3) -> Geodetic {
         Geodetic::from_ecef(self.origin_ecef + self.ecef_from_world * p)
     }
 
-    /// A place on Earth, in the World frame (metres, ENU).
+    /// Converts a position on Earth to the World frame (metres, ENU).
     pub fn world_from_geodetic(&self, g: Geodetic) -> DVec3 {
         self.world_from_ecef(g.to_ecef())
     }
 
-    /// An Earth-centred, Earth-fixed place (metres), in the World frame (metres, ENU).
+    /// Converts an Earth-centred, Earth-fixed position (metres) to the World frame (metres, ENU).
     pub fn world_from_ecef(&self, p: DVec3) -> DVec3 {
         self.ecef_from_world.transpose() * (p - self.origin_ecef)
     }
 
-    /// A direction of the World frame, Earth-centred, Earth-fixed.
+    /// Converts a direction from the World frame to Earth-centred, Earth-fixed axes.
     pub fn ecef_direction(&self, v: DVec3) -> DVec3 {
         self.ecef_from_world * v
     }
@@ -308,7 +308,7 @@ mod tests {
             longitude_deg,
             altitude_m: 100.0,
         };
-        // EGM2008 at 0° N 0° E: 17.225 m. At Mississippi State University it is below the ellipsoid.
+        // EGM2008 at 0° N 0° E: 17.225 m. At Mississippi State University the geoid is below the ellipsoid.
         assert!((at(0.0, 0.0).geoid_height_m() - 17.225).abs() < 1e-3);
         let campus = at(33.4712, -88.7933);
         assert!((-30.0..-25.0).contains(&campus.geoid_height_m()), "{}", campus.geoid_height_m());

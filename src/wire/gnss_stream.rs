@@ -9,7 +9,7 @@ use super::{checksum, ubx};
 /// An item of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
-    /// A line from `$` to LF, perhaps with a wrong checksum.
+    /// A line from `$` to LF; its checksum may be wrong.
     Line(Vec<u8>),
     /// A UBX frame.
     Ubx(ubx::Frame),

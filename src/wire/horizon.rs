@@ -1,4 +1,4 @@
-//! Clearpath's Horizon protocol, version 0, of the Husky A200's motor controller.
+//! Clearpath's Horizon protocol, version 0, for the motor controller of the Husky A200.
 //!
 //! `AA | LEN | ~LEN | version | time (u32) | flags | type (u16) | 55 | payload | CRC16`, where LEN counts the
 //! bytes after `~LEN`. Numbers are least significant byte first. The CRC is CRC-16/IBM-3740 over all bytes
@@ -33,9 +33,9 @@ pub mod kind {
     pub const RESET: u16 = 0x2000;
     pub const RESTORE_SETTINGS: u16 = 0x2001;
     pub const STORE_SETTINGS: u16 = 0x2002;
-    /// First code of requests, up to [`DATA`].
+    /// First type of requests; the last is below [`DATA`].
     pub const REQUEST: u16 = 0x4000;
-    /// Types from this number on are data; they are 4000 (hexadecimal) above the type of their request.
+    /// First type of data. A data type is the type of its request plus 4000 (hexadecimal).
     pub const DATA: u16 = 0x8000;
     pub const ECHO: u16 = 0x8000;
     pub const PLATFORM_INFO: u16 = 0x8001;
@@ -82,13 +82,13 @@ pub mod safety {
 /// One frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// 0.
+    /// Protocol version, 0.
     pub version: u8,
     /// The sender's clock; hosts send 0.
     pub time: u32,
-    /// 0.
+    /// Flags, 0.
     pub flags: u8,
-    /// See [`kind`].
+    /// Type, see [`kind`].
     pub kind: u16,
     /// The payload, at most 116 bytes.
     pub payload: Vec<u8>,
@@ -104,7 +104,7 @@ impl Frame {
         frame
     }
 
-    /// Whether the CRC is right.
+    /// Whether the CRC is correct.
     pub fn is_sound(&self) -> bool {
         self.crc == crc16_ibm_3740(&self.covered())
     }
@@ -279,7 +279,7 @@ pub fn platform_name(name: &[u8]) -> Vec<u8> {
     [&[name.len() as u8], name].concat()
 }
 
-/// The frame's payload as a `T`.
+/// Reads the frame's payload as a `T`.
 ///
 /// # Errors
 /// See [`Record::parse`].

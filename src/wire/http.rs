@@ -1,4 +1,4 @@
-//! Requests to a web interface and its answers, as values.
+//! Requests to a web interface and answers, as values.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -7,33 +7,33 @@ use std::net::{IpAddr, Ipv4Addr};
 pub struct HttpRequest {
     /// The method.
     pub method: HttpMethod,
-    /// Path as sent, without the query.
+    /// Path as received, without the query.
     pub path: String,
-    /// The query after the question mark, as it was sent.
+    /// Query after the question mark, as received.
     pub query: String,
-    /// The body.
+    /// Body of the request.
     pub body: Vec<u8>,
     /// The address of the client.
     pub from: IpAddr,
-    /// Headers that decide whether the request is allowed.
+    /// Headers that determine whether the request is allowed.
     pub says: ClientSays,
 }
 
-/// Headers that decide whether a request is allowed.
+/// Headers that determine whether a request is allowed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientSays {
-    /// `Host`: the server that the client wants to reach.
+    /// `Host`: server name that the client used.
     pub host: Option<String>,
-    /// `Origin`: site of the requesting page, from a browser.
+    /// `Origin`: site of the requesting page, sent by browsers.
     pub origin: Option<String>,
-    /// `Authorization`.
+    /// `Authorization`: credentials.
     pub authorization: Option<String>,
     /// `Content-Type` of the body.
     pub content_type: Option<String>,
 }
 
 impl Default for HttpRequest {
-    /// A request from this machine without special headers.
+    /// A request from this computer without special headers.
     fn default() -> Self {
         Self {
             method: HttpMethod::Get,
@@ -73,7 +73,7 @@ pub struct HttpResponse {
 }
 
 impl HttpResponse {
-    /// A line of text, for people.
+    /// A line of text for users.
     pub fn text(status: u16, text: &str) -> Self {
         let body = format!("{text}\n").into_bytes();
         Self { status, content_type: "text/plain; charset=utf-8", body }

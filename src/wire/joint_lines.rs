@@ -1,55 +1,55 @@
-//! Lines of text with a joint's position, and the commands to a motor that turns it.
+//! Lines of text with a joint's position, and the commands to the joint's motor.
 //!
-//! No protocol of a continuously turning head has been published. The lines are Menura's own: the time on the
-//! unit's clock in milliseconds, the count of steps, and a line with a word at each passage of the index
-//! mark. The commands are those of the oscillating scanner UnoLaser 30M135Y (user manual, pages 6, 9 and 12),
-//! and [`Command::Turn`], which is Menura's own. `docs/JOINTS.md` defines both.
+//! No protocol of a continuously rotating head is published. The lines are therefore Menura's own: the time on the
+//! device's clock in milliseconds, the count of steps, and a line with a word at each passage of the index mark. The
+//! commands are those of the oscillating scanner UnoLaser 30M135Y (user manual, pages 6, 9 and 12), and
+//! [`Command::Turn`], which is Menura's own. `docs/JOINTS.md` defines both.
 //!
 //! ```text
 //! 12340,48213\r\n            position
 //! INDEX,12345,96000\r\n      the index mark
 //! ACK\r  NACK\r              answers
 //! PS3D00000009600092\r       command: two passes at speed 9 between 0 and 96000 steps
-//! TC+9\r  SC\r               commands: turn for ever at speed 9; stop
+//! TC+9\r  SC\r               commands: rotate without end at speed 9; stop
 //! ```
 
 use super::framer::{Framing, NoFrame, require};
 
-/// Longest index word, bytes.
+/// Length of the longest index word, bytes.
 pub const MAX_WORD_LEN: usize = 8;
 /// The highest speed of a command.
 pub const MAX_SPEED: u8 = 63;
 /// The highest position of a command, steps.
 pub const MAX_STEPS: u32 = 999_999;
-/// Longest command without its line end, bytes.
+/// Length of the longest command without its line end, bytes.
 pub const MAX_COMMAND_LEN: usize = 18;
 
-/// Message of the unit.
+/// Message of the device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
     /// Position of the joint.
     Position(Position),
     /// Passage of the index mark: time and count.
     Index {
-        /// Index word of the unit.
+        /// Index word of the device.
         word: String,
         /// Time and count.
         position: Position,
     },
-    /// The command was understood, and is carried out.
+    /// The command is valid, and is executed.
     Ack,
-    /// The command was not understood, or cannot be carried out.
+    /// The command is invalid, or cannot be executed.
     Nack,
 }
 
-/// A time on the unit's clock, and the count of steps.
+/// A time on the device's clock, and the count of steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Position {
-    /// Time in units of the last decimal of milliseconds.
+    /// Time in units of the last decimal of the milliseconds.
     pub time: u64,
-    /// Decimals of the milliseconds, 0 to 3.
+    /// Number of decimals of the milliseconds, 0 to 3.
     pub time_decimals: u8,
-    /// Steps.
+    /// Count of steps.
     pub count: i64,
 }
 
@@ -81,12 +81,12 @@ impl Position {
             time_decimals: part.len() as u8,
             count: count.parse().ok()?,
         };
-        // One way to write each value: no leading zeros, no "+3", no "-0".
+        // Each value has only one form: no leading zeros, no "+3", no "-0".
         (position.text() == text).then_some(position)
     }
 }
 
-/// Whether `word` can precede an index line.
+/// Whether `word` is a valid index word.
 pub fn is_word(word: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
     (1..=MAX_WORD_LEN).contains(&word.len())
@@ -150,10 +150,10 @@ impl Framing for Lines {
     }
 }
 
-/// Request of a host to the motor.
+/// Command of a host to the motor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// `PS3D`: pass between two positions.
+    /// `PS3D`: move back and forth between two positions.
     Sweep {
         /// Start of the first pass, steps.
         from: u32,
@@ -164,9 +164,9 @@ pub enum Command {
         /// Number of passes; 0: without end.
         passes: u8,
     },
-    /// `TC`: turn without end. This command is Menura's own; the manual's unit cannot do it.
+    /// `TC`: rotate without end. This command is Menura's own; the manual's device does not support it.
     Turn {
-        /// Whether the count rises.
+        /// Whether the count increases.
         forward: bool,
         /// Speed: 1 to [`MAX_SPEED`].
         speed: u8,

@@ -1,15 +1,15 @@
 //! Serial protocols of Dimension Engineering's Kangaroo x2 motion controller.
 //!
-//! Packets: `address | command | length | data | CRC low | CRC high`. Only the address has its highest bit
-//! set. The CRC covers all bytes before it and is sent as two times seven bits. The controller answers with
-//! command [`REPLY`]. Numbers have six bits per byte, lowest first. Text: `<channel>,<command>` and CR, LF or
-//! both. A byte from 128 on begins a packet. Source: the Kangaroo x2 manuals, the maker's Arduino library,
-//! and the log of a real controller.
+//! Packets: `address | command | length | data | CRC low | CRC high`. Only the address has its highest bit set. The
+//! CRC covers all bytes before it and is sent as two groups of seven bits. The controller answers with the command
+//! [`REPLY`]. Numbers have six bits per byte, lowest first. Text: `<channel>,<command>` followed by CR, LF or both. A
+//! byte of 128 or above begins a packet. Source: the Kangaroo x2 manuals, the maker's Arduino library, and the log of
+//! a real controller.
 
 use super::checksum::crc14_kangaroo;
 use super::framer::{Framing, NoFrame, head, require, whole};
 
-/// Longest data of a packet.
+/// Longest data of a packet, bytes.
 pub const MAX_DATA: usize = 27;
 /// The command of an answer.
 pub const REPLY: u8 = 0x43;
@@ -34,11 +34,11 @@ pub mod flag {
     pub const ERROR: u8 = 0x01;
     /// The channel is still moving.
     pub const BUSY: u8 = 0x02;
-    /// A move: the channel's default limits do not hold.
+    /// Move: the default limits of the channel are disabled.
     pub const NO_LIMITS: u8 = 0x08;
-    /// A byte follows that the answer returns.
+    /// A byte follows, which the answer repeats.
     pub const ECHO: u8 = 0x10;
-    /// Numbers are counts of the encoder, not units.
+    /// Numbers are encoder counts instead of units.
     pub const RAW: u8 = 0x20;
     /// The packet has a sequence code, or requests one in the answer.
     pub const SEQUENCE: u8 = 0x40;
@@ -49,7 +49,7 @@ pub mod flag {
 pub struct Packet {
     /// Address: 128 to 255.
     pub address: u8,
-    /// See [`command`]; 0 to 127.
+    /// Command, 0 to 127, see [`command`].
     pub command: u8,
     /// The data, at most [`MAX_DATA`] bytes of 0 to 127.
     pub data: Vec<u8>,
@@ -81,7 +81,7 @@ pub fn put_number(out: &mut Vec<u8>, number: i64) {
     }
 }
 
-/// Removes a byte from the start of `data` if `is_there`; `None` if not, or if `data` has ended.
+/// Removes a byte from the start of `data` if `is_there`; `None` otherwise, or if `data` is empty.
 pub fn take_byte(data: &mut &[u8], is_there: bool) -> Option<u8> {
     let (first, rest) = data.split_first().filter(|_| is_there)?;
     *data = rest;
@@ -103,7 +103,7 @@ pub fn take_number(data: &mut &[u8]) -> Option<i32> {
     None
 }
 
-/// Item of a host or the controller.
+/// A packet or line from a host or from the controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
     /// A packet with a correct CRC.
@@ -113,7 +113,7 @@ pub enum Item {
 }
 
 impl Item {
-    /// Appends the reply's bytes.
+    /// Appends the bytes of the item.
     pub fn emit(&self, out: &mut Vec<u8>) {
         match self {
             Self::Packet(packet) => packet.emit(out),
@@ -122,7 +122,7 @@ impl Item {
     }
 }
 
-/// Finds [`Item`]s in a stream. A line feed after a carriage return belongs to no line.
+/// Finds [`Item`]s in a stream. A line feed after a carriage return is skipped.
 #[derive(Clone, Copy, Debug)]
 pub struct Kangaroo;
 
@@ -144,7 +144,7 @@ impl Framing for Kangaroo {
             require(matches!(bytes[end], b'\r' | b'\n') && end <= MAX_LINE)?;
             return Ok((Item::Line(bytes[..=end].to_vec()), end + 1));
         }
-        // The next packet's address shows that this one has broken off.
+        // The address of the next packet shows that this packet is incomplete.
         let length = bytes.get(2).map_or(0, |length| usize::from(*length).min(MAX_DATA));
         require(bytes.iter().take(OVERHEAD + length).skip(1).all(|byte| *byte < 0x80))?;
         let [address, command, length] = head(bytes)?;

@@ -51,7 +51,7 @@ pub mod xbus;
 /// Reason why bytes do not fit a format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
-    /// The whole, or a part, has the wrong length.
+    /// The whole or a part has the wrong length.
     #[error("{what}: {got} bytes where {need} are needed")]
     Length {
         /// Name of the value with the wrong length.
@@ -64,7 +64,7 @@ pub enum ParseError {
     /// A field has a value that the format does not define.
     #[error("{field} is {value:#x}: {allowed}")]
     Value {
-        /// The field.
+        /// Name of the field.
         field: &'static str,
         /// Value of the field.
         value: u64,

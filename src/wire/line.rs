@@ -1,4 +1,4 @@
-//! Settings of a serial line, and reception between ends with different rates.
+//! Settings of a serial line, and reception when both ends have different bit rates.
 
 /// Parity bit of a character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,23 +30,23 @@ impl LineSettings {
         Self { baud, data_bits: 8, parity: Parity::None, stop_bits: 1 }
     }
 
-    /// Full-speed USB in the role of a serial port: hosts may set any rate.
+    /// Full-speed USB as a serial port: hosts may set any rate.
     pub const USB: Self = Self::eight_n_one(12_000_000);
 
-    /// Bits of a character, start and stop bits included.
+    /// Number of bits of a character, including start and stop bits.
     pub fn bits_per_byte(&self) -> u32 {
         1 + u32::from(self.data_bits)
             + u32::from(self.parity != Parity::None)
             + u32::from(self.stop_bits)
     }
 
-    /// Time that `bytes` characters take on the line, nanoseconds.
+    /// Duration of `bytes` characters on the line, nanoseconds.
     pub fn duration_ns(&self, bytes: usize) -> u64 {
         let bits = bytes as u64 * u64::from(self.bits_per_byte());
         (bits * 1_000_000_000).div_ceil(u64::from(self.baud.max(1)))
     }
 
-    /// The bits of `bytes` without gaps, as levels of the line: high is `true`.
+    /// Levels of the line for the bits of `bytes` without gaps; `true` is high.
     pub fn levels(&self, bytes: &[u8]) -> Vec<bool> {
         let mut levels = Vec::with_capacity(bytes.len() * self.bits_per_byte() as usize);
         for &byte in bytes {
@@ -65,7 +65,7 @@ impl LineSettings {
     }
 }
 
-/// Bytes that a UART with the settings `receiver` reads when one with the settings `sender` sends `bytes`.
+/// Bytes that a UART with the settings `receiver` receives when a UART with the settings `sender` sends `bytes`.
 pub fn received(bytes: &[u8], sender: LineSettings, receiver: LineSettings) -> Vec<u8> {
     if sender == receiver {
         return bytes.to_vec();
@@ -73,14 +73,14 @@ pub fn received(bytes: &[u8], sender: LineSettings, receiver: LineSettings) -> V
     sampled(&sender.levels(bytes), sender.baud, receiver)
 }
 
-/// Bytes that a UART with the settings `receiver` reads from these levels, each of which lasts one bit at
+/// Bytes that a UART with the settings `receiver` receives from these levels. Each level lasts one bit at the rate
 /// `baud`.
 ///
 /// The line idles before and after. The receiver searches for a falling edge and samples the middle of each
 /// bit, as a 16550 does. A character without stop bit or with a wrong parity bit arrives as 0, as Linux
 /// passes it to programs (`termios(3)`, neither IGNPAR nor PARMRK).
 pub fn sampled(levels: &[bool], baud: u32, receiver: LineSettings) -> Vec<u8> {
-    // Instants in units of 1 / (2 * baud * receiver.baud) s: whole numbers throughout.
+    // Instants are integers in units of 1 / (2 * baud * receiver.baud) s.
     let sent_bit = 2 * u64::from(receiver.baud.max(1));
     let heard_bit = 2 * u64::from(baud.max(1));
     let end = levels.len() as u64 * sent_bit;
@@ -89,7 +89,7 @@ pub fn sampled(levels: &[bool], baud: u32, receiver: LineSettings) -> Vec<u8> {
     let mut heard = Vec::new();
     let mut now = 0;
     while now < end {
-        // The next falling edge, at a bit boundary of the sender.
+        // The next falling edge, which is at a bit boundary of the sender.
         let was_high = now == 0 || level(now - 1);
         if level(now) || !was_high {
             now = (now / sent_bit + 1) * sent_bit;
@@ -97,7 +97,7 @@ pub fn sampled(levels: &[bool], baud: u32, receiver: LineSettings) -> Vec<u8> {
         }
         let sample = |bit: u64| level(now + bit * heard_bit + heard_bit / 2);
         if sample(0) {
-            // Too short for a start bit: noise to this receiver.
+            // The pulse is too short for a start bit; the receiver ignores it as noise.
             now = (now / sent_bit + 1) * sent_bit;
             continue;
         }
@@ -110,7 +110,7 @@ pub fn sampled(levels: &[bool], baud: u32, receiver: LineSettings) -> Vec<u8> {
         };
         let stop = 1 + data_bits + parity_bits;
         heard.push(if sample(stop) && parity_is_right { byte } else { 0 });
-        // Ready for the next start bit from the middle of the stop bit on.
+        // From the middle of the stop bit on, the receiver is ready for the next start bit.
         now += stop * heard_bit + heard_bit / 2;
     }
     heard
@@ -133,9 +133,9 @@ mod tests {
 
     #[test]
     fn a_fast_receiver_hears_a_slow_byte_several_times() {
-        // 9600 to 38400: the start bit alone lasts four bits; 0x00 then stays low for 36.
+        // From 9600 to 38400 baud, the start bit alone lasts four bits of the receiver; 0x00 is low for 36 bits.
         assert_eq!(received(&[0x00], SLOW, FAST), [0]);
-        // One data bit of 0xff follows: low 4, high 32 bits of the receiver: start, 1110 0001...
+        // One data bit of 0xff: low for 4, high for 32 bits of the receiver: start, 1110 0001...
         assert_eq!(received(&[0xff], SLOW, FAST), [0xf8]);
     }
 
@@ -187,7 +187,7 @@ mod tests {
         #[test]
         fn any_line_is_read(levels: Vec<bool>) {
             let heard = sampled(&levels, SLOW.baud, SLOW);
-            // A character takes nine bits and a half; the last may run into the rest.
+            // A character takes nine and a half bits; the last may extend beyond the levels.
             prop_assert!(heard.len() <= levels.len() / 9 + 1);
         }
 
@@ -200,7 +200,7 @@ mod tests {
             let sender = LineSettings::eight_n_one(sender);
             let receiver = LineSettings::eight_n_one(receiver);
             let heard = received(&bytes, sender, receiver);
-            // A start bit needs a falling edge, and a character of the sender has at most five.
+            // A start bit needs a falling edge; a sender's character has at most five.
             prop_assert!(heard.len() <= bytes.len() * 5);
         }
 
@@ -208,7 +208,7 @@ mod tests {
         fn the_same_rate_in_other_words_is_heard_well(
             bytes in prop::collection::vec(any::<u8>(), 0..200),
         ) {
-            // Not equal, so the waveform is really sampled.
+            // The settings differ, so that the waveform is really sampled.
             let two_stops = LineSettings { stop_bits: 2, ..SLOW };
             prop_assert_eq!(received(&bytes, two_stops, SLOW), bytes);
         }

@@ -1,16 +1,16 @@
 //! MIP, the packets of MicroStrain (LORD, HBK) inertial sensors.
 //!
-//! `75 65 | descriptor set | payload length | fields | checksum`. A field is `length | descriptor | data`;
-//! its length includes itself and the descriptor. Numbers are most significant byte first. The checksum is
-//! Fletcher's over all bytes before it. Source: the maker's MIP SDK and a recording of one of its units.
+//! `75 65 | descriptor set | payload length | fields | checksum`. A field is `length | descriptor | data`; its length
+//! includes the length byte and the descriptor. Numbers are most significant byte first. The checksum is Fletcher's
+//! over all bytes before it. Source: the maker's MIP SDK and a recording of a device.
 
 use super::checksum::fletcher8;
 use super::framer::{Framing, NoFrame, head, require, whole};
 
 const SYNC: [u8; 2] = [0x75, 0x65];
-/// Bytes of a packet in addition to its payload.
+/// Length of a packet in addition to its payload, bytes.
 pub const OVERHEAD: usize = 6;
-/// Largest number of bytes of a field's data.
+/// Longest data of a field, bytes.
 pub const MAX_FIELD_DATA: usize = 253;
 
 /// Descriptor sets.
@@ -21,18 +21,18 @@ pub mod set {
     pub const THREE_DM: u8 = 0x0c;
     /// Commands of the estimation filter.
     pub const FILTER: u8 = 0x0d;
-    /// Commands to the processor that talks to the host.
+    /// Commands to the processor that communicates with the host.
     pub const SYSTEM: u8 = 0x7f;
     /// Measurements of the inertial sensors.
     pub const SENSOR_DATA: u8 = 0x80;
-    /// The estimation filter's results.
+    /// Results of the estimation filter.
     pub const FILTER_DATA: u8 = 0x82;
 }
 
 /// One packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Packet {
-    /// Set of the fields' descriptors, see [`set`].
+    /// Descriptor set of the fields, see [`set`].
     pub descriptor_set: u8,
     /// Fields in their order.
     pub fields: Vec<Field>,
@@ -51,13 +51,13 @@ pub struct Field {
 pub mod reply {
     /// Descriptor of the field with the result of a command.
     pub const ACK: u8 = 0xf1;
-    /// Done.
+    /// The command was executed.
     pub const OK: u8 = 0x00;
-    /// The command is not known.
+    /// The command is unknown.
     pub const UNKNOWN_COMMAND: u8 = 0x01;
-    /// A parameter has a value that is not allowed.
+    /// A value of a parameter is not allowed.
     pub const BAD_PARAMETER: u8 = 0x03;
-    /// The command could not be carried out.
+    /// The command could not be executed.
     pub const FAILED: u8 = 0x04;
 }
 
@@ -72,7 +72,7 @@ impl Field {
         Self::new(reply::ACK, [command, code])
     }
 
-    /// Bytes on the wire.
+    /// Length on the wire, bytes.
     pub fn wire_len(&self) -> usize {
         2 + self.data.len()
     }
@@ -83,7 +83,7 @@ impl Field {
         Self { descriptor, data }
     }
 
-    /// The data as floats, if it has four bytes each.
+    /// The data as floats; `None` if its length is not a multiple of four.
     pub fn f32s(&self) -> Option<Vec<f32>> {
         let (values, rest) = self.data.as_chunks::<4>();
         rest.is_empty().then(|| values.iter().map(|bytes| f32::from_be_bytes(*bytes)).collect())
@@ -96,8 +96,8 @@ impl Packet {
         Self { descriptor_set, fields: fields.into() }
     }
 
-    /// Appends `fields` as packets of set `descriptor_set`, a new one whenever the next field does
-    /// not fit into 255 bytes of payload any more.
+    /// Appends `fields` as packets of the set `descriptor_set`. A new packet begins when the next field does not fit
+    /// into 255 bytes of payload.
     pub fn emit_all(descriptor_set: u8, fields: Vec<Field>, out: &mut Vec<u8>) {
         let mut packet = Packet { descriptor_set, fields: Vec::new() };
         let mut payload = 0;
@@ -118,7 +118,7 @@ impl Packet {
     /// Appends the packet.
     ///
     /// # Panics
-    /// The fields take more than 255 bytes; [`Packet::emit_all`] makes several packets.
+    /// If the fields have more than 255 bytes; [`Packet::emit_all`] makes several packets.
     pub fn emit(&self, out: &mut Vec<u8>) {
         let payload: usize = self.fields.iter().map(Field::wire_len).sum();
         let length = u8::try_from(payload).expect("fields of one packet take at most 255 bytes");
@@ -134,7 +134,7 @@ impl Packet {
     }
 }
 
-/// Splits the payload into fields; `None` if their lengths do not add up.
+/// Splits the payload into fields; `None` if their lengths do not match its length.
 fn fields(mut payload: &[u8]) -> Option<Vec<Field>> {
     let mut fields = Vec::new();
     while let Some((&length, _)) = payload.split_first() {

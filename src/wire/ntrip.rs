@@ -1,14 +1,14 @@
-//! NTRIP, the protocol of casters of corrections: version 1 (RTCM 10410.0, its own text protocol over TCP)
-//! and version 2 (RTCM 10410.1, HTTP/1.1 with chunks).
+//! NTRIP, the protocol of casters for corrections: version 1 (RTCM 10410.0, a text protocol over TCP) and version 2
+//! (RTCM 10410.1, HTTP/1.1 with chunks).
 //!
-//! Both ends: a caster reads and a client writes a [`Request`], and the reverse for an [`Answer`].
-//! [`MAX_HEAD`] bounds the header of a peer.
+//! This module has both ends: a caster reads and a client writes a [`Request`]; a client reads and a caster writes an
+//! [`Answer`]. [`MAX_HEAD`] limits the header of the other end.
 
 use std::fmt::Write;
 
-/// Largest size of a request, or of an answer before the data, bytes.
+/// Largest size of a request, or of an answer without its data, bytes.
 pub const MAX_HEAD: usize = 4096;
-/// Largest number of digits of a chunk's length, with its extensions.
+/// Largest length of a chunk's length line with its extensions, bytes.
 const MAX_CHUNK_HEAD: usize = 64;
 /// Longest chunk that is accepted, bytes.
 const MAX_CHUNK: usize = 1 << 20;
@@ -17,7 +17,7 @@ const SERVER: &str = "NTRIP Menura";
 /// Request of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The stream; empty for the source table.
+    /// Name of the stream (mount point); empty for the source table.
     pub mount_point: String,
     /// Whether the client uses version 2.
     pub is_version_2: bool,
@@ -25,12 +25,12 @@ pub struct Request {
     pub authorization: Option<String>,
 }
 
-/// Reason why a header is not available.
+/// Reason why there is no header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoHead {
     /// The header is incomplete.
     Incomplete,
-    /// The bytes are no head.
+    /// The bytes are not a valid header.
     Refused,
 }
 
@@ -38,7 +38,7 @@ impl Request {
     /// Reads the bytes that a client has sent so far.
     ///
     /// # Errors
-    /// The bytes are incomplete, or no client's request for corrections.
+    /// The bytes are incomplete, or are not a client's request for corrections.
     pub fn parse(bytes: &[u8]) -> Result<Self, NoHead> {
         let head = head(bytes)?;
         let mut lines = head.split("\r\n");
@@ -85,18 +85,18 @@ impl Request {
 /// Answer of a caster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Data follow.
+    /// The answer before a stream of data.
     Stream {
-        /// Whether in chunks.
+        /// Whether the data is in chunks.
         is_chunked: bool,
     },
-    /// The source table, and no stream.
+    /// The source table, without a stream.
     Table(String),
     /// User or password is wrong or missing.
     Unauthorized,
     /// Unknown stream.
     NotFound,
-    /// Another answer, in the caster's words.
+    /// Another answer; text of the caster.
     Other(String),
 }
 
@@ -104,9 +104,9 @@ impl Answer {
     /// Reads the bytes that a caster has sent so far; also returns the number of bytes before the data.
     ///
     /// # Errors
-    /// The bytes are incomplete, or no answer of a caster.
+    /// The bytes are incomplete, or are not a caster's answer.
     pub fn parse(bytes: &[u8]) -> Result<(Self, usize), NoHead> {
-        // Casters of version 1 put the data behind this line, with an empty one between or without.
+        // Casters of version 1 send the data after this line, with or without an empty line in between.
         const ICY: &[u8] = b"ICY 200 OK\r\n";
         if bytes.starts_with(ICY) {
             let rest = &bytes[ICY.len()..];
@@ -135,7 +135,7 @@ impl Answer {
         Ok((answer, used))
     }
 
-    /// Bytes of a caster's answer to `request`; for a stream, all bytes before the data.
+    /// Bytes of the answer to `request`; for a stream, all bytes before the data.
     pub fn to_bytes(&self, request: &Request) -> Vec<u8> {
         let is_2 = request.is_version_2;
         let http = if is_2 { "HTTP/1.1" } else { "HTTP/1.0" };
@@ -169,7 +169,7 @@ impl Answer {
     }
 }
 
-/// The text before the empty line that ends a head.
+/// The text before the empty line that ends a header.
 fn head(bytes: &[u8]) -> Result<&str, NoHead> {
     let window = &bytes[..bytes.len().min(MAX_HEAD)];
     match window.windows(4).position(|four| four == b"\r\n\r\n") {
@@ -187,19 +187,19 @@ pub fn chunk(bytes: &[u8]) -> Vec<u8> {
     chunk
 }
 
-/// Splits a body into chunks.
+/// Decodes a body in chunks.
 #[derive(Clone, Debug, Default)]
 pub struct Chunks {
     head: Vec<u8>,
-    /// Bytes left in the chunk, including the two after it.
+    /// Number of bytes left in the chunk, including its CR LF.
     left: usize,
 }
 
 impl Chunks {
-    /// Appends the data among `bytes` to `data`.
+    /// Appends the data in `bytes` to `data`.
     ///
     /// # Errors
-    /// The last chunk has arrived, or invalid bytes.
+    /// The last chunk has arrived, or bytes are invalid.
     pub fn take(&mut self, bytes: &[u8], data: &mut Vec<u8>) -> Result<(), NoHead> {
         let mut rest = bytes;
         while let Some((first, behind)) = rest.split_first() {
@@ -234,14 +234,14 @@ impl Chunks {
     }
 }
 
-/// A stream's line in a source table.
+/// Line of a stream in a source table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Source<'a> {
     /// The name of the stream.
     pub mount_point: &'a str,
-    /// Approximate latitude of the base.
+    /// Approximate latitude of the base, degrees.
     pub latitude_deg: f64,
-    /// Approximate longitude of the base.
+    /// Approximate longitude of the base, degrees.
     pub longitude_deg: f64,
     /// Whether a login is required.
     pub has_login: bool,
@@ -268,7 +268,7 @@ mod tests {
 
     use super::*;
 
-    /// Requests as RTKLIB 2.4.3's `str2str` and `pygnssutils` send them.
+    /// Requests as sent by RTKLIB 2.4.3's `str2str` and `pygnssutils`.
     #[test]
     fn both_versions_are_read() {
         let old = b"GET /BASE HTTP/1.0\r\nUser-Agent: NTRIP RTKLIB/2.4.3\r\nAuthorization: Basic dTpw\r\n\r\n";

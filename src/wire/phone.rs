@@ -1,7 +1,7 @@
 //! Menura's own sentence for the orientation sensors of a phone: compass, inclinometer and gyro.
 //!
-//! Phones have no serial protocol. Menura sends a phone's measurements as one line of text in the form of
-//! NMEA 0183, which a terminal shows and any NMEA reader splits:
+//! Phones have no serial protocol. Menura sends a phone's measurements as lines of text in the form of NMEA 0183. A
+//! terminal can show them, and any NMEA reader can split them:
 //!
 //! ```text
 //! $PMNR,PHONE,<sequence>,<time>,<compass>,<roll>,<pitch>,<gyro x>,<gyro y>,<gyro z>*<checksum>\r\n
@@ -10,12 +10,12 @@
 //!
 //! | field | unit, decimals | meaning |
 //! |---|---|---|
-//! | sequence | 0 to 65535 | counts sentences, then starts again |
-//! | time | s, 3 | on the phone's clock, since it was switched on |
-//! | compass | degrees, 2 | 0.00 to 359.99, clockwise from magnetic north, of the forward axis |
+//! | sequence | 0 to 65535 | number of the sentence; wraps to 0 |
+//! | time | s, 3 | time on the phone's clock, since it was switched on |
+//! | compass | degrees, 2 | heading of the forward axis, 0.00 to 359.99, clockwise from magnetic north |
 //! | roll | degrees, 2 | -180.00 to 180.00, positive: right side down |
 //! | pitch | degrees, 2 | -90.00 to 90.00, positive: nose up |
-//! | gyro | rad/s, 5 | about forward, left and up |
+//! | gyro | rad/s, 5 | angular rates about forward, left and up |
 //!
 //! The checksum is the exclusive or of the bytes between `$` and `*`, two upper-case hex digits. The address
 //! `PMNR` is proprietary in NMEA's sense; no other use is known.
@@ -23,18 +23,18 @@
 use super::checksum::xor8;
 use super::framer::{Framing, NoFrame, require};
 
-/// One sentence, with numbers in units of their last decimal.
+/// One sentence. Numbers are in units of their last decimal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Sentence {
     /// Number of the sentence, modulo 65536.
     pub sequence: u16,
     /// Time on the phone's clock, ms.
     pub time_ms: u64,
-    /// 0..36000, 0.01° clockwise from magnetic north.
+    /// Heading clockwise from magnetic north, 0.01°, 0..36000.
     pub compass_centideg: u16,
-    /// -18000..=18000, 0.01°, positive: right side down.
+    /// Roll, 0.01°, -18000..=18000, positive: right side down.
     pub roll_centideg: i16,
-    /// -9000..=9000, 0.01°, positive: nose up.
+    /// Pitch, 0.01°, -9000..=9000, positive: nose up.
     pub pitch_centideg: i16,
     /// Angular rates about forward, left and up, 10 urad/s.
     pub gyro_10urad_s: [i32; 3],
@@ -43,7 +43,7 @@ pub struct Sentence {
 const HEAD: &[u8] = b"$PMNR,PHONE,";
 
 impl Sentence {
-    /// Appends the sentence, line end included.
+    /// Appends the sentence including its line end.
     pub fn emit(&self, out: &mut Vec<u8>) {
         let [x, y, z] = self.gyro_10urad_s.map(|raw| fixed(raw.into(), 5));
         let body = format!(
@@ -58,7 +58,7 @@ impl Sentence {
         out.extend_from_slice(line.as_bytes());
     }
 
-    /// Reads a line without its line end; `None` if [`Sentence::emit`] does not write it.
+    /// Reads a line without its line end; `None` if [`Sentence::emit`] never writes such a line.
     pub fn parse(line: &str) -> Option<Self> {
         let (body, sum) = line.strip_prefix('$')?.split_once('*')?;
         let mut fields = body.strip_prefix("PMNR,PHONE,")?.split(',');
@@ -77,13 +77,13 @@ impl Sentence {
         };
         let mut again = Vec::with_capacity(line.len() + 2);
         sentence.emit(&mut again);
-        // One way to write each value: no leading zeros, no "-0.00", no small hex digits.
+        // Each value has only one form: no leading zeros, no "-0.00", no lower-case hex digits.
         let is_same = again.strip_suffix(b"\r\n") == Some(line.as_bytes());
         (is_same && u8::from_str_radix(sum, 16).is_ok()).then_some(sentence)
     }
 }
 
-/// `-12345` with two decimals is `-123.45`.
+/// Formats an integer with decimals: `-12345` with two decimals is `-123.45`.
 fn fixed(raw: i128, decimals: u32) -> String {
     let unit = 10u128.pow(decimals);
     let sign = if raw < 0 { "-" } else { "" };

@@ -1,4 +1,4 @@
-//! Ports of a device, and hosts that are connected to them, as values.
+//! Ports of a device and connected hosts, as values.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -6,9 +6,9 @@ use std::path::PathBuf;
 /// A host that is connected to one of a device's TCP ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Peer {
-    /// Number of the connection among those of the device; no number is used twice.
+    /// Number of the connection, unique for the device.
     pub connection: u64,
-    /// Index of the device's TCP port: first the link's ports, then those of the controls.
+    /// Index of the device's TCP port: ports of the link come first, then those of the controls.
     pub port: u8,
     /// The host's address.
     pub from: IpAddr,
@@ -17,16 +17,16 @@ pub struct Peer {
 /// Settings of a pseudo-terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PtyOptions {
-    /// A symbolic link to the terminal is made here.
+    /// Path of a symbolic link to the terminal, which Menura creates.
     pub path: PathBuf,
-    /// Whether a host with another rate receives garbled bytes. Otherwise rates have no effect.
+    /// Whether a host with a different bit rate receives garbled bytes. If not, rates have no effect.
     pub strict_rate: bool,
-    /// Pairs `[host, device]` of rates that are the same, for drivers that reach a rate by a custom
-    /// divisor and leave another one in the terminal's settings.
+    /// Pairs `[host, device]` of bit rates that count as equal. Some drivers set a rate by a custom divisor and leave
+    /// another rate in the terminal's settings.
     pub rate_aliases: Vec<[u32; 2]>,
 }
 
-/// Modem line with the PPS, wired to the host's DCD, where the kernel and gpsd expect it.
+/// Modem line with the PPS. It is wired to the host's DCD, where the kernel and gpsd expect the PPS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PulseLine {
     /// Request to send.
@@ -40,7 +40,7 @@ pub enum PulseLine {
 pub struct SerialOptions {
     /// Path of the port, such as `/dev/ttyUSB0`.
     pub port: PathBuf,
-    /// Carries the pulse per second, where one is wired.
+    /// Line that carries the PPS; `None` if no line is wired.
     pub pulse_line: Option<PulseLine>,
 }
 
@@ -49,15 +49,16 @@ pub struct SerialOptions {
 pub struct UdpOptions {
     /// Destination.
     pub to: SocketAddr,
-    /// Source address and port; any when left out.
+    /// Source address and port; `None`: any.
     pub from: Option<SocketAddr>,
-    /// Network interface to leave by; the routing table's choice when left out.
+    /// Network interface for sending; `None`: selected by the routing table.
     pub interface: Option<String>,
-    /// IP time to live (hop limit), also of multicast. When left out: in a rig the profile's, of a socket the system's.
+    /// IP time to live (hop limit), also of multicast. `None`: in a rig that of the profile, for a socket the
+    /// operating system's.
     pub ttl: Option<u8>,
-    /// IPv4 don't-fragment flag. When left out: in a rig the profile's, of a socket the system's.
+    /// IPv4 don't-fragment flag. `None`: in a rig that of the profile, for a socket the operating system's.
     pub dont_fragment: Option<bool>,
-    /// Allow broadcast destinations; `to` ending in 255 allows it too.
+    /// Whether broadcast destinations are allowed. They always are if `to` ends in 255.
     pub broadcast: bool,
 }
 

@@ -1,12 +1,12 @@
 //! The subset of Protocol Buffers that Menura writes: fields of a message, one after another.
 
-/// A message that is being written.
+/// A message under construction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Message {
     bytes: Vec<u8>,
 }
 
-/// Layout of a field's value.
+/// Wire type of a field.
 #[derive(Clone, Copy)]
 enum Layout {
     Varint = 0,
@@ -16,7 +16,7 @@ enum Layout {
 }
 
 impl Message {
-    /// An integer, an enum's value or a truth value.
+    /// Appends an integer, an enum's value or a boolean.
     #[must_use]
     pub fn integer(mut self, field: u32, value: u64) -> Self {
         self.tag(field, Layout::Varint);
@@ -24,7 +24,7 @@ impl Message {
         self
     }
 
-    /// A `fixed32`.
+    /// Appends a `fixed32`.
     #[must_use]
     pub fn fixed(mut self, field: u32, value: u32) -> Self {
         self.tag(field, Layout::Four);
@@ -32,7 +32,7 @@ impl Message {
         self
     }
 
-    /// A `double`.
+    /// Appends a `double`.
     #[must_use]
     pub fn double(mut self, field: u32, value: f64) -> Self {
         self.tag(field, Layout::Eight);
@@ -40,7 +40,7 @@ impl Message {
         self
     }
 
-    /// A `string` or `bytes`.
+    /// Appends a `string` or `bytes`.
     #[must_use]
     pub fn data(mut self, field: u32, value: impl AsRef<[u8]>) -> Self {
         let value = value.as_ref();
@@ -50,7 +50,7 @@ impl Message {
         self
     }
 
-    /// Writes a message inside this message.
+    /// Appends a message as a field.
     #[must_use]
     pub fn message(self, field: u32, value: &Self) -> Self {
         self.data(field, &value.bytes)
@@ -80,11 +80,11 @@ mod tests {
 
     #[test]
     fn fields_are_as_in_the_documents_of_protocol_buffers() {
-        // The two examples of the encoding guide: 150 in field 1, "testing" in field 2.
+        // Examples of the encoding guide: 150 in field 1, "testing" in field 2.
         assert_eq!(Message::default().integer(1, 150).into_bytes(), [0x08, 0x96, 0x01]);
         let text = Message::default().data(2, "testing").into_bytes();
         assert_eq!(text, [0x12, 7, b't', b'e', b's', b't', b'i', b'n', b'g']);
-        // And its message within a message.
+        // The guide's example of a message within a message.
         let within = Message::default().integer(1, 150);
         let whole = Message::default().message(3, &within).into_bytes();
         assert_eq!(whole, [0x1a, 3, 0x08, 0x96, 0x01]);

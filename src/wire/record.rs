@@ -1,16 +1,16 @@
-//! Structs with consecutive fields on the wire: one declaration generates reading and writing.
+//! Structs with consecutive fields on the wire: one declaration generates the reader and the writer.
 
 use super::ParseError;
 
-/// Numbers are least significant byte first.
+/// Byte order: least significant byte first.
 #[derive(Clone, Copy, Debug)]
 pub enum Le {}
 
-/// Numbers are most significant byte first.
+/// Byte order: most significant byte first.
 #[derive(Clone, Copy, Debug)]
 pub enum Be {}
 
-/// A value with its own bytes.
+/// A value with a fixed representation in bytes.
 pub trait Record: Sized {
     /// Reads a value from bytes that contain nothing else.
     ///
@@ -21,7 +21,7 @@ pub trait Record: Sized {
     /// Appends the value's bytes.
     fn emit(&self, out: &mut Vec<u8>);
 
-    /// Bytes of the value.
+    /// The value as bytes.
     fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         self.emit(&mut bytes);
@@ -29,9 +29,9 @@ pub trait Record: Sized {
     }
 }
 
-/// A field of a record in byte order `Order`.
+/// A field of a record in the byte order `Order`.
 pub trait Field<Order>: Sized {
-    /// Length, bytes; the smallest for fields of varying length.
+    /// Length in bytes; for fields of variable length, the smallest.
     const MIN_LEN: usize;
 
     /// Reads a value from the start of the remaining bytes.
@@ -44,7 +44,7 @@ pub trait Field<Order>: Sized {
     fn write(&self, out: &mut Vec<u8>);
 }
 
-/// Takes the parts of some bytes from front to back.
+/// Reads values from bytes, from front to back.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     what: &'static str,
@@ -53,7 +53,7 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads `bytes`; messages call them `what`.
+    /// A reader of `bytes`. Error messages call them `what`.
     pub fn new(what: &'static str, bytes: &'a [u8]) -> Self {
         Self { what, whole: bytes.len(), rest: bytes }
     }
@@ -61,7 +61,7 @@ impl<'a> Reader<'a> {
     /// The next `N` bytes.
     ///
     /// # Errors
-    /// There are fewer bytes; the following functions have the same error.
+    /// There are too few bytes. The following functions have the same error.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], ParseError> {
         let (head, rest) = self.rest.split_first_chunk().ok_or_else(|| self.too_short(N))?;
         self.rest = rest;
@@ -106,7 +106,7 @@ impl<'a> Reader<'a> {
         std::mem::take(&mut self.rest)
     }
 
-    /// Refuses bytes that are left.
+    /// Returns an error if bytes are left.
     pub fn finish(self) -> Result<(), ParseError> {
         if self.rest.is_empty() {
             return Ok(());
@@ -121,7 +121,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Reads a `T` from bytes that contain nothing else; messages call it `what`.
+/// Reads a `T` from bytes that contain nothing else. Error messages call it `what`.
 ///
 /// # Errors
 /// See [`Record::parse`].
@@ -210,8 +210,8 @@ impl<Order, T: Field<Order>> Field<Order> for Vec<T> {
     }
 }
 
-/// Structs of fields that follow one another without gaps: `Name: Le 12 { field: type, … }`, where
-/// the number is the length on the wire, bytes, and left out when it varies.
+/// Declares structs of consecutive fields without gaps: `Name: Le 12 { field: type, … }`. The number is the length on
+/// the wire in bytes; omit it for variable lengths.
 macro_rules! record {
     ($($(#[$attribute:meta])* $name:ident: $order:ident $($length:literal)? {
         $($(#[$field_attribute:meta])* $field:ident: $type:ty),+ $(,)?

@@ -1,16 +1,16 @@
-//! RoboClaw's packet serial, of Basicmicro's motor controllers.
+//! RoboClaw's packet serial protocol, for Basicmicro's motor controllers.
 //!
-//! The host reads with `address | command` and writes with `address | command | data | CRC16`. The
-//! controller answers a read with `data | CRC16`, where the CRC covers address and command as well,
-//! and a write with `FF`. Numbers are most significant byte first; the CRC is CRC-16/XMODEM.
-//! Source: the user manual of the RoboClaw series and Basicmicro's Python library.
+//! A host reads with `address | command` and writes with `address | command | data | CRC16`. The controller answers a
+//! read with `data | CRC16`; this CRC also covers address and command. It answers a write with `FF`. Numbers are most
+//! significant byte first; the CRC is CRC-16/XMODEM. Source: the user manual of the RoboClaw series and Basicmicro's
+//! Python library.
 
 use super::checksum::crc16_xmodem;
 use super::framer::{Framing, NoFrame, head, whole};
 
-/// The addresses that a controller can have.
+/// Possible addresses of a controller.
 pub const ADDRESSES: std::ops::RangeInclusive<u8> = 0x80..=0x87;
-/// The answer to a write.
+/// Answer to a write.
 pub const ACK: u8 = 0xff;
 
 /// Command numbers, decimal as in the manual.
@@ -169,9 +169,9 @@ pub mod command {
     pub const WRITE_EEPROM: u8 = 253;
 }
 
-/// Possible data lengths of a write, bytes: the shorter one first if firmwares differ. `None` for other
-/// commands. Sources: the manual of firmware 4.1.34, and the maker's Python libraries `roboclaw_3` and
-/// `basicmicro` 2.0.10, which have the longer layouts.
+/// Possible lengths of a write's data, bytes; if firmwares differ, the shorter one comes first. `None` for other
+/// commands. Sources: the manual of firmware 4.1.34, and the maker's Python libraries `roboclaw_3` and `basicmicro`
+/// 2.0.10, which have the longer forms.
 fn lengths(command: u8) -> Option<&'static [usize]> {
     Some(match command {
         command::RESET_ENCODERS | command::READ_SETTINGS | command::RESET_EMERGENCY_STOP => &[0],
@@ -322,28 +322,28 @@ const READS: [u8; 59] = [
     command::READ_EMERGENCY_STOP_LOCK,
 ];
 
-/// Item of a host.
+/// A packet from a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
     /// `address | command`.
     Read {
-        /// Address of the unit.
+        /// Address of the controller.
         address: u8,
         /// See [`command`].
         command: u8,
     },
-    /// `address | command | argument`: a read of one of several values.
+    /// `address | command | argument`: reads one of several values.
     ReadOf {
-        /// Address of the unit.
+        /// Address of the controller.
         address: u8,
         /// See [`command`].
         command: u8,
-        /// Index of the value among the arguments.
+        /// Index of the requested value.
         argument: u8,
     },
     /// `address | command | data | CRC16`.
     Write {
-        /// Address of the unit that receives the input.
+        /// Address of the controller.
         address: u8,
         /// See [`command`].
         command: u8,
@@ -352,11 +352,11 @@ pub enum Item {
         /// CRC as received; see [`Item::is_sound`].
         crc: u16,
     },
-    /// An unknown command; where it ends is not known either.
+    /// An unknown command, so that its end is unknown, too.
     Unknown {
-        /// Receiver of the input.
+        /// Address of the controller.
         address: u8,
-        /// The command.
+        /// Code of the command.
         command: u8,
     },
 }
@@ -369,7 +369,7 @@ impl Item {
         Self::Write { address, command, data, crc }
     }
 
-    /// Whether the CRC is correct, if there is one.
+    /// Whether the CRC is correct; true for items without a CRC.
     pub fn is_sound(&self) -> bool {
         match self {
             Self::Write { address, command, data, crc } => *crc == crc_of(*address, *command, data),
@@ -377,7 +377,7 @@ impl Item {
         }
     }
 
-    /// Address of the unit.
+    /// Address of the controller.
     pub fn address(&self) -> u8 {
         match self {
             Self::Read { address, .. }
@@ -405,13 +405,13 @@ impl Item {
     }
 }
 
-/// The bytes of the answer to a read.
+/// Bytes of the answer to a read.
 pub fn answer(address: u8, command: u8, data: &[u8]) -> Vec<u8> {
     let crc = crc_of(address, command, data);
     [data, &crc.to_be_bytes()].concat()
 }
 
-/// Data of the answer to a read; `None` if its CRC is wrong.
+/// Data in the answer to a read; `None` if its CRC is wrong.
 pub fn read_answer(address: u8, command: u8, bytes: &[u8]) -> Option<&[u8]> {
     let (data, crc) = bytes.split_last_chunk::<2>()?;
     (crc_of(address, command, data).to_be_bytes() == *crc).then_some(data)
@@ -448,7 +448,7 @@ impl Framing for RoboClaw {
         let Some(lengths) = lengths(command) else {
             return Ok((Item::Unknown { address, command }, 2));
         };
-        // The CRC tells which length it is.
+        // The CRC shows which of the lengths applies.
         for (place, length) in lengths.iter().enumerate() {
             let packet = whole(bytes, 4 + length)?;
             let (data, crc) = packet.split_last_chunk().ok_or(NoFrame::Incomplete)?;

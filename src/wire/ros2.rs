@@ -5,16 +5,16 @@
 
 use crate::ParseError;
 
-/// Bytes of CDR's header: its byte order, and two bytes of options.
+/// Length of CDR's header, bytes: byte order, and two bytes of options.
 const HEAD_LEN: usize = 4;
-/// The longest packet of a `PandarPacket`, which has no other room.
+/// Longest packet that fits into a `PandarPacket`, bytes.
 const PANDAR_ROOM: usize = 1500;
-/// The packet of a `VelodynePacket`.
+/// Length of the packet in a `VelodynePacket`, bytes.
 const VELODYNE_LEN: usize = 1206;
 /// Largest number of packets in a message.
 const MAX_PACKETS: u32 = 1 << 20;
 
-/// Messages that hold packets.
+/// Messages with packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `velodyne_msgs/msg/VelodyneScan`.
@@ -39,14 +39,14 @@ pub struct Packet {
 /// Content of a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Packets {
-    /// The frame of reference that the sender has named.
+    /// Frame of reference, as named by the sender.
     pub frame_id: String,
     /// Packets in their order.
     pub packets: Vec<Packet>,
 }
 
 impl Kind {
-    /// The kind for a type's name, with or without `msg/`, which older recordings leave out.
+    /// Kind for the name of a message type, with or without `msg/`. Older recordings omit `msg/`.
     pub fn of(type_name: &str) -> Option<Self> {
         let (package, name) = (type_name.split('/').next()?, type_name.rsplit('/').next()?);
         match (package, name) {
@@ -60,11 +60,11 @@ impl Kind {
         }
     }
 
-    /// Default destination port of the product's packets, because messages have none.
+    /// Default destination port of the product's packets. The messages have no ports.
     pub fn usual_port(self, payload: &[u8]) -> u16 {
         match self {
             Self::VelodyneScan | Self::PandarScan | Self::NebulaPackets => 2368,
-            // The IMU's packets are the short ones.
+            // Packets of the IMU are shorter than those of the lidar.
             Self::PacketMsg if payload.len() < 256 => 7503,
             Self::PacketMsg => 7502,
         }
@@ -73,7 +73,7 @@ impl Kind {
     /// Reads a message.
     ///
     /// # Errors
-    /// The bytes are no message of this kind.
+    /// The bytes are not a message of this kind.
     pub fn parse(self, bytes: &[u8]) -> Result<Packets, ParseError> {
         let mut cdr = Cdr::new(bytes)?;
         let mut all = Packets::default();
@@ -114,9 +114,9 @@ impl Kind {
     }
 }
 
-/// Type of the messages of [`nebula_packet`], and its definition as ROS 2 recordings store it.
+/// Type of the messages of [`nebula_packet`].
 pub const NEBULA_TYPE: &str = "nebula_msgs/msg/NebulaPackets";
-/// See [`NEBULA_TYPE`].
+/// Definition of [`NEBULA_TYPE`], as ROS 2 recordings store it.
 pub const NEBULA_DEFINITION: &str = "\
 std_msgs/Header header
 nebula_msgs/NebulaPacket[] packets
@@ -134,7 +134,7 @@ int32 sec
 uint32 nanosec
 ";
 
-/// A message of one packet, which holds a datagram of any length.
+/// A message with one packet, which is a datagram of any length.
 ///
 /// # Errors
 /// The time is outside the range of ROS 2: 1901 to 2038.
@@ -158,7 +158,7 @@ pub fn nebula_packet(frame_id: &str, unix_ns: i128, payload: &[u8]) -> Result<Ve
     Ok(bytes)
 }
 
-/// Reads CDR whose numbers have four bytes.
+/// Reads CDR data whose numbers have four bytes.
 struct Cdr<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -182,7 +182,7 @@ impl<'a> Cdr<'a> {
         Ok(taken)
     }
 
-    /// Four bytes at a multiple of four, which is counted from the head's end, also a multiple of four.
+    /// Reads four bytes at the next offset that is a multiple of four, counted from the end of the header.
     fn word(&mut self) -> Result<u32, ParseError> {
         self.at = self.at.next_multiple_of(4);
         let bytes = self.take(4)?.try_into().expect("four bytes");
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn packets_of_fixed_room_are_cut_to_their_size() {
-        // Big-endian, an empty name, one packet of two bytes.
+        // Big-endian, with an empty name and one packet of two bytes.
         let mut bytes = vec![0, 0, 0, 0];
         let mut word = |value: u32| bytes.extend(value.to_be_bytes());
         [5, 6, 1].into_iter().for_each(&mut word);

@@ -1,8 +1,8 @@
 //! RTCM 3.3 messages of a base station, as u-blox receivers send them: 1005, MSM4 and MSM7 of GPS,
 //! GLONASS, Galileo and BeiDou, 1230, and u-blox's own 4072.
 //!
-//! Source: RTCM 10403.3 by way of `rtcm-rs`, which has all but 4072. u-blox has not published the content of
-//! 4072 after number and sub type; [`moving_base`] is this project's own.
+//! Source: RTCM 10403.3, as implemented in `rtcm-rs`, which has all messages except 4072. u-blox has not published
+//! the content of 4072 after number and subtype; the content in [`moving_base`] is Menura's own.
 
 use rtcm_rs::msg::*;
 use rtcm_rs::prelude::{Message, MessageBuilder};
@@ -10,35 +10,35 @@ use rtcm_rs::prelude::{Message, MessageBuilder};
 use super::checksum::crc24q;
 use super::navigation::Bits;
 
-/// A satellite system of multiple signal messages.
+/// Satellite system of a multiple signal message (MSM).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum System {
-    /// Messages 107x, of GPS.
+    /// GPS, messages 107x.
     Gps,
-    /// Messages 108x, of GLONASS.
+    /// GLONASS, messages 108x.
     Glonass,
-    /// Messages 109x, of Galileo.
+    /// Galileo, messages 109x.
     Galileo,
-    /// Messages 112x, of BeiDou.
+    /// BeiDou, messages 112x.
     Beidou,
 }
 
-/// One signal's measurements in a multiple signal message.
+/// Measurements of one signal in a multiple signal message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Signal {
-    /// Number within the system.
+    /// Number of the satellite within the system.
     pub satellite: u8,
-    /// Band and attribute of the RINEX code of the signal, as in `1C`.
+    /// Band and attribute of the signal's RINEX code, such as `1C`.
     pub code: (u8, char),
-    /// Pseudorange, with the receiver's clock right.
+    /// Pseudorange without the receiver's clock error, metres.
     pub code_m: f64,
-    /// Carrier phase, within a kilometre of the range.
+    /// Carrier phase, metres, within a kilometre of the range.
     pub carrier_m: f64,
-    /// Rate of the carrier phase.
+    /// Rate of the carrier phase, m/s.
     pub rate_m_s: f64,
-    /// Carrier to noise.
+    /// Carrier-to-noise ratio, dB-Hz.
     pub cno_dbhz: f64,
-    /// Time for which the carrier has been tracked.
+    /// Time for which the carrier has been tracked, ms.
     pub lock_ms: u64,
     /// GLONASS: frequency slot.
     pub slot: i8,
@@ -53,7 +53,7 @@ pub struct Head {
     pub gps_ms: i64,
     /// GPS minus UTC, seconds.
     pub leap_s: i8,
-    /// Whether another multiple signal message of this instant follows.
+    /// Whether another multiple signal message of the same instant follows.
     pub has_more: bool,
 }
 
@@ -62,7 +62,7 @@ const DAY_MS: i64 = 86_400_000;
 /// Distance that light travels in a millisecond, metres.
 pub(super) const LIGHT_M_MS: f64 = 299_792.458;
 
-/// 1005: the place of the antenna's reference point, earth-centred.
+/// 1005: Earth-centred, Earth-fixed position of the antenna's reference point, metres.
 pub fn station(station: u16, ecef_m: [f64; 3]) -> Option<Vec<u8>> {
     bytes(&Message::Msg1005(Msg1005T {
         reference_station_id: station,
@@ -77,7 +77,7 @@ pub fn station(station: u16, ecef_m: [f64; 3]) -> Option<Vec<u8>> {
     }))
 }
 
-/// 1230: GLONASS's codes and carriers have no biases to one another.
+/// 1230: zero biases between GLONASS's codes and carriers.
 pub fn glonass_biases(station: u16) -> Option<Vec<u8>> {
     let mut glo_code_phase_biases = rtcm_rs::util::DataVec::new();
     for band in [1, 2] {
@@ -91,7 +91,7 @@ pub fn glonass_biases(station: u16) -> Option<Vec<u8>> {
     }))
 }
 
-/// 4072.0: position and velocity of a moving base, in units of 0.1 mm and 0.1 mm/s. Without them: 4072.1,
+/// 4072.0: position and velocity of a moving base, in units of 0.1 mm and 0.1 mm/s. Without these arguments: 4072.1,
 /// which has only station and time.
 pub fn moving_base(
     station: u16,
@@ -121,7 +121,7 @@ fn bytes(message: &Message) -> Option<Vec<u8>> {
     MessageBuilder::new().build_message(message).ok().map(<[u8]>::to_vec)
 }
 
-/// The multiple signal message of a system with compact (4) or full, precise (7) measurements; `None` if
+/// The multiple signal message of a system, with compact measurements (MSM4) or full, precise ones (MSM7). `None` if
 /// there are too many signals.
 pub fn multiple_signals(
     system: System,
@@ -131,7 +131,7 @@ pub fn multiple_signals(
 ) -> Option<Vec<u8>> {
     let tow_ms = head.gps_ms.rem_euclid(WEEK_MS) as u32;
     let beidou_ms = (head.gps_ms - 14_000).rem_euclid(WEEK_MS) as u32;
-    // GLONASS counts days of Moscow's time, which is three hours ahead of UTC.
+    // GLONASS counts days in Moscow time, which is three hours ahead of UTC.
     let moscow_ms = (head.gps_ms - i64::from(head.leap_s) * 1000 + 10_800_000).rem_euclid(WEEK_MS);
     let day = Some((moscow_ms / DAY_MS) as u8);
     let day_ms = (moscow_ms % DAY_MS) as u32;
@@ -245,10 +245,10 @@ pub fn multiple_signals(
     bytes(&message)
 }
 
-/// Cells of satellites and signals in a message.
+/// Largest number of cells (combinations of satellite and signal) in a message.
 const MAX_SIGNALS: usize = 64;
 
-/// Number of kinds of signals.
+/// Number of different signals.
 fn codes(signals: &[Signal]) -> usize {
     let mut codes: Vec<_> = signals.iter().map(|signal| signal.code).collect();
     codes.sort_unstable();
@@ -256,7 +256,7 @@ fn codes(signals: &[Signal]) -> usize {
     codes.len()
 }
 
-/// For each satellite: number, rough range in 1/1024 ms, rough rate in m/s, slot.
+/// For each satellite: number, rough range in 1/1024 ms, rough rate in m/s, frequency slot.
 fn rough(signals: &[Signal]) -> Vec<(u8, i64, f64, i8)> {
     let mut rough: Vec<(u8, i64, f64, i8)> = Vec::new();
     for signal in signals {
@@ -268,7 +268,7 @@ fn rough(signals: &[Signal]) -> Vec<(u8, i64, f64, i8)> {
     rough
 }
 
-/// Remainders of the rough range and rate.
+/// Differences from the rough range and rate.
 struct Fine {
     code_ms: f64,
     carrier_ms: f64,
@@ -292,12 +292,12 @@ fn fine<'a>(
     })
 }
 
-/// DF402: the least time of lock, in powers of two.
+/// DF402: minimum lock time, in powers of two.
 fn lock_indicator(lock_ms: u64) -> u8 {
     (lock_ms / 32).checked_ilog2().map_or(0, |power| (power + 1).min(15) as u8)
 }
 
-/// DF407: the lock time in finer steps: 32 in each doubling.
+/// DF407: lock time in finer steps, 32 per power of two.
 fn fine_lock_indicator(lock_ms: u64) -> u16 {
     match lock_ms {
         0..64 => lock_ms as u16,
@@ -340,8 +340,7 @@ mod tests {
     const HEAD: Head =
         Head { station: 2003, gps_ms: 2445 * WEEK_MS + 552_463_000, leap_s: 18, has_more: true };
 
-    /// Ranges are decoded from the precise messages to half a millimetre, from the compact ones to a
-    /// centimetre.
+    /// Decoded ranges differ by at most half a millimetre for precise messages, and a centimetre for compact ones.
     #[test]
     fn measurements_come_back() {
         let full = multiple_signals(System::Gps, true, &HEAD, &signals()).unwrap();
@@ -386,7 +385,7 @@ mod tests {
                 let bytes = multiple_signals(system, is_full, &HEAD, &all).unwrap();
                 match decoded(&bytes) {
                     Message::Msg1087(m) => {
-                        // Saturday, 21 November 2026, 09:27:25 UTC in Moscow.
+                        // Saturday, 21 November 2026; 09:27:25 UTC in Moscow time.
                         assert_eq!((m.glo_day_of_week, m.glo_epoch_time_ms), (Some(6), 44_845_000));
                         let slot = &m.data_segment.satellite_data[0];
                         assert_eq!(slot.glonass_satellite_frequency_channel_number, Some(-4));
@@ -411,7 +410,7 @@ mod tests {
         assert_eq!((moving[3], moving[4] >> 4, moving[4] & 15, moving[5]), (0xfe, 8, 0, 0));
     }
 
-    /// Values of the standard's tables of DF402 and DF407.
+    /// Values from the standard's tables of DF402 and DF407.
     #[test]
     fn locks_have_their_indicators() {
         for (ms, compact, fine) in [

@@ -1,11 +1,11 @@
-//! Packet serial of Dimension Engineering's Sabertooth motor drivers.
+//! Packet serial protocol of Dimension Engineering's Sabertooth motor drivers.
 //!
-//! `address | command | value | sum`: only the address has its highest bit set; the sum is that of the three
-//! bytes before it, modulo 128. A packet is never answered. Source: the Sabertooth user's guides.
+//! `address | command | value | sum`. Only the address has its highest bit set; the sum is that of the three bytes
+//! before it, modulo 128. Packets are never answered. Source: the Sabertooth user's guides.
 
 use super::framer::{Framing, NoFrame, require, whole};
 
-/// The addresses that a driver can have.
+/// Possible addresses of a motor driver.
 pub const ADDRESSES: std::ops::RangeInclusive<u8> = 128..=135;
 
 /// Command numbers, decimal as in the user's guide.
@@ -33,9 +33,9 @@ pub mod command {
 /// One packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Address of the unit, 128 to 135.
+    /// Address of the motor driver, 128 to 135.
     pub address: u8,
-    /// See [`command`]; 0 to 127.
+    /// Command, 0 to 127, see [`command`].
     pub command: u8,
     /// Value: 0 to 127.
     pub value: u8,

@@ -1,8 +1,8 @@
-//! sbgECom, the frames of SBG Systems units.
+//! sbgECom, the frames of SBG Systems products.
 //!
-//! `FF 5A | message | class | length | data | CRC16 | 33`. Numbers are least significant byte
-//! first; the CRC covers message to data. Class 0x00 has logs, class 0x10 commands. Source: the
-//! maker's library sbgECom, its protocol documents.
+//! `FF 5A | message | class | length | data | CRC16 | 33`. Numbers are least significant byte first; the CRC covers
+//! all bytes from message to data. Class 0x00 has logs, class 0x10 commands. Source: the maker's library sbgECom and
+//! its protocol documents.
 
 use super::ParseError;
 use super::checksum::crc16_kermit;
@@ -11,16 +11,16 @@ use super::record::{Record, record};
 
 const SYNC: [u8; 2] = [0xff, 0x5a];
 const END: u8 = 0x33;
-/// Bytes of a frame in addition to its data.
+/// Length of a frame in addition to its data, bytes.
 pub const OVERHEAD: usize = 9;
-/// Longest data of a frame.
+/// Longest data of a frame, bytes.
 pub const MAX_DATA: usize = 4086;
 
 /// Classes of messages.
 pub mod class {
-    /// Measurements and estimates of the unit.
+    /// Measurements and estimates.
     pub const LOG: u8 = 0x00;
-    /// Class of commands and their answers.
+    /// Commands and their answers.
     pub const COMMAND: u8 = 0x10;
 }
 
@@ -86,15 +86,15 @@ pub mod command {
 
 /// Error codes of acknowledgements.
 pub mod code {
-    /// Done.
+    /// No error.
     pub const NO_ERROR: u16 = 0;
-    /// The data is not as long as the command's.
+    /// The length of the data is wrong for the command.
     pub const INVALID_FRAME: u16 = 4;
-    /// A parameter is not allowed, or the command not known.
+    /// A parameter is not allowed, or the command is unknown.
     pub const INVALID_PARAMETER: u16 = 9;
 }
 
-/// Number of main loops (200 Hz) per log, as in `OUTPUT_CONF`.
+/// Numbers of main loops (200 Hz) per log, in the order of their codes in `OUTPUT_CONF`.
 pub const OUTPUT_DIVISORS: [u16; 9] = [1, 2, 4, 5, 8, 10, 20, 40, 200];
 
 /// One frame.
@@ -102,7 +102,7 @@ pub const OUTPUT_DIVISORS: [u16; 9] = [1, 2, 4, 5, 8, 10, 20, 40, 200];
 pub struct Frame {
     /// Id of the message within its class.
     pub message: u8,
-    /// See [`class`]; bit 7 marks a page of a large message.
+    /// Class, see [`class`]; bit 7 marks a page of a large message.
     pub class: u8,
     /// The data, at most [`MAX_DATA`] bytes.
     pub data: Vec<u8>,
@@ -145,7 +145,7 @@ impl Framing for SbgEcom {
     }
 
     fn scan(&self, bytes: &[u8]) -> Result<(Frame, usize), NoFrame> {
-        // A run of the first byte may end in a frame.
+        // The last of several first bytes may begin a frame.
         require(head::<2>(bytes)? == SYNC)?;
         let [_, _, message, class, low, high] = head(bytes)?;
         let length = usize::from(u16::from_le_bytes([low, high]));
@@ -158,34 +158,34 @@ impl Framing for SbgEcom {
     }
 }
 
-/// The supported logs. All times in us since power-on.
+/// The supported logs. All times are microseconds since power-on.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Log {
-    /// State of the unit, 27 bytes.
+    /// State of the product, 27 bytes.
     Status(Status),
     /// UTC, 33 bytes.
     UtcTime(UtcTime),
-    /// Measurements in floats, 58 bytes.
+    /// IMU measurements in floats, 58 bytes.
     ImuData(ImuData),
-    /// Measurements in whole numbers, 32 bytes.
+    /// IMU measurements in integers, 32 bytes.
     ImuShort(ImuShort),
     /// Magnetic field, 30 bytes.
     Mag(Mag),
-    /// Data of the magnetometer's calibration, 22 bytes.
+    /// Data for calibrating the magnetometer, 22 bytes.
     MagCalib(MagCalib),
     /// Heave of a ship, 46 bytes.
     ShipMotion(ShipMotion),
-    /// Attitude in angles, 32 bytes, or 40 with declination and inclination.
+    /// Attitude in angles, 32 bytes, or 40 with magnetic declination and inclination.
     EkfEuler(EkfEuler),
-    /// Attitude as a quaternion, 36 bytes, or 44 with declination and inclination.
+    /// Attitude as a quaternion, 36 bytes, or 44 with magnetic declination and inclination.
     EkfQuat(EkfQuat),
     /// Velocity and position, 72 bytes.
     EkfNav(EkfNav),
-    /// Velocity of the first receiver, 44 bytes.
+    /// Velocity of the first GNSS receiver, 44 bytes.
     Gps1Vel(Gps1Vel),
-    /// Position of the first receiver, 57 bytes.
+    /// Position of the first GNSS receiver, 57 bytes.
     Gps1Pos(Gps1Pos),
-    /// Heading of the first receiver's two antennas, 26 bytes, or 30 with their distance.
+    /// Heading from the two antennas of the first GNSS receiver, 26 bytes, or 30 with the baseline's length.
     Gps1Hdt(Gps1Hdt),
 }
 
@@ -427,18 +427,18 @@ record! {
 }
 
 impl ImuShort {
-    /// Units in one m/s².
+    /// Counts per m/s².
     pub const ACCEL_LSB: f64 = 1_048_576.0;
-    /// Units in one rad/s.
+    /// Counts per rad/s.
     pub const GYRO_LSB: f64 = 67_108_864.0;
-    /// Units per rad/s at rates above 1833 °/s, which the fine units cannot express.
+    /// Counts per rad/s for rates above 1833 °/s, which exceed the range of fine counts.
     pub const COARSE_GYRO_LSB: f64 = 12_304_174.0;
-    /// The status bit of the coarse range.
+    /// Status bit: rates are in coarse counts.
     pub const COARSE_GYRO: u16 = 1 << 10;
 }
 
 impl Log {
-    /// The message id.
+    /// Message id of the log.
     pub fn message(&self) -> u8 {
         match self {
             Log::Status(_) => log::STATUS,
@@ -480,7 +480,7 @@ impl Log {
     /// Content of a frame of class [`class::LOG`]; `None` for unsupported logs.
     ///
     /// # Errors
-    /// A known log of another length.
+    /// The length of a supported log is wrong.
     pub fn parse(frame: &Frame) -> Option<Result<Self, ParseError>> {
         if frame.class != class::LOG {
             return None;

@@ -14,8 +14,8 @@ use super::velodyne::position::{POSITION_PACKET_LEN, PositionPacket};
 use super::velodyne::{DATA_PACKET_LEN, DataPacket, hdl64e_command};
 use super::*;
 
-/// Modules of `wire` that are not formats of one frame. `ros2` and `ntrip` have their own tests of messages;
-/// so have modules that only read (`corrections`) or only write (`navigation`, `rtcm`).
+/// Modules of `wire` that are not formats of a frame. `ros2` and `ntrip` have separate tests of messages, as have
+/// modules that only read (`corrections`) or only write (`navigation`, `rtcm`).
 const NO_FORMATS: [&str; 15] = [
     "checksum",
     "corrections",
@@ -34,19 +34,19 @@ const NO_FORMATS: [&str; 15] = [
     "time",
 ];
 
-/// Reads and rewrites a frame; `None` if it is rejected.
+/// Reads a frame and writes it again; `None` if it is rejected.
 type Again = Box<dyn Fn(&[u8]) -> Option<Vec<u8>>>;
-/// Frames of a stream in pieces of a given length, each with its offset.
+/// Finds frames of a stream that arrives in pieces of the given length; each has its offset.
 type Find = Box<dyn Fn(&[u8], usize) -> Vec<(u64, Vec<u8>)>>;
 
 struct Format {
-    /// Module below `wire`.
+    /// Name of the module below `wire`.
     module: &'static str,
-    /// Sound bytes.
+    /// Valid frames.
     examples: Vec<Vec<u8>>,
     /// Reads bytes that contain nothing else, and writes the value again; `None` if they are rejected.
     again: Again,
-    /// Offset and bytes of the frames in a stream that comes in portions of some length.
+    /// Offset and bytes of the frames in a stream that arrives in pieces of the given length.
     find: Option<Find>,
 }
 
@@ -176,7 +176,8 @@ fn formats() -> Vec<Format> {
         }),
         plain(
             "foxglove",
-            // A flipped bit makes a space of a 0, which JSON takes at the end of a number: no number ends so.
+            // A flipped bit changes 0 to a space, which JSON accepts at the end of a number. No number in these
+            // examples ends in 0.
             [
                 foxglove::ClientMessage::Subscribe(vec![
                     foxglove::Subscription { id: 0, channel: 3 },
@@ -188,7 +189,7 @@ fn formats() -> Vec<Format> {
             .map(|message| message.emit().into_bytes())
             .collect(),
             |bytes| match foxglove::ClientMessage::parse(str::from_utf8(bytes).ok()?).ok()? {
-                // What else is asked for is known by its name alone.
+                // For other requests, only the name is stored.
                 foxglove::ClientMessage::Other(_) => None,
                 message => Some(message.emit().into_bytes()),
             },
@@ -451,7 +452,7 @@ proptest! {
     }
 }
 
-/// The bytes of `FC 40 …`; words that are no bytes are left out.
+/// Bytes of a hexadecimal text such as `FC 40 …`; words that are not bytes are skipped.
 pub(crate) fn hex(text: &str) -> Vec<u8> {
     let bytes = text.split_whitespace().filter(|word| word.len() == 2);
     bytes.map(|byte| u8::from_str_radix(byte, 16).expect("hex")).collect()

@@ -1,7 +1,7 @@
 //! Instants of a run, and their civil time.
 //!
-//! [`SimTime`] counts nanoseconds since the first instant of a run; the simulation uses no other time.
-//! [`Epoch`] has the UTC of the first instant, for devices that output it.
+//! [`SimTime`] counts nanoseconds since the start of a run; the simulation uses no other time. [`Epoch`] has the UTC
+//! of the start, for devices that output UTC.
 
 pub mod duration;
 
@@ -9,26 +9,25 @@ use std::fmt;
 use std::ops::{Add, Sub};
 use std::time::Duration;
 
-/// An instant: nanoseconds since the run's first instant. A `u64` lasts 584 years.
+/// An instant: nanoseconds since the start of the run. A `u64` covers 584 years.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SimTime(pub u64);
 
 impl SimTime {
-    /// The first instant of a run.
+    /// Start of a run.
     pub const ZERO: Self = Self(0);
 
-    /// The instant as seconds since the run's first instant.
+    /// Seconds since the start of the run.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 * 1e-9
     }
 
-    /// The instant `seconds` after the run's first instant, rounded to the nanosecond; negative
-    /// values give the first instant.
+    /// The instant `seconds` after the start of the run, rounded to a nanosecond; negative values give the start.
     pub fn from_secs_f64(seconds: f64) -> Self {
         Self((seconds * 1e9).round().max(0.0) as u64)
     }
 
-    /// Time from `earlier` to this instant; zero if it is not later.
+    /// Time from `earlier` to this instant; zero if `earlier` is later.
     pub fn saturating_since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
@@ -54,7 +53,7 @@ impl fmt::Display for SimTime {
     }
 }
 
-/// The UTC of a run's first instant. Leap seconds are not counted, as in POSIX time.
+/// UTC of the start of a run. Leap seconds are not counted, as in POSIX time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epoch {
     start: jiff::Timestamp,
@@ -66,7 +65,7 @@ impl Epoch {
         Self { start }
     }
 
-    /// The UTC of the run's first instant.
+    /// UTC of the start of the run.
     pub fn start(&self) -> jiff::Timestamp {
         self.start
     }
@@ -81,15 +80,14 @@ impl Epoch {
         (self.unix_ns(at).rem_euclid(3_600_000_000_000) / 1000) as u32
     }
 
-    /// GPS time at `at` in nanoseconds since the GPS epoch, 1980-01-06T00:00:00Z. At the run's first instant
-    /// it is ahead of UTC by [`gps_minus_utc_s`]; from then on it advances with the run, even across a leap
-    /// second.
+    /// GPS time at `at`, nanoseconds since the GPS epoch, 1980-01-06T00:00:00Z. At the start of the run, GPS time is
+    /// ahead of UTC by [`gps_minus_utc_s`]. Afterwards it advances with the run, also across a leap second.
     pub fn gps_ns(&self, at: SimTime) -> i128 {
         let leap_s = gps_minus_utc_s(self.start.as_second());
         self.unix_ns(at) + (i128::from(leap_s) - GPS_EPOCH_UNIX_S) * SECOND_NS
     }
 
-    /// GPS time at `at` in seconds since the GPS epoch; exact to a microsecond.
+    /// GPS time at `at`, seconds since the GPS epoch, with a resolution of a microsecond.
     pub fn gps_seconds(&self, at: SimTime) -> f64 {
         self.gps_ns(at) as f64 * 1e-9
     }
@@ -102,11 +100,11 @@ impl Epoch {
     }
 }
 
-/// POSIX time of the GPS epoch.
+/// POSIX time of the GPS epoch, seconds.
 const GPS_EPOCH_UNIX_S: i128 = 315_964_800;
 const SECOND_NS: i128 = 1_000_000_000;
 
-/// POSIX times at which GPS minus UTC took a new value, latest first (IERS bulletin C).
+/// POSIX times at which GPS minus UTC changed, and the new values; latest first (IERS bulletin C).
 const LEAP_SECONDS: [(i64, u8); 6] = [
     (1_483_228_800, 18), // 2017-01-01
     (1_435_708_800, 17), // 2015-07-01
@@ -124,16 +122,16 @@ pub fn gps_minus_utc_s(unix_s: i64) -> u8 {
 /// UTC at an instant of GPS time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UtcInstant {
-    /// Time, nanoseconds of POSIX time. A leap second has the times of the second before it.
+    /// Nanoseconds of POSIX time. A leap second has the same times as the second before it.
     pub unix_ns: i128,
     /// Whether this is a leap second: 23:59:60.
     pub is_inserted_second: bool,
-    /// GPS minus UTC, seconds; an inserted second still has the old one.
+    /// GPS minus UTC, seconds; during a leap second still the old value.
     pub gps_minus_utc_s: u8,
 }
 
-/// The change of GPS minus UTC that is next after an instant of GPS time, or else the last one: its
-/// instant in seconds of GPS time, when the inserted second is over, and the seconds from then on.
+/// The next change of GPS minus UTC after an instant of GPS time, otherwise the last change. Returns its time in GPS
+/// seconds, at the end of the leap second, and the new value in seconds.
 pub fn leap_second_near(gps_ns: i128, inserted_on: Option<jiff::civil::Date>) -> (i64, u8) {
     let mut last = None;
     for (unix_s, leap_s) in changes(inserted_on) {
@@ -146,8 +144,7 @@ pub fn leap_second_near(gps_ns: i128, inserted_on: Option<jiff::civil::Date>) ->
     last.unwrap_or_default()
 }
 
-/// UTC at `gps_ns` of GPS time. `inserted_on` is a day with a leap second at its end that no bulletin has
-/// announced yet.
+/// UTC at the GPS time `gps_ns`. `inserted_on` is a day that ends with a leap second that no bulletin has announced.
 pub fn utc_at_gps(gps_ns: i128, inserted_on: Option<jiff::civil::Date>) -> UtcInstant {
     let (mut gps_minus_utc_s, mut is_inserted_second) = (13, false);
     for (unix_s, leap_s) in changes(inserted_on) {
@@ -195,7 +192,7 @@ mod tests {
             [(0, false, 18), (1, false, 18), (1, true, 18), (2, false, 19), (3, false, 19)];
         assert_eq!(all, one_more);
         assert_eq!(shown(4, None), (4, false, 18));
-        // The last real one was at the end of 2016.
+        // The last real leap second was at the end of 2016.
         let epoch = Epoch::new("2016-12-31T23:59:59Z".parse().unwrap());
         let utc = |after_s| utc_at_gps(epoch.gps_ns(SimTime(after_s * second)), None);
         assert!(

@@ -1,5 +1,5 @@
-//! The truth of a packet as a message: little-endian, of fixed-length records. `docs/TRUTH.md` describes it
-//! to the byte.
+//! Ground truth of a packet as a message: little-endian records of fixed length. `docs/TRUTH.md` describes every
+//! byte.
 //!
 //! ```text
 //! head 48 | poses 64 each | firings 24 each | returns 24 each
@@ -7,81 +7,81 @@
 
 use super::ParseError;
 
-/// Name of the message's schema.
+/// Name of the messages' schema.
 pub const SCHEMA: &str = "menura.Packet";
 /// Encoding of the messages.
 pub const ENCODING: &str = "x-menura-packet";
-/// The version of the layout.
+/// Version of the layout.
 pub const VERSION: u16 = 1;
-/// Bytes of the head.
+/// Length of the header, bytes.
 pub const HEAD_LEN: usize = 48;
-/// Bytes of a pose.
+/// Length of a pose, bytes.
 pub const POSE_LEN: usize = 64;
-/// Bytes of a firing.
+/// Length of a firing, bytes.
 pub const FIRING_LEN: usize = 24;
-/// Bytes of a return.
+/// Length of a return, bytes.
 pub const RETURN_LEN: usize = 24;
 /// Offset of the number of poses in the header; the numbers of firings and returns follow.
 const COUNTS: usize = 32;
-/// Bit of [`ReturnRecord::slots`] for light that came by a mirror.
+/// Bit of [`ReturnRecord::slots`] for light from a mirror image.
 pub const MIRRORED: u8 = 0x80;
-/// Index of no object or material.
+/// Index that stands for no object or material.
 pub const NONE: u16 = u16::MAX;
 
-/// Kind of link by which bytes leave a device. The numbers are part of the format.
+/// Kind of link by which bytes leave a device. The discriminants are part of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Way {
     /// A datagram.
     Datagram = 0,
-    /// Down a serial line.
+    /// Bytes on a serial line.
     Line = 1,
-    /// To one of the hosts that are connected by TCP.
+    /// Bytes to one of the hosts that are connected by TCP.
     Peer = 2,
 }
 
-/// The truth of a packet.
+/// Ground truth of a packet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PacketRecord {
     /// Kind of link by which the packet leaves.
     pub way: Way,
-    /// The device's port, from 0.
+    /// Index of the device's port.
     pub port: u8,
     /// Length of the packet, bytes.
     pub len: u32,
-    /// Number of the packet among those of its port.
+    /// Number of the packet, counted for each port.
     pub number: u64,
-    /// Time when the packet is due, nanoseconds of the run.
+    /// Time when the packet is due, nanoseconds from the start of the run.
     pub due_ns: u64,
     /// The first eight bytes of the SHA-256 of the packet's bytes.
     pub sha256: [u8; 8],
-    /// Poses of the sensor, in the order of time.
+    /// Poses of the sensor, in order of time.
     pub poses: Vec<PoseRecord>,
     /// Pulses with returns in the packet.
     pub firings: Vec<FiringRecord>,
-    /// Returns; those of the first firing come first.
+    /// Returns, in the order of the firings.
     pub returns: Vec<ReturnRecord>,
 }
 
 /// Pose of the sensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PoseRecord {
-    /// Time, nanoseconds of the run.
+    /// Time, nanoseconds from the start of the run.
     pub time_ns: u64,
-    /// Position: east, north, up, metres.
+    /// Position in World: east, north, up, metres.
     pub position_m: [f64; 3],
-    /// Takes the sensor's axes to the world's: x, y, z, w.
+    /// Rotation from the sensor's axes to World: quaternion x, y, z, w.
     pub orientation: [f64; 4],
 }
 
-/// A pulse.
+/// A pulse of a laser.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FiringRecord {
-    /// Time, nanoseconds of the run.
+    /// Time, nanoseconds from the start of the run.
     pub time_ns: u64,
-    /// Azimuth of the beam in the sensor's frame, clockwise from ahead.
+    /// Azimuth of the beam in the sensor's frame, radians clockwise from forward.
     pub azimuth_rad: f32,
-    /// Elevation of the beam in the sensor's frame.
+    /// Elevation of the beam in the sensor's frame, radians.
     pub elevation_rad: f32,
     /// Index of the pulse's first return in the message.
     pub first_return: u32,
@@ -94,25 +94,25 @@ pub struct FiringRecord {
 /// A return.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReturnRecord {
-    /// Range as measured, metres; NaN if it is not reported.
+    /// Range as measured, metres; NaN if the return is not reported.
     pub reported_m: f32,
-    /// True range of the surface, metres; not a number if nothing was met.
+    /// True range of the surface, metres; NaN if nothing was hit.
     pub true_m: f32,
     /// Instance that was hit; all ones for weather.
     pub instance: u32,
-    /// Index in the materials of the instance's scene; [`NONE`] for the air.
+    /// Index of the material in the instance's scene; [`NONE`] for weather.
     pub material: u16,
-    /// Index into the file's labels.
+    /// Index of the label in the file's list.
     pub label: u16,
-    /// Cosine of incidence, 65535 is 1.
+    /// Cosine of the angle of incidence; 65535 stands for 1.
     pub cos_incidence: u16,
-    /// The surface's share of the echo's light, 65535 is all.
+    /// Share of the echo's light that comes from the surface; 65535 stands for all.
     pub share: u16,
-    /// The moving object; [`NONE`] for still surfaces.
+    /// Index of the moving object; [`NONE`] for static surfaces.
     pub object: u16,
-    /// Relation to the nearest surface.
+    /// Relation to the nearest surface, as a number of the type `Why`.
     pub why: u8,
-    /// Which reported echoes contain the return, one bit each, and [`MIRRORED`].
+    /// Reported echoes that contain the return, one bit each, and [`MIRRORED`].
     pub slots: u8,
 }
 
@@ -154,7 +154,7 @@ impl PacketRecord {
     /// Reads a message.
     ///
     /// # Errors
-    /// Reason why the bytes are no message.
+    /// The bytes are not a valid message.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let length =
             |need: usize| ParseError::Length { what: "truth of a packet", need, got: bytes.len() };
@@ -315,7 +315,7 @@ pub(super) mod tests {
         let mut bytes = Vec::new();
         record.emit(&mut bytes);
         assert_eq!(bytes.len(), HEAD_LEN + POSE_LEN + FIRING_LEN + 2 * RETURN_LEN);
-        // Places that docs/TRUTH.md names.
+        // Offsets and values that docs/TRUTH.md names.
         assert_eq!(bytes[..8], [1, 0, 0, 1, 0xb6, 4, 0, 0]);
         assert_eq!(bytes[24..32], record.sha256);
         assert_eq!(bytes[32..44], [1, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0]);

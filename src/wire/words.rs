@@ -1,6 +1,6 @@
-//! Enums whose values have a name in rig files, profiles and reports.
+//! Enums whose values have names in rig files, profiles and reports.
 
-/// Gives an enum its names in TOML and `menura profiles`.
+/// Gives the values of an enum their names in TOML and `menura profiles`.
 #[macro_export]
 macro_rules! words {
     ($type:ident: $($word:literal => $variant:ident),+) => {

@@ -1,20 +1,20 @@
-//! Xbus, the messages of Xsens (Movella) MTi units, and MTData2, their measurements.
+//! Xbus, the messages of Xsens (Movella) MTi products, and MTData2, the measurements in them.
 //!
-//! `FA | bus id | message id | length | data | checksum`; the length FF says that two bytes of
-//! length follow. All bytes after `FA` add up to zero. Numbers are most significant byte first.
-//! Source: the driver `mtdevice.py` of ethz-asl and the golden messages in the tests.
+//! `FA | bus id | message id | length | data | checksum`. If the length is FF, two bytes with the length follow. The
+//! sum of all bytes after `FA` is zero. Numbers are most significant byte first. Source: the driver `mtdevice.py` of
+//! ethz-asl and the golden messages in the tests.
 
 use super::ParseError;
 use super::framer::{Framing, NoFrame, head, require, whole};
 use super::record::{Reader, record};
 
 const PREAMBLE: u8 = 0xfa;
-/// The bus id of a unit that is wired to the host directly.
+/// Bus id of a device that is connected directly to the host.
 pub const MASTER: u8 = 0xff;
-/// Longest data of a message.
+/// Longest data of a message, bytes.
 pub const MAX_DATA: usize = 2048;
 
-/// Message ids. An answer has the id of its question plus one.
+/// Message ids. An answer has the id of its request plus one.
 #[allow(missing_docs, reason = "the names are those of the protocol's documents")]
 pub mod mid {
     pub const REQ_DID: u8 = 0x00;
@@ -62,17 +62,17 @@ pub mod mid {
 
 /// Data of an [`mid::ERROR`] message.
 pub mod error {
-    /// The period is not possible.
+    /// The period is invalid.
     pub const PERIOD: u8 = 0x03;
-    /// The message is not known, or not in this state.
+    /// The message is unknown, or not allowed in this state.
     pub const MESSAGE: u8 = 0x04;
-    /// The baud rate is not possible.
+    /// The baud rate is invalid.
     pub const BAUD_RATE: u8 = 0x20;
-    /// A parameter is not possible.
+    /// A parameter is invalid.
     pub const PARAMETER: u8 = 0x21;
 }
 
-/// Baud rates with their ids in `SetBaudrate`; 921600 has two.
+/// Baud rates and their ids in `SetBaudrate`; 921600 has two ids.
 pub const BAUD_IDS: [(u8, u32); 13] = [
     (0x00, 460_800),
     (0x01, 230_400),
@@ -92,16 +92,16 @@ pub const BAUD_IDS: [(u8, u32); 13] = [
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// [`MASTER`], or a unit on a bus.
+    /// Bus id: [`MASTER`], or that of a device on a bus.
     pub bus_id: u8,
-    /// See [`mid`].
+    /// Message id, see [`mid`].
     pub mid: u8,
     /// The data, at most [`MAX_DATA`] bytes.
     pub data: Vec<u8>,
 }
 
 impl Message {
-    /// A message from or to a unit wired to the host directly.
+    /// A message from or to a device that is connected directly to the host.
     pub fn new(mid: u8, data: impl Into<Vec<u8>>) -> Self {
         Self { bus_id: MASTER, mid, data: data.into() }
     }
@@ -150,7 +150,7 @@ impl Framing for Xbus {
         } else {
             (4, usize::from(short))
         };
-        // A length that fits into one byte is never written in two.
+        // A length that fits into one byte is never sent in two bytes.
         require(length <= MAX_DATA && (start == 4 || length >= 0xff))?;
         let message = whole(bytes, start + length + 1)?;
         require(sum(&message[1..]) == 0)?;
@@ -159,7 +159,7 @@ impl Framing for Xbus {
     }
 }
 
-/// Kind of an MTData2 item: group, type, precision and frame in two bytes.
+/// Data id of an MTData2 item: group, type, precision and frame in two bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Xdi(pub u16);
 
@@ -195,34 +195,34 @@ impl Xdi {
 /// Number format of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
-    /// Four bytes.
+    /// Single-precision floating point, four bytes.
     Float32,
-    /// Four bytes, twenty of the bits behind the point.
+    /// Fixed point, four bytes, with twenty bits after the binary point.
     Fixed12_20,
-    /// Six bytes: first the 32 bits after the binary point, then the 16 bits before it.
+    /// Fixed point, six bytes: first the 32 bits after the binary point, then the 16 bits before.
     Fixed16_32,
-    /// Eight bytes.
+    /// Double-precision floating point, eight bytes.
     Float64,
 }
 
-/// The local frame an item's orientation is against.
+/// Local frame of an item's orientation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocalFrame {
-    /// Axes: east, north, up.
+    /// Axes east, north, up.
     Enu,
-    /// Axes: north, east, down.
+    /// Axes north, east, down.
     Ned,
-    /// Axes: north, west, up.
+    /// Axes north, west, up.
     Nwu,
 }
 
 impl Xdi {
-    /// Group and type, without precision and frame.
+    /// Group and type of the data id, without precision and frame.
     pub fn what(self) -> Self {
         Self(self.0 & 0xfff0)
     }
 
-    /// The precision.
+    /// Precision in the data id.
     pub fn precision(self) -> Precision {
         match self.0 & 3 {
             0 => Precision::Float32,
@@ -232,7 +232,7 @@ impl Xdi {
         }
     }
 
-    /// Frame of the item; `None` for the undefined value.
+    /// Frame in the data id; `None` for an undefined value.
     pub fn frame(self) -> Option<LocalFrame> {
         match self.0 & 0xc {
             0 => Some(LocalFrame::Enu),
@@ -243,7 +243,7 @@ impl Xdi {
     }
 }
 
-/// One item of MTData2, raw.
+/// An item of MTData2 with raw data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     /// Data id of the item.
@@ -253,7 +253,7 @@ pub struct Item {
 }
 
 impl Item {
-    /// An item of real numbers, in the precision `xdi` asks for.
+    /// An item with real numbers in the precision of `xdi`.
     pub fn of_reals(xdi: Xdi, values: &[f64]) -> Self {
         let mut data = Vec::with_capacity(8 * values.len());
         for &value in values {
@@ -265,7 +265,7 @@ impl Item {
                     data.extend(raw.to_be_bytes());
                 }
                 Precision::Fixed16_32 => {
-                    // Whole part and fraction change places.
+                    // On the wire, the fraction precedes the integer part.
                     let raw = ((value * 4_294_967_296.0).round() as i64).to_be_bytes();
                     data.extend_from_slice(&raw[4..]);
                     data.extend_from_slice(&raw[2..4]);
@@ -275,7 +275,7 @@ impl Item {
         Self { xdi, data }
     }
 
-    /// The data as real numbers in the item's precision; `None` if its length does not fit.
+    /// The data as real numbers in the item's precision; `None` if its length does not match.
     pub fn reals(&self) -> Option<Vec<f64>> {
         let whole = |size: usize| self.data.len().is_multiple_of(size).then_some(size);
         let chunks = |size| self.data.chunks_exact(size);
@@ -323,14 +323,14 @@ impl Item {
 /// An entry of the output configuration: an item and its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputItem {
-    /// The item.
+    /// Data id of the item.
     pub xdi: Xdi,
     /// Rate, Hz; 0xFFFF for items that every message contains.
     pub rate_hz: u16,
 }
 
 impl OutputItem {
-    /// The data of `SetOutputConfiguration`.
+    /// Parses the data of `SetOutputConfiguration`.
     ///
     /// # Errors
     /// The data has incomplete entries.
@@ -347,7 +347,7 @@ impl OutputItem {
         Ok(entries.iter().map(entry).collect())
     }
 
-    /// Data of `SetOutputConfiguration` or its answer.
+    /// Data of `SetOutputConfiguration`, or of its answer.
     pub fn emit_all(list: &[Self]) -> Vec<u8> {
         let bytes = |o: &Self| [o.xdi.0.to_be_bytes(), o.rate_hz.to_be_bytes()].concat();
         list.iter().flat_map(bytes).collect()
@@ -489,7 +489,7 @@ mod tests {
             assert_eq!(item.reals(), Some(vec![1.5, -2.25, 0.0]), "{bits}");
         }
         assert_eq!(Xdi(0x2014).frame(), Some(LocalFrame::Ned));
-        // 1.5 in 16.32: the fraction first.
+        // 1.5 in the format 16.32, with the fraction first.
         assert_eq!(Item::of_reals(Xdi(0x4022), &[1.5]).data, [0x80, 0, 0, 0, 0, 1]);
     }
 

@@ -6,7 +6,7 @@ use crate::time::SimTime;
 /// Command to the robot's drive, or to one of its joints.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Actuation {
-    /// Set points of the ground speed of both sides' treads or wheels, forward positive.
+    /// Set points of the ground speed of both sides' tracks or wheels, forward positive.
     Treads {
         /// Left side, m/s.
         left_m_s: f64,
@@ -45,7 +45,7 @@ pub enum Actuation {
         /// Largest rate of the motion, rad/s or m/s.
         max_rate_rad_s: f64,
     },
-    /// The robot is set to its initial pose, at rest.
+    /// Resets the robot to its initial pose, at rest.
     Reset,
 }
 

@@ -1,17 +1,17 @@
 //! Colour images on surfaces, for cameras.
 //!
-//! An image has smaller versions of itself, each half as wide, so that a pixel that covers many texels shows
-//! their mean.
+//! An image includes smaller versions (mipmap levels), each half as wide as the one before. A pixel that covers many
+//! texels therefore shows their mean.
 
 use std::sync::{Arc, LazyLock};
 
 /// Red, green and blue, linear, 0..=1.
 pub type Rgb = [f32; 3];
 
-/// Wavelengths that stand for red, green and blue, micrometres.
+/// Wavelengths of red, green and blue, micrometres.
 pub const WAVES_UM: [f64; 3] = [0.61, 0.55, 0.465];
 
-/// A colour image in sRGB's code.
+/// A colour image, 8 bits per channel, sRGB.
 #[derive(Clone, Debug)]
 pub struct ColourMap {
     /// The image, then its smaller versions down to one texel.
@@ -80,7 +80,8 @@ impl ColourMap {
         [self.levels[0].width, self.levels[0].height]
     }
 
-    /// The colour about `uv`, over `span` of the image's width. Coordinates repeat; `v` runs up from the bottom edge.
+    /// Mean colour around `uv`, over `span` of the image's width. Coordinates repeat; `v` runs up from the bottom
+    /// edge.
     pub fn sample(&self, uv: [f32; 2], span: f32) -> Rgb {
         let texels = span * self.levels[0].width.max(self.levels[0].height) as f32;
         let mut level = 0;

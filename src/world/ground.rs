@@ -4,24 +4,24 @@ use glam::DVec3;
 
 use super::scene::Scene;
 
-/// A height field. Any thread may query it.
+/// A height field. All threads may query it.
 pub trait GroundHeight: Send + Sync {
     /// Height of the highest surface at `x_m`, `y_m` (World), metres; `None` where there is none.
     fn height_m(&self, x_m: f64, y_m: f64) -> Option<f64>;
 
-    /// Height of the highest surface at this position that is not above `below_m`, or of the lowest one if
-    /// all are above it: the ground under an object at that height, metres; `None` where there is no surface.
+    /// Height of the highest surface at this position that is not above `below_m`, or of the lowest surface if all
+    /// are above it, metres. This is the ground under an object at that height. `None` where there is no surface.
     fn height_under_m(&self, x_m: f64, y_m: f64, below_m: f64) -> Option<f64> {
-        let _ = below_m; // of grounds with one surface
+        let _ = below_m; // a ground has one surface unless it implements this method
         self.height_m(x_m, y_m)
     }
 }
 
 /// The height of a scene's [`Scene::ground`]: exact on every triangle, highest surface first.
 ///
-/// Triangles are sorted into square bins whose side is two to four times the triangle's extent, with
-/// a level of bins for every power of two. A triangle therefore lies in few bins whatever its size,
-/// and memory grows with the number of triangles only.
+/// Square bins hold the triangles. There is a level of bins for every power of two, and a triangle is in the level
+/// whose bins are two to four times its extent. Few bins therefore hold a triangle of any size, and memory grows only
+/// with the number of triangles.
 #[derive(Clone, Debug, Default)]
 pub struct Terrain {
     vertices: Vec<DVec3>,
@@ -29,7 +29,7 @@ pub struct Terrain {
     levels: Vec<Level>,
 }
 
-/// The bins of one size: `members[starts[i]..starts[i + 1]]` are the triangles in bin `keys[i]`.
+/// Bins of one size. Bin `keys[i]` has the triangles `members[starts[i]..starts[i + 1]]`.
 #[derive(Clone, Debug, Default)]
 struct Level {
     bins_per_m: f64,
@@ -276,7 +276,7 @@ mod tests {
         ]));
         assert_eq!(terrain.height_m(5.5, 0.5), Some(1.5));
         assert_eq!(terrain.height_m(3.5, 0.5), Some(0.0));
-        // What is below the lifted plane, what is on it, and what is below everything.
+        // Heights below the upper plane, on it, above it, and below all surfaces.
         for (below_m, height_m) in [(1.0, 0.0), (1.5, 1.5), (9.0, 1.5), (-1.0, 0.0)] {
             assert_eq!(terrain.height_under_m(5.5, 0.5, below_m), Some(height_m));
         }

@@ -1,5 +1,5 @@
-//! The simulated world and its measurement: [`world`] has scenes, motion and the ray caster, [`sensors`] has
-//! the physics.
+//! The simulated world and its measurement: [`world`] contains scenes, motion and the ray caster, [`sensors`]
+//! contains the physics.
 
 #[macro_use]
 extern crate menura_wire as wire;

@@ -1,23 +1,23 @@
 //! Typical optics of common materials at 905 nm, for meshes that name a material but give no numbers.
 //!
-//! The values are rounded, typical values. Natural surfaces vary by half of the value and more with moisture,
-//! age and species. Each source names the public library that has such surfaces and the approximate range
-//! there; the values are rules of thumb, not computed from a library's records. For better values, write `Kd`
-//! or a spectrum into the material file.
+//! The values are rounded and typical. Natural surfaces vary with moisture, age and species by half of the value or
+//! more. Each source names the public library with such surfaces and the approximate range there; the values are
+//! rules of thumb, not computed from a library's records. For better values, write `Kd` or a spectrum into the
+//! material file.
 //!
-//! Gains of retro-reflecting sheeting are pi times the least coefficient of retroreflection that ASTM D4956
-//! asks of new white sheeting at an observation angle of 0.2 degrees; they are from memory of that standard.
+//! The gain of retroreflective sheeting is pi times the least coefficient of retroreflection that ASTM D4956 requires
+//! of new white sheeting at an observation angle of 0.2 degrees. These coefficients are quoted from memory.
 
 use super::scene::{Bottom, Finish, Material};
 
-/// Reflectance of a mesh without a material; the default of MAVS.
+/// Reflectance of a mesh without a material. MAVS has the same default.
 pub const DEFAULT_REFLECTANCE: f32 = 0.2;
 /// Diffuse reflectance of the dirt on a window: the middle of 1 to 3 %.
 pub const DIRT: f32 = 0.02;
 /// Refractive index of window glass.
 pub const GLASS_INDEX: f32 = 1.5;
-/// Film of a surface that is called wet: 1 mm of water in a texture 1.2 mm deep, the default of the wet
-/// ground of Hahner et al. 2022.
+/// Water film of a wet surface, as a share of the texture's depth: 1 mm of water in a texture 1.2 mm deep. This is
+/// the default of the wet ground of Hahner et al. 2022.
 pub const WET_FILM: f32 = 1.0 / 1.2;
 
 /// A clean pane of window glass.
@@ -38,13 +38,13 @@ pub struct Typical {
     pub source: &'static str,
 }
 
-/// Words for parts that carry or hold a named object: a window's frame is not glass.
+/// Words for parts that carry or hold a named object. For example, a window frame is not glass.
 const CARRIERS: &[&str] = &[
     "back", "bottle", "column", "curtain", "frame", "handle", "pipe", "pole", "post", "sill",
     "shutter", "tank", "tower",
 ];
 
-/// The table, in the order a name is searched.
+/// The table, in the order of the search by name.
 pub const TYPICAL: &[Typical] = &[
     Typical {
         name: "retro-sheeting type i",
@@ -235,9 +235,8 @@ pub const TYPICAL: &[Typical] = &[
     },
 ];
 
-/// The table's entry for a material called `name`: the first entry whose words all occur in `name`,
-/// regardless of case, number, plural or order (`Tree_Bark.001` is bark). Parts that only carry such an
-/// object, as a window's frame, match no entry with a finish.
+/// The first entry of the table whose words all occur in `name`, in any case, number and order (`Tree_Bark.001` is
+/// bark). Parts that only carry a named object, such as a window frame, match no entry with a finish.
 pub fn typical(name: &str) -> Option<&'static Typical> {
     let words = words_of(name);
     let is_carrier = CARRIERS.iter().any(|carrier| says(&words, carrier));
@@ -261,8 +260,8 @@ fn says(words: &[String], named: &str) -> bool {
     })
 }
 
-/// A material called `name`, with typical optics if the name is known and [`DEFAULT_REFLECTANCE`]
-/// otherwise. The word `wet` wets a surface that is otherwise matt.
+/// A material called `name`. Its optics are typical of the name, or [`DEFAULT_REFLECTANCE`] if the name is unknown.
+/// The word `wet` makes a diffuse surface wet.
 pub fn by_name(name: &str) -> Material {
     let known = typical(name).map(|entry| (entry.reflectance_905nm, entry.finish));
     let (reflectance, finish) = known.unwrap_or((DEFAULT_REFLECTANCE, Finish::Matt));
@@ -273,7 +272,7 @@ pub fn by_name(name: &str) -> Material {
     Material { finish, ..plain(name, reflectance) }
 }
 
-/// A matt material without textures.
+/// A diffuse material without textures.
 pub fn plain(name: &str, reflectance: f32) -> Material {
     Material {
         name: name.to_owned(),
@@ -314,14 +313,14 @@ mod tests {
             ("Puddle_2", "puddle"),
             ("pond water", "water"),
             ("wet asphalt", "asphalt"),
-            // What carries it is not the thing itself.
+            // A part that carries a window is not a window.
             ("window_frame_wood", "wood"),
             ("sign post steel", "metal"),
         ] {
             assert_eq!(typical(name).map(|t| t.name), Some(expected), "{name}");
         }
         assert_eq!(typical("mirror frame"), None);
-        // Part of another word is not the word.
+        // Words that only contain a known word do not match.
         for name in ["grasshopper", "broadcast", "material_0", ""] {
             assert_eq!(typical(name), None, "{name}");
         }

@@ -1,24 +1,24 @@
 //! Random numbers for shapes and positions, determined by a seed.
 //!
-//! Each item has its own random stream, identified by the seed, its kind and its number, so that it depends
-//! neither on the order of the work nor on the number of threads.
+//! Each item has its own random stream, identified by the seed, its kind and its number. It therefore depends neither
+//! on the order of the work nor on the number of threads.
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::SplitMix64;
 
-/// The random stream of item `index` of `kind`.
+/// The random stream of item `index` of the kind `kind`.
 pub fn stream(seed: u64, kind: u64, index: u64) -> SplitMix64 {
     let of_kind = SplitMix64::seed_from_u64(seed).next_u64() ^ kind;
     let of_thing = SplitMix64::seed_from_u64(of_kind).next_u64() ^ index;
     SplitMix64::seed_from_u64(SplitMix64::seed_from_u64(of_thing).next_u64())
 }
 
-/// A draw that is uniform in `low..high`.
+/// A random number, uniform in `low..high`.
 pub fn uniform(rng: &mut SplitMix64, low: f64, high: f64) -> f64 {
     low + (high - low) * rng.random::<f64>()
 }
 
-/// A uniform angle in `0..2 pi`, radians.
+/// A random angle, uniform in `0..2 pi`, radians.
 pub fn angle(rng: &mut SplitMix64) -> f64 {
     uniform(rng, 0.0, std::f64::consts::TAU)
 }

@@ -1,8 +1,7 @@
 //! A scene: meshes with materials, placed by instances.
 //!
-//! Memory grows with the sum of meshes and instances, never with their product: a clump of grass
-//! that is placed a million times is one mesh. Loaders are in [`super::loaders`], built-in scenes in
-//! [`super::builtin`].
+//! Memory grows with the sum of meshes and instances, never with their product. A clump of grass that is placed a
+//! million times is one mesh. Loaders are in [`super::loaders`], built-in scenes in [`super::builtin`].
 
 use std::fmt;
 
@@ -59,18 +58,18 @@ pub struct Instance {
 pub struct Material {
     /// Name in the material file.
     pub name: String,
-    /// Diffuse (Lambertian) reflectance at the laser's wavelength, 0..=1: of a glass pane its dirt's, of
-    /// clear water 0.
+    /// Diffuse (Lambertian) reflectance at the laser's wavelength, 0..=1. Glass has the reflectance of the dirt on
+    /// the pane; clear water has 0.
     pub reflectance: f32,
     /// Additional optical behaviour.
     pub finish: Finish,
-    /// Multiplied with `reflectance`; nearest texel.
+    /// Factor of `reflectance`; the nearest texel is used.
     pub reflectance_map: Option<Texture>,
-    /// A ray passes through texels whose value is 0.5 or less.
+    /// Opacity; a ray passes through texels with a value of 0.5 or less.
     pub opacity_mask: Option<Texture>,
-    /// Diffuse albedo in daylight, linear sRGB; `None` if only its name indicates a colour.
+    /// Diffuse albedo in daylight, linear sRGB; `None` if only the material's name indicates a colour.
     pub colour: Option<Rgb>,
-    /// Multiplied with `colour`; only for cameras.
+    /// Factor of `colour`; only for cameras.
     pub colour_map: Option<ColourMap>,
 }
 
@@ -82,35 +81,35 @@ pub enum Finish {
     Matt,
     /// Retroreflective: sheeting of signs, licence plates, safety vests.
     Retro {
-        /// Reflection at normal incidence, as a multiple of that of a white diffuser: pi times the
-        /// coefficient of retroreflection in cd/lx/m².
+        /// Reflection at normal incidence relative to a white diffuser: pi times the coefficient of retroreflection
+        /// in cd/lx/m².
         gain: f32,
     },
-    /// With a highlight: lacquer, plastic, smooth metal.
+    /// Glossy: lacquer, plastic, smooth metal.
     Glossy {
-        /// Height of the highlight at normal incidence, as a multiple of the reflection of a white diffuser.
+        /// Height of the highlight at normal incidence, relative to the reflection of a white diffuser.
         peak: f32,
-        /// Exponent of the highlight's fall with the angle from the mirrored direction; the larger, the
-        /// narrower.
+        /// Exponent of the highlight's decrease with the angle from the direction of specular reflection. A larger
+        /// exponent gives a narrower highlight.
         exponent: f32,
     },
-    /// Is a mirror.
+    /// Specular: a mirror.
     Mirror {
-        /// Share of the light that is mirrored, 0..=1.
+        /// Share of the light that is reflected specularly, 0..=1.
         share: f32,
     },
     /// Transparent: a window. Its diffuse reflectance is that of the dirt.
     Glass {
         /// Refractive index.
         index: f32,
-        /// Share of the light that the glass itself passes, 0..=1; 1 for clear glass.
+        /// Share of the light that the glass transmits inside, 0..=1; 1 for clear glass.
         clear: f32,
-        /// Glass faces that the surface represents: two for a pane, one if both sides are modelled.
+        /// Number of glass faces that the surface represents: two for a pane, one if both sides are modelled.
         faces: u8,
     },
     /// Water: specular, with a visible bottom.
     Water {
-        /// The bottom; `None` if the water is too deep for it to be seen.
+        /// Bottom of the water; `None` if the water is too deep for it to be visible.
         bottom: Option<Bottom>,
     },
     /// Wet: water fills its texture.
@@ -205,8 +204,8 @@ impl Scene {
         self.instances.iter().map(|i| self.meshes[i.mesh as usize].triangles.len() as u64).sum()
     }
 
-    /// Lowest and highest corner of the box around all visible surfaces, World, metres. For a turned copy,
-    /// the box of its mesh's box is used. Without surfaces: inverted infinities.
+    /// Lowest and highest corner of the box around all visible surfaces, World, metres. For a rotated instance, the
+    /// box around its mesh's box is used. Without surfaces, the infinities are inverted.
     pub fn extents(&self) -> [DVec3; 2] {
         self.extents_of(&self.instances)
     }
@@ -233,7 +232,7 @@ impl Scene {
 }
 
 impl Instance {
-    /// The box around the box `[low, high]` of its mesh, in World.
+    /// The box in World around the mesh's box `[low, high]`.
     pub fn world_box(&self, [low, high]: [DVec3; 2]) -> [DVec3; 2] {
         (0..8)
             .map(|corner: u32| {
@@ -252,7 +251,7 @@ impl Instance {
 }
 
 impl Mesh {
-    /// Lowest and highest corner of the mesh's box, in its frame.
+    /// Lowest and highest corner of the mesh's bounding box, in the mesh's frame, metres.
     pub fn bounds(&self) -> [DVec3; 2] {
         let points = self.positions.iter().map(|p| DVec3::from(p.map(f64::from)));
         points.fold([DVec3::INFINITY, DVec3::NEG_INFINITY], |[low, high], p| {
@@ -260,7 +259,7 @@ impl Mesh {
         })
     }
 
-    /// The three corners of triangle `index`, in the mesh's frame.
+    /// The three corners of triangle `index`, in the mesh's frame, metres.
     pub fn corners(&self, index: u32) -> [DVec3; 3] {
         self.triangles[index as usize].map(|vertex| {
             let [x, y, z] = self.positions[vertex as usize];

@@ -7,21 +7,21 @@ use super::scene::{Instance, Mesh, Scene};
 use super::trajectory::{End, Trajectory};
 use crate::time::SimTime;
 
-/// Scenes that are wider are rather in millimetres, metres.
+/// Width above which a scene is probably in millimetres, metres.
 const WIDEST_M: f64 = 20_000.0;
-/// Scenes that are higher are rather in millimetres, metres.
+/// Height above which a scene is probably in millimetres, metres.
 const HIGHEST_M: f64 = 2_000.0;
-/// Scenes that are smaller are rather in kilometres or feet of a model, metres.
+/// Size below which a scene is probably in kilometres or a model in feet, metres.
 const SMALLEST_M: f64 = 0.5;
-/// Time for which endless motions are surveyed, seconds.
+/// Duration for which endless motions are surveyed, seconds.
 const ENDLESS_S: f64 = 60.0;
-/// Poses that are looked at.
+/// Number of poses that are examined.
 const SAMPLES: u32 = 2000;
 
-/// Text of `menura check` about a box.
+/// Text about a box for `menura check`.
 pub fn describe_box([low, high]: [DVec3; 2]) -> String {
     let side = |axis, low: f64, high: f64| {
-        // So that a rounded zero has no sign.
+        // Adding 0.0 removes the sign of a rounded zero.
         let [low, high] = [low, high].map(|m| (m * 100.0).round() / 100.0 + 0.0);
         format!("{axis} {low:.2} to {high:.2} m")
     };
@@ -56,18 +56,18 @@ pub fn hints([low, high]: [DVec3; 2]) -> Vec<String> {
     hints
 }
 
-/// Path of a robot.
+/// Properties of a robot's path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Way {
     /// Lowest and highest coordinates of the path of the robot's origin, World, metres.
     pub extents: [DVec3; 2],
-    /// Time up to which the path was examined; less than the whole path if the path never ends.
+    /// Duration of the examined part of the path; less than the whole duration if the path never ends, seconds.
     pub looked_s: f64,
-    /// Share of the path without ground below.
+    /// Share of the path without ground below it, 0..=1.
     pub without_ground: f64,
 }
 
-/// Path of `trajectory` over `ground`; `None` if the path is known only in a run.
+/// Properties of the path of `trajectory` over `ground`; `None` if the path is only known during a run.
 pub fn way(trajectory: &Trajectory, ground: &dyn GroundHeight) -> Option<Way> {
     let about = trajectory.describe();
     let looked_s = match trajectory.end() {
@@ -89,8 +89,8 @@ pub fn way(trajectory: &Trajectory, ground: &dyn GroundHeight) -> Option<Way> {
     Some(Way { extents, looked_s, without_ground })
 }
 
-/// Points of `points` that have surfaces on all sides within `reach_m`: they are inside an object. Masks are
-/// ignored.
+/// For each of `points`, whether surfaces surround the point on all sides within `reach_m`, so that the point is
+/// inside an object. Opacity masks are ignored.
 pub fn enclosed(scene: &Scene, points: &[DVec3], reach_m: f64) -> Vec<bool> {
     let around = points.iter().fold([DVec3::INFINITY, DVec3::NEG_INFINITY], |[low, high], p| {
         [low.min(*p - reach_m), high.max(*p + reach_m)]
@@ -122,9 +122,9 @@ fn is_enclosed(
             .all(|direction| near.iter().any(|triangle| hits(triangle, point, direction, reach_m)))
 }
 
-/// The triangles of a copy whose boxes reach into `cube`, in World.
+/// The triangles of an instance whose bounding boxes overlap `cube`, in World.
 fn triangles_in(scene: &Scene, instance: &Instance, cube: [DVec3; 2]) -> Vec<[DVec3; 3]> {
-    // The cube in the frame of the mesh, so that most triangles need not be transformed.
+    // The cube is transformed to the mesh's frame, so that most triangles need not be transformed.
     let [low, high] = box_of(&instance.world_from_mesh.inverse(), cube).map(|c| c.as_vec3());
     let mesh = &scene.meshes[instance.mesh as usize];
     let is_near = |triangle: &[u32; 3]| {
@@ -159,7 +159,7 @@ fn hits([a, b, c]: &[DVec3; 3], from: DVec3, direction: DVec3, reach_m: f64) -> 
     let across = to.cross(ab);
     let v = direction.dot(across) / volume;
     let range = ac.dot(across) / volume;
-    // Edges belong to both triangles, so that no ray slips through between them.
+    // Edges belong to both triangles, so that no ray passes between them.
     const HAIR: f64 = -1e-9;
     u >= HAIR && v >= HAIR && u + v <= 1.0 - HAIR && (0.0..=reach_m).contains(&range)
 }
@@ -232,7 +232,7 @@ mod tests {
         let above = DVec3::new(0.0, 0.0, 1.2);
         assert_eq!(enclosed(&scene, &[middle, above], 1.0), [true, false]);
         assert!(!is_inside(&scene, middle, 0.3), "the box is larger than the reach");
-        // The same box, small, turned and elsewhere.
+        // The same box, smaller, rotated and moved.
         let turned = DAffine3::from_scale_rotation_translation(
             DVec3::splat(0.5),
             glam::DQuat::from_rotation_x(1.0),

@@ -18,7 +18,7 @@ const MAX_PROFILE_BYTES: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct Catalogue {
     families: Vec<&'static dyn FamilyReader>,
-    /// The profiles of `EMBEDDED` that have been read, in its order.
+    /// Profiles of `EMBEDDED` that were already read, in the same order.
     embedded: [OnceLock<Arc<Profile>>; EMBEDDED.len()],
     profiles: OnceLock<Vec<Arc<Profile>>>,
 }
@@ -30,7 +30,7 @@ impl Catalogue {
         Self { families, embedded, profiles: OnceLock::new() }
     }
 
-    /// Every family.
+    /// All families.
     pub fn families(&self) -> &[&'static dyn FamilyReader] {
         &self.families
     }
@@ -40,7 +40,7 @@ impl Catalogue {
         read::spec(&self.families)
     }
 
-    /// All inner faults that devices can have, each once.
+    /// All kinds of internal faults that devices can have, each once.
     pub fn device_faults(&self) -> Vec<&'static DeviceFaultKind> {
         let mut all: Vec<&'static DeviceFaultKind> = Vec::new();
         let of_family =
@@ -63,7 +63,7 @@ impl Catalogue {
         let (file, text) = EMBEDDED[index];
         let parse = || match self.parse_profile(file, text) {
             Ok(profile) => Arc::new(profile),
-            // Their text is part of the program: this is a bug in Menura, seen by its tests.
+            // The text is part of the program, so that an error is a bug in Menura, which tests find.
             Err(faults) => panic!("{faults}"),
         };
         Arc::clone(self.embedded[index].get_or_init(parse))
@@ -72,7 +72,7 @@ impl Catalogue {
     /// A profile by name, or by the path of a `.toml` file.
     ///
     /// # Errors
-    /// An unknown name, or everything that is wrong with the file.
+    /// The name is unknown, or the file has errors.
     pub fn profile(&self, name_or_path: &str) -> Result<Arc<Profile>, Diagnostics> {
         if Self::is_path(name_or_path) {
             return self.load_profile(name_or_path, Path::new(name_or_path)).map(Arc::new);
@@ -83,19 +83,19 @@ impl Catalogue {
         })
     }
 
-    /// Whether a rig's `profile` key means a file rather than a name.
+    /// Whether the value of a rig's `profile` key is a path instead of a name.
     pub fn is_path(name_or_path: &str) -> bool {
         name_or_path.contains(['/', '\\']) || name_or_path.ends_with(".toml")
     }
 
-    /// Returns one of [`Catalogue::profiles`]; the others are not read.
+    /// The profile of [`Catalogue::profiles`] with this name. Other profiles are not read.
     pub fn by_name(&self, name: &str) -> Option<Arc<Profile>> {
         let is_its =
             |(file, _): &(&str, &str)| Path::new(file).file_stem().is_some_and(|stem| stem == name);
         EMBEDDED.iter().position(is_its).map(|index| self.embedded(index))
     }
 
-    /// Suggestions for an unknown name: profiles whose names contain it, by kind, or else all.
+    /// Suggestions for an unknown name: the profiles whose names contain it, by kind, otherwise all profiles.
     pub fn suggestion(&self, name: &str) -> String {
         let compact = |text: &str| -> String {
             let kept = text.chars().filter(|c| c.is_ascii_alphanumeric());
@@ -116,7 +116,7 @@ impl Catalogue {
         format!("{mean}allowed: {}; or the path of a .toml file", by_kind(&all))
     }
 
-    /// Reads the profile at `path`, which messages call `file`.
+    /// Reads the profile at `path`. Messages call it `file`.
     ///
     /// # Errors
     /// All errors in the profile.
@@ -136,7 +136,7 @@ impl Catalogue {
     }
 }
 
-/// `a spinning lidar: A, B; an IMU: C`, in the order in which kinds occur.
+/// Names of profiles by kind, in order of occurrence: `a spinning lidar: A, B; an IMU: C`.
 fn by_kind(profiles: &[&Arc<Profile>]) -> String {
     let mut kinds: Vec<(&str, Vec<&str>)> = Vec::new();
     for profile in profiles {

@@ -1,5 +1,5 @@
-//! `drift_ppm` of a clock, which means the same for every product: the error of its oscillator, positive if
-//! fast.
+//! `drift_ppm` of a clock, with the same meaning for every product: relative error of its oscillator, positive if the
+//! clock is fast.
 
 use crate::toml::keys::Keys;
 use crate::toml::reader::Limit;
@@ -7,7 +7,7 @@ use crate::toml::reader::Limit;
 /// Seconds per day that correspond to one part per million.
 const S_PER_DAY: f64 = 0.0864;
 
-/// Reads the key into seconds per day, whole nanoseconds.
+/// Reads the key and converts it to seconds per day, rounded to whole nanoseconds.
 pub fn read(keys: &mut Keys<'_>, drift_s_per_day: &mut f64) {
     let how = "write parts per million: 1 s a day is 11.574 ppm";
     keys.table.was_called_in("drift_s_per_day", "drift_ppm", how);

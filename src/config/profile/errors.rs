@@ -1,8 +1,8 @@
-//! `errors` of a lidar or an IMU: the errors of the profile, or none.
+//! `errors` of a lidar or an IMU: the errors in the profile, or none.
 
 use crate::toml::reader::TableReader;
 
-/// Reads whether a rig leaves out the errors of the profile; `origin` is the source of the words in messages.
+/// Whether a rig disables the errors in the profile. `origin` is the source of the allowed words in messages.
 pub fn are_none(table: &mut TableReader<'_>, origin: &str) -> bool {
     let says = "Errors of the unit: those of the profile, or \"none\", which leaves only the errors that the rig sets \
         itself.";

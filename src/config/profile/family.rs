@@ -9,28 +9,28 @@ use super::product::Product;
 use crate::toml::reader::TableReader;
 use crate::wire::ptp::Transport;
 
-/// Data of a type that only its family knows: of a profile, of a device's settings, of a fault.
+/// Data whose type only its family knows: of a profile, of a device's settings, or of a fault.
 pub trait FamilyData: Any + fmt::Debug + Send + Sync {}
 
 impl<T: Any + fmt::Debug + Send + Sync> FamilyData for T {}
 
 impl dyn FamilyData {
-    /// The data as a `T`; `None` if it belongs to another family.
+    /// The data as a `T`; `None` if it has another type.
     pub fn get<T: Any>(&self) -> Option<&T> {
         (self as &dyn Any).downcast_ref()
     }
 }
 
-/// A kind of internal fault that devices of some families can have.
+/// A kind of internal fault of devices.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceFaultKind {
     /// Value of a fault's `kind` key.
     pub word: &'static str,
-    /// Reads the keys of this kind, for a device with this firmware if it is known.
+    /// Reads the keys of this kind. If the device is known, its firmware determines the limits.
     pub read: ReadFault,
 }
 
-/// Reads the keys of one kind of fault.
+/// Function that reads the keys of one kind of fault.
 pub type ReadFault = fn(&mut TableReader<'_>, Option<&Profile>) -> Option<Arc<dyn FamilyData>>;
 
 /// Reads the profiles and settings of one family.
@@ -41,7 +41,7 @@ pub trait FamilyReader: Sync {
     /// Reads all keys of a profile except its name and sources.
     fn read_profile(&self, root: TableReader<'_>) -> Option<(Product, Arc<dyn FamilyData>)>;
 
-    /// Reads the `settings` of a rig's device; without them, returns the profile's.
+    /// Reads the `settings` of a rig's device. If the key is missing, returns the settings of the profile.
     fn read_settings(
         &self,
         profile: &Profile,
@@ -51,26 +51,26 @@ pub trait FamilyReader: Sync {
     /// The internal faults that a device of this family can have.
     fn faults(&self) -> &'static [DeviceFaultKind];
 
-    /// The further faults of a device that follows a PTP master.
+    /// The additional faults of a device that follows a PTP master.
     fn ptp_faults(&self) -> &'static [DeviceFaultKind];
 
-    /// Reason why a device with these settings ignores its GPS input, with the remedy.
+    /// Reason why a device with these settings ignores its GPS input, and the fix.
     fn gps_input_refusal(&self, settings: &dyn FamilyData) -> Option<GpsInputRefusal>;
 
-    /// The port that a unit's link leads to, of [`Product::line_ports`].
+    /// Port of the device that the link connects to, one of [`Product::line_ports`].
     fn link_port(&self, settings: &dyn FamilyData) -> Option<u8>;
 
-    /// Whether a unit with these settings uses PTP on the network, which needs its own address.
+    /// Whether a device with these settings uses PTP on the network, for which it needs its own address.
     fn speaks_ptp(&self, settings: &dyn FamilyData) -> bool;
 
     /// Transport of PTP messages at power-on with these settings.
     fn ptp_transport(&self, settings: &dyn FamilyData) -> Transport;
 
-    /// Whether a unit with these settings follows a master by PTP, on the network or within Menura.
+    /// Whether a device with these settings follows a PTP master, on the network or within Menura.
     fn follows_ptp(&self, settings: &dyn FamilyData) -> bool;
 }
 
-/// Why a device does not listen to its GPS input.
+/// Reason why a device ignores its GPS input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GpsInputRefusal {
     /// The reason.

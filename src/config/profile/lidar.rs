@@ -9,16 +9,16 @@ use crate::toml::reader::{Limit, TableReader};
 words!(BeamShape:
     "ray" => Ray, "circular" => Circular, "elliptical" => Elliptical, "rectangular" => Rectangular);
 
-/// The shape of a laser's spot.
+/// Shape of a laser's beam footprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BeamShape {
-    /// One ray in the centre.
+    /// A single ray in the centre.
     Ray,
-    /// One half-axis, for a circular footprint.
+    /// A circle, with one half-axis.
     Circular,
-    /// Two half-axes.
+    /// An ellipse, with two half-axes.
     Elliptical,
-    /// Two half-widths.
+    /// A rectangle, with two half-widths.
     Rectangular,
 }
 
@@ -27,29 +27,29 @@ words!(SpotRule: "mavs" => Mavs, "printed" => Printed, "even" => Even);
 /// Positions of the rays in the beam footprint, and their shares of the energy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpotRule {
-    /// Rays as MAVS casts them: half-axes of 0.7 tan(divergence / 2), equal shares.
+    /// Rays as in MAVS: half-axes of 0.7 tan(divergence / 2), equal shares.
     Mavs,
-    /// The beam as printed in Goodin et al. 2018: a ray in the centre and rays on a circle of sqrt(2) / 4
-    /// tan(divergence / 2), with equal shares.
+    /// Rays as printed in Goodin et al. 2018: one in the centre and others on a circle of sqrt(2) / 4 tan(divergence
+    /// / 2), with equal shares.
     Printed,
-    /// A beam with the mean square offset of an evenly lit spot.
+    /// Rays with the mean square offset of a uniformly lit footprint.
     Even,
 }
 
 words!(EchoRule:
     "waveform" => Waveform, "window" => Window, "window-mean" => WindowMean, "ray" => Ray);
 
-/// Rule that turns received light into echoes.
+/// Rule that converts received light to echoes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EchoRule {
-    /// Maxima of the sum of pulses.
+    /// Maxima of the sum of the returning pulses.
     Waveform,
-    /// All light within `signal_cutoff_m` behind the nearest surface is one echo, at the mean range weighted
-    /// by energy.
+    /// All light within `signal_cutoff_m` behind the nearest surface is one echo. Its range is the mean, weighted by
+    /// energy.
     Window,
-    /// Like `Window`, at the unweighted mean range: the first return of Goodin et al. 2018.
+    /// Like `Window`, but with the unweighted mean range: the first return of Goodin et al. 2018.
     WindowMean,
-    /// Every ray is its own echo: the strongest and last return of Goodin et al. 2018.
+    /// Each ray is an echo: the strongest and last return of Goodin et al. 2018.
     Ray,
 }
 
@@ -104,19 +104,20 @@ keys! {
 }
 
 impl BeamSettings {
-    /// The weakest signal that is detected, in units of the signal of a white surface at 1 m.
+    /// Weakest signal that is detected, relative to the signal of a white surface at 1 m.
     pub fn threshold(&self) -> f64 {
         self.sees.reflectance / (self.sees.at_m * self.sees.at_m)
     }
 
-    /// Distance at which half of the pulses on a surface of `reflectance` return in clear air, metres.
+    /// Distance at which half of the pulses on a surface of the reflectance `reflectance` return in clear air,
+    /// metres.
     pub fn reach_m(&self, reflectance: f64) -> f64 {
         (reflectance / self.threshold()).sqrt().min(self.max_range_m)
     }
 }
 
 impl Default for BeamSettings {
-    /// One ray that detects everything.
+    /// A single ray, with a receiver that detects everything.
     fn default() -> Self {
         Self {
             shape: BeamShape::Ray,
@@ -241,11 +242,11 @@ pub fn rig_noise(keys: &mut Keys<'_>, example: &'static str, all: &mut NoiseSett
 /// Allowed numbers of rays per pulse.
 const RAYS: [u8; 4] = [1, 5, 9, 16];
 
-/// The papers whose beams are in `[papers.NAME.beam]` of a profile, each with its sentence.
+/// The papers whose beams a profile has in `[papers.NAME.beam]`, each with the sentence for the documentation.
 const PAPERS: [(&str, &str); 2] =
     [("goodin-2018", "Beam in Goodin et al. 2018."), ("mavs", "Beam in the source of MAVS.")];
 
-/// Reads `[papers]`: values that a paper lacks are the product's.
+/// Reads `[papers]`. If a paper lacks a value, the product's value is used.
 fn papers(root: &mut TableReader<'_>, reach: &Limit<f64>, all: &mut BeamSettings) {
     let field = root.optional("papers").meaning("Beams of the product as papers give them.");
     if !field.is_written() {
@@ -268,7 +269,7 @@ fn papers(root: &mut TableReader<'_>, reach: &Limit<f64>, all: &mut BeamSettings
     table.finish();
 }
 
-/// Replaces the product's beam by that of a paper, if a rig names one.
+/// Replaces the product's beam by that of a paper if a rig names one.
 fn paper(keys: &mut Keys<'_>, all: &mut BeamSettings) {
     let papers = std::mem::take(&mut all.papers);
     let product = ("product", &*all);

@@ -1,7 +1,7 @@
-//! A product's firmware as data: typed, checked, nothing optional left.
+//! A product's firmware as typed and checked data without optional values.
 //!
-//! The part of profiles that all families share. The other keys belong to the family, which this layer knows
-//! only as a [`FamilyReader`].
+//! This module has the part of profiles that all families share. The other keys belong to the family, which this
+//! layer knows only as a [`FamilyReader`].
 
 mod catalogue;
 pub mod drift;
@@ -29,7 +29,7 @@ use super::toml::spec::TableSpec;
 /// One firmware of one product.
 #[derive(Clone, Debug)]
 pub struct Profile {
-    /// The file's stem: `<vendor>-<model>-<firmware>`, or `<vendor>-<model>` if one is known.
+    /// Stem of the file name: `<vendor>-<model>-<firmware>`, or `<vendor>-<model>` if the firmware is unknown.
     pub name: String,
     /// File name for messages about limits.
     pub file: String,
@@ -37,9 +37,9 @@ pub struct Profile {
     pub source: Arc<SourceFile>,
     /// Description in one line, for `menura profiles`.
     pub summary: String,
-    /// Sources of the numbers: manuals, captures, drivers.
+    /// Sources of the values: manuals, captures, drivers.
     pub sources: Vec<String>,
-    /// Values that no two sources confirm; each is a key of the profile, not a constant of the code.
+    /// Values that are not confirmed by two sources. Each is a key of the profile, not a constant of the code.
     pub unsure: Vec<String>,
     /// Facts about the product that all layers may use.
     pub product: Product,
@@ -50,7 +50,7 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// The ports the product sends datagrams to; none of products that send no datagrams.
+    /// Ports that the product sends datagrams from; empty for products without datagrams.
     pub fn ports(&self) -> &[DatagramPort] {
         &self.product.ports
     }

@@ -1,11 +1,11 @@
-//! Destination ports of a product's datagrams, and the headers of its frames below UDP.
+//! Destination ports of a product's datagrams, and the headers below UDP.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use crate::toml::reader::{Field, Limit, TableReader};
 use crate::wire::ethernet::FrameHeader;
 
-/// Index of one of a device's own ports in the product's list of [`DatagramPort`]s.
+/// Index of a device's port in the product's list of [`DatagramPort`]s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PortIndex(pub u8);
 
@@ -13,23 +13,23 @@ impl PortIndex {
     /// The first port; `link.udp.to` is its destination.
     pub const DATA: Self = Self(0);
 
-    /// The index as a number.
+    /// The index as a `usize`.
     pub fn place(self) -> usize {
         usize::from(self.0)
     }
 }
 
-/// A port that a product sends datagrams to.
+/// A port from which a product sends datagrams.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DatagramPort {
     /// Name of the port in logs and reports.
     pub name: &'static str,
     /// Key of a rig's `link.udp` that changes the destination port; `None` for the first port.
     pub rig_key: Option<&'static str>,
-    /// Headers of recorded frames. A link uses their ports, time to live and don't-fragment flag if the rig
-    /// does not set them.
+    /// Headers of recorded frames. A live link uses their ports, time to live and don't-fragment flag if the rig does
+    /// not set these.
     pub frame: FrameHeader,
-    /// Whether the IP identification counts the recorded frames, from that of `frame` on.
+    /// Whether the IP identification of recorded frames counts up, starting with that of `frame`.
     pub counts_frames: bool,
 }
 
@@ -40,7 +40,7 @@ impl DatagramPort {
     }
 }
 
-/// Destination of a device's datagrams: one host, and a destination port for each of the device's ports.
+/// Destination of a device's datagrams: one host, with a destination port for each of the device's ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostAddress {
     /// The host.
@@ -61,7 +61,8 @@ pub fn port() -> Limit<i128> {
     Limit::new(1..=65535, "", "UDP")
 }
 
-/// Reads `[network]`: headers of a product's frames below UDP, from captures. Recorded frames have them.
+/// Reads `[network]`: the headers of a product's frames below UDP, which come from captures. Recorded frames have
+/// these headers.
 pub fn network(mut table: TableReader<'_>) -> Option<FrameHeader> {
     let source_ip = ipv4(&table.required("source_ip"));
     let destination_ip = ipv4(&table.required("destination_ip"));

@@ -1,44 +1,43 @@
-//! Facts about a product for all layers, whatever its family: connections and capabilities. A family makes
-//! them from its profile.
+//! Facts about a product for all layers: connections and capabilities. A family computes them from its profile.
 
 use super::network::DatagramPort;
 
-/// One firmware of a product, without facts that only its family needs.
+/// One firmware of a product, without the facts that only its family needs.
 #[derive(Clone, Debug)]
 pub struct Product {
     /// Noun with its article, for messages: "a spinning lidar".
     pub noun: &'static str,
     /// Kind of the product's link.
     pub interface: Interface,
-    /// Ports that send datagrams, the port of the data first; empty for products without datagrams.
+    /// Ports that send datagrams, the data port first; empty for products without datagrams.
     pub ports: Vec<DatagramPort>,
     /// Factory TCP ports, if the interface is a server.
     pub server_ports: &'static [u16],
-    /// Further ports on which hosts send commands to the product. A rig opens a port by giving it an address.
+    /// Additional ports on which hosts send commands to the product. A rig opens a port by setting its address.
     pub controls: &'static [Control],
-    /// Whether the product outputs PPS and bytes that another device's `gps_cable` may carry.
+    /// Whether the product has an output of PPS and serial data that another device's `gps_cable` can carry.
     pub has_gps_output: bool,
-    /// Whether the product has an input for PPS and bytes of another device.
+    /// Whether the product has an input for PPS and serial data of another device.
     pub has_gps_input: bool,
-    /// Port for corrections, as output of a base and input of a rover, if the product is a GNSS receiver with
-    /// that function.
+    /// Port for corrections, as output of a base and input of a rover; `None` for products other than GNSS receivers
+    /// with that function.
     pub corrections_port: Option<u8>,
-    /// Names and numbers of ports that a further device of a rig can connect to a line.
+    /// Names and numbers of ports that a further device of a rig can connect to a serial line.
     pub line_ports: Vec<(&'static str, u8)>,
     /// Relation to the joint that carries the device.
     pub joint: JointRole,
-    /// Facts for faults of the optics, if the product is a lidar.
+    /// Facts for faults of the optics; `None` for products other than lidars.
     pub lidar: Option<LidarTraits>,
-    /// Whether its serial line is USB, which no rate limits.
+    /// Whether the serial line is USB, which has no bit rate.
     pub is_usb: bool,
-    /// Whether the host's commands move the robot.
+    /// Whether host commands move the robot.
     pub drives: bool,
-    /// Whether the sensor measures colours of surfaces.
+    /// Whether the sensor measures colours.
     pub sees_colours: bool,
 }
 
 impl Product {
-    /// A product with only a serial line.
+    /// A product whose only link is a serial line.
     pub fn on_a_line(noun: &'static str) -> Self {
         Self {
             noun,
@@ -58,20 +57,20 @@ impl Product {
         }
     }
 
-    /// A product that only sends datagrams, by these ports.
+    /// A product that only sends datagrams, from these ports.
     pub fn of_datagrams(noun: &'static str, ports: Vec<DatagramPort>) -> Self {
         Self { interface: Interface::Datagrams, ports, ..Self::on_a_line(noun) }
     }
 }
 
-/// Role of a product for the joint that carries it.
+/// Relation of a product to the joint that carries it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JointRole {
-    /// The product has no role; the joint only moves it.
+    /// None: the joint only moves the product.
     None,
-    /// Reports the joint's position.
+    /// The product reports the joint's position.
     Tells,
-    /// Reports the joint's position, and moves the joint as its host commands.
+    /// The product reports the joint's position, and moves the joint as its host commands.
     Commands,
 }
 
@@ -86,7 +85,7 @@ pub enum Interface {
     Server,
 }
 
-/// A port, separate from the link, on which hosts send commands to the product.
+/// An input for host commands that is separate from the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Control {
     /// Key of a rig's `link` that sets the address.
@@ -102,7 +101,7 @@ pub struct Control {
 pub enum ControlKind {
     /// A web interface.
     Web,
-    /// A TCP port where hosts give commands, several at a time.
+    /// A TCP port for commands, for several hosts at a time.
     Commands,
     /// A UDP port for commands.
     Datagrams {
@@ -120,11 +119,11 @@ pub enum ControlKind {
 pub struct LidarTraits {
     /// Number of lasers, numbered from 0.
     pub lasers: usize,
-    /// Sense of the product's angles.
+    /// Direction of the product's angles.
     pub angles: AngleSense,
 }
 
-/// Sense in which a lidar counts its angles.
+/// Direction and origin of a lidar's angles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AngleSense {
     /// Clockwise seen from above, 0 is forward.

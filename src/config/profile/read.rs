@@ -1,4 +1,4 @@
-//! Reads a firmware profile: every key is required and within its limits.
+//! Reads a firmware profile. Every key is required and must be within its limits.
 //!
 //! `firmware-profiles/example.toml` explains the keys.
 
@@ -11,7 +11,7 @@ use crate::toml::explore::explore;
 use crate::toml::reader::{Faults, TableReader, parse_toml};
 use crate::toml::spec::TableSpec;
 
-/// Origin of limits that no product sets.
+/// Origin of limits that no product determines.
 pub const PROFILES: &str = "Menura's profiles, see firmware-profiles/example.toml";
 
 /// Reads the profile in `source`; its name is the file's stem.
@@ -29,7 +29,7 @@ pub fn parse(
     }
 }
 
-/// Keys of a profile, as this reader reads them.
+/// Keys of a profile that this reader accepts.
 pub fn spec(families: &[&'static dyn FamilyReader]) -> TableSpec {
     let source = SourceFile::new("", "", "");
     explore(|survey| {
@@ -50,7 +50,7 @@ fn profile(
     let family = root.required("driver").choice_of_kind(&words, PROFILES);
     let unsure = root.required("unsure").strings("what no two sources confirm");
     let sources = root.required("source").table("[source]").and_then(sources);
-    // Without a known family the rest cannot be judged.
+    // If the family is unknown, the other keys cannot be checked.
     let family = family?;
     let read = family.read_profile(root);
     let name = Path::new(file).file_stem().unwrap_or_default().to_string_lossy().into_owned();

@@ -1,4 +1,4 @@
-//! Connects inputs of devices to outputs of other devices, as a rig names them.
+//! Connects inputs of devices to outputs of other devices, as the rig defines.
 
 use crate::rig::{CableKind, DeviceConfig, DeviceId};
 use crate::toml::diagnostic::Place;
@@ -7,7 +7,7 @@ use crate::toml::reader::{Field, Text, nearest};
 /// Expected form of `line_of`.
 pub(crate) const LINE: &str = "a receiver of this rig and its port, such as \"base.uart2\"";
 
-/// A device, and the name of the device to which its input is wired.
+/// A device, and the names of the devices that its inputs are connected to.
 pub(crate) struct Cabled {
     /// The device's name.
     pub name: Option<Text>,
@@ -23,7 +23,7 @@ pub(crate) struct Cabled {
     pub settings: Option<Place>,
 }
 
-/// A key of a device that names another.
+/// A key of a device that names another device.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Key {
     GpsCable,
@@ -43,8 +43,7 @@ impl Cabled {
     }
 }
 
-/// Connects all devices of a rig. `names` are the names of all devices, readable or not; errors are reported
-/// at `field`.
+/// Connects all devices of a rig. `names` are the names of all devices, valid or not. Errors are reported at `field`.
 pub(crate) fn connect(
     devices: Vec<Option<Cabled>>,
     names: &[Text],
@@ -96,14 +95,14 @@ pub(crate) fn connect(
     wired.collect()
 }
 
-/// Whether the cable of `listener` leads back to itself through other devices.
+/// Whether the cable of `listener` leads through other devices back to `listener`.
 fn is_in_circle(listener: usize, sources: &[Option<DeviceId>]) -> bool {
     let before = |device: &DeviceId| sources[device.0];
     let heard = std::iter::successors(sources[listener], before).take(sources.len());
     heard.skip(1).any(|device| device.0 == listener)
 }
 
-/// The device that `entry` is wired to.
+/// The device that `entry` is connected to.
 fn source(
     entry: &Cabled,
     devices: &[Option<Cabled>],
@@ -164,7 +163,7 @@ fn source(
         .iter()
         .position(|other| other.as_ref().is_some_and(|other| other.device.name == *wanted));
     let Some(place) = place else {
-        // A device that cannot be read has its own fault.
+        // The named device is invalid and has its own error.
         if names.iter().any(|name| name.value == *wanted) {
             return None;
         }
@@ -206,7 +205,7 @@ fn port_of<'a>(text: &'a Text, ports: &[(&str, u8)]) -> Option<(&'a str, u8)> {
     ports.iter().find(|(known, _)| *known == word).map(|(_, port)| (device, *port))
 }
 
-/// The receiver that `entry` is a line of.
+/// The GNSS receiver for which `entry` is a serial line.
 fn line_of(
     entry: &Cabled,
     text: &Text,
@@ -244,7 +243,7 @@ fn line_of(
     };
     let of_name = |other: &Cabled| other.device.name == name;
     let Some(place) = devices.iter().position(|other| other.as_ref().is_some_and(of_name)) else {
-        // A device that cannot be read has its own fault.
+        // The named device is invalid and has its own error.
         if names.iter().any(|other| other.value == name) {
             return None;
         }

@@ -1,5 +1,5 @@
-//! Resources that only one device of a rig can have: names of pseudo-terminals, serial ports, network ports.
-//! Conflicts are reported when the rig is read, before anything starts.
+//! Resources that only one device of a rig can use: names of pseudo-terminals, serial ports, network ports. Conflicts
+//! are reported when the rig is read, before anything starts.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use crate::toml::reader::Faults;
 
 const ONE_SOCKET: &str = "limit from Linux, udp(7): a port of an address belongs to one socket";
 
-/// Claims so far.
+/// Resources claimed so far.
 pub struct Claims<'f> {
     faults: &'f Faults,
     paths: RefCell<HashMap<(PathKind, PathBuf), Place>>,
@@ -34,11 +34,11 @@ pub(crate) enum Protocol {
     Udp,
 }
 
-/// Owners of a port, by address.
+/// Users of a port, by address.
 #[derive(Default)]
 struct Port {
     users: HashMap<IpAddr, Vec<User>>,
-    /// The address that was claimed first, for IPv4 and for IPv6.
+    /// First claimed address, for IPv4 and for IPv6.
     first: [Option<IpAddr>; 2],
 }
 
@@ -77,7 +77,7 @@ impl<'f> Claims<'f> {
         self.tell(fault.note(format!("limit from {origin}")));
     }
 
-    /// Claims a port where connections are waited for.
+    /// Claims a port that accepts connections.
     pub(crate) fn tcp(&self, address: SocketAddr, place: &Place) {
         if let Some(fault) = self.port(Protocol::Tcp, address, None, place) {
             self.tell(
@@ -86,14 +86,14 @@ impl<'f> Claims<'f> {
         }
     }
 
-    /// Claims a port that datagrams leave from or arrive at.
+    /// Claims a port that sends or receives datagrams.
     pub(crate) fn udp(&self, address: SocketAddr, interface: Option<&str>, place: &Place) {
         if let Some(fault) = self.port(Protocol::Udp, address, interface, place) {
             self.tell(fault.note(ONE_SOCKET));
         }
     }
 
-    /// Claims a port, not written in the rig, that the further datagrams of a product leave from.
+    /// Claims a port that the rig does not name but from which a product sends further datagrams.
     pub(crate) fn further_udp(&self, address: SocketAddr, interface: Option<&str>, place: &Place) {
         if let Some(fault) = self.port(Protocol::Udp, address, interface, place) {
             let port = address.port();
@@ -141,8 +141,7 @@ impl Port {
         self.users.entry(ip).or_default().push(user);
     }
 
-    /// Another user of the port at an overlapping address. The unspecified address of IPv6 includes all of
-    /// IPv4, too.
+    /// Another user of the port at an overlapping address. The unspecified address of IPv6 includes all of IPv4.
     fn rival(&self, user: &User) -> Option<&User> {
         let ip = user.address.ip().to_canonical();
         let [first_v4, first_v6] = self.first;
@@ -162,11 +161,11 @@ impl Port {
     }
 }
 
-/// The same path for all spellings, as far as the system knows.
+/// One path for all spellings, as far as the operating system knows them.
 fn true_path(kind: PathKind, path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let known = match (kind, path.parent(), path.file_name()) {
-        // The link itself is made later, or is another's.
+        // The link itself does not exist yet or belongs to another program.
         (PathKind::PtyLink, Some(folder), Some(name)) => {
             folder.canonicalize().ok().map(|folder| folder.join(name))
         }
@@ -175,7 +174,7 @@ fn true_path(kind: PathKind, path: &Path) -> PathBuf {
     known.unwrap_or_else(|| without_detours(&path))
 }
 
-/// Removes `..` as if no folder were a symbolic link, because a missing folder is unknown.
+/// Removes `..` as if no folder were a symbolic link; used for folders that do not exist.
 fn without_detours(path: &Path) -> PathBuf {
     let mut straight = PathBuf::new();
     for component in path.components() {

@@ -1,4 +1,4 @@
-//! Keys of a robot that its computer drives.
+//! Keys of a robot that its computer drives (`kind = "drive"`).
 
 use std::net::SocketAddr;
 
@@ -143,10 +143,10 @@ pub struct TwistInput {
 }
 
 impl DriveConfig {
-    /// The lag when a rig names none, seconds: of the treads of the Andabata paper.
+    /// Default lag, seconds: that of the tracks in the Andabata paper.
     pub const USUAL_LAG_S: f64 = 0.035;
 
-    /// Defaults of a robot of this model, with tracks of up to 1 m/s.
+    /// Defaults for a robot of this model, with tracks that reach 1 m/s.
     pub fn of(model: DriveModel) -> Self {
         Self {
             model,
@@ -164,16 +164,16 @@ impl DriveConfig {
 }
 
 impl Suspension {
-    /// The fastest rate of springs and dampers that is integrated, 1/s.
+    /// Largest rate of springs and dampers that is integrated, 1/s.
     pub const FASTEST_PER_S: f64 = 1000.0;
 
     /// Compression of the springs under the body's weight, metres.
     pub fn static_m(&self) -> f64 {
-        // Standard acceleration of free fall, ISO 80000-3.
+        // Standard acceleration of gravity, ISO 80000-3.
         self.mass_kg * 9.80665 / (4.0 * self.stiffness_n_m)
     }
 
-    /// The faster of the rates of heave's spring and damper, 1/s.
+    /// Larger of the two rates of heave, of the spring and of the damper, 1/s.
     pub fn rate_per_s(&self) -> f64 {
         let springs = (4.0 * self.stiffness_n_m / self.mass_kg).sqrt();
         springs.max(4.0 * self.damping_kg_s / self.mass_kg)
@@ -185,7 +185,7 @@ pub(super) fn drive(table: &mut TableReader<'_>, rig_seed: u64) -> Option<DriveC
     let field = table.required("model");
     let field = field.meaning("Vehicle model: how the wheels of a driven robot move it.");
     let Some(kind) = field.choice(&DriveKind::WORDS, FORMAT) else {
-        // Which keys there are is not known.
+        // The allowed keys are unknown.
         table.drop_unknown(|_| true);
         return None;
     };
@@ -237,7 +237,7 @@ impl KeyType<Vec<String>> for Materials {
     }
 }
 
-/// Reports springs that give way under their mass or that are too stiff for it.
+/// Reports springs that are too soft or too stiff for the mass.
 fn carries_its_mass(table: &TableReader<'_>, springs: &Suspension) -> bool {
     let place = table.place();
     if springs.static_m() >= springs.stroke_m {

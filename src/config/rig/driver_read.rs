@@ -8,8 +8,8 @@ use crate::toml::reader::{Field, Text};
 const NOTE: &str =
     "limit from the rig format: exactly one source of drive commands, a drive base or `twist`";
 
-/// Rejects a drive base on a robot that is not driven, several sources of drive commands, and a driven robot
-/// without any. Errors are reported at `field`.
+/// Rejects a drive base on a robot that is not driven, several sources of drive commands, and a driven robot without
+/// a source. Errors are reported at `field`.
 pub(super) fn check(
     devices: &[Option<Cabled>],
     robot: Option<&(RobotConfig, Place)>,

@@ -1,4 +1,4 @@
-//! `[engine]`: how a run is rendered and sent.
+//! `[engine]`: rendering and sending of a run.
 
 use std::net::Ipv4Addr;
 
@@ -85,20 +85,20 @@ keys! {
 /// Source of the robot's motion.
 #[derive(Clone, Copy)]
 pub(super) enum Mover {
-    /// The rig, from the start.
+    /// The rig; the motion is known from the start.
     Rig,
-    /// Another simulator, meanwhile.
+    /// Another simulator, during the run.
     Feed,
-    /// The robot's computer, meanwhile.
+    /// The robot's computer, during the run.
     Computer,
 }
 
-/// The minimum of `render_ahead_ms` for a driven robot: the duration of a series of samples plus the time to
-/// measure it.
+/// Minimum of `render_ahead_ms` for a driven robot: the duration of a series of samples plus the time for measuring
+/// it.
 const LEAST_AHEAD_DRIVEN_MS: f64 = 5.0;
 
-/// Reads `[engine]`, in which every key has a default; the default of `render_ahead_ms` is short if the robot is
-/// moved from outside. Also returns where the caster is named.
+/// Reads `[engine]`, in which every key has a default. The default of `render_ahead_ms` is short if the motion is
+/// controlled from outside. Also returns the position of the caster's name.
 pub(super) fn engine(mut table: TableReader<'_>, moved_by: Mover) -> (EngineConfig, Option<Place>) {
     let mut all = EngineConfig::default();
     let least_ahead_ms = match moved_by {
@@ -155,23 +155,22 @@ fn delays(transport: Transport) -> &'static [(&'static str, DelayMechanism)] {
     if transport == Transport::Gptp { &WORDS[1..] } else { WORDS }
 }
 
-/// Time before the due time at which a datagram is submitted to the kernel, to make up for the kernel's
-/// delay.
+/// Time before the due time at which a datagram is submitted to the kernel. It compensates the kernel's delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lead {
-    /// A fixed lead, nanoseconds.
+    /// A fixed lead.
     Fixed {
         /// Lead in nanoseconds, at most [`Lead::MOST_US`].
         ns: u64,
     },
-    /// The lead is estimated for each device from the timestamps of its departures.
+    /// Menura estimates the lead of each device from the timestamps of sent datagrams.
     Auto,
 }
 
 impl Lead {
     /// Value of the key for [`Lead::Auto`].
     pub const AUTO: &'static str = "auto";
-    /// The longest, microseconds.
+    /// Largest lead, microseconds.
     pub const MOST_US: f64 = 100.0;
 
     /// A fixed lead of `us` microseconds.
@@ -204,22 +203,22 @@ words!(SchedulerChoice: "fifo" => Fifo, "deadline" => Deadline, "normal" => Norm
 /// Scheduling of the sending thread by the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SchedulerChoice {
-    /// `SCHED_FIFO`: before every ordinary thread.
+    /// `SCHED_FIFO`: priority over all ordinary threads.
     #[default]
     Fifo,
     /// `SCHED_DEADLINE`: a reserved share of a core.
     Deadline,
-    /// `SCHED_OTHER`, as any thread.
+    /// `SCHED_OTHER`: like any thread.
     Normal,
 }
 
 words!(StampChoice: "kernel" => Kernel, "card" => Card);
-/// Source of the stamps of datagrams that leave, for a certificate.
+/// Source of the timestamps of sent datagrams, for a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StampChoice {
-    /// The driver of the network interface, just before the hardware has the frame.
+    /// The driver of the network interface, just before the hardware gets the frame.
     Kernel,
-    /// The network card, by its own clock, when the frame is on the wire.
+    /// The network card, by its own clock, when the frame is sent on the wire.
     Card,
 }
 
@@ -234,7 +233,7 @@ pub enum CasterChoice {
     Gpu,
     /// Menura's own ray tracer, on the processor.
     Menura,
-    /// Intel's Embree, loaded when the rig is; see `menura_world::world::raycast::embree`.
+    /// Intel's Embree, loaded together with the rig; see `menura_world::world::raycast::embree`.
     Embree,
 }
 
@@ -246,7 +245,7 @@ pub enum LatePolicy {
     Late,
     /// Drop the packet, and count it.
     Drop,
-    /// Cast with fewer rays a pulse while rendering falls behind, counted; sent as soon as it is
-    /// ready.
+    /// Reduce the number of rays per pulse while rendering is behind, and count this. Packets are sent as soon as
+    /// they are ready.
     Thin,
 }

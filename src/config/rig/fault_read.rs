@@ -11,7 +11,7 @@ use crate::toml::explore::explore;
 use crate::toml::reader::{Faults, Field, TableReader, parse_toml};
 use crate::toml::spec::TableSpec;
 
-/// Largest number of faults of a rig; a fault that repeats has a schedule.
+/// Largest number of faults of a rig. A repeated fault counts once.
 const MAX_FAULTS: usize = 1000;
 
 /// Kind of a fault, before the keys of the kind are read.
@@ -21,7 +21,7 @@ enum Kind {
     Device(&'static DeviceFaultKind),
 }
 
-/// Every kind by its name; inner faults of devices come last.
+/// All kinds with their names; internal faults of devices come last.
 fn kinds(catalogue: &Catalogue) -> Vec<(&'static str, Kind)> {
     let wire = WireKind::WORDS.into_iter().map(|(word, kind)| (word, Kind::Wire(kind)));
     let device = catalogue.device_faults().into_iter().map(|kind| (kind.word, Kind::Device(kind)));
@@ -33,7 +33,7 @@ impl Kind {
     fn fits(self, device: &DeviceConfig) -> bool {
         match self {
             Self::Wire(kind) => kind.fits(device),
-            // Those of a receiver are not those of its further lines.
+            // Faults of a GNSS receiver do not apply to its further lines.
             Self::Device(_) if device.is_line() => false,
             Self::Device(kind) => {
                 let family = device.profile.family;
@@ -52,7 +52,7 @@ impl Kind {
     }
 }
 
-/// The part of a profile that decides which faults a device can have.
+/// Properties of a profile that determine which faults a device can have.
 fn nature(profile: &Profile) -> String {
     let has = match profile.product.interface {
         Interface::Datagrams => "it sends datagrams",
@@ -62,8 +62,8 @@ fn nature(profile: &Profile) -> String {
     format!("{} is {}; {has}", profile.name, profile.product.noun)
 }
 
-/// Reads all faults of a rig; none if the key is missing. `devices` is `None` if they could not be read;
-/// references to devices are then not checked. `seed` is the rig's seed.
+/// Reads all faults of a rig; none if the key is missing. `devices` is `None` if they are invalid; references to
+/// devices are then not checked. `seed` is the rig's seed.
 pub fn faults(
     field: &Field<'_>,
     devices: Option<&[DeviceConfig]>,
@@ -100,8 +100,8 @@ pub fn kinds_of(device: &DeviceConfig, catalogue: &Catalogue) -> Vec<&'static st
     fitting.map(|(word, _)| word).collect()
 }
 
-/// Keys of a fault of this kind for `device`, with the limits of its firmware: the keys of this kind alone,
-/// and `stream`. `None` if the device cannot have the fault.
+/// Keys of a fault of this kind for `device`, with the limits of the device's firmware: the keys of the kind, and
+/// `stream`. `None` if the device cannot have the fault.
 pub fn keys_of(device: &DeviceConfig, word: &str, catalogue: &Catalogue) -> Option<TableSpec> {
     let (_, kind) =
         kinds(catalogue).into_iter().find(|(known, kind)| *known == word && kind.fits(device))?;
@@ -111,9 +111,9 @@ pub fn keys_of(device: &DeviceConfig, word: &str, catalogue: &Catalogue) -> Opti
     }))
 }
 
-/// Reads a fault that is started while a rig runs, from its keys in TOML: those of `[[fault]]` without
-/// `start_s` and `period_s`. Returns the fault, from the first instant without end, and its duration.
-/// `default_name` is used if it has no name.
+/// Reads a fault that is started during a run. Its TOML has the keys of `[[fault]]` except `start_s` and `period_s`.
+/// Returns the fault, scheduled from the start of the run without end, and its duration. `default_name` is used if
+/// the fault has no name.
 ///
 /// # Errors
 /// All errors in the keys.
@@ -191,7 +191,7 @@ fn fault(
     };
     let seed = table.optional("seed").integer(&seed_limit()).unwrap_or(seed);
     let Some(kind) = kind else {
-        // Which other keys it may have is not known.
+        // The other allowed keys are unknown.
         table.drop_unknown(|_| true);
         table.finish();
         return None;
@@ -211,7 +211,7 @@ fn fault(
     })
 }
 
-/// Reads the keys that depend on the kind: name, details, and the only affected port.
+/// Reads the keys that depend on the kind: name, details, and the affected port.
 fn read_kind(
     kind: Kind,
     table: &mut TableReader<'_>,
@@ -228,7 +228,7 @@ fn read_kind(
     let (word, kind) = match kind {
         Kind::Wire(kind) => (kind.word(), details(kind, table).map(FaultKind::Wire)),
         Kind::Device(kind) => {
-            // Families may have one word for faults of their own.
+            // Families may use the same word for faults of their own.
             let own = profile.and_then(|profile| {
                 profile.family.faults().iter().find(|own| own.word == kind.word).copied()
             });
@@ -239,7 +239,7 @@ fn read_kind(
     (word, kind, stream)
 }
 
-/// Index of the named port among those of the product.
+/// Index of the named port in the product's list.
 fn stream(field: &Field<'_>, profile: Option<&Profile>) -> Option<usize> {
     if !field.is_written() {
         return None;

@@ -9,27 +9,27 @@ use crate::toml::diagnostic::Place;
 use crate::toml::key_types::{Maybe, Time};
 use crate::toml::reader::Limit;
 
-/// Origin of a fault's limits that no device sets.
+/// Origin of a fault's limits that no device determines.
 pub const FORMAT: &str = "the rig format, [[fault]]";
 
 /// One fault of a rig.
 #[derive(Clone, Debug)]
 pub struct FaultConfig {
-    /// Unique among the rig's faults; names its rows in the log.
+    /// Name of the fault, unique in the rig; identifies its rows in the log.
     pub name: String,
     /// Index of the device in the rig.
     pub device: usize,
     /// Schedule of the fault.
     pub schedule: Schedule,
-    /// Seed of the fault's random draws.
+    /// Seed of the fault's random numbers.
     pub seed: u64,
     /// Kind of the fault.
     pub kind: FaultKind,
     /// Index of the only affected port; `None`: all ports.
     pub stream: Option<usize>,
-    /// The word for the kind in TOML and in the log.
+    /// Word for the kind in TOML and in the log.
     pub word: &'static str,
-    /// Position in the file at which the device is named.
+    /// Position in the file of the device's name.
     pub place: Place,
 }
 
@@ -149,14 +149,14 @@ impl<K> Timed<K> {
     }
 }
 
-/// The faults within one device, in the rig's order.
+/// The internal faults of one device, in the rig's order.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceFaults {
     all: Vec<Timed<Arc<dyn FamilyData>>>,
 }
 
 impl DeviceFaults {
-    /// The faults of the device with the place `device`.
+    /// The internal faults of the device with the index `device`.
     pub fn of(faults: &[FaultConfig], device: usize) -> Self {
         let own = faults.iter().enumerate().filter(|(_, config)| config.device == device);
         let within = own.filter_map(|(fault, config)| match &config.kind {

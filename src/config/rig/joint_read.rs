@@ -1,4 +1,4 @@
-//! Reads `[[joint]]`, and which joint a device sits on.
+//! Reads `[[joint]]`, and the joints that carry devices.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use crate::rig::joints::JointJam;
 use crate::toml::diagnostic::Place;
 use crate::toml::reader::{Field, Limit, TableReader, Text};
 
-/// Carrier of a joint or a device that names no joint.
+/// Word for the body as the carrier of a joint or device; the default.
 const BODY: &str = "body";
-/// Largest number of joints, and of joints in one chain: each is computed at every firing.
+/// Largest number of joints, and of joints in one chain. Each joint is computed at every firing.
 const MAX_JOINTS: usize = 64;
 const MAX_DEPTH: usize = 8;
 /// Largest number of rows of a table.
 const MAX_ROWS: usize = 10_000;
-/// The longest that a table or a swing may last, seconds.
+/// Longest duration of a table or of a sine's period, seconds.
 const LONGEST_S: f64 = 1e6;
 
 /// A joint without its parent.
@@ -63,7 +63,7 @@ pub(crate) fn joints(field: &Field<'_>) -> Option<Vec<Arc<JointConfig>>> {
     for (place, read) in read.iter().enumerate() {
         let Some(parent) = read.as_ref().and_then(|read| read.parent.as_ref()) else { continue };
         let carriers = std::iter::successors(parents[place], |carrier| parents[*carrier]);
-        // As many as there can be at all: they lead into a loop of others, which is told there.
+        // A chain of the largest possible length leads into a loop of other joints, which is reported there.
         let depth = carriers.take(MAX_JOINTS).count();
         if is_carried_by(place, place, &parents) {
             let label = "one of them must have parent = \"body\"";
@@ -83,7 +83,7 @@ pub(crate) fn joints(field: &Field<'_>) -> Option<Vec<Arc<JointConfig>>> {
     joints.collect()
 }
 
-/// Whether `joint` is carried by `carrier`, through others or not.
+/// Whether `carrier` carries `joint`, directly or by other joints.
 fn is_carried_by(joint: usize, carrier: usize, parents: &[Option<usize>]) -> bool {
     let carriers = std::iter::successors(parents[joint], |above| parents[*above]);
     carriers.take(parents.len()).any(|above| above == carrier)
@@ -108,13 +108,13 @@ struct Units {
     rows: &'static str,
     max_rate: &'static str,
     max_acceleration: &'static str,
-    /// Unit of a position, in messages.
+    /// Unit of positions in messages.
     name: &'static str,
     rate_name: &'static str,
     acceleration_name: &'static str,
-    /// Factor from the written to the stored unit.
+    /// Factor from the unit in the file to the stored unit.
     scale: f64,
-    /// Largest distance of a position from zero, in the written unit; for rates, per second.
+    /// Largest distance of a position from zero, in the file's unit; for rates, per second.
     most: f64,
     most_rate: f64,
 }
@@ -179,7 +179,7 @@ fn joint(mut table: TableReader<'_>) -> Read {
     let reach = Limit::new(-100.0..=100.0, "m", "the rig format: joints sit on the robot");
     let pose = Pose::read(&mut table, reach);
     let axis = axis(&table.optional("axis"));
-    // The keys of its motion depend on the word, too.
+    // The keys of the joint's motion depend on this word, too.
     let kind_field = table.optional("kind");
     kind_field.defaults_to(JointKind::Revolute.word());
     let kind = kind_field.choice_of_kind(&JointKind::WORDS, FORMAT).unwrap_or(JointKind::Revolute);
@@ -266,7 +266,7 @@ fn stay_within(
     units: &Units,
     field: &Field<'_>,
 ) {
-    // What is written in degrees comes back with an error in its last digits.
+    // Converted from degrees, values have an error in the last digits.
     let slack = 1e-9 * (high - low);
     let written = |x: f64| (x / units.scale * 1e6).round() / 1e6;
     let title = match (joint.reach(), &joint.motion) {
@@ -395,8 +395,8 @@ fn rows(field: &Field<'_>, units: &Units) -> Option<Vec<[f64; 2]>> {
     Some(rows)
 }
 
-/// The joint that `parent` of a mount names, by index; `joints` is `None` if they could not be read, and the
-/// name is then not checked. `Some(None)` is the body.
+/// Index of the joint that `parent` of a mount names; `Some(None)` is the body. `joints` is `None` if they are
+/// invalid; the name is then not checked.
 pub(crate) fn carrier(
     field: &Field<'_>,
     joints: Option<&[Arc<JointConfig>]>,
@@ -409,7 +409,7 @@ pub(crate) fn carrier(
     Some(Some((index, Arc::clone(&joints[index]))))
 }
 
-/// Reports a device that cannot be used with its joint: `on` is the joint that carries it, and `place` the
+/// Reports a device that cannot be used with its joint. `on` is the joint that carries the device, and `place` the
 /// position of its mount, or of the device.
 pub(crate) fn check_role(
     product: &Product,

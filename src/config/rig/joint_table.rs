@@ -1,12 +1,11 @@
 //! The smooth curve through the rows of a joint's table.
 //!
-//! The curve is the cubic spline through the rows: position, rate and acceleration are continuous, and the
-//! curve passes through each row. Nothing is smoothed; between two rows the curve may leave their range. It
-//! begins and ends at rest. A repeated table joins its last row to its first with equal rate and
-//! acceleration. If the last row is a whole number of turns, or any distance, from the first, each cycle
-//! continues from the end of the one before.
+//! The curve is the cubic spline through the rows: position, rate and acceleration are continuous, and the curve
+//! passes through each row without smoothing. Between two rows the curve may leave their range. The curve begins and
+//! ends at rest. A repeated table connects its last row to its first with equal rate and acceleration. If their
+//! positions differ, for example by a whole number of turns, each cycle continues from the end of the previous one.
 
-/// See the module.
+/// Smooth curve through the rows of a joint's table, see the module.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JointTable {
     /// Time in seconds, position, rate.
@@ -15,8 +14,8 @@ pub struct JointTable {
 }
 
 impl JointTable {
-    /// The curve through `rows` of time in seconds and position. There are two or more, in ascending
-    /// order; the first is at 0 s.
+    /// The curve through `rows` of time in seconds and position. There must be two or more rows in ascending order;
+    /// the first is at 0 s.
     pub fn new(rows: &[[f64; 2]], repeats: bool) -> Self {
         let rates = if repeats { cyclic_rates(rows) } else { clamped_rates(rows) };
         let knots = rows.iter().zip(rates).map(|(row, rate)| [row[0], row[1], rate]).collect();
@@ -28,8 +27,8 @@ impl JointTable {
         self.knots.first().map_or(0.0, |knot| knot[1])
     }
 
-    /// Position, rate and acceleration after `t_s` seconds. After the last row of a table that does not
-    /// repeat the joint stays there.
+    /// Position, rate and acceleration after `t_s` seconds. After the last row of a table that is not repeated, the
+    /// joint stays there.
     pub fn at(&self, t_s: f64) -> [f64; 3] {
         let (Some(first), Some(last)) = (self.knots.first(), self.knots.last()) else {
             return [0.0; 3];
@@ -56,7 +55,7 @@ impl JointTable {
         ]
     }
 
-    /// The lowest and the highest position; `None` if rounds lead ever further.
+    /// Lowest and highest position; `None` if each cycle leads further.
     pub fn reach(&self) -> Option<[f64; 2]> {
         let (first, last) = (self.knots.first()?, self.knots.last()?);
         if self.repeats && first[1] != last[1] {
@@ -67,7 +66,7 @@ impl JointTable {
             let ([t0, p0, r0], [t1, p1, r1]) = (pair[0], pair[1]);
             let span = t1 - t0;
             let [bend, twist] = bends(p1 - p0, r0, r1, span);
-            // Where the rate is zero.
+            // Condition for a rate of zero.
             let under_root = bend * bend - 3.0 * twist * r0;
             let root = under_root.max(0.0).sqrt();
             let turning = [(-bend - root) / (3.0 * twist), (-bend + root) / (3.0 * twist)];
@@ -83,22 +82,22 @@ impl JointTable {
     }
 }
 
-/// The coefficients of the square and the cube of the time in a piece that leads by `way`, from one rate
-/// to another.
+/// Coefficients of t² and t³ in the cubic polynomial of a piece. The piece has the duration `span`, the displacement
+/// `way`, and these rates at its ends.
 fn bends(way: f64, from_rate: f64, to_rate: f64, span: f64) -> [f64; 2] {
     let mean = way / span;
     let bend = (3.0 * mean - 2.0 * from_rate - to_rate) / span;
     [bend, (from_rate + to_rate - 2.0 * mean) / (span * span)]
 }
 
-/// The rates at which the acceleration is continuous, zero at both ends.
+/// Rates at the rows for which the acceleration is continuous, with zero at both ends.
 fn clamped_rates(rows: &[[f64; 2]]) -> Vec<f64> {
     let inner = rows.len().saturating_sub(2);
     let mut system = Tridiagonal::default();
     for row in rows.windows(3).take(inner) {
         system.push(equation(row[0], row[1], row[2]));
     }
-    // The rates of the ends are zero: their terms fall away.
+    // The rates at the ends are zero, so that their terms vanish.
     let inner = system.solved();
     [0.0].into_iter().chain(inner).chain([0.0]).collect()
 }
@@ -116,9 +115,9 @@ fn cyclic_rates(rows: &[[f64; 2]]) -> Vec<f64> {
         })
         .collect();
     let rates = match &equations[..] {
-        // One piece: from a row to itself, at the mean rate.
+        // A single piece leads from a row to the same row in the next cycle, at the mean rate.
         [_] => vec![round[1] / round[0]],
-        // Both corners of the system fall on its diagonals.
+        // Both corners of the system coincide with its off-diagonals.
         [a, b] => {
             let (a_off, b_off) = (a.below + a.above, b.below + b.above);
             let determinant = a.on * b.on - a_off * b_off;
@@ -132,7 +131,7 @@ fn cyclic_rates(rows: &[[f64; 2]]) -> Vec<f64> {
     rates.iter().copied().chain([rates[0]]).collect()
 }
 
-/// Solves a tridiagonal system with two corners (Sherman and Morrison).
+/// Solves a tridiagonal system with two corner elements (Sherman and Morrison).
 fn cyclic_solution(equations: &[Equation]) -> Vec<f64> {
     let (first, last) = (equations[0], equations[equations.len() - 1]);
     let gamma = -first.on;
@@ -159,7 +158,7 @@ fn cyclic_solution(equations: &[Equation]) -> Vec<f64> {
     solution.iter().zip(by_corner).map(|(x, z)| x - factor * z).collect()
 }
 
-/// `below * x[i-1] + on * x[i] + above * x[i+1] = right`.
+/// The equation `below * x[i-1] + on * x[i] + above * x[i+1] = right`.
 #[derive(Clone, Copy)]
 struct Equation {
     below: f64,
@@ -168,7 +167,7 @@ struct Equation {
     right: f64,
 }
 
-/// Equation: the acceleration before the middle of three rows equals that after it.
+/// The equation for equal accelerations before and after the middle of three rows.
 fn equation(before: [f64; 2], row: [f64; 2], after: [f64; 2]) -> Equation {
     let (left, right) = (row[0] - before[0], after[0] - row[0]);
     let slopes = [(row[1] - before[1]) / left, (after[1] - row[1]) / right];
@@ -210,7 +209,7 @@ impl Tridiagonal {
 mod tests {
     use super::*;
 
-    /// The largest jumps of position, rate and acceleration anywhere.
+    /// Largest jumps of position, rate and acceleration.
     fn jumps(table: &JointTable, until_s: f64, times: &[f64]) -> [f64; 3] {
         let mut worst = [0.0f64; 3];
         for t in times.iter().filter(|t| **t > 0.0 && **t < until_s) {
@@ -234,7 +233,7 @@ mod tests {
         assert!(position < 1e-8 && rate < 1e-7 && acceleration < 1e-6, "{acceleration}");
         assert_eq!(table.at(0.0)[1], 0.0);
         assert_eq!(table.at(9.0), [0.5, 0.0, 0.0]);
-        // The rate is the derivative of the position, and the acceleration that of the rate.
+        // Checks that the rate is the derivative of the position, and the acceleration that of the rate.
         for t in [0.3, 1.2, 2.0, 3.5] {
             let h = 1e-5;
             let (before, now, after) = (table.at(t - h), table.at(t), table.at(t + h));
@@ -264,7 +263,7 @@ mod tests {
                 assert!((at - row[1] - gone).abs() < 1e-9, "{at} {row:?}");
             }
         }
-        // From one row to itself a turn later: a constant rate.
+        // One row that is repeated a turn later: a constant rate.
         let turn = JointTable::new(&[[0.0, 0.0], [2.0, 6.0]], true);
         assert_eq!(turn.at(5.0), [15.0, 3.0, 0.0]);
         assert_eq!(turn.reach(), None);

@@ -1,15 +1,15 @@
-//! `[[joint]]`: parts that turn or slide between the robot's body and its devices.
+//! `[[joint]]`: parts that rotate or slide between the robot's body and its devices.
 
 use super::joint_table::JointTable;
 use crate::frames::{Body, Transform};
 use crate::rig::schedule::Schedule;
 use crate::toml::diagnostic::Place;
 
-/// Origin of a joint's limits where no product sets them.
+/// Origin of a joint's limits that no product determines.
 pub const FORMAT: &str = "the rig format, [[joint]]";
 
-/// One joint of a rig. Positions are radians for a joint that turns and metres for one that slides. At
-/// position zero the moved axes coincide with those in which the joint's axis is written.
+/// One joint of a rig. Positions are radians for a revolute joint and metres for a prismatic joint. At position zero,
+/// the axes of the moving part coincide with those of the joint.
 #[derive(Clone, Debug)]
 pub struct JointConfig {
     /// Name of the joint, unique among the rig's joints.
@@ -18,13 +18,13 @@ pub struct JointConfig {
     pub parent: Option<usize>,
     /// Pose of the joint on its parent.
     pub parent_from_joint: Transform<Body, Body>,
-    /// Direction of the joint's axis there, of length 1.
+    /// Unit vector of the joint's axis, in the joint's frame.
     pub axis: [f64; 3],
     /// Kind of the joint.
     pub kind: JointKind,
-    /// The lowest and the highest position; `None` for a joint without end stops.
+    /// Lowest and highest position; `None` for a joint without end stops.
     pub limits: Option<[f64; 2]>,
-    /// Position at the first instant; of a sine, its middle.
+    /// Position at the start of the run; for a sine, its middle.
     pub start: f64,
     /// Motion of the joint.
     pub motion: JointMotion,
@@ -36,7 +36,7 @@ words!(JointKind: "revolute" => Revolute, "prismatic" => Prismatic);
 /// Kind of a joint's motion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JointKind {
-    /// The joint turns about its axis, right-handed.
+    /// The joint rotates about its axis, right-handed.
     Revolute,
     /// The joint slides along its axis.
     Prismatic,
@@ -47,33 +47,33 @@ pub enum JointKind {
 pub enum JointMotion {
     /// Constant rate from the start position, without end.
     ConstantRate {
-        /// Rate; positive turns right-handed about the axis, or slides along it.
+        /// Rate, radians or metres per second; positive is right-handed about the axis, or along it.
         rate: f64,
     },
     /// A sine around the start position.
     Sine {
-        /// Amplitude: from the middle to either end.
+        /// Amplitude, radians or metres.
         amplitude: f64,
-        /// Period of a whole swing, seconds.
+        /// Period, seconds.
         period_s: f64,
         /// Phase of the sine at the start of the run, radians.
         phase_rad: f64,
     },
-    /// Along a smooth curve through the rows of a table.
+    /// A smooth curve through the rows of a table.
     Table(JointTable),
-    /// Motion from rest that a device on the joint commands.
+    /// A device on the joint commands the motion, which starts at rest.
     Commanded {
-        /// Largest rate.
+        /// Largest rate, radians or metres per second.
         max_rate: f64,
-        /// Largest acceleration and deceleration.
+        /// Largest acceleration and deceleration, radians or metres per second squared.
         max_acceleration: f64,
     },
 }
 
-/// A fault of a device that holds the joint which carries it, and releases it when the window closes.
+/// A fault of a device that holds the device's joint during each window of its schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JointJam {
-    /// Time from full rate to rest, and back after the window, nanoseconds.
+    /// Time for stopping from the full rate, and for the return to it after the window, nanoseconds.
     pub stops_within_ns: u64,
 }
 
@@ -94,7 +94,7 @@ impl JointConfig {
         matches!(self.motion, JointMotion::Commanded { .. })
     }
 
-    /// Describes the joint for people, in the units of a rig.
+    /// Description of the joint for users, in the units of a rig.
     pub fn describe(&self) -> String {
         let (does, unit, scale) = match self.kind {
             JointKind::Revolute => ("turns", "degrees", 180.0 / std::f64::consts::PI),

@@ -1,4 +1,4 @@
-//! Reads where a device's bytes go.
+//! Reads the links of devices.
 
 use super::parts::socket;
 use std::net::SocketAddr;
@@ -13,10 +13,11 @@ use crate::toml::diagnostic::Place;
 use crate::toml::reader::{Field, Limit, TableReader};
 use crate::wire::port::{PtyOptions, PulseLine, SerialOptions, UdpOptions};
 
-/// A scanner's server has two ports.
+/// Largest number of ports of a server, that of a scanner.
 const MAX_SERVER_PORTS: usize = 2;
 
-/// Reads `link`, which must be of a kind that the product has, as far as the product is known.
+/// Reads `link`. The kind of the link must be one that the product has; this is not checked if the product is
+/// unknown.
 pub(crate) fn link(
     mut table: TableReader<'_>,
     profile: Option<&Profile>,
@@ -53,7 +54,7 @@ pub(crate) fn link(
         None => allowed[0],
     };
     let link = match kind {
-        // Of a product that is not known it may be either.
+        // If the product is unknown, the link may be of either kind.
         "tcp" if matches!(interface, Some(Interface::Server) | None) => {
             server(&mut table, claims).map(LinkConfig::TcpServer)
         }
@@ -67,7 +68,7 @@ pub(crate) fn link(
             .table("a UDP link")
             .and_then(|table| udp(table, profile, catalogue, claims)),
     };
-    // A product may send from the port at which it takes commands.
+    // A product may send datagrams from the port on which it receives commands.
     let from = link.as_ref().and_then(LinkConfig::udp).and_then(|udp| udp.from);
     let further = from.into_iter().flat_map(|from| further_sources(from, profile));
     let own: Vec<_> = from.into_iter().chain(further).collect();
@@ -76,7 +77,7 @@ pub(crate) fn link(
     Some((link?, controls?))
 }
 
-/// Reads the addresses that `table` gives to the controls of a product.
+/// Reads the addresses of a product's controls in `table`.
 fn controls(
     table: &mut TableReader<'_>,
     profile: Option<&Profile>,
@@ -85,7 +86,7 @@ fn controls(
     claims: &Claims<'_>,
 ) -> Option<Vec<ControlConfig>> {
     let Some(profile) = profile else {
-        // Of a product that is not known no control can be judged.
+        // If the product is unknown, controls cannot be checked.
         let mut asked = Vec::new();
         let known = catalogue.profiles().iter().flat_map(|profile| profile.product.controls);
         for Control { key, .. } in known {
@@ -96,7 +97,7 @@ fn controls(
         }
         return Some(Vec::new());
     };
-    // Those of a server come first.
+    // The ports of a server come first.
     let is_server = profile.product.interface == Interface::Server;
     let mut ports = if is_server { MAX_SERVER_PORTS as u8.. } else { 0.. };
     let read: Vec<_> = profile
@@ -108,8 +109,9 @@ fn controls(
     read.into_iter().collect()
 }
 
-/// Reads one control: `None` without an address, `Some(None)` with a wrong one. Each port takes the next
-/// number of `ports`, with or without an address. A port in the device's `own` sources is claimed.
+/// Reads one control: `None` if it has no address, `Some(None)` if the address is invalid. Each control takes the
+/// next number of `ports`, with or without an address. A port that is among the device's `own` sources is already
+/// claimed.
 fn control_of(
     control: &Control,
     ports: &mut impl Iterator<Item = u8>,
@@ -146,7 +148,7 @@ fn control_of(
     })
 }
 
-/// Reads a serial line of any carrier.
+/// Reads a serial line of any kind: pseudo-terminal, serial port or TCP.
 fn line(mut table: TableReader<'_>, claims: &Claims<'_>) -> Option<LineConfig> {
     let kinds = kinds_of(Interface::Line);
     let written = table.written_among(kinds);
@@ -165,7 +167,7 @@ fn line(mut table: TableReader<'_>, claims: &Claims<'_>) -> Option<LineConfig> {
     link
 }
 
-/// Reads a line of a kind that is written in `table`, or should be. A line that `is_usb` has no rate.
+/// Reads a line of the kind whose key is in `table`. A line with `is_usb` has no bit rate.
 fn line_of(
     kind: &str,
     table: &mut TableReader<'_>,
@@ -179,7 +181,7 @@ fn line_of(
     }
 }
 
-/// The kinds of link that fit, the usual one first.
+/// The kinds of link for an interface, the default first.
 pub(crate) fn kinds_of(interface: Interface) -> &'static [&'static str] {
     match interface {
         Interface::Datagrams => &["udp"],
@@ -218,7 +220,7 @@ fn serial(table: &mut TableReader<'_>, claims: &Claims<'_>) -> Option<SerialOpti
     Some(SerialOptions { port: port?.0, pulse_line })
 }
 
-/// A path that ends in a name.
+/// A path whose last part is a file name.
 fn path(field: &Field<'_>, expected: &str) -> Option<(PathBuf, Place)> {
     let text = field.text_like(expected, Some("[^./]"))?;
     let path = text.place.source.resolve(&text.value);
@@ -230,7 +232,7 @@ fn path(field: &Field<'_>, expected: &str) -> Option<(PathBuf, Place)> {
     Some((path, text.place))
 }
 
-/// An address where a socket is to listen for connections.
+/// An address at which a socket accepts connections.
 fn listening(field: &Field<'_>, claims: &Claims<'_>) -> Option<SocketAddr> {
     let (address, place) = socket(field)?;
     claims.tcp(address, &place);
@@ -308,20 +310,20 @@ fn udp(
     Some(LinkConfig::Udp { udp, further_ports })
 }
 
-/// Source addresses of a product's further ports, if the first port sends from `from`.
+/// Source addresses of a product's further ports if the first port sends from `from`.
 fn further_sources(from: SocketAddr, profile: Option<&Profile>) -> Vec<SocketAddr> {
     if from.port() == 0 {
-        // A source port that the rig leaves open for the first is left open for the others too.
+        // If the rig does not set the first source port, the others are not set either.
         return Vec::new();
     }
     let further = profile.map(Profile::ports).unwrap_or_default().iter().skip(1);
     let own = further.map(|port| SocketAddr::new(from.ip(), port.frame.source_port));
-    // Two ports of one unit may leave from one port, as those of a Hesai do.
+    // Two ports of a device may send from the same port, for example those of a Hesai.
     own.filter(|address| *address != from).collect()
 }
 
-/// The destination ports of a product's ports after the first. Of a product that is not known every
-/// key is taken that some product has.
+/// The destination ports of a product's ports, except the first. If the product is unknown, the keys of all products
+/// are accepted.
 fn further_ports(
     table: &mut TableReader<'_>,
     profile: Option<&Profile>,
@@ -373,7 +375,7 @@ mod tests {
         },
     ];
 
-    /// The controls that a link with these keys gives to a product with all of [`CONTROLS`], and the errors.
+    /// The controls that a link with these keys gives to a product with all of [`CONTROLS`], and the error messages.
     fn read(text: &str) -> (Option<Vec<ControlConfig>>, String) {
         let faults = Faults::default();
         let node = parse_toml(&SourceFile::new("rig.toml", text, ""), &faults).unwrap();
@@ -408,7 +410,7 @@ mod tests {
             },
         ];
         assert_eq!(read(all).0.unwrap(), expected);
-        // Ports keep their numbers, whichever are open.
+        // Ports keep their numbers, whichever of them are open.
         let (some, faults) = read("service = \"127.0.0.1:7501\"");
         assert_eq!(some.unwrap(), expected[2..3], "{faults}");
         assert_eq!(read("").0.unwrap(), []);

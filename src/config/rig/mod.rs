@@ -65,9 +65,9 @@ pub struct Rig {
     pub name: String,
     /// Text of the file, without overrides.
     pub source: Arc<SourceFile>,
-    /// Seed of every random draw.
+    /// Seed of all random numbers.
     pub seed: u64,
-    /// Device time of the first instant; `None`: the host's clock.
+    /// Device time at the start of the run; `None` for the host's clock.
     pub start_utc: Option<jiff::Timestamp>,
     /// Position of the World frame on Earth.
     pub origin: Geodetic,
@@ -87,18 +87,18 @@ pub struct Rig {
     pub stimuli: Vec<StimulusConfig>,
     /// Responses of the robot to stimuli.
     pub responses: Vec<ResponseConfig>,
-    /// Positions in the file, for errors that appear only when another file is loaded.
+    /// Positions in the file, for errors in files that are loaded later.
     pub places: RigPlaces,
 }
 
-/// Positions in a rig of names of files that are loaded later.
+/// Positions in a rig of the names of files that are loaded later.
 #[derive(Clone, Debug)]
 pub struct RigPlaces {
     /// The value of `world.scene`.
     pub scene: Place,
     /// Position of `robot.trajectory`, or of its `path`.
     pub trajectory: Place,
-    /// Position of `engine.caster`, if it is written.
+    /// Position of `engine.caster`, if the rig has this key.
     pub caster: Option<Place>,
 }
 
@@ -135,8 +135,8 @@ impl Rig {
         Self::parse("default rig", DEFAULT_RIG, Path::new(""), overrides, catalogue)
     }
 
-    /// The rig at `path`, or [`Rig::default_rig`], as a rig file with every default and without short forms;
-    /// relative paths stay as they are.
+    /// The rig at `path`, or [`Rig::default_rig`], as the text of a rig file with all defaults and without short
+    /// forms. Relative paths are unchanged.
     ///
     /// # Errors
     /// See [`Rig::load`].
@@ -152,12 +152,12 @@ impl Rig {
         read::complete(&source, overrides, catalogue)
     }
 
-    /// The text of [`Rig::default_rig`], to start one's own from.
+    /// Text of [`Rig::default_rig`], as a template for new rigs.
     pub fn default_text() -> &'static str {
         DEFAULT_RIG
     }
 
-    /// Reads a rig from its text. Messages call it `name`; relative paths start at `base_dir`.
+    /// Reads a rig from its text. Messages call it `name`; relative paths refer to `base_dir`.
     ///
     /// # Errors
     /// See [`Rig::load`].
@@ -172,7 +172,7 @@ impl Rig {
     }
 }
 
-/// `[world]`
+/// `[world]`: scene, moving objects and weather.
 #[derive(Clone, Debug)]
 pub struct WorldConfig {
     /// Scene to load.
@@ -185,10 +185,10 @@ pub struct WorldConfig {
     pub labels: Vec<LabelRule>,
 }
 
-/// A rule for labels.
+/// A rule that assigns a label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabelRule {
-    /// A name of an object, a mesh or a material; `*` matches any letters.
+    /// Pattern for the name of an object, a mesh or a material; `*` matches any characters.
     pub pattern: String,
     /// The label.
     pub label: String,
@@ -197,17 +197,17 @@ pub struct LabelRule {
 /// A built-in scene with its parameters, or a file.
 #[derive(Clone, Debug)]
 pub enum SceneSource {
-    /// The paper's courtyard.
+    /// The courtyard of Goodin et al. 2018.
     Courtyard(CourtyardParameters),
     /// A rectangular room with known planes.
     Room(RoomParameters),
-    /// The paper's forest floor.
+    /// The forest floor of Goodin et al. 2018.
     RootStep(RootStepParameters),
-    /// Rows of rods before walls.
+    /// Rows of rods with walls behind them.
     Rods(RodsParameters),
-    /// Grass and a fence before walls.
+    /// Grass and a fence with walls behind them.
     MeadowWall(MeadowWallParameters),
-    /// The stand of cylinders from the paper.
+    /// The stand of cylinders of Goodin et al. 2018.
     GrassStand(GrassStandParameters),
     /// A potted shrub.
     Shrub(ShrubParameters),
@@ -217,9 +217,10 @@ pub enum SceneSource {
     AndabataField(AndabataFieldParameters),
     /// An apron with objects and plants.
     FortDrum(FortDrumParameters),
-    /// MAVS `.json`, `.gltf`, `.glb`, `.obj`, `.ply`, `.stl`; relative to the rig file's folder.
+    /// A file: MAVS `.json`, `.gltf`, `.glb`, `.obj`, `.ply` or `.stl`. Relative paths refer to the rig file's
+    /// folder.
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Seed of random placement in MAVS scenes.
         seed: u64,
@@ -228,19 +229,19 @@ pub enum SceneSource {
     },
 }
 
-/// `[robot]`
+/// `[robot]`: motion of the robot.
 #[derive(Clone, Debug)]
 pub struct RobotConfig {
     /// Motion of the robot.
     pub trajectory: TrajectoryConfig,
-    /// Take height, roll and pitch from the terrain.
+    /// Whether the terrain determines height, roll and pitch.
     pub follow_ground: bool,
     /// Distance between front and rear wheels, and between left and right wheels, metres.
     pub footprint_m: [f64; 2],
 }
 
 impl SceneSource {
-    /// Whether the ground of a built-in scene is uneven; of a scene file nothing is known.
+    /// Whether the ground of a built-in scene is uneven; false for scene files, whose ground is unknown.
     fn has_terrain(&self) -> bool {
         match self {
             Self::Courtyard(_) | Self::RootStep(_) | Self::AndabataField(_) | Self::FortDrum(_) => {
@@ -271,7 +272,7 @@ impl RobotConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeviceId(pub usize);
 
-/// `[[device]]`
+/// `[[device]]`: a device, its mount and its connections.
 #[derive(Clone, Debug)]
 pub struct DeviceConfig {
     /// Name of the device, unique in the rig; files are named after it.
@@ -280,37 +281,37 @@ pub struct DeviceConfig {
     pub profile: Arc<Profile>,
     /// The joint that carries the device, with its index; `None` for the body.
     pub on: Option<(usize, Arc<JointConfig>)>,
-    /// Pose on the robot's body, or on the moved part of the joint.
+    /// Pose on the robot's body, or on the moving part of the joint.
     pub body_from_sensor: Transform<Body, Sensor>,
     /// Link of the device.
     pub link: LinkConfig,
     /// Further addresses at which the device receives host commands.
     pub controls: Vec<ControlConfig>,
-    /// The device at the other end of the cable: the source of PPS and serial output; for a rover, its base;
-    /// for a further line, the GNSS receiver.
+    /// Device at the other end of the cable: the source of PPS and serial data; for a rover, its base; for a further
+    /// line, the GNSS receiver.
     pub cable_from: Option<DeviceId>,
     /// Signals of the cable.
     pub cable: CableKind,
-    /// Ports of the device to which further devices of the rig are lines.
+    /// Ports of the device for which further devices of the rig are serial lines.
     pub further_lines: Vec<u8>,
-    /// Caster that serves this device's messages.
+    /// NTRIP caster in Menura that serves this device's corrections.
     pub caster: Option<CasterConfig>,
-    /// Caster from which the device gets corrections.
+    /// NTRIP caster from which the device gets corrections.
     pub ntrip: Option<NtripConfig>,
-    /// Longest series of samples in one request, nanoseconds. It changes no value.
+    /// Largest duration of a series of samples in one request, nanoseconds. This limit does not change any sample.
     pub longest_series_ns: u64,
     /// Settings of the device in the rig; only its family understands them.
     pub settings: Arc<dyn FamilyData>,
 }
 
 impl DeviceConfig {
-    /// The usual [`DeviceConfig::longest_series_ns`].
+    /// Default of [`DeviceConfig::longest_series_ns`].
     pub const LONGEST_SERIES_NS: u64 = 10_000_000;
-    /// The same limit if a host moves the robot. Its motion is known only `engine.render_ahead_ms` ahead, so
-    /// a longer series could not be measured.
+    /// Default if a host moves the robot. The motion is known only `engine.render_ahead_ms` ahead, so that a longer
+    /// series could not be measured.
     pub const LONGEST_SERIES_DRIVEN_NS: u64 = 2_000_000;
 
-    /// Whether the device is only a line to a port of another device.
+    /// Whether the device is only a serial line to a port of another device.
     pub fn is_line(&self) -> bool {
         matches!(self.cable, CableKind::Line(_))
     }
@@ -330,12 +331,12 @@ impl DeviceConfig {
 /// Signals that a cable from another device carries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CableKind {
-    /// PPS, and the output of the link.
+    /// PPS, and the data of the link.
     #[default]
     Link,
-    /// Output of this port.
+    /// Data of this port.
     Port(u8),
-    /// Output of this port. The device is only the line to it, and its hosts send to the receiver at the
+    /// Data of this port. The device is only a serial line to the port: host commands go to the GNSS receiver at the
     /// other end.
     Line(u8),
 }
@@ -352,7 +353,7 @@ pub enum LinkConfig {
     },
     /// A serial line.
     Line(LineConfig),
-    /// `link = { tcp = ["ADDRESS:PORT", "ADDRESS:PORT"] }`: where a device with a server listens.
+    /// `link = { tcp = ["ADDRESS:PORT", "ADDRESS:PORT"] }`: the addresses of a device that is a TCP server.
     TcpServer(Vec<SocketAddr>),
 }
 
@@ -376,7 +377,7 @@ impl LinkConfig {
         }
     }
 
-    /// IPv4 address of this device alone, if the rig sets one.
+    /// IPv4 address that only this device uses, if the rig sets one.
     pub fn own_address(&self) -> Option<Ipv4Addr> {
         match self.udp()?.from?.ip() {
             IpAddr::V4(ip) if !ip.is_unspecified() => Some(ip),
@@ -384,7 +385,7 @@ impl LinkConfig {
         }
     }
 
-    /// Text of the link for messages, without facts that only the open link has.
+    /// Description of the link for messages, without facts that are only known once the link is open.
     pub fn describe(&self) -> String {
         match self {
             Self::Udp { udp, .. } => format!("udp {}", udp.to),
@@ -400,16 +401,16 @@ impl LinkConfig {
 /// Kind of a serial line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LineConfig {
-    /// `{ pty = "PATH" }`: a pseudo-terminal that behaves like a serial port.
+    /// `{ pty = "PATH" }`: a pseudo-terminal in place of a serial port.
     Pty(PtyOptions),
     /// `{ serial = "PORT" }`: a real serial port.
     Serial(SerialOptions),
-    /// `{ tcp = "ADDRESS:PORT" }`: a serial line over TCP; Menura listens.
+    /// `{ tcp = "ADDRESS:PORT" }`: a serial line over TCP; Menura is the server.
     Tcp(SocketAddr),
 }
 
 impl LineConfig {
-    /// The line in messages.
+    /// Description of the line for messages.
     pub fn describe(&self) -> String {
         match self {
             Self::Pty(pty) => format!("pty {}", pty.path.display()),
@@ -419,7 +420,7 @@ impl LineConfig {
     }
 }
 
-/// A further input of a device, under the key that its product defines.
+/// An additional input of a device. The device's product defines the key in the rig.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ControlConfig {
     /// `"ADDRESS:PORT"`: address of the web interface.
@@ -447,7 +448,7 @@ pub enum ControlConfig {
 }
 
 impl ControlConfig {
-    /// The link in messages.
+    /// Description of the input for messages.
     pub fn describe(&self) -> String {
         match self {
             Self::Web(address) => format!("http://{address}"),

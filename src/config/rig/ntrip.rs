@@ -1,4 +1,4 @@
-//! Corrections over the network: `caster` of a base, `ntrip` of a rover.
+//! Corrections over the network: `caster` of a base, and `ntrip` of a rover.
 
 use std::net::SocketAddr;
 
@@ -11,7 +11,7 @@ const FORMAT: &str = "NTRIP 2.0";
 /// The port of NTRIP casters.
 const PORT: u16 = 2101;
 
-/// User and password, which go over the network as they are.
+/// User and password, which are sent unencrypted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
     /// User.
@@ -45,11 +45,11 @@ pub struct NtripConfig {
     pub mount_point: String,
     /// Login for the caster.
     pub login: Option<Login>,
-    /// Period in which the rover's GGA is sent to the caster; `None`: never.
+    /// Interval at which the rover's GGA sentence is sent to the caster, nanoseconds; `None`: never.
     pub gga_every_ns: Option<u64>,
 }
 
-/// Reads `caster`; without `mount_point`, the name is empty.
+/// Reads `caster`. If `mount_point` is missing, the name is empty.
 pub(super) fn caster(field: &Field<'_>, claims: &Claims<'_>) -> Option<CasterConfig> {
     let mut table = field.table("a caster")?;
     let all = CasterConfig::read_keys(&mut table, claims);
@@ -98,7 +98,7 @@ pub(super) fn client(field: &Field<'_>) -> Option<NtripConfig> {
     })
 }
 
-/// User and password: both or none.
+/// User and password; both keys are required, or none.
 fn login(table: &mut TableReader<'_>) -> Option<Option<Login>> {
     let (user_field, password_field) = (table.optional("user"), table.optional("password"));
     let expected = "printable text without a colon";

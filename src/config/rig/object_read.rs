@@ -15,7 +15,7 @@ const FORMAT: &str = "the rig format, [[world.object]]";
 const TRAJECTORY_EXAMPLE: &str = "{ kind = \"line\", speed_m_s = 20.0 }";
 const MESH_POSE_EXAMPLE: &str = "{ roll_pitch_yaw_deg = [0.0, 0.0, 90.0] }";
 
-/// Largest number of objects; each is tested for every pulse.
+/// Largest number of objects; every pulse is tested against each.
 const MAX_OBJECTS: usize = 1000;
 
 /// Extensions of mesh files.
@@ -91,7 +91,7 @@ fn body(table: &mut TableReader<'_>) -> Option<(ObjectBody, crate::toml::diagnos
     let field = table.required("body");
     let pattern = extension_pattern(&MESH_EXTENSIONS);
     let Some(text) = field.word_or_text(&words, &expected, &pattern, "?.obj") else {
-        // What else is there cannot be judged.
+        // The other keys cannot be checked.
         for key in ["size_m", "reflectance", "mesh_pose", "scale"] {
             table.optional(key);
         }
@@ -129,7 +129,7 @@ fn body(table: &mut TableReader<'_>) -> Option<(ObjectBody, crate::toml::diagnos
     Some((ObjectBody::File { path, body_from_mesh }, text.place))
 }
 
-/// Rejects keys of other bodies.
+/// Rejects keys that belong to other kinds of bodies.
 fn refuse(table: &mut TableReader<'_>, keys: [&'static str; 2], why: &str) {
     for key in keys {
         if let Some(place) = table.take_unlisted(key) {
@@ -138,7 +138,7 @@ fn refuse(table: &mut TableReader<'_>, keys: [&'static str; 2], why: &str) {
     }
 }
 
-/// Pose of a mesh on the body, in the form of a mount on the robot.
+/// Pose of a mesh on the body, in the same form as a mount on the robot.
 fn mesh_pose(mut table: TableReader<'_>) -> DAffine3 {
     let reach = Limit::new(-1000.0..=1000.0, "m", FORMAT);
     let pose = Pose::read(&mut table, reach);

@@ -1,4 +1,4 @@
-//! Things of the world that move: `[[world.object]]` of a rig.
+//! Moving objects of the world: `[[world.object]]` of a rig.
 
 use std::path::PathBuf;
 
@@ -7,8 +7,8 @@ use glam::DAffine3;
 use crate::rig::RobotConfig;
 use crate::toml::diagnostic::Place;
 
-/// A rigid object with its own motion. Its body frame is forward-left-up; built-in bodies stand on the
-/// frame's origin.
+/// A rigid object with its own motion. Its body frame is forward-left-up. Built-in bodies stand on the origin of the
+/// frame.
 #[derive(Clone, Debug)]
 pub struct ObjectConfig {
     /// Name of the object, unique in the rig; files are named after it.
@@ -35,11 +35,11 @@ pub enum ObjectBody {
         /// Diffuse reflectance, 0..=1.
         reflectance: f64,
     },
-    /// `.gltf`, `.glb`, `.obj`, `.ply`, `.stl`; relative to the rig file's folder.
+    /// A file: `.gltf`, `.glb`, `.obj`, `.ply` or `.stl`. Relative paths refer to the rig file's folder.
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Takes the file's frame (z up) to the body's.
+        /// Transforms the file's frame (z up) to the body's.
         body_from_mesh: DAffine3,
     },
 }
@@ -66,7 +66,7 @@ impl ObjectShape {
         ("person", Self::Person),
     ];
 
-    /// Length, width and height when the rig does not say, metres.
+    /// Default length, width and height, metres.
     pub fn default_size_m(self) -> [f64; 3] {
         match self {
             Self::Box => [1.0, 1.0, 1.0],

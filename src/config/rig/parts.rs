@@ -11,10 +11,10 @@ use crate::toml::diagnostic::Place;
 use crate::toml::key_types::Degrees;
 use crate::toml::reader::{Field, Limit, TableReader, Text, nearest};
 
-/// Origin of a rig's limits where no product sets them.
+/// Origin of a rig's limits that no product determines.
 pub(crate) const FORMAT: &str = "the rig format";
 
-/// A name that becomes part of file names; `whose` is its owner, such as "a device's".
+/// A name that becomes part of file names. `whose` is its owner in messages, such as "a device's".
 pub(crate) fn file_name(field: &Field<'_>, whose: &str) -> Option<Text> {
     let expected = "1 to 64 of a-z, 0-9, - and _, the first a letter or digit";
     let name = field.text_like(expected, Some("^[a-z0-9][a-z0-9_-]{0,63}$"))?;
@@ -31,7 +31,7 @@ pub(crate) fn file_name(field: &Field<'_>, whose: &str) -> Option<Text> {
     Some(name)
 }
 
-/// Names of the tables of one array, which must differ.
+/// Names of the tables in one array, which must be unique.
 pub(crate) struct Names {
     known: Vec<Text>,
     tables: &'static str,
@@ -39,12 +39,13 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// No names yet. Messages call the tables `tables`, such as "devices", and state the reason, which may be empty.
+    /// An empty set of names. In messages, `tables` is the plural of a table's noun, such as "devices", and `reason`
+    /// explains the rule; `reason` may be empty.
     pub(crate) fn new(tables: &'static str, reason: &'static str) -> Self {
         Self { known: Vec::new(), tables, reason }
     }
 
-    /// Adds the name of the next table, or reports that an earlier one has it.
+    /// Adds the name of the next table, or reports that an earlier table has the same name.
     pub(crate) fn add(&mut self, field: &Field<'_>, name: &str, place: &Place) {
         if name.is_empty() {
             return;
@@ -62,7 +63,7 @@ impl Names {
     }
 }
 
-/// `.a, .b`
+/// Extensions for messages: `.a, .b`.
 pub(crate) fn dotted(extensions: &[&str]) -> String {
     extensions.iter().map(|e| format!(".{e}")).collect::<Vec<_>>().join(", ")
 }
@@ -93,12 +94,12 @@ pub(crate) fn seed(field: &Field<'_>) -> Option<u64> {
     field.integer(&seed_limit())
 }
 
-/// A position in the World frame.
+/// Limits of a coordinate in the World frame.
 pub(crate) fn position_limit() -> Limit<f64> {
     Limit::new(-100_000.0..=100_000.0, "m", "the World frame: flat, so near its origin")
 }
 
-/// An angle of up to one turn.
+/// Limits of an angle of up to one turn.
 pub(crate) fn turn_limit() -> Limit<f64> {
     Limit::new(-360.0..=360.0, "degrees", "geometry: one turn either way")
 }
@@ -117,14 +118,14 @@ keys! {
 }
 
 impl Pose {
-    /// Reads the keys of a table, of which every one has a default.
+    /// Reads the keys of a table in which every key has a default.
     pub(crate) fn read(table: &mut TableReader<'_>, reach: Limit<f64>) -> Self {
         let mut all = Self::default();
         all.read_into(table, reach);
         all
     }
 
-    /// Takes coordinates of the part to those of its carrier.
+    /// Transforms coordinates of the part to those of its carrier.
     pub(crate) fn transform<To, From>(&self) -> Transform<To, From> {
         let [roll, pitch, yaw] = self.roll_pitch_yaw_rad;
         Transform::from_rpy(DVec3::from_array(self.translation_m), roll, pitch, yaw)

@@ -22,14 +22,14 @@ pub enum UpAxis {
 }
 
 impl UpAxis {
-    /// Default axis of a file: glTF is y up by its standard; other formats have no rule, and z is assumed, as
-    /// in robotics.
+    /// Default up axis of a file: y for glTF, by its standard. Other formats have no rule; z is assumed, as usual in
+    /// robotics.
     pub fn of_format(file: &Path) -> Self {
         let is_gltf = has_extension(&file.to_string_lossy(), &["gltf", "glb"]);
         if is_gltf { Self::Y } else { Self::Z }
     }
 
-    /// Rotation that turns the axis up.
+    /// Rotation from this axis to up.
     pub fn turn(self) -> DMat3 {
         match self {
             Self::X => DMat3::from_cols(DVec3::Z, DVec3::Y, DVec3::NEG_X),
@@ -58,7 +58,8 @@ keys! {
 }
 
 impl ScenePlacement {
-    /// World from the loader's coordinates of `file`, whose default axis the loader has turned up.
+    /// Transform to World from the loader's coordinates of `file`. The loader has already applied the file's default
+    /// axis.
     pub fn world_from_loaded(&self, file: &Path) -> DAffine3 {
         let usual = UpAxis::of_format(file);
         let up = self.up_axis.unwrap_or(usual).turn() * usual.turn().transpose();
@@ -67,7 +68,7 @@ impl ScenePlacement {
         DAffine3::from_mat3_translation(turned * self.scale, self.offset_m.into())
     }
 
-    /// Names the axis of `file` that points up, and the source of that.
+    /// Describes which axis of `file` points up, and the source of that.
     pub fn describe_up(&self, file: &Path) -> String {
         let usual = UpAxis::of_format(file);
         let axis = self.up_axis.unwrap_or(usual).word();
@@ -103,14 +104,14 @@ mod tests {
         };
         let near = |got: DVec3, expected: [f64; 3]| (got - DVec3::from(expected)).length() < 1e-12;
         let p = DVec3::new(1.0, 2.0, 3.0);
-        // Up: (1, -3, 2); scaled: (2, -6, 4); turned left: (6, 2, 4); moved.
+        // With z up: (1, -3, 2); scaled: (2, -6, 4); rotated left: (6, 2, 4); moved.
         let obj = placement.world_from_loaded(Path::new("a.obj"));
         assert!(near(obj.transform_point3(p), [106.0, 2.0, 9.0]));
-        // The loader has turned glTF's y up already.
+        // The loader has already applied the y-up axis of glTF.
         let loaded = UpAxis::Y.turn() * p;
         let gltf = placement.world_from_loaded(Path::new("A.GLB"));
         assert!(near(gltf.transform_point3(loaded), [106.0, 2.0, 9.0]));
-        // A glTF that breaks its standard.
+        // A glTF file that violates its standard.
         let z_up = ScenePlacement { up_axis: Some(UpAxis::Z), ..ScenePlacement::default() };
         let gltf = z_up.world_from_loaded(Path::new("a.gltf"));
         assert!(near(gltf.transform_point3(loaded), p.to_array()));

@@ -1,4 +1,4 @@
-//! Reads a rig: the file, the overrides, the profiles and the calibrations it names.
+//! Reads a rig: the file, the overrides, and the profiles and calibrations that the rig names.
 
 use super::engine::{Mover, engine};
 use super::parts::{FORMAT, Names, Pose, file_name, seed_limit};
@@ -40,7 +40,7 @@ const MOUNT_EXAMPLE: &str =
 /// Largest number of devices; each has its own threads and link.
 const MAX_DEVICES: usize = 256;
 
-/// Default position of the World frame: Mississippi, by the courtyard's authors.
+/// Default position of the World frame: in Mississippi, near the authors of the courtyard.
 const DEFAULT_ORIGIN: Geodetic =
     Geodetic { latitude_deg: 33.4712, longitude_deg: -88.7933, altitude_m: 92.0 };
 
@@ -53,7 +53,7 @@ pub fn parse(
     reading(source, overrides, catalogue, None)
 }
 
-/// The rig in `source` with `overrides` applied, as text in which every default is written.
+/// Text of the rig in `source` after `overrides`, with all defaults.
 pub fn complete(
     source: &Arc<SourceFile>,
     overrides: &[Override],
@@ -88,7 +88,7 @@ fn reading(
     }
 }
 
-/// Keys of a rig, as this reader reads them.
+/// Keys of a rig that this reader accepts.
 pub fn spec(catalogue: &Catalogue) -> TableSpec {
     let source = SourceFile::new("", "", "");
     explore(|survey| {
@@ -235,7 +235,7 @@ fn origin(mut table: TableReader<'_>) -> Option<Geodetic> {
     })
 }
 
-/// Parts of the rig that the reader of a device needs.
+/// Data about the rig for reading a device.
 struct Shared<'a, 'f> {
     defaults: &'a Defaults,
     catalogue: &'a Catalogue,
@@ -306,7 +306,7 @@ fn devices(
     cable_read::connect(devices, &names, field)
 }
 
-/// Refuses `caster` and `ntrip` at devices that neither send nor use corrections.
+/// Rejects `caster` and `ntrip` for devices that neither send nor use corrections.
 fn may_correct(device: &DeviceConfig, caster: &Field<'_>, ntrip: &Field<'_>) {
     let profile = &device.profile;
     for (field, key) in [(caster, "caster"), (ntrip, "ntrip")] {
@@ -369,7 +369,7 @@ fn device(
     let settings = match profile.as_deref() {
         Some(profile) => settings(profile, &settings_field),
         None => {
-            // Which settings there are is not known.
+            // The allowed settings are unknown.
             settings_field.any("the settings of the profile");
             None
         }
@@ -396,8 +396,8 @@ fn device(
     (name, device)
 }
 
-/// Reads `link` and `address` as one table without short forms. `None` if one of them is wrong; the error is
-/// reported.
+/// Reads `link` and `address` as one table without short forms. If one of them is invalid, reports that and returns
+/// `None`.
 fn link_field<'f>(
     table: &mut TableReader<'f>,
     profile: Option<&Profile>,
@@ -411,7 +411,7 @@ fn link_field<'f>(
     let kinds = profile.map_or(&KINDS[..], |profile| kinds_of(profile.product.interface));
     let mut field = table.optional("link").such_as("{ udp = { to = \"127.0.0.1:2368\" } }");
     if !field.is_written() {
-        // A profile that cannot be found is told.
+        // A missing profile has already been reported.
         let (profile, name) = (profile?, name?);
         let of_address = address.as_ref().and_then(|address| address.server(profile));
         let link = of_address.unwrap_or_else(|| taken.usual(profile, &name.value));
@@ -445,7 +445,7 @@ fn has_ptp_address(device: &DeviceConfig, settings: &Field<'_>) -> bool {
     has
 }
 
-/// The settings of a unit as written in `field`, or the firmware's own.
+/// The settings of a device in `field`, or those of the firmware.
 fn settings(profile: &Profile, field: &Field<'_>) -> Option<Arc<dyn FamilyData>> {
     let written = match field.is_written() {
         true => Some(field.table(&format!("the settings of {}", profile.name))?),
@@ -454,7 +454,7 @@ fn settings(profile: &Profile, field: &Field<'_>) -> Option<Arc<dyn FamilyData>>
     profile.family.read_settings(profile, written)
 }
 
-/// Profiles that a rig names by path; errors of each are reported once.
+/// Profiles that a rig names by path. Errors of each are reported once.
 struct Profiles<'c> {
     catalogue: &'c Catalogue,
     loaded: Vec<(PathBuf, Option<Arc<Profile>>)>,

@@ -14,14 +14,14 @@ use crate::toml::reader::{Field, Limit, TableReader};
 
 const STIMULUS: &str = "the rig format, [[stimulus]]";
 const RESPONSE: &str = "the rig format, [[response]]";
-/// Larger patterns are no messages.
+/// Largest pattern, bytes.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
-/// Largest number of responses; each has a pattern that is searched in every message.
+/// Largest number of responses. Every message is searched for the pattern of each.
 const MAX_RESPONSES: usize = 1000;
-/// Largest number of stimuli; packets have one bit for each.
+/// Largest number of stimuli. Packets have one bit for each.
 const MAX_STIMULI: usize = 32;
 
-/// Names for stimuli and responses; `None` for parts that could not be read.
+/// Parts of the rig that stimuli and responses name; `None` for invalid parts.
 #[derive(Clone, Copy)]
 pub struct Named<'a> {
     /// The rig's devices.
@@ -72,7 +72,7 @@ pub fn responses(
     })
 }
 
-/// Reads each table of an array with `read`, which gets its name if the name is valid.
+/// Reads each table of an array with `read`, which gets the table's name if the name is valid.
 fn tables<T>(
     field: &Field<'_>,
     [what, plural]: [&'static str; 2],
@@ -101,7 +101,7 @@ fn tables<T>(
     read.into_iter().collect()
 }
 
-/// Exactly one of `words` must be a key of `table`.
+/// Returns which one of `words` is a key of `table`; exactly one is required.
 fn one_of(table: &TableReader<'_>, what: &str, words: &[&'static str]) -> Option<&'static str> {
     let written = table.written_among(words);
     if let [one] = written[..] {
@@ -167,7 +167,7 @@ fn source(
     }
 }
 
-/// `text`, `hex` or `regex`: each becomes a regular expression.
+/// Reads `text`, `hex` or `regex` and converts it to a regular expression.
 fn pattern(table: &mut TableReader<'_>) -> Option<Regex> {
     let which = one_of(table, "the response's pattern", &["text", "hex", "regex"]);
     let [text, hex, regex] = ["text", "hex", "regex"].map(|word| table.optional(word));

@@ -1,4 +1,4 @@
-//! `[[stimulus]]` and `[[response]]`: events that the robot should notice, and its reactions.
+//! `[[stimulus]]` and `[[response]]`: events that the robot should notice, and its responses.
 
 use std::net::SocketAddr;
 
@@ -20,17 +20,16 @@ pub struct StimulusConfig {
 pub enum StimulusCause {
     /// The fault with this index in the rig affects a packet.
     Fault(usize),
-    /// The object with this index exists only while the schedule is on; a lidar's packet has a return from
-    /// it.
+    /// A lidar's packet has a return from an object, which exists only while its schedule is on.
     Object {
-        /// Index of the object that is the stimulus.
+        /// Index of the object.
         object: usize,
         /// Schedule of the object.
         schedule: Schedule,
     },
 }
 
-/// The robot's message after it has noticed a stimulus.
+/// The robot's message after it notices a stimulus.
 #[derive(Clone, Debug)]
 pub struct ResponseConfig {
     /// Name of the response, unique among the rig's responses.
@@ -39,19 +38,19 @@ pub struct ResponseConfig {
     pub stimulus: usize,
     /// Source of the response.
     pub source: ResponseSource,
-    /// Pattern of the bytes that count.
+    /// Pattern of the bytes that count as a response.
     pub pattern: Regex,
-    /// Time after which an answer no longer counts, nanoseconds.
+    /// Time after which a response no longer counts, nanoseconds.
     pub timeout_ns: u64,
 }
 
 /// Source of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseSource {
-    /// The response is in datagrams to this address of Menura.
+    /// Datagrams to this address of Menura.
     Udp(SocketAddr),
-    /// The response is in bytes over connections to this address of Menura.
+    /// Bytes over TCP connections to this address of Menura.
     Tcp(SocketAddr),
-    /// The response is in bytes from the host to the device with this index in the rig.
+    /// Bytes from the host to the device with this index in the rig.
     Device(usize),
 }

@@ -1,4 +1,4 @@
-//! The parameters of the built-in scenes: the keys of `world.parameters`.
+//! Parameters of the built-in scenes: the keys of `world.parameters`.
 
 use super::parts::seed;
 use crate::toml::key_types::{By, OneOf};
@@ -204,9 +204,9 @@ pub enum PuddleChoice {
     /// No puddle.
     #[default]
     None,
-    /// Water that mirrors and shows no bottom.
+    /// Specular water without a visible bottom.
     Water,
-    /// The same surface, diffuse (matt), as in a simulator without mirrors.
+    /// Water with a diffuse surface, as in a simulator without specular reflection.
     Matt,
 }
 

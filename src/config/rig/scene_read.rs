@@ -3,19 +3,19 @@
 use crate::toml::key_types::OptionalKeys;
 use crate::toml::reader::{Field, TableReader, Text};
 
-/// A rig's choice of a built-in scene.
+/// The built-in scene that a rig selects.
 #[derive(Debug)]
 pub struct ChosenScene<'a, 'f> {
-    /// Name of the scene, with its position in the file.
+    /// Name of the scene.
     pub scene: &'a Text,
     /// The value of `world.parameters`.
     pub parameters: &'a Field<'f>,
-    /// The seed of the scene if the parameters have none.
+    /// Default seed of the scene.
     pub rig_seed: u64,
 }
 
-/// Refuses parameters the scene does not have. When `--set` chose the scene, those that the file
-/// has for another scene are left out instead: one key is enough to run a rig in another scene.
+/// Rejects parameters that the scene does not have. If `--set` selected the scene, parameters of the file for another
+/// scene are ignored instead, so that one option is enough to run a rig in another scene.
 pub fn finish_parameters(mut table: TableReader<'_>, scene: &Text) {
     if scene.place.is_override() {
         table.drop_unknown(|place| !place.is_override());
@@ -24,13 +24,13 @@ pub fn finish_parameters(mut table: TableReader<'_>, scene: &Text) {
 }
 
 impl ChosenScene<'_, '_> {
-    /// Reads the parameters into `all`, which holds the defaults; messages call the scene `what`.
+    /// Reads the parameters into `all`, which has the defaults. Messages call the scene `what`.
     pub(super) fn read<P: OptionalKeys>(&self, what: &str, all: P) -> Option<P> {
         self.read_parameters(what, all, false)
     }
 
-    /// Like [`ChosenScene::read`], for a scene that shares words with other scenes. If `--set` chose the
-    /// scene, the file's parameters belong to another scene and are dropped.
+    /// Like [`ChosenScene::read`], for a scene whose keys other scenes also have. If `--set` selected the scene, all
+    /// parameters of the file are ignored, because they belong to another scene.
     pub(super) fn read_own<P: OptionalKeys>(&self, what: &str, all: P) -> Option<P> {
         self.read_parameters(what, all, self.scene.place.is_override())
     }

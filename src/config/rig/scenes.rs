@@ -1,7 +1,7 @@
-//! The built-in scenes: what `menura scenes` prints, and how a rig's parameters are read.
+//! The built-in scenes, for `menura scenes` and for reading a rig's parameters.
 //!
-//! The lists are here, left of `menura_world::world`, so that rigs are checked against the numbers that
-//! `menura scenes` prints and the scenes use.
+//! The list is in this layer so that rigs are checked against the same numbers that `menura scenes` prints and the
+//! scenes use.
 
 use super::SceneSource;
 use super::scene_parameters::{
@@ -28,11 +28,11 @@ pub struct BuiltinScene {
     pub lap_radius_m: f64,
     /// Whether the ground is z = 0 everywhere.
     pub is_flat: bool,
-    /// Camera position for a good picture, and the picture's middle, metres.
+    /// Camera position for a view of the scene, and the centre of the view, World, metres.
     pub view_m: [[f64; 3]; 2],
 }
 
-/// Every built-in scene, in the order `menura scenes` lists them.
+/// All built-in scenes, in the order of `menura scenes`.
 pub const BUILTIN: &[BuiltinScene] = &[
     BuiltinScene {
         name: "courtyard",
@@ -168,7 +168,7 @@ pub fn builtin(name: &str) -> Option<&'static BuiltinScene> {
     BUILTIN.iter().find(|scene| scene.name == name)
 }
 
-/// The built-in scene that `scene` names, with its `parameters`; `rig_seed` is the default seed.
+/// The built-in scene that `scene` names, with `parameters`; `rig_seed` is the default seed.
 pub fn built_in(scene: &Text, parameters: &Field<'_>, rig_seed: u64) -> Option<SceneSource> {
     let known = builtin(&scene.value)?;
     (known.read)(&ChosenScene { scene, parameters, rig_seed })

@@ -1,4 +1,4 @@
-//! Schedule of an event: once, until the end, or periodically.
+//! Schedule of an event: once, periodic, or until the end of the run.
 
 use crate::time::SimTime;
 use crate::toml::reader::{Limit, TableReader};
@@ -9,9 +9,9 @@ use crate::toml::reader::{Limit, TableReader};
 pub struct Schedule {
     /// Time when the first window opens.
     pub start: SimTime,
-    /// Duration of a window; `None`: to the end of the run.
+    /// Duration of a window, nanoseconds; `None`: to the end of the run.
     pub duration_ns: Option<u64>,
-    /// Time from one opening to the next, longer than the duration; `None`: once.
+    /// Time between the starts of successive windows, nanoseconds; `None`: one window.
     pub period_ns: Option<u64>,
 }
 
@@ -21,7 +21,7 @@ impl Schedule {
         self.window_between(at, at)
     }
 
-    /// The first window that has an instant in common with `from..=to`.
+    /// Index of the first window that overlaps `from..=to`.
     pub fn window_between(&self, from: SimTime, to: SimTime) -> Option<u64> {
         let nearest = match self.period_ns {
             None => 0,
@@ -34,7 +34,7 @@ impl Schedule {
         })
     }
 
-    /// Time when the first window opens that opens at `from` or later.
+    /// Start of the first window that opens at `from` or later.
     pub fn next_opening(&self, from: SimTime) -> Option<SimTime> {
         let past = from.0.saturating_sub(self.start.0);
         let window = match self.period_ns {
@@ -45,7 +45,7 @@ impl Schedule {
         Some(self.window(window).0)
     }
 
-    /// Opening and closing time of a window; `None` if it never closes.
+    /// Start and end of a window; the end is `None` if the window never closes.
     pub fn window(&self, window: u64) -> (SimTime, Option<SimTime>) {
         let after = window.saturating_mul(self.period_ns.unwrap_or(0));
         let opens = SimTime(self.start.0.saturating_add(after));
@@ -61,8 +61,7 @@ fn nanos(seconds: f64) -> u64 {
     (seconds * 1e9).round() as u64
 }
 
-/// Reads `duration_s` of `table`, for an event that starts on request; `origin` is the source of the key's
-/// limits.
+/// Reads `duration_s` of `table`, for an event that starts on request. `origin` is the source of the key's limits.
 pub(crate) fn schedule_from_now(table: &mut TableReader<'_>, origin: &str) -> Schedule {
     let lasting = Limit::new(1e-6..=LONGEST_S, "s", origin);
     let duration_ns = table.optional("duration_s").number(&lasting).map(nanos);

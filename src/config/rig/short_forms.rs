@@ -1,4 +1,4 @@
-//! Short forms of arrays of tables, written out before the tables are read: `[defaults."PATTERN"]` beneath
+//! Short forms of arrays of tables, which are expanded before the tables are read: `[defaults."PATTERN"]` for
 //! devices, and `repeat` of devices and objects.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -10,17 +10,17 @@ use crate::toml::reader::{Entry, Field, Limit, Node, Value};
 /// Largest number of tables of `[defaults]`.
 const MAX_DEFAULTS: usize = 64;
 
-/// Keys that have no default, because each device writes them itself.
+/// Keys that `[defaults]` cannot have, because each device has its own.
 const OWN_KEYS: [&str; 6] = ["name", "profile", "repeat", "caster", "ntrip", "line_of"];
 
 /// `[defaults]`: default keys of devices with matching profiles.
 pub(crate) struct Defaults {
-    /// Patterns of profile names with position and keys; more specific patterns come first.
+    /// Patterns of profile names, with their positions and keys. More specific patterns come first.
     tables: Vec<Entry>,
 }
 
 impl Defaults {
-    /// Reads `[defaults]`; none if it is missing or wrong.
+    /// Reads `[defaults]`; empty if the table is missing or invalid.
     pub(crate) fn read(field: &Field<'_>) -> Self {
         let none = Self { tables: Vec::new() };
         if !field.is_written() {
@@ -62,7 +62,7 @@ impl Defaults {
         Self { tables }
     }
 
-    /// Adds the defaults to `devices`; rejects a pattern that matches no device.
+    /// Adds the defaults to `devices`. Rejects a pattern that matches no device.
     pub(crate) fn put_beneath(&self, devices: &mut [Node], field: &Field<'_>) {
         let profiles: Vec<_> =
             devices.iter().filter_map(|device| device.get("profile")?.as_text()).collect();
@@ -86,8 +86,8 @@ impl Defaults {
     }
 }
 
-/// Adds to a table the keys of `defaults` that it lacks, and likewise to its inner tables. A written link is
-/// complete and gets no defaults.
+/// Adds missing keys from `defaults` to a table and, recursively, to its inner tables. A link in the rig is complete
+/// and gets no defaults.
 fn put_beneath(table: &mut Node, defaults: &Node, is_device: bool) {
     let Value::Table(defaults) = &defaults.value else { return };
     for default in defaults {
@@ -103,7 +103,7 @@ fn put_beneath(table: &mut Node, defaults: &Node, is_device: bool) {
     }
 }
 
-/// Whether `name` matches `pattern`, in which `*` matches any letters.
+/// Whether `name` matches `pattern`, in which `*` matches any characters.
 pub fn fits(pattern: &str, name: &str) -> bool {
     let mut pieces = pattern.split('*');
     let first = pieces.next().unwrap_or_default();
@@ -119,16 +119,16 @@ pub fn fits(pattern: &str, name: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// A copy: its offset, and the end of its name.
+/// A copy: its index, and the offset between copies.
 pub(crate) struct Copy {
     /// Index of the copy, from 0.
     pub index: usize,
-    /// Offset of each copy.
+    /// Offset from one copy to the next, metres.
     pub offset_m: [f64; 3],
 }
 
-/// Replaces each table of an array that has `repeat = { count, step_m }` by its copies. `change` moves a copy
-/// to its place; it returns title and label of an error if the table cannot be repeated.
+/// Replaces each table of an array with `repeat = { count, step_m }` by its copies. `change` converts a table to a
+/// copy; it returns title and label of an error if the table cannot be repeated.
 pub(crate) fn repeated(
     items: Vec<Field<'_>>,
     most: usize,
@@ -179,8 +179,8 @@ pub(crate) fn read(field: &Field<'_>, most: usize) -> Option<(usize, [f64; 3])> 
     Some((count? as usize, step_m?))
 }
 
-/// Adds `offset_m` to the three numbers under `key` (default: 0). Other values are unchanged; their reader
-/// reports them.
+/// Adds `offset_m` to the three numbers under `key` (default: 0). Other values stay unchanged; their reader reports
+/// them.
 pub(crate) fn moved(table: &mut Node, key: &str, offset_m: [f64; 3]) {
     let place = table.place.clone();
     let zero = |_| Node { value: Value::Float(0.0), place: place.clone() };
@@ -202,7 +202,7 @@ pub(crate) fn add(numbers: &mut Node, offset_m: [f64; 3]) {
     }
 }
 
-/// Turns a device into a copy: moves it by the offset, and gives it its own link and address.
+/// Converts a device to a copy: moves it by the offset, and gives it its own link and address.
 pub(crate) fn repeat_device(device: &mut Node, copy: &Copy) -> Result<(), (String, String)> {
     let place = device.place.clone();
     if let Some(mount) = device.get_mut_or_insert("mount", || Node::empty(&place)) {
@@ -243,7 +243,7 @@ fn one_link(kind: &str) -> (String, String) {
     (title, "allowed: link = \"pty:PATH\", \"udp:HOST:PORT\", an `address`, or no link".into())
 }
 
-/// The address that is `index` higher.
+/// The address that is higher by `index`.
 fn further(address: IpAddr, index: usize) -> IpAddr {
     match address {
         IpAddr::V4(ip) => Ipv4Addr::from_bits(ip.to_bits().wrapping_add(index as u32)).into(),
@@ -251,7 +251,7 @@ fn further(address: IpAddr, index: usize) -> IpAddr {
     }
 }
 
-/// Turns an object into a copy: moves the start of its trajectory by the offset.
+/// Converts an object to a copy: moves the start of its trajectory by the offset.
 pub(crate) fn repeat_object(object: &mut Node, copy: &Copy) -> Result<(), (String, String)> {
     let empty = Node::empty(&object.place);
     let Some(trajectory) = object.get_mut_or_insert("trajectory", || empty) else { return Ok(()) };

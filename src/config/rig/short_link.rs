@@ -1,4 +1,4 @@
-//! Short forms of a device's link: `link = "udp:HOST:PORT"`, `address = "HOST"`, and no link at all.
+//! Short forms of a device's link: `link = "udp:HOST:PORT"`, `address = "HOST"`, or no link.
 
 use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
@@ -9,15 +9,15 @@ use crate::profile::{Interface, Profile};
 use crate::toml::diagnostic::Place;
 use crate::toml::reader::{Field, Node, Text, Value};
 
-/// The kinds of link a device can have.
+/// The kinds of link that devices can have.
 pub(crate) const KINDS: [&str; 4] = ["udp", "pty", "serial", "tcp"];
 
-/// The kind and the destination of a link that is written as `KIND:WHERE`.
+/// Kind and destination of a link in the form `KIND:DESTINATION`.
 pub fn parts(text: &str) -> Option<(&str, &str)> {
     text.split_once(':').filter(|(kind, place)| KINDS.contains(kind) && !place.is_empty())
 }
 
-/// The table that a short link means.
+/// The table that a short link stands for.
 pub(crate) fn table(text: &str) -> Option<Json> {
     let (kind, place) = parts(text)?;
     Some(match kind {
@@ -38,8 +38,8 @@ pub fn expected(kinds: &[&str]) -> String {
     fitting.map(|(_, example)| *example).collect::<Vec<_>>().join(", ")
 }
 
-/// Replaces the short form of a link by its table; `None` if it is wrong. `kinds` are the kinds of links of
-/// the product.
+/// Replaces the short form of a link by its table; `None` if it is invalid. `kinds` are the kinds of links of the
+/// product.
 pub(crate) fn written_out<'f>(field: Field<'f>, kinds: &[&str]) -> Option<Field<'f>> {
     let expected = expected(kinds);
     let pattern = format!("^({}):.", kinds.join("|"));
@@ -55,16 +55,16 @@ pub(crate) fn written_out<'f>(field: Field<'f>, kinds: &[&str]) -> Option<Field<
     }
 }
 
-/// Addresses in use by links of a rig, so that a default link gets another one.
+/// Addresses used by links of a rig, so that a default link gets a free one.
 #[derive(Debug, Default)]
 pub struct Taken {
     ports: HashSet<SocketAddr>,
-    /// Addresses of servers: each uses all ports of its address.
+    /// Addresses of servers. A server uses all ports of its address.
     hosts: HashSet<IpAddr>,
 }
 
 impl Taken {
-    /// Notes the link and the address of a device, if they are valid.
+    /// Records the link and the address of a device, if they are valid.
     pub(crate) fn note(&mut self, device: &Node) {
         if let Some(link) = device.get("link") {
             self.note_link(link);
@@ -82,7 +82,7 @@ impl Taken {
         }
     }
 
-    /// Notes a link that is written as `KIND:WHERE`, or an address and port.
+    /// Records a link in the form `KIND:DESTINATION`, or an address with a port.
     pub fn note_text(&mut self, text: &str) {
         let (kind, place) = parts(text).unwrap_or(("", text));
         let Ok(address) = place.parse::<SocketAddr>() else { return };
@@ -92,14 +92,14 @@ impl Taken {
         }
     }
 
-    /// Default link on this computer for the device `name`, at unused addresses.
+    /// Default link on this computer for the device `name`, with free addresses.
     pub fn usual(&mut self, profile: &Profile, name: &str) -> Json {
         match profile.product.interface {
             Interface::Line => json!({ "pty": format!("/tmp/menura/{name}") }),
             Interface::Datagrams => {
                 let ports = profile.ports();
                 let own: Vec<u16> = ports.iter().map(|port| port.frame.destination_port).collect();
-                // Ports that are next to each other go up together.
+                // Ports with adjacent numbers are increased together.
                 let are_close = own.windows(2).any(|pair| pair[0].abs_diff(pair[1]) < 2);
                 let step = if are_close { own.len() as u16 } else { 1 };
                 let at = |port: u16, nth: u16| port.wrapping_add(nth.wrapping_mul(step));
@@ -120,7 +120,7 @@ impl Taken {
                 json!({ "udp": udp })
             }
             Interface::Server => {
-                // Each server has the product's own ports, at an address of its own.
+                // Each server has the product's own ports, at its own address.
                 let host = |nth: u16| {
                     let [high, low] = (nth + 1).to_be_bytes();
                     IpAddr::from([127, 0, high, low])
@@ -134,7 +134,7 @@ impl Taken {
     }
 }
 
-/// A link as short as it can be written.
+/// The shortest form of a link.
 pub fn shortest(link: Json) -> Json {
     let short = match &link {
         Json::Object(keys) if keys.len() == 1 => match keys.iter().next() {
@@ -154,15 +154,15 @@ fn servers(profile: &Profile, host: &str) -> Json {
     ports.map(|port| Json::from(format!("{host}:{port}"))).collect()
 }
 
-/// The device's own address, with its position in the file. The device sends from it, and its servers listen
-/// there at the product's ports.
+/// The device's own address, and its position in the file. The device sends from this address. Its servers use this
+/// address with the product's ports.
 pub(crate) struct Address {
     ip: IpAddr,
     place: Place,
 }
 
 impl Address {
-    /// Reads `address`: `None` if it is missing or wrong.
+    /// Reads `address`; `None` if the key is missing or invalid.
     pub(crate) fn read(field: &Field<'_>, profile: Option<&Profile>) -> Option<Self> {
         let expected = "the device's own IP address such as \"127.0.0.2\"";
         let pattern = r"^([0-9]{1,3}(\.[0-9]{1,3}){3}|[0-9a-fA-F:.]*:[0-9a-fA-F:.]*)$";
@@ -188,7 +188,7 @@ impl Address {
         is_server.then(|| json!({ "tcp": servers(profile, &self.at(None)) }))
     }
 
-    /// The address, with a port.
+    /// The address with a port.
     fn at(&self, port: Option<u16>) -> String {
         let host = match self.ip {
             IpAddr::V4(ip) => ip.to_string(),
@@ -204,7 +204,7 @@ impl Address {
             Node { value, place: self.place.clone() }
         };
         if let Some(data) = profile.ports().first() {
-            // A host on this computer listens at the port of its own that the product sends from.
+            // A host on this computer may use the port that the product sends from, so that the port is left free.
             let port = if self.ip.is_loopback() { 0 } else { data.frame.source_port };
             if let Some(udp) = link.get_mut_or_insert("udp", || Node::empty(&self.place)) {
                 udp.get_mut_or_insert("from", || text(port));

@@ -15,7 +15,7 @@ use crate::toml::reader::{Field, Limit, Node, TableReader};
 /// Extensions of trajectory files.
 const TRAJECTORY_EXTENSIONS: [&str; 5] = ["txt", "tum", "csv", "gpx", "vprp"];
 
-/// Largest number of points of a trajectory of waypoints; longer ones belong into a file.
+/// Largest number of waypoints in a rig; use a file for more.
 const MAX_WAYPOINTS: usize = 10_000;
 
 const FORMAT: &str = "the rig format, trajectories";
@@ -120,9 +120,9 @@ keys! {
     }
 }
 
-/// Reads `[robot]`; also returns the position of its trajectory in the file. Without a trajectory the robot
-/// stands still. `rig_seed` is the default of seeds. If the scene `has_terrain`, a robot whose trajectory
-/// lies in the plane z = 0 follows the terrain.
+/// Reads `[robot]`; also returns the position of its trajectory in the file. Without a trajectory the robot stands
+/// still. `rig_seed` is the default of seeds. If the scene `has_terrain`, a robot whose trajectory lies in the plane
+/// z = 0 follows the terrain by default.
 pub fn robot(
     mut table: TableReader<'_>,
     rig_seed: u64,
@@ -184,12 +184,12 @@ impl TrajectoryConfig {
 /// Owner of a trajectory.
 #[derive(Clone, Copy)]
 pub(crate) enum Whose {
-    /// Trajectory of the robot, which may be driven; the default seed is the rig's.
+    /// The robot, whose trajectory may be `drive`.
     Robot {
         /// Seed of the rig.
         rig_seed: u64,
     },
-    /// Trajectory of an object.
+    /// An object.
     Object,
 }
 
@@ -202,7 +202,7 @@ pub(crate) fn trajectory(
     let all = &TrajectoryKind::WORDS[..];
     let (kinds, origin, rig_seed) = match whose {
         Whose::Robot { rig_seed } => (all, FORMAT, rig_seed),
-        // The last kind is that of driven robots.
+        // The last kind is `drive`, which only robots have.
         Whose::Object => (&all[..all.len() - 1], "the rig format: only the robot is driven", 0),
     };
     let field = table.required("kind").meaning("The kind of trajectory.");

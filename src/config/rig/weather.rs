@@ -1,4 +1,4 @@
-//! `[world.weather]`: the air between a lidar and its targets.
+//! `[world.weather]`: the air between a sensor and its targets.
 
 use super::TrajectoryConfig;
 use super::objects::ObjectConfig;
@@ -9,9 +9,9 @@ use crate::toml::reader::{Field, Limit, TableReader};
 const FORMAT: &str = "the rig format, [world.weather]";
 const DUST_FORMAT: &str = "the rig format, [[world.weather.dust]]";
 
-/// Largest number of places where dust rises.
+/// Largest number of dust sources.
 const MAX_SOURCES: usize = 16;
-/// Largest number of spheres of a source at a time; each is tested for every pulse.
+/// Largest number of a source's spheres at a time; every pulse is tested against each.
 const MAX_SPHERES: f64 = 2000.0;
 
 keys! {
@@ -130,18 +130,18 @@ keys! {
 }
 
 words!(RainLaw: "marshall_palmer" => MarshallPalmer, "goodin_2019" => Goodin2019);
-/// Law for light in rain.
+/// Model of light in rain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RainLaw {
-    /// Extinction by the drops of Marshall and Palmer 1948.
+    /// Extinction by the drop sizes of Marshall and Palmer 1948.
     #[default]
     MarshallPalmer,
-    /// Extinction and range error as Goodin et al. 2019 print them.
+    /// Extinction and range error as printed in Goodin et al. 2019.
     Goodin2019,
 }
 
 words!(SnowKind: "dry" => Dry, "wet" => Wet);
-/// Wetness of flakes.
+/// Wetness of snowflakes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SnowKind {
     /// Light, large and bright.
@@ -152,7 +152,7 @@ pub enum SnowKind {
 }
 
 impl SnowKind {
-    /// Default density: mass of a flake divided by the volume of the sphere around it, g/cm³.
+    /// Default density of a flake, g/cm³: its mass divided by the volume of the sphere around it.
     pub fn density_g_cm3(self) -> f64 {
         match self {
             Self::Dry => 0.1,
@@ -160,7 +160,7 @@ impl SnowKind {
         }
     }
 
-    /// Diffuse reflectance of a flake, 0..=1, if the rig does not say.
+    /// Default diffuse reflectance of a flake, 0..=1.
     pub fn reflectance(self) -> f64 {
         match self {
             Self::Dry => 0.9,
@@ -170,14 +170,13 @@ impl SnowKind {
 }
 
 words!(DustLaw: "spheres" => Spheres, "mavs" => Mavs);
-/// Law for a pulse in dust.
+/// Model of a pulse in dust.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DustLaw {
-    /// Spheres of a medium that dims light and backscatters part of it. A sphere keeps its mass while it
-    /// grows.
+    /// Spheres of a medium that attenuates light and scatters some of it back. A growing sphere keeps its mass.
     #[default]
     Spheres,
-    /// A return is replaced by one from the dust, by chance, as MAVS does it.
+    /// A return is replaced at random by one from the dust, as in MAVS.
     Mavs,
 }
 
@@ -189,7 +188,7 @@ impl WeatherConfig {
 }
 
 impl DustConfig {
-    /// A source called `name` with the default of every other key.
+    /// A source called `name`, with defaults for all other keys.
     pub fn named(name: String) -> Self {
         Self { name, ..Self::default() }
     }
@@ -208,7 +207,7 @@ fn part(example: &'static str, what: &'static str) -> Maybe<SuchAs<Table>> {
     Maybe(SuchAs(example, Table(what)))
 }
 
-/// Reads `[world.weather]`, of a world with `objects`. Without the key the air is clear.
+/// Reads `[world.weather]` of a world with `objects`. Without the key the air is clear.
 pub(super) fn weather(
     field: &Field<'_>,
     objects: Option<&[ObjectConfig]>,
@@ -277,8 +276,8 @@ fn source_name(field: &Field<'_>) -> Option<String> {
     file_name(field, "a dust source's").map(|name| name.value)
 }
 
-/// The object that a field names. Its trajectory must be known from the start, because dust rose from its
-/// earlier positions.
+/// The object that a field names. Its trajectory must be known from the start, because dust rises from earlier
+/// positions.
 fn carrier(field: &Field<'_>, objects: Option<&[ObjectConfig]>) -> Option<usize> {
     let text = field.text("the name of a [[world.object]]")?;
     let objects = objects?;

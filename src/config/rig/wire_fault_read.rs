@@ -1,4 +1,4 @@
-//! Reads the faults of links and cables, which a device of any family can have.
+//! Reads the faults of links and cables, which devices of all families can have.
 
 use super::DeviceConfig;
 use super::faults::{WireFault, WireKind};

@@ -25,7 +25,7 @@ const BUILT_IN: [&str; BUILTIN.len()] = {
 /// Extensions of scene files.
 const SCENE_EXTENSIONS: [&str; 6] = ["json", "gltf", "glb", "obj", "ply", "stl"];
 
-/// Reads `[world]`; `rig_seed` is the default seed. Also returns the position of the scene in the file.
+/// Reads `[world]`; `rig_seed` is the default seed. Also returns the position of the scene's name in the file.
 pub fn world(mut table: TableReader<'_>, rig_seed: u64) -> Option<(WorldConfig, Place)> {
     let expected = format!(
         "a built-in scene ({}) or the path of a file ({})",
@@ -57,9 +57,9 @@ pub fn world(mut table: TableReader<'_>, rig_seed: u64) -> Option<(WorldConfig, 
     Some((world, scene.place))
 }
 
-/// Largest number of rules in `[world.labels]`; each is compared with every name once.
+/// Largest number of rules in `[world.labels]`. Each rule is compared once with every name.
 const MAX_LABELS: usize = 1000;
-/// Letters of a label or a pattern, at most.
+/// Largest length of a label or a pattern, characters.
 const LONGEST_LABEL: usize = 64;
 
 /// Reads `[world.labels]`: patterns of names with their labels.
@@ -137,8 +137,8 @@ fn scene_file(
     Some(SceneSource::File { path, seed, placement })
 }
 
-/// Rejects the keys of [`ScenePlacement`] for a built-in scene, which needs no placement. If `--set` chose the scene,
-/// keys of the file for another scene are ignored.
+/// Rejects the keys of [`ScenePlacement`] for a built-in scene, which needs no placement. If `--set` selected the
+/// scene, keys of the file for another scene are ignored.
 fn refuse_placement(table: &mut TableReader<'_>, scene: Option<&Text>) {
     for key in ["up_axis", "scale", "rotate_deg", "offset_m"] {
         let (Some(place), Some(scene)) = (table.optional(key).place(), scene) else { continue };

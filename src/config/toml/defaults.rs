@@ -1,4 +1,4 @@
-//! Values with a default, which is stated only where the key is read.
+//! Getters of values with a default, which the code states only where the key is read.
 
 use super::reader::{Field, Limit};
 
@@ -43,7 +43,7 @@ impl Field<'_> {
         self.numbers(limit).unwrap_or(default)
     }
 
-    /// Reports the default of a value to descriptions of the format; `default` is as it would be written.
+    /// Records the default of a value for descriptions of the format; `default` is in the form of the file.
     pub fn defaults_to(&self, default: impl Into<serde_json::Value>) {
         self.note_default(|| default.into());
     }
@@ -60,7 +60,7 @@ impl Field<'_> {
         }
     }
 
-    /// Like [`Field::defaults_to`], for a default that differs between files.
+    /// Like [`Field::defaults_to`], for a default that depends on the file.
     pub fn defaults_here_to(&self, default: impl Into<serde_json::Value>) {
         if self.asked.is_none() {
             self.note_default_here(|| default.into());

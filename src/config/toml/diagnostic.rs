@@ -21,19 +21,19 @@ use annotate_snippets::{
 
 use super::read_files;
 
-/// A text that was read, with the name messages call it by.
+/// A text that was read, with its name in messages.
 #[derive(Debug)]
 pub struct SourceFile {
     /// Path as given, or a substitute such as `--set`.
     pub name: String,
     /// Text of the file.
     pub text: String,
-    /// Folder of the file's relative paths.
+    /// Folder that relative paths in the file refer to.
     pub base_dir: PathBuf,
 }
 
 impl SourceFile {
-    /// A text named `name` whose relative paths start at `base_dir`.
+    /// A text called `name` whose relative paths refer to `base_dir`.
     pub fn new(
         name: impl Into<String>,
         text: impl Into<String>,
@@ -42,10 +42,10 @@ impl SourceFile {
         Arc::new(Self { name: name.into(), text: text.into(), base_dir: base_dir.into() })
     }
 
-    /// Reads the file at `path`, which messages call `name`.
+    /// Reads the file at `path`. Messages call it `name`.
     ///
     /// # Errors
-    /// The file cannot be read, is not UTF-8, or is longer than `max_bytes`; the text has the reason.
+    /// The file cannot be read, is not UTF-8, or is longer than `max_bytes`; the string is the reason.
     pub fn read(name: &str, path: &Path, max_bytes: u64) -> Result<Arc<Self>, String> {
         use std::io::Read;
         let cannot = |e: std::io::Error| match e.kind() {
@@ -69,18 +69,18 @@ impl SourceFile {
         Ok(Self::new(name, text, base_dir))
     }
 
-    /// The number of the line that byte `at` is in, from 1.
+    /// Number of the line that contains the byte `at`, from 1.
     fn line_of(&self, at: usize) -> usize {
         1 + self.text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count()
     }
 
-    /// `path`, if relative from [`SourceFile::base_dir`].
+    /// `path`; if it is relative, resolved from [`SourceFile::base_dir`].
     pub fn resolve(&self, path: &str) -> PathBuf {
         self.base_dir.join(path)
     }
 }
 
-/// Name of the text of a `--set`.
+/// Name of the text of a `--set` option.
 pub const OVERRIDE_NAME: &str = "--set";
 
 /// A position in a file.
@@ -98,7 +98,7 @@ impl Place {
         Self { source: Arc::clone(source), span }
     }
 
-    /// Whether the text is the argument of a `--set`.
+    /// Whether the text is the argument of a `--set` option.
     pub fn is_override(&self) -> bool {
         self.source.name == OVERRIDE_NAME
     }
@@ -114,7 +114,7 @@ impl Place {
         }
     }
 
-    /// The span for the renderer: within the text, on character boundaries, and ending in its first line.
+    /// The span for the renderer: within the text, at character boundaries, and within one line.
     fn shown(&self) -> Range<usize> {
         let text = &self.source.text;
         let start = text.floor_char_boundary(self.span.start);
@@ -123,7 +123,7 @@ impl Place {
         start..end.min(line_end)
     }
 
-    /// The line that is shown, without its end.
+    /// Range of the displayed line, without its end.
     fn lines(&self) -> Range<usize> {
         let text = &self.source.text;
         let at = self.shown().start;
@@ -147,9 +147,9 @@ pub struct Label {
 pub struct Diagnostic {
     /// The error, in one line.
     pub title: String,
-    /// Position; `None` if there is no text to point at.
+    /// Position; `None` if the error has no position in a text.
     pub primary: Option<Label>,
-    /// Further positions that matter.
+    /// Further relevant positions.
     pub related: Vec<Label>,
     /// Origin of a limit, and allowed values.
     pub notes: Vec<String>,
@@ -226,11 +226,11 @@ impl Diagnostic {
     }
 }
 
-/// Largest number of errors that are kept and shown. Further ones are only counted, so that the time for a
-/// file with an error in every line grows only with its length.
+/// Largest number of errors that are stored and shown. Further errors are only counted, so that the time for a file
+/// with an error in every line is proportional to its length.
 const MAX_SHOWN: usize = 50;
 
-/// The faults that were found, of all files that were read.
+/// The errors in all files that were read.
 #[derive(Clone, Debug, Default, thiserror::Error)]
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
@@ -238,7 +238,7 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Adds an error, or counts it if the list is full. A repeated error is dropped: `[defaults]` are read
+    /// Adds an error, or counts it if the list is full. A repeated error is dropped, because `[defaults]` are read
     /// once for each device that they apply to.
     pub fn push(&mut self, fault: Diagnostic) {
         if self.list.iter().any(|told| told.is_same(&fault)) {
@@ -251,12 +251,12 @@ impl Diagnostics {
         }
     }
 
-    /// Whether further faults are counted only.
+    /// Whether further errors are only counted.
     pub fn is_full(&self) -> bool {
         self.list.len() >= MAX_SHOWN
     }
 
-    /// Counts `faults` without text.
+    /// Adds `faults` to the count without text.
     pub fn count(&mut self, faults: usize) {
         self.untold += faults;
     }
@@ -277,7 +277,7 @@ impl Diagnostics {
         self.list.len() + self.untold
     }
 
-    /// Gives errors without a position this `place` and `text`.
+    /// Sets this `place` and `text` in errors without a position.
     #[must_use]
     pub fn placed(mut self, place: &Place, text: &str) -> Self {
         for fault in &mut self.list {
@@ -328,15 +328,15 @@ impl fmt::Display for Diagnostics {
     }
 }
 
-/// Longest text that is passed to the renderer in whole lines, bytes: the renderer scans its whole input for
-/// each error.
+/// Longest text that is passed to the renderer in whole lines, bytes. The renderer scans its whole input for each
+/// error.
 const MAX_WINDOW: usize = 16 << 10;
-/// Parts of a longer line that are shown before and after the position, bytes.
+/// Lengths of a longer line that are shown before and after the position, bytes.
 const CONTEXT: (usize, usize) = (40, 120);
-/// A line of a title, label or note is cut off after as many characters.
+/// Largest length of a line of a title, label or note, characters; longer lines are cut.
 const MAX_LINE: usize = 2000;
 
-/// The lines of `label`, with those `related` positions that are in the same text.
+/// The lines of `label`, with the `related` positions in the same text.
 fn shown_text<'a>(label: &'a Label, related: &'a [Label]) -> Vec<Element<'a>> {
     let source = &label.place.source;
     let near = || related.iter().filter(|other| Arc::ptr_eq(&other.place.source, source));
@@ -390,8 +390,7 @@ fn annotation(label: &Label, kind: AnnotationKind, start: usize) -> Annotation<'
     kind.span(span.start - start..span.end - start).label(clean(&label.text))
 }
 
-/// Text that may quote a file: without control characters that would act on the terminal, and no
-/// longer than a person reads.
+/// Text that may quote a file, without control characters that would affect the terminal, and shortened.
 fn clean(text: &str) -> String {
     let mut out = String::new();
     for (index, line) in text.split('\n').enumerate() {
@@ -433,7 +432,7 @@ mod tests {
         assert!(at("first") < at("second") && at("second") < at("third"), "{text}");
     }
 
-    /// A fault in every line is answered with the first few and a count.
+    /// If every line has an error, the first ones and a count are reported.
     #[test]
     fn many_faults_are_counted_not_shown() {
         let source = SourceFile::new("rig.toml", "x = 1\n".repeat(100_000), "");
@@ -452,7 +451,7 @@ mod tests {
         assert_eq!(outer.len(), 100_000);
     }
 
-    /// Lines and distances that the renderer would chew on for seconds are shown in part.
+    /// Long lines and distant positions, for which the renderer would need seconds, are shown in part.
     #[test]
     fn long_lines_and_far_places_are_shown_in_part() {
         let line = format!("a = 1\npoints = [{}]\n", "1, ".repeat(1_000_000));

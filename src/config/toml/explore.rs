@@ -1,8 +1,7 @@
-//! Finds all keys that a reader accepts: runs the reader once for each possible answer to each of its
-//! questions.
+//! Finds all keys that a reader accepts: runs the reader once for each possible answer to each of its questions.
 //!
-//! Each answer has its own reading with all other answers unchanged, which shows what depends on that answer
-//! alone. So the number of readings grows with the sum of all answers, not with their product.
+//! Each answer has its own reading in which all other answers are unchanged. This shows the effects of that answer
+//! alone. The number of readings therefore grows with the sum of all answers, not with their product.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,20 +9,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::spec::{Case, Discriminator, KeySpec, Kind, TableSpec, Variants};
 use super::survey::{Matter, Question, Reach, Survey};
 
-/// Argument of `read`.
+/// All keys that `read` accepts.
 pub fn explore(read: impl Fn(&Survey)) -> TableSpec {
     let answers = Answers::new();
     let first = reading(&read, &answers);
     visit(&read, &answers, first, &BTreeSet::new())
 }
 
-/// Index of the answer by question id.
+/// Index of the chosen answer, by question id.
 type Answers = BTreeMap<String, usize>;
 
-/// The keys and the questions that one reading finds.
+/// The keys and the questions of one reading.
 type Reading = (TableSpec, Vec<Question>);
 
-/// Keys that `read` accepts with these answers. `first` is the reading with them; questions in `known` are
+/// Keys that `read` accepts with these answers. `first` is the reading with these answers. Questions in `known` are
 /// explored elsewhere.
 fn visit(
     read: &dyn Fn(&Survey),
@@ -49,8 +48,8 @@ fn visit(
             (question, others)
         })
         .collect();
-    // What changes a table as a whole is explored for each answer, so what lies in that table comes
-    // before it.
+    // Questions that change a whole table come last, because the content of that table is explored for each of their
+    // answers.
     questions.sort_by_key(|(question, _)| (question.reach, Reverse(question.table.len())));
     let mut outer = known.clone();
     let of_all = questions.iter().filter(|(question, _)| question.reach == Reach::All);
@@ -96,7 +95,7 @@ fn reading(read: &dyn Fn(&Survey), answers: &Answers) -> Reading {
 impl Question {
     /// Moves a question up to the table that contains all its effects. `first` has the keys with the first answer,
     /// without defaults; `others` are the readings with the other answers. Questions in an array stay, because they
-    /// belong to no single item.
+    /// do not belong to a single item.
     fn widen(&mut self, first: &TableSpec, others: &[Reading]) {
         if self.matter != Matter::Word || self.reach != Reach::Keys {
             return;
@@ -106,7 +105,7 @@ impl Question {
         let mut others: Vec<TableSpec> = others.collect();
         let (mut table, mut key) = (self.table.clone(), self.key.clone());
         loop {
-            // What lies outside the table is equal if all effects are within it.
+            // If all effects are within the table, everything outside of it is equal.
             first.clear(&table);
             others.iter_mut().for_each(|other| other.clear(&table));
             if others.iter().all(|other| *other == first) {
@@ -125,7 +124,7 @@ impl Question {
     }
 }
 
-/// Adds to `table` the effects of the answers to `question`.
+/// Adds the effects of the answers to `question` to `table`.
 fn merge(table: &mut TableSpec, question: &Question, mut cases: Vec<(Option<String>, TableSpec)>) {
     if question.matter == Matter::Type {
         let name = question.key.trim_end_matches("[]");
@@ -140,7 +139,7 @@ fn merge(table: &mut TableSpec, question: &Question, mut cases: Vec<(Option<Stri
         return;
     }
     if question.matter == Matter::WhichKey {
-        // A key that is refused where it is written is none of this table.
+        // A key that is rejected in the file does not belong to this table.
         cases.retain(|(key, case)| key.as_ref().is_some_and(|key| case.key(key).is_some()));
     }
     let mut names: Vec<String> = Vec::new();
@@ -149,7 +148,7 @@ fn merge(table: &mut TableSpec, question: &Question, mut cases: Vec<(Option<Stri
             names.push(key.name.clone());
         }
     }
-    // A choice that only changes defaults, as that of a unit without errors, makes no variants.
+    // A choice that changes only defaults, such as that of a device without errors, makes no variants.
     let same = |some: Option<&KeySpec>, other: Option<&KeySpec>| {
         let plain = |key: Option<&KeySpec>| key.cloned().map(KeySpec::without_defaults);
         some == other || (question.reach == Reach::Keys && plain(some) == plain(other))
@@ -173,7 +172,7 @@ fn merge(table: &mut TableSpec, question: &Question, mut cases: Vec<(Option<Stri
     }
     let is_alone = question.matter == Matter::WhichKey && cases.len() == 1;
     if is_alone {
-        // What lies within the first answer's tables is in `table` already.
+        // The content of the first answer's tables is already in `table`.
         let is_first = |word: &Option<String>| Some(word) == question.answers.first();
         cases.into_iter().filter(|(word, _)| !is_first(word)).for_each(|(_, case)| *table = case);
     } else if !depending.is_empty() {
@@ -195,7 +194,7 @@ fn merge(table: &mut TableSpec, question: &Question, mut cases: Vec<(Option<Stri
     }
 }
 
-/// Facts about a key that hold in all cases.
+/// Facts about a key that are true in all cases.
 fn common(name: &str, specs: &[Option<&KeySpec>]) -> KeySpec {
     if let [Some(first), others @ ..] = specs
         && others.iter().all(|other| *other == Some(first))
@@ -241,7 +240,7 @@ mod tests {
         Limit::new(0.0..=10.0, "m", "the test")
     }
 
-    /// Each case with its word and its keys.
+    /// Word and keys of each case.
     fn cases(spec: &TableSpec, variants: usize) -> Vec<(Option<&str>, Vec<&str>)> {
         let cases = spec.variants[variants].cases.iter();
         let there = |case: &'_ Case| -> Vec<String> {
@@ -282,7 +281,7 @@ mod tests {
         assert!(!spec.key("speed").unwrap().depends);
     }
 
-    /// A word in one table may decide about another table, whose keys may depend on further words.
+    /// A word in one table may change another table, whose keys may depend on further words.
     #[test]
     fn what_a_word_changes_in_other_tables_is_told_where_both_are() {
         let spec = spec_of(|mut root| {
@@ -316,7 +315,7 @@ mod tests {
         assert!(spec.key("packet").unwrap().table().unwrap().key("generation").is_some());
     }
 
-    /// A word of a kind decides about its whole table; other words below belong to that kind.
+    /// A word that names a kind determines its whole table; other words below belong to that kind.
     #[test]
     fn a_word_of_a_kind_is_explored_with_what_depends_on_other_words() {
         let spec = spec_of(|mut root| {
@@ -334,7 +333,7 @@ mod tests {
         assert_eq!(by, [&word("receiver.dialect"), &word("driver")]);
     }
 
-    /// Two nested choices between keys do not disturb each other.
+    /// Two nested choices between keys are independent.
     #[test]
     fn choices_of_keys_are_told_apart() {
         let spec = spec_of(|mut table| {
@@ -370,7 +369,7 @@ mod tests {
         assert_eq!(cases(item, 0), [(Some("a"), vec![]), (Some("b"), vec!["of_b"])]);
     }
 
-    /// Effects of an open word are explored for each of its words, at all depths.
+    /// Effects of a product's name are explored for each product, at all depths.
     #[test]
     fn each_of_many_products_is_explored() {
         let spec = spec_of(|mut table| {

@@ -1,4 +1,4 @@
-//! One value of a file, before it is read as a type.
+//! One value of a file before its conversion to a type.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -20,7 +20,7 @@ pub struct Text {
     pub place: Place,
 }
 
-/// One value, before it is read as a type.
+/// One value of a file before its conversion to a type.
 #[derive(Clone, Debug)]
 pub struct Field<'f> {
     pub(super) name: String,
@@ -39,7 +39,7 @@ impl<'f> Field<'f> {
         place: &Place,
         faults: &'f Faults,
     ) -> Self {
-        // It is written, whatever it is.
+        // The key counts as written, whatever its value.
         let node = Node { value: Value::Boolean(true), place: place.clone() };
         let (name, node) = (name.to_owned(), Some(node));
         Self { name, node, example: None, missing: None, faults, asked: Some(asked), noted: None }
@@ -50,7 +50,7 @@ impl<'f> Field<'f> {
         &self.name
     }
 
-    /// Notes what the value means, for descriptions of the format.
+    /// Records the meaning of the value for descriptions of the format.
     #[must_use]
     pub fn meaning(self, meaning: &str) -> Self {
         if let Some(asked) = &self.asked {
@@ -66,7 +66,7 @@ impl<'f> Field<'f> {
         self
     }
 
-    /// The same field with `node` in place of the written value.
+    /// The same field with `node` instead of its value in the file.
     #[must_use]
     pub fn with(mut self, node: Node) -> Self {
         if let Some(noted) = &self.noted {
@@ -76,21 +76,21 @@ impl<'f> Field<'f> {
         self
     }
 
-    /// The same field, with an empty table at `place` if nothing is written.
+    /// The same field, with an empty table at `place` if the key is missing.
     #[must_use]
     pub fn or_empty(mut self, place: &Place) -> Self {
         self.node.get_or_insert_with(|| Node::empty(place));
         self
     }
 
-    /// Like [`Field::or_empty`], but only while defaults are recorded, because a missing table has its own
+    /// Like [`Field::or_empty`], but only while defaults are recorded, because the keys of a missing table have
     /// defaults.
     #[must_use]
     pub fn or_empty_if_noted(self, place: &Place) -> Self {
         if self.noted.is_some() { self.or_empty(place) } else { self }
     }
 
-    /// The items of an array, with `items` in place of the written ones.
+    /// The items of an array, with `items` instead of those in the file.
     pub fn items_of(&self, items: Vec<Node>) -> Vec<Field<'f>> {
         if let (Some(noted), Some(place)) = (&self.noted, self.place()) {
             noted.set(Node { value: Value::Array(items.clone()), place });
@@ -104,12 +104,13 @@ impl<'f> Field<'f> {
         items.into_iter().enumerate().map(item).collect()
     }
 
-    /// The written value; `None` if the file's content is unknown.
+    /// The value in the file; `None` if the content of the file is unknown.
     pub fn node(&self) -> Option<&Node> {
         self.node.as_ref().filter(|_| self.asked.is_none())
     }
 
-    /// The text of a short form, if the value is text; `expected` and a regular expression describe it.
+    /// The text of a short form if the value is a string. `expected` and the regular expression `pattern` describe
+    /// its content.
     pub fn short_form(&self, expected: &str, pattern: &str) -> Option<Text> {
         if let Some(asked) = &self.asked {
             let pattern = Some(pattern.to_owned());
@@ -122,17 +123,17 @@ impl<'f> Field<'f> {
         }
     }
 
-    /// Whether the key was written.
+    /// Whether the file has the key.
     pub fn is_written(&self) -> bool {
         self.node.is_some()
     }
 
-    /// Position of the value, if it is written.
+    /// Position of the value; `None` if the key is missing.
     pub fn place(&self) -> Option<Place> {
         self.node.as_ref().map(|node| node.place.clone())
     }
 
-    /// A finite number within `limit`; whole numbers are accepted.
+    /// A finite number within `limit`; integers are accepted.
     pub fn number(&self, limit: &Limit<f64>) -> Option<f64> {
         if let Some(asked) = &self.asked {
             return Some(asked.number(limit));
@@ -150,7 +151,7 @@ impl<'f> Field<'f> {
         self.within(&node, number, limit)
     }
 
-    /// A whole number within `limit`.
+    /// An integer within `limit`.
     pub fn integer<T: TryFrom<i128>>(&self, limit: &Limit<i128>) -> Option<T> {
         if let Some(asked) = &self.asked {
             return T::try_from(asked.integer(limit)).ok();
@@ -163,20 +164,20 @@ impl<'f> Field<'f> {
         T::try_from(self.within(&node, number, limit)?).ok()
     }
 
-    /// Like [`Field::number`], for a number that limits other numbers of the file; descriptions of the format
-    /// assume its largest value.
+    /// Like [`Field::number`], for a number that limits other numbers of the file. Descriptions of the format use its
+    /// largest value.
     pub fn number_that_limits(&self, limit: &Limit<f64>) -> Option<f64> {
         self.number(limit)
             .map(|number| if self.asked.is_some() { *limit.range.end() } else { number })
     }
 
-    /// Like [`Field::number_that_limits`], for a whole number.
+    /// Like [`Field::number_that_limits`], for an integer.
     pub fn integer_that_limits<T: TryFrom<i128>>(&self, limit: &Limit<i128>) -> Option<T> {
         let number = self.integer::<T>(limit);
         if self.asked.is_some() { T::try_from(*limit.range.end()).ok() } else { number }
     }
 
-    /// One of a few whole numbers, each with its value; `origin` is the source of the list.
+    /// An integer from a list, in which each has a result. `origin` is the source of the list.
     pub fn integer_among<T: Clone>(
         &self,
         allowed: &[(i128, T)],
@@ -215,12 +216,12 @@ impl<'f> Field<'f> {
         }
     }
 
-    /// A string; `expected` describes it.
+    /// A string; `expected` describes its content.
     pub fn text(&self, expected: &str) -> Option<Text> {
         self.text_like(expected, None)
     }
 
-    /// A string of printable ASCII, at most `most` characters; `expected` describes it.
+    /// A string of at most `most` printable ASCII characters; `expected` describes its content.
     pub fn ascii(&self, most: usize, expected: &str) -> Option<String> {
         let text = self.text(expected)?;
         let is_plain = text.value.bytes().all(|byte| (b' '..=b'~').contains(&byte));
@@ -232,8 +233,8 @@ impl<'f> Field<'f> {
         Some(text.value)
     }
 
-    /// A string; `expected` describes it for people, and a regular expression for descriptions of the format.
-    /// The caller checks it.
+    /// A string whose content the caller checks. `expected` describes it for users, and a regular expression for
+    /// descriptions of the format.
     pub fn text_like(&self, expected: &str, pattern: Option<&str>) -> Option<Text> {
         if let Some(asked) = &self.asked {
             let pattern = pattern.map(str::to_owned);
@@ -247,8 +248,8 @@ impl<'f> Field<'f> {
         }
     }
 
-    /// One of a few words, or a text that `expected` and a regular expression describe. `example` is such a
-    /// text.
+    /// One of a few words, or another text. `expected` and a regular expression describe the text; `example` is an
+    /// example of such a text.
     pub fn word_or_text(
         &self,
         words: &[&str],
@@ -263,12 +264,12 @@ impl<'f> Field<'f> {
         self.text(expected)
     }
 
-    /// A text that represents a value that is not known.
+    /// A text that represents an unknown value.
     fn sample(&self, text: &str) -> Option<Text> {
         self.place().map(|place| Text { value: text.to_owned(), place })
     }
 
-    /// A number, or a word in place of a number; `origin` is the source of the word.
+    /// A number, or a word instead of a number; `origin` is the source of the word.
     pub fn number_or_word(
         &self,
         limit: &Limit<f64>,
@@ -286,7 +287,7 @@ impl<'f> Field<'f> {
         }
     }
 
-    /// One of a few words; `origin` is the source of the list.
+    /// A word from a list; `origin` is the source of the list.
     pub fn choice<T: Clone>(&self, words: &[(&str, T)], origin: &str) -> Option<T> {
         self.one_of(words, origin, false)
     }
@@ -325,7 +326,7 @@ impl<'f> Field<'f> {
         found.map(|(_, value)| value.clone())
     }
 
-    /// An array of a few words, each at most once; `origin` is the source of the list. Descriptions of the
+    /// An array of words from a list, each at most once; `origin` is the source of the list. Descriptions of the
     /// format assume all words.
     pub fn choices<T: Clone>(&self, words: &[(&str, T)], origin: &str) -> Option<Vec<T>> {
         let expected = format!("an array of {}", quoted(words));
@@ -352,7 +353,7 @@ impl<'f> Field<'f> {
         found.into_iter().map(|index| Some(words[index?].1.clone())).collect()
     }
 
-    /// Rejects a word with a new name; returns whether it was written.
+    /// Rejects a word that has a new name; returns whether the value is this word.
     pub fn refuse_old_word(&self, old: &str, new: &str) -> bool {
         let Some(node) = &self.node else { return false };
         if !matches!(&node.value, Value::String(written) if written == old) {
@@ -363,7 +364,7 @@ impl<'f> Field<'f> {
         true
     }
 
-    /// A date with time and offset.
+    /// A date with time and UTC offset.
     pub fn datetime(&self) -> Option<(toml::value::Datetime, Place)> {
         let expected = "a date, time and offset, such as 2026-06-01T12:00:00Z";
         if let Some(asked) = &self.asked {
@@ -377,7 +378,7 @@ impl<'f> Field<'f> {
         }
     }
 
-    /// A day.
+    /// A date.
     pub fn date(&self) -> Option<jiff::civil::Date> {
         let expected = "a date, such as 2026-06-30";
         if let Some(asked) = &self.asked {
@@ -404,7 +405,7 @@ impl<'f> Field<'f> {
         self.several(limit, |item| item.number(limit))
     }
 
-    /// `N` whole numbers, each within `limit`.
+    /// `N` integers, each within `limit`.
     pub fn integers<T: TryFrom<i128>, const N: usize>(
         &self,
         limit: &Limit<i128>,
@@ -412,12 +413,12 @@ impl<'f> Field<'f> {
         self.several(limit, |item| item.integer(limit))
     }
 
-    /// The items of an array, each as a field, and the array's position.
+    /// The items of an array, and the array's position.
     pub fn array(&self, expected: &str) -> Option<(Vec<Field<'f>>, Place)> {
         self.items(expected, "")
     }
 
-    /// The items of an array that has at least one; `title` is the error of an empty one.
+    /// The items of an array that must not be empty; `title` is the error for an empty one.
     pub fn some_items(&self, expected: &str, title: &str) -> Option<Vec<Field<'f>>> {
         let (items, place) = self.array_of(1..=usize::MAX, expected)?;
         if items.is_empty() {
@@ -427,8 +428,8 @@ impl<'f> Field<'f> {
         Some(items)
     }
 
-    /// Like [`Field::array`], with at most `count` items; `origin` is the source of the limit. A longer array
-    /// is not read.
+    /// Like [`Field::array`], with at most `count` items; `origin` is the source of the limit. A longer array is
+    /// rejected as a whole.
     pub fn array_up_to(
         &self,
         count: RangeInclusive<usize>,
@@ -446,7 +447,7 @@ impl<'f> Field<'f> {
         self.array_of(count, expected)
     }
 
-    /// Like [`Field::array`], for an array of a fixed number of items; the caller counts them.
+    /// Like [`Field::array`], for an array with a fixed number of items; the caller checks the number.
     pub fn array_of(
         &self,
         count: RangeInclusive<usize>,
@@ -465,7 +466,7 @@ impl<'f> Field<'f> {
         texts.into_iter().map(|text| text.map(|text| text.value)).collect()
     }
 
-    /// A value of one of several types.
+    /// A value of one of several types, which `expected` describes.
     pub fn any(&self, expected: &str) -> Option<Node> {
         if let Some(asked) = &self.asked {
             asked.may_be(Kind::Any { expected: expected.to_owned() });
@@ -473,8 +474,8 @@ impl<'f> Field<'f> {
         self.some(expected, "")
     }
 
-    /// Content of a file that this value names, or its errors; errors without a position get that of the
-    /// value.
+    /// Content of a file that this value names; reports the errors of `outcome`. Errors without a position get that
+    /// of the value.
     pub fn loaded<T>(&self, text: &Text, outcome: Result<T, Diagnostics>) -> Option<T> {
         match outcome {
             Ok(value) => Some(value),
@@ -485,7 +486,7 @@ impl<'f> Field<'f> {
         }
     }
 
-    /// Called `name` in messages from here on.
+    /// The same field, called `name` in messages.
     #[must_use]
     pub fn named(&self, name: &str) -> Self {
         Self { name: name.to_string(), ..self.clone() }
@@ -507,7 +508,7 @@ impl<'f> Field<'f> {
         matches!(self.node, Some(Node { value: Value::Array(_), .. }))
     }
 
-    /// Reports a fault.
+    /// Reports an error.
     pub fn fault(&self, fault: Diagnostic) {
         self.faults.borrow_mut().push(fault);
     }
@@ -524,7 +525,7 @@ impl<'f> Field<'f> {
         self.node.clone()
     }
 
-    /// Reads `N` numbers, each by `read`; messages state the `limit`.
+    /// Reads `N` numbers with `read`; messages state the `limit`.
     fn several<L: PartialOrd + Display, T, const N: usize>(
         &self,
         limit: &Limit<L>,
@@ -546,7 +547,7 @@ impl<'f> Field<'f> {
         numbers?.try_into().ok()
     }
 
-    /// The smallest permitted number of items, at least one.
+    /// Smallest allowed number of items, at least one.
     fn surveyed_items(
         &self,
         asked: &Asked<'f>,
@@ -619,7 +620,7 @@ impl<'f> Field<'f> {
     }
 }
 
-/// `"a", "b"`
+/// Words for messages: `"a", "b"`.
 fn quoted<T>(words: &[(&str, T)]) -> String {
     words.iter().map(|(word, _)| format!("\"{word}\"")).collect::<Vec<_>>().join(", ")
 }

@@ -1,21 +1,21 @@
-//! Types of keys, for `keys!` and `Keys`: how a value is written in TOML, and how it is stored.
+//! Types of keys, for `keys!` and `Keys`: how a value is written in TOML and stored.
 
 use serde_json::Value as Json;
 
 use super::reader::{Field, Limit, TableReader};
 
-/// How a value of type `T` is written in TOML.
+/// Representation of a value of type `T` in TOML.
 pub trait KeyType<T> {
     /// Reads the value, or reports its error.
     fn read(&self, field: &Field<'_>) -> Option<T>;
 
-    /// `value` in the form of the file, for descriptions of the format; null if there is no such form.
+    /// `value` in the form of the file, for descriptions of the format; null if it has no such form.
     fn written(&self, _value: &T) -> Json {
         Json::Null
     }
 }
 
-/// A converted number, rounded to twelve digits: 0.3, not 0.30000000000000004.
+/// A converted number rounded to twelve digits: 0.3 instead of 0.30000000000000004.
 pub fn shortest(x: f64) -> f64 {
     format!("{x:.11e}").parse().unwrap_or(x)
 }
@@ -50,7 +50,7 @@ impl<T: TryFrom<i128> + Copy + Into<Json>> KeyType<T> for Limit<i128> {
     }
 }
 
-/// A number that is stored in another unit, multiplied by the factor: 1e-3 for millimetres stored in metres.
+/// A number multiplied by the factor when it is read: 1e-3 for millimetres that are stored in metres.
 #[derive(Debug)]
 pub struct Scaled(pub Limit<f64>, pub f64);
 
@@ -64,8 +64,8 @@ impl KeyType<f64> for Scaled {
     }
 }
 
-/// One number for both values, or two; in another unit than stored, divided by the factor: 1e3 for millimetres stored in
-/// metres.
+/// One number for both values, or two. They are divided by the factor when they are read: 1e3 for millimetres that
+/// are stored in metres.
 #[derive(Debug)]
 pub struct OneOrTwo(pub Limit<f64>, pub f64);
 
@@ -84,7 +84,7 @@ impl KeyType<[f64; 2]> for OneOrTwo {
     }
 }
 
-/// Several whole numbers.
+/// Several integers.
 #[derive(Debug)]
 pub struct Whole(pub Limit<i128>);
 
@@ -98,7 +98,7 @@ impl<T: TryFrom<i128> + Copy + Into<Json>, const N: usize> KeyType<[T; N]> for W
     }
 }
 
-/// An array of whole numbers, and what they are.
+/// An array of integers, and the noun for its content.
 #[derive(Debug)]
 pub struct Listed(pub &'static str, pub Limit<i128>);
 
@@ -133,7 +133,7 @@ impl<const N: usize> KeyType<[f64; N]> for Degrees {
     }
 }
 
-/// A time that is stored in whole nanoseconds, multiplied by the factor: 1e6 for milliseconds.
+/// A duration in nanoseconds, multiplied by the factor when it is read: 1e6 for milliseconds.
 #[derive(Debug)]
 pub struct Time(pub Limit<f64>, pub f64);
 
@@ -157,7 +157,7 @@ impl KeyType<u64> for Time {
     }
 }
 
-/// One of a few words, and the origin of the list.
+/// A word from a list; the origin of the list.
 #[derive(Debug)]
 pub struct OneOf<'w, T>(pub &'w [(&'w str, T)], pub &'w str);
 
@@ -171,7 +171,7 @@ impl<T: Clone + PartialEq> KeyType<T> for OneOf<'_, T> {
     }
 }
 
-/// One of a few whole numbers, each with its value; their unit, which may be empty; and the origin of the list.
+/// An integer from a list, each with its result; their unit, which may be empty; the origin of the list.
 #[derive(Debug)]
 pub struct Among<'n, T>(pub &'n [(i128, T)], pub &'static str, pub &'n str);
 
@@ -186,12 +186,12 @@ impl<T: Clone + PartialEq> KeyType<T> for Among<'_, T> {
     }
 }
 
-/// Numbers that are their own values, for [`Among`].
+/// Integers that are their own results, for [`Among`].
 pub fn plain<T: Copy + Into<i128>>(numbers: impl IntoIterator<Item = T>) -> Vec<(i128, T)> {
     numbers.into_iter().map(|number| (number.into(), number)).collect()
 }
 
-/// An array of a few words, each at most once, and the origin of the list.
+/// An array of words from a list, each at most once; the origin of the list.
 #[derive(Debug)]
 pub struct SomeOf<'w, T>(pub &'w [(&'w str, T)], pub &'w str);
 
@@ -206,7 +206,8 @@ impl<T: Clone + PartialEq> KeyType<Vec<T>> for SomeOf<'_, T> {
     }
 }
 
-/// Like [`SomeOf`], with at least one word, the factory setting first; the title of the message about none.
+/// Like [`SomeOf`], with at least one word; the factory setting comes first. Also the title of the error for an empty
+/// array.
 #[derive(Debug)]
 pub struct FactoryFirst<'w, T>(pub SomeOf<'w, T>, pub &'static str);
 
@@ -222,7 +223,7 @@ impl<T: Clone + PartialEq> KeyType<Vec<T>> for FactoryFirst<'_, T> {
     }
 }
 
-/// Any text, and what it is.
+/// Any string, and the noun for its content.
 #[derive(Debug)]
 pub struct AnyText(pub &'static str);
 
@@ -232,7 +233,7 @@ impl KeyType<String> for AnyText {
     }
 }
 
-/// A text of ASCII: the most characters, and what it is.
+/// A string of ASCII characters: its largest length, and the noun for its content.
 #[derive(Debug)]
 pub struct Ascii(pub usize, pub &'static str);
 
@@ -270,7 +271,7 @@ impl<T, F: Fn(&Field<'_>) -> Option<T>> KeyType<T> for By<F> {
     }
 }
 
-/// A number, or a word for none; and the origin of the word.
+/// A number, or a word that stands for no number; the origin of the word.
 #[derive(Debug)]
 pub struct NumberOr<'w>(pub Limit<f64>, pub &'w str, pub &'w str);
 
@@ -298,7 +299,7 @@ impl<F: Fn(&Field<'_>) -> Option<String>> KeyType<String> for Text<F> {
     }
 }
 
-/// A value that may be left out and has no default.
+/// An optional value without a default.
 #[derive(Debug)]
 pub struct Maybe<K>(pub K);
 
@@ -312,7 +313,7 @@ impl<T, K: KeyType<T>> KeyType<Option<T>> for Maybe<K> {
     }
 }
 
-/// A value of which one word has a new name: the old word, the new one, and the type.
+/// A value with a renamed word: the old word, the new word, and the type.
 #[derive(Debug)]
 pub struct Renamed<K>(pub &'static str, pub &'static str, pub K);
 
@@ -336,7 +337,7 @@ impl<T, K: KeyType<T>> KeyType<T> for SuchAs<K> {
     }
 }
 
-/// A table of keys, with its name in messages.
+/// A table of keys; its name in messages.
 #[derive(Debug)]
 pub struct Table(pub &'static str);
 
@@ -348,7 +349,7 @@ impl<T: RequiredKeys> KeyType<T> for Table {
 
 /// A table with required keys, as in a profile.
 pub trait RequiredKeys: Sized {
-    /// Reads the keys; the table may have others.
+    /// Reads the required keys; the table may have further keys.
     fn read_keys(table: &mut TableReader<'_>) -> Option<Self>;
 
     /// Reads the whole table.
@@ -367,11 +368,11 @@ impl RequiredKeys for () {
 
 /// A table whose keys have defaults.
 pub trait OptionalKeys: Default {
-    /// Reads the written keys; the others keep their values.
+    /// Reads the keys that the table has; other values stay unchanged.
     fn read_into(&mut self, table: &mut TableReader<'_>);
 }
 
-/// Reads a required key. `doc` is its sentence.
+/// Reads a required key; `doc` is its sentence in the documentation.
 pub fn required<'f, T>(
     table: &mut TableReader<'f>,
     key: &'static str,
@@ -381,7 +382,7 @@ pub fn required<'f, T>(
     key_type.read(&table.required(key).meaning(doc.trim()))
 }
 
-/// Reads with a function of the caller; `doc` is the sentence of `key`, if `read` reads it.
+/// Reads with the function `read`; `doc` is the sentence of `key`, if `read` reads this key.
 pub fn read_by<'f, T>(
     table: &mut TableReader<'f>,
     key: &'static str,
@@ -392,7 +393,7 @@ pub fn read_by<'f, T>(
     read(table)
 }
 
-/// Reads an optional key into `value`, which holds its default. `doc` is its sentence.
+/// Reads an optional key into `value`, which has the default; `doc` is its sentence in the documentation.
 pub fn optional<T>(
     table: &mut TableReader<'_>,
     key: &'static str,

@@ -1,7 +1,7 @@
 //! Keys that a profile requires and a rig may override: one reader for both.
 //!
-//! A reader fills a value. For a rig, the value starts as the profile's. For a profile, its start has no
-//! effect, because every key is required. So each key is stated once, with its limit and its unit.
+//! A reader fills a value. For a rig, the value starts as that of the profile. For a profile, the start value has no
+//! effect, because every key is required. The code therefore states each key once, with its limit and its unit.
 
 use serde_json::Value as Json;
 
@@ -30,7 +30,7 @@ impl<'f> Keys<'f> {
         Self { table, is_profile: false, is_complete: true }
     }
 
-    /// Reads a rig's table over `defaults`.
+    /// Reads a rig's table; missing keys have the values of `defaults`.
     pub fn over<T: Clone>(
         table: TableReader<'f>,
         defaults: &T,
@@ -46,7 +46,7 @@ impl<'f> Keys<'f> {
         self.is_profile
     }
 
-    /// Whether no required key has been missing so far.
+    /// Whether all required keys so far exist.
     pub fn is_complete(&self) -> bool {
         self.is_complete
     }
@@ -56,7 +56,7 @@ impl<'f> Keys<'f> {
         if self.is_profile { self.table.required(key) } else { self.table.optional(key) }
     }
 
-    /// The value of `key`; for a rig without it, `default` in the form of the file.
+    /// The value of `key`. If a rig lacks the key, the value is `default`, in the form of the file.
     pub fn field_or(&mut self, key: &'static str, default: impl Into<Json>) -> Field<'f> {
         let field = self.field(key);
         if !self.is_profile {
@@ -65,7 +65,7 @@ impl<'f> Keys<'f> {
         field
     }
 
-    /// Stores a read value in `into`; a profile without the value is incomplete.
+    /// Stores a value in `into`. `None` makes a profile incomplete.
     pub fn put<T>(&mut self, read: Option<T>, into: &mut T) {
         match read {
             Some(value) => *into = value,
@@ -85,7 +85,7 @@ impl<'f> Keys<'f> {
         }
     }
 
-    /// Result of `read` on the value of `key`.
+    /// Stores the result of `read` for the value of `key`.
     pub fn read<T>(
         &mut self,
         key: &'static str,
@@ -96,7 +96,7 @@ impl<'f> Keys<'f> {
         self.put(read(&field), into);
     }
 
-    /// Reads a key of `keys!`; `doc` is its sentence.
+    /// Reads a key of `keys!`; `doc` is its sentence in the documentation.
     pub fn of_type<T>(
         &mut self,
         key: &'static str,
@@ -108,12 +108,12 @@ impl<'f> Keys<'f> {
         self.put(key_type.read(&field), into);
     }
 
-    /// The value of a key whose sentence is stated elsewhere.
+    /// Reads the value of a key whose sentence is defined elsewhere.
     pub fn typed<T>(&mut self, key: &'static str, key_type: &impl KeyType<T>, into: &mut T) {
         self.with_default(key, key_type.written(into), into, |field| key_type.read(field));
     }
 
-    /// A whole number within `limit`.
+    /// An integer within `limit`.
     pub fn integer<T: TryFrom<i128> + Copy + Into<Json>>(
         &mut self,
         key: &'static str,
@@ -128,7 +128,7 @@ impl<'f> Keys<'f> {
         self.typed(key, &TrueOrFalse, into);
     }
 
-    /// One of a few words; `origin` is the source of the list.
+    /// A word from a list; `origin` is the source of the list.
     pub fn choice<T: Clone + PartialEq>(
         &mut self,
         key: &'static str,
@@ -139,7 +139,7 @@ impl<'f> Keys<'f> {
         self.typed(key, &OneOf(words, origin), into);
     }
 
-    /// Like [`Keys::read`]; for a rig without the key, `default` in the form of the file.
+    /// Like [`Keys::read`]. If a rig lacks the key, the value is `default`, in the form of the file.
     pub fn with_default<T>(
         &mut self,
         key: &'static str,
@@ -151,7 +151,7 @@ impl<'f> Keys<'f> {
         self.put(read(&field), into);
     }
 
-    /// A table under `key`, which `read` reads into the value; messages call it `what`.
+    /// A table under `key`, read by `read`; messages call it `what`.
     pub fn table<T: Clone>(
         &mut self,
         key: &'static str,
@@ -163,7 +163,7 @@ impl<'f> Keys<'f> {
         self.table_in(&field, what, into, read);
     }
 
-    /// Like [`Keys::table`], for a `read` that does not reject unknown keys: a function that `keys!` makes.
+    /// Like [`Keys::table`], for a function `read` that `keys!` makes and that does not reject unknown keys.
     pub fn shared_table<T: Clone>(
         &mut self,
         key: &'static str,
@@ -182,7 +182,7 @@ impl<'f> Keys<'f> {
         self.section_with(key, |_| ())
     }
 
-    /// Like [`Keys::section`], with further keys that a rig may override; `shared` reads them.
+    /// Like [`Keys::section`], with further keys that a rig may override and that `shared` reads.
     pub fn section_with<T: RequiredKeys>(
         &mut self,
         key: &'static str,
@@ -191,7 +191,7 @@ impl<'f> Keys<'f> {
         section_of(&self.table.required(key), &format!("[{key}]"), shared)
     }
 
-    /// A table `[key]` of a profile or of a rig's settings, where messages call it `what` and name an example.
+    /// A table `[key]` of a profile or of a rig's settings. Messages call it `what` and show an example.
     pub fn part<T: Clone>(
         &mut self,
         key: &'static str,
@@ -207,7 +207,7 @@ impl<'f> Keys<'f> {
         }
     }
 
-    /// Like [`Keys::table`], for a field that was taken before.
+    /// Like [`Keys::table`], for a field that was already taken.
     pub fn table_in<T: Clone>(
         &mut self,
         field: &Field<'f>,
@@ -235,7 +235,7 @@ impl<'f> Keys<'f> {
     }
 }
 
-/// Reads into `all` with a function of the caller; `doc` is the sentence of `key`, if `read` reads it.
+/// Reads into `all` with the function `read`; `doc` is the sentence of `key`, if `read` reads this key.
 pub fn read_by<'f, T>(
     all: &mut T,
     keys: &mut Keys<'f>,
@@ -247,7 +247,7 @@ pub fn read_by<'f, T>(
     read(all, keys);
 }
 
-/// Like [`Keys::section_with`], for a field that was taken before; messages call it `what`.
+/// Like [`Keys::section_with`], for a field that was already taken; messages call it `what`.
 pub fn section_of<'f, T: RequiredKeys>(
     field: &Field<'f>,
     what: &str,
@@ -263,10 +263,10 @@ pub fn section_of<'f, T: RequiredKeys>(
 
 /// A table that a profile must have and a rig may override key by key.
 pub trait SharedKeys: Clone {
-    /// Reads the keys of the table; missing keys of a rig keep the profile's values.
+    /// Reads the keys of the table; keys that a rig lacks keep the profile's values.
     fn read_keys(&mut self, keys: &mut Keys<'_>);
 
-    /// Reads the whole table. It is an argument of [`Keys::table`].
+    /// Reads the whole table; an argument for [`Keys::table`].
     fn read(mut keys: Keys<'_>, all: &mut Self) -> Option<()> {
         all.read_keys(&mut keys);
         keys.finish()

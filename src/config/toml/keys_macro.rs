@@ -1,32 +1,34 @@
-//! Keys that are stated once: `keys!` makes a struct, its reader and the sentences of `docs/RIG-KEYS.md` from
-//! one list, as `record!` does for bytes.
+//! Keys that are defined once: `keys!` makes a struct, its reader and the sentences of `docs/RIG-KEYS.md` from one
+//! list, as `record!` does for bytes.
 
-/// Makes a struct and the reader of its table. Each field has a doc comment, which is its sentence, a key if
-/// the key differs from the field's name, and a [`KeyType`](crate::toml::key_types::KeyType).
+/// Makes a struct and the reader of its table. Each field has a doc comment, which is its sentence in the
+/// documentation, and a [`KeyType`](crate::toml::key_types::KeyType). If the key differs from the field's name, the
+/// field also has `as "key"`.
 ///
-/// - Without more, all keys must be written: [`RequiredKeys`](crate::toml::key_types::RequiredKeys). A block
-///   `then` behind the list has fields that are made of those read and of `name => reader;` before the block.
-///   `check` names a function that refuses combinations of values.
-/// - With `= value` behind the type of a field, its key may be left out. The value may depend on fields above it. In a
-///   table that a rig may leave out, read such a key with `By`, whose default no description shows: `menura new` would
-///   write it without the required keys.
-/// - With `= value` behind the type of each field, the struct also has these values as its `Default`, and a reader
-///   that overwrites them: [`OptionalKeys`](crate::toml::key_types::OptionalKeys). Here a value depends on no other
-///   field, and `as required` behind a field's name says that its key must be written.
+/// - By default, all keys are required: [`RequiredKeys`](crate::toml::key_types::RequiredKeys). A block `then` after
+///   the list has fields that are computed from the keys and from `name => reader;` before the block. `check` names a
+///   function that rejects combinations of values.
+/// - With `= value` after the type of a field, its key is optional. The value may depend on fields above. In a table
+///   that is itself optional, read such a key with `By`, because descriptions do not show its default. Otherwise
+///   `menura new` would write the default without the required keys.
+/// - With `= value` after the type of each field, the struct also has these values as its `Default`, and a reader
+///   that overwrites them: [`OptionalKeys`](crate::toml::key_types::OptionalKeys). Here a value must not depend on
+///   other fields. `as required` after a field's name makes its key required.
 /// - With `in profile and rig;` at the start, a profile must have the keys and a rig may override them:
-///   [`SharedKeys`](crate::toml::keys::SharedKeys). With `for Type as fn name();` behind it, the list makes a
-///   reader of a struct that is declared elsewhere.
-/// - With groups of keys, `name { ... }`, the struct has one method for each group, which reads its keys: they may
-///   depend on other keys, or a profile has in several tables what a rig has in one. Fields without a key follow the
-///   groups.
-/// - With `with (name: Type);` at the start, key types may use these arguments of the reader, which is then a
-///   function of the struct alone, `read_keys` or `read_into`.
-/// - `pub enum Name of Kind` has a word for each variant, and the variant's keys like those of a struct, or a tuple
-///   with its reader: `Variant = "word" (Type) => reader;`. `Kind` is the same enum without content, whose `read` reads
-///   the keys.
+///   [`SharedKeys`](crate::toml::keys::SharedKeys). If `for Type as fn name();` follows, the list makes a reader of a
+///   struct that is declared elsewhere.
+/// - With groups of keys, `name { ... }`, the struct has one method for each group, which reads the group's keys. Use
+///   groups if keys depend on other keys, or if a profile has several tables for one table of a rig. Fields without a
+///   key follow the groups.
+/// - With `with (name: Type);` at the start, key types may use these arguments of the reader. The reader is then a
+///   function of the struct, `read_keys` or `read_into`.
+/// - `pub enum Name of Kind` has a word for each variant, and either keys like those of a struct, or a tuple with its
+///   reader: `Variant = "word" (Type) => reader;`. `Kind` is the same enum without content; its `read` reads the
+///   keys.
 ///
-/// In place of a key type, `=> reader` names a function that reads from the table. For shared keys it reads from
-/// [`Keys`](crate::toml::keys::Keys) into the whole struct, and a field with neither is read by another's reader.
+/// Instead of a key type, `=> reader` names a function that reads from the table. For shared keys, the function reads
+/// from [`Keys`](crate::toml::keys::Keys) into the whole struct. A shared field with neither a key type nor a
+/// function is read by the function of another field.
 ///
 /// ```text
 /// keys! {
@@ -119,7 +121,7 @@ macro_rules! keys {
         }
 
         impl $Kind {
-            /// Reads the keys of this kind; the table may have others.
+            /// Reads the keys of this kind; the table may have further keys.
             pub fn read(
                 self,
                 table: &mut $crate::toml::reader::TableReader<'_>,
@@ -155,7 +157,7 @@ macro_rules! keys {
         }
 
         impl $Name {
-            /// Reads the written keys; the others keep their values.
+            /// Reads the keys that the table has; other values stay unchanged.
             pub fn read_into(
                 &mut self,
                 table: &mut $crate::toml::reader::TableReader<'_>,
@@ -195,7 +197,7 @@ macro_rules! keys {
         }
 
         impl $Name {
-            /// Reads the keys; the table may have others.
+            /// Reads the keys; the table may have further keys.
             pub fn read_keys(
                 table: &mut $crate::toml::reader::TableReader<'_>,
                 $($arg: $Arg),*
@@ -225,7 +227,7 @@ macro_rules! keys {
         }
 
         impl $Name {
-            /// Reads the keys of the table; missing keys of a rig keep the profile's values.
+            /// Reads the keys of the table; keys that a rig lacks keep the profile's values.
             pub fn read_keys(
                 &mut self,
                 keys: &mut $crate::toml::keys::Keys<'_>,

@@ -12,7 +12,7 @@ pub struct Limit<T> {
 }
 
 impl<T: PartialOrd + Display> Limit<T> {
-    /// Both ends are allowed. `unit` may be empty; `origin` is the source of the limit.
+    /// A limit that includes both ends. `unit` may be empty; `origin` is the source of the limit.
     pub fn new(range: RangeInclusive<T>, unit: &'static str, origin: impl Into<String>) -> Self {
         Self { range, unit, origin: origin.into() }
     }
@@ -23,13 +23,13 @@ impl<T: PartialOrd + Display> Limit<T> {
         format!("{} to {}{space}{}", self.range.start(), self.range.end(), self.unit)
     }
 
-    /// Names the origin of the limit.
+    /// Note for messages with the origin of the limit.
     pub(super) fn note(&self) -> String {
         limit_note(&self.origin)
     }
 }
 
-/// Note about the origin of a limit; empty without an origin.
+/// Note for messages with the origin of a limit; empty without an origin.
 pub(super) fn limit_note(origin: &str) -> String {
     if origin.is_empty() { String::new() } else { format!("limit from {origin}") }
 }

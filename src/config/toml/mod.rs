@@ -1,4 +1,4 @@
-//! TOML that remembers where every value was written, and messages that show it.
+//! TOML values with their positions in the file, and messages that show these positions.
 
 mod defaults;
 pub mod diagnostic;

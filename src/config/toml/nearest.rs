@@ -1,14 +1,14 @@
 //! Suggests the known word that is most similar to a wrong one.
 
-/// Longest word that is compared.
+/// Length of the longest word that is compared, characters.
 const LONGEST_WORD: usize = 100;
-/// Shorter texts occur in too many words by chance.
+/// Length of the shortest part that is compared, bytes. Shorter parts occur in too many words by chance.
 const SHORTEST_PART: usize = 3;
 
-/// The word of `known` that is most similar to `written`, if any is: by its letters, or because parts of the
-/// word occur in `written`, as `rpm` occurs in `rotation_rate_rpm`.
+/// The word of `known` that is most similar to `written`, if any. Similarity is by letters, or because parts of a
+/// known word occur in `written`, as `rpm` occurs in `rotation_rate_rpm`.
 pub fn nearest<'k>(written: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
-    // Comparing takes as long as the product of the lengths.
+    // The time for comparing is proportional to the product of the lengths.
     if written.is_empty() || written.len() > LONGEST_WORD {
         return None;
     }
@@ -23,7 +23,8 @@ pub fn nearest<'k>(written: &str, known: impl Iterator<Item = &'k str>) -> Optio
     by_letters.map(|(_, word)| word).or_else(|| by_parts(written, &known))
 }
 
-/// The shortest word that contains all parts of `written`, or else its letters.
+/// The shortest word that contains all parts of `written`; otherwise the shortest word that contains `written` as a
+/// substring.
 fn by_parts<'k>(written: &str, known: &[&'k str]) -> Option<&'k str> {
     let written = written.to_ascii_lowercase();
     let parts = |text: &str| -> Vec<String> {

@@ -1,5 +1,5 @@
-//! Records the result of reading a file: the written values without short forms, and the defaults of all
-//! others.
+//! Records the result of reading a file: the values in the file without short forms, and the defaults of all missing
+//! keys.
 
 use std::cell::RefCell;
 
@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::diagnostic::Place;
 use super::tree::{Entry, Node, Value};
 
-/// Notes of one reading of a file.
+/// Record of one reading of a file.
 #[derive(Debug)]
 pub struct Notes {
     root: RefCell<Node>,
@@ -21,7 +21,7 @@ enum Step {
     Index(usize),
 }
 
-/// A place in a file that is being read.
+/// A position in the record of a file that is being read.
 #[derive(Clone, Debug)]
 pub(super) struct Noted<'f> {
     notes: &'f Notes,
@@ -38,7 +38,7 @@ impl Notes {
         Noted { notes: self, path: Vec::new() }
     }
 
-    /// The file, complete.
+    /// The complete file with all defaults.
     pub fn into_node(self) -> Node {
         self.root.into_inner()
     }
@@ -58,7 +58,7 @@ impl Noted<'_> {
         Self { notes: self.notes, path }
     }
 
-    /// Records that `node` is written here.
+    /// Records that the file has `node` here.
     pub fn set(&self, node: Node) {
         let mut root = self.notes.root.borrow_mut();
         let mut place = &mut *root;
@@ -69,7 +69,7 @@ impl Noted<'_> {
         *place = node;
     }
 
-    /// Records that `key` is left out, because other keys replace it.
+    /// Records that `key` is omitted, because other keys replace it.
     pub fn unset(&self, key: &str) {
         let mut root = self.notes.root.borrow_mut();
         let mut place = &mut *root;
@@ -106,7 +106,7 @@ impl Node {
         }
     }
 
-    /// A value at `place` in place of a written one.
+    /// The value as a node at `place`; `None` if it has no TOML form.
     pub fn of_json(value: Json, place: &Place) -> Option<Self> {
         let value = match value {
             Json::Null => return None,

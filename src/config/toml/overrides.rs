@@ -1,10 +1,10 @@
-//! `--set KEY=VALUE`: one key of a rig, written on the command line.
+//! `--set KEY=VALUE`: sets one key of a rig on the command line.
 //!
-//! `KEY` is a dotted path. Items of an array have an index, `device[0].name`, and tables of an array also
-//! their name, `device.roof-lidar.settings.rotation_rate_rpm`. `VALUE` is TOML; other text is taken as a
-//! string, so that paths need no quotes. The value replaces the file's and is checked in the same way. Errors
-//! in it point at the argument, and relative paths in it start at the current folder. If `world.scene` is
-//! set, parameters of the file for another scene are ignored.
+//! `KEY` is a dotted path. Items of an array have an index, `device[0].name`. Tables of an array may be selected by
+//! name instead, `device.roof-lidar.settings.rotation_rate_rpm`. `VALUE` is TOML; any other text is a string, so that
+//! paths need no quotes. The value replaces the one in the file and is checked in the same way. Errors in the value
+//! show the argument, and relative paths in it refer to the current folder. If the option sets `world.scene`,
+//! parameters of the file for another scene are ignored.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::toml::reader::{Entry, Faults, Node, Value, nearest, parse_value};
 pub struct Override {
     /// The dotted path.
     pub key: String,
-    /// The value as typed.
+    /// The value as given.
     pub value: String,
 }
 
@@ -105,7 +105,7 @@ enum Word {
 }
 
 impl Node {
-    /// The node one step down; made when a table lacks the key.
+    /// The node one step down. A missing key of a table is created.
     fn enter(&mut self, step: &Step, faults: &Faults) -> Option<&mut Node> {
         let refuse = |label: String| {
             faults.borrow_mut().push(step.place.fault("--set: the rig has no such place", label));

@@ -1,14 +1,15 @@
-//! Files that a rig consists of: one machine records them and sends them, another reads them from the list.
+//! Files that a rig consists of. One machine records their texts and sends them; another reads these texts instead of
+//! files.
 //!
-//! A rig names its profiles and calibrations only while it is read. So the record belongs to the reading
-//! thread and is not passed through all readers.
+//! The names of profiles and calibrations are known only while a rig is read. The record therefore belongs to the
+//! reading thread and is not an argument of all readers.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// Every file that this process has read for a rig.
+/// All files that this process has read for a rig.
 static READ: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// Records that `path` is read for a rig: the rig itself, or a file that it names.
@@ -16,7 +17,7 @@ pub fn note_read(path: &Path) {
     READ.lock().expect("no holder panics").insert(path.to_owned());
 }
 
-/// Paths of all files that this process has read for rigs, so that it does not overwrite one.
+/// Paths of all files that this process has read for rigs. Menura must not overwrite them.
 pub fn files_read() -> Vec<PathBuf> {
     READ.lock().expect("no holder panics").iter().cloned().collect()
 }
@@ -30,15 +31,14 @@ struct Lists {
     given: Option<Vec<(String, String)>>,
 }
 
-/// Path and text of each file that `work` reads on this thread, with the result of `work`.
+/// Path and text of each file that `work` reads on this thread, and the result of `work`.
 pub fn noting_files<R>(work: impl FnOnce() -> R) -> (R, Vec<(String, String)>) {
     LISTS.with_borrow_mut(|lists| lists.noted = Some(Vec::new()));
     let done = work();
     (done, LISTS.with_borrow_mut(|lists| lists.noted.take()).unwrap_or_default())
 }
 
-/// Runs `work` with these texts in place of the files at their paths, on this thread; other files are read as
-/// usual.
+/// Runs `work` on this thread with these texts instead of the files at their paths. Other files are read normally.
 pub fn with_files<R>(files: Vec<(String, String)>, work: impl FnOnce() -> R) -> R {
     LISTS.with_borrow_mut(|lists| lists.given = Some(files));
     let done = work();
@@ -46,7 +46,7 @@ pub fn with_files<R>(files: Vec<(String, String)>, work: impl FnOnce() -> R) -> 
     done
 }
 
-/// The text that was given for the file at `path`.
+/// The text that [`with_files`] provides for the file at `path`.
 pub(super) fn given(path: &Path) -> Option<String> {
     let path = path.to_str()?;
     LISTS.with_borrow(|lists| {
@@ -55,7 +55,7 @@ pub(super) fn given(path: &Path) -> Option<String> {
     })
 }
 
-/// Notes that `text` was read from `path`, if such notes are kept.
+/// Records that `text` was read from `path`, if records are kept.
 pub(super) fn note(path: &Path, text: &str) {
     LISTS.with_borrow_mut(|lists| {
         if let (Some(noted), Some(path)) = (&mut lists.noted, path.to_str())

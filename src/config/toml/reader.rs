@@ -1,10 +1,10 @@
-//! Reads TOML that remembers where every value was written.
+//! Reads TOML and keeps the position of every value.
 //!
-//! Reading has two steps. [`parse_toml`] makes a tree of [`Node`]s, each with its [`Place`]; `--set` may then
-//! replace some of them. [`TableReader`] takes the tree apart key by key, and [`Field`] reads a value: every
-//! getter describes what it accepts, so a wrong type, a value out of range, a missing and an unknown key are
-//! reported uniformly. Getters return `None` after an error and for a missing optional key. Reading continues
-//! after an error, so that all errors of a file are reported together.
+//! Reading has two steps. [`parse_toml`] makes a tree of [`Node`]s, each with its [`Place`]; `--set` may replace some
+//! of them. [`TableReader`] takes keys from the tree one by one, and [`Field`] reads a value. Every getter describes
+//! the values that it accepts, so that a wrong type, a value out of range, a missing key and an unknown key are
+//! reported uniformly. Getters return `None` after an error and for a missing optional key. Reading continues after
+//! an error, so that all errors of a file are reported together.
 
 pub use super::field::{Field, Text};
 pub use super::limit::Limit;
@@ -15,16 +15,16 @@ use super::survey::{Asked, Survey};
 pub use super::tree::{Entry, Faults, Node, Value, parse_toml, parse_value};
 use crate::toml::diagnostic::{Diagnostic, Place, SourceFile};
 
-/// Takes a table apart; [`TableReader::finish`] rejects unknown keys.
+/// Takes keys from a table. [`TableReader::finish`] rejects unknown keys.
 #[derive(Debug)]
 #[must_use]
 pub struct TableReader<'f> {
     what: String,
     place: Place,
     entries: Vec<Entry>,
-    /// The keys that have been requested, with the positions of their values.
+    /// The keys requested so far, with the positions of their values.
     known: Vec<(&'static str, Option<Place>)>,
-    /// A key that may be requested next, and its sentence.
+    /// The key to be requested next, and its sentence.
     meaning: Option<(&'static str, &'static str)>,
     faults: &'f Faults,
     asked: Option<Asked<'f>>,
@@ -48,7 +48,7 @@ impl<'f> TableReader<'f> {
         Self { noted: Some(notes.root()), ..self }
     }
 
-    /// The top level of a file with unknown content: `survey` records which keys are requested.
+    /// The top level of a file with unknown content. `survey` records the requested keys.
     pub fn surveyed(survey: &'f Survey, faults: &'f Faults) -> Self {
         let place = Place::new(&SourceFile::new("", "", ""), 0..0);
         Self { asked: Some(survey.root()), ..Self::of("", place, Vec::new(), faults) }
@@ -59,7 +59,7 @@ impl<'f> TableReader<'f> {
         &self.place
     }
 
-    /// Reports a fault.
+    /// Reports an error.
     pub fn fault(&self, fault: Diagnostic) {
         self.faults.borrow_mut().push(fault);
     }
@@ -69,7 +69,7 @@ impl<'f> TableReader<'f> {
         self.field(key, false)
     }
 
-    /// States the sentence of `key`, for descriptions of the format, before it is read.
+    /// Sets the sentence of `key` for descriptions of the format, before the key is read.
     pub(super) fn next_means(&mut self, key: &'static str, meaning: &'static str) {
         self.meaning = Some((key, meaning.trim()));
     }
@@ -105,7 +105,7 @@ impl<'f> TableReader<'f> {
         }
     }
 
-    /// Refuses a key that has another name today.
+    /// Rejects a key that has a new name.
     pub fn was_called(&mut self, old: &str, new: &str) {
         self.was_called_in(old, new, "");
     }
@@ -118,7 +118,7 @@ impl<'f> TableReader<'f> {
         }
     }
 
-    /// The value of a key that has not been read.
+    /// The value of a key that was not read yet.
     pub fn node(&self, key: &str) -> Option<&Node> {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
     }
@@ -136,7 +136,7 @@ impl<'f> TableReader<'f> {
         Field { missing, ..self.field(key, true) }
     }
 
-    /// Those of `keys` that the table has and that have not been read; exactly one is expected.
+    /// The unread keys of the table that are among `keys`. The caller expects exactly one.
     pub fn written_among(&self, keys: &[&'static str]) -> Vec<&'static str> {
         if let Some(asked) = &self.asked {
             return vec![keys[asked.which_key(keys)]];
@@ -145,14 +145,14 @@ impl<'f> TableReader<'f> {
         keys.iter().copied().filter(|key| is_written(key)).collect()
     }
 
-    /// Removes a key that is not allowed here and returns its position, for a better message than that of an
-    /// unknown key.
+    /// Removes a key that is not allowed here and returns its position, for a better message than that for unknown
+    /// keys.
     pub fn take_unlisted(&mut self, key: &str) -> Option<Place> {
         let found = self.entries.iter().position(|entry| entry.key == key)?;
         Some(self.entries.remove(found).key_place)
     }
 
-    /// Removes and returns the unread keys, for a caller that knows their meaning.
+    /// Removes and returns the unread keys, for a caller that interprets them.
     pub fn take_rest(&mut self) -> Vec<Entry> {
         std::mem::take(&mut self.entries)
     }
@@ -162,7 +162,7 @@ impl<'f> TableReader<'f> {
         self.entries.retain(|entry| !droppable(&entry.node.place));
     }
 
-    /// Rejects unread keys, with a suggestion of the most similar known one.
+    /// Rejects unread keys, with the most similar known key as a suggestion.
     pub fn finish(self) {
         for (index, entry) in self.entries.iter().enumerate() {
             if self.faults.borrow().is_full() {

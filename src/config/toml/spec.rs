@@ -1,7 +1,6 @@
 //! The keys that a reader accepts, with their types, limits, words and defaults.
 //!
-//! [`explore`](super::explore) fills it by running the readers themselves, so that nothing is described
-//! twice.
+//! [`explore`](super::explore) obtains them by running the readers, so that no key is described twice.
 
 use serde_json::Value as Json;
 
@@ -10,7 +9,7 @@ use serde_json::Value as Json;
 pub struct TableSpec {
     /// Keys in the order in which the reader reads them.
     pub keys: Vec<KeySpec>,
-    /// Keys, and their types, that depend on another key.
+    /// Keys and types that depend on another key.
     pub variants: Vec<Variants>,
 }
 
@@ -25,7 +24,7 @@ pub struct KeySpec {
     pub default: Option<Json>,
     /// Sentence about the key, if its reader has one.
     pub meaning: Option<String>,
-    /// Whether [`Variants`] of its table have more details; this struct then has the common part.
+    /// Whether [`Variants`] of its table have more details. This struct then has only the common part.
     pub depends: bool,
     /// Types that are allowed.
     pub kinds: Vec<Kind>,
@@ -36,9 +35,9 @@ pub struct KeySpec {
 pub enum Kind {
     /// A number, integer or not.
     Number(Range<f64>),
-    /// A whole number.
+    /// An integer.
     Integer(Range<i128>),
-    /// One of a few whole numbers.
+    /// An integer from a list.
     OneOf(Vec<i128>),
     /// `true` or `false`.
     Boolean,
@@ -49,14 +48,14 @@ pub enum Kind {
         /// Regular expression of the content, if there is one.
         pattern: Option<String>,
     },
-    /// One of a few words.
+    /// A word from a list.
     Words(Vec<String>),
     /// A date with its time.
     Datetime {
         /// Expected value as text.
         expected: String,
     },
-    /// A day.
+    /// A date.
     Date {
         /// Expected value as text.
         expected: String,
@@ -70,9 +69,9 @@ pub enum Kind {
     Array {
         /// Expected content as text.
         expected: String,
-        /// The fewest items.
+        /// Smallest number of items.
         least: usize,
-        /// The most items.
+        /// Largest number of items.
         most: Option<usize>,
         /// Description of the items.
         item: Box<KeySpec>,
@@ -84,9 +83,9 @@ pub enum Kind {
 /// Limits of a number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Range<T> {
-    /// The lowest.
+    /// Smallest value.
     pub least: T,
-    /// The highest.
+    /// Largest value.
     pub most: T,
     /// Unit; may be empty.
     pub unit: &'static str,
@@ -97,7 +96,7 @@ pub struct Range<T> {
 /// Dependence of a table's keys on another key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variants {
-    /// The key that decides.
+    /// Condition that selects a case.
     pub by: Discriminator,
     /// Cases with their keys.
     pub cases: Vec<Case>,
@@ -106,9 +105,9 @@ pub struct Variants {
 /// Condition on which other keys depend.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Discriminator {
-    /// The word under this key; a dot leads into a table, `packet.generation`.
+    /// The word under this key. A dot leads into a table: `packet.generation`.
     WordOf(String),
-    /// The table has exactly one of several keys.
+    /// Which one of several alternative keys the table has.
     WhichKey,
 }
 
@@ -127,7 +126,7 @@ impl TableSpec {
         self.keys.iter().find(|key| key.name == name)
     }
 
-    /// The key `name`, for changes.
+    /// The key called `name`, mutable.
     pub(super) fn key_mut(&mut self, name: &str) -> Option<&mut KeySpec> {
         self.keys.iter_mut().find(|key| key.name == name)
     }
@@ -144,7 +143,7 @@ impl TableSpec {
         })
     }
 
-    /// [`TableSpec::table_at`], for changes.
+    /// Like [`TableSpec::table_at`], mutable.
     pub(super) fn table_mut(&mut self, path: &str) -> Option<&mut Self> {
         if path.is_empty() { Some(self) } else { self.at_mut(path)?.table_mut() }
     }
@@ -168,7 +167,7 @@ impl TableSpec {
 }
 
 impl TableSpec {
-    /// Removes keys that were requested but not read as a type: they are rejected elsewhere.
+    /// Removes keys that were requested but not read as a type, because they are rejected.
     pub(super) fn forget_unread(&mut self) {
         self.keys.retain(|key| !key.kinds.is_empty());
         for kind in self.keys.iter_mut().flat_map(|key| &mut key.kinds) {
@@ -212,7 +211,7 @@ impl KeySpec {
         self
     }
 
-    /// A key of this name without further facts.
+    /// A key called `name` without further facts.
     pub(super) fn new(name: &str, is_required: bool) -> Self {
         Self { name: name.to_owned(), is_required, ..Self::default() }
     }
@@ -247,7 +246,7 @@ impl KeySpec {
         })
     }
 
-    /// Adds a type; one table and one array is all that a key has.
+    /// Adds a type. A key has at most one table type and one array type.
     pub(super) fn add(&mut self, kind: Kind) {
         let is_there = match kind {
             Kind::Table(_) => self.table().is_some(),

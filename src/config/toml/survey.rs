@@ -1,9 +1,8 @@
-//! Records which keys readers request while they read a table with unknown content.
+//! Records the keys that readers request while they read a table with unknown content.
 //!
-//! A reader of [`TableReader::surveyed`](super::reader::TableReader::surveyed) finds every key written, each
-//! with a value within its limits. If the reader branches, by a word, by a type or by which key is written,
-//! the survey gives the chosen answer and records the question. [`explore`](super::explore) then tries the
-//! other answers.
+//! For a reader of [`TableReader::surveyed`](super::reader::TableReader::surveyed), every key exists and has a value
+//! within its limits. If the reader branches by a word, by a type or by which key exists, the survey returns the
+//! chosen answer and records the question. [`explore`](super::explore) then tries the other answers.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -32,35 +31,35 @@ pub(super) struct Question {
     pub key: String,
     /// Subject of the question.
     pub matter: Matter,
-    /// The answers; a reading without an answer takes the first.
+    /// Possible answers; a reading uses the first one by default.
     pub answers: Vec<Option<String>>,
-    /// Extent of the effects.
+    /// Extent of the answers' effects.
     pub reach: Reach,
 }
 
 /// Extent of the effects of an answer to a [`Question`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reach {
-    /// Some keys of its table.
+    /// Some keys of the question's table.
     Keys,
-    /// Keys of other tables as well; the question's table contains them all.
+    /// Keys of other tables as well. All of them are in the question's table.
     Tables,
-    /// All further keys of its table.
+    /// All further keys of the question's table.
     All,
 }
 
 /// Subject of a [`Question`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Matter {
-    /// The word under a key; the answer `None` means other text.
+    /// The word under a key; the answer `None` stands for other text.
     Word,
-    /// Which key of an alternative is written.
+    /// Which one of several alternative keys exists.
     WhichKey,
     /// The type of a value.
     Type,
 }
 
-/// A place in a surveyed file: a table, a value or an array's item.
+/// A position in a surveyed file: a table, a value, or an array's item.
 #[derive(Clone, Debug)]
 pub(super) struct Asked<'s> {
     survey: &'s Survey,
@@ -68,12 +67,12 @@ pub(super) struct Asked<'s> {
 }
 
 impl Survey {
-    /// A survey with these answers by question id; all other questions get the first answer.
+    /// A survey with these answers, by question id. All other questions get the first answer.
     pub(super) fn answering(answers: BTreeMap<String, usize>) -> Self {
         Self { answers, ..Self::default() }
     }
 
-    /// The questions, and the places where the reader branched.
+    /// The keys and the questions of the reading.
     pub(super) fn into_parts(self) -> (TableSpec, Vec<Question>) {
         (self.found.into_inner(), self.questions.into_inner())
     }
@@ -139,13 +138,13 @@ impl<'s> Asked<'s> {
         *limit.range.start()
     }
 
-    /// A whole number that `limit` allows.
+    /// An integer that `limit` allows.
     pub fn integer(&self, limit: &Limit<i128>) -> i128 {
         self.may_be(Kind::Integer(range(limit)));
         *limit.range.start()
     }
 
-    /// Index of one of `words`; the whole table may depend on a word that names a kind.
+    /// Index of one of `words`. With `is_kind`, the whole table may depend on the word.
     pub fn word<'w>(&self, words: impl Iterator<Item = &'w str>, is_kind: bool) -> usize {
         let words: Vec<String> = words.map(str::to_owned).collect();
         self.may_be(Kind::Words(words.clone()));
@@ -153,7 +152,7 @@ impl<'s> Asked<'s> {
         self.ask(Matter::Word, "", words.into_iter().map(Some).collect(), reach)
     }
 
-    /// Index of one of `words`; their number means other text.
+    /// Index of one of `words`; the number of words stands for other text.
     pub fn word_or_text(&self, words: &[&str], expected: &str, pattern: &str) -> usize {
         let owned: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let answers = owned.iter().cloned().map(Some).chain([None]).collect();
@@ -163,7 +162,7 @@ impl<'s> Asked<'s> {
         self.ask(Matter::Word, "", answers, Reach::All)
     }
 
-    /// Finds the one of `keys` that is written in this table.
+    /// Index of the one of `keys` that this table has.
     pub fn which_key(&self, keys: &[&str]) -> usize {
         let question = Question {
             id: format!("{}?{}", self.path, keys.join("|")),

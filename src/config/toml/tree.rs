@@ -1,4 +1,4 @@
-//! A tree of TOML values that remembers where each was written.
+//! A tree of TOML values with their positions.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::diagnostic::{Diagnostics, Place, SourceFile};
 
-/// Collects faults while a file is read.
+/// Collects errors while a file is read.
 pub type Faults = RefCell<Diagnostics>;
 
 /// A value with its position.
@@ -23,23 +23,23 @@ pub struct Node {
 /// A TOML value.
 #[derive(Clone, Debug)]
 pub enum Value {
-    /// `"text"`
+    /// `"text"`, a string.
     String(String),
-    /// `12`; wider than TOML's own type, so that every `u64` seed fits.
+    /// `12`, an integer. The type is wider than TOML's, so that every `u64` seed fits.
     Integer(i128),
-    /// `1.5`
+    /// `1.5`, a floating-point number.
     Float(f64),
-    /// `true`
+    /// `true`, a boolean.
     Boolean(bool),
-    /// `2026-06-01T12:00:00Z`
+    /// `2026-06-01T12:00:00Z`, a date with time.
     Datetime(toml::value::Datetime),
-    /// `[1, 2]` or `[[table]]`
+    /// `[1, 2]` or `[[table]]`, an array.
     Array(Vec<Node>),
-    /// `{ a = 1 }` or `[table]`
+    /// `{ a = 1 }` or `[table]`, a table.
     Table(Vec<Entry>),
 }
 
-/// `key = value`
+/// An entry of a table: `key = value`.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// The key.
@@ -50,7 +50,7 @@ pub struct Entry {
     pub node: Node,
 }
 
-/// Parses a whole file; `None` if it is not TOML, which is reported to `faults`.
+/// Parses a whole file. If the text is not TOML, reports that to `faults` and returns `None`.
 pub fn parse_toml(source: &Arc<SourceFile>, faults: &Faults) -> Option<Node> {
     let (table, errors) = DeTable::parse_recoverable(&source.text);
     let mut sink = faults.borrow_mut();
@@ -66,12 +66,12 @@ pub fn parse_toml(source: &Arc<SourceFile>, faults: &Faults) -> Option<Node> {
         return None;
     }
     let mut root = node(source, 0, &Spanned::new(0..0, DeValue::Table(table.into_inner())), faults);
-    // What a file lacks is told at its beginning.
+    // Missing keys are reported at the beginning of the file.
     root.place.span = 0..0;
     Some(root)
 }
 
-/// Parses one value from `offset` in `source` to its end; `None` if it is not TOML.
+/// Parses one value from `offset` in `source` to the end. If the text is not TOML, reports that and returns `None`.
 pub fn parse_value(source: &Arc<SourceFile>, offset: usize, faults: &Faults) -> Option<Node> {
     let (value, errors) = DeValue::parse_recoverable(&source.text[offset..]);
     errors.is_empty().then(|| node(source, offset, &value, faults))
@@ -98,7 +98,7 @@ fn node(
                 0
             }))
         }
-        // TOML's floats are Rust's, underscores already removed.
+        // After removal of underscores, TOML's floats have the form of Rust's.
         DeValue::Float(f) => Value::Float(f.as_str().parse().unwrap_or(f64::NAN)),
         DeValue::Boolean(b) => Value::Boolean(*b),
         DeValue::Datetime(d) => Value::Datetime(*d),
@@ -136,7 +136,7 @@ impl Node {
         entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
     }
 
-    /// The value of a key, created if missing; `None` if this is no table.
+    /// The value of a key, created if missing; `None` if this node is not a table.
     pub fn get_mut_or_insert(
         &mut self,
         key: &str,

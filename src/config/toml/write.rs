@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::tree::{Entry, Node, Value};
 
-/// Length from which a table is written in several lines.
+/// Length from which a table is written in several lines, characters.
 const LONGEST_LINE: usize = 100;
 
 /// Text of a file with this content.
@@ -17,7 +17,7 @@ pub fn written(root: &Node) -> String {
 }
 
 fn section(out: &mut String, path: &str, entries: &[Entry]) {
-    // Keys that follow the header of a table belong to that table.
+    // Keys after a table's header belong to that table, so that plain keys come first.
     let (below, here): (Vec<&Entry>, Vec<&Entry>) =
         entries.iter().partition(|entry| is_section(entry, path.is_empty()));
     for entry in here {
@@ -65,7 +65,7 @@ fn text(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
 
-/// A value in one line.
+/// A value on one line.
 pub fn inline(node: &Node) -> String {
     let joined = |parts: Vec<String>| parts.join(", ");
     match &node.value {

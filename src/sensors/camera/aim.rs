@@ -1,4 +1,4 @@
-//! Rays of pixels: the place of each within the pixel's area, and its time within the exposure.
+//! Rays of pixels: position of each ray within the pixel's area, and its time within the exposure.
 
 use fearless_simd::{Level, dispatch};
 use glam::DVec3;
@@ -12,14 +12,14 @@ use crate::sensors::noise::{Quantity, RequestNoise};
 use crate::time::SimTime;
 use crate::world::raycast::Pulse;
 
-/// What all pixels of a tile have in common.
+/// Data shared by all pixels of a tile.
 pub(super) struct Aim<'a> {
     pub shot: &'a Shot,
     /// Start of the first row's exposure of the frame.
     pub start: SimTime,
     pub poses: Poses,
     pub directions: &'a Directions,
-    /// Pixels of the whole sensor.
+    /// Width and height of the whole sensor, pixels.
     pub size: [u32; 2],
     pub disturbed: &'a Disturbed<'a>,
     pub noise: RequestNoise,
@@ -28,29 +28,29 @@ pub(super) struct Aim<'a> {
 /// A pixel of a tile.
 #[derive(Clone, Copy)]
 pub(super) struct Cell {
-    /// Within the frame's region.
+    /// Row within the frame's region.
     pub row: u32,
     pub column: u32,
-    /// Direction of its ray, in the axes of the mount.
+    /// Direction of the pixel's ray, in the axes of the mount.
     pub direction: DVec3,
 }
 
 impl Cell {
-    /// Its index within the frame.
+    /// Index of the pixel within the frame.
     #[inline(always)]
     pub fn index(&self, shot: &Shot) -> usize {
         (self.row * shot.region[2] + self.column) as usize
     }
 }
 
-/// Rays that are followed, one entry each.
+/// Rays to follow, one entry each.
 #[derive(Default)]
 pub(super) struct Rays {
     pub pulses: Vec<Pulse>,
     pub fired: Vec<SimTime>,
-    /// The pixel that gets the light: an index into the pixels that are worked on.
+    /// The pixel that receives the light, as an index into the pixels in progress.
     pub pixels: Vec<u32>,
-    /// Share of its light that reaches the pixel.
+    /// Share of the ray's light that reaches the pixel.
     pub shares: Vec<f64>,
 }
 
@@ -79,7 +79,7 @@ impl Rays {
 }
 
 impl Aim<'_> {
-    /// Adds the pixels of a block of at most [`BLOCK`] rows and columns for which the lens shows something.
+    /// Adds the pixels of a block of at most [`BLOCK`] rows and columns. Pixels outside the lens's image are skipped.
     pub fn block(
         &self,
         level: Level,
@@ -100,7 +100,7 @@ impl Aim<'_> {
         let (mut row, mut column) = ([0u32; LANES], [0u32; LANES]);
         let mut len = 0;
         for at in rows[0]..rows[1] {
-            // Every other row runs backwards, so that neighbours follow one another.
+            // Every other row runs backwards, so that successive pixels are neighbours.
             let is_forth = (at - rows[0]).is_multiple_of(2);
             for place in columns[0]..columns[1] {
                 row[len % LANES] = at;
@@ -137,7 +137,7 @@ impl Aim<'_> {
         rays.reserve(LANES);
         for k in 0..len {
             if !direction[0][k].is_finite() {
-                continue; // the lens shows nothing
+                continue; // outside the lens's image
             }
             let pixel = cells.len() as u32;
             let direction = vector(&direction, k);
@@ -146,7 +146,7 @@ impl Aim<'_> {
         }
     }
 
-    /// Directions of rays in World, and the points where the rays start.
+    /// Directions of rays in World, and the points where they start.
     #[inline(always)]
     fn turned(
         &self,

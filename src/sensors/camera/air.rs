@@ -1,7 +1,7 @@
-//! Weather between a camera and what it sees: light that is lost on the way, and light of the air itself.
+//! Effect of weather on a camera: the air removes light from the path and adds scattered light.
 //!
-//! Koschmieder's law: with the optical depth d, `L = L0 exp(-d) + La (1 - exp(-d))`. The extinction is that of lidars
-//! (`docs/PHYSICS.md`): drops, flakes and dust are large against both wavelengths.
+//! Koschmieder's law with the optical depth d: `L = L0 exp(-d) + La (1 - exp(-d))`. The extinction is that for lidars
+//! (`docs/PHYSICS.md`), because drops, flakes and dust are large compared with both wavelengths.
 
 use glam::DVec3;
 
@@ -9,7 +9,7 @@ use super::sky::{Colour, Daylight};
 use crate::sensors::weather::{AirScratch, Weather};
 use crate::time::SimTime;
 
-/// Fog, rain and snow end at this height above the camera, metres.
+/// Height above the camera at which fog, rain and snow end, metres.
 const TOP_M: f64 = 500.0;
 /// Share of light that dust scatters: the albedo of light soil.
 const DUST: Colour = [0.75, 0.63, 0.48];
@@ -18,7 +18,7 @@ const DUST: Colour = [0.75, 0.63, 0.48];
 pub(super) struct PictureAir<'w> {
     weather: Option<&'w Weather>,
     scratch: AirScratch,
-    /// Luminance of fog, rain and snow without end.
+    /// Luminance of fog, rain and snow of infinite depth, cd/m².
     bright: Colour,
 }
 
@@ -34,8 +34,8 @@ impl<'w> PictureAir<'w> {
             weather.prepare_dust(start, end, &mut scratch);
         }
         let (above, below) = (day.ambient(DVec3::Z), day.ambient(-DVec3::Z));
-        // Light from all sides, scattered to all sides: pi times the luminance is the mean of what comes from above
-        // and below, and a quarter of the sun's.
+        // Light arrives from all sides and is scattered to all sides. Pi times the luminance is therefore the mean of
+        // the illuminances from above and below, plus a quarter of the sun's.
         let bright = std::array::from_fn(|c| {
             (0.5 * (above[c] + below[c]) + 0.25 * day.sun_lx[c]) / std::f64::consts::PI
         });
@@ -47,12 +47,12 @@ impl<'w> PictureAir<'w> {
         self.weather.is_none()
     }
 
-    /// Share of each surface's texture that is under water, 0 to 1.
+    /// Share of each surface's texture that is filled with water, 0 to 1.
     pub(super) fn film(&self) -> f32 {
         self.weather.map_or(0.0, Weather::film)
     }
 
-    /// Share of light that passes to `range_m`, infinite for the sky, and the light that the air adds.
+    /// Share of light that the air transmits over `range_m` (infinite for the sky), and the light that the air adds.
     pub(super) fn between(
         &mut self,
         origin: DVec3,

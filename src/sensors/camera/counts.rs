@@ -1,4 +1,4 @@
-//! From light to counts of the converter.
+//! Converts light to counts of the analogue-to-digital converter.
 
 use fearless_simd::{Level, dispatch};
 use glam::DVec3;
@@ -11,11 +11,12 @@ use crate::sensors::noise::Quantity;
 
 /// Shares of red, green and blue in luminance.
 const LUMINANCE: Colour = [0.2126, 0.7152, 0.0722];
-/// Below this mean, counts of photons follow Poisson's law exactly; above it, Gauss's.
+/// Mean below which counts of photons have the exact Poisson distribution; above, they have a normal one.
 const POISSON_BELOW: f64 = 50.0;
 
 impl Camera {
-    /// Passes the index within the frame of each of `cells`, which see `light`, and its count to `put`.
+    /// Calls `put` with the index within the frame and the count of each of `cells`. `light` has the luminances of
+    /// the cells.
     pub(super) fn counts(
         &self,
         level: Level,
@@ -62,7 +63,7 @@ impl Camera {
             let fall = (cos2 * cos2 * (1.0 + r2 * (a1 + r2 * a2))).max(0.0);
             lx_per_cd[k] = lx_per_cd_ahead * fall;
         }
-        // Electrons by colour.
+        // Electrons by colour filter.
         let mut electrons = [ZEROS; 3];
         for c in 0..3 {
             let weight = if chip.is_colour { 1.0 } else { LUMINANCE[c] };
@@ -99,7 +100,7 @@ impl Camera {
             of_photons[k] = draws.standard_normal_of(index, Quantity::Pixel, 1);
             of_readout[k] = draws.standard_normal_of(index, Quantity::Pixel, 2);
         }
-        // All pixels of a bin together.
+        // Sums over all pixels of a bin.
         let (mut all_e, mut shot_e) = (ZEROS, ZEROS);
         for k in 0..LANES {
             let mean_e = mean_e[k] * (1.0 + chip.prnu * response[k]) + chip.dark_e_s * exposure_s;
@@ -125,7 +126,7 @@ impl Camera {
     }
 }
 
-/// A count of photons with the mean `mean`, by the inverse of the distribution at `uniform`.
+/// A number of photons with the mean `mean`, by inversion of the distribution at `uniform`.
 fn poisson(mean: f64, uniform: f64) -> f64 {
     let mut term = libm::exp(-mean);
     let (mut sum, mut count) = (term, 0.0);

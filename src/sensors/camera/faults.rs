@@ -1,7 +1,8 @@
-//! Faults of a camera's optics and pixels, and what they do to a frame.
+//! Faults of a camera's optics and pixels, and their effect on a frame.
 //!
 //! Sources: the veil around the sun is the disability glare of the CIE (Stiles and Holladay: 10 E / theta², theta in
-//! degrees). Sizes, number and brightness of ghosts and spots are made up: no document states them for a lens.
+//! degrees). Sizes, number and brightness of ghosts and spots are assumptions, because no document states them for a
+//! lens.
 
 use glam::DVec3;
 
@@ -18,52 +19,52 @@ use crate::world::raycast::{Hit, RayCaster, Stencil};
 /// A fault of a camera's optics or pixels.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CameraFault {
-    /// Pixels whose count does not depend on light.
+    /// Pixels whose count is independent of light.
     StuckPixels {
         /// Share of all pixels.
         share: f64,
-        /// Their count as a share of full scale; without it each is dark or full by chance.
+        /// Count of these pixels as a share of full scale; `None`: each pixel is either dark or full, at random.
         level: Option<f64>,
     },
-    /// Dirt on the lens: blurred spots that take light.
+    /// Dirt on the lens: blurred spots that absorb light.
     Dirt {
         /// Number of spots.
         spots: u32,
-        /// Width of the largest as a share of the image's width.
+        /// Width of the largest spot as a share of the image's width.
         size: f64,
-        /// Share of the light that passes the middle of a spot.
+        /// Share of the light that passes the middle of a spot, 0..=1.
         transmission: f64,
     },
-    /// Drops on the lens: each shows the scene upside down, small and blurred.
+    /// Drops on the lens. Each shows the scene upside down, small and blurred.
     Drops {
         /// Number of drops.
         drops: u32,
-        /// Width of the largest as a share of the image's width.
+        /// Width of the largest drop as a share of the image's width.
         size: f64,
     },
-    /// Light of the sun within the lens: a veil and ghosts.
+    /// Sunlight scattered within the lens: a veil and ghosts.
     Flare {
-        /// Strength; 1 is that of the human eye.
+        /// Strength relative to the glare in the human eye, which is 1.
         strength: f64,
     },
     /// The lens is out of focus.
     Defocus {
-        /// Diameter of the disc that a point becomes, pixels of the sensor.
+        /// Diameter of the blur disc of a point, pixels of the sensor.
         blur_px: f64,
     },
-    /// The exposure swings about what it should be. The device does that.
+    /// The exposure oscillates about its correct value. The device applies this fault.
     ExposureHunts {
-        /// Greatest change, in powers of two.
+        /// Largest change, in powers of two (EV).
         swing_ev: f64,
-        /// From one extreme to the same again, nanoseconds.
+        /// Period of the oscillation, nanoseconds.
         cycle_ns: u64,
     },
-    /// Frames are lost within the camera. The device does that, too.
+    /// The camera loses frames. The device applies this fault.
     FramesDropped {
-        /// Probability for each frame.
+        /// Probability of loss for each frame.
         probability: f64,
     },
-    /// The camera does not notice commands as signs of life of its host.
+    /// Commands from the host do not reset the camera's heartbeat timer.
     HeartbeatLost,
 }
 
@@ -80,14 +81,14 @@ impl CameraFault {
     }
 }
 
-/// A round spot on the lens, as it is in the image of the whole sensor.
+/// A round spot on the lens, in coordinates of the whole sensor's image.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Spot {
     centre_px: [f64; 2],
     radius_px: f64,
 }
 
-/// A fault with what was sampled for it.
+/// A fault with its random parameters.
 #[derive(Clone, Debug)]
 pub(super) struct Prepared {
     timed: Timed<CameraFault>,
@@ -114,7 +115,7 @@ impl Prepared {
 }
 
 impl Spot {
-    /// Distance from its middle over its radius.
+    /// Distance from the spot's middle, divided by its radius.
     fn off(&self, [u, v]: [f64; 2]) -> f64 {
         let [x, y] = [u - self.centre_px[0], v - self.centre_px[1]];
         (x * x + y * y).sqrt() / self.radius_px
@@ -127,36 +128,36 @@ struct Ghost {
     light: Colour,
 }
 
-/// Ghosts: place along the line from the sun's image through the centre, radius as a share of the width, luminance
-/// for each lux of the sun, and tint.
+/// Ghosts: position on the line from the sun's image through the centre, radius as a share of the width, luminance
+/// per lux of the sun, and tint.
 const GHOSTS: [(f64, f64, f64, Colour); 4] = [
     (-1.2, 0.050, 0.010, [0.6, 1.0, 0.8]),
     (-0.7, 0.030, 0.020, [1.0, 0.8, 0.5]),
     (-0.35, 0.080, 0.006, [0.7, 0.8, 1.0]),
     (0.4, 0.020, 0.030, [1.0, 1.0, 0.7]),
 ];
-/// Angle from the sun within which the veil has its greatest brightness, degrees.
+/// Angle from the sun within which the veil has its largest brightness, degrees.
 const VEIL_FROM_DEG: f64 = 1.0;
 
-/// The sun as the lens scatters it.
+/// Sunlight that the lens scatters.
 struct Flare {
-    /// Toward the sun, in the axes of the mount.
+    /// Unit vector towards the sun, in the axes of the mount.
     sun: DVec3,
-    /// Luminance of the veil at one degree.
+    /// Luminance of the veil at one degree from the sun, cd/m².
     veil: Colour,
     ghosts: Vec<Ghost>,
 }
 
-/// What disturbs one frame.
+/// Faults that affect one frame.
 pub(super) struct Disturbed<'a> {
     faults: Vec<&'a Prepared>,
     flare: Option<Flare>,
-    /// Diameter of blur, pixels of the sensor.
+    /// Diameter of the blur disc, pixels of the sensor.
     blur_px: f64,
 }
 
 impl<'a> Disturbed<'a> {
-    /// Those of `faults` that are on at the start of a frame. The camera has the pose `pose` at `middle`.
+    /// Faults that are active at the start of a frame. `pose` is the camera's pose at `middle`.
     pub(super) fn at(
         faults: &'a [Prepared],
         start: SimTime,
@@ -181,12 +182,12 @@ impl<'a> Disturbed<'a> {
         Self { faults, flare, blur_px }
     }
 
-    /// Whether nothing is changed.
+    /// Whether no fault affects the frame.
     pub(super) fn is_none(&self) -> bool {
         self.faults.is_empty()
     }
 
-    /// Rows and columns of binned pixels beyond a pixel whose light it gets.
+    /// Numbers of rows and columns of binned pixels from which a pixel receives light by blur.
     pub(super) fn margin(&self, binning: [u32; 2]) -> u32 {
         let bin = f64::from(binning[0].min(binning[1]).max(1));
         let radius = 0.5 * self.blur_px / bin;
@@ -194,7 +195,8 @@ impl<'a> Disturbed<'a> {
         if radius > 0.5 { radius.ceil() as u32 } else { 0 }
     }
 
-    /// The place of the sensor whose direction is seen at `at`, of `size` pixels. `draw` is uniform in 0..1.
+    /// The sensor position whose direction is visible at `at`, in an image of `size` pixels. `draw` is uniform in
+    /// 0..1.
     pub(super) fn looks(
         &self,
         at: [f64; 2],
@@ -207,7 +209,8 @@ impl<'a> Disturbed<'a> {
                 continue;
             }
             let Some(drop) = one.spots.iter().find(|drop| drop.off(at) < 1.0) else { continue };
-            // A drop is a lens of short focal length: it shows much of the scene turned about, and blurred.
+            // A drop is a lens of short focal length. It shows a large part of the scene, rotated by 180 degrees and
+            // blurred.
             let wide = 0.35 * f64::from(size[0]) / drop.radius_px;
             seen = std::array::from_fn(|axis| {
                 let blur = (draw(axis) - 0.5) * 0.3 * drop.radius_px;
@@ -218,14 +221,14 @@ impl<'a> Disturbed<'a> {
         seen
     }
 
-    /// The light of a pixel with the centre `at` that looks along `direction`, in the axes of the mount.
+    /// The light of a pixel with the centre `at` and the direction `direction`, in the axes of the mount.
     pub(super) fn light(&self, at: [f64; 2], direction: DVec3, light: Colour) -> Colour {
         let mut light = light;
         for one in &self.faults {
             match one.timed.kind {
                 CameraFault::Dirt { transmission, .. } => {
                     for spot in &one.spots {
-                        // The lens is far out of focus: the edge of a spot is as wide as itself.
+                        // The spot is far out of focus, so that its edge is as wide as the spot.
                         let inside = (1.0 - spot.off(at)).clamp(0.0, 1.0);
                         let soft = inside * inside * (3.0 - 2.0 * inside);
                         light = light.map(|part| part * (1.0 - soft * (1.0 - transmission)));
@@ -245,7 +248,7 @@ impl<'a> Disturbed<'a> {
         }
     }
 
-    /// The count of a stuck pixel; `None` of one that works.
+    /// Count of a stuck pixel; `None` for a pixel that works.
     pub(super) fn stuck(&self, place: usize, noise: &NoiseSource) -> Option<u16> {
         self.faults.iter().find_map(|one| {
             let CameraFault::StuckPixels { share, level } = one.timed.kind else { return None };
@@ -256,7 +259,8 @@ impl<'a> Disturbed<'a> {
         })
     }
 
-    /// The light of `rows` of a picture of `all` rows and `width` columns after blur; NaN has no light and takes none.
+    /// The light of `rows` after blur, in a picture of `all` rows and `width` columns. Pixels with NaN neither give
+    /// nor receive light.
     pub(super) fn blurred(
         &self,
         light: &[Colour],
@@ -299,7 +303,7 @@ impl<'a> Disturbed<'a> {
 }
 
 impl Flare {
-    /// `None` if the sun is behind the camera, below the horizon or hidden.
+    /// Returns `None` if the sun is behind the camera, below the horizon or hidden.
     fn new(
         strength: f64,
         lens: &Lens,
@@ -321,7 +325,7 @@ impl Flare {
         let lit = day.sun_lx.map(|part| part * sun.x * strength);
         let size = lens.size.map(f64::from);
         let shown = project(lens, sun);
-        // A sun far outside the image meets no glass behind the first.
+        // If the sun is far outside the image, its light meets only the first lens element.
         let shown = shown.filter(|[u, v]| {
             let inside = |at: f64, size: f64| at > -0.5 * size && at < 1.5 * size;
             inside(*u, size[0]) && inside(*v, size[1])

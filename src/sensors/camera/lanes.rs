@@ -1,10 +1,10 @@
-//! Arithmetic on many pixels at once: loops over arrays, without branches and calls, which compilers turn into vector
-//! instructions where `fearless_simd::dispatch` allows them. Each pixel has the operations of scalar code in the same
-//! order, so that any instructions give the same bits.
+//! Arithmetic on many pixels at once: loops over arrays without branches and calls, which compilers vectorise where
+//! `fearless_simd::dispatch` allows it. Each pixel has the operations of scalar code in the same order, so that all
+//! instruction sets give the same bits.
 
 use glam::DVec3;
 
-/// Pixels of an array.
+/// Number of pixels in an array.
 pub(super) const LANES: usize = 64;
 /// One value for each pixel.
 pub(super) type Lanes<T = f64> = [T; LANES];
@@ -13,9 +13,9 @@ pub(super) type Lanes3 = [Lanes; 3];
 
 pub(super) const ZEROS: Lanes = [0.0; LANES];
 
-/// From here on doubles have no fraction.
+/// Doubles from this value on have no fraction.
 const WHOLE: f64 = (1u64 << 52) as f64;
-/// Doubles about this one have no fraction on either side of it.
+/// Doubles near this value, on either side, have no fraction.
 const SIGNED_WHOLE: f64 = (3u64 << 51) as f64;
 
 /// A number below 2^52 as a double.
@@ -24,7 +24,7 @@ pub(super) fn real(whole: u64) -> f64 {
     f64::from_bits(whole | WHOLE.to_bits()) - WHOLE
 }
 
-/// The whole part of a number from 0 to below 2^51.
+/// Integer part of a number from 0 to below 2^51.
 #[inline(always)]
 pub(super) fn whole(real: f64) -> u64 {
     let nearest = (real + WHOLE) - WHOLE;
@@ -32,7 +32,7 @@ pub(super) fn whole(real: f64) -> u64 {
     (below + WHOLE).to_bits() ^ WHOLE.to_bits()
 }
 
-/// The greatest whole number that is not above `along`, as a signed one in two's complement, and the rest.
+/// The largest integer that is not above `along`, in two's complement, and the remainder.
 #[inline(always)]
 pub(super) fn cell(along: f64) -> (u64, f64) {
     let nearest = (along + SIGNED_WHOLE) - SIGNED_WHOLE;

@@ -1,48 +1,48 @@
-//! Lenses: from pixels to directions. Axes: x right, y down, z forward; pixel centres are at whole numbers.
+//! Lenses: map pixels to directions. Axes: x right, y down, z forward. Pixel centres have integer coordinates.
 
 use super::forward;
 use super::lanes::{LANES, Lanes, Lanes3, ZEROS, real, set, whole};
 
-/// How a lens maps directions to the image.
+/// Mapping from directions to the image.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Model {
-    /// OpenCV's radial and tangential distortion: k1 k2 p1 p2 k3 k4 k5 k6. `plumb_bob` has the last three 0.
+    /// OpenCV's radial and tangential distortion: k1 k2 p1 p2 k3 k4 k5 k6. In `plumb_bob` the last three are 0.
     Rational([f64; 8]),
-    /// OpenCV's fisheye: k1 to k4.
+    /// OpenCV's fisheye model: k1 to k4.
     Fisheye([f64; 4]),
-    /// The wide-angle lens of Elmquist et al. 2021, equations 1 and 2: half of the horizontal field of view, radians.
+    /// Wide-angle lens of Elmquist et al. 2021, equations 1 and 2: half of the horizontal field of view, radians.
     FieldOfView(f64),
 }
 
 /// A lens in front of a sensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lens {
-    /// Pixels: width and height of the whole sensor.
+    /// Width and height of the whole sensor, pixels.
     pub size: [u32; 2],
     /// Focal lengths in x and y, pixels; negative along an axis of a mirrored image.
     pub focal_px: [f64; 2],
-    /// Where the optical axis meets the sensor, pixels.
+    /// Point where the optical axis meets the sensor, pixels.
     pub centre_px: [f64; 2],
-    /// Its distortion.
+    /// Distortion model.
     pub model: Model,
 }
 
-/// Pixels from a node of the table of directions to the next: between them directions are interpolated, which errs by
-/// less than 0.01 pixels.
+/// Interval between nodes of the table of directions, pixels. Directions are interpolated between nodes with an error
+/// of less than 0.01 pixels.
 const STEP: u32 = 3;
 const ROUNDS: usize = 40;
 
-/// The directions of all pixels, computed once.
+/// Table of the directions of all pixels.
 #[derive(Clone, Debug)]
 pub struct Directions {
     columns: usize,
-    /// Row by row, NaN where the lens shows nothing.
+    /// Directions row by row; NaN outside the lens's image.
     nodes: Vec<[f32; 3]>,
 }
 
 impl Lens {
-    /// The same lens in the pixels of an image: one of its pixels is `binning` columns and rows of the sensor, its `region`
-    /// is left, top, width and height in such pixels, and `reverse` mirrors it in x and y.
+    /// The same lens in the pixels of an image. A pixel of the image covers `binning` columns and rows of the sensor;
+    /// `region` is left, top, width and height in pixels of the image; `reverse` mirrors the image in x and y.
     #[must_use]
     pub fn of_image(&self, region: [u32; 4], binning: [u32; 2], reverse: [bool; 2]) -> Self {
         let [left, top, width, height] = region;
@@ -61,7 +61,7 @@ impl Lens {
         lens
     }
 
-    /// Where the lens shows a direction, pixels; `None` behind it.
+    /// Position of a direction in the image, pixels; `None` behind the lens.
     pub fn project(&self, [x, y, z]: [f64; 3]) -> Option<[f64; 2]> {
         let [a, b] = match self.model {
             Model::Rational(d) => {
@@ -80,10 +80,10 @@ impl Lens {
                 if z <= 0.0 {
                     return None;
                 }
-                // Inverse of `direction`: r1 of the r2 that was launched.
+                // Inverse of `direction`: computes r1 from the launched r2.
                 let (tan, r) = (libm::tan(half_rad), libm::hypot(x / z, y / z));
                 let wide = libm::tan(tan) / tan;
-                // Slopes were multiplied by tan, and divided by `wide`.
+                // Slopes were multiplied by tan and divided by `wide`.
                 let r2 = r / tan * wide;
                 let r1 = libm::atan(r2 * tan) / tan;
                 let scale = if r > 1e-12 { r1 * tan / r } else { wide };
@@ -94,7 +94,7 @@ impl Lens {
         Some([fx * a + cx, fy * b + cy])
     }
 
-    /// The direction that a place of the image shows, a unit vector; `None` where the lens shows nothing.
+    /// Unit vector of the direction at a position of the image, pixels; `None` outside the lens's image.
     pub fn direction(&self, [u, v]: [f64; 2]) -> Option<[f64; 3]> {
         let ([fx, fy], [cx, cy]) = (self.focal_px, self.centre_px);
         let [a, b] = [(u - cx) / fx, (v - cy) / fy];
@@ -135,11 +135,11 @@ impl Lens {
         Some(ray.map(|part| part / length))
     }
 
-    /// The table of all directions.
+    /// Computes the table of all directions.
     pub fn directions(&self) -> Directions {
         let [columns, rows] = self.size.map(|size| (size.div_ceil(STEP) + 2) as usize);
         let node = |place: usize| {
-            // One node lies outside the image on each side.
+            // On each side, one node lies outside the image.
             let at = |index: usize| index as f64 * f64::from(STEP) - f64::from(STEP);
             let direction = self.direction([at(place % columns), at(place / columns)]);
             direction.map_or([f32::NAN; 3], |ray| ray.map(|part| part as f32))
@@ -149,7 +149,7 @@ impl Lens {
 }
 
 impl Directions {
-    /// The direction of a place of the image, not normalised; `None` where the lens shows nothing.
+    /// Direction at a position of the image, not normalised; `None` outside the lens's image.
     pub fn at(&self, [u, v]: [f64; 2]) -> Option<[f64; 3]> {
         let step = f64::from(STEP);
         let [a, b] = [u / step + 1.0, v / step + 1.0];
@@ -167,8 +167,8 @@ impl Directions {
         ray[2].is_finite().then_some(ray)
     }
 
-    /// The directions of the first `len` places of the image, in the axes of the mount, unit vectors; NaN where the lens
-    /// shows nothing. The arithmetic is that of [`Directions::at`].
+    /// Directions of the first `len` positions of the image: unit vectors in the axes of the mount, NaN outside the
+    /// lens's image. The arithmetic is that of [`Directions::at`].
     #[inline(always)]
     pub(super) fn of(&self, u: &Lanes, v: &Lanes, len: usize, out: &mut Lanes3) {
         let step = f64::from(STEP);
@@ -205,7 +205,7 @@ impl Directions {
     }
 }
 
-/// The angle that the image shows for `theta`, and how it grows.
+/// Image angle for the angle `theta` from the optical axis, and its derivative.
 fn fisheye(k: &[f64; 4], theta: f64) -> (f64, f64) {
     let (mut value, mut slope, square) = (theta, 1.0, theta * theta);
     let mut power = square;
@@ -237,7 +237,7 @@ fn distorted(d: &[f64; 8], [x, y]: [f64; 2]) -> [f64; 2] {
     [x * rho + dx, y * rho + dy]
 }
 
-/// By fixed point; `None` where the radial function no longer rises.
+/// Removes the distortion by fixed-point iteration; `None` where the radial function no longer increases.
 fn undistorted(d: &[f64; 8], [a, b]: [f64; 2]) -> Option<[f64; 2]> {
     let [mut x, mut y] = [a, b];
     for _ in 0..ROUNDS {
@@ -245,7 +245,7 @@ fn undistorted(d: &[f64; 8], [a, b]: [f64; 2]) -> Option<[f64; 2]> {
         let (rho, [dx, dy]) = (radial(d, x * x + y * y), tangential(d, [x, y]));
         [x, y] = [(a - dx) / rho, (b - dy) / rho];
         if [x, y] == before {
-            break; // further rounds change nothing
+            break; // converged
         }
     }
     let [back_x, back_y] = distorted(d, [x, y]);
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn many_places_have_the_directions_of_single_ones() {
-        // The last places see nothing.
+        // The last positions are outside the lens's image.
         let directions = lens(Model::Fisheye([0.0, -0.1, 0.0, 0.0])).directions();
         let (u, v) =
             (std::array::from_fn(|k| 9.7 * k as f64), std::array::from_fn(|k| 7.3 * k as f64));

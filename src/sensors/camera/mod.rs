@@ -1,11 +1,11 @@
-//! A camera: light of the scene in, counts of the converter out. Physics only; what a product makes of the counts is its
-//! family's.
+//! Physics of a camera: converts light of the scene to counts of the converter. Product families convert the counts
+//! to their formats.
 //!
-//! A frame is asked for in tiles, some rows each, so that threads work on it side by side. Each pixel casts a ray from
-//! a place of its own within its area at an instant of its own within its exposure, which blurs what moves and keeps edges
-//! from being steps. The ray's light is that of the sun, unless something
-//! stands between, and of the sky ([`sky`]) on the surface that it meets. Photons become electrons with shot noise, dark
-//! signal and readout noise as in EMVA 1288, and counts of 12 bits.
+//! A frame is measured in tiles of some rows, so that several threads can work on it. Each pixel casts a ray from a
+//! random position within its area, at a random time within its exposure. This gives motion blur and smooth edges.
+//! The light of a ray is that of the surface that it hits, lit by the sky ([`sky`]) and, where nothing casts a
+//! shadow, by the sun. Photons become electrons with shot noise, dark signal and readout noise as in EMVA 1288, and
+//! counts of 12 bits.
 #![allow(clippy::needless_range_loop, reason = "one index into many arrays")]
 
 mod aim;
@@ -43,48 +43,47 @@ use crate::config::rig::faults::Timed;
 use crate::time::{Epoch, SimTime};
 use crate::world::raycast::Pulse;
 
-/// The greatest count of the converter.
+/// Largest count of the converter.
 pub const FULL_SCALE: u16 = 4095;
 /// Length of the rays, metres.
 const REACH_M: f32 = 2000.0;
-/// Pixels of a block whose rays traverse the scene together: a square of so many on a side.
+/// Side of a square block of pixels whose rays traverse the scene together.
 const BLOCK: u32 = 8;
-/// Approximate number of pixels that are worked on at once: few enough for their data to stay in the processor's
-/// caches.
+/// Approximate number of pixels in progress at once: few enough for their data to stay in the processor's caches.
 const AT_ONCE: usize = 1024;
 
 /// Some rows of a frame.
 #[derive(Clone, Debug)]
 pub struct Tile {
-    /// How the whole frame is taken.
+    /// Exposure and geometry of the whole frame.
     pub shot: Arc<Shot>,
-    /// First row, and the row after the last, of the frame's region.
+    /// First row and end row (exclusive) within the frame's region.
     pub rows: [u32; 2],
 }
 
-/// How a frame is taken.
+/// Exposure and geometry of a frame.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shot {
-    /// Another one for each of the device's frames: noise depends on it.
+    /// Number of the frame, different for each frame of a device. Random noise depends on this number.
     pub number: u64,
-    /// How long each row gathers light, nanoseconds.
+    /// Exposure time of each row, nanoseconds.
     pub exposure_ns: u64,
-    /// From the start of a row's exposure to that of the next, nanoseconds; 0 of a global shutter.
+    /// Time from the start of a row's exposure to that of the next, nanoseconds; 0 for a global shutter.
     pub line_ns: u64,
     /// Offset in x and y, width and height, in binned pixels.
     pub region: [u32; 4],
-    /// Pixels that are read as one, in x and y; their mean is what is read.
+    /// Number of pixels in x and y that are read as one; the result is their mean.
     pub binning: [u32; 2],
     /// Gain, decibels.
     pub gain_db: f64,
     /// Count without light.
     pub black: f64,
-    /// Exposure of the frame before, if that showed the same region.
+    /// Exposure of the previous frame, if it had the same region.
     pub before: Option<Exposure>,
 }
 
 impl Shot {
-    /// The centre of a pixel of the region on the whole sensor, pixels.
+    /// Centre of a pixel of the region, in pixels of the whole sensor.
     fn on_sensor(&self, column: u32, row: u32) -> [f64; 2] {
         let [left, top, ..] = self.region;
         let [bin_x, bin_y] = self.binning.map(f64::from);
@@ -93,13 +92,13 @@ impl Shot {
 }
 
 impl Tile {
-    /// The end of the last row's exposure of the tile, whose first row of the frame begins at `start`.
+    /// End of the exposure of the tile's last row. `start` is the start of the exposure of the frame's first row.
     pub fn end(&self, start: SimTime) -> SimTime {
         let rows = u64::from(self.rows[1].saturating_sub(1));
         SimTime(start.0 + self.shot.exposure_ns + rows * self.shot.line_ns)
     }
 
-    /// Its pixels.
+    /// Number of pixels in the tile.
     pub fn pixels(&self) -> usize {
         (self.rows[1] - self.rows[0]) as usize * self.shot.region[2] as usize
     }
@@ -108,43 +107,44 @@ impl Tile {
 /// The physics of a sensor chip.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Chip {
-    /// Whether pixels have filters: red and green in even rows, green and blue in odd ones.
+    /// Whether pixels have colour filters: red and green in even rows, green and blue in odd ones.
     pub is_colour: bool,
     /// Width of a pixel, micrometres.
     pub pixel_um: f64,
-    /// Electrons per photon of green light; of red, green and blue filters, or without filters all the same.
+    /// Electrons per photon, for the red, green and blue filters; all equal without filters.
     pub efficiency: [f64; 3],
-    /// Electrons that a pixel holds.
+    /// Full well capacity of a pixel, electrons.
     pub full_well_e: f64,
-    /// Standard deviation of the readout, electrons.
+    /// Standard deviation of the readout noise, electrons.
     pub read_noise_e: f64,
     /// Dark signal, electrons per second.
     pub dark_e_s: f64,
-    /// Standard deviation of the pixels' offsets, electrons.
+    /// Standard deviation of the pixels' offsets (DSNU), electrons.
     pub dsnu_e: f64,
-    /// Standard deviation of the pixels' response, a share.
+    /// Standard deviation of the pixels' response (PRNU), as a share.
     pub prnu: f64,
 }
 
-/// What stands in front of the chip.
+/// The lens in front of the chip.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Optics {
-    /// From pixels to directions.
+    /// Mapping from pixels to directions.
     pub lens: Lens,
-    /// Focal length by diameter of the aperture.
+    /// Focal length divided by the diameter of the aperture.
     pub f_number: f64,
-    /// Share of the light that the lens passes.
+    /// Share of the light that the lens transmits, 0..=1.
     pub transmission: f64,
-    /// Fall of brightness with the square and fourth power of the distance from the centre; 1 is half of the width.
+    /// Decrease of brightness with the square and the fourth power of the distance from the centre, in units of half
+    /// the image's width.
     pub vignetting: [f64; 2],
 }
 
-/// The light of the day.
+/// Daylight of the scene.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Light {
-    /// Elevation and azimuth (clockwise from north) of the sun, radians; `None` as it stands at the time and place.
+    /// Elevation and azimuth (clockwise from north) of the sun, radians; `None`: computed from time and place.
     pub sun: Option<[f64; 2]>,
-    /// Haze: 2 very clear, 6 hazy.
+    /// Turbidity of the air: 2 is very clear, 6 is hazy.
     pub turbidity: f64,
     /// Whether clouds hide the sun.
     pub sky: Sky,
@@ -155,7 +155,7 @@ words!(Sky: "weather" => ByWeather, "clear" => Clear, "overcast" => Overcast);
 /// Whether clouds hide the sun.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sky {
-    /// In rain, fog and snow.
+    /// In rain, fog and snow only.
     #[default]
     ByWeather,
     /// Never.
@@ -164,7 +164,7 @@ pub enum Sky {
     Overcast,
 }
 
-/// A camera. Shared by all threads that measure for it.
+/// A camera. All threads that measure for it share it.
 #[derive(Clone, Debug)]
 pub struct Camera {
     chip: Chip,
@@ -173,18 +173,18 @@ pub struct Camera {
     directions: Directions,
     noise: NoiseSource,
     epoch: Epoch,
-    /// The light that was computed last.
+    /// The last computed daylight.
     day: Arc<Mutex<KeptDay>>,
     truth_images: TruthImages,
     faults: Vec<Prepared>,
 }
 
-/// Elevation and azimuth of the sun, whether clouds hide it, and the light; `None` before the first frame.
+/// Elevation and azimuth of the sun, whether clouds hide it, and the resulting light; `None` before the first frame.
 type KeptDay = Option<(([f64; 2], bool), Arc<Daylight>)>;
 
-/// Photons per lux second on a square micrometre, of 555 nm.
+/// Photons of 555 nm per lux second and square micrometre.
 const PHOTONS_PER_LXS_UM2: f64 = 4.09e15 * 1e-12;
-/// Albedo of the ground that lights surfaces from below.
+/// Albedo of the ground, which lights surfaces from below.
 const GROUND: Colour = [0.15, 0.15, 0.12];
 
 impl Camera {
@@ -204,12 +204,12 @@ impl Camera {
         Self { faults, ..self }
     }
 
-    /// The same camera, which computes these images while the ground truth is recorded.
+    /// The same camera, which also computes these images while ground truth is recorded.
     pub fn telling(self, truth_images: TruthImages) -> Self {
         Self { truth_images, ..self }
     }
 
-    /// The light of the second in which `at` lies. It is kept until the sun or the clouds differ.
+    /// Daylight of the second that contains `at`. The result is cached until sun or clouds change.
     fn daylight(&self, at: SimTime, surroundings: &Surroundings<'_>) -> Arc<Daylight> {
         let sun = self.light.sun.unwrap_or_else(|| {
             let unix_s = self.epoch.unix_ns(at).div_euclid(1_000_000_000);
@@ -247,7 +247,7 @@ impl Camera {
             surroundings.caster,
             (frame_middle, surroundings.world_from_sensor(frame_middle)),
         );
-        // Blur brings light from rows beyond the tile.
+        // Blur needs light from rows outside the tile.
         let margin = disturbed.margin(shot.binning);
         let rows =
             [tile.rows[0].saturating_sub(margin), height.min(tile.rows[1].saturating_add(margin))];
@@ -280,7 +280,7 @@ impl Camera {
             });
         };
         let (mut cells, mut rays, mut light) = (Vec::new(), Rays::default(), Vec::new());
-        // Blur needs all light before anything is counted.
+        // Blur needs the light of all pixels before counts are computed.
         let mut waiting = (Vec::new(), Vec::new());
         let mut see = |cells: &mut Vec<Cell>, rays: &mut Rays| {
             light.clear();
@@ -337,18 +337,18 @@ impl Camera {
     }
 }
 
-/// The number of a pixel among all of a chip, binned ones as they are read.
+/// Number of a pixel among all of a chip. Binned pixels are numbered as they are read.
 fn place_of(column: u32, row: u32) -> usize {
     (u64::from(row) << 20 | u64::from(column)) as usize
 }
 
-/// A direction of the lens in the axes of the mount, which are forward, left, up; a unit vector.
+/// Converts a direction from the lens's axes to the axes of the mount (forward, left, up), as a unit vector.
 #[inline(always)]
 fn forward([x, y, z]: [f64; 3]) -> DVec3 {
     DVec3::new(z, -x, -y).normalize()
 }
 
-/// Where the lens shows a direction in the axes of the mount, pixels; `None` behind it.
+/// Position in the image of a direction in the axes of the mount, pixels; `None` behind the lens.
 fn project(lens: &Lens, toward: DVec3) -> Option<[f64; 2]> {
     lens.project([-toward.y, -toward.z, toward.x])
 }

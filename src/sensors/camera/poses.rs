@@ -1,4 +1,4 @@
-//! Poses of a camera within an interval: a few are evaluated, the others are interpolated.
+//! Poses of a camera within an interval. A few are computed, the others are interpolated.
 
 use glam::{DMat3, DVec3};
 
@@ -7,7 +7,7 @@ use crate::frames::{Sensor, Transform, World};
 use crate::sensors::Surroundings;
 use crate::time::SimTime;
 
-/// Poses that are evaluated.
+/// Number of computed poses.
 const POSES: usize = 9;
 
 /// The camera's poses at equal steps of an interval.
@@ -16,14 +16,14 @@ pub(super) struct Poses {
     span_ns: u64,
     /// The poses, from the start of the interval to its end.
     pub(super) all: [Transform<World, Sensor>; POSES],
-    /// Their rotations.
+    /// Rotations of the poses.
     pub(super) turns: [DMat3; POSES],
-    /// Whether the camera stays where it is.
+    /// Whether the camera does not move.
     pub(super) is_still: bool,
 }
 
 impl Poses {
-    /// Those from `first` to `last`.
+    /// Computes the poses from `first` to `last`.
     pub(super) fn between(first: SimTime, last: SimTime, surroundings: &Surroundings<'_>) -> Self {
         let span_ns = last.0.saturating_sub(first.0);
         let all: [_; POSES] = std::array::from_fn(|step| {
@@ -35,8 +35,8 @@ impl Poses {
         Self { first, span_ns, all, turns, is_still }
     }
 
-    /// Index of the evaluated pose before `at`, and the share of the step to the next one. The interval is shorter than
-    /// 2^52 nanoseconds.
+    /// Index of the computed pose before `at`, and the elapsed share of the step to the next one. The interval is
+    /// shorter than 2^52 nanoseconds.
     #[inline(always)]
     pub(super) fn around(&self, at: SimTime) -> (usize, f64) {
         let span_ns = self.span_ns.max(1);
@@ -46,7 +46,7 @@ impl Poses {
         (before as usize, step - real(before))
     }
 
-    /// Rotations and places of the evaluated pose `before`, as [`Poses::around`] has it, and of the next one.
+    /// Rotations and positions of the computed pose `before`, from [`Poses::around`], and of the next one.
     #[inline(always)]
     pub(super) fn pair(&self, before: usize) -> [(&DMat3, DVec3); 2] {
         let before = before.min(POSES - 2);

@@ -1,4 +1,4 @@
-//! Light along rays: that of the sky, and that of surfaces in the sun and under the sky.
+//! Light along rays: from the sky, and from surfaces that sun and sky illuminate.
 
 use fearless_simd::{Level, dispatch};
 use glam::DVec3;
@@ -14,12 +14,11 @@ use crate::time::SimTime;
 use crate::world::raycast::{Beams, Hit, Pulse, RayCaster, Stencil};
 use crate::world::scene::{Finish, Material};
 
-/// Largest distance of an object whose shadow is computed, metres.
+/// Largest distance of an object that casts a shadow, metres.
 const SHADOW_REACH_M: f32 = 300.0;
 /// Largest number of mirrors and panes along a path of light.
 const MOST_BOUNCES: usize = 3;
-/// Triangles that are kept, with what all their places have in common: neighbours often meet the same one. A power of
-/// two.
+/// Number of cached triangles, a power of two. Neighbouring rays often hit the same triangle.
 const FACETS: usize = 128;
 
 /// Follows the rays of a tile.
@@ -27,13 +26,13 @@ pub(super) struct Shader<'a> {
     caster: &'a dyn RayCaster,
     day: &'a Daylight,
     air: PictureAir<'a>,
-    /// Width of a pixel, radians.
+    /// Angle that a pixel covers, radians.
     pixel_rad: f64,
     level: Level,
     single: Stencil,
-    /// Looks by scene and material.
+    /// Looks of surfaces, by scene and material.
     looks: Vec<((u32, u32), Look)>,
-    /// [`FACETS`] triangles, and one that is not kept.
+    /// [`FACETS`] cached triangles, and one that is not cached.
     facets: Vec<Option<Facet<'a>>>,
     skies: Box<Skies>,
     met: Box<Met<'a>>,
@@ -42,24 +41,24 @@ pub(super) struct Shader<'a> {
     lit: Lit,
 }
 
-/// A triangle as it is seen from one side.
+/// One side of a triangle, with the values shared by all of its points.
 #[derive(Clone, Copy)]
 struct Facet<'a> {
     instance: u32,
     triangle: u32,
     normal: DVec3,
     ambient_lx: Colour,
-    /// Cosine of the angle to the sun; negative on the side away from it.
+    /// Cosine of the angle to the sun; negative on the side away from the sun.
     toward_sun: f64,
     material: &'a Material,
     look: Look,
-    /// Share of its texture that is under water.
+    /// Share of the surface's texture that is filled with water, 0 to 1.
     film: f32,
-    /// Whether light goes on from it that is not scattered.
+    /// Whether the surface reflects or transmits light without scattering.
     goes_on: bool,
 }
 
-/// Rays that see the sky.
+/// Rays that hit no surface.
 struct Skies {
     len: usize,
     direction: Lanes3,
@@ -67,13 +66,13 @@ struct Skies {
     share: Lanes,
 }
 
-/// Rays that met a surface.
+/// Rays that hit a surface.
 struct Met<'a> {
     len: usize,
     /// The ray's index.
     ray: Lanes<u32>,
     pixel: Lanes<u32>,
-    /// Share of the light that it scatters.
+    /// Share of the light that the surface scatters.
     share: Lanes,
     place: Lanes3,
     range_m: Lanes,
@@ -81,14 +80,14 @@ struct Met<'a> {
     ambient_lx: Lanes3,
     toward_sun: Lanes,
     looks: Looks,
-    /// Reflectance for a laser there, and that of the material.
+    /// Laser reflectance at the point, and that of the material.
     reflectance: Lanes,
     own_reflectance: Lanes,
     /// [`Facet::special`] of the surfaces.
     special: Lanes<Option<(&'a Material, f32, bool)>>,
 }
 
-/// Places that face the sun, one entry each.
+/// Surface points that face the sun, one entry each.
 #[derive(Default)]
 struct Lit {
     from: Vec<DVec3>,
@@ -140,7 +139,7 @@ impl<'a> Shader<'a> {
         }
     }
 
-    /// Adds to `light` what reaches the lens along each of `rays`, and empties them.
+    /// Adds to `light` the light along each of `rays`, and empties `rays`.
     pub(super) fn follow(&mut self, rays: &mut Rays, light: &mut [Colour]) {
         for bounce in 0..=MOST_BOUNCES {
             if rays.pulses.is_empty() {
@@ -158,7 +157,7 @@ impl<'a> Shader<'a> {
         rays.clear();
     }
 
-    /// Adds the light of the sky and of surfaces under it.
+    /// Adds the light of the sky and of surfaces under the sky.
     #[inline(always)]
     fn gather(&mut self, rays: &Rays, may_go_on: bool, light: &mut [Colour]) {
         for k in 0..rays.pulses.len() {
@@ -199,8 +198,8 @@ impl<'a> Shader<'a> {
         self.scatter(rays, light);
     }
 
-    /// Index in `facets` of the triangle that a ray hit; `None` if the triangle has no normal. A copy instead of the
-    /// index would have to wait until the facet is written.
+    /// Index in `facets` of the triangle that a ray hit; `None` if the triangle has no normal. A copy of the facet
+    /// would have to wait until the facet is written; an index need not.
     #[inline(always)]
     fn meet(&mut self, pulse: &Pulse, hit: &Hit, fired: SimTime) -> Option<usize> {
         let slot = (hit.triangle ^ hit.instance.wrapping_mul(0x9e37_79b9)) as usize % FACETS;
@@ -249,7 +248,7 @@ impl<'a> Shader<'a> {
             Finish::Glossy { exponent, .. } => exponent >= LACQUER_FROM,
             Finish::Retro { .. } => false,
         };
-        // Facets of moving objects are not kept: their normals change from ray to ray.
+        // Facets of moving objects are not cached, because their normals change from ray to ray.
         let slot = if scene_of == 0 { slot } else { FACETS };
         self.facets[slot] = Some(Facet {
             instance: hit.instance,
@@ -265,7 +264,7 @@ impl<'a> Shader<'a> {
         Some(slot)
     }
 
-    /// Adds what the surfaces scatter of the sky's light, and notes those that the sun may light.
+    /// Adds the sky's light that surfaces scatter, and collects the points that the sun may light.
     #[inline(always)]
     fn scatter(&mut self, rays: &Rays, light: &mut [Colour]) {
         let met = &mut *self.met;
@@ -279,7 +278,7 @@ impl<'a> Shader<'a> {
         }
         let mut albedo = [ZEROS; 3];
         met.looks.albedos(&met.place, &pixel_m, len, &mut albedo);
-        // Without a colour image, the reflectance map also varies the colour.
+        // Without a colour image, the reflectance map modulates the colour.
         let mut part = ZEROS;
         for k in 0..LANES {
             let own = met.own_reflectance[k];
@@ -339,7 +338,7 @@ impl<'a> Shader<'a> {
         }
     }
 
-    /// Adds the light of the sun where nothing stands between.
+    /// Adds the light of the sun at points that are not in shadow.
     fn shine(&mut self, light: &mut [Colour]) {
         let beams = Beams { toward: self.day.sun, reach_m: SHADOW_REACH_M };
         let lit = &mut self.lit;
@@ -368,7 +367,7 @@ impl Skies {
         self.len = k + 1;
     }
 
-    /// Adds the light of the collected rays.
+    /// Adds the light of the collected rays, and empties the collection.
     #[inline(always)]
     fn shine(&mut self, day: &Daylight, light: &mut [Colour]) {
         let len = std::mem::take(&mut self.len);
@@ -425,7 +424,8 @@ fn gain(light: &mut Colour, more: Colour, share: f64) {
     }
 }
 
-/// The albedo by the material's colour image; `None` if it has none. `pixel_m` is the width of a pixel there.
+/// Albedo from the material's colour image; `None` without one. `pixel_m` is the width of a pixel at the surface,
+/// metres.
 fn textured(
     material: &Material,
     caster: &dyn RayCaster,
@@ -442,7 +442,7 @@ fn textured(
 }
 
 impl<'a> Facet<'a> {
-    /// Material, film of water, and whether the surface is of bricks; `None` if it is no more than a mottled colour.
+    /// Material, water film, and whether the surface is of bricks; `None` for a plain mottled colour.
     #[inline(always)]
     fn special(&self) -> Option<(&'a Material, f32, bool)> {
         let is_special =
@@ -450,8 +450,8 @@ impl<'a> Facet<'a> {
         is_special.then_some((self.material, self.film, self.look.is_brick))
     }
 
-    /// The ray of light that a mirror, water, lacquer, a wet surface or a pane does not scatter, and its share. A pane
-    /// mirrors only the sky: that light is added to `light` with the ray's `share`.
+    /// The ray that continues from a mirror, water, lacquer, a wet surface or a pane, and its share of the light. A
+    /// pane reflects only the sky; that light is added to `light` with the ray's `share`.
     fn onward(
         &self,
         pulse: &Pulse,
@@ -468,7 +468,7 @@ impl<'a> Facet<'a> {
             Finish::Mirror { share } => Some((ray(place + aside, mirrored), f64::from(share))),
             Finish::Water { .. } => Some((ray(place + aside, mirrored), schlick(1.33, cos))),
             Finish::Wet { .. } | Finish::Matt => {
-                // The texture breaks the film: a part of it lies level.
+                // Texture breaks the water film, so that only a part of the film is level.
                 let share = f64::from(self.film) * LEVEL_FILM * schlick(1.33, cos);
                 (self.film > 0.0).then(|| (ray(place + aside, mirrored), share))
             }
@@ -486,12 +486,12 @@ impl<'a> Facet<'a> {
     }
 }
 
-/// Share of a wet surface whose film is level and mirrors; made up.
+/// Share of a wet surface whose film is level and reflects specularly; an assumption.
 const LEVEL_FILM: f64 = 0.3;
-/// Surfaces with a highlight of this exponent or more have a clear coat that mirrors.
+/// Least exponent of the highlight of a surface with a clear coat, which reflects specularly.
 const LACQUER_FROM: f32 = 20.0;
 
-/// Fresnel's share of unpolarised light that is mirrored, by Schlick's formula.
+/// Share of unpolarised light that is reflected (Fresnel), by Schlick's approximation.
 fn schlick(index: f64, cos: f64) -> f64 {
     let straight = ((index - 1.0) / (index + 1.0)).powi(2);
     straight + (1.0 - straight) * (1.0 - cos.clamp(0.0, 1.0)).powi(5)
@@ -514,7 +514,7 @@ mod tests {
     const MIRRORED: f32 = 0.75;
     const CLEAR: f32 = 0.9;
 
-    /// A floor with a mirror in it, a roof 4 m above its western half, and a pane 6 m above the north.
+    /// A floor with a mirror in it, a roof 4 m above its western half, and a pane 6 m above its northern part.
     fn scene() -> Scene {
         let coloured = |name: &str, colour, finish| Material {
             colour: Some(colour),
@@ -552,7 +552,7 @@ mod tests {
         Scene { materials, instances, meshes: vec![mesh], ground: vec![] }
     }
 
-    /// What a matt surface of this colour shows, in the sun or in the shade.
+    /// Luminance of a diffuse surface of this colour, in the sun or in the shade.
     fn matt(colour: [f32; 3], day: &Daylight, normal: DVec3, is_lit: bool) -> Colour {
         let sun = if is_lit { normal.dot(day.sun).max(0.0) } else { 0.0 };
         let ambient_lx = day.ambient(normal);
@@ -585,7 +585,7 @@ mod tests {
         let both = 2.0 * face / (1.0 + face);
         let through = (1.0 - both) * f64::from(CLEAR);
         let (sky, below) = (day.seen(at_pane), day.seen(at_pane * DVec3::new(1.0, 1.0, -1.0)));
-        // Seen from below, the pane's dirt faces away from the sun.
+        // Seen from below, the dirt on the pane faces away from the sun.
         let dirt = matt(BRIGHT, &day, -DVec3::Z, false);
         let pane =
             std::array::from_fn(|c| both * below[c] + through * sky[c] + (1.0 - through) * dirt[c]);
@@ -630,7 +630,7 @@ mod tests {
                 assert!((found[c] / wanted[c] - 1.0).abs() < 1e-6, "{what}: {found:?} {wanted:?}");
             }
         }
-        // Pixels that are worked on together show what each shows alone.
+        // Pixels computed together have the same values as pixels computed alone.
         let many: Vec<DVec3> =
             cases.iter().map(|(_, direction, _)| *direction).cycle().take(200).collect();
         let alone: Vec<Colour> = many.iter().map(|direction| seen(&[*direction])[0]).collect();

@@ -1,7 +1,7 @@
 //! Daylight: the sun, the sky of Preetham et al. 1999, and the light of both on a surface.
 //!
-//! Colours are linear sRGB with the unit candela per square metre (sky) and lux (surfaces): white of luminance 1 is
-//! `[1, 1, 1]`.
+//! Colours are linear sRGB. Their units are candela per square metre for the sky and lux on surfaces: white with the
+//! luminance 1 is `[1, 1, 1]`.
 
 use glam::DVec3;
 
@@ -11,45 +11,45 @@ use crate::world::colours::WAVES_UM;
 /// Red, green and blue, linear.
 pub type Colour = [f64; 3];
 
-/// Luminous illuminance of the sun outside the air, lux.
+/// Illuminance of the sun outside the atmosphere, lux.
 const SOLAR_LX: f64 = 133_000.0;
-/// The sun's disc is 0.533 degrees wide: cosine of its half, and its solid angle.
+/// Cosine of the sun's angular radius, and solid angle of the sun's disc. The disc has a diameter of 0.533 degrees.
 const SUN_COS: f64 = 0.999_989_18;
 const SUN_SR: f64 = 6.80e-5;
-/// The model's skies break below this elevation of the sun, radians.
+/// Elevation of the sun below which the model is invalid, radians.
 const LOWEST_SUN_RAD: f64 = 5.0 * std::f64::consts::PI / 180.0;
 
-/// Where the light of the day comes from.
+/// Daylight of a moment: sun and sky.
 #[derive(Clone, Debug)]
 pub struct Daylight {
     /// Unit vector towards the sun, in World.
     pub sun: DVec3,
-    /// Light of the sun on a surface that faces it, lux.
+    /// Illuminance of the sun on a surface that faces it, lux.
     pub sun_lx: Colour,
-    /// Light of the sky and of the ground on surfaces that face +x, -x, +y, -y, +z, -z, lux.
+    /// Illuminance of sky and ground on surfaces that face +x, -x, +y, -y, +z, -z, lux.
     ambient_lx: [Colour; 6],
     model: Model,
-    /// The sky by height and distance from the sun; of a clear one only.
+    /// Luminance of a clear sky, by height and angle from the sun; empty for an overcast sky.
     table: Vec<Colour>,
 }
 
-/// Distribution of the sky's light.
+/// Luminance distribution of the sky.
 #[derive(Clone, Debug)]
 enum Model {
-    /// Preetham's: luminance and chromaticity of the zenith, and their distribution.
+    /// Preetham's model: luminance and chromaticity of the zenith, and their distribution.
     Clear { zenith: [f64; 3], factors: [[f64; 5]; 3], at_zenith: [f64; 3] },
     /// The overcast sky of Moon and Spencer 1942: luminance of the zenith, candela per square metre.
     Overcast { zenith_cd_m2: f64 },
 }
 
-/// Intervals of the table in height and in distance from the sun. Between its nodes the sky errs by less than 0.2 %.
+/// Numbers of intervals of the table in height and in angle from the sun. Interpolation errors are below 0.2 %.
 const HEIGHTS: usize = 128;
 const DISTANCES: usize = 128;
-/// The least height for which the model has a sky, as the sine of the elevation.
+/// Sine of the lowest elevation at which the model defines a sky.
 const LOWEST: f64 = 0.02;
 
-/// Elevation and azimuth (clockwise from north) of the sun, radians, to 0.01 degrees between 1950 and 2050 (Astronomical
-/// Almanac, low-precision formulas).
+/// Elevation and azimuth (clockwise from north) of the sun, radians. The error is about 0.01 degrees between 1950 and
+/// 2050 (Astronomical Almanac, low-precision formulas).
 pub fn sun_at(unix_s: f64, latitude_deg: f64, longitude_deg: f64) -> [f64; 2] {
     let days = unix_s / 86_400.0 - 10_957.5;
     let anomaly = (357.528 + 0.985_600_3 * days).to_radians();
@@ -72,8 +72,8 @@ pub fn sun_at(unix_s: f64, latitude_deg: f64, longitude_deg: f64) -> [f64; 2] {
 }
 
 impl Daylight {
-    /// A clear day with haze of `turbidity`, 2 to 6, above ground of albedo `ground`. A sun below 5 degrees gives the sky
-    /// of 5 degrees, and no sunlight when it has set.
+    /// A clear day with the turbidity `turbidity`, 2 to 6, and ground of the albedo `ground`. For a sun below 5
+    /// degrees, the sky is that of 5 degrees. There is no sunlight after sunset.
     pub fn new([elevation_rad, azimuth_rad]: [f64; 2], turbidity: f64, ground: Colour) -> Self {
         let toward = |elevation: f64| {
             let ((sin, cos), (east, north)) = (libm::sincos(elevation), libm::sincos(azimuth_rad));
@@ -106,8 +106,8 @@ impl Daylight {
         day
     }
 
-    /// A day whose clouds hide the sun. The horizontal illuminance is that of the CIE's overcast sky (CIE 16-1970),
-    /// 300 lx + 21 000 lx sin(elevation), and no less.
+    /// An overcast day. The horizontal illuminance is that of the CIE's overcast sky (CIE 16-1970), 300 lx + 21 000
+    /// lx sin(elevation), at least 300 lx.
     pub fn overcast([elevation_rad, azimuth_rad]: [f64; 2], ground: Colour) -> Self {
         let ((sin, cos), (east, north)) = (libm::sincos(elevation_rad), libm::sincos(azimuth_rad));
         let horizontal_lx = 300.0 + 21_000.0 * sin.max(0.0);
@@ -119,7 +119,7 @@ impl Daylight {
         day.lit_from_all_sides(ground)
     }
 
-    /// Adds up the light of the sky and of ground below.
+    /// Integrates the light of the sky and of the ground.
     fn lit_from_all_sides(mut self, ground: Colour) -> Self {
         self.gather();
         let up = std::array::from_fn(|c| {
@@ -130,7 +130,7 @@ impl Daylight {
         self
     }
 
-    /// Luminance in a direction without surfaces: the sky, and the sun in it.
+    /// Luminance in a direction without surfaces: sky or sun, cd/m².
     pub fn seen(&self, direction: DVec3) -> Colour {
         let sky = self.sky(direction);
         if direction.dot(self.sun) < SUN_COS {
@@ -139,7 +139,7 @@ impl Daylight {
         std::array::from_fn(|c| sky[c] + self.sun_lx[c] / SUN_SR)
     }
 
-    /// Luminance of the sky without the sun, candela per square metre. Below the horizon it is that of the horizon.
+    /// Luminance of the sky without the sun, cd/m². Directions below the horizon have the luminance of the horizon.
     pub fn sky(&self, direction: DVec3) -> Colour {
         if matches!(self.model, Model::Overcast { .. }) {
             return self.sky_at(direction.z.max(0.0), 0.0);
@@ -168,10 +168,11 @@ impl Daylight {
         }
     }
 
-    /// The node of the table before a direction, and the shares of the intervals in height and in distance from the sun.
+    /// Index of the table node before a direction, and its positions between nodes in height and in angle from the
+    /// sun.
     #[inline(always)]
     fn table_place(&self, direction: DVec3) -> (usize, f64, f64) {
-        // Half of the chord to the sun on the unit sphere needs no arc cosine.
+        // Half of the chord to the sun on the unit sphere replaces the angle, because the chord needs no arc cosine.
         let chord = (0.5 * (1.0 - direction.dot(self.sun).clamp(-1.0, 1.0))).sqrt();
         let height = direction.z.clamp(LOWEST, 1.0).sqrt();
         let split = |share: f64, intervals: usize| {
@@ -197,7 +198,7 @@ impl Daylight {
         sky
     }
 
-    /// The sky at a height, the cosine of the angle from the zenith, and at an angle from the sun, radians.
+    /// The sky at the cosine of the angle from the zenith, and at the angle from the sun, radians.
     fn sky_at(&self, cos_theta: f64, gamma: f64) -> Colour {
         let (zenith, factors, at_zenith) = match &self.model {
             Model::Clear { zenith, factors, at_zenith } => (zenith, factors, at_zenith),
@@ -214,7 +215,7 @@ impl Daylight {
             .map(|row| (row[0] * xyz[0] + row[1] * xyz[1] + row[2] * xyz[2]).max(0.0) * 1000.0)
     }
 
-    /// Light of sky and ground on a surface with this normal, lux.
+    /// Illuminance of sky and ground on a surface with this normal, lux.
     pub fn ambient(&self, normal: DVec3) -> Colour {
         let n = normal.to_array();
         std::array::from_fn(|c| {
@@ -226,7 +227,7 @@ impl Daylight {
         })
     }
 
-    /// Adds up the sky over the upper half.
+    /// Integrates the light of the sky over the upper hemisphere.
     fn gather(&mut self) {
         const RINGS: usize = 12;
         const SECTORS: usize = 24;
@@ -246,7 +247,7 @@ impl Daylight {
         self.ambient_lx = sum;
     }
 
-    /// Adds ground of luminance `ground` below.
+    /// Adds the light of a ground with the luminance `ground`.
     fn bounce(&mut self, ground: Colour) {
         let pi = std::f64::consts::PI;
         for (side, share) in [(0, 0.5), (1, 0.5), (2, 0.5), (3, 0.5), (5, 1.0)] {
@@ -266,7 +267,7 @@ fn add(sum: &mut [Colour; 6], direction: DVec3, light: Colour, solid_angle: f64)
     }
 }
 
-/// Share of sunlight that the air transmits.
+/// Share of sunlight that the atmosphere transmits.
 fn transmitted(turbidity: f64, elevation_rad: f64) -> Colour {
     let zenith_deg = 90.0 - elevation_rad.to_degrees();
     let mass = 1.0 / (libm::sin(elevation_rad) + 0.15 * libm::pow(93.885 - zenith_deg, -1.253));
@@ -282,7 +283,7 @@ fn perez(&[a, b, c, d, e]: &[f64; 5], cos_theta: f64, gamma: f64) -> f64 {
     (1.0 + a * libm::exp(b / cos_theta)) * (1.0 + c * libm::exp(d * gamma) + e * cos * cos)
 }
 
-/// Luminance of the zenith, kilocandela per square metre.
+/// Luminance of the zenith, kcd/m².
 fn luminance(t: f64, theta: f64) -> f64 {
     let chi = (4.0 / 9.0 - t / 120.0) * (std::f64::consts::PI - 2.0 * theta);
     (4.0453 * t - 4.9710) * libm::tan(chi) - 0.2155 * t + 2.4192
@@ -329,7 +330,7 @@ mod tests {
     use super::super::lanes::set;
     use super::*;
 
-    /// Figures that were computed from the paper's formulas independently of this code.
+    /// Reference values were computed from the paper's formulas, independently of this code.
     #[test]
     fn skies_are_preethams() {
         let theta = 45f64.to_radians();
@@ -400,7 +401,7 @@ mod tests {
         assert!((horizontal / expected - 1.0).abs() < 0.01, "{horizontal} {expected}");
     }
 
-    /// Greenwich, 21 June 2020, 12:02 UTC: the sun is in the south, 90 - 51.48 + 23.44 degrees high.
+    /// Greenwich, 21 June 2020, 12:02 UTC: the sun is in the south, at an elevation of 90 - 51.48 + 23.44 degrees.
     #[test]
     fn the_sun_is_where_almanacs_say() {
         let [elevation, azimuth] = sun_at(1_592_740_920.0, 51.48, 0.0).map(f64::to_degrees);

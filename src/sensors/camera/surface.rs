@@ -1,4 +1,5 @@
-//! Colours of surfaces. Scenes state what a laser sees at 905 nm; this is what the same materials show to the eye.
+//! Visible colours of surfaces. Scenes define reflectances at 905 nm; this module has the colours of the same
+//! materials.
 
 use glam::DVec3;
 
@@ -6,16 +7,16 @@ use super::lanes::{LANES, Lanes, Lanes3, cell, real};
 use super::sky::Colour;
 use crate::world::scene::Material;
 
-/// How a material looks.
+/// Visible appearance of a material.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Look {
     /// Diffuse albedo, linear sRGB.
     albedo: Colour,
-    /// How much lighter and darker it is from place to place, as a share.
+    /// Variation of brightness from place to place, as a share.
     mottle: f64,
-    /// Size of its patches, metres.
+    /// Size of the patches that differ in brightness, metres.
     patch_m: f64,
-    /// Whether it is laid of bricks.
+    /// Whether the surface is a brick wall.
     pub(super) is_brick: bool,
 }
 
@@ -23,7 +24,7 @@ const fn look(albedo: Colour, mottle: f64, patch_m: f64) -> Look {
     Look { albedo, mottle, patch_m, is_brick: false }
 }
 
-/// Words of material names and their looks; the first that occurs counts. Albedos are typical values from memory of
+/// Words of material names and their looks; the first match counts. Albedos are typical values, quoted from memory of
 /// public spectral libraries (USGS, ECOSTRESS).
 const LOOKS: &[(&str, Look)] = &[
     ("brick", Look { is_brick: true, ..look([0.32, 0.12, 0.07], 0.25, 0.21) }),
@@ -63,8 +64,8 @@ const LOOKS: &[(&str, Look)] = &[
 ];
 
 impl Look {
-    /// The look of a material: its own colour, or that of its name; one whose name says nothing is grey, as reflective as
-    /// to a laser.
+    /// The look of a material: its own colour, otherwise that of its name. A material without either is grey with its
+    /// laser reflectance.
     pub(super) fn of(material: &Material) -> Self {
         if let Some(colour) = material.colour {
             return look(colour.map(f64::from), 0.0, 1.0);
@@ -77,7 +78,7 @@ impl Look {
 
 /// Looks of the surfaces of many pixels.
 pub(super) struct Looks {
-    /// As in [`Look`].
+    /// Albedos, as in [`Look`].
     pub albedo: Lanes3,
     pub mottle: Lanes,
     pub patch_m: Lanes,
@@ -91,8 +92,8 @@ impl Looks {
         self.patch_m[k] = look.patch_m;
     }
 
-    /// The albedos at places of World without mortar. Patches smaller than `pixel_m`, the width of a pixel there, are left
-    /// out.
+    /// Albedos, without mortar, at positions in World. Patches smaller than `pixel_m`, the width of a pixel at the
+    /// surface, are ignored.
     #[inline(always)]
     pub fn albedos(&self, places: &Lanes3, pixel_m: &Lanes, len: usize, out: &mut Lanes3) {
         let mut factor = [1.0; LANES];
@@ -125,7 +126,8 @@ impl Looks {
     }
 }
 
-/// Mortar between bricks of 250 x 75 mm on upright walls; `None` on a brick, on floors, and where a pixel is wider.
+/// Colour of the mortar between bricks of 250 x 75 mm on vertical walls; `None` on a brick, on floors, and where a
+/// pixel is wider than 2 cm.
 pub(super) fn brick(place: DVec3, normal: DVec3, pixel_m: f64) -> Option<Colour> {
     const MORTAR: Colour = [0.45, 0.42, 0.37];
     if normal.z.abs() > 0.7 || pixel_m > 0.02 {

@@ -1,4 +1,4 @@
-//! A camera under an even sky.
+//! A camera under a uniform sky.
 
 use super::lens::Model;
 use super::*;
@@ -39,7 +39,7 @@ fn camera() -> Camera {
     )
 }
 
-/// The counts of a frame that looks straight up.
+/// Counts of a frame of a camera that looks vertically upward.
 fn taken(camera: &Camera, number: u64, exposure_us: u64, rows: [u32; 2]) -> Vec<u16> {
     let shot = Shot {
         number,
@@ -74,7 +74,7 @@ fn taken(camera: &Camera, number: u64, exposure_us: u64, rows: [u32; 2]) -> Vec<
     }
 }
 
-/// EMVA 1288, 6.3 and 6.6: gain and dark noise by pairs of frames, whose difference has no fixed pattern.
+/// EMVA 1288, 6.3 and 6.6: gain and dark noise from pairs of frames, whose difference has no fixed pattern.
 #[test]
 fn the_photon_transfer_curve_gives_gain_and_read_noise_back() {
     let camera = camera();
@@ -130,7 +130,7 @@ fn a_frame_is_the_same_in_any_tiles() {
         (0..).zip(faults).map(|(fault, kind)| Timed { fault, schedule, kind }).collect();
     let [sound, faulty] = [camera(), camera().with_faults(&faults)].map(|camera| {
         let whole = taken(&camera, 3, 500, [0, SIDE]);
-        // The second and third start within a block of pixels.
+        // The second and third tile start within a block of pixels.
         let parts = [[0, 37], [37, 54], [54, SIDE]].map(|rows| taken(&camera, 3, 500, rows));
         assert_eq!(whole, parts.concat());
         whole

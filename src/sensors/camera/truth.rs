@@ -1,7 +1,7 @@
-//! Ground truth of a frame: for each pixel the surface, its depth, and its place in the frame before.
+//! Ground truth of a frame: for each pixel the surface, its depth, and its position in the previous frame.
 //!
-//! Everything is that of the middle of the pixel at the middle of its exposure. Nothing that a device sends depends on
-//! it. `docs/TRUTH.md` says what each value means.
+//! All values refer to the middle of the pixel at the middle of its exposure. No output of a device depends on them.
+//! `docs/TRUTH.md` describes each value.
 
 use std::sync::Arc;
 
@@ -12,76 +12,76 @@ use crate::sensors::truth::NONE;
 use crate::time::SimTime;
 use crate::world::raycast::{Hit, Stencil};
 
-/// Images that are computed beside each frame, if the truth is kept.
+/// Images computed for each frame while ground truth is recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TruthImages {
     /// The label of each pixel.
     pub labels: bool,
-    /// Its depth.
+    /// The depth of each pixel.
     pub depth: bool,
-    /// Its motion since the frame before.
+    /// The optical flow of each pixel since the previous frame.
     pub flow: bool,
 }
 
 impl TruthImages {
-    /// Whether there is any.
+    /// Whether any image is requested.
     pub fn any(self) -> bool {
         self.labels || self.depth || self.flow
     }
 }
 
-/// When the rows of a frame gather light.
+/// Exposure times of the rows of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exposure {
     /// Start of the first row's exposure.
     pub start: SimTime,
     /// Length of each row's exposure, nanoseconds.
     pub exposure_ns: u64,
-    /// From a row's start to that of the next, nanoseconds.
+    /// Time from a row's start to that of the next, nanoseconds.
     pub line_ns: u64,
 }
 
 impl Exposure {
-    /// The middle of a row's exposure; rows between two count in proportion.
+    /// Middle of a row's exposure. Fractional rows are interpolated.
     pub fn middle(&self, row: f64) -> SimTime {
         let later_ns = 0.5 * self.exposure_ns as f64 + row.max(0.0) * self.line_ns as f64;
         SimTime(self.start.0 + later_ns as u64)
     }
 }
 
-/// The truth of a tile, row by row; lists that were not asked for are empty.
+/// Ground truth of a tile, row by row. Lists that were not requested are empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TileTruth {
-    /// Instance and material of [`Hit`]; [`NONE`] where the sky is seen, or nothing by the lens.
+    /// Instance and material as in [`Hit`]; [`NONE`] for the sky and outside the lens's image.
     pub surfaces: Vec<[u32; 2]>,
-    /// Distance along the optical axis, metres: infinite in the sky, NaN where the lens shows nothing.
+    /// Distance along the optical axis, metres: infinite for the sky, NaN outside the lens's image.
     pub depth_m: Vec<f32>,
-    /// From the pixel to where the same place of the surface was in the frame before, pixels; NaN if there is no frame
-    /// before or if the place was behind the camera.
+    /// Vector from the pixel to the position of the same surface point in the previous frame, pixels. NaN if there is
+    /// no previous frame or if the point was behind the camera.
     pub flow_px: Vec<[f32; 2]>,
 }
 
-/// The truth of a frame that was sent.
+/// Ground truth of a frame that was sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FrameTruth {
-    /// When its first packet is due.
+    /// Time when the frame's first packet is due.
     pub due: SimTime,
-    /// Its block on the wire.
+    /// Block number on the wire.
     pub block: u64,
-    /// The time stamp in its leader.
+    /// Timestamp in the frame's leader packet.
     pub stamp: u64,
     /// Start of the first row's exposure.
     pub start: SimTime,
-    /// How it was taken.
+    /// Exposure and geometry of the frame.
     pub shot: Arc<Shot>,
-    /// Whether its image runs from right to left, and from bottom to top.
+    /// Whether the image is mirrored horizontally and vertically.
     pub reverse: [bool; 2],
-    /// Truth of its tiles, from the top down; none if it was not asked for.
+    /// Ground truth of the tiles from the top down; empty if not requested.
     pub tiles: Vec<Arc<TileTruth>>,
 }
 
 impl FrameTruth {
-    /// The middle of the exposure of its middle row.
+    /// Middle of the exposure of the frame's middle row.
     pub fn middle(&self) -> SimTime {
         let [_, _, _, height] = self.shot.region;
         self.shot.exposed(self.start).middle(0.5 * f64::from(height.saturating_sub(1)))
@@ -89,13 +89,13 @@ impl FrameTruth {
 }
 
 impl Shot {
-    /// When its rows gather light if the first begins at `start`.
+    /// Exposure times of the rows if the first row's exposure starts at `start`.
     pub fn exposed(&self, start: SimTime) -> Exposure {
         Exposure { start, exposure_ns: self.exposure_ns, line_ns: self.line_ns }
     }
 }
 
-/// The truth of `tile` of a frame that begins at `start`.
+/// Ground truth of `tile` in a frame that starts at `start`.
 pub(super) fn of_tile(
     camera: &Camera,
     tile: &Tile,
@@ -149,7 +149,7 @@ pub(super) fn of_tile(
             continue;
         };
         let place = pulse.origin + pulse.direction * f64::from(hit.range_m);
-        // Where it was depends on the row that saw it, which depends on where it was.
+        // The previous position depends on the row that saw it, and the row on the position: iterate.
         let mut was = [f64::from(column), f64::from(row)];
         for _ in 0..3 {
             let then = before.middle(was[1]);
@@ -174,7 +174,7 @@ pub(super) fn of_tile(
     truth
 }
 
-/// Row and column of the pixels of `rows`, block by block, because neighbours cast rays faster together.
+/// Row and column of the pixels of `rows`, block by block, because rays of neighbours are cast faster together.
 fn in_blocks(rows: [u32; 2], width: u32) -> impl Iterator<Item = (u32, u32)> {
     let blocks = (rows[0]..rows[1])
         .step_by(BLOCK as usize)

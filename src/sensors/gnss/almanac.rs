@@ -1,12 +1,11 @@
-//! Orbits of satellites: YUMA almanac files, as the US Coast Guard publishes them for GPS.
+//! Orbits of satellites: YUMA almanac files, which the US Coast Guard publishes for GPS.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::config::toml::diagnostic::{Diagnostic, Diagnostics, Place, SourceFile};
 
-/// A satellite's orbit in the parameters of a GPS almanac (IS-GPS-200, table 20-VI). Angles in
-/// radians.
+/// A satellite's orbit in the parameters of a GPS almanac (IS-GPS-200, table 20-VI), angles in radians.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Orbit {
     /// Eccentricity.
@@ -49,10 +48,10 @@ pub struct Almanac {
     pub satellites: Vec<AlmanacSatellite>,
 }
 
-/// Largest size of a file; 32 satellites take 20 kB.
+/// Largest size of a file, bytes. 32 satellites take 20 kB.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Name of a line up to its unit in parentheses, its limits, and its meaning.
+/// Start of the name of each line, and the limits of its value.
 const LINES: [(&str, f64, f64); 11] = [
     ("id", 1.0, 32.0),
     ("health", 0.0, 255.0),
@@ -68,7 +67,7 @@ const LINES: [(&str, f64, f64); 11] = [
 ];
 
 impl Almanac {
-    /// Reads the YUMA file at `path`, which messages call `name`.
+    /// Reads the YUMA file at `path`. Messages call it `name`.
     ///
     /// # Errors
     /// All errors in the file.

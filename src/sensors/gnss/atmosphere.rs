@@ -1,15 +1,15 @@
-//! Delays of signals in the atmosphere, as functions of position, direction and time: two antennas near each
-//! other have nearly equal ones.
+//! Delays of signals in the atmosphere, as functions of position, direction and time. Two antennas near each other
+//! have nearly equal delays.
 //!
-//! The ionosphere is the broadcast model's (IS-GPS-200, 20.3.3.5.2.5) with the broadcast coefficients, so
-//! that a host that uses them corrects all of it. The troposphere is Saastamoinen's in the standard
-//! atmosphere, mapped to the elevation by Black and Eisner (1984).
+//! The ionosphere is the broadcast model (IS-GPS-200, 20.3.3.5.2.5) with the broadcast coefficients, so that a host
+//! that uses them corrects all of its delay. The troposphere is Saastamoinen's model in the standard atmosphere,
+//! mapped to the elevation by Black and Eisner (1984).
 
 use crate::frames::Geodetic;
 use crate::sensors::gnss::constellation::LIGHT_M_S;
 
-/// Coefficients of the ionosphere as GPS broadcasts them, in the units of subframe 4: alpha in 2^-30,
-/// 2^-27, 2^-24, 2^-24, beta in 2^11, 2^14, 2^16, 2^16. Broadcast on 1 January 2004.
+/// Coefficients of the ionosphere as broadcast by GPS on 1 January 2004, in the units of subframe 4: alpha in 2^-30,
+/// 2^-27, 2^-24, 2^-24, beta in 2^11, 2^14, 2^16, 2^16.
 pub const IONOSPHERE: [[i8; 4]; 2] = [[12, -1, -1, 2], [57, -14, -2, 16]];
 const ALPHA_UNITS: [f64; 4] = [1.0 / 1_073_741_824.0, 1.0 / 134_217_728.0, EXP_24, EXP_24];
 const BETA_UNITS: [f64; 4] = [2048.0, 16_384.0, 65_536.0, 65_536.0];
@@ -18,8 +18,8 @@ const DAY_S: f64 = 86_400.0;
 /// Relative humidity of the standard atmosphere.
 const HUMIDITY: f64 = 0.7;
 
-/// Delay of a code on 1575.42 MHz, metres. On another frequency it changes with 1/f², and a carrier is
-/// advanced by the same amount. `tow_s` is GPS time of the week.
+/// Ionospheric delay of a code on 1575.42 MHz, metres. The delay is proportional to 1/f². The carrier phase is
+/// advanced by the same amount. `tow_s` is GPS time of the week, seconds.
 pub fn ionosphere_m(at: &Geodetic, azimuth_rad: f64, elevation_rad: f64, tow_s: f64) -> f64 {
     let half_circles = |rad: f64| rad / std::f64::consts::PI;
     let elevation = half_circles(elevation_rad);
@@ -42,7 +42,7 @@ pub fn ionosphere_m(at: &Geodetic, azimuth_rad: f64, elevation_rad: f64, tow_s: 
     slant * (5e-9 + amplitude_s * day_s) * LIGHT_M_S
 }
 
-/// Delay of code and carrier, metres.
+/// Tropospheric delay of code and carrier, metres.
 pub fn troposphere_m(at: &Geodetic, elevation_rad: f64) -> f64 {
     let height_m = at.altitude_m.clamp(0.0, 10_000.0);
     let pressure_hpa = 1013.25 * libm::pow(1.0 - 2.2557e-5 * height_m, 5.2568);
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn delays_have_the_sizes_of_textbooks() {
         let zenith = std::f64::consts::FRAC_PI_2;
-        // Five nanoseconds at night, several times as much after noon.
+        // The delay is five nanoseconds at night, and several times as much after noon.
         let night_m = ionosphere_m(&HERE, 0.0, zenith, 0.0);
         assert!((night_m - 1.5).abs() < 0.05, "{night_m}");
         let noon_m = ionosphere_m(&HERE, 0.0, zenith, 48_000.0);

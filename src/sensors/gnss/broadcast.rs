@@ -1,46 +1,46 @@
 //! Broadcast orbits and clocks of satellites, and their true clocks.
 //!
-//! Broadcast orbits equal the true ones up to the steps of the messages: some centimetres. A true clock runs
-//! evenly, with the satellite's own offset and drift, which are whole steps of GPS's message. New data come
-//! every two hours; their reference time is the end of those two hours, for Galileo the beginning. GLONASS
-//! broadcasts position and velocity every half hour, in steps of half a metre and a millimetre per second,
-//! and its clock in coarser steps.
+//! Broadcast orbits equal the true ones up to the resolution of the messages, some centimetres. A true clock has a
+//! constant drift; the satellite's offset and drift are multiples of the steps in GPS's message. New data are issued
+//! every two hours. Their reference time is the end of these two hours, for Galileo the beginning. GLONASS broadcasts
+//! position and velocity every half hour, in steps of half a metre and a millimetre per second, and its clock in
+//! coarser steps.
 
 use super::constellation::{Satellite, SatelliteOrbit};
 use super::settings::GnssSystem;
 
-/// Time by which BeiDou's time is behind GPS's.
+/// BeiDou time is this much behind GPS time, seconds.
 pub const BEIDOU_BEHIND_S: i64 = 14;
 /// Interval at which new data is issued, seconds.
 const ISSUE_S: i64 = 7200;
-/// Step of the clocks' offsets, 2^-31 s, and of their drifts, 2^-43 s/s.
+/// Steps of the clocks' offsets, 2^-31 s, and of their drifts, 2^-43 s/s.
 const OFFSET_STEP_S: f64 = 1.0 / 2_147_483_648.0;
 const DRIFT_STEP: f64 = OFFSET_STEP_S / 4096.0;
-/// GPS time at which clocks have their offsets, from which they drift: in November 2026.
+/// GPS time at which clocks have their nominal offsets, seconds: in November 2026.
 const CLOCKS_FROM_GPS_S: i64 = 2445 * 604_800;
 
-/// Broadcast orbit and clock of a satellite in Keplerian elements, except GLONASS.
+/// Broadcast orbit and clock of a satellite in Keplerian elements, not for GLONASS.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Broadcast {
     /// Number of the issue in the week, 0 to 83.
     pub issue: u8,
-    /// GPS time that orbit and clock refer to.
+    /// Reference time of orbit and clock, GPS seconds.
     pub toe_gps_s: i64,
-    /// Elements of that time.
+    /// Orbital elements at the reference time.
     pub orbit: SatelliteOrbit,
-    /// Offset of the clock at that time.
+    /// Clock offset at the reference time, seconds.
     pub clock_s: f64,
-    /// Drift of the clock, s/s.
+    /// Clock drift, s/s.
     pub drift: f64,
 }
 
 impl Broadcast {
     /// Broadcast of `satellite` at a GPS time.
     pub fn new(satellite: &Satellite, gps_s: i64) -> Self {
-        // Hours are those of the system's own time.
+        // Two-hour intervals begin at full hours of the system's own time.
         let behind_s = if satellite.system == GnssSystem::Beidou { BEIDOU_BEHIND_S } else { 0 };
         let issue = (gps_s - behind_s).div_euclid(ISSUE_S);
-        // Galileo's data are never of a time to come.
+        // The reference time of Galileo's data is never in the future.
         let ahead = i64::from(satellite.system != GnssSystem::Galileo);
         let toe_s = (issue + ahead) * ISSUE_S;
         let toe_gps_s = toe_s + behind_s;
@@ -54,7 +54,7 @@ impl Broadcast {
     }
 }
 
-/// Offset of a satellite's true clock `after_s` after a GPS time.
+/// Offset of a satellite's true clock `after_s` seconds after a GPS time, seconds.
 pub fn clock_s(satellite: &Satellite, gps_s: i64, after_s: f64) -> f64 {
     let [offset, _] = steps(satellite);
     let since_s = (gps_s - CLOCKS_FROM_GPS_S) as f64 + after_s;
@@ -66,7 +66,7 @@ pub fn drift(satellite: &Satellite) -> f64 {
     f64::from(steps(satellite)[1]) * DRIFT_STEP
 }
 
-/// Offset and drift as numbers of steps; their limits are 0.3 ms and 4e-13.
+/// Offset and drift in steps; their limits are 0.3 ms and 4e-13 s/s.
 fn steps(satellite: &Satellite) -> [i32; 2] {
     let number = satellite.system as i32 * 64 + i32::from(satellite.svid);
     [number * 104_729 % 1_200_001 - 600_000, number * 5 % 7 - 3]

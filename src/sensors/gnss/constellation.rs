@@ -6,19 +6,19 @@ use super::almanac::Orbit;
 use super::settings::{GnssSystem, ReceiverSettings};
 use crate::time::Epoch;
 
-/// Earth's gravitational constant in GPS orbits, m³/s² (IS-GPS-200).
+/// Earth's gravitational constant for GPS orbits, m³/s² (IS-GPS-200).
 const MU_M3_S2: f64 = 3.986_005e14;
-/// Gravity constant for GLONASS's orbits, which include the Earth's oblateness and its radius (ICD L1 L2 5.1,
-/// A.3.1.2).
+/// Gravitational constant for orbits of GLONASS, which include the Earth's oblateness, and the Earth's radius (ICD L1
+/// L2 5.1, A.3.1.2).
 const GLONASS_MU_M3_S2: f64 = 3.986_004_4e14;
 const GLONASS_J2: f64 = 1.082_625_7e-3;
 const GLONASS_EARTH_RADIUS_M: f64 = 6_378_136.0;
-/// Speed of light.
+/// Speed of light, m/s.
 pub const LIGHT_M_S: f64 = 299_792_458.0;
 /// Earth's rate of rotation, rad/s (IS-GPS-200).
 pub const EARTH_RATE_RAD_S: f64 = 7.292_115_146_7e-5;
 const WEEK_S: f64 = 604_800.0;
-/// IS-GPS-200's F.
+/// Constant F of IS-GPS-200 for the relativistic clock correction, s/√m.
 const RELATIVITY_S_SQRT_M: f64 = -4.442_807_633e-10;
 
 /// A navigation satellite and its orbit.
@@ -40,8 +40,8 @@ pub struct SatelliteOrbit {
     elements: Orbit,
     /// GPS time of applicability since the GPS epoch, seconds.
     toa_gps_s: f64,
-    /// Whether the orbit includes the Earth's oblateness; its eccentricity is then 0. GLONASS's receivers
-    /// integrate orbits in such a field.
+    /// Whether the orbit includes the Earth's oblateness; its eccentricity is then 0. Receivers of GLONASS integrate
+    /// orbits in such a field.
     is_perturbed: bool,
 }
 
@@ -61,7 +61,7 @@ impl Oblateness {
         Self { k: 0.5 * GLONASS_J2 * ratio * ratio, cos_i, sin_i }
     }
 
-    /// Rates of the argument of latitude and of the node, as shares of the mean motion.
+    /// Rates of the argument of latitude and of the node, relative to the mean motion.
     fn rates(&self) -> [f64; 2] {
         let cos2 = self.cos_i * self.cos_i;
         let anomaly = 1.0 + 1.5 * self.k * (3.0 * cos2 - 1.0);
@@ -69,8 +69,8 @@ impl Oblateness {
         [anomaly + perigee, -3.0 * self.k * self.cos_i]
     }
 
-    /// Periodic perturbations at an argument of latitude: factor of the radius, and additions to the argument
-    /// of latitude, the node and the inclination.
+    /// Periodic perturbations at an argument of latitude: factor of the radius, and corrections of the argument of
+    /// latitude, the node and the inclination, radians.
     fn periodic(&self, latitude_rad: f64) -> [f64; 4] {
         let Self { k, cos_i, sin_i } = self;
         let cos2 = cos_i * cos_i;
@@ -87,7 +87,7 @@ impl Oblateness {
 /// All satellites that a receiver may use.
 #[derive(Clone, Debug)]
 pub struct Constellation {
-    /// Sorted by system.
+    /// Satellites, sorted by system.
     pub satellites: Vec<Satellite>,
 }
 
@@ -102,9 +102,9 @@ struct Walker {
     semi_major_axis_m: f64,
 }
 
-/// Nominal constellations: of GPS 24 slots in six planes (GPS SPS performance standard), GLONASS
-/// 24/3/1 (ICD L1 L2), Galileo 24/3/1 (OS SIS ICD), BeiDou's medium orbits 24/3/1 (OS SIS ICD; from
-/// number 19 on as BeiDou-3 has them, 19 to 37 and then 11 to 15).
+/// Nominal constellations. GPS has 24 slots in six planes (GPS SPS performance standard), GLONASS 24/3/1 (ICD L1 L2),
+/// Galileo 24/3/1 (OS SIS ICD). BeiDou's medium orbits are 24/3/1 (OS SIS ICD), with the numbers of BeiDou-3: 19 to
+/// 37 and then 11 to 15.
 const WALKERS: [Walker; 4] = [
     Walker {
         system: GnssSystem::Gps,
@@ -145,7 +145,7 @@ const WALKERS: [Walker; 4] = [
 ];
 
 impl Constellation {
-    /// Satellites of all systems; those of GPS come from the almanac, if given.
+    /// Satellites of all systems. Those of GPS come from the almanac if there is one.
     pub fn new(settings: &ReceiverSettings, epoch: Epoch) -> Self {
         let mut satellites = Vec::new();
         for walker in &WALKERS {
@@ -213,7 +213,7 @@ impl SatelliteOrbit {
         Self { elements, toa_gps_s: toa_s + cycles * cycle_s, is_perturbed: false }
     }
 
-    /// The same orbit with the elements of another GPS time, a whole number of seconds.
+    /// The same orbit with elements at another GPS time, a whole number of seconds.
     pub fn at(&self, toe_gps_s: i64) -> Self {
         let (from, turn) = (&self.elements, std::f64::consts::TAU);
         let (week_s, toe_s) = (toe_gps_s.rem_euclid(WEEK_S as i64) as f64, toe_gps_s as f64);
@@ -237,8 +237,8 @@ impl SatelliteOrbit {
         &self.elements
     }
 
-    /// Rate of the mean anomaly, radians per second; for a perturbed orbit, which has no perigee, rate of the
-    /// mean argument of latitude.
+    /// Rate of the mean anomaly, rad/s. A perturbed orbit has no perigee; for it, rate of the mean argument of
+    /// latitude.
     pub fn mean_motion_rad_s(&self) -> f64 {
         let a = self.elements.sqrt_a * self.elements.sqrt_a;
         if self.is_perturbed {
@@ -254,8 +254,8 @@ impl SatelliteOrbit {
         self.ecef_after(gps_s - self.toa_gps_s)
     }
 
-    /// Relativistic correction of the satellite's clock for an eccentric orbit, `tk` seconds after the time
-    /// of the elements, seconds (IS-GPS-200, 20.3.3.3.3.1).
+    /// Relativistic correction of the satellite's clock for an eccentric orbit, `tk` seconds after the time of the
+    /// elements, in seconds (IS-GPS-200, 20.3.3.3.3.1).
     pub fn relativity_s(&self, tk: f64) -> f64 {
         let (e, sqrt_a) = (self.elements.eccentricity, self.elements.sqrt_a);
         RELATIVITY_S_SQRT_M * e * sqrt_a * self.eccentric_anomaly(tk).0
@@ -278,15 +278,15 @@ impl SatelliteOrbit {
         libm::sincos(eccentric)
     }
 
-    /// Earth-centred, Earth-fixed place `tk` seconds after the time of the elements, metres:
-    /// IS-GPS-200, table 20-IV without the corrections an almanac does not have.
+    /// Earth-centred, Earth-fixed position `tk` seconds after the time of the elements, metres: IS-GPS-200, table
+    /// 20-IV, without the corrections that an almanac lacks.
     ///
     /// ```text
     /// tk = t - toa          n = sqrt(mu / A^3)     M = M0 + n tk        E - e sin E = M
     /// nu = atan2(sqrt(1 - e^2) sin E, cos E - e)   u = nu + w           r = A (1 - e cos E)
     /// O = O0 + (Odot - we) tk - we toa
     /// ```
-    /// Position in ECEF; a perturbed orbit adds the effect of the Earth's oblateness within a revolution.
+    /// A perturbed orbit also has the periodic effects of the Earth's oblateness.
     pub fn ecef_after(&self, tk: f64) -> DVec3 {
         let orbit = &self.elements;
         let (e, a) = (orbit.eccentricity, orbit.sqrt_a * orbit.sqrt_a);
@@ -321,7 +321,7 @@ impl SatelliteOrbit {
 mod tests {
     use super::*;
 
-    /// Acceleration in a frame that turns with the Earth (ICD L1 L2 5.1, A.3.1.2), without Sun and Moon.
+    /// Acceleration in a frame that rotates with the Earth (ICD L1 L2 5.1, A.3.1.2), without Sun and Moon, m/s².
     fn acceleration(p: DVec3, v: DVec3) -> DVec3 {
         let rate = 7.292_115e-5;
         let r2 = p.length_squared();

@@ -6,38 +6,39 @@ use super::settings::BestFix;
 use crate::frames::{GeoOrigin, Geodetic};
 use crate::time::SimTime;
 
-/// Corrections that are used in a solution.
+/// Corrections that a solution uses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Corrected {
     /// Best kind of fix that the corrections permit.
     pub best_fix: BestFix,
-    /// The base station.
+    /// Identifier of the base station.
     pub station: u16,
-    /// Time of the corrections.
+    /// Reference time of the corrections.
     pub of: SimTime,
-    /// Errors and accuracies of a carrier solution are multiplied by this.
+    /// Factor of the errors and accuracies of a carrier solution.
     pub scale: f64,
-    /// Error of the base's reported position, and so of the rover's; Earth-centred, Earth-fixed.
+    /// Error of the base's reported position; Earth-centred, Earth-fixed, metres. The rover's position has the same
+    /// error.
     pub shift_m: DVec3,
-    /// Vector from the base's antenna to the rover's; the position of a moving base is that at [`Self::of`].
+    /// Vector from the base's antenna to the rover's, metres. A moving base has its position at [`Self::of`].
     pub baseline_m: DVec3,
-    /// Whether the base moves: then the position is no better than without corrections.
+    /// Whether the base moves. If so, the position is no better than without corrections.
     pub is_moving: bool,
 }
 
 /// The vector from a base station, as a receiver reports it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Baseline {
-    /// Kind of the corrections in use.
+    /// The corrections in use.
     pub by: Corrected,
-    /// Position offset: east, north, up.
+    /// The vector: east, north, up, metres.
     pub enu_m: DVec3,
-    /// Covariance of the error; east, north, up.
+    /// Covariance of the vector's error: east, north, up, m².
     pub covariance_m2: DMat3,
 }
 
 impl Corrected {
-    /// The vector with an error along the rover's east, north and up.
+    /// The vector with an error along the rover's east, north and up axes.
     pub(super) fn baseline(
         &self,
         rover: Geodetic,

@@ -1,24 +1,24 @@
-//! Dilution of precision: how the satellites' geometry turns range errors into position errors.
+//! Dilution of precision: ratio of position errors to range errors, from the satellites' geometry.
 
 use glam::{DMat3, DVec3};
 
 /// Dilutions of precision and the covariance from which they are computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dop {
-    /// Position part of `(G^T G)^-1`, east, north, up: the position's covariance for range errors
-    /// with a standard deviation of 1.
+    /// Position part of `(G^T G)^-1`: covariance of the position (east, north, up) for range errors with a standard
+    /// deviation of 1.
     pub covariance: DMat3,
     /// Time part of `(G^T G)^-1`, for the system with the most satellites.
     pub time_variance: f64,
 }
 
 impl Dop {
-    /// Dilution from the directions (unit vectors east, north, up) to the satellites in use, and the number
-    /// of each one's system. Each row of G is (-direction, 1 in the column of its system's clock). `None` if
-    /// the satellites do not determine a position.
+    /// Dilution from the satellites in use. `satellites` has the direction of each (unit vector east, north, up) and
+    /// the number of its system. Each row of G is (-direction, 1 in the column of the system's clock). `None` if the
+    /// satellites do not determine a position.
     ///
-    /// The clocks are eliminated: with the sum s and the count n of a system's directions, its part
-    /// of the position's information is `sum g g^T - s s^T / n`.
+    /// The clocks are eliminated. With the sum s and the count n of a system's directions, the system's part of the
+    /// position's information is `sum g g^T - s s^T / n`.
     pub fn of(satellites: &[(DVec3, usize)]) -> Option<Self> {
         let mut information = DMat3::ZERO;
         let mut systems: Vec<(usize, DVec3, f64)> = Vec::new();
@@ -38,7 +38,8 @@ impl Dop {
         for (_, sum, count) in &systems {
             information -= outer(*sum) * count.recip();
         }
-        // Coplanar directions leave one axis open; rounding leaves a determinant near zero.
+        // Coplanar directions leave one axis undetermined; because of rounding, the determinant is near zero instead
+        // of zero.
         if information.determinant() < 1e-9 {
             return None;
         }
@@ -102,8 +103,8 @@ mod tests {
         DVec3::new(ce * sa, ce * ca, se)
     }
 
-    /// One satellite in the zenith, three at the horizon 120 degrees apart: HDOP² = 4/3, VDOP² = 4/3,
-    /// TDOP² = 1/3 (worked out by hand from (G^T G)^-1).
+    /// One satellite at the zenith, three at the horizon 120 degrees apart: HDOP² = 4/3, VDOP² = 4/3, TDOP² = 1/3
+    /// (computed by hand from (G^T G)^-1).
     #[test]
     fn a_tetrahedron_has_the_textbooks_values() {
         let mut satellites = vec![(direction(90.0, 0.0), 0)];
@@ -122,7 +123,7 @@ mod tests {
         let alone = Dop::of(&one).unwrap();
         let mut two = one.clone();
         two.push((direction(50.0, 130.0), 1));
-        // A single satellite of a second system only determines that system's clock.
+        // A single satellite of a second system determines only the clock of that system.
         let with = Dop::of(&two).unwrap();
         assert!((alone.position() - with.position()).abs() < 1e-9);
         two.push((direction(15.0, 10.0), 1));

@@ -1,28 +1,28 @@
-//! Position errors along east, north and up. Errors of several models add up.
+//! Position errors along east, north and up. Errors of several models are added.
 //!
 //! **Gaussian** (Chrono, `ChNoiseNormal`): `e ~ N(mean, std)`, independent in every epoch and axis.
 //!
-//! **Random walk** (Chrono, `ChNoiseRandomWalks`): integrated from the last epoch to this one in steps of `h
-//! = 1 / update_hz`, the last one shortened. In each step and axis
+//! **Random walk** (Chrono, `ChNoiseRandomWalks`): integrated from the previous epoch to this one in steps of
+//! `h = 1 / update_hz`; the last step is shorter. In each step and axis
 //! ```text
 //! a ~ N(-0.2 std p / radius, std)    a <- clamp(a, -a_max, a_max)
 //! v <- v + a h                       if |v| > v_max: v <- v v_max / |v|    (all three axes)
 //! p <- p + v h                       e = p
 //! ```
-//! The walk starts at p = v = 0. The standard deviation is not divided by `sqrt(h)`, so results depend on
+//! The walk starts at p = v = 0. The standard deviation is not divided by `sqrt(h)`, so that results depend on
 //! `update_hz`, as in Chrono. The velocity error is v.
 //!
-//! **AirSim** (`GpsSimple`): the position is the truth; only the stated accuracy changes, see
+//! **AirSim** (`GpsSimple`): the position is the true one. Only the reported accuracy changes, see
 //! [`super::navigator`].
 //!
 //! **Gauss-Markov** (Rankin 1994; Beard and McLain, Small Unmanned Aircraft):
 //! ```text
 //! x <- exp(-dt / tau) x + std sqrt(1 - exp(-2 dt / tau)) N(0, 1)
 //! ```
-//! with the standard deviation `std` at all times and the autocorrelation `exp(-t / tau)`. The
-//! start value is drawn from the stationary distribution.
+//! The standard deviation is `std` at all times, and the autocorrelation is `exp(-t / tau)`. The start value is
+//! sampled from the stationary distribution.
 //!
-//! Each of these models may describe range errors instead: then each axis is multiplied by its DOP.
+//! Each of these models may describe range errors instead. Each axis is then multiplied by its DOP.
 
 use glam::DVec3;
 
@@ -35,7 +35,7 @@ use crate::time::SimTime;
 pub struct ErrorProcess {
     models: Vec<(ErrorModel, State)>,
     noise: NoiseSource,
-    /// Separates the random draws of a receiver's processes.
+    /// Identifier that separates the random numbers of a receiver's processes.
     stream: usize,
 }
 
@@ -53,20 +53,20 @@ pub struct PositionError {
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     last: Option<SimTime>,
-    /// Number of steps of the random walk so far, which numbers its random samples.
+    /// Number of steps of the random walk so far. It identifies the random samples.
     steps: u64,
     position_m: DVec3,
     velocity_m_s: DVec3,
 }
 
 impl ErrorProcess {
-    /// Errors that follow `models`. `stream` separates the draws of a device's processes.
+    /// Errors of the models `models`. `stream` separates the random numbers of a device's processes.
     pub fn new(models: &[ErrorModel], noise: NoiseSource, stream: usize) -> Self {
         let models = models.iter().map(|model| (model.clone(), State::default())).collect();
         Self { models, noise, stream }
     }
 
-    /// The error at `at`, which must be later than in the call before. `index` counts epochs.
+    /// The error at `at`, which must be later than in the previous call. `index` counts epochs.
     pub fn step(&mut self, at: SimTime, index: u64) -> PositionError {
         let mut sum = PositionError::default();
         for (place, (model, state)) in self.models.iter_mut().enumerate() {
@@ -175,7 +175,7 @@ mod tests {
         for (axis, std) in [(0, 2.0), (1, 3.0), (2, 1.0)] {
             let values: Vec<f64> = errors.iter().map(|e| e[axis]).collect();
             let (mean, found) = moments(&values);
-            // Four standard errors of 40 000 draws: std / 200 of the mean, std / 283 of the std.
+            // Four standard errors of 40 000 samples: std / 200 for the mean, std / 283 for the std.
             assert!((mean - 1.0).abs() < 4.0 * std / 200.0, "{mean}");
             assert!((found / std - 1.0).abs() < 4.0 / 283.0, "{found}");
             assert!(correlation(&values, 1).abs() < 4.0 / 200.0);
@@ -186,8 +186,7 @@ mod tests {
     fn gauss_markov_keeps_its_deviation_and_decays() {
         let errors = run(ErrorKind::GaussMarkov { std_m: [1.5, 1.5, 3.0], time_constant_s: 2.0 });
         let values: Vec<f64> = errors.iter().map(|e| e.x).collect();
-        // 4000 s hold about 1000 independent samples (2 tau each): std within 10 %, correlations
-        // within 0.12.
+        // 4000 s have about 1000 independent samples (2 tau each): std within 10 %, correlations within 0.12.
         let (_, std) = moments(&values);
         assert!((std / 1.5 - 1.0).abs() < 0.1, "{std}");
         for lag in [1_usize, 10, 20, 40] {
@@ -224,14 +223,14 @@ mod tests {
         }
         assert_eq!(errors[0], DVec3::ZERO);
         let values: Vec<f64> = errors.iter().map(|e| e.x).collect();
-        // It is a walk: neighbours agree. It is restored: an hour later it is not metres away.
+        // Neighbouring errors are similar, and the restoring acceleration keeps errors below metres for an hour.
         assert!(correlation(&values, 1) > 0.99);
         let (_, std) = moments(&values);
         let most = errors.iter().map(|e| e.abs().max_element()).fold(0.0, f64::max);
         assert!(std > 0.01 && most < 5.0, "{std} {most}");
     }
 
-    /// Two steps worked by hand: the second one is cut short.
+    /// Two steps computed by hand; the second one is shorter.
     #[test]
     fn the_walk_integrates_as_chrono_does() {
         let kind = ErrorKind::RandomWalk {

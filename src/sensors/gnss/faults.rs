@@ -1,5 +1,5 @@
-//! Faults of a GNSS receiver: outage, jump, frozen fix, week rollover; corrections lost, late, damaged, of a
-//! base at a wrong place.
+//! Faults of a GNSS receiver: outage, jump, frozen fix, week rollover; and faults of corrections: lost, late,
+//! damaged, or from a base with a wrong position.
 
 /// A fault within a GNSS receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,12 +11,12 @@ pub enum GnssFault {
         /// Offset: east, north, up, metres.
         offset_enu_m: [f64; 3],
     },
-    /// The last fix is repeated.
+    /// The receiver repeats its last fix.
     Frozen {
-        /// Whether the fix is sent with the present time instead of its own.
+        /// Whether the fix is sent with the current time instead of its own.
         time_goes_on: bool,
     },
-    /// Week rollover: the receiver assumes the 1024 weeks before.
+    /// Week rollover: the receiver's date is 1024 weeks too early.
     WeekRollover,
     /// No corrections arrive.
     CorrectionsLost,
@@ -24,7 +24,7 @@ pub enum GnssFault {
     CorrectionsDamaged,
     /// Corrections arrive late.
     CorrectionsLate {
-        /// Size of the shift.
+        /// Delay, nanoseconds.
         by_ns: u64,
     },
     /// The base reports a wrong position.

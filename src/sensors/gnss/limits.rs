@@ -23,54 +23,54 @@ pub enum FixMode {
 pub struct NavigationLimits {
     /// The systems whose satellites are tracked.
     pub systems: Vec<GnssSystem>,
-    /// Systems without a second signal.
+    /// Systems of which only the first signal is tracked.
     pub single_signal: Vec<GnssSystem>,
     /// Elevation mask: lower satellites are not used, radians.
     pub mask_rad: f64,
-    /// Weaker satellites are tracked and not used.
+    /// Least carrier-to-noise ratio of a satellite in the solution, dB-Hz. Weaker satellites are only tracked.
     pub min_cno_dbhz: f64,
-    /// Least number of satellites of a fix.
+    /// Least number of satellites for a fix.
     pub min_satellites: usize,
-    /// Largest number of satellites of a fix: the highest ones are used.
+    /// Largest number of satellites in a fix. The highest ones are used.
     pub max_satellites: usize,
-    /// Least number of satellites of a fix with at least this carrier-to-noise ratio, dB-Hz.
+    /// Least number of satellites with at least this carrier-to-noise ratio, dB-Hz, for a fix.
     pub strong: (usize, f64),
     /// Dimensions of a fix.
     pub fix_mode: FixMode,
-    /// Whether the first fix is three-dimensional in any case.
+    /// Whether the first fix is always three-dimensional.
     pub is_first_fix_3d: bool,
-    /// Height above mean sea level if all fixes are two-dimensional.
+    /// Height above mean sea level if all fixes are two-dimensional, metres.
     pub altitude_2d_m: f64,
-    /// Best kind of fix, whatever the receiver's settings.
+    /// Best kind of fix that is possible.
     pub best_fix: BestFix,
-    /// Received corrections, if they decide.
+    /// Received corrections, if they determine the kind of fix.
     pub corrected: Option<Corrected>,
     /// Assumed motion of the antenna.
     pub motion: Motion,
-    /// A fix beyond these is marked invalid: PDOP, TDOP, position accuracy.
+    /// Largest PDOP, TDOP and position accuracy (metres) of a valid fix.
     pub valid: [f64; 3],
 }
 
-/// Assumed limits of the antenna's motion; beyond them there is no fix.
+/// Assumed limits of the antenna's motion. Outside of them there is no fix.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Motion {
     /// Largest altitude above the ellipsoid, metres.
     pub max_altitude_m: f64,
-    /// Largest speed over ground.
+    /// Largest speed over ground, m/s.
     pub max_speed_m_s: f64,
-    /// Largest speed up or down.
+    /// Largest vertical speed, m/s.
     pub max_climb_m_s: f64,
 }
 
 impl Motion {
-    /// Limits for anything that moves.
+    /// Limits that allow every motion.
     pub const ANY: Self = Self {
         max_altitude_m: f64::INFINITY,
         max_speed_m_s: f64::INFINITY,
         max_climb_m_s: f64::INFINITY,
     };
 
-    /// Whether the receiver can believe this height and velocity.
+    /// Whether height and velocity are within the limits.
     pub fn allows(&self, altitude_m: f64, velocity_enu_m_s: DVec3) -> bool {
         altitude_m <= self.max_altitude_m
             && velocity_enu_m_s.truncate().length() <= self.max_speed_m_s
@@ -79,7 +79,7 @@ impl Motion {
 }
 
 impl NavigationLimits {
-    /// Limits of systems and elevations only.
+    /// Limits of systems and elevation only.
     pub fn new(systems: Vec<GnssSystem>, mask_rad: f64) -> Self {
         Self {
             systems,
@@ -118,7 +118,7 @@ impl NavigationLimits {
         used().count() >= self.min_satellites && used().filter(is_strong).count() >= count
     }
 
-    /// Whether a fix with these values is valid.
+    /// Whether a fix with these values is within the limits of a valid fix.
     pub(super) fn holds(&self, dop: Option<&Dop>, covariance_m2: &DMat3) -> bool {
         let [pdop, tdop, accuracy_m] = self.valid;
         let c = covariance_m2;

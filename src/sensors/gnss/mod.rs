@@ -1,10 +1,10 @@
 //! A GNSS antenna under a sky that the scene partly hides, and the receiver's solution.
 //!
-//! [`SkySensor`] has no state: it measures the antenna's position, the satellites above the horizon, and how
-//! much of the line of sight to each is open. `navigator::Navigator` has state: the acquisition from start to
-//! fix, slowly changing errors, the age of the RTK solution. The device owns it and steps it once per epoch.
-//! `observations::Observer` makes raw measurements of the same sky, with errors that are independent of the
-//! solution's.
+//! [`SkySensor`] has no state. It measures the antenna's position, the satellites above the horizon, and the open
+//! share of the line of sight to each. `navigator::Navigator` has state: the acquisition from start to fix, slowly
+//! changing errors, the age of the RTK solution. The device owns it and steps it once per epoch.
+//! `observations::Observer` makes raw measurements of the same sky. Their errors are independent of those of the
+//! solution.
 
 pub mod almanac;
 pub mod atmosphere;
@@ -33,20 +33,20 @@ use crate::sensors::gnss::faults::GnssFault;
 use crate::time::{Epoch, SimTime};
 use crate::world::raycast::{Hit, Pulse, Stencil};
 
-/// Largest distance of surfaces that hide satellites, metres.
+/// Largest distance of a surface that hides satellites, metres.
 const MAX_RANGE_M: f32 = 5000.0;
-/// Number of instants over which a collection window is averaged.
+/// Number of instants in an averaging window.
 const WINDOW_SAMPLES: u64 = 9;
 
 /// The true state of the antenna and the sky at an epoch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SkyView {
-    /// Position of the antenna, averaged over the collection window.
+    /// Position of the antenna, averaged over the averaging window.
     pub position: Geodetic,
-    /// Velocity of the antenna, east, north, up, m/s, averaged over the collection window.
+    /// Velocity of the antenna, east, north, up, m/s, averaged over the averaging window.
     pub velocity_enu_m_s: DVec3,
-    /// Satellites above the horizon, hidden or not; the world hides them as it is at the epoch, whatever the
-    /// averaging window.
+    /// Satellites above the horizon, hidden or not. The scene hides them as at the epoch, whatever the averaging
+    /// window.
     pub satellites: Vec<SatelliteView>,
 }
 
@@ -63,8 +63,8 @@ pub struct SatelliteView {
     pub open_share: f64,
 }
 
-/// Measures the sky from the antenna. Elevation and azimuth are those of the World frame. At the
-/// distances that a robot drives, the antenna's own frame differs by hundredths of a degree.
+/// Measures the sky from the antenna. Elevation and azimuth are those of the World frame. Within a robot's distances,
+/// the local frame at the antenna differs by hundredths of a degree.
 #[derive(Clone, Debug)]
 pub struct SkySensor {
     settings: ReceiverSettings,
@@ -96,7 +96,7 @@ impl SkySensor {
         }
     }
 
-    /// Adds the faults that act on the sky view: outages and jumps.
+    /// Adds faults that change the sky view: outages and jumps.
     #[must_use]
     pub fn with_faults(mut self, faults: &[Timed<GnssFault>]) -> Self {
         self.faults = faults.to_vec();
@@ -118,7 +118,7 @@ impl SkySensor {
                     view.position = GeoOrigin::new(view.position).geodetic_from_world(offset_m);
                     EffectKind::Moved { millimetres: (offset_m.length() * 1e3).round() as u64 }
                 }
-                // The device freezes its own output, and corrections are its own.
+                // The device applies faults of its output and of its corrections.
                 GnssFault::Frozen { .. }
                 | GnssFault::WeekRollover
                 | GnssFault::CorrectionsLost
@@ -131,7 +131,7 @@ impl SkySensor {
         fault_effects
     }
 
-    /// All satellites, to which [`SatelliteView::index`] refers.
+    /// All satellites; [`SatelliteView::index`] is an index into this list.
     pub fn constellation(&self) -> &Constellation {
         &self.constellation
     }
@@ -175,8 +175,8 @@ impl SkySensor {
         SkyView { position, velocity_enu_m_s: velocity, satellites }
     }
 
-    /// Position and velocity of the antenna in World, averaged over the window that ends at `at`.
-    /// The lever arm from the robot's reference point turns with the robot, and moves with a joint.
+    /// Position and velocity of the antenna in World, averaged over the window that ends at `at`. The lever arm from
+    /// the robot's reference point rotates with the robot, and moves with a joint.
     fn antenna(&self, at: SimTime, around: &Surroundings<'_>) -> (DVec3, DVec3) {
         let samples = if self.window_ns == 0 { 1 } else { WINDOW_SAMPLES };
         let (mut place, mut velocity) = (DVec3::ZERO, DVec3::ZERO);

@@ -1,25 +1,24 @@
-//! The receiver's solution: tracked satellites, fix, position, velocity, stated accuracy.
+//! The receiver's solution: tracked satellites, fix, position, velocity, reported accuracy.
 //!
 //! # From start to fix
 //!
-//! HDOP follows AirSim's filter (`GpsSimple`, where it filters the stated error): it starts at
-//! `hdop_initial`, and `y <- alpha y + (1 - alpha) y_final` with `alpha = exp(-dt / time_constant)`.
-//! `y_final` is the HDOP of the satellites' geometry, or the user's number; without a position it is
-//! `hdop_initial`. All other dilutions are scaled by the same factor. Below `hdop_2d` there is a
-//! two-dimensional fix, below `hdop_3d` a three-dimensional one. RTK float and fixed follow after their times
-//! while the three-dimensional fix lasts, or as received corrections permit.
+//! HDOP follows AirSim's filter (`GpsSimple`, where it filters the reported error). It starts at `hdop_initial`, and
+//! `y <- alpha y + (1 - alpha) y_final` with `alpha = exp(-dt / time_constant)`. `y_final` is the HDOP of the
+//! satellites' geometry, or the user's number; without a position it is `hdop_initial`. All other dilutions are
+//! scaled by the same factor. Below `hdop_2d` there is a two-dimensional fix, below `hdop_3d` a three-dimensional
+//! one. While the three-dimensional fix lasts, RTK float and RTK fixed follow after their times, or as received
+//! corrections permit.
 //!
-//! # Carrier to noise
+//! # Carrier-to-noise ratio
 //!
-//! `30 + 15 sqrt(sin elevation)` dB-Hz, 3 dB less for the second signal, plus `20 log10` of the open
-//! share of the line of sight (amplitudes add up over the first Fresnel zone), plus a small random
-//! change from second to second.
+//! `30 + 15 sqrt(sin elevation)` dB-Hz, minus 3 dB for the second signal, plus `20 log10` of the open share of the
+//! line of sight (amplitudes add over the first Fresnel zone), plus a small random change from second to second.
 //!
-//! # Stated accuracy
+//! # Reported accuracy
 //!
-//! The standard deviation along each axis is UERE times the DOP of the axis: hAcc is UERE × HDOP, and with a
-//! UERE of 0.02 m the covariance is that of Mahajan et al. 2024, (0.02 HDOP)². A receiver with `states_zero`
-//! reports accuracies and covariances of zero while it has satellites.
+//! The standard deviation along each axis is UERE times the DOP of the axis. hAcc is UERE × HDOP; with a UERE of 0.02
+//! m, the covariance is that of Mahajan et al. 2024, (0.02 HDOP)². A receiver with `states_zero` reports accuracies
+//! and covariances of zero while it has satellites.
 
 use glam::{DMat3, DVec3};
 
@@ -44,7 +43,7 @@ pub enum Fix {
     None,
     /// The last solution, extrapolated.
     DeadReckoning,
-    /// Two-dimensional: the height is the last known.
+    /// Two-dimensional: the height is the last known one.
     TwoD,
     /// Three-dimensional, autonomous or RTK.
     ThreeD(BestFix),
@@ -56,7 +55,7 @@ impl Fix {
         self != Self::None
     }
 
-    /// The error models and accuracy that apply to it.
+    /// Kind of fix whose error models and accuracy apply.
     pub fn grade(self) -> BestFix {
         match self {
             Self::ThreeD(grade) => grade,
@@ -68,7 +67,7 @@ impl Fix {
 /// The receiver's solution at an epoch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solution {
-    /// The epoch.
+    /// Time of the epoch.
     pub at: SimTime,
     /// The kind of fix.
     pub fix: Fix,
@@ -80,25 +79,25 @@ pub struct Solution {
     pub position: Geodetic,
     /// Ellipsoidal height minus height above mean sea level, metres.
     pub geoid_separation_m: f64,
-    /// Velocity of the antenna along east, north and up.
+    /// Velocity of the antenna: east, north, up, m/s.
     pub velocity_enu_m_s: DVec3,
     /// Dilution of precision as reported; `None` if the satellites do not determine a position.
     pub dop: Option<Dop>,
-    /// Covariance of the position, east, north, up.
+    /// Covariance of the position: east, north, up, m².
     pub covariance_m2: DMat3,
-    /// Standard deviation of each component of the velocity.
+    /// Standard deviation of each component of the velocity, m/s.
     pub velocity_std_m_s: f64,
-    /// Error of the receiver's time.
+    /// Error of the receiver's time, ns.
     pub time_error_ns: f64,
-    /// Standard deviation of range errors.
+    /// Standard deviation of range errors (UERE), metres.
     pub uere_m: f64,
     /// All satellites in view, sorted by system.
     pub satellites: Vec<TrackedSatellite>,
-    /// Time from start to the first fix; `None` before it.
+    /// Time from start to the first fix, ns; `None` before it.
     pub time_to_first_fix_ns: Option<u64>,
     /// Whether dilutions and accuracies are within the limits of a valid fix.
     pub is_within_limits: bool,
-    /// Time since the present fix was acquired; `None` without one.
+    /// Time since the current fix was acquired, ns; `None` without one.
     pub fix_age_ns: Option<u64>,
     /// Vector from the base station whose corrections are used; `None` without corrections.
     pub baseline: Option<Baseline>,
@@ -110,7 +109,7 @@ impl Solution {
         self.velocity_enu_m_s.truncate().length()
     }
 
-    /// Direction of motion, clockwise from north, 0 to 360.
+    /// Direction of motion, degrees clockwise from north, 0 to 360.
     pub fn course_deg(&self) -> f64 {
         let v = self.velocity_enu_m_s;
         libm::atan2(v.x, v.y).to_degrees().rem_euclid(360.0)
@@ -174,7 +173,7 @@ impl Navigator {
         }
     }
 
-    /// Restarts at `at`. Error processes keep their state, like the sky.
+    /// Restarts at `at`. Error processes keep their state, because the errors of signals continue.
     pub fn restart(&mut self, at: SimTime, forgets_time: bool) {
         self.started = at;
         self.hdop = self.settings.acquisition.hdop_initial;
@@ -186,7 +185,7 @@ impl Navigator {
         }
     }
 
-    /// The solution of the epoch `at`, which must be later than the one before. `index` counts epochs.
+    /// The solution of the epoch `at`, which must be later than the previous one. `index` counts epochs.
     pub fn step(
         &mut self,
         at: SimTime,
@@ -211,7 +210,7 @@ impl Navigator {
             satellites.iter_mut().for_each(|satellite| satellite.is_used = false);
         }
         let corrected = limits.corrected.filter(|_| fix.grade() > BestFix::Standalone);
-        // With a moving base only the vector from it is good.
+        // With a moving base, corrections improve only the baseline, not the position.
         let position_grade = match corrected {
             Some(Corrected { is_moving: true, .. }) => BestFix::Standalone,
             _ => fix.grade(),
@@ -253,7 +252,7 @@ impl Navigator {
                 let age_s = at.saturating_since(since).as_secs_f64();
                 position = moved(from, speed * age_s);
                 velocity = speed;
-                // The unknown acceleration is about 1 m/s².
+                // The assumed unknown acceleration is 1 m/s².
                 covariance =
                     DMat3::from_diagonal(DVec3::splat((uere_m + 0.5 * age_s * age_s).powi(2)));
             }
@@ -348,7 +347,7 @@ impl Navigator {
             return None;
         }
         if acquisition.is_filtered {
-            // The first epoch counts from the moment the receiver was up.
+            // The first epoch counts from the end of the receiver's startup.
             let up = SimTime(self.started.0 + acquisition.startup_ns);
             let since = self.last.map_or(up, |last| last.max(up));
             let dt = at.saturating_since(since).as_secs_f64();
@@ -400,7 +399,7 @@ impl Navigator {
     }
 }
 
-/// Result for `view` of a receiver with its initial settings, after a long time.
+/// Solution for `view` long after power-on, for a receiver with its initial settings.
 pub fn outlook(
     settings: &ReceiverSettings,
     constellation: &Constellation,
@@ -428,7 +427,7 @@ pub fn outlook(
     SkyOutlook { has_fix, received: received.len(), above_mask: above.len() }
 }
 
-/// The carrier-to-noise ratio of a satellite's first signal without its changes.
+/// The mean carrier-to-noise ratio of a satellite's first signal, dB-Hz.
 fn mean_cno_dbhz(seen: &SatelliteView) -> f64 {
     let open_db = 20.0 * libm::log10(seen.open_share.max(1e-6));
     30.0 + 15.0 * libm::sin(seen.elevation_rad).max(0.0).sqrt() + open_db

@@ -4,17 +4,17 @@
 //! code    = range + c (-satellite clock) + troposphere + ionosphere + multipath + noise
 //! carrier = range + c (-satellite clock) + troposphere - ionosphere + multipath + noise + n wavelengths
 //! ```
-//! The range is from the satellite's position at transmission, corrected for the Earth's rotation during the
-//! time of flight, to the true position of the antenna. Orbits, clocks and the atmosphere are functions of
-//! satellite, position and time, and therefore equal for two receivers side by side; noise and multipath are
-//! the receiver's own. The measurements exclude the receiver's clock error; messages add it.
+//! The range is from the satellite's position at transmission to the true position of the antenna, corrected for the
+//! Earth's rotation during the time of flight. Orbits, clocks and the atmosphere are functions of satellite, position
+//! and time, and therefore equal for two receivers side by side. Noise and multipath differ between receivers. The
+//! measurements exclude the receiver's clock error; messages add it.
 //!
-//! The whole number n of a signal is constant while the signal is tracked. It changes when the signal
-//! returns: a cycle slip.
+//! The integer n of a signal is constant while the signal is tracked. It changes when the signal returns; this is a
+//! cycle slip.
 //!
-//! Noise is white, 0.25 m for code and 1.2 mm for carrier at 45 dB-Hz, and grows with the inverse of the
-//! amplitude. Multipath is the sum of two slow waves with phases that depend on the satellite, and falls with
-//! the elevation; these sizes are those of a patch antenna with a ground plane.
+//! Noise is white, 0.25 m for code and 1.2 mm for carrier at 45 dB-Hz, and inversely proportional to the amplitude.
+//! Multipath is the sum of two slow waves with phases that depend on the satellite, and decreases with the elevation.
+//! These sizes are those of a patch antenna with a ground plane.
 
 use std::collections::BTreeMap;
 
@@ -39,21 +39,21 @@ const GLONASS_SLOTS: [i8; 24] =
 const CODE_STD_M: f64 = 0.25;
 const CARRIER_STD_M: f64 = 0.0012;
 const DOPPLER_STD_HZ: f64 = 0.08;
-/// Multipath at the horizon, and the elevation at which it has fallen to 1/e.
+/// Multipath at the horizon, metres, and the elevation at which it has decreased to 1/e.
 const CODE_MULTIPATH_M: f64 = 0.5;
 const CARRIER_MULTIPATH_M: f64 = 0.004;
 const MULTIPATH_FALL_RAD: f64 = 0.35;
-/// Periods of the waves.
+/// Periods of the multipath waves, seconds.
 const MULTIPATH_S: [f64; 2] = [310.0, 97.0];
-/// Deviation of the whole number of cycles.
+/// Standard deviation of the integer number of cycles.
 const CYCLES_STD: f64 = 100.0;
 
 /// The carrier of a signal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Carrier {
-    /// Frequency.
+    /// Frequency, Hz.
     pub frequency_hz: f64,
-    /// GLONASS: frequency slot, -7 to 6; else 0.
+    /// GLONASS: frequency slot, -7 to 6; otherwise 0.
     pub slot: i8,
 }
 
@@ -76,7 +76,7 @@ impl Carrier {
         Self { frequency_hz: megahertz * 1e6, slot }
     }
 
-    /// Wavelength.
+    /// Wavelength, metres.
     pub fn wavelength_m(&self) -> f64 {
         LIGHT_M_S / self.frequency_hz
     }
@@ -85,29 +85,29 @@ impl Carrier {
 /// Measurements of one signal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observation {
-    /// The affected sides.
+    /// The satellite that sends the signal.
     pub satellite: Satellite,
     /// Whether this is the second signal.
     pub is_second: bool,
     /// Carrier of the signal.
     pub carrier: Carrier,
-    /// Pseudorange of a receiver without clock error.
+    /// Pseudorange of a receiver without clock error, metres.
     pub code_m: f64,
     /// Carrier phase of that receiver, including its whole cycles, metres.
     pub carrier_m: f64,
-    /// Rate of the range.
+    /// Rate of the range, m/s.
     pub rate_m_s: f64,
-    /// Carrier to noise.
+    /// Carrier-to-noise ratio, dB-Hz.
     pub cno_dbhz: f64,
-    /// Time for which the carrier has been tracked.
+    /// Time for which the carrier has been tracked, ns.
     pub lock_ns: u64,
-    /// Standard deviations of code and carrier.
+    /// Standard deviation of the pseudorange, metres.
     pub code_std_m: f64,
-    /// Standard deviation of the carrier phase.
+    /// Standard deviation of the carrier phase, metres.
     pub carrier_std_m: f64,
 }
 
-/// A signal that is followed.
+/// A signal that is tracked.
 #[derive(Clone, Copy, Debug)]
 struct Lock {
     since: SimTime,
@@ -133,13 +133,13 @@ impl Observer {
         self.locks.clear();
     }
 
-    /// Time since which a satellite's first signal has been followed.
+    /// Time since which a satellite's first signal has been tracked; `None` if the signal is not tracked.
     pub fn followed_since(&self, satellite: &Satellite) -> Option<SimTime> {
         self.locks.get(&(satellite.system, satellite.svid, false)).map(|lock| lock.since)
     }
 
-    /// Measures at `at` the satellites of `view` that `solution` tracks; `signals_of` returns the number of
-    /// the receiver's signals of a system. `index` counts epochs.
+    /// Measures the satellites in `view` at `at` that `solution` tracks. `signals_of` returns the number of a
+    /// system's signals that the receiver tracks. `index` counts epochs.
     pub fn observe(
         &mut self,
         at: SimTime,
@@ -183,7 +183,7 @@ impl Observer {
         let wave = |place: u32| {
             let phase = own.standard_normal_of(lane, Quantity::GnssMultipath, place) * 10.0;
             let period_s = MULTIPATH_S[place as usize % 2];
-            // Slow: whole seconds do for it.
+            // Multipath changes slowly, so that whole seconds are sufficient.
             let turns = (gps_s % 1_000_000) as f64 / period_s;
             libm::sin(std::f64::consts::TAU * turns.fract() + phase)
         };
@@ -197,19 +197,19 @@ impl Observer {
 /// Position and time of a measurement.
 struct Geometry {
     gps_s: i64,
-    /// Remainder of `gps_s`.
+    /// Fraction of a second after `gps_s`.
     rest_s: f64,
     local: GeoOrigin,
     here: DVec3,
     velocity: DVec3,
 }
 
-/// Signal path from a satellite.
+/// Components of a signal's path from a satellite.
 struct Path {
-    /// Range, clock and troposphere.
+    /// Range, satellite clock and troposphere, metres.
     common_m: f64,
     rate_m_s: f64,
-    /// Ionospheric delay on GPS's first carrier.
+    /// Ionospheric delay on GPS's first carrier, metres.
     ionosphere_m: f64,
     elevation_rad: f64,
 }
@@ -226,7 +226,7 @@ impl Geometry {
         }
     }
 
-    /// State of an antenna at rest.
+    /// Geometry of an antenna at rest.
     fn still(gps_s: f64, here: DVec3) -> Self {
         let whole_s = gps_s.floor();
         let local = GeoOrigin::new(Geodetic::from_ecef(here));
@@ -234,7 +234,7 @@ impl Geometry {
     }
 
     fn path(&self, satellite: &Satellite) -> Path {
-        // Elements of a time nearby: the numbers keep their decimals.
+        // Elements at a nearby time keep the numbers small, so that they keep their decimals.
         let toe_s = self.gps_s.div_euclid(3600) * 3600;
         let orbit = satellite.orbit.at(toe_s);
         let tk = (self.gps_s - toe_s) as f64 + self.rest_s;
@@ -258,8 +258,8 @@ impl Geometry {
     }
 }
 
-/// Measurement of a satellite by a receiver at `here` at a GPS time, without clock error, noise and whole
-/// cycles: the pseudorange of the first signal, and the carrier phases of both.
+/// Measurement of a satellite by a receiver at `here` at a GPS time, without clock error, noise and whole cycles: the
+/// pseudorange of the first signal, and the carrier phases of both signals, metres.
 pub fn modelled(satellite: &Satellite, gps_s: f64, here: DVec3) -> (f64, [f64; 2]) {
     let path = Geometry::still(gps_s, here).path(satellite);
     let ionosphere_m = |is_second| {
@@ -270,8 +270,8 @@ pub fn modelled(satellite: &Satellite, gps_s: f64, here: DVec3) -> (f64, [f64; 2
     (path.common_m + ionosphere_m(false), [phase_m(false), phase_m(true)])
 }
 
-/// Length of the light path from the satellite to `here`, received `tk` seconds after the time of the
-/// elements, and the satellite's position; the Earth rotates meanwhile.
+/// Length of the light path from the satellite to `here`, received `tk` seconds after the time of the elements, and
+/// the satellite's position. The path includes the Earth's rotation during the time of flight.
 fn range(orbit: &SatelliteOrbit, tk: f64, here: DVec3) -> (f64, DVec3) {
     let (mut flight_s, mut from, mut range_m) = (0.075, DVec3::ZERO, 0.0);
     for _ in 0..3 {

@@ -7,13 +7,13 @@ use super::almanac::Almanac;
 /// A satellite system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GnssSystem {
-    /// United States.
+    /// GPS (United States).
     Gps,
-    /// Russia.
+    /// GLONASS (Russia).
     Glonass,
-    /// European Union.
+    /// Galileo (European Union).
     Galileo,
-    /// China.
+    /// BeiDou (China).
     Beidou,
 }
 
@@ -25,9 +25,9 @@ pub enum BestFix {
     Standalone,
     /// A fix with differential corrections.
     Differential,
-    /// Carrier phase, ambiguities not resolved.
+    /// Carrier phase with float ambiguities.
     RtkFloat,
-    /// Carrier phase, ambiguities resolved.
+    /// Carrier phase with fixed (integer) ambiguities.
     RtkFixed,
 }
 
@@ -45,17 +45,17 @@ words!(ErrorPreset:
 pub struct ReceiverSettings {
     /// The systems whose satellites are tracked.
     pub systems: Vec<GnssSystem>,
-    /// Elevation mask: lower satellites are not used.
+    /// Elevation mask: lower satellites are not used, radians.
     pub mask_rad: f64,
     /// Orbits of the GPS satellites; `None` for a synthetic constellation.
     pub almanac: Option<Arc<Almanac>>,
-    /// Ellipsoidal height minus height above mean sea level; `None` for EGM2008.
+    /// Ellipsoidal height minus height above mean sea level, metres; `None` for EGM2008.
     pub geoid_separation_m: Option<f64>,
-    /// The truth is averaged over this time before the epoch.
+    /// Averaging window: the truth is averaged over this time before the epoch, ns.
     pub window_ns: u64,
-    /// Time for which the position is extrapolated with the last velocity after the loss of a fix.
+    /// Time after the loss of a fix for which the position is extrapolated with the last velocity, ns.
     pub coast_ns: u64,
-    /// Time from when the time is known until the leap seconds are known.
+    /// Delay from the time being known to the leap seconds being known, ns.
     pub leap_known_after_ns: u64,
     /// Acquisition from start to fix.
     pub acquisition: Acquisition,
@@ -63,45 +63,45 @@ pub struct ReceiverSettings {
     pub sky: SkySettings,
     /// Errors by kind of fix, in the order of [`BestFix`].
     pub grades: [FixGrade; 4],
-    /// Whether the receiver reports zero errors, like simulators with a covariance of zero.
+    /// Whether the receiver reports accuracies of zero, like simulators with a covariance of zero.
     pub states_zero: bool,
 }
 
 /// Acquisition from start to fix; see `gnss::navigator`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Acquisition {
-    /// Time after the start before which nothing is received.
+    /// Time after the start until signals are received, ns.
     pub startup_ns: u64,
-    /// Whether HDOP falls by AirSim's filter; otherwise it is that of the sky at once.
+    /// Whether HDOP follows AirSim's filter; otherwise HDOP is always that of the satellites' geometry.
     pub is_filtered: bool,
-    /// HDOP at the start, and without a position.
+    /// HDOP at the start and without a position.
     pub hdop_initial: f64,
-    /// Time constant of the filter.
+    /// Time constant of the filter, seconds.
     pub time_constant_s: f64,
-    /// Final HDOP; `None`: that of the sky's geometry.
+    /// Final HDOP; `None` for that of the sky's geometry.
     pub hdop_final: Option<f64>,
     /// Largest HDOP of a three-dimensional fix.
     pub hdop_3d: f64,
     /// Largest HDOP of a two-dimensional fix.
     pub hdop_2d: f64,
-    /// Best kind of fix; `None` if received corrections decide.
+    /// Best kind of fix; `None` if received corrections determine it.
     pub best_fix: Option<BestFix>,
-    /// Time from the three-dimensional fix until corrections are used.
+    /// Time from the three-dimensional fix until corrections are used, ns.
     pub differential_after_ns: u64,
-    /// Time from the three-dimensional fix to RTK float.
+    /// Time from the three-dimensional fix to RTK float, ns.
     pub rtk_float_after_ns: u64,
-    /// Time from the three-dimensional fix to RTK fixed.
+    /// Time from the three-dimensional fix to RTK fixed, ns.
     pub rtk_fixed_after_ns: u64,
 }
 
 /// Attenuation of satellite signals.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SkySettings {
-    /// Half of the angle of the bundle of rays towards a satellite.
+    /// Half of the opening angle of the rays towards a satellite, radians.
     pub ray_spread_rad: f64,
-    /// Weaker satellites are not tracked.
+    /// Least carrier-to-noise ratio of a tracked satellite, dB-Hz.
     pub min_cno_dbhz: f64,
-    /// Standard deviation of the carrier-to-noise ratio from second to second.
+    /// Standard deviation of the carrier-to-noise ratio from second to second, dB.
     pub cno_std_db: f64,
 }
 
@@ -110,9 +110,9 @@ pub struct SkySettings {
 pub struct FixGrade {
     /// Errors that are added to the true position.
     pub errors: Vec<ErrorModel>,
-    /// User equivalent range error: stated accuracy is this times DOP.
+    /// User equivalent range error, metres. The reported accuracy is UERE times DOP.
     pub uere_m: f64,
-    /// Standard deviation of each component of the velocity, white.
+    /// Standard deviation of each component of the velocity (white noise), m/s.
     pub velocity_std_m_s: f64,
 }
 
@@ -130,34 +130,34 @@ pub struct ErrorModel {
 pub enum ErrorKind {
     /// Errors that are independent from epoch to epoch.
     Gaussian {
-        /// Mean of the error: east, north, up.
+        /// Mean of the error: east, north, up, metres.
         mean_m: [f64; 3],
-        /// Standard deviation of the error: east, north, up.
+        /// Standard deviation of the error: east, north, up, metres.
         std_m: [f64; 3],
     },
     /// Chrono's random walk with a restoring acceleration.
     RandomWalk {
-        /// Standard deviation of the acceleration.
+        /// Standard deviation of the acceleration, m/s².
         std_m_s2: f64,
-        /// Rate of steps.
+        /// Rate of steps, Hz.
         update_hz: f64,
-        /// Limit of the speed of the error.
+        /// Limit of the speed of the error, m/s.
         max_speed_m_s: f64,
-        /// Limit of each component of the acceleration.
+        /// Limit of each component of the acceleration, m/s².
         max_acceleration_m_s2: f64,
-        /// Offset at which the restoring mean is a fifth of a standard deviation.
+        /// Offset at which the restoring acceleration is a fifth of a standard deviation, metres.
         radius_m: f64,
     },
     /// First-order Gauss-Markov process.
     GaussMarkov {
-        /// Standard deviation of the stationary distribution; east, north, up.
+        /// Standard deviation of the stationary distribution: east, north, up, metres.
         std_m: [f64; 3],
-        /// Time in which the autocorrelation falls to 1/e.
+        /// Time in which the autocorrelation decreases to 1/e, seconds.
         time_constant_s: f64,
     },
 }
 
-/// The combinations of error models in Mahajan et al. 2024, and none.
+/// The combinations of error models in Mahajan et al. 2024, and one without errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorPreset {
     /// No error.
@@ -175,10 +175,10 @@ pub enum ErrorPreset {
 }
 
 impl ReceiverSettings {
-    /// Replaces the errors of all kinds of fix, and the filter of HDOP, by those of `preset`.
+    /// Sets the errors of all kinds of fix and the filter of HDOP to those of `preset`.
     ///
-    /// Parameters: Gaussian 0.03 m and the walk (0.016 m/s², 100 Hz, 0.03 m/s, 0.005 m/s²) as Chrono's
-    /// users set them for RTK-class receivers.
+    /// Parameters are those of Chrono's users for RTK-class receivers: Gaussian 0.03 m, and the random walk with
+    /// 0.016 m/s², 100 Hz, 0.03 m/s and 0.005 m/s².
     pub fn apply(&mut self, preset: ErrorPreset) {
         let gaussian = ErrorKind::Gaussian { mean_m: [0.0; 3], std_m: [0.03; 3] };
         let walk = ErrorKind::RandomWalk {

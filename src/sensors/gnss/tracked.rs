@@ -8,7 +8,7 @@ pub enum CorrectionSource {
     /// No corrections.
     #[default]
     None,
-    /// Satellites of an SBAS.
+    /// SBAS satellites.
     Sbas,
     /// RTCM 3 messages of a base.
     Rtcm,
@@ -17,7 +17,7 @@ pub enum CorrectionSource {
 /// Corrections that a solution uses for a satellite.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SatelliteCorrection {
-    /// Source.
+    /// Source of the corrections.
     pub source: CorrectionSource,
     /// Whether corrections include the carrier as well as the code.
     pub has_carrier: bool,
@@ -28,17 +28,17 @@ pub struct SatelliteCorrection {
 /// A satellite in the receiver's view.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrackedSatellite {
-    /// Number, system and orbit.
+    /// Identity and orbit.
     pub satellite: Satellite,
-    /// Elevation above the horizon.
+    /// Elevation above the horizon, degrees.
     pub elevation_deg: f64,
-    /// Azimuth clockwise from north, 0 to 360.
+    /// Azimuth, degrees clockwise from north, 0 to 360.
     pub azimuth_deg: f64,
-    /// Carrier-to-noise ratio of the first and second signal; `None` if not tracked.
+    /// Carrier-to-noise ratio of the first and second signal, dB-Hz; `None` if not tracked.
     pub cno_dbhz: [Option<f64>; 2],
     /// Whether the satellite is part of the solution.
     pub is_used: bool,
-    /// Residual of the pseudorange.
+    /// Residual of the pseudorange, metres.
     pub residual_m: f64,
     /// Corrections in use for the satellite.
     pub correction: SatelliteCorrection,

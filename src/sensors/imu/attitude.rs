@@ -1,7 +1,7 @@
-//! Orientation and navigation as an IMU computes them: the truth with slow errors.
+//! Orientation and navigation as an IMU computes them: the true values with slow errors.
 //!
-//! A real IMU does not only integrate its gyro: gravity and the magnetic field keep its attitude near the
-//! truth. So roll, pitch and heading each have a Gauss-Markov error with the data sheet's size.
+//! A real IMU does not only integrate its gyro: gravity and the magnetic field keep its attitude near the true one.
+//! Roll, pitch and heading therefore each have a Gauss-Markov error with the size from the datasheet.
 
 use glam::{DQuat, DVec3};
 
@@ -10,7 +10,7 @@ use super::settings::{AttitudeErrors, NavigationErrors};
 use crate::frames::quat_about;
 use crate::sensors::noise::{NoiseSource, Quantity};
 
-/// Errors of an orientation. Must be stepped once a sample, in order.
+/// Errors of an orientation. Must be stepped once per sample, in order.
 #[derive(Clone, Debug)]
 pub struct AttitudeError {
     settings: AttitudeErrors,
@@ -22,14 +22,14 @@ pub struct AttitudeError {
 }
 
 impl AttitudeError {
-    /// Errors of a unit sampled every `dt_s`; `noise` is theirs alone.
+    /// Errors of an IMU sampled every `dt_s`. `noise` must not be shared with other models.
     pub fn new(settings: AttitudeErrors, noise: NoiseSource, dt_s: f64) -> Self {
         let calm = GaussMarkov::default();
         Self { settings, noise, dt_s, roll: calm, pitch: calm, heading: calm }
     }
 
-    /// The IMU's estimate at sample `index`. `field` is the magnetic field in sensor axes, for IMUs
-    /// whose heading counts from magnetic north.
+    /// The IMU's estimate of `world_from_sensor` at sample `index`. `field` is the magnetic field in sensor axes, for
+    /// IMUs whose heading refers to magnetic north.
     pub fn step(&mut self, index: u64, world_from_sensor: DQuat, field: &DVec3) -> DQuat {
         let s = self.settings;
         let draws = self.noise.request(index);
@@ -47,8 +47,8 @@ impl AttitudeError {
         let heading = step(&mut self.heading, 2, s.heading_std_rad, s.heading_correlation_s);
         let towards_magnetic = if s.heading_is_magnetic {
             let field = world_from_sensor * *field;
-            // The field's angle from north, clockwise; a magnetic heading is smaller by it, and
-            // an angle counter-clockwise from east larger.
+            // Angle of the field from north, clockwise. A magnetic heading is smaller by this angle. The angle
+            // counter-clockwise from east is larger by this angle.
             libm::atan2(field.x, field.y)
         } else {
             0.0
@@ -60,7 +60,7 @@ impl AttitudeError {
     }
 }
 
-/// Errors of position and velocity. Must be stepped once a sample, in order.
+/// Errors of position and velocity. Must be stepped once per sample, in order.
 #[derive(Clone, Debug)]
 pub struct NavigationError {
     settings: NavigationErrors,
@@ -71,13 +71,13 @@ pub struct NavigationError {
 }
 
 impl NavigationError {
-    /// Errors of a unit sampled every `dt_s`; `noise` is theirs alone.
+    /// Errors of an IMU sampled every `dt_s`. `noise` must not be shared with other models.
     pub fn new(settings: NavigationErrors, noise: NoiseSource, dt_s: f64) -> Self {
         let calm = [GaussMarkov::default(); 3];
         Self { settings, noise, dt_s, position: calm, velocity: calm }
     }
 
-    /// The errors of position (m) and velocity (m/s) at sample `index`, World.
+    /// Errors of position (m) and velocity (m/s) at sample `index`, in World.
     pub fn step(&mut self, index: u64) -> [DVec3; 2] {
         let s = self.settings;
         let draws = self.noise.request(index);
@@ -127,7 +127,7 @@ mod tests {
             }
             before = Some(rpy);
         }
-        // 10 000 s hold some 500 independent values.
+        // 10 000 s contain about 500 independent values.
         for (sum, std) in sums.iter().zip([0.005, 0.005, 0.02]) {
             assert!((sum.sqrt() / std - 1.0).abs() < 0.13, "{} {std}", sum.sqrt());
         }
@@ -137,7 +137,7 @@ mod tests {
     fn a_magnetic_heading_counts_from_the_field() {
         let settings = AttitudeErrors { heading_is_magnetic: true, ..AttitudeErrors::default() };
         let mut error = AttitudeError::new(settings, NoiseSource::new(3, "a/attitude"), 0.1);
-        // Facing north, the field points 10 degrees east of north: the compass says 350.
+        // Facing north, the field points 10 degrees east of north; the compass reads 350 degrees.
         let north = quat_from_rpy(0.0, 0.0, std::f64::consts::FRAC_PI_2);
         let declination = 10f64.to_radians();
         let (sin, cos) = libm::sincos(declination);

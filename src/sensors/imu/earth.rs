@@ -14,7 +14,7 @@ use crate::frames::Geodetic;
 pub const EARTH_RATE_RAD_S: f64 = 7.292_115e-5;
 /// Standard gravity, the "g" of datasheets, m/s² (CGPM 1901).
 pub const STANDARD_GRAVITY_M_S2: f64 = 9.806_65;
-/// Mean radius, for the change of the vertical along a robot's path, m.
+/// Mean radius of the Earth, for the change of the vertical along a robot's path, m.
 const MEAN_RADIUS_M: f64 = 6_371_000.0;
 
 /// Normal gravity, m/s²: Somigliana's formula on the ellipsoid, continued upwards by the
@@ -33,9 +33,9 @@ pub fn normal_gravity_m_s2(place: &Geodetic) -> f64 {
     on_ellipsoid * (1.0 - 2.0 * (1.0 + F + M - 2.0 * F * s2) * h + 3.0 * h * h)
 }
 
-/// Gravity in World, m/s², at `position_m` (World), which is `place` on Earth.
+/// Gravity in World, m/s², at `position_m` in World; `place` is the same position on Earth.
 pub fn gravity_in_world(position_m: DVec3, place: &Geodetic) -> DVec3 {
-    // World's z is the vertical at the origin; elsewhere the vertical leans outwards.
+    // World's z is the vertical at the origin. Elsewhere the vertical leans away from the origin.
     let up = DVec3::new(position_m.x / MEAN_RADIUS_M, position_m.y / MEAN_RADIUS_M, 1.0);
     up.normalize() * -normal_gravity_m_s2(place)
 }
@@ -46,9 +46,9 @@ pub fn earth_rate_in_world(latitude_deg: f64) -> DVec3 {
     DVec3::new(0.0, cos, sin) * EARTH_RATE_RAD_S
 }
 
-/// The field of the World Magnetic Model: north, east, down, gauss.
+/// The magnetic field of the World Magnetic Model: north, east, down, gauss.
 ///
-/// The model covers 2020 to 2029 and -1 to 850 km; other days and heights are clamped.
+/// The model covers 2020 to 2029 and heights from -1 to 850 km; other dates and heights are clamped.
 pub fn world_magnetic_field_gauss(place: &Geodetic, date: jiff::civil::Date) -> DVec3 {
     let year = i32::from(date.year());
     let day = date.day_of_year() as u16;
@@ -63,7 +63,7 @@ pub fn world_magnetic_field_gauss(place: &Geodetic, date: jiff::civil::Date) -> 
     let field = Date::from_ordinal_date(year, day)
         .ok()
         .and_then(|date| GeomagneticField::new(height, latitude, longitude, date).ok());
-    // Every position that a rig may name is within the model's limits.
+    // Every position that a rig may have is within the model's limits.
     field.map_or(DVec3::ZERO, |field| {
         let north = field.x().get::<gauss>();
         DVec3::new(north.into(), field.y().get::<gauss>().into(), field.z().get::<gauss>().into())
@@ -80,10 +80,10 @@ mod tests {
 
     #[test]
     fn gravity_is_the_standards() {
-        // NIMA TR8350.2, table 3.4: at the equator and the poles.
+        // Values at the equator and the poles from NIMA TR8350.2, table 3.4.
         assert!((normal_gravity_m_s2(&place(0.0, 0.0)) - 9.780_325_335_9).abs() < 1e-10);
         assert!((normal_gravity_m_s2(&place(90.0, 0.0)) - 9.832_184_937_8).abs() < 1e-9);
-        // Near 45 degrees it falls by 3.086e-6 a metre.
+        // Near 45 degrees gravity decreases by 3.086e-6 m/s² per metre.
         let fall =
             normal_gravity_m_s2(&place(45.0, 0.0)) - normal_gravity_m_s2(&place(45.0, 100.0));
         assert!((fall / 100.0 - 3.086e-6).abs() < 2e-9, "{fall}");
@@ -98,7 +98,7 @@ mod tests {
         let north = Geodetic { latitude_deg: 89.0, longitude_deg: -121.0, altitude_m: 28_000.0 };
         let field = world_magnetic_field_gauss(&north, jiff::civil::date(2025, 1, 1));
         assert!((field.length() - 0.561).abs() < 0.003, "{field}");
-        // In Mississippi: down to the north, some two degrees west.
+        // In Mississippi the field points north and down, about two degrees to the west.
         let here = world_magnetic_field_gauss(&place(33.4712, 92.0), jiff::civil::date(2026, 6, 1));
         assert!((0.45..0.52).contains(&here.length()), "{here}");
         let declination_deg = libm::atan2(here.y, here.x).to_degrees();

@@ -5,7 +5,7 @@ use super::settings::{BarometerErrors, ThermometerErrors};
 use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::time::SimTime;
 
-/// A barometer: pressure of the International Standard Atmosphere, a slow drift, white noise.
+/// A barometer: pressure of the International Standard Atmosphere, with a slow drift and white noise.
 #[derive(Clone, Debug)]
 pub struct Barometer {
     settings: BarometerErrors,
@@ -14,12 +14,12 @@ pub struct Barometer {
     drift: GaussMarkov,
 }
 
-/// Pressure of the standard atmosphere's lowest layer (ISO 2533): `p0 (1 - 2.25577e-5 h)^5.25588`.
+/// Pressure in the lowest layer of the standard atmosphere, Pa (ISO 2533): `p0 (1 - 2.25577e-5 h)^5.25588`.
 pub fn standard_pressure_pa(sea_level_pa: f64, height_m: f64) -> f64 {
     sea_level_pa * libm::pow((1.0 - 2.255_77e-5 * height_m).max(0.0), 5.255_88)
 }
 
-/// The height at which the standard atmosphere has a pressure, m.
+/// Height at which the standard atmosphere has this pressure, m.
 pub fn pressure_altitude_m(pressure_pa: f64) -> f64 {
     (1.0 - libm::pow(pressure_pa.max(0.0) / 101_325.0, 1.0 / 5.255_88)) / 2.255_77e-5
 }
@@ -30,7 +30,7 @@ impl Barometer {
         Self { settings, noise, dt_s, drift: GaussMarkov::default() }
     }
 
-    /// The reading of sample `index` at a height above mean sea level, Pa.
+    /// Reading of sample `index` at a height above mean sea level, Pa.
     pub fn step(&mut self, index: u64, height_m: f64) -> f64 {
         let s = &self.settings;
         let draws = self.noise.request(index);
@@ -65,7 +65,7 @@ impl Thermometer {
         s.ambient_c + s.self_heating_k * (1.0 - libm::exp(-at.as_secs_f64() / time_s))
     }
 
-    /// The reading of sample `index`, degrees C.
+    /// Reading of sample `index`, degrees C.
     pub fn reading_c(&self, index: u64, at: SimTime) -> f64 {
         let std = self.settings.noise_std_k;
         let error = if std == 0.0 {
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn pressure_is_the_standard_atmospheres() {
-        // ISO 2533, table 5: 1000 m is 89 876 Pa.
+        // ISO 2533, table 5: 89 876 Pa at 1000 m.
         assert!((standard_pressure_pa(101_325.0, 1000.0) - 89_875.0).abs() < 3.0);
         assert!((pressure_altitude_m(standard_pressure_pa(101_325.0, 500.0)) - 500.0).abs() < 1e-6);
     }
@@ -100,7 +100,7 @@ mod tests {
         let n = 200_000u32;
         let squares: f64 =
             (0..n).map(|i| (barometer.step(i.into(), 0.0) - 101_325.0).powi(2)).sum();
-        // 20 000 s hold some 1000 independent values: 20 within 4 * 20 / sqrt(2000).
+        // 20 000 s contain about 1000 independent values: 20 within 4 * 20 / sqrt(2000).
         let std = (squares / f64::from(n)).sqrt();
         assert!((std - 20.0).abs() < 1.8, "{std}");
     }

@@ -4,13 +4,13 @@
 //! y = clamp(quantise(lowpass(A x + b0 + b(t) + c (T - 25 °C) + g f + n)))
 //! ```
 //!
-//! `A`: scale factors and misalignments; `b0`: turn-on bias, drawn once; `n`: white noise with the
-//! standard deviation `N / √dt`; `g f`: acceleration sensitivity, gyros only. `b(t)` is the sum of
+//! `A`: scale factors and misalignments; `b0`: turn-on bias, sampled once; `n`: white noise with the standard
+//! deviation `N / √dt`; `g f`: acceleration sensitivity, gyros only. `b(t)` is the sum of
 //!
-//! - bias instability `B`: a Gauss-Markov process, `b' = e^(-dt/T) b + σ √(1 - e^(-2dt/T)) n`, whose
-//!   Allan deviation is highest at 1.89 T, there 0.617 σ; `σ = 0.664 B / 0.617`, so that the plot's
-//!   flat part lies at 0.664 B as IEEE Std 952 reads it;
-//! - random walk `K`: `b += K √dt n`. With `K = b0 / √t_b` that is Chrono's `b += N(0, b0 √(dt/t_b))`
+//! - bias instability `B`: a Gauss-Markov process, `b' = e^(-dt/T) b + σ √(1 - e^(-2dt/T)) n`. Its Allan deviation is
+//!   highest at 1.89 T, where it is 0.617 σ. With `σ = 0.664 B / 0.617`, the flat part of the plot is at 0.664 B, as
+//!   defined in IEEE Std 952;
+//! - random walk `K`: `b += K √dt n`. With `K = b0 / √t_b` this is Chrono's `b += N(0, b0 √(dt/t_b))`
 //!   (projectchrono/chrono, `ChNoiseNormalDrift`).
 
 use glam::{DMat3, DVec3};
@@ -20,14 +20,14 @@ use crate::sensors::noise::{NoiseSource, Quantity};
 
 /// Maximum of the Allan deviation of a Gauss-Markov process with standard deviation 1.
 const GAUSS_MARKOV_PEAK: f64 = 0.617_364;
-/// Flat part of the Allan deviation for a bias instability of 1 (IEEE Std 952): √(2 ln 2 / π).
+/// Allan deviation of the flat part for a bias instability of 1 (IEEE Std 952): √(2 ln 2 / π).
 pub const FLAT_PART: f64 = 0.664_282;
 /// Temperature at which the temperature-dependent bias is zero, degrees C.
 const REFERENCE_TEMPERATURE_C: f64 = 25.0;
-/// Sample index of random numbers that are drawn once per run.
+/// Sample index of random numbers that are sampled once per run.
 const ONCE: u64 = u64::MAX;
 
-/// The standard deviation of the Gauss-Markov process that models a bias instability.
+/// Standard deviation of the Gauss-Markov process that models a bias instability.
 pub fn gauss_markov_std(bias_instability: f64) -> f64 {
     bias_instability * FLAT_PART / GAUSS_MARKOV_PEAK
 }
@@ -39,7 +39,7 @@ pub struct GaussMarkov {
 }
 
 impl GaussMarkov {
-    /// Advances by `dt_s`; `draw` is from the standard normal distribution.
+    /// Advances by `dt_s`. `draw` is a sample of the standard normal distribution.
     pub fn step(&mut self, std: f64, correlation_s: f64, dt_s: f64, draw: f64) -> f64 {
         let kept = if correlation_s > 0.0 { libm::exp(-dt_s / correlation_s) } else { 0.0 };
         let next = match self.value {
@@ -56,20 +56,20 @@ impl GaussMarkov {
 pub struct Reading {
     /// Value in the sensor's axes, in the unit of the quantity.
     pub value: DVec3,
-    /// Whether each axis is at a limit of its range.
+    /// Whether each axis is at a limit of its measuring range.
     pub is_clipped: [bool; 3],
 }
 
 /// Quantities that disturb a three-axis sensor.
 #[derive(Clone, Copy, Debug)]
 pub struct Circumstances {
-    /// Disturbs gyros with an acceleration sensitivity; sensor axes.
+    /// Specific force in sensor axes, m/s². It affects gyros with an acceleration sensitivity.
     pub specific_force_m_s2: DVec3,
-    /// Temperature of the sensor.
+    /// Temperature of the sensor, degrees C.
     pub temperature_c: f64,
 }
 
-/// The error model of a three-axis sensor. Must be stepped once a sample, in order.
+/// The error model of a three-axis sensor. Must be stepped once per sample, in order.
 #[derive(Clone, Debug)]
 pub struct Triad {
     settings: TriadErrors,
@@ -99,7 +99,7 @@ impl Triad {
             }
         }
         let turn_on = DVec3::from_array([0, 1, 2].map(|axis| draw(axis, Quantity::TurnOnBias)));
-        // Near half the sample rate, this kind of digital filter passes everything.
+        // Near half the sample rate, a digital filter of this kind passes everything.
         let has_filter = settings.bandwidth_hz > 0.0 && settings.bandwidth_hz * dt_s < 0.45;
         Self {
             settings: *settings,
@@ -127,7 +127,7 @@ impl Triad {
             + DVec3::splat(s.temperature_coefficient * warmth);
         let mut reading = Reading::default();
         for axis in 0..3 {
-            // An error that is switched off makes no draw.
+            // An error that is switched off needs no random number.
             let draw = |std: f64, quantity| {
                 if std == 0.0 { 0.0 } else { draws.standard_normal(axis, quantity) }
             };
@@ -162,13 +162,13 @@ fn digits(value: f64, resolution: f64, range: f64) -> (f64, bool) {
     }
 }
 
-/// A second-order Butterworth low-pass, by the bilinear transform.
+/// A second-order Butterworth low-pass filter, by the bilinear transform.
 #[derive(Clone, Copy, Debug)]
 struct LowPass {
     gain: f64,
     a1: f64,
     a2: f64,
-    /// The two delays; `None` before the first value, which passes unchanged.
+    /// State of the two delays; `None` before the first value, which passes unchanged.
     state: Option<[f64; 2]>,
 }
 
@@ -187,7 +187,7 @@ impl LowPass {
 
     fn step(&mut self, x: f64) -> f64 {
         let b = self.gain;
-        // Start in the steady state for `x`.
+        // The filter starts in the steady state for `x`.
         let [z1, z2] = self.state.unwrap_or([x * (1.0 - b), x * (b - self.a2)]);
         let y = b * x + z1;
         self.state = Some([2.0 * b * x - self.a1 * y + z2, b * x - self.a2 * y]);
@@ -223,7 +223,7 @@ mod tests {
         let n = 40_000;
         let squares: f64 =
             (0..n).map(|i| triad.step(i, DVec3::ZERO, &STILL).value.length_squared() / 3.0).sum();
-        // 0.01 * sqrt(400); four standard errors of a deviation from 120 000 values are 0.8 %.
+        // 0.01 * sqrt(400). Four standard errors of a deviation from 120 000 values are 0.8 %.
         let std = (squares / n as f64).sqrt();
         assert!((std / 0.2 - 1.0).abs() < 0.009, "{std}");
     }
@@ -238,7 +238,7 @@ mod tests {
             ..TriadErrors::NONE
         };
         assert!((settings.white_density() / 0.01f64.sqrt() - 0.001).abs() < 1e-12);
-        // After 1 s the bias has walked b0 * sqrt(t / t_b).
+        // After 1 s the standard deviation of the bias is b0 * sqrt(t / t_b).
         let ends: Vec<f64> = (0..400)
             .map(|run| {
                 let noise = NoiseSource::new(run, "imu/accel");
@@ -279,7 +279,7 @@ mod tests {
             }
             assert!((highest - gain).abs() < 0.01, "{frequency_hz} Hz: {highest}");
         }
-        // A level is there at once.
+        // The filter has no transient at the start.
         let first = triad(settings, rate).step(0, DVec3::splat(9.8), &STILL).value;
         assert!((first.x - 9.8).abs() < 1e-9, "{first}");
     }

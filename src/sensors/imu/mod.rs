@@ -1,28 +1,28 @@
 //! Inertial measurement: the true values at an IMU's mount point, and the IMU's errors.
 //!
-//! [`ImuSensor`] gives the truth at the mount point, on any thread. The error models have a memory
-//! and are stepped by the device, sample after sample: [`ImuErrors`] for the measured quantities,
-//! `attitude::AttitudeError` for the orientation that an IMU computes.
+//! [`ImuSensor`] computes the true values at the mount point, on any thread. The error models have state, and the
+//! device steps them sample after sample: [`ImuErrors`] for the measured quantities, `attitude::AttitudeError` for
+//! the orientation that an IMU computes.
 //!
 //! # Specific force and rate at the mount point
 //!
-//! With the mount at `r` in the body, the body's angular rate `ω` and acceleration `α` (Body), and the
-//! acceleration `a` of its origin (World):
+//! `r` is the position of the mount in the body. The body has the angular rate `ω` and the angular acceleration `α`
+//! (Body); its origin has the acceleration `a` (World):
 //!
 //! ```text
 //! f = R_sensor_world (a - g) + R_sensor_body (α x r + ω x (ω x r))
 //! ```
 //!
-//! On a joint the mount moves: with `r'`, `r''` and the rate `w` of the mount relative to the body
-//! (`world::joints`), the Coriolis and relative terms are added, and the gyro reads `ω + w`:
+//! On a joint the mount moves relative to the body, with the velocity `r'`, the acceleration `r''` and the angular
+//! rate `w` (`world::joints`). The Coriolis and relative terms are added, and the gyro reads `ω + w`:
 //!
 //! ```text
 //! f = R_sensor_world (a - g) + R_sensor_body (α x r + ω x (ω x r) + 2 ω x r' + r'')
 //! ```
 //!
-//! `g` is WGS84's normal gravity at the robot (`earth`). If the Earth's rotation `Ω` is switched
-//! on, the gyro reads `ω + Ω` and `2 Ω x v` is added to `a`; `g` already contains the centrifugal
-//! part. Sensor axes are forward, left, up; a level IMU at rest reads +g on its third axis.
+//! `g` is WGS84's normal gravity at the robot (`earth`). If the Earth's rotation `Ω` is enabled, the gyro reads `ω +
+//! Ω` and `2 Ω x v` is added to `a`; `g` already includes the centrifugal part. Sensor axes are forward, left, up. A
+//! level IMU at rest reads +g on its third axis.
 
 pub mod attitude;
 pub mod earth;
@@ -45,36 +45,36 @@ use earth::{earth_rate_in_world, gravity_in_world, world_magnetic_field_gauss};
 use environment::{Barometer, Thermometer};
 use errors::{Circumstances, Reading, Triad};
 
-/// Half of the interval over which the angular rate is differentiated. The rate is an analytic
-/// function of time; over 0.1 ms the difference quotient has a relative error of 1e-8.
+/// Half of the interval of the difference quotient for the angular acceleration. The angular rate is an analytic
+/// function of time; over 0.1 ms the quotient has a relative error of 1e-8.
 const HALF_STEP_NS: u64 = 100_000;
 
-/// Longest time between the instants whose mean is a sample with a collection time.
+/// Largest interval between instants that are averaged for a sample, ns.
 const WINDOW_STEP_NS: u64 = 1_000_000;
-/// Least number of instants of a collection time.
+/// Least number of instants in an averaging window.
 const WINDOW_SAMPLES: u64 = 8;
 
-/// The true values of all inertial quantities. Sensor axes: forward, left, up.
+/// The true values of all inertial quantities: an error-free sample of an IMU. Sensor axes: forward, left, up.
 ///
-/// Error-free sample of an IMU. With an averaging window, force, rate and field are means over it; all other
-/// values are those of the sample's instant.
+/// With an averaging window, force, rate and field are means over the window; all other values are those at the
+/// sample's time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InertialTruth {
-    /// The instant of the sample.
+    /// Time of the sample.
     pub at: SimTime,
-    /// Specific force at the mount point, in the sensor's axes.
+    /// Specific force at the mount point, in sensor axes, m/s².
     pub specific_force_m_s2: DVec3,
-    /// Angular rate in the sensor's axes; includes the Earth's rotation if that is switched on.
+    /// Angular rate in sensor axes, rad/s; includes the Earth's rotation if that is enabled.
     pub angular_rate_rad_s: DVec3,
-    /// The Earth's field in sensor axes.
+    /// Magnetic field in sensor axes, gauss.
     pub magnetic_field_gauss: DVec3,
-    /// Rotates sensor axes to east, north, up.
+    /// Rotation from sensor axes to east, north, up.
     pub world_from_sensor: DQuat,
-    /// Velocity of the mount point, World.
+    /// Velocity of the mount point, World, m/s.
     pub velocity_m_s: DVec3,
-    /// Acceleration of the mount point without gravity, World.
+    /// Acceleration of the mount point without gravity, World, m/s².
     pub acceleration_m_s2: DVec3,
-    /// Position of the mount point, World.
+    /// Position of the mount point, World, metres.
     pub position_m: DVec3,
     /// Position of the mount point on Earth.
     pub place: Geodetic,
@@ -104,7 +104,7 @@ impl ImuSensor {
         }
     }
 
-    /// An IMU without magnetometer on an Earth that does not rotate.
+    /// An IMU without magnetometer, on an Earth that does not rotate.
     pub fn of_motion_alone() -> Self {
         let field = MagneticField::Stated([0.0; 3]);
         let date = jiff::civil::Date::constant(2000, 1, 1);
@@ -122,11 +122,11 @@ impl ImuSensor {
         DVec3::new(ned.y, ned.x, -ned.z)
     }
 
-    /// Error-free values at `at`; specific force, rate and field are means over the averaging window that
-    /// ends at `at`.
+    /// Error-free values at `at`. Specific force, rate and field are means over the averaging window that ends at
+    /// `at`.
     ///
-    /// The means are sums over the middles of equal parts of the window, of a millisecond or less; before the
-    /// first instant there is no motion.
+    /// The mean is over the middles of equal parts of the window, each a millisecond or less. Before the start of the
+    /// run there is no motion.
     fn collected(&self, at: SimTime, surroundings: &Surroundings<'_>) -> InertialTruth {
         let mut truth = self.truth(at, surroundings);
         if self.window_ns == 0 {
@@ -207,8 +207,8 @@ impl Sensor for ImuSensor {
     }
 }
 
-/// Angular acceleration of the body, Body axes, rad/s²: a central difference, or a forward one at
-/// the start of the run.
+/// Angular acceleration of the body, Body axes, rad/s²: a central difference quotient, or a forward one at the start
+/// of the run.
 fn angular_acceleration(trajectory: &Trajectory, at: SimTime) -> DVec3 {
     let from = at.0.saturating_sub(HALF_STEP_NS);
     let to = at.0 + HALF_STEP_NS;
@@ -229,19 +229,19 @@ pub struct Sample {
     pub accel: Reading,
     /// Magnetic field, gauss.
     pub mag: Reading,
-    /// Reading of the barometer.
+    /// Reading of the barometer, Pa.
     pub pressure_pa: f64,
-    /// Reading of the thermometer.
+    /// Reading of the thermometer, degrees C.
     pub temperature_c: f64,
-    /// The IMU's estimate of its orientation; rotates sensor axes to east, north, up.
+    /// The IMU's estimate of its orientation: rotation from sensor axes to east, north, up.
     pub attitude: DQuat,
-    /// Error of the IMU's position, World.
+    /// Error of the IMU's position, World, metres.
     pub position_error_m: DVec3,
-    /// Error of the IMU's velocity, World.
+    /// Error of the IMU's velocity, World, m/s.
     pub velocity_error_m_s: DVec3,
 }
 
-/// The error models of a whole IMU. Must be stepped once a sample, in order.
+/// The error models of an IMU. Must be stepped once per sample, in order.
 #[derive(Clone, Debug)]
 pub struct ImuErrors {
     gyro: Triad,
@@ -254,7 +254,7 @@ pub struct ImuErrors {
 }
 
 impl ImuErrors {
-    /// The errors of the device `name` of a rig with `seed`, sampled every `dt_s`.
+    /// The errors of the device `name` in a rig with the seed `seed`, sampled every `dt_s`.
     pub fn new(settings: &ImuModel, seed: u64, name: &str, dt_s: f64) -> Self {
         let noise = |part: &str| NoiseSource::new(seed, &format!("{name}/{part}"));
         Self {
@@ -272,7 +272,7 @@ impl ImuErrors {
         }
     }
 
-    /// Adds errors to the truth of sample `index`.
+    /// Adds errors to the true values of sample `index`.
     pub fn step(&mut self, index: u64, truth: InertialTruth) -> Sample {
         let inside_c = self.thermometer.inside_c(truth.at);
         let around =

@@ -1,6 +1,6 @@
-//! Settings of an IMU's physics: errors, and the surroundings that it measures.
+//! Settings of an IMU's physics: errors and environment.
 
-/// Error models and surroundings of an IMU.
+/// Error models and environment of an IMU.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImuModel {
     /// Errors of the gyros, rad/s.
@@ -17,8 +17,8 @@ pub struct ImuModel {
     pub attitude: AttitudeErrors,
     /// Errors of the position and velocity that an IMU with navigation computes.
     pub navigation: NavigationErrors,
-    /// Averaging window: a sample of acceleration, rate and field is the mean of the truth over this time
-    /// before its instant; 0: the truth at the instant.
+    /// Averaging window, ns. A sample of acceleration, rate and field is the mean of the true values over this time
+    /// before the sample; 0: the true value at the sample.
     pub window_ns: u64,
     /// Whether the gyro measures the Earth's rotation and the accelerometer the Coriolis force.
     pub earth_rate: bool,
@@ -57,20 +57,20 @@ pub enum MagneticField {
     /// The World Magnetic Model at the rig's origin and date.
     #[default]
     WorldModel,
-    /// A field of these values: north, east, down, gauss.
+    /// A constant field: north, east, down, gauss.
     Stated([f64; 3]),
 }
 
-/// Errors of three axes, in the quantity's SI unit `u` (gauss for magnetometers). All zero: none.
+/// Errors of three axes, in the SI unit `u` of the quantity (gauss for magnetometers). All values are zero for no
+/// error.
 ///
-/// The terms are those of an Allan deviation plot (IEEE Std 952), so that a data sheet's numbers can be used
-/// directly; Chrono's model (`y = x + N(0, std) + b`, `b += N(0, drift * sqrt(dt / drift_time))`) is a
-/// special case.
+/// The terms are those of an Allan deviation plot (IEEE Std 952), so that values from a datasheet can be used
+/// directly. Chrono's model (`y = x + N(0, std) + b`, `b += N(0, drift * sqrt(dt / drift_time))`) is a special case.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TriadErrors {
     /// White noise, u/√Hz.
     pub noise_density: f64,
-    /// The flat part of the Allan deviation is 0.664 times this, u.
+    /// Bias instability, u: the flat part of the Allan deviation is 0.664 times this value.
     pub bias_instability: f64,
     /// Correlation time of the bias instability, s.
     pub bias_correlation_s: f64,
@@ -80,23 +80,23 @@ pub struct TriadErrors {
     pub chrono_std: f64,
     /// Sampling rate of `chrono_std`, Hz.
     pub chrono_rate_hz: f64,
-    /// Chrono's `b0`, u.
+    /// Chrono's drift `b0`, u.
     pub chrono_drift: f64,
-    /// Chrono's `t_b`, s.
+    /// Chrono's drift time `t_b`, s.
     pub chrono_drift_time_s: f64,
-    /// Constant bias, forward, left, up, u.
+    /// Constant bias: forward, left, up, u.
     pub bias: [f64; 3],
-    /// Standard deviation of the bias that is drawn once a run, u.
+    /// Standard deviation of the turn-on bias, which is sampled once per run, u.
     pub turn_on_bias_std: f64,
-    /// Standard deviation of the scale factor error that is drawn once a run, 1.
+    /// Standard deviation of the scale factor error (a ratio), which is sampled once per run.
     pub scale_factor_std: f64,
-    /// Standard deviation of each axis's misalignment towards each other axis, sampled once per run.
+    /// Standard deviation of each axis's misalignment towards each other axis, sampled once per run, radians.
     pub misalignment_std_rad: f64,
-    /// Gyros: bias for each m/s² along the same axis, u/(m/s²).
+    /// Gyros: bias per acceleration along the same axis, u/(m/s²).
     pub g_sensitivity: f64,
-    /// Bias for each kelvin away from 25 °C, u/K.
+    /// Bias per kelvin of difference from 25 °C, u/K.
     pub temperature_coefficient: f64,
-    /// -3 dB frequency of the second-order low-pass; 0: none.
+    /// -3 dB frequency of the second-order low-pass filter, Hz; 0: no filter.
     pub bandwidth_hz: f64,
     /// Quantisation step, u; 0: no quantisation.
     pub resolution: f64,
@@ -142,51 +142,51 @@ impl TriadErrors {
 /// Air pressure and errors of its measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BarometerErrors {
-    /// True pressure at sea level; at other heights it follows the standard atmosphere.
+    /// True pressure at sea level, Pa. At other heights the pressure is that of the standard atmosphere.
     pub sea_level_pressure_pa: f64,
-    /// White noise of a sample, standard deviation.
+    /// Standard deviation of the white noise of a sample, Pa.
     pub noise_std_pa: f64,
-    /// Slow drift as by weather, standard deviation.
+    /// Standard deviation of the slow drift, for example because of weather, Pa.
     pub drift_std_pa: f64,
-    /// Correlation time of the drift.
+    /// Correlation time of the drift, s.
     pub drift_correlation_s: f64,
 }
 
 /// Temperature inside the IMU, which warms up, and errors of its measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ThermometerErrors {
-    /// Temperature at power-on.
+    /// Temperature at power-on, degrees C.
     pub ambient_c: f64,
-    /// Final rise above ambient.
+    /// Final rise above ambient, K.
     pub self_heating_k: f64,
-    /// Time constant of the rise.
+    /// Time constant of the rise, s.
     pub self_heating_time_s: f64,
-    /// Standard deviation of a reading.
+    /// Standard deviation of a reading, K.
     pub noise_std_k: f64,
 }
 
 /// Errors of the orientation that an IMU computes: slow and correlated, not integrated.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AttitudeErrors {
-    /// Standard deviation of roll and of pitch.
+    /// Standard deviation of roll and of pitch, radians.
     pub roll_pitch_std_rad: f64,
-    /// Correlation time of the errors of roll and pitch.
+    /// Correlation time of the errors of roll and pitch, s.
     pub roll_pitch_correlation_s: f64,
-    /// Standard deviation of heading.
+    /// Standard deviation of the heading, radians.
     pub heading_std_rad: f64,
-    /// Correlation time of the error of heading.
+    /// Correlation time of the error of the heading, s.
     pub heading_correlation_s: f64,
-    /// Whether heading counts from magnetic north rather than true north.
+    /// Whether the heading refers to magnetic north instead of true north.
     pub heading_is_magnetic: bool,
 }
 
-/// Errors of the computed position and velocity; each axis is a Gauss-Markov process.
+/// Errors of the computed position and velocity. Each axis has a Gauss-Markov process.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NavigationErrors {
-    /// Standard deviation of each axis.
+    /// Standard deviation of the position on each axis, metres.
     pub position_std_m: f64,
-    /// Standard deviation of each axis.
+    /// Standard deviation of the velocity on each axis, m/s.
     pub velocity_std_m_s: f64,
-    /// Correlation time of both errors.
+    /// Correlation time of both errors, s.
     pub correlation_s: f64,
 }

@@ -51,7 +51,7 @@ fn at_rest_gravity_is_felt_upwards() {
     let g = normal_gravity_m_s2(&HERE);
     assert!((truth.specific_force_m_s2 - DVec3::Z * g).length() < 1e-9, "{truth:?}");
     assert_eq!(truth.angular_rate_rad_s, DVec3::ZERO);
-    // On its side, the unit feels it on another axis.
+    // When the IMU lies on its side, it measures gravity on another axis.
     let on_its_side = Transform::from_rpy(DVec3::ZERO, std::f64::consts::FRAC_PI_2, 0.0, 0.0);
     let truth = truth_of(still(1.0), on_its_side, &settings(), 5.0);
     assert!((truth.specific_force_m_s2 - DVec3::Y * g).length() < 1e-9, "{truth:?}");
@@ -59,7 +59,7 @@ fn at_rest_gravity_is_felt_upwards() {
 
 #[test]
 fn on_a_circle_the_arm_matters() {
-    // 2 m/s on 10 m, counter-clockwise: 0.2 rad/s; the centre is to the left.
+    // 2 m/s on a circle of 10 m, counter-clockwise: 0.2 rad/s; the centre is to the left.
     let omega: f64 = 0.2;
     let g = normal_gravity_m_s2(&HERE);
     for arm in [DVec3::ZERO, DVec3::new(0.0, 1.5, 0.0), DVec3::new(2.0, 0.0, 0.4)] {
@@ -67,7 +67,7 @@ fn on_a_circle_the_arm_matters() {
         let truth = truth_of(circle(2.0), mount, &settings(), 3.7);
         let wanted = DVec3::new(-omega * omega * arm.x, omega * omega * (10.0 - arm.y), g);
         let off = (truth.specific_force_m_s2 - wanted).length();
-        // 10 m from the origin the vertical leans by 1.6e-6, the height differs by microns.
+        // 10 m from the origin the vertical leans by 1.6e-6, and the height differs by microns.
         assert!(off < 3e-5, "{arm}: {off}");
         assert!((truth.angular_rate_rad_s - DVec3::Z * omega).length() < 1e-9);
         let speed = omega * ((10.0 - arm.y).powi(2) + arm.x * arm.x).sqrt();
@@ -115,7 +115,7 @@ fn the_earth_turns_if_it_is_told_to() {
 #[test]
 fn the_field_is_stated_or_the_worlds() {
     let stated = ImuModel { magnetic_field: MagneticField::Stated([0.2, 0.01, 0.4]), ..settings() };
-    // Facing east, north is to the left; down is down.
+    // Facing east, north is to the left.
     let truth = truth_of(still(0.0), Transform::IDENTITY, &stated, 0.0);
     assert!((truth.magnetic_field_gauss - DVec3::new(0.01, 0.2, -0.4)).length() < 1e-12);
     let world = truth_of(still(0.0), Transform::IDENTITY, &settings(), 0.0).magnetic_field_gauss;

@@ -1,4 +1,4 @@
-//! The truth of a lidar's sweep, gathered while the sweep is measured.
+//! Ground truth of a lidar's sweep, recorded while the sweep is measured.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl<T> Default for Fired<T> {
 }
 
 impl<T> Fired<T> {
-    /// Answer to `request`; `outcome` has the reports.
+    /// The measurement for `request`; `outcome` has the reports.
     pub fn into_measurement(
         self,
         request: MeasurementRequest,
@@ -39,7 +39,7 @@ impl<T> Fired<T> {
 }
 
 impl Origin {
-    /// The truth of a hit on a diffuse surface, computed from the light that returns in clear air.
+    /// Origin of light from a diffuse surface that was hit directly, in clear air.
     pub(super) fn of(light: &Backscatter, hit: &Hit) -> Self {
         Self {
             range_m: hit.range_m,
@@ -51,7 +51,7 @@ impl Origin {
         }
     }
 
-    /// The truth of a place that is seen, perhaps through glass or by a mirror.
+    /// Origin of light from a point that is visible, possibly through glass or in a mirror.
     pub(super) fn seen(light: &Backscatter, glimpse: &Glimpse) -> Self {
         Self {
             range_m: glimpse.range_m,
@@ -64,16 +64,15 @@ impl Origin {
     }
 }
 
-/// See the module.
+/// Records ground truth, see the module.
 pub(super) struct TruthKeeper<'a> {
     lidar: &'a Lidar,
     truth: SweepTruth,
-    /// Scratch memory.
     parts: Vec<Part>,
 }
 
 impl<'a> TruthKeeper<'a> {
-    /// The truth of `sweep`, which starts at `start` and is fired from `poses`.
+    /// Ground truth of `sweep`, which starts at `start` and is fired from `poses`.
     pub fn new(
         lidar: &'a Lidar,
         start: SimTime,
@@ -103,7 +102,7 @@ impl<'a> TruthKeeper<'a> {
         Self { lidar, truth: SweepTruth { start, poses, firings, returns }, parts: Vec::new() }
     }
 
-    /// Takes the report of a firing, and its echoes without errors and without faults that leave no light.
+    /// Records the report of a firing, and its echoes without errors. Faults that block the light count.
     pub fn note<T: Received>(
         &mut self,
         sources: &Sources<'_>,
@@ -167,7 +166,7 @@ impl<'a> TruthKeeper<'a> {
         }
     }
 
-    /// Reason why nothing is reported.
+    /// Reason for which nothing is reported.
     fn missing(
         &self,
         sources: &Sources<'_>,
@@ -190,9 +189,9 @@ impl<'a> TruthKeeper<'a> {
         ReturnTruth::unreported(nearest, why)
     }
 
-    /// The whole, in the order of the firings.
+    /// The ground truth of all firings, in the order of the request.
     pub fn finish(mut self) -> SweepTruth {
-        // They came sorted by laser; of a firing they stay from the first echo to the last.
+        // Firings were sorted by laser. The returns of each firing keep their order, from the first echo to the last.
         let returns = &self.truth.returns;
         let mut sorted = vec![ReturnTruth::MISSING; returns.len()];
         let firings = returns.iter().map(|one| one.firing as usize);

@@ -5,8 +5,8 @@ use super::super::noise::{NoiseSource, Quantity, RequestNoise};
 use crate::config::profile::lidar::NoiseSettings;
 use crate::time::SimTime;
 
-/// The errors of one lidar: `sigma² = sigma_0² + sigma_weak² (T / A)^p` for a signal A and a threshold T, the
-/// biases of its lasers, drift and what signals of extreme strength do to ranges.
+/// Errors of one lidar: random errors, biases of the lasers, drift, and range errors at extreme signals. The variance
+/// of random errors is `sigma² = sigma_0² + sigma_weak² (T / A)^p` for a signal A and a detection threshold T.
 #[derive(Clone, Debug)]
 pub(crate) struct Errors {
     settings: NoiseSettings,
@@ -36,7 +36,7 @@ impl Errors {
         }
     }
 
-    /// Common error of all ranges at `at`, metres: drift, and the error of the interval.
+    /// Common error of all ranges at `at`, metres: drift, and the error of the current interval.
     pub fn common_m(&self, at: SimTime) -> f32 {
         let all = &self.settings;
         let mut off_m = 0.0;
@@ -56,7 +56,7 @@ impl Errors {
         off_m as f32
     }
 
-    /// Measures `echo` with the errors of `laser`; `common_m` is [`Errors::common_m`].
+    /// Adds the errors of `laser` to `echo`. `common_m` is [`Errors::common_m`].
     #[inline]
     pub fn apply(
         &self,
@@ -99,7 +99,7 @@ impl Errors {
         Return { range_m: echo.range_m + off_m, intensity: seen.max(0.0), signal }
     }
 
-    /// The largest error that is likely, metres.
+    /// Largest likely range error, metres.
     pub fn likely_m(&self) -> f64 {
         let all = &self.settings;
         let fixed = all.walk_m + all.saturation_shift_m + all.warm_up_drift_m.abs();
@@ -116,6 +116,6 @@ pub(in crate::sensors) fn laser_bias(
     laser: usize,
     quantity: Quantity,
 ) -> f64 {
-    // Requests have numbers from 0.
+    // Requests are numbered from 0, so that this number is free.
     if std == 0.0 { 0.0 } else { std * noise.request(u64::MAX).standard_normal(laser, quantity) }
 }

@@ -1,8 +1,7 @@
 //! Detection of a pulse's returned light.
 //!
-//! The signal of a surface is its reflectance divided by the square of its distance; the data sheet's range
-//! for a reflectance determines the detection threshold. `docs/PHYSICS.md` has the equations with their
-//! sources.
+//! The signal of a surface is its reflectance divided by the square of its distance. The datasheet's range for a
+//! given reflectance determines the detection threshold. `docs/PHYSICS.md` has the equations with their sources.
 
 mod errors;
 mod selection;
@@ -22,26 +21,25 @@ use crate::config::profile::lidar::{BeamSettings, EchoRule};
 /// Light that returns to the receiver from one point along the beam.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Backscatter {
-    /// Distance of the point, metres; for mirrored light, the whole path, one way.
+    /// Distance of the point, metres; for specularly reflected light, the one-way length of the whole path.
     pub range_m: f32,
-    /// Reflectance of the diffuse surface that would send back as much if it met the whole pulse at normal
-    /// incidence in clear air: the share of the pulse's energy that falls on the place times the
-    /// reflectance, the cosine of incidence and the transmissions out and back. Retro-reflectors
-    /// exceed 1.
+    /// Reflectance of the diffuse surface with the same return if the whole pulse hit it at normal incidence in clear
+    /// air. It is the product of the share of the pulse's energy at the point, the reflectance, the cosine of
+    /// incidence, and the transmissions out and back. Retroreflectors exceed 1.
     pub reflectance: f32,
 }
 
 /// Receiver settings of a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReceiverSetting {
-    /// The detection threshold as a multiple of the data sheet's.
+    /// Detection threshold, as a multiple of that in the datasheet.
     pub threshold_factor: f32,
     /// Smallest reported distance, metres.
     pub blanked_m: f32,
 }
 
 impl Default for ReceiverSetting {
-    /// The setting in the data sheet.
+    /// The setting of the datasheet.
     fn default() -> Self {
         Self { threshold_factor: 1.0, blanked_m: 0.0 }
     }
@@ -52,9 +50,9 @@ impl Default for ReceiverSetting {
 pub(super) struct Reception<'a> {
     /// The device's setting.
     pub setting: ReceiverSetting,
-    /// Share of the light that passes the window out and back, 0..=1.
+    /// Share of the light that passes the window in both directions, 0..=1.
     pub light: f32,
-    /// The request's draws.
+    /// Random numbers of the request.
     pub noise: &'a RequestNoise,
     /// Index of the firing in its request.
     pub firing: usize,
@@ -69,16 +67,17 @@ pub(super) struct Receiver {
     width_m: f32,
     min_range_m: f32,
     max_range_m: f32,
-    /// The weakest signal that is detected, in units of the signal of a white surface at 1 m.
+    /// Weakest signal that is detected, relative to the signal of a white surface at 1 m.
     threshold: f32,
-    /// The threshold over the standard deviation of the signal's noise; 0 without noise.
+    /// Threshold divided by the standard deviation of the signal's noise; 0 without noise.
     signal_to_noise: f32,
 }
 
-/// Smallest distance for the signal, metres: a real signal does not grow without limit.
+/// Smallest distance for computing the signal, metres. A real signal does not grow without limit.
 const NEAREST_M: f32 = 0.1;
 
-/// Standard deviations from the threshold beyond which a signal needs no draw.
+/// Distance of a signal from the threshold, in standard deviations of its noise, beyond which no random number is
+/// needed.
 const CERTAIN: f32 = 6.0;
 
 /// Reusable buffers of one thread.
@@ -89,11 +88,11 @@ pub struct Buffers {
 }
 
 impl Receiver {
-    /// The receiver that `beam` describes, with the signal over noise at the threshold.
+    /// The receiver for `beam`. `signal_to_noise` is the signal-to-noise ratio at the threshold.
     pub fn new(beam: &BeamSettings, signal_to_noise: f64) -> Self {
         Self {
             rule: beam.echoes,
-            // A pulse of no length has an echo for each place; a millimetre is as good.
+            // A pulse of zero width would have an echo for each point; a millimetre has the same effect.
             width_m: (beam.signal_cutoff_m as f32).max(1e-3),
             min_range_m: beam.min_range_m as f32,
             max_range_m: beam.max_range_m as f32,
@@ -102,12 +101,12 @@ impl Receiver {
         }
     }
 
-    /// Least distance of places whose light does not overlap, metres.
+    /// Distance from which light of two points does not overlap, metres.
     pub fn width_m(&self) -> f32 {
         self.width_m
     }
 
-    /// Whether a signal from `range_m` is reported, unless noise hides it.
+    /// Whether a signal from `range_m` is reported if noise does not hide it.
     pub fn reports(&self, range_m: f32, signal: f32, setting: ReceiverSetting) -> bool {
         range_m >= self.min_range_m.max(setting.blanked_m)
             && range_m <= self.max_range_m
@@ -115,7 +114,7 @@ impl Receiver {
             && signal >= self.threshold * setting.threshold_factor
     }
 
-    /// The returns that `selection` reports for the returning light, which may be in any order.
+    /// The returns that `selection` reports for the returning light. `scatter` may be in any order.
     pub fn returns(
         &self,
         scatter: &[Backscatter],
@@ -146,7 +145,7 @@ impl Receiver {
         all
     }
 
-    /// The echo of `peak`, which is number `place` of the pulse, if the receiver detects it.
+    /// Echo of `peak`, the pulse's peak number `place`, if the receiver detects it.
     fn detect(&self, peak: Peak, place: u32, reception: &Reception<'_>) -> Option<Return> {
         let Reception { setting, light, noise, firing, .. } = *reception;
         let signal = peak.signal * light;
@@ -173,14 +172,14 @@ impl Receiver {
         Some(Return { range_m: peak.range_m, intensity, signal })
     }
 
-    /// Calls `seen` with the echoes of a pulse, nearest first, however weak.
+    /// Calls `seen` with all echoes of a pulse, nearest first, weak ones as well.
     fn each_peak(
         &self,
         scatter: &[Backscatter],
         buffers: &RefCell<Buffers>,
         mut seen: impl FnMut(Peak),
     ) {
-        // Most pulses meet one surface: their light needs no order.
+        // Most pulses hit one surface; their light needs no sorting.
         let (mut nearest_m, mut farthest_m) = (f32::INFINITY, 0.0f32);
         for light in scatter {
             nearest_m = nearest_m.min(light.range_m);
@@ -217,8 +216,8 @@ impl Receiver {
     }
 }
 
-/// Groups from near to far: points within `cutoff_m` behind the nearest one of a group belong to it. Ranges
-/// are means with `weight`, signals are sums.
+/// Forms groups from near to far. Points within `cutoff_m` behind the nearest one of a group belong to this group.
+/// Ranges are means with `weight`, signals are sums.
 fn windows(
     arrivals: &[Arrival],
     cutoff_m: f32,

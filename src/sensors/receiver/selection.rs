@@ -1,4 +1,4 @@
-//! Which of a pulse's echoes a device reports.
+//! Selection of a pulse's echoes that a device reports.
 
 use super::super::{PulseReturns, Return};
 
@@ -59,7 +59,7 @@ impl Candidates {
 mod tests {
     use super::*;
 
-    /// Range and signal of the selection among echoes from near to far with these signals.
+    /// Range and signal of the selected echoes. `signals` has the signals of all echoes, from near to far.
     fn selected(selection: EchoSelection, signals: &[u8]) -> [Option<(f32, f32)>; 2] {
         let mut candidates = Candidates::default();
         for (place, signal) in signals.iter().enumerate() {
@@ -70,8 +70,8 @@ mod tests {
         [returns.first, returns.second].map(|echo| echo.map(|echo| (echo.range_m, echo.signal)))
     }
 
-    /// Every order of up to three echoes of three strengths, including equal ones, compared with the rule:
-    /// the last echo, and the strongest of all unless that is the last, then the strongest of the others.
+    /// Compares every order of up to three echoes of three strengths, equal ones included, with the rule. The rule
+    /// selects the last echo and the strongest one. If these are the same, it selects the strongest of the others.
     #[test]
     fn the_other_echo_is_the_strongest_that_is_not_the_last() {
         let mut compared = 0;
@@ -99,7 +99,7 @@ mod tests {
             }
         }
         assert_eq!(compared, 1 + 3 + 9 + 27);
-        // In numbers: of three the middle one is the other when the last is the strongest.
+        // Example: of three echoes, the middle one is the other when the last is the strongest.
         let found = selected(EchoSelection::OtherAndLast, &[1, 2, 3]);
         assert_eq!(found, [Some((20.0, 2.0)), Some((30.0, 3.0))]);
         let found = selected(EchoSelection::OtherAndLast, &[2, 2, 2]);

@@ -3,7 +3,7 @@ use crate::config::profile::lidar::{NoiseSettings, Target};
 use crate::sensors::noise::NoiseSource;
 use crate::time::SimTime;
 
-/// A Velodyne's beam that sees 0.1 to 50 m.
+/// A Velodyne's beam with a range of 0.1 to 50 m.
 fn beam() -> BeamSettings {
     BeamSettings {
         signal_cutoff_m: 0.75,
@@ -34,8 +34,7 @@ impl Heard {
     }
 }
 
-/// Range and intensity of the returns that are reported through a window of the transmission `window`,
-/// without noise.
+/// Range and intensity of the reported returns through a window with the transmission `window`, without noise.
 fn reports(
     beam: &BeamSettings,
     scatter: &[Backscatter],
@@ -60,7 +59,7 @@ fn the_data_sheets_target_is_just_seen_and_the_signal_falls_with_the_square() {
     assert!(seen(0.1, 49.9) && !seen(0.1, 50.1));
     assert!(seen(0.4, 99.9) && !seen(0.4, 100.1));
     assert!(seen(0.9, 119.9) && !seen(0.9, 120.1), "the range gate");
-    // A dark stem that is lost at 80 m is seen at 2 m.
+    // A dark stem is not detected at 80 m, but is detected at 2 m.
     assert!(!seen(0.006, 80.0) && seen(0.006, 2.0));
     assert!(!seen(0.9, 0.8), "too near");
     assert!((beam().reach_m(0.1) - 50.0).abs() < 1e-9 && beam().reach_m(0.8) == 120.0);
@@ -68,7 +67,7 @@ fn the_data_sheets_target_is_just_seen_and_the_signal_falls_with_the_square() {
 
 #[test]
 fn the_first_echo_is_the_first_that_is_seen() {
-    // An LMS 291: a ninth of its beam on a stem at 25 m, the rest on a wall at 40 m.
+    // SICK LMS 291: a ninth of its beam hits a stem at 25 m, the rest a wall at 40 m.
     let lms = BeamSettings {
         signal_cutoff_m: 1.6,
         min_range_m: 0.0,
@@ -79,7 +78,7 @@ fn the_first_echo_is_the_first_that_is_seen() {
     let stem_and_wall = [light(25.0, 0.5 / 9.0), light(40.0, 0.5 * 8.0 / 9.0)];
     let wall = first(&lms, &stem_and_wall, EchoSelection::First).unwrap();
     assert!((wall - 40.0).abs() < 1e-3, "{wall}");
-    // The same with what the device blanks, and with a window that hides the stem.
+    // The same with the device's blanking distance, and with a window that hides the stem.
     let heard = Heard::new();
     let blanked = ReceiverSetting { blanked_m: 10.0, ..ReceiverSetting::default() };
     let near = [light(5.0, 0.3), light(12.0, 0.3)];
@@ -89,7 +88,7 @@ fn the_first_echo_is_the_first_that_is_seen() {
     let strong_stem = [light(25.0, 0.1), light(40.0, 0.8)];
     let dirty = |window| reports(&lms, &strong_stem, EchoSelection::First, window)[0].unwrap().0;
     assert!((dirty(1.0) - 25.0).abs() < 1e-3 && (dirty(0.5) - 40.0).abs() < 1e-3);
-    // Sensitivity changes what is seen.
+    // The receiver's sensitivity changes the detected echoes.
     let high = ReceiverSetting { threshold_factor: 0.5, ..ReceiverSetting::default() };
     let reception = heard.reception(high, 1.0, 0);
     let seen = Receiver::new(&lms, 0.0).returns(&stem_and_wall, EchoSelection::First, &reception);
@@ -98,7 +97,7 @@ fn the_first_echo_is_the_first_that_is_seen() {
 
 #[test]
 fn selections_take_what_they_say() {
-    // The strength at the receiver decides, not the reflectance.
+    // The strength at the receiver determines the order, not the reflectance.
     let scatter = [light(10.0, 0.1), light(30.0, 0.3), light(34.0, 0.2)];
     let ranges = |selection| {
         reports(&beam(), &scatter, selection, 1.0).map(|echo| echo.map(|(r, _)| r.round()))
@@ -145,7 +144,7 @@ fn intensity_is_the_reflectance_at_any_distance_and_dirt_dims_it() {
 
 #[test]
 fn near_the_threshold_echoes_drop_out_by_chance() {
-    // The normal distribution at -1, 0, 1 and 2 standard deviations of the signal's noise.
+    // Values of the normal distribution at -1, 0, 1 and 2 standard deviations of the signal's noise.
     let receiver = Receiver::new(&beam(), 6.0);
     let heard = Heard::new();
     let count = 20_000;

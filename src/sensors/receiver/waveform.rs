@@ -1,23 +1,23 @@
-//! The echoes in the sum of the returning pulses.
+//! Echoes in the sum of the returning pulses.
 //!
-//! A laser's pulse over range is a squared sine (Hahner et al. 2021). Each reflecting point returns a copy:
-//! `y(x) = sum s_i cos²(pi (x - r_i) / (2 w))` for `|x - r_i| < w`, with `w` the pulse's width at half height
-//! as a distance, c times its duration over two. Where the same copies overlap, y is again a cosine: `(S +
-//! |Z| cos(pi x / w - arg Z)) / 2` with `S = sum s_i` and `Z = sum s_i exp(i pi r_i / w)`. So maxima and
-//! minima are computed without sampling.
+//! The shape of a laser pulse over range is a squared sine (Hahner et al. 2021). Each reflecting point returns a
+//! copy: `y(x) = sum s_i cos²(pi (x - r_i) / (2 w))` for `|x - r_i| < w`. Here `w` is the pulse's width at half
+//! height as a distance, c times its duration divided by two. In an interval where the same copies overlap, y is
+//! again a cosine: `(S + |Z| cos(pi x / w - arg Z)) / 2` with `S = sum s_i` and `Z = sum s_i exp(i pi r_i / w)`.
+//! Maxima and minima are therefore computed without sampling.
 
 use std::f32::consts::{FRAC_PI_2, PI};
 
-/// Light from one point at the receiver.
+/// Light from one point that arrives at the receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Arrival {
     /// Distance of the point, metres.
     pub range_m: f32,
-    /// Height of its pulse, in units of the return of a white surface at 1 m.
+    /// Height of the point's pulse, relative to the return of a white surface at 1 m.
     pub signal: f32,
 }
 
-/// A maximum of the sum.
+/// A maximum of the sum of pulses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Peak {
     /// Distance, metres.
@@ -33,7 +33,7 @@ pub(super) struct Buffers {
     edges: Vec<Edge>,
 }
 
-/// Signal of an arrival, and its part of `Z`.
+/// Signal of an arrival, and its contribution to `Z`.
 #[derive(Clone, Copy, Debug)]
 struct Phased {
     signal: f64,
@@ -47,25 +47,25 @@ struct Edge {
     x_m: f64,
     place: usize,
     begins: bool,
-    /// `S` of the pulses that overlap between here and the next edge; `re` and `im` are their `Z`.
+    /// `S` of the pulses that overlap between this edge and the next one; `re` and `im` are the parts of `Z`.
     sum: f64,
     re: f64,
     im: f64,
-    /// Value to which the slope of the sum is proportional here.
+    /// Slope of the sum at this edge, up to a constant factor.
     slope: f64,
 }
 
-/// Two maxima form one echo if the sum between them does not fall below this share of the lower one. A pulse
-/// of 6 ns then separates equal echoes that are 1 m apart, as in Velodyne's manuals.
+/// Two maxima form one echo if the sum between them stays above this share of the lower maximum. A pulse of 6 ns then
+/// separates equal echoes that are 1 m apart, as in Velodyne's manuals.
 const VALLEY: f32 = 0.8;
 
-/// Spread of arrivals, as a share of the width, up to which the maximum of the sum is at their mean to within
-/// 1/6000 of the width.
+/// Spread of arrivals, as a share of the width, up to which the maximum of the sum is at their mean with an error of
+/// less than 1/6000 of the width.
 const NARROW: f32 = 0.1;
 
-/// Echo of `arrivals` that are within one width; `width_m` is positive. They have only one maximum: the sum
-/// rises before all pulses have begun, and falls after one has ended. `span_m` is the distance between the
-/// nearest, at `nearest_m`, and the farthest.
+/// Echo of `arrivals` within one width; `width_m` is positive. There is only one maximum: the sum increases until all
+/// pulses have begun, and decreases after the first has ended. `span_m` is the distance between the nearest arrival,
+/// at `nearest_m`, and the farthest.
 #[inline]
 pub(super) fn single_peak(
     arrivals: &[Arrival],
@@ -87,7 +87,7 @@ pub(super) fn single_peak(
     let scale = PI / width_m;
     if span_m <= NARROW * width_m {
         let variance = (square / sum - mean * mean).max(0.0);
-        // (S + |Z|) / 2 to the second order of the spread.
+        // (S + |Z|) / 2, expanded to the second order of the spread.
         let signal = sum * (1.0 - 0.25 * scale * scale * variance);
         return Some(Peak { range_m: nearest_m + mean, signal });
     }
@@ -100,12 +100,12 @@ pub(super) fn single_peak(
         im += arrival.signal * sin;
     }
     let height = (re * re + im * im).sqrt();
-    // Two equal pulses a width apart have a flat top, whose middle is taken.
+    // Two equal pulses with a distance of one width have a flat top; its middle is used.
     let aside = if height > 1e-4 * sum { libm::atan2f(im, re) / scale } else { 0.0 };
     Some(Peak { range_m: nearest_m + mean + aside, signal: 0.5 * (sum + height) })
 }
 
-/// Sine and cosine up to a right angle either way, to within 2e-6.
+/// Sine and cosine of angles from -90 to 90 degrees, with an error of at most 2e-6.
 #[inline]
 fn short_sincos(angle: f32) -> (f32, f32) {
     debug_assert!(angle.abs() <= FRAC_PI_2 * 1.001);
@@ -121,16 +121,16 @@ fn short_sincos(angle: f32) -> (f32, f32) {
     (sin, cos)
 }
 
-/// Calls `seen` with the maxima of the sum of `arrivals`, nearest first; maxima of one echo are merged;
-/// `width_m` is positive. Arrivals are sorted by range. An echo's range is the mean of its maxima, weighted
-/// by their heights; its signal is the highest.
+/// Calls `seen` with the echoes in the sum of `arrivals`, nearest first. Maxima of one echo are merged: its range is
+/// their mean, weighted by their heights, and its signal is the highest. `width_m` is positive. Arrivals are sorted
+/// by range.
 pub(super) fn peaks(
     arrivals: &[Arrival],
     width_m: f32,
     buffers: &mut Buffers,
     mut seen: impl FnMut(Peak),
 ) {
-    // Pulses two widths apart do not overlap: each group is for itself, and most groups are narrow.
+    // Pulses two widths apart do not overlap. Groups are therefore independent, and most are narrow.
     let mut rest = arrivals;
     while let Some(first) = rest.first() {
         let is_apart = |pair: &[Arrival]| pair[1].range_m - pair[0].range_m >= 2.0 * width_m;
@@ -146,7 +146,7 @@ pub(super) fn peaks(
     }
 }
 
-/// [`peaks`] of arrivals that overlap.
+/// Implements [`peaks`] for arrivals that overlap.
 fn overlapping_peaks(
     arrivals: &[Arrival],
     width_m: f32,
@@ -177,7 +177,7 @@ fn overlapping_peaks(
         re += sign * part_re;
         im += sign * part_im;
         (edge.sum, edge.re, edge.im) = (sum, re, im);
-        // A pulse begins and ends half a turn from its middle, whose sine and cosine are known.
+        // A pulse begins and ends at a phase of ±180 degrees from its middle, where sine and cosine are known.
         edge.slope = if signal > 0.0 { (re * part_im - im * part_re) / signal } else { 0.0 };
     }
 
@@ -188,13 +188,13 @@ fn overlapping_peaks(
         let (from, to) = (edge.x_m, next.x_m);
         let (sum, re, im) = (edge.sum, edge.re, edge.im);
         let (slope, flat) = ([edge.slope, next.slope], 1e-9 * sum);
-        // Without an extreme within half a turn the slope keeps its sign.
+        // Without an extreme within a phase of 180 degrees, the slope keeps its sign.
         let is_steady = slope.iter().all(|s| *s > flat) || slope.iter().all(|s| *s < -flat);
         if to <= from || to - from < width && is_steady {
             continue;
         }
         let height = (re * re + im * im).sqrt();
-        // The first top of the cosine at or after the interval's start; of a flat one its middle.
+        // The first maximum of the cosine at or after the interval's start; for a flat one, its middle.
         let phase = if height > 1e-9 * sum {
             libm::atan2(im, re) / scale
         } else {
@@ -232,15 +232,15 @@ fn overlapping_peaks(
     group.iter().for_each(|group| seen(group.peak()));
 }
 
-/// Maxima that are one echo.
+/// Maxima of one echo.
 struct Group {
-    /// Sum of range times height.
+    /// Sum of range times height of the maxima.
     moment: f64,
     sum: f64,
     highest: f32,
     /// Height of the latest maximum.
     latest: f32,
-    /// The least height since the latest maximum.
+    /// Least height of the sum since the latest maximum.
     valley: f32,
 }
 
@@ -295,8 +295,8 @@ mod tests {
 
     #[test]
     fn equal_echoes_part_beyond_the_width() {
-        // 0.6 widths apart they are one at their mean; from 1.11 widths the valley is 0.82 and they are
-        // still one, at 1.2 it is 0.69 and they are two, each at its own range.
+        // At 0.6 widths apart, two pulses are one echo at their mean. At 1.11 widths the valley is 0.82 and they are
+        // still one echo. At 1.2 widths the valley is 0.69 and they are two echoes, each at its own range.
         for (apart, expected) in [
             (0.6, vec![10.3]),
             (1.0, vec![10.5]),
@@ -347,7 +347,7 @@ mod tests {
             let highest = samples.iter().copied().fold(0.0, f64::max);
             let strongest = found.iter().map(|peak| f64::from(peak.signal)).fold(0.0, f64::max);
             prop_assert!((highest - strongest).abs() < 1e-4 * highest, "{highest} {strongest}");
-            // Sampled maxima joined by the same rule.
+            // The reference: maxima of the sampled sum, merged by the same rule.
             let mut groups = 0;
             let mut latest: Option<(f64, f64)> = None;
             let mut close = false;

@@ -1,10 +1,10 @@
-//! Surfaces with more than diffuse scattering: from the hits of rays to all points from which light returns.
+//! Surfaces that do more than scatter diffusely: computes all points from which light returns, from the hits of rays.
 //!
-//! A ray that hits glass continues behind it, with the energy of two passages. A ray that hits a mirror,
-//! glass or water continues in the mirrored direction. Light that returns the same way appears straight
-//! ahead, at the distance of the whole path: a mirror image. One reflection of a path is computed, and up to
-//! [`MAX_PASSAGES`] panes. Light that goes out by the mirror and returns directly, or the reverse, comes from
-//! outside the receiver's field of view and is left out.
+//! A ray that hits glass continues behind it, with the energy of two passages. A ray that hits a mirror, glass or
+//! water also continues in the direction of specular reflection. Light that returns on the same path appears straight
+//! ahead, at the distance of the whole path; this is a mirror image. Each path has at most one reflection and at most
+//! [`MAX_PASSAGES`] panes. Light that goes out directly and returns by the mirror, or the reverse, comes from outside
+//! the receiver's field of view and is ignored.
 
 mod optics;
 
@@ -15,13 +15,13 @@ pub use optics::wet_reflectance;
 use crate::time::SimTime;
 use crate::world::raycast::{Finishes, Hit, Pulse, RayCaster, Stencil};
 
-/// Largest number of surfaces that a ray passes. Through a room with double glazing on both sides it passes
-/// four.
+/// Largest number of surfaces that a ray passes. A path through a room with double glazing on both sides has four.
 const MAX_PASSAGES: usize = 8;
-/// Smallest share of light that is traced. A retroreflector is still seen after two reflections by a window.
+/// Smallest share of light that is traced. At this limit, a retroreflector is still visible after two reflections by
+/// a window.
 const LEAST_ENERGY: f32 = 1e-5;
-/// Distance from a surface at which a ray continues, so that it does not hit the surface again, metres and
-/// share of the range. The second is twice the error of a hit.
+/// Distance from a surface at which a ray continues, so that the ray does not hit the surface again: metres, and
+/// share of the range. The share is twice the error of a hit.
 const CLEARANCE_M: f64 = 1e-4;
 const CLEARANCE: f64 = 4e-6;
 
@@ -30,22 +30,22 @@ const CLEARANCE: f64 = 4e-6;
 pub struct Glimpse {
     /// Index of the ray in the hits of the call.
     ray: u32,
-    /// Length of the light's path, one way, metres.
+    /// One-way length of the light's path, metres.
     pub range_m: f32,
-    /// Strength of the returned light: reflectance of a diffuse surface with the same return if the whole ray
-    /// hit it at normal incidence. Retroreflectors exceed 1.
+    /// Strength of the returned light: reflectance of a diffuse surface with the same return if the whole ray hit it
+    /// at normal incidence. Retroreflectors exceed 1.
     pub reflectance: f32,
-    /// Index of the instance, as [`Hit::instance`].
+    /// Index of the instance, as in [`Hit::instance`].
     pub instance: u32,
     /// Index of the material, as in [`Hit::material`].
     pub material: u32,
     /// Cosine of the angle of incidence, 0..=1.
     pub cos_incidence: f32,
-    /// Whether the light came by a mirror image.
+    /// Whether the light comes from a mirror image.
     pub is_mirrored: bool,
 }
 
-/// Points from which the light of many pulses returns; kept for its buffers.
+/// Points from which the light of many pulses returns. Keep this value, because it has reusable buffers.
 #[derive(Clone, Debug, Default)]
 pub struct Glimpses {
     /// Sorted by ray.
@@ -56,7 +56,7 @@ pub struct Glimpses {
     hits: Vec<Hit>,
 }
 
-/// Light that continues.
+/// A ray that continues after a hit.
 #[derive(Clone, Copy, Debug)]
 struct Going {
     ray: u32,
@@ -64,20 +64,20 @@ struct Going {
     fired: SimTime,
     /// Length of the light's path so far, metres.
     path_m: f32,
-    /// Share of it that would return from here.
+    /// Share of the energy that would return from here.
     energy: f32,
     is_mirrored: bool,
 }
 
 impl Glimpse {
-    /// Index of the ray among the `rays` of its pulse.
+    /// Index of the ray within its pulse, which has `rays` rays.
     pub fn ray_of(&self, rays: usize) -> usize {
         self.ray as usize % rays
     }
 }
 
 impl Glimpses {
-    /// Follows the light of `pulses`, fired at `fired`, whose rays have met `hits`.
+    /// Follows the light of `pulses`, fired at `fired`. `hits` are the hits of their rays.
     pub fn follow(
         &mut self,
         caster: &dyn RayCaster,
@@ -110,7 +110,7 @@ impl Glimpses {
             self.fired.clear();
             self.fired.extend(going.iter().map(|going| going.fired));
             let mut hits = std::mem::take(&mut self.hits);
-            // Old contents do not matter: casters write every hit.
+            // Old contents need no reset, because casters write every hit.
             hits.resize(going.len(), Hit::MISS);
             caster.cast_at(&Stencil::single(), &self.pulses, &self.fired, &mut hits);
             for (going, hit) in going.iter().zip(&hits) {
@@ -118,7 +118,7 @@ impl Glimpses {
             }
             self.hits = hits;
         }
-        // Stable: from near to far along each path.
+        // The sort is stable, so that points stay in order of distance along each path.
         self.seen.sort_by_key(|glimpse| glimpse.ray);
     }
 
@@ -128,7 +128,7 @@ impl Glimpses {
         &self.seen[before(index * rays)..before((index + 1) * rays)]
     }
 
-    /// Records the light that returns from a hit, and the rest of the light that continues.
+    /// Records the light that returns from a hit, and the rays that continue.
     fn meet(&mut self, finishes: &dyn Finishes, going: &Going, hit: &Hit) {
         if hit.range_m == f32::INFINITY {
             return;

@@ -1,47 +1,47 @@
 //! Light that a surface returns to the lidar, by its finish and the angle of incidence.
 //!
-//! All results are in units of the return of a white diffuser at normal incidence to a receiver beside the
-//! laser. Light is unpolarised. Fresnel's equations are those of any textbook (Born and Wolf, Principles of
-//! Optics, section 1.5.2).
+//! All results are relative to the return of a white diffuser at normal incidence to a receiver beside the laser.
+//! Light is unpolarised. Fresnel's equations are in any textbook (Born and Wolf, Principles of Optics, section
+//! 1.5.2).
 
 use crate::world::scene::{Bottom, Finish, Material};
 
 /// Refractive index of water at 905 nm.
 pub const WATER_INDEX: f32 = 1.33;
-/// Absorption of pure water at 905 nm, per metre, about.
+/// Approximate absorption coefficient of pure water at 905 nm, 1/m.
 const WATER_ABSORPTION_PER_M: f32 = 7.0;
-/// Share of the diffuse light below a water surface that it reflects back down:
-/// `1 - (1 - F) / n²` with `F` = 0.066, the surface's reflectance for diffuse light from above.
+/// Share of the diffuse light below a water surface that the surface reflects downward: `1 - (1 - F) / n²`, where `F`
+/// = 0.066 is the surface's reflectance for diffuse light from above.
 const WATER_INNER_REFLECTANCE: f32 = 0.472;
-/// Half-width of the lobe about the mirrored direction, radians, caused by the waviness of a smooth surface
-/// and by the width of beam and receiver. No source gives it; it is approximately that of a lidar's beam.
+/// Half-width of the lobe about the direction of specular reflection, radians. It results from the waviness of a
+/// smooth surface and from the width of beam and receiver. The value has no source; it is approximately that of a
+/// lidar's beam.
 const GLINT_SPREAD_RAD: f32 = 5e-3;
-/// Angle of incidence up to which retroreflective sheeting has its full effect, and angle at which it has
-/// none, radians: at 45 degrees half is left.
+/// Largest angle of incidence with the full gain of retroreflective sheeting, and angle at which the gain is zero,
+/// radians. At 45 degrees the gain is half.
 const RETRO_FULL_RAD: f32 = std::f32::consts::FRAC_PI_6;
 const RETRO_END_RAD: f32 = std::f32::consts::FRAC_PI_3;
 
-/// Light at a surface that does not return at once. Shares are those of one passage; the way back has the
-/// same.
+/// Light at a surface that does not return directly. Shares are those of one passage; the way back has the same
+/// shares.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Onward {
-    /// Share that continues in the mirrored direction.
+    /// Share that continues in the direction of specular reflection.
     pub mirrored: f32,
     /// Share that continues straight ahead.
     pub passed: f32,
-    /// Light that returns from below the surface: distance to be added to the range, metres, and its
-    /// strength.
+    /// Light that returns from below the surface: distance to add to the range, metres, and strength.
     pub from_below: Option<(f32, f32)>,
 }
 
-/// Strength of the light that returns at once from a surface of `material` at the angle of incidence whose
-/// cosine is `cos`. `reflectance` is the diffuse one with its map.
+/// Strength of the light that returns directly from a surface of `material`. `cos` is the cosine of the angle of
+/// incidence. `reflectance` is the diffuse reflectance, including its map.
 pub fn returned(material: &Material, reflectance: f32, cos: f32) -> f32 {
     let diffuse = reflectance * cos;
     match material.finish {
         Finish::Matt => diffuse,
         Finish::Retro { gain } => {
-            // What is printed on the sheeting darkens both.
+            // Print on the sheeting darkens both parts.
             let printed =
                 if material.reflectance > 0.0 { reflectance / material.reflectance } else { 1.0 };
             diffuse + gain * printed * retro_share(cos)
@@ -54,7 +54,7 @@ pub fn returned(material: &Material, reflectance: f32, cos: f32) -> f32 {
     }
 }
 
-/// Directions and shares of the remaining light; arguments as for [`returned`].
+/// Directions and shares of the remaining light. Arguments are those of [`returned`].
 pub fn onward(material: &Material, reflectance: f32, cos: f32) -> Onward {
     match material.finish {
         Finish::Mirror { share } => Onward { mirrored: share, ..Onward::default() },
@@ -74,13 +74,13 @@ pub fn onward(material: &Material, reflectance: f32, cos: f32) -> Onward {
     }
 }
 
-/// Share of unpolarised light that the surface of a medium with a refractive `index` reflects.
+/// Share of unpolarised light that the surface of a medium with the refractive index `index` reflects.
 pub fn fresnel(cos: f32, index: f32) -> f32 {
     let [s, p] = polarised(cos, index);
     0.5 * (s + p)
 }
 
-/// Reflectances for light polarised across and in the plane of incidence.
+/// Reflectances for light polarised perpendicular and parallel to the plane of incidence.
 fn polarised(cos: f32, index: f32) -> [f32; 2] {
     let inside = cos_inside(cos, index);
     let square = |x: f32| x * x;
@@ -95,37 +95,38 @@ fn cos_inside(cos: f32, index: f32) -> f32 {
     (1.0 - (1.0 - cos * cos) / (index * index)).sqrt()
 }
 
-/// Share of the light that passes clear glass with one or two faces. Between two faces light goes to and
-/// fro, so that a pane of reflectance `r` a face passes `(1 - r) / (1 + r)`.
+/// Share of the light that clear glass with one or two faces transmits. Light is reflected repeatedly between two
+/// faces, so that a pane with the reflectance `r` per face transmits `(1 - r) / (1 + r)`.
 pub fn passes(cos: f32, index: f32, faces: u8) -> f32 {
     let [s, p] = polarised(cos, index);
     let share = |r: f32| if faces == 1 { 1.0 - r } else { (1.0 - r) / (1.0 + r) };
     0.5 * (share(s) + share(p))
 }
 
-/// Share of a retro-reflector's gain that is left.
+/// Share of a retroreflector's gain at this angle of incidence.
 pub fn retro_share(cos: f32) -> f32 {
     let incidence_rad = libm::acosf(cos.min(1.0));
     ((RETRO_END_RAD - incidence_rad) / (RETRO_END_RAD - RETRO_FULL_RAD)).clamp(0.0, 1.0)
 }
 
-/// Phong's highlight for a lidar: the mirrored direction is at twice the angle of incidence.
+/// Phong's highlight for a lidar. The direction of specular reflection is at twice the angle of incidence from the
+/// lidar.
 fn highlight(cos: f32, exponent: f32) -> f32 {
     let away = 2.0 * cos * cos - 1.0;
     if away > 0.0 { libm::powf(away, exponent) } else { 0.0 }
 }
 
-/// Specular return of a smooth surface at normal incidence: `share` in a lobe about the mirrored direction,
-/// so that `share / spread²` is its height.
+/// Specular return of a smooth surface near normal incidence. `share` is distributed over a lobe about the direction
+/// of specular reflection, so that the height of the lobe is `share / spread²`.
 fn glint(share: f32, cos: f32) -> f32 {
     let spread = GLINT_SPREAD_RAD * GLINT_SPREAD_RAD;
-    // The square of twice a small angle.
+    // The square of twice the angle of incidence, for small angles.
     let away = 8.0 * (1.0 - cos);
     share / spread * libm::expf(-away / spread)
 }
 
-/// Range below a water surface, and strength of the light that returns from its bottom. The factor 1/n² is
-/// that of the solid angle, which widens as light leaves the water.
+/// Range below a water surface, and strength of the light that returns from the bottom. The factor 1/n² accounts for
+/// the solid angle, which widens when light leaves the water.
 fn seen_below(bottom: &Bottom, cos: f32) -> (f32, f32) {
     let path_m = bottom.depth_m / cos_inside(cos, WATER_INDEX);
     let enters = 1.0 - fresnel(cos, WATER_INDEX);
@@ -134,18 +135,18 @@ fn seen_below(bottom: &Bottom, cos: f32) -> (f32, f32) {
     (WATER_INDEX * path_m, enters * enters * bottom.reflectance * cos * absorbed / widened)
 }
 
-/// The reflectance of a damp surface: `film` is the share of its texture's depth that water fills, 0 to 1,
-/// `reflectance` that of the dry surface, `cos` the cosine of incidence.
+/// Reflectance of a damp surface. `film` is the share of its texture's depth that is filled with water, 0 to 1;
+/// `reflectance` is that of the dry surface; `cos` is the cosine of incidence.
 ///
-/// Under the film light passes the water's surface twice, by Fresnel's equations, and goes to and fro
-/// below: `(1 - F)² rho / (n² (1 - 0.472 rho))`, after Lekner and Dorf 1988. The film's share is weighted
-/// as in the wet ground of Hahner et al. 2022, whose division by the angle of incidence is left out.
+/// Under the film, light passes the water's surface twice, by Fresnel's equations, and is reflected repeatedly below
+/// the surface: `(1 - F)² rho / (n² (1 - 0.472 rho))`, after Lekner and Dorf 1988. The film's share is weighted as
+/// for the wet ground of Hahner et al. 2022, but without their division by the angle of incidence.
 pub fn wet_reflectance(reflectance: f32, cos: f32, film: f32) -> f32 {
     let enters = 1.0 - fresnel(cos, WATER_INDEX);
     let inside = 1.0 - WATER_INNER_REFLECTANCE * reflectance;
     let soaked = enters * enters * reflectance / (WATER_INDEX * WATER_INDEX * inside);
     let film = film.clamp(0.0, 1.0);
-    // Water darkens what is bright as well: there the lobe below the surface would be too high.
+    // Water also darkens bright surfaces, for which the equation would give too high a value.
     (1.0 - film) * reflectance + film * soaked.min(reflectance)
 }
 
@@ -203,7 +204,7 @@ mod tests {
             ..materials::plain("tinted", 0.0)
         };
         near(onward(&tinted, 0.0, 1.0).passed, 0.46, 0.002);
-        // Straight on it is a flash, a degree aside only its dirt is seen.
+        // At normal incidence the window has a glint; at one degree, only its dirt is visible.
         assert!(returned(&window, window.reflectance, 1.0) > 1000.0);
         near(returned(&window, window.reflectance, cos(1.0)), 0.02, 1e-3);
     }
@@ -217,14 +218,14 @@ mod tests {
             near(at(29.9), gain + 0.3 * cos(29.9), 0.01);
             near(at(45.0), gain / 2.0 + 0.3 * cos(45.0), gain * 1e-4);
             near(at(60.1), 0.3 * cos(60.1), 1e-4);
-            // Print darkens the sheeting as it does the diffuse part.
+            // Print darkens the sheeting as much as the diffuse part.
             near(returned(&sheet, 0.15, 1.0), (gain + 0.3) / 2.0, 0.01);
         }
     }
 
-    /// HELIOS++'s Phong form, `rho ((1 - s) cos + s cos^n(2 theta))`, for a reflectance of 0.5 with a glossy
-    /// share of 0.6. Its absolute value of the cosine, which would make a second highlight at grazing
-    /// incidence, is left out.
+    /// HELIOS++'s Phong form, `rho ((1 - s) cos + s cos^n(2 theta))`, for a reflectance of 0.5 with a glossy share of
+    /// 0.6. HELIOS++ uses the absolute value of the cosine, which would cause a second highlight at grazing
+    /// incidence; it is not used here.
     #[test]
     fn gloss_is_bright_near_the_normal_and_dark_beyond() {
         let paint = Material {
@@ -245,12 +246,12 @@ mod tests {
         near(deeper_m, 0.02 * 1.33, 1e-6);
         // 0.98² x 0.15 x exp(-2 x 7 x 0.02) x 0.57
         near(straight_down, 0.0617, 5e-4);
-        // From 1 m above, 8 m away.
+        // A sensor at a height of 1 m and a distance of 8 m.
         let grazing = 1.0 / libm::sqrtf(65.0);
         let far = onward(&puddle, 0.0, grazing);
         near(far.mirrored, 0.47, 0.01);
         let (_, from_below) = far.from_below.unwrap();
-        // The same bottom without water would send nine times as much.
+        // Without water, the return of the same bottom would be nine times as strong.
         assert!(from_below < 0.12 * 0.15 * grazing, "{from_below}");
         assert_eq!(returned(&puddle, 0.0, grazing), 0.0);
         let pond = materials::by_name("pond");
@@ -273,7 +274,7 @@ mod tests {
         }
         // Asphalt under a full film: 0.96 x 0.565 x 0.15 / (1 - 0.0708).
         near(wet_reflectance(0.15, 1.0, 1.0), 0.0876, 5e-4);
-        // At 85 degrees (1 - 0.58)² of the light is left.
+        // At 85 degrees, (1 - 0.58)² of the light remains.
         let far = wet_reflectance(0.15, cos(85.0), 1.0) / wet_reflectance(0.15, 1.0, 1.0);
         near(far, 0.42 * 0.42 / 0.96, 0.02);
         near(wet_reflectance(0.15, 1.0, 0.5), 0.5 * (0.15 + 0.0876), 5e-4);

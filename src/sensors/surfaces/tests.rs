@@ -1,4 +1,4 @@
-//! Light through panes, off mirrors and water, in still scenes and moving ones.
+//! Light through panes and from mirrors and water, in static and moving scenes.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::world::moving::{MovingCaster, MovingObject};
 use crate::world::raycast::BvhCaster;
 use crate::world::scene::{Instance, Material, Mesh, Scene};
 
-/// Upright walls across x, of the named materials, and a floor, of 40 m each.
+/// Vertical walls across x and a floor, of 40 m each, with the named materials.
 struct Sheet {
     /// A point of the surface.
     place: DVec3,
@@ -65,7 +65,7 @@ fn pulse(origin: DVec3, direction: DVec3) -> Pulse {
     Pulse { origin, direction, half_axis_u, half_axis_v, start_m: 0.0, max_range_m: 100.0 }
 }
 
-/// Ranges and strengths of the light that a ray in `direction` from a metre above the origin returns.
+/// Ranges and strengths of the returned light of a ray in `direction` from a point 1 m above the origin.
 fn seen(caster: &dyn RayCaster, direction: DVec3) -> Vec<(f32, f32)> {
     seen_at(caster, direction, SimTime::ZERO)
 }
@@ -99,7 +99,7 @@ fn matt_scenes_have_no_finishes() {
 #[test]
 fn a_wall_is_seen_through_a_window() {
     let caster = caster(vec![wall(5.0, named("window")), wall(8.0, matt(0.5))]);
-    // 20 degrees aside, so that the pane does not glint.
+    // The angle of incidence is 20 degrees, so that the pane has no glint.
     let (sin, cos) = libm::sincos(20_f64.to_radians());
     let through = 0.98 * 0.921;
     assert_seen(
@@ -137,9 +137,9 @@ fn a_solid_block_of_glass_has_a_face_on_either_side() {
 
 #[test]
 fn what_water_mirrors_seems_to_lie_below_it() {
-    // Water at 0, a wall 20 m ahead; the sensor is a metre above.
+    // Water at z = 0 and a wall 15 m ahead. The sensor is at a height of 1 m.
     let caster = caster(vec![floor(0.0, named("pond")), wall(15.0, matt(0.5))]);
-    // The ray meets the water 5 m ahead and the wall 2 m above it, as if it were 2 m below.
+    // The ray hits the water 5 m ahead and the wall 2 m above the water, which appears 2 m below it.
     let direction = DVec3::new(5.0, 0.0, -1.0);
     let length = direction.length();
     let fresnel = 0.304_f64;
@@ -147,16 +147,16 @@ fn what_water_mirrors_seems_to_lie_below_it() {
         &seen(&caster, direction),
         &[(3.0 * length, fresnel * fresnel * 0.5 * 5.0 / length)],
     );
-    // Where nothing is mirrored, nothing returns: the manner in which ditches and ponds look alike.
+    // Without a mirrored object there is no return. Ditches and ponds therefore look alike.
     assert_seen(&seen(&caster, DVec3::new(-5.0, 0.0, -1.0)), &[]);
     assert_seen(&seen(&caster, DVec3::new(0.1, 8.0, -1.0)), &[]);
 }
 
-/// At 1 m height and 8 m distance a puddle has no usable return, and the asphalt beside it is visible.
+/// At a height of 1 m and a distance of 8 m, a puddle has no usable return, and the asphalt beside it is visible.
 #[test]
 fn a_puddle_far_away_returns_nothing_that_can_be_used() {
     let grazing = DVec3::new(8.0, 0.0, -1.0);
-    // What a VLP-16 needs: 0.8 at 100 m.
+    // The limit of a VLP-16: a reflectance of 0.8 at 100 m.
     let needed = 8e-5 * grazing.length_squared();
     let over = |name: &str| {
         seen(&caster(vec![floor(0.0, named(name)), wall(-50.0, named("window"))]), grazing)
@@ -168,7 +168,7 @@ fn a_puddle_far_away_returns_nothing_that_can_be_used() {
     );
     let asphalt = over("asphalt");
     assert!(f64::from(asphalt[0].1) > 2.0 * needed, "{asphalt:?}");
-    // From straight above its bottom is seen, 2.7 cm of light's way below the surface.
+    // From directly above, the bottom is visible; its optical path below the surface is 2.7 cm.
     let caster = caster(vec![floor(0.0, named("puddle"))]);
     let below = seen(&caster, DVec3::new(0.05, 0.0, -1.0));
     assert!(
@@ -183,7 +183,7 @@ fn a_mirror_shows_what_is_beside_the_sensor_and_a_second_mirror_nothing() {
     let caster = caster(vec![wall(5.0, named("mirror")), beside]);
     let direction = DVec3::new(5.0, 1.0, 0.0);
     let length = direction.length();
-    // Mirrored, the wall is met at four times the way.
+    // In the mirror, the wall is at four times the distance.
     assert_seen(&seen(&caster, direction), &[(4.0 * length, 0.81 * 0.5 / length)]);
     let facing = super::tests::caster(vec![
         wall(5.0, named("mirror")),
@@ -213,7 +213,7 @@ fn nothing_is_seen_beyond_the_length_of_a_ray() {
 #[test]
 fn glimpses_belong_to_the_pulses_whose_rays_saw_them() {
     let mut scene = scene(vec![wall(5.0, named("window")), wall(8.0, matt(0.5))]);
-    // The pane ends at y = 0: half of the first pulse's rays pass beside it, all of the second's.
+    // The pane ends at y = 0. Half of the first pulse's rays and all of the second's pass beside it.
     scene.instances[0].world_from_mesh.translation.y = 20.0;
     let caster = BvhCaster::new(Arc::new(scene)).unwrap();
     let offsets = vec![[0.0, 0.5], [0.0, 1.0], [0.0, -0.5], [0.5, 0.1]];
@@ -239,7 +239,7 @@ fn glimpses_belong_to_the_pulses_whose_rays_saw_them() {
     );
 }
 
-/// A moving pane and a moving mirror, as in a bus's window. The hit does not name the hit part of the body.
+/// A moving pane and a moving mirror, like a bus with windows. The hit does not identify the part of the body.
 #[test]
 fn windows_and_mirrors_of_moving_objects_work() {
     let body = scene(vec![
@@ -258,8 +258,9 @@ fn windows_and_mirrors_of_moving_objects_work() {
     let slant = direction.length() / 5.0;
     for (fired, x) in [(SimTime(0), 3.0), (SimTime(1_500_700_000), 6.001_4)] {
         let seen = seen_at(&caster, direction, fired);
-        // The dirt of the pane; then, through it, the wall beside in the mirror behind. Of the light that
-        // leaves the bus the pane takes its share again. Its own mirror image of the wall is fainter.
+        // First the dirt of the pane; then, through the pane, the wall beside the bus in the mirror behind the pane.
+        // The pane absorbs its share again when light leaves the bus. The pane's own mirror image of the wall is
+        // weaker.
         assert!((f64::from(seen[0].0) - x * slant).abs() < 2e-3, "{seen:?}");
         let through = 0.98 * 0.923_f64;
         let expected = 0.81 * 0.5 / 26_f64.sqrt() * through.powi(4);

@@ -11,22 +11,22 @@ const MAVS_OPAQUE_DEPTH: f64 = 0.7;
 /// Path of a pulse through a sphere of dust.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Crossing {
-    /// Start of the path, metres from the sensor; 0 if the sensor is inside the sphere.
+    /// Start of the path, metres from the origin; 0 if the origin is inside the sphere.
     pub enter_m: f64,
     /// End of the path, metres.
     pub leave_m: f64,
     /// Extinction coefficient on the path, one way, 1/m.
     pub extinction_per_m: f64,
-    /// Backscatter coefficient between, 1/(m sr).
+    /// Backscatter coefficient on the path, 1/(m sr).
     pub backscatter_per_m_sr: f64,
-    /// Distance from the sphere's middle, divided by its radius, 0..1.
+    /// Distance of the line from the sphere's middle, divided by the sphere's radius, 0..1.
     pub miss: f64,
-    /// Share of light that MAVS's dust removes through the sphere's middle.
+    /// Share of light that MAVS's dust removes on a path through the sphere's middle.
     pub mavs_loss: f64,
 }
 
-/// Finds the spheres that the line from `origin` along the unit vector `direction` crosses up to `farthest`, in no
-/// order.
+/// Finds the spheres that the line from `origin` along the unit vector `direction` crosses within `farthest`, in no
+/// particular order.
 pub(super) fn cross(
     clouds: &[Cloud],
     origin: DVec3,
@@ -69,8 +69,8 @@ pub(super) fn depth_to(range_m: f64, crossings: &[Crossing]) -> f64 {
     crossings.iter().map(depth).sum()
 }
 
-/// Return of a pulse in dust as in MAVS, if the dust returns it: the probability is its optical depth over
-/// 0.7. `chance` is uniform in 0..1.
+/// Return of a pulse from dust as in MAVS, if there is one. Its probability is the optical depth divided by 0.7.
+/// `chance` is uniform in 0..1.
 pub(super) fn mavs_return(
     crossings: &[Crossing],
     target_m: f32,

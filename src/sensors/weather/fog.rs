@@ -1,8 +1,8 @@
-//! Fog: a medium of droplets that are too small and numerous to be seen singly.
+//! Fog: a uniform medium, because its droplets are too small and numerous for individual echoes.
 
 use crate::config::rig::weather::FogConfig;
 
-/// A medium that dims light and sends some of it back.
+/// A medium that attenuates light and scatters some of it back.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Medium {
     /// Extinction coefficient, one way, 1/m.
@@ -11,8 +11,8 @@ pub(super) struct Medium {
     pub backscatter_per_m_sr: f64,
 }
 
-/// The medium of a fog: extinction `-ln(contrast) / visibility` (Koschmieder 1924), and proportional
-/// backscatter (Rasshofer et al. 2011, as Hahner et al. 2021 use it).
+/// The medium of a fog: extinction `-ln(contrast) / visibility` (Koschmieder 1924), and backscatter proportional to
+/// it (Rasshofer et al. 2011, as used by Hahner et al. 2021).
 pub(super) fn medium(fog: &FogConfig) -> Medium {
     let extinction_per_m = -libm::log(fog.contrast) / fog.visibility_m;
     Medium { extinction_per_m, backscatter_per_m_sr: extinction_per_m / fog.lidar_ratio_sr }

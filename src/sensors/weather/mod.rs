@@ -1,7 +1,7 @@
-//! Effect of weather on a pulse between lidar and target: it dims the light, and it returns light itself.
+//! Effect of weather on a pulse between lidar and target: weather attenuates the light, and also returns light.
 //!
-//! Input is the pulse's light from surfaces as [`Backscatter`]s; output is the dimmed light, and that of
-//! drops, flakes, fog and dust. The receiver makes echoes of all of it, so that a soft echo can hide or
+//! The input is the pulse's light from surfaces as [`Backscatter`]s. The output is this light after attenuation, and
+//! the light of drops, flakes, fog and dust. The receiver computes echoes from both, so that a soft echo can hide or
 //! precede a hard one. `docs/PHYSICS.md` has the equations with their sources.
 
 mod dust;
@@ -38,21 +38,21 @@ use crate::world::raycast::{Hit, RayCaster};
 
 /// The weather of a world. Shared by all threads.
 pub struct Weather {
-    /// Distinguishes the threads' caches of different worlds.
+    /// Identifies the world for the threads' caches.
     id: u64,
     config: WeatherConfig,
     extinction_per_m: f64,
-    /// The share of every surface's texture that is under water, 0..=1.
+    /// Share of every surface's texture that is filled with water, 0..=1.
     film: f32,
     overlap: Overlap,
     plumes: Plumes,
     beams: RwLock<Vec<(AirOptics, Arc<BeamAir>)>>,
 }
 
-/// Number of weather models so far.
+/// Number of weather models created so far.
 static COUNT: AtomicU64 = AtomicU64::new(1);
 
-/// A thread's cache of the weather while it measures.
+/// A thread's cache of the weather during a measurement.
 #[derive(Default)]
 pub struct AirScratch {
     weather: u64,
@@ -73,21 +73,20 @@ pub struct Air<'w> {
     beam: Arc<BeamAir>,
 }
 
-/// A pulse in the air.
+/// A pulse on its path through the air.
 #[derive(Clone, Copy)]
 pub struct Flight<'a> {
-    /// Origin of ranges in the world, metres.
+    /// Origin of ranges, World, metres.
     pub origin: DVec3,
     /// Unit vector along the beam.
     pub direction: DVec3,
     /// Firing time of the pulse.
     pub at: SimTime,
-    /// Random samples of the pulse's request.
+    /// Random numbers of the pulse's request.
     pub noise: &'a RequestNoise,
     /// Index of the firing in the request.
     pub firing: usize,
-    /// For each ray the distance of the surface that stops it, infinite without one, and its share of the
-    /// pulse's energy.
+    /// For each ray, the distance of the surface that stops it, and its share of the pulse's energy.
     pub stops: &'a [Stop],
 }
 
@@ -100,7 +99,7 @@ pub struct Stop {
     pub share: f32,
 }
 
-/// Extinction coefficient of a weather without its dust, one way, 1/m.
+/// Extinction coefficient of a weather without dust, one way, 1/m.
 pub fn extinction_per_m(config: &WeatherConfig) -> f64 {
     let fog = config.fog.as_ref().map_or(0.0, |fog| fog::medium(fog).extinction_per_m);
     let rain = config.rain.as_ref().map_or(0.0, rain::extinction_per_m);
@@ -109,7 +108,7 @@ pub fn extinction_per_m(config: &WeatherConfig) -> f64 {
 }
 
 impl Weather {
-    /// Weather of a rig with `seed`; `objects` are those of its world, which may raise dust.
+    /// Weather of a rig with the seed `seed`. `objects` are the moving objects of its world, which may raise dust.
     pub fn new(config: &WeatherConfig, seed: u64, objects: Arc<[MovingObject]>) -> Self {
         let wind = DVec3::from_array(config.wind_m_s);
         let [begins_m, complete_m] = config.overlap_m;
@@ -124,7 +123,7 @@ impl Weather {
         }
     }
 
-    /// Weather around a request of a lidar whose first pulse is fired at `start` and whose last at `end`.
+    /// Weather for a request of a lidar whose first pulse is fired at `start` and whose last pulse is fired at `end`.
     pub fn around(
         &self,
         optics: &AirOptics,
@@ -148,20 +147,20 @@ impl Weather {
         rain.is_some() || fog.is_some() || snow.is_some()
     }
 
-    /// Share of every surface's texture that is under water, 0 to 1.
+    /// Share of every surface's texture that is filled with water, 0 to 1.
     pub fn film(&self) -> f32 {
         self.film
     }
 
-    /// Readies `scratch` for the dust of all instants from `start` to `end`.
+    /// Computes the dust of all instants from `start` to `end` into `scratch`.
     pub fn prepare_dust(&self, start: SimTime, end: SimTime, scratch: &mut AirScratch) {
         if !self.plumes.is_empty() {
             self.plumes.prepare(start, end, &mut scratch.clouds);
         }
     }
 
-    /// Optical depths of a line of sight up to `range_m`, one way: that of fog, rain and snow, and that of
-    /// dust, for which `scratch` must be prepared.
+    /// One-way optical depths of a line of sight up to `range_m`. The first is that of fog, rain and snow, the second
+    /// that of dust. [`Weather::prepare_dust`] must have prepared `scratch`.
     pub fn optical_depths(
         &self,
         origin: DVec3,
@@ -181,7 +180,7 @@ impl Weather {
         [even, depth_to(range, crossings)]
     }
 
-    /// Darkens the diffuse surfaces that `caster` has hit by their film of water.
+    /// Darkens the diffuse surfaces in `hits` by their water film.
     pub fn wet(&self, caster: &dyn RayCaster, hits: &mut [Hit]) {
         if self.film == 0.0 {
             return;
@@ -195,7 +194,7 @@ impl Weather {
         }
     }
 
-    /// Effect of the weather on beams with `optics`, which is computed once for each kind of beam.
+    /// Effect of the weather on beams with `optics`, cached for each kind of beam.
     fn beam(&self, optics: &AirOptics) -> Arc<BeamAir> {
         let known = |beams: &[(AirOptics, Arc<BeamAir>)]| {
             let same = beams.iter().find(|(known, _)| known == optics);
@@ -235,7 +234,7 @@ impl Flight<'_> {
         self.stops.iter().fold(f32::INFINITY, |nearest, stop| nearest.min(stop.range_m))
     }
 
-    /// Share of the pulse's energy that reaches the middle of a stretch.
+    /// Share of the pulse's energy that reaches the middle of a stretch of the beam.
     fn lit(&self, from_m: f64, to_m: f64) -> f32 {
         let reach = |stop: &Stop| {
             let part = (f64::from(stop.range_m) - from_m) / (to_m - from_m);
@@ -244,7 +243,7 @@ impl Flight<'_> {
         self.stops.iter().map(reach).sum()
     }
 
-    /// The distance to which the ray reaches that `rank`, 0..1, chooses by the rays' shares.
+    /// Length of a ray, sampled by the rays' shares; `rank` is uniform in 0..1.
     fn ray_end_m(&self, rank: f64) -> f32 {
         let all: f32 = self.stops.iter().map(|stop| stop.share).sum();
         let mut left = rank as f32 * all;
@@ -257,8 +256,8 @@ impl Flight<'_> {
 }
 
 impl Air<'_> {
-    /// Applies the weather to a pulse: dims `light` from surfaces, and adds the light that the air returns.
-    /// Returns how many of the first entries are still those of surfaces: all, or none.
+    /// Applies the weather to a pulse: attenuates `light` from surfaces, and adds the light that the air returns.
+    /// Returns how many entries from the first on still come from surfaces: all or none.
     pub fn act(
         &self,
         flight: &Flight<'_>,
@@ -293,7 +292,7 @@ impl Air<'_> {
         surfaces
     }
 
-    /// The range error of Goodin et al. 2019, one for each pulse.
+    /// Adds the range error of Goodin et al. 2019, one for each pulse.
     fn shift_ranges(&self, flight: &Flight<'_>, light: &mut [Backscatter]) {
         let Some(share) = self.weather.config.rain.as_ref().and_then(rain::range_error) else {
             return;
@@ -315,7 +314,7 @@ impl Air<'_> {
         }
     }
 
-    /// Drops and flakes that are not in a surface's shadow.
+    /// Adds the light of drops and flakes that are not behind a surface.
     fn add_particles(
         &self,
         flight: &Flight<'_>,
@@ -340,7 +339,7 @@ impl Air<'_> {
         }
     }
 
-    /// The soft echo of air without dust.
+    /// Adds the soft echo of air without dust.
     fn add_uniform(&self, flight: &Flight<'_>, light: &mut Vec<Backscatter>) {
         let SoftEcho { stretches, uniform, quiet_m, alone, .. } = &self.beam.soft;
         let Some(alone) = alone else { return };
@@ -359,7 +358,7 @@ impl Air<'_> {
         }
     }
 
-    /// The soft echo of air with dust.
+    /// Adds the soft echo of air with dust.
     fn add_dust(&self, flight: &Flight<'_>, crossings: &[Crossing], light: &mut Vec<Backscatter>) {
         let SoftEcho { stretches, uniform, least_per_m, .. } = &self.beam.soft;
         let end_m = crossings.iter().fold(0.0f64, |end, crossing| end.max(crossing.leave_m));

@@ -1,23 +1,23 @@
-//! Properties of a lidar that its weather depends on.
+//! Properties of a lidar that determine the effect of weather.
 
 use crate::config::profile::lidar::{BeamSettings, BeamShape};
 
-/// Properties of a lidar for light in the air.
+/// Properties of a lidar for light that the air scatters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AirOptics {
     /// The pulse's width at half height as a distance, metres.
     pub width_m: f64,
-    /// The weakest signal that is detected, in units of the signal of a white surface at 1 m.
+    /// Weakest signal that is detected, relative to the signal of a white surface at 1 m.
     pub threshold: f64,
     /// Largest reported range, metres.
     pub max_range_m: f64,
-    /// Full divergence across and along, radians.
+    /// Full divergence, horizontal and vertical, radians.
     pub divergence_rad: [f64; 2],
     /// Width and height of the beam at the exit window, metres.
     pub exit_m: [f64; 2],
 }
 
-/// Smallest width of a beam, metres: a diffraction limit that keeps shares finite.
+/// Smallest width of a beam, metres. It represents the diffraction limit and keeps shares finite.
 const NARROWEST_M: f64 = 1e-3;
 
 impl AirOptics {
@@ -47,17 +47,17 @@ impl AirOptics {
     }
 }
 
-/// Overlap of beam and receiver near the sensor, which increases from none to full.
+/// Overlap of the beam with the receiver's field of view near the sensor, which increases from none to full.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Overlap {
-    /// Distance up to which the receiver sees none of the beam, metres.
+    /// Distance up to which there is no overlap, metres.
     pub begins_m: f64,
-    /// Distance from which the receiver sees the whole beam, metres.
+    /// Distance from which the overlap is complete, metres.
     pub complete_m: f64,
 }
 
 impl Overlap {
-    /// Share that is seen at a distance, 0..=1.
+    /// Overlap at a distance, 0..=1.
     pub fn at(&self, range_m: f64) -> f64 {
         if range_m >= self.complete_m {
             return 1.0;

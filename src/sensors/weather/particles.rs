@@ -1,4 +1,4 @@
-//! Drops and flakes: particles with exponentially distributed sizes. The nearest and largest return their own
+//! Drops and flakes: particles with exponentially distributed sizes. The nearest and largest ones have their own
 //! echoes.
 
 use std::f64::consts::FRAC_PI_4;
@@ -13,26 +13,25 @@ use super::optics::{AirOptics, Overlap};
 const EXTINCTION_EFFICIENCY: f64 = 2.0;
 /// Smallest return of a simulated particle, as a share of the detection threshold.
 const WEAKEST_SHARE: f64 = 0.125;
-/// Largest distance of a simulated particle, metres, whatever the receiver's sensitivity.
+/// Largest distance of a simulated particle, metres, for all receivers.
 const FARTHEST_M: f64 = 30.0;
-/// Largest mean number of particles per pulse, whatever the receiver's sensitivity.
+/// Largest mean number of particles per pulse, for all receivers.
 const MOST: f64 = 200.0;
-/// Steps of the table over range.
+/// Number of steps of the table over range.
 const STEPS: usize = 512;
 
-/// Particles in the air: `N(D) = n0 exp(-slope D)` for each cubic metre and millimetre of diameter.
+/// Particles in the air: `N(D) = n0 exp(-slope D)` per cubic metre and millimetre of diameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Particles {
-    /// Particles per cubic metre and millimetre at a diameter of zero.
+    /// Particles per cubic metre and millimetre at a diameter of zero (`n0`).
     pub n0_per_m3_mm: f64,
     /// Decay with the diameter, 1/mm.
     pub slope_per_mm: f64,
-    /// The smallest that is drawn, mm.
+    /// Smallest simulated diameter, mm.
     pub least_mm: f64,
-    /// The largest that is drawn, mm.
+    /// Largest simulated diameter, mm.
     pub most_mm: f64,
-    /// Share of the light that a particle sends back, relative to a white diffuse surface of its
-    /// cross-section.
+    /// Share of the light that a particle scatters back, relative to a white diffuse surface with its cross-section.
     pub reflectance: f64,
 }
 
@@ -54,18 +53,18 @@ impl Particles {
     }
 }
 
-/// A particle that a pulse meets.
+/// A particle in the beam of a pulse.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Met {
     /// Distance of the particle, metres.
     pub range_m: f64,
     /// Diameter of the particle, mm.
     pub diameter_mm: f64,
-    /// Return of the particle, as [`Backscatter::reflectance`](super::Backscatter), if the beam hits it.
+    /// Return of the particle, as [`Backscatter::reflectance`](super::Backscatter), if the light reaches it.
     pub reflectance: f64,
 }
 
-/// Particles that a receiver can detect in its beam: expected number up to each range.
+/// Particles in a receiver's beam that it can detect: expected number up to each range.
 #[derive(Clone, Debug)]
 pub(super) struct InBeam {
     particles: Particles,
@@ -79,7 +78,7 @@ pub(super) struct InBeam {
 }
 
 impl InBeam {
-    /// Effect of `particles` in a beam, in air with this total extinction.
+    /// Detectable `particles` in a beam, in air with this total extinction.
     pub fn new(
         particles: Particles,
         optics: &AirOptics,
@@ -96,7 +95,7 @@ impl InBeam {
             step_m: 0.0,
             expected: Vec::new(),
         };
-        // Coarse steps find the end, fine ones fill the table.
+        // Coarse steps find the end of the table, fine steps fill it.
         let end_m = FARTHEST_M.min(optics.max_range_m);
         let coarse = (end_m - from_m).max(0.0) / STEPS as f64;
         let (mut last_m, mut sum) = (from_m, 0.0);
@@ -123,7 +122,7 @@ impl InBeam {
         table
     }
 
-    /// Particles that may be noticed per metre of the beam.
+    /// Number of detectable particles per metre of the beam.
     pub fn density_per_m(&self, range_m: f64) -> f64 {
         let [width, height] = self.optics.size_m(range_m);
         let passed = self.passed(range_m);
@@ -136,17 +135,17 @@ impl InBeam {
         FRAC_PI_4 * width * height * self.particles.count_above(least_mm)
     }
 
-    /// Mean number of particles that a pulse hits.
+    /// Mean number of detectable particles per pulse.
     pub fn expected(&self) -> f64 {
         self.expected.last().copied().unwrap_or(0.0)
     }
 
-    /// Share of the light that is not lost on the way out and back, and that the receiver sees.
+    /// Share of the light that is not lost on the way out and back, times the overlap with the receiver.
     fn passed(&self, range_m: f64) -> f64 {
         self.overlap.at(range_m) * libm::exp(-2.0 * self.extinction_per_m * range_m)
     }
 
-    /// Calls `met` with the particles of a pulse, nearest first: a Poisson process in range.
+    /// Calls `met` with the particles of a pulse, nearest first. They are a Poisson process in range.
     pub fn draw(&self, random: &mut SplitMix64, mut met: impl FnMut(Met, &mut SplitMix64)) {
         let all = self.expected();
         let mut until = 0.0;
@@ -168,7 +167,7 @@ impl InBeam {
         }
     }
 
-    /// The particle at `range_m` whose size has the rank `rank`, 0..1, among the detectable ones.
+    /// The particle at `range_m`. Its size has the rank `rank`, 0..1, among the detectable ones.
     fn particle(&self, range_m: f64, rank: f64) -> Option<Met> {
         let [width, height] = self.optics.size_m(range_m);
         let passed = self.passed(range_m) * self.particles.reflectance;

@@ -1,5 +1,4 @@
-//! Dust as spheres that rise, drift, grow and end. Their positions are functions of only the time and the
-//! seed.
+//! Dust as spheres that rise, drift, grow and vanish. Their positions depend only on the time and the seed.
 
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use crate::sensors::weather::particles::uniform;
 use crate::time::SimTime;
 use crate::world::moving::MovingObject;
 
-/// Period of the spheres' motion: at 10 m/s an object moves 1 cm within it.
+/// Interval at which positions are computed, ns. At 10 m/s, an object moves 1 cm per interval.
 const TICK_NS: u64 = 1_000_000;
 /// Standard gravity, m/s².
 const GRAVITY_M_S2: f64 = 9.80665;
@@ -42,11 +41,11 @@ pub(super) struct Sphere {
     pub extinction_per_m: f64,
     /// Backscatter coefficient of the medium, 1/(m sr).
     pub backscatter_per_m_sr: f64,
-    /// Share of light that MAVS's dust removes through the sphere's middle.
+    /// Share of light that MAVS's dust removes on a path through the sphere's middle.
     pub mavs_loss: f64,
 }
 
-/// Start of a sphere: position and velocity.
+/// Position and velocity of a sphere at its start.
 #[derive(Clone, Copy, Debug)]
 struct Birth {
     number: u64,
@@ -54,19 +53,19 @@ struct Birth {
     velocity: DVec3,
 }
 
-/// Spheres around the time of a request, kept by a measuring thread.
+/// Spheres near the time of a request, cached by a measuring thread.
 #[derive(Default)]
 pub(super) struct Clouds {
     first_tick: u64,
     ticks: Vec<Vec<Cloud>>,
-    /// Spheres of earlier requests, by source; each at the index of its number.
+    /// Starts of spheres of earlier requests, by source and by number of the sphere.
     births: Vec<Vec<Option<Birth>>>,
 }
 
 /// The spheres of a source at a time.
 #[derive(Default)]
 pub(super) struct Cloud {
-    /// Centre of a ball around all spheres.
+    /// Centre of a bounding ball around all spheres, World, metres.
     centre: DVec3,
     radius_m: f64,
     /// All spheres.
@@ -90,7 +89,7 @@ impl Clouds {
         self.births.clear();
     }
 
-    /// The clouds at `at`, which must lie within the prepared time.
+    /// The clouds at `at`, which must be within the prepared interval.
     pub fn at(&self, at: SimTime) -> &[Cloud] {
         let tick = (at.0 / TICK_NS - self.first_tick) as usize;
         &self.ticks[tick]
@@ -98,12 +97,13 @@ impl Clouds {
 }
 
 impl Plumes {
-    /// The plumes of `dust` in a wind; `objects` are the moving objects of the world.
+    /// The plumes of `dust` in a wind with the velocity `wind` (World, m/s). `objects` are the moving objects of the
+    /// world.
     pub fn new(dust: &[DustConfig], wind: DVec3, seed: u64, objects: Arc<[MovingObject]>) -> Self {
         let source = |config: &DustConfig| Source {
             config: config.clone(),
             wind,
-            // A device's name has no slash.
+            // Names of devices have no slash, so that their random numbers differ.
             draws: NoiseSource::new(seed, &format!("dust/{}", config.name)),
         };
         Self { sources: dust.iter().map(source).collect(), objects }
@@ -114,7 +114,7 @@ impl Plumes {
         self.sources.is_empty()
     }
 
-    /// Puts the spheres of all instants from `start` to `end` into `clouds`.
+    /// Computes the spheres of all instants from `start` to `end` into `clouds`.
     pub fn prepare(&self, start: SimTime, end: SimTime, clouds: &mut Clouds) {
         let (first, last) = (start.0 / TICK_NS, end.0 / TICK_NS);
         clouds.first_tick = first;
@@ -132,7 +132,7 @@ impl Plumes {
 }
 
 impl Source {
-    /// Number of the first sphere that exists at `at_s`, and of the first that does not exist yet.
+    /// Number of the oldest sphere that exists at `at_s`, and of the next sphere to start.
     fn numbers_at(&self, at_s: f64) -> (u64, u64) {
         let since = at_s - self.config.start_s;
         if since < 0.0 {
@@ -142,7 +142,7 @@ impl Source {
         let born = (since * rate).floor() as u64 + 1;
         let most = self.config.duration_s.map_or(u64::MAX, |s| (s * rate).ceil() as u64);
         let gone = (since - self.config.life_s) * rate;
-        // A sphere is gone when its life is over, to the instant.
+        // A sphere vanishes exactly at the end of its lifetime.
         let gone = if gone < 0.0 { 0 } else { gone.floor() as u64 + 1 };
         (gone.min(most), born.min(most))
     }
@@ -207,7 +207,8 @@ impl Source {
         let age_s = (at_s - self.born_s(birth.number)).clamp(0.0, config.life_s);
         let fall_m = 0.5 * config.gravity * GRAVITY_M_S2 * age_s * age_s;
         let radius_m = config.radius_m + config.growth_m_s * age_s;
-        // The same dust in a larger sphere: the depth through its middle falls with the cross-section.
+        // The same amount of dust in a larger sphere: the optical depth through its middle is inversely proportional
+        // to the cross-section.
         let thinned = config.radius_m / radius_m;
         let depth = -libm::log(config.transmission) * thinned * thinned;
         let extinction_per_m = depth / (2.0 * radius_m);
@@ -222,7 +223,7 @@ impl Source {
     }
 }
 
-/// Uniform in a cube around zero with edges of twice `half_edge`.
+/// Uniform in a cube around zero with edges of 2 `half_edge`.
 fn cube(random: &mut SplitMix64, half_edge: f64) -> DVec3 {
     let mut draw = || half_edge * (2.0 * uniform(random) - 1.0);
     DVec3::new(draw(), draw(), draw())

@@ -1,15 +1,15 @@
-//! Rain: its drops, their extinction, and the laws of papers.
+//! Rain: drops, their extinction, and models from papers.
 
 use super::particles::Particles;
 use crate::config::rig::weather::{RainConfig, RainLaw};
 
 /// Drops per cubic metre and millimetre at a diameter of zero (Marshall and Palmer 1948).
 const N0: f64 = 8000.0;
-/// Drops smaller than this are not drawn, mm (Goodin et al. 2019, as in LISA).
+/// Diameter of the smallest simulated drop, mm (Goodin et al. 2019, as in LISA).
 const LEAST_MM: f64 = 0.05;
-/// Larger drops break up, mm (Pruppacher and Klett 1997).
+/// Diameter above which drops break up, mm (Pruppacher and Klett 1997).
 const MOST_MM: f64 = 8.0;
-/// `((n - 1) / (n + 1))²` of water, n = 1.33, at normal incidence.
+/// Reflectance of water at normal incidence: `((n - 1) / (n + 1))²` with n = 1.33.
 const REFLECTANCE: f64 = 0.02;
 
 /// The drops of a rain.
@@ -31,7 +31,7 @@ pub(super) fn extinction_per_m(rain: &RainConfig) -> f64 {
     }
 }
 
-/// Standard deviation of ranges over the range; `None` if the law has no error.
+/// Standard deviation of ranges divided by the range; `None` if the model has no range error.
 pub(super) fn range_error(rain: &RainConfig) -> Option<f64> {
     match rain.law {
         RainLaw::MarshallPalmer => None,
@@ -42,11 +42,11 @@ pub(super) fn range_error(rain: &RainConfig) -> Option<f64> {
     }
 }
 
-/// Depth of a texture that is full of water, mm (Hahner et al. 2022).
+/// Depth of a texture, which a water film can fill, mm (Hahner et al. 2022).
 const TEXTURE_MM: f64 = 1.2;
 
-/// The share of a surface's texture that is under water, 0..=1. Of a rate of rain it is that on a road 5 m down a
-/// slope of 2 % (Gallaway et al. 1979).
+/// Share of a surface's texture that is filled with water, 0..=1. For a rain rate, the share is that of a road with a
+/// slope of 2 %, 5 m from the top (Gallaway et al. 1979).
 pub(super) fn film(rain: &RainConfig) -> f64 {
     let from_rate_mm = match rain.law {
         RainLaw::MarshallPalmer => 0.157 * libm::pow(rain.rate_mm_h, 0.59),

@@ -1,15 +1,15 @@
-//! Snow: its flakes, and their extinction.
+//! Snow: flakes and their extinction.
 
 use super::particles::Particles;
 use crate::config::rig::weather::SnowConfig;
 
-/// Larger flakes are not drawn, mm (Hahner et al. 2022).
+/// Diameter of the largest simulated flake, mm (Hahner et al. 2022).
 const MOST_MM: f64 = 20.0;
-/// Smaller flakes are not drawn, mm.
+/// Diameter of the smallest simulated flake, mm.
 const LEAST_MM: f64 = 0.05;
 
-/// Flakes of a snowfall. Sekhon and Srivastava 1970 count them by the diameter of the melted drop, `N(D) =
-/// 2500 R^-0.94 exp(-2.29 R^-0.45 D)`; a flake of density d is larger than its drop by `d^(-1/3)`.
+/// Flakes of a snowfall. Sekhon and Srivastava 1970 give their number by the diameter of the melted drop, `N(D) =
+/// 2500 R^-0.94 exp(-2.29 R^-0.45 D)`. A flake of the density d is larger than its drop by `d^(-1/3)`.
 pub(super) fn flakes(snow: &SnowConfig) -> Particles {
     let thicker = 1.0 / libm::cbrt(snow.density_g_cm3);
     Particles {

@@ -1,5 +1,5 @@
-//! Soft echoes: light that a medium sends back from all along the beam, as samples between which the
-//! receiver's pulse leaves no gap.
+//! Soft echoes: light that a medium scatters back along the whole beam. Samples represent this light. They are close
+//! enough for the receiver's pulses to leave no gaps.
 
 use std::f64::consts::PI;
 
@@ -7,21 +7,21 @@ use super::fog::Medium;
 use super::optics::{AirOptics, Overlap};
 use crate::sensors::receiver::Backscatter;
 
-/// Largest length of a sample's stretch of the beam, as a share of the pulse's width at half height. Pulses
-/// at half a width from each other add up to a constant, so there is no ripple; near the sensor, where the
-/// signal changes within less than a width, stretches are shorter.
+/// Largest length of a sample's stretch of the beam, as a share of the pulse's width at half height. Pulses at
+/// intervals of half a width add up to a constant, without ripple. Near the sensor, where the signal changes within
+/// less than a width, stretches are shorter.
 const LONGEST: f64 = 0.5;
-/// Near to the sensor: this share of the width.
+/// Length of stretches near the sensor, as a share of the pulse's width.
 const SHORTEST: f64 = 0.25;
-/// Largest length of a stretch as a share of the distance.
+/// Largest length of a stretch, as a share of its distance.
 const OF_DISTANCE: f64 = 0.125;
-/// A medium's signal below this share of the detection threshold is left out.
+/// Least signal of a medium, as a share of the detection threshold. Weaker signals are ignored.
 pub(super) const LEAST_SHARE: f64 = 0.05;
-/// Share of the threshold below which a medium's signal has no effect on farther points.
+/// Signal of a medium, as a share of the threshold, below which it has no effect on farther points.
 const QUIET_SHARE: f64 = 0.1;
-/// Smallest pulse width for the stretches, metres, whatever the lidar's.
+/// Smallest pulse width for computing stretches, metres, for all lidars.
 const THINNEST_PULSE_M: f64 = 0.1;
-/// Largest distance of soft echoes, metres, whatever the lidar's range.
+/// Largest distance of soft echoes, metres, for all lidars.
 const FARTHEST_M: f64 = 500.0;
 /// Number of parts of a stretch for its integral.
 const PARTS: usize = 16;
@@ -29,37 +29,37 @@ const PARTS: usize = 16;
 /// A stretch of the beam.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stretch {
-    /// Start and end of the stretch, metres.
+    /// Start of the stretch, metres.
     pub from_m: f64,
-    /// See `from_m`.
+    /// End of the stretch, metres.
     pub to_m: f64,
     /// Mean distance of the stretch's light, metres.
     pub range_m: f64,
-    /// Backscatter of the air's uniform medium in this stretch.
+    /// Backscatter of the uniform medium in this stretch.
     pub uniform: Backscatter,
-    /// The reflectance that a backscatter coefficient of 1/(m sr) has here in clear air.
+    /// Reflectance in clear air that corresponds to a backscatter coefficient of 1/(m sr) here.
     pub per_coefficient: f64,
-    /// Share of light that the uniform medium lets pass to the stretch and back.
+    /// Share of light that the uniform medium transmits to the stretch and back.
     pub passed: f64,
 }
 
-/// The beam of a lidar in stretches, with the soft echo of the air's uniform medium.
+/// The beam of a lidar, divided into stretches, with the soft echo of the uniform medium.
 #[derive(Clone, Debug)]
 pub(super) struct SoftEcho {
-    /// Stretches from the sensor on.
+    /// Stretches in order of distance.
     pub stretches: Vec<Stretch>,
     /// Number of stretches in which the uniform medium is not negligible.
     pub uniform: usize,
-    /// Distance beyond which the uniform medium's echo has no effect, metres.
+    /// Distance beyond which the echo of the uniform medium has no effect, metres.
     pub quiet_m: f64,
-    /// Echo of the uniform medium alone, as light from one point.
+    /// Echo of the uniform medium without other light, as light from one point.
     pub alone: Option<Backscatter>,
-    /// Smallest relevant reflectance over squared distance of a sample, per metre of its stretch.
+    /// Least relevant value of reflectance divided by squared distance for a sample, per metre of its stretch.
     pub least_per_m: f64,
 }
 
 impl SoftEcho {
-    /// Samples in air of `medium`, with the total extinction `extinction_per_m`.
+    /// Samples for `medium` in air with the total extinction `extinction_per_m`.
     pub fn new(
         medium: Medium,
         extinction_per_m: f64,
@@ -119,7 +119,7 @@ fn stretch(
     Stretch { from_m, to_m, range_m, uniform, per_coefficient, passed }
 }
 
-/// The maximum of the sum of pulses from `stretches`, as light from one place.
+/// Maximum of the sum of pulses from `stretches`, as light from one point.
 fn highest(stretches: &[Stretch], width_m: f64) -> Option<Backscatter> {
     let (first, last) = (stretches.first()?, stretches.last()?);
     let steps = 2000;
@@ -131,7 +131,7 @@ fn highest(stretches: &[Stretch], width_m: f64) -> Option<Backscatter> {
     Some(Backscatter { range_m: range_m as f32, reflectance })
 }
 
-/// Contribution of light from one point to the receiver's signal at `x_m`: the squared sine of the pulse.
+/// Contribution of light from one point to the receiver's signal at `x_m`: the squared sine of the pulse shape.
 pub(super) fn signal(light: &Backscatter, x_m: f64, width_m: f64) -> f64 {
     let range = f64::from(light.range_m);
     let off = (x_m - range).abs();

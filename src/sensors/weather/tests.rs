@@ -1,4 +1,4 @@
-// What is expected need not have the same bits on every machine.
+// Expected values need not have the same bits on every machine.
 #![allow(clippy::disallowed_methods)]
 
 use std::f64::consts::PI;
@@ -18,7 +18,7 @@ use crate::sensors::noise::NoiseSource;
 use crate::world::builtin::bodies;
 use crate::world::trajectory::Trajectory;
 
-/// An HDL-64E: 10 % of the light from 50 m, a pulse of 5 ns, 2 mrad.
+/// HDL-64E: range 50 m at a reflectance of 10 %, pulse width 5 ns, divergence 2 mrad.
 const HDL64E: AirOptics = AirOptics {
     width_m: 0.75,
     threshold: 4e-5,
@@ -47,7 +47,7 @@ fn snow(rate_mm_h: f64, kind: SnowKind, flakes: bool) -> WeatherConfig {
     WeatherConfig { snow: Some(snow), ..WeatherConfig::default() }
 }
 
-/// A source whose spheres do not move; at each whole second there is one new sphere.
+/// A dust source with spheres that do not move; a new sphere starts at each whole second.
 fn still_dust(name: &str, position_m: [f64; 3]) -> DustConfig {
     DustConfig {
         position_m,
@@ -64,7 +64,7 @@ fn dusty(dust: Vec<DustConfig>, dust_law: DustLaw) -> WeatherConfig {
     WeatherConfig { dust, dust_law, ..WeatherConfig::default() }
 }
 
-/// Ends of nine rays: `near` of them at one distance, the others at another.
+/// Ends of nine rays: the first `near` of them at `near_m`, the others at `far_m`.
 fn stops(near: usize, near_m: f32, far_m: f32) -> Vec<Stop> {
     let end = |ray| if ray < near { near_m } else { far_m };
     (0..9).map(|ray| Stop { range_m: end(ray), share: 1.0 / 9.0 }).collect()
@@ -109,7 +109,7 @@ fn one(weather: &Weather, stops: &[Stop], reflectance: f32) -> Vec<Backscatter> 
     all
 }
 
-/// The receiver's signal at a distance.
+/// The receiver's signal at `x_m`.
 fn at(light: &[Backscatter], x_m: f64) -> f64 {
     light.iter().map(|place| signal(place, x_m, HDL64E.width_m)).sum()
 }
@@ -141,13 +141,13 @@ fn hard_echoes_fall_with_twice_the_optical_depth() {
         let weather = weather(config);
         for range_m in [20.0f32, 50.0, 100.0] {
             let light = one(&weather, &stops(9, range_m, 0.0), 0.5);
-            // The nine rays' light stays first; the range error of one law comes before the extinction.
+            // The light of the nine rays stays first. The range error of one model is applied before the extinction.
             let hard = &light[..9];
             let expected = 0.5 * (-2.0 * told * f64::from(hard[0].range_m)).exp();
             assert!((reflectance(hard) / expected - 1.0).abs() < 1e-4, "{range_m}: {hard:?}");
         }
     }
-    // What the two laws leave of the light from 50 m at 10 mm/h: 86 % and 2 %.
+    // Share of the light that the two models transmit over 50 m and back at 10 mm/h: 86 % and 2 %.
     let left = |law| (-100.0 * extinction_per_m(&rain(10.0, law, false))).exp();
     assert!((left(RainLaw::MarshallPalmer) - 0.856).abs() < 2e-3);
     assert!((left(RainLaw::Goodin2019) - 0.019).abs() < 1e-3);
@@ -160,7 +160,7 @@ fn koschmieders_visibility_has_the_smaller_contrast() {
     assert!((extinction_per_m(&config) - 0.039_12).abs() < 1e-5);
 }
 
-/// The farthest distance at which `is_seen`, to a centimetre.
+/// The largest distance at which `is_seen` is true, to a centimetre.
 fn farthest(is_seen: impl Fn(f64) -> bool) -> f64 {
     (1..12_000).rev().map(|cm| f64::from(cm) * 0.01).find(|&range_m| is_seen(range_m)).unwrap()
 }
@@ -184,14 +184,14 @@ fn targets_and_fog_are_seen_as_far_as_computed_for_an_hdl64e() {
             });
             assert!((seen - expected).abs() < 0.6, "{rho} at {visibility}: {seen}");
         }
-        // With a target that is far and black, and all of the soft echo: its near part is computed.
+        // A target that is distant and black leaves only the soft echo, whose near part is computed.
         let light = one(&weather, &stops(9, 6.5, 0.0), 0.0);
         let seen = farthest(|x| at(&light, x) >= HDL64E.threshold);
         assert!((seen - itself).abs() < 0.15, "fog at {visibility}: {seen}");
     }
 }
 
-/// The soft echo of a fog at `x_m`, by a fine sum, of rays that end at `ends_m`.
+/// Soft echo of a fog at `x_m`, by a fine sum, for rays that end at `ends_m`.
 fn fine_sum(visibility_m: f64, ends: &[(f64, f64)], x_m: f64) -> f64 {
     let extinction = 20f64.ln() / visibility_m;
     let step = 1e-3;
@@ -210,7 +210,7 @@ fn fine_sum(visibility_m: f64, ends: &[(f64, f64)], x_m: f64) -> f64 {
 fn samples_of_fog_make_the_waveform_of_its_integral() {
     for visibility in [20.0, 100.0] {
         let weather = weather(fog(visibility));
-        // All rays end at 6.5 m; or five of them at 3 m, where the rest go on.
+        // All rays end at 6.5 m, or five of them at 3 m while the others continue.
         let cases = [
             (9, 6.5f32, 0.0, vec![(6.5, 1.0)]),
             (5, 3.0, 6.5, vec![(3.0, 5.0 / 9.0), (6.5, 4.0 / 9.0)]),
@@ -240,7 +240,7 @@ fn far_from_surfaces_the_whole_echo_of_fog_is_one_place() {
         let ((sky_m, sky), (near_m, near)) = (top(&sky), top(&near));
         assert!((sky_m - near_m).abs() < 0.02, "{sky_m} {near_m}");
         assert!((sky / near - 1.0).abs() < 1e-3, "{sky} {near}");
-        // Between 1 and 2 m, as bright as a surface of somewhat less than pi beta w.
+        // Between 1 and 2 m, with a reflectance slightly below pi beta w.
         let extinction = 20f64.ln() / visibility;
         let bright = PI * extinction / 65.0 * 0.75;
         assert!((1.0..2.0).contains(&sky_m), "{sky_m}");
@@ -252,11 +252,11 @@ fn far_from_surfaces_the_whole_echo_of_fog_is_one_place() {
 #[test]
 fn fog_precedes_a_far_wall_and_hides_a_dark_near_one() {
     let weather = weather(fog(30.0));
-    // A wall of 50 % at 12 m: two maxima, the fog's at 1.3 m.
+    // With a wall of 50 % at 12 m, the signal has two maxima; that of the fog is at 1.3 m.
     let light = one(&weather, &stops(9, 12.0, 0.0), 0.5);
     assert!(at(&light, 1.3) > HDL64E.threshold && at(&light, 12.0) > HDL64E.threshold);
     assert!(at(&light, 8.0) < 0.1 * at(&light, 12.0));
-    // One of nine rays on a leaf of 2 % at 2 m in it: no valley is left before it, and it is the weaker.
+    // One of nine rays hits a leaf of 2 % at 2 m in the fog. There is no valley before the leaf, which is weaker.
     let stops = stops(1, 2.0, 30.0);
     let light = one(&weather, &stops, 0.02);
     let tops = (100..250).filter(|&i| {
@@ -266,7 +266,7 @@ fn fog_precedes_a_far_wall_and_hides_a_dark_near_one() {
     assert_eq!(tops.collect::<Vec<_>>().len(), 1);
 }
 
-/// Sums of a density over bins of range, by a fine sum.
+/// Integrals of a density over bins of range, by a fine sum.
 fn binned(bins: &[f64], density: impl Fn(f64) -> f64) -> Vec<f64> {
     let sum = |from: f64, to: f64| {
         let steps = 4000;
@@ -285,7 +285,7 @@ fn chi_squared(counts: &[u64], expected: &[f64]) -> f64 {
     counts.iter().zip(expected).map(term).sum()
 }
 
-/// Counts, by bins of range, the light that does not come from surfaces.
+/// Counts light that does not come from surfaces, by bins of range.
 fn counted(weather: &Weather, optics: &AirOptics, pulses: usize, bins: &[f64]) -> Vec<u64> {
     let mut counts = vec![0; bins.len() - 1];
     let sky = stops(0, 0.0, f32::INFINITY);
@@ -302,7 +302,7 @@ fn counted(weather: &Weather, optics: &AirOptics, pulses: usize, bins: &[f64]) -
 
 #[test]
 fn drops_are_as_many_as_their_volume_holds() {
-    // A receiver that sees everything, as in LISA: N(D > 50 um) x volume, ranges as the cube root.
+    // A receiver that detects everything, as in LISA: N(D > 50 um) x volume, ranges as the cube root.
     let optics = AirOptics { threshold: 0.0, max_range_m: 15.0, ..HDL64E };
     let weather = weather(rain(10.0, RainLaw::MarshallPalmer, true));
     let slope = 4.1 * 10f64.powf(-0.21);
@@ -315,10 +315,10 @@ fn drops_are_as_many_as_their_volume_holds() {
         .map(|ends| pulses as f64 * count * (volume(ends[1]) - volume(ends[0])))
         .collect();
     let counts = counted(&weather, &optics, pulses, &bins);
-    // 9 bins: 27.9 is passed by chance once in 1000.
+    // 9 bins: a correct result exceeds 27.9 once in 1000 times.
     let chi = chi_squared(&counts, &expected);
     assert!(chi < 27.9, "{chi}: {counts:?} {expected:?}");
-    // Sizes: the mean square of an exponential distribution from 50 um on, as shares of the beam.
+    // Sizes: mean square of an exponential distribution from 50 um on, as shares of the beam.
     let (mut sum, mut seen) = (0.0, 0.0);
     let extinction = weather.extinction_per_m;
     let sky = stops(0, 0.0, f32::INFINITY);
@@ -333,12 +333,12 @@ fn drops_are_as_many_as_their_volume_holds() {
     });
     let mean = 0.05 + 1.0 / slope;
     let square = mean * mean + 1.0 / slope / slope;
-    // The spread of a square is about twice its mean.
+    // The standard deviation of the square is about twice its mean.
     let error = 2.3 * square / f64::sqrt(seen);
     assert!((sum / seen - square).abs() < 4.0 * error, "{} {square} {error}", sum / seen);
 }
 
-/// Particles per metre that send back an eighth of an HDL-64E's threshold or more.
+/// Particles per metre that return an eighth of an HDL-64E's threshold or more.
 fn noticed(n0: f64, slope: f64, rho: f64, extinction: f64, most: f64) -> impl Fn(f64) -> f64 {
     move |r: f64| {
         let overlap = ((r - 0.9) / 0.1).clamp(0.0, 1.0);
@@ -378,7 +378,7 @@ fn flakes_that_are_noticed_are_those_of_the_law() {
         let expected: Vec<f64> =
             binned(&bins, law).into_iter().map(|n| n * pulses as f64).collect();
         let counts = counted(&weather, &HDL64E, pulses, &bins);
-        // 6 bins: 22.5 is passed by chance once in 1000.
+        // 6 bins: a correct result exceeds 22.5 once in 1000 times.
         let chi = chi_squared(&counts, &expected);
         assert!(chi < 22.5, "{chi}: {counts:?} {expected:?}");
     }
@@ -433,15 +433,15 @@ fn a_new_sphere_of_dust_has_its_optical_depth_and_ten_have_ten_times() {
         let hard: Vec<_> = light.iter().copied().filter(|b| b.range_m == 30.0).collect();
         let is = -0.5 * (reflectance(&hard) / 0.5).ln();
         assert!((is - depth).abs() < 1e-3, "{count}: {is}");
-        // Half of it where the surface is in the middle, none before.
+        // The optical depth is half if the surface is in the middle of the dust, and zero before the dust.
         let middle = one(&weather, &stops(9, 10.0, 0.0), 0.5);
         let middle: Vec<_> = middle.into_iter().filter(|b| b.range_m == 10.0).collect();
         let is = -0.5 * (reflectance(&middle) / 0.5).ln();
         assert!((is - 0.5 * depth).abs() < 1e-3, "{count}: {is}");
         let before = one(&weather, &stops(9, 9.0, 0.0), 0.5);
         assert_eq!(before, surfaces(&stops(9, 9.0, 0.0), 0.5));
-        // What comes back of the dust itself: pi / 40 x the extinction that it causes, but for what is
-        // below a twentieth of the threshold.
+        // The light that the dust returns is pi / 40 x its extinction, minus the part below a twentieth of the
+        // threshold.
         let soft: Vec<_> = light.into_iter().filter(|b| b.range_m < 11.0).collect();
         let expected = PI / 40.0 * 0.5 * (1.0 - (-2.0 * depth).exp());
         assert!((reflectance(&soft) / expected - 1.0).abs() < 0.04, "{soft:?} {expected}");
@@ -454,7 +454,7 @@ fn dust_of_mavs_answers_by_chance() {
     for (count, chance) in [(1, 0.051_29 / 0.7), (10, 0.512_9 / 0.7)] {
         let place = |i| still_dust(&format!("d{i}"), [10.0, 0.1, 0.0]);
         let weather = weather(dusty((0..count).map(place).collect(), DustLaw::Mavs));
-        // A fifth of the radius off the middle: 1 - 0.8 x 0.05 each.
+        // The line passes the middle at a fifth of the radius: 1 - 0.8 x 0.05 per sphere.
         let passed = (1.0f64 - 0.8 * 0.05).powi(count);
         let depth = -passed.ln();
         assert!((depth / 0.7 / chance - 0.8).abs() < 0.02);
@@ -506,7 +506,7 @@ fn plumes_are_a_function_of_time_and_seed() {
     let counts: Vec<usize> = forwards.iter().map(Vec::len).collect();
     assert_eq!(counts, [1, 51, 251, 450, 450]);
     assert_ne!(forwards[2], rising(2, &[5000])[0]);
-    // Carried by the wind, up, and wider with age.
+    // Spheres drift with the wind, rise, and grow with age.
     for sphere in &forwards[3] {
         let middle = DVec3::new(3.0, 0.0, 0.5) * sphere.age_s;
         let off = (sphere.centre - middle).abs();

@@ -1,13 +1,13 @@
-//! The values of a telegram, one after another, in either dialect.
+//! Values of a telegram in both dialects.
 //!
-//! CoLa-A: a blank and the value. Numbers are hexadecimal in capitals without leading zeros, negative
-//! ones as 32-bit two's complement, reals as their eight IEEE 754 digits; hosts may also write
-//! leading zeros, small letters, or decimal numbers with a sign. Texts are preceded by their length.
-//! CoLa-B: one blank before the first value, then big-endian bytes; lengths of texts have two bytes.
+//! CoLa-A: each value follows a blank. Numbers are upper-case hexadecimal without leading zeros. Negative numbers are
+//! in 32-bit two's complement, reals are the eight hexadecimal digits of their IEEE 754 bits. Hosts may also write
+//! leading zeros, lower-case letters, or decimal numbers with a sign. The length of a text precedes the text. CoLa-B:
+//! one blank precedes the first value, then big-endian bytes follow; the length of a text has two bytes.
 
 use super::{Dialect, Refusal};
 
-/// Writes values behind a kind and a name.
+/// Writes values after a kind and a name.
 #[derive(Clone, Debug)]
 pub struct Writer {
     dialect: Dialect,
@@ -41,7 +41,7 @@ impl Writer {
         self.content.extend_from_slice(binary);
     }
 
-    /// A byte.
+    /// Writes a byte.
     pub fn u8(&mut self, value: u8) {
         self.number(format_args!("{value:X}"), &[value]);
     }
@@ -51,22 +51,22 @@ impl Writer {
         self.number(format_args!("{value:X}"), &value.to_be_bytes());
     }
 
-    /// Four bytes.
+    /// Writes a number of four bytes.
     pub fn u32(&mut self, value: u32) {
         self.number(format_args!("{value:X}"), &value.to_be_bytes());
     }
 
-    /// Four bytes with a sign.
+    /// Writes a signed number of four bytes.
     pub fn i32(&mut self, value: i32) {
         self.number(format_args!("{value:X}"), &value.to_be_bytes());
     }
 
-    /// A real number, given by its bits.
+    /// Writes a real number, given by its IEEE 754 bits.
     pub fn real(&mut self, bits: u32) {
         self.number(format_args!("{bits:08X}"), &bits.to_be_bytes());
     }
 
-    /// A text with its length; at most 65 535 bytes of it.
+    /// Writes a text with its length; bytes after the first 65 535 are dropped.
     pub fn text(&mut self, text: &[u8]) {
         let text = &text[..text.len().min(usize::from(u16::MAX))];
         self.u16(text.len() as u16);
@@ -86,7 +86,7 @@ impl Writer {
         }
     }
 
-    /// The content. `has_last_blank`: in CoLa-B a content without values ends in a blank.
+    /// The content. With `has_last_blank`, a CoLa-B content without values ends in a blank.
     pub fn finish(mut self, has_last_blank: bool) -> Vec<u8> {
         if has_last_blank && self.dialect == Dialect::B && !self.has_values {
             self.content.push(b' ');
@@ -94,13 +94,13 @@ impl Writer {
         self.content
     }
 
-    /// The content so far, for values to be appended.
+    /// The content so far; the caller may append values.
     pub fn raw(&mut self) -> &mut Vec<u8> {
         &mut self.content
     }
 }
 
-/// Reads values that follow a name.
+/// Reads the values after a name.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     dialect: Dialect,
@@ -124,12 +124,12 @@ impl<'a> Reader<'a> {
         Self { is_strict: true, ..Self::lenient(dialect, after_name) }
     }
 
-    /// Bytes that have not been read.
+    /// Bytes not yet read.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Fails if something has not been read.
+    /// Returns an error if bytes were not read.
     pub fn finish(self) -> Result<(), Refusal> {
         let rest = match self.dialect {
             Dialect::A if !self.is_strict => self.rest.trim_ascii(),
@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
         taken.try_into().map_err(|_| Refusal::BufferUnderflow)
     }
 
-    /// A number of CoLa-A in `bits` bits, two's complement where negative.
+    /// A CoLa-A number of `bits` bits, with negative numbers in two's complement.
     fn number(&mut self, bits: u32) -> Result<u32, Refusal> {
         let token = self.token()?;
         let text = std::str::from_utf8(token).map_err(|_| Refusal::InvalidCharacter)?;
@@ -185,7 +185,7 @@ impl<'a> Reader<'a> {
         Ok(if is_negative { (size as u32).wrapping_neg() } else { size as u32 })
     }
 
-    /// A byte.
+    /// Reads a byte.
     pub fn u8(&mut self) -> Result<u8, Refusal> {
         match self.dialect {
             Dialect::A => self.number(8).map(|value| value as u8),
@@ -201,7 +201,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Four bytes.
+    /// Reads a number of four bytes.
     pub fn u32(&mut self) -> Result<u32, Refusal> {
         match self.dialect {
             Dialect::A => self.number(32),
@@ -209,12 +209,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Four bytes with a sign.
+    /// Reads a signed number of four bytes.
     pub fn i32(&mut self) -> Result<i32, Refusal> {
         self.u32().map(|value| value as i32)
     }
 
-    /// The bits of a real number.
+    /// Reads the bits of a real number.
     pub fn real(&mut self) -> Result<u32, Refusal> {
         if self.dialect == Dialect::B || !self.is_strict {
             return self.u32();
@@ -228,7 +228,7 @@ impl<'a> Reader<'a> {
         u32::from_str_radix(text, 16).map_err(|_| Refusal::InvalidCharacter)
     }
 
-    /// A text after its length.
+    /// Reads a text after its length.
     pub fn text(&mut self) -> Result<&'a [u8], Refusal> {
         let length = usize::from(self.u16()?);
         if length == 0 { Ok(&[]) } else { self.word(length) }

@@ -15,7 +15,7 @@ use crate::framer::{Framing, NoFrame, head, require, whole};
 
 const STX: u8 = 0x02;
 const ETX: u8 = 0x03;
-/// STX four times and the length.
+/// Length of the start of a CoLa-B telegram, bytes: four STX and the length field.
 const BINARY_HEAD: usize = 8;
 
 /// One telegram without its frame.
@@ -28,7 +28,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The bytes of the telegram. CoLa-A has no way to carry STX or ETX in a content.
+    /// Bytes of the telegram. In CoLa-A, a content cannot contain STX or ETX.
     pub fn emit(&self) -> Vec<u8> {
         emit(self.dialect, &self.content)
     }
@@ -56,7 +56,7 @@ pub fn emit(dialect: Dialect, content: &[u8]) -> Vec<u8> {
 /// Finds telegrams in a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Cola {
-    /// Longer contents are no telegrams, bytes.
+    /// Length of the longest accepted content, bytes.
     pub max_content: usize,
 }
 
@@ -86,7 +86,7 @@ impl Cola {
         let end = inner.iter().position(|&byte| byte == STX || byte == ETX);
         require(end.unwrap_or(inner.len()) <= self.max_content)?;
         let end = end.ok_or(NoFrame::Incomplete)?;
-        // Another telegram begins where this one was cut short.
+        // Another telegram begins where this one is cut short.
         require(inner[end] == ETX)?;
         Ok((Frame { dialect: Dialect::A, content: inner[..end].to_vec() }, end + 2))
     }
@@ -104,7 +104,7 @@ impl Cola {
     }
 }
 
-/// Text of a content, for people; characters that are not printable are escaped.
+/// Text of a content for users, with escapes for characters that are not printable.
 pub fn printable(content: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(content) {
         Ok(text) if text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) => {
@@ -146,8 +146,7 @@ mod tests {
             b"garbage\x02\x02\x02",
             b"\x02\x02\x02\x02\0\0\0\0",
         ] {
-            // A telegram that was cut in CoLa-B takes bytes of the next for its own; the one after
-            // that is found for certain.
+            // An incomplete CoLa-B telegram takes bytes of the next one. The one after the next is always found.
             let found = found(&[before, &good, &good]);
             assert!(!found.is_empty(), "{before:?}");
             assert_eq!(found.last().unwrap().content, b"sRN ODoprh");

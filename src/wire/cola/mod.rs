@@ -1,12 +1,12 @@
 //! CoLa, the protocol of SICK's network scanners (LMS1xx, LMS5xx, TiM), in its two dialects.
 //!
-//! A telegram is a kind (`sRN`, `sMN`, ...), a name and values: in CoLa-A all of it is text, in CoLa-B the
-//! values are big-endian binary. [`frame`] finds telegrams in a stream. [`telegram`] reads and writes
-//! commands and their answers by a table of names, [`scan_data`] the measured values.
+//! A telegram has a kind (`sRN`, `sMN`, ...), a name and values. CoLa-A is all text; in CoLa-B the values are
+//! big-endian binary. [`frame`] finds telegrams in a stream. [`telegram`] reads and writes commands and their answers
+//! by a table of names, [`scan_data`] the measured values.
 //!
-//! Sources: SICK's operating instructions of the LMS1xx, LMS500 and LMS4000 (annex on telegrams),
-//! the drivers `sick_scan_xd` and `LMS1xx`, MRPT's `CLMS100Eth`, logs of real LMS1xx and LMS5xx in
-//! the first one's issues, a capture of a TiM5xx.
+//! Sources: SICK's operating instructions of the LMS1xx, LMS500 and LMS4000 (annex on telegrams), the drivers
+//! `sick_scan_xd` and `LMS1xx`, MRPT's `CLMS100Eth`, logs of real LMS1xx and LMS5xx in the issues of `sick_scan_xd`,
+//! a capture of a TiM5xx.
 
 pub mod fields;
 pub mod frame;
@@ -28,7 +28,7 @@ words!(Dialect: "cola-a" => A, "cola-b" => B);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[repr(u16)]
 pub enum Refusal {
-    /// The method needs a login.
+    /// The method requires a login.
     #[error("access denied")]
     AccessDenied = 0x1,
     /// Unknown method.
@@ -37,10 +37,10 @@ pub enum Refusal {
     /// Unknown variable.
     #[error("unknown variable")]
     UnknownVariable = 0x3,
-    /// The command is not possible in the present state.
+    /// The command is not possible in the current state.
     #[error("local condition failed")]
     LocalConditionFailed = 0x4,
-    /// A value that is not allowed.
+    /// A value is not allowed.
     #[error("invalid data")]
     InvalidData = 0x5,
     /// The command has too many bytes.
@@ -49,7 +49,7 @@ pub enum Refusal {
     /// The command has too few bytes.
     #[error("buffer underflow")]
     BufferUnderflow = 0x8,
-    /// Writing the variable needs a login.
+    /// Writing the variable requires a login.
     #[error("write access denied")]
     WriteAccessDenied = 0xA,
     /// Unknown kind of command.
@@ -58,10 +58,10 @@ pub enum Refusal {
     /// Unknown event.
     #[error("unknown event")]
     UnknownEvent = 0xF,
-    /// A number of CoLa-A that does not fit.
+    /// A CoLa-A number is too large.
     #[error("value overflow")]
     ValueOverflow = 0x10,
-    /// A character that CoLa-A does not allow here.
+    /// A character is not allowed in CoLa-A.
     #[error("invalid character")]
     InvalidCharacter = 0x11,
 }

@@ -8,10 +8,10 @@ const NAME: &str = "LMDscandata";
 const STREAMED: &str = "sSN";
 const ASKED_FOR: &str = "sRA";
 
-/// Why bytes are no scan telegram.
+/// Reason why bytes are not a scan telegram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScanDataError {
-    /// Another telegram.
+    /// The content is another telegram.
     #[error("this telegram is not LMDscandata")]
     OtherTelegram,
     /// A field is wrong.
@@ -31,29 +31,29 @@ pub struct ScanData {
     pub is_streamed: bool,
     /// Version of the format: 0 or 1.
     pub version: u16,
-    /// Set by the user.
+    /// Device number, set by the user.
     pub device_number: u16,
-    /// Serial number of the factory.
+    /// Serial number.
     pub serial_number: u32,
     /// Status: 0 0 fine, 0 1 error, 0 2 pollution warning, 0 4 or 0 5 pollution error.
     pub status: [u8; 2],
     /// Number of telegrams passed to the interface.
     pub telegram_counter: u16,
-    /// Number of scans.
+    /// Number of the scan.
     pub scan_counter: u16,
     /// Time from power-on to the zero index of the scan, microseconds.
     pub start_us: u32,
     /// Time since power-on at which the scan was passed to the interface, microseconds.
     pub transmission_us: u32,
-    /// A bit an input.
+    /// States of the inputs, one bit each.
     pub digital_inputs: [u8; 2],
-    /// A bit an output.
+    /// States of the outputs, one bit each.
     pub digital_outputs: [u8; 2],
     /// Angle of the layer; 0 in scanners with one layer.
     pub layer_angle: u16,
     /// Scan frequency, 1/100 Hz.
     pub scan_frequency_centihz: u32,
-    /// Pulses a second, 100 Hz.
+    /// Pulses per second, in units of 100 Hz.
     pub measurement_frequency_hundred_hz: u32,
     /// Encoders.
     pub encoders: Vec<Encoder>,
@@ -61,7 +61,7 @@ pub struct ScanData {
     pub channels_16: Vec<Channel<u16>>,
     /// Channels with values of 8 bits.
     pub channels_8: Vec<Channel<u8>>,
-    /// Trailer behind the channels, if it has the known form.
+    /// Trailer after the channels, if it has the known form.
     pub trailer: Option<Trailer>,
     /// Remaining bytes; all bytes after the channels if their form is unknown.
     pub rest: Vec<u8>,
@@ -70,20 +70,20 @@ pub struct ScanData {
 /// The state of an encoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Encoder {
-    /// Ticks.
+    /// Position in ticks.
     pub position: u32,
-    /// Ticks a millimetre.
+    /// Speed, ticks per millimetre.
     pub speed: u16,
 }
 
-/// One value for each direction.
+/// A measured value for each direction.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Channel<T> {
-    /// `DIST1` ... `DIST5`, `RSSI1` ..., `ANGL1`.
+    /// Name: `DIST1` ... `DIST5`, `RSSI1` ..., `ANGL1`.
     pub name: [u8; 5],
-    /// Bits of the factor that makes millimetres of distances.
+    /// IEEE 754 bits of the factor from distances to millimetres.
     pub scale_factor_bits: u32,
-    /// Bits of the offset.
+    /// IEEE 754 bits of the offset.
     pub scale_offset_bits: u32,
     /// Direction of the first value, 1/10000 degree, counter-clockwise; 90 degrees is forward.
     pub start_angle: i32,
@@ -100,25 +100,25 @@ impl<T> Channel<T> {
     }
 }
 
-/// Trailer behind the channels.
+/// Trailer after the channels.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Trailer {
     /// Position of the scanner.
     pub position: Option<Position>,
-    /// Device name that the user has set.
+    /// Device name, set by the user.
     pub device_name: Option<Vec<u8>>,
-    /// A remark of the user.
+    /// Comment, set by the user.
     pub comment: Option<Vec<u8>>,
     /// The scanner's clock at the scan.
     pub time: Option<ClockTime>,
-    /// Whether information on an event follows, which stays in [`ScanData::rest`].
+    /// Whether data of an event follows; it stays in [`ScanData::rest`].
     pub event: u16,
 }
 
-/// Position of a scanner, as its user set it.
+/// Position of a scanner, set by its user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Position {
-    /// Bits of x, y, z and of the rotations about them.
+    /// IEEE 754 bits of x, y, z and of the rotations about them.
     pub real_bits: [u32; 6],
     /// Type of rotation: 0 none, 1 pitch, 2 roll, 3 free.
     pub rotation_type: u8,
@@ -181,10 +181,10 @@ impl ScanData {
         to.finish(false)
     }
 
-    /// Reads a content that [`ScanData::emit`] gives back byte for byte.
+    /// Reads a content that [`ScanData::emit`] reproduces byte for byte.
     ///
     /// # Errors
-    /// Another telegram; a field that is cut short; CoLa-A: a number in another spelling.
+    /// The content is another telegram, a field is incomplete, or a CoLa-A number is not in the usual form.
     pub fn parse(dialect: Dialect, content: &[u8]) -> Result<Self, ScanDataError> {
         let (is_streamed, from) = Self::head(content).ok_or(ScanDataError::OtherTelegram)?;
         // Values in CoLa-B always follow a blank.
@@ -239,7 +239,7 @@ impl ScanData {
             _ => return None,
         };
         let after = rest.strip_prefix(b" ")?.strip_prefix(NAME.as_bytes())?;
-        // Not LMDscandatacfg.
+        // Excludes LMDscandatacfg.
         (after.is_empty() || after.starts_with(b" ")).then_some((is_streamed, after))
     }
 
@@ -248,7 +248,7 @@ impl ScanData {
         Self::head(content).is_some()
     }
 
-    /// The channel of that name, of 16 bits.
+    /// The 16-bit channel with this name.
     pub fn channel(&self, name: &[u8; 5]) -> Option<&Channel<u16>> {
         self.channels_16.iter().find(|channel| channel.name == *name)
     }

@@ -1,8 +1,8 @@
 //! Commands and their answers.
 //!
-//! The values of a name are the same in all scanners that have the name; the tables here contain those that
-//! drivers of LMS1xx and LMS5xx use. A command is read with numbers in all spellings and written in one, so
-//! only telegrams from this module are reproduced byte for byte.
+//! A name has the same values in all scanners that support it. The tables here contain the names used by drivers of
+//! LMS1xx and LMS5xx. Commands are read with numbers in all forms and written in one. Only telegrams written by this
+//! module are therefore reproduced byte for byte.
 
 use super::fields::{Reader, Writer};
 use super::{Dialect, Refusal};
@@ -14,23 +14,23 @@ pub enum Kind {
     Read,
     /// `sRI`: requests a variable by its number.
     ReadIndex,
-    /// `sWN`: a variable is set.
+    /// `sWN`: sets a variable.
     Write,
-    /// `sMN`: a method is called.
+    /// `sMN`: calls a method.
     Call,
-    /// `sEN`: an event is subscribed to, or not any more.
+    /// `sEN`: subscribes to an event, or ends the subscription.
     Subscribe,
-    /// `sRA`: the variable's value.
+    /// `sRA`: value of the variable.
     ReadAnswer,
-    /// `sWA`: the variable is set.
+    /// `sWA`: confirms that the variable is set.
     WriteAnswer,
-    /// `sAN`: the method's result.
+    /// `sAN`: result of the method.
     CallAnswer,
-    /// `sEA`: whether the event is subscribed.
+    /// `sEA`: confirms the subscription or its end.
     SubscribeAnswer,
-    /// `sSN`: the event has happened.
+    /// `sSN`: the event occurred.
     Happened,
-    /// `sFA`: the command is refused.
+    /// `sFA`: the scanner refuses the command.
     Refused,
 }
 
@@ -49,7 +49,7 @@ const KINDS: [(&str, Kind); 11] = [
 ];
 
 impl Kind {
-    /// The three letters of the kind.
+    /// The three letters of the kind on the wire.
     pub fn word(self) -> &'static str {
         KINDS.iter().find(|(_, kind)| *kind == self).map_or("", |(word, _)| word)
     }
@@ -58,7 +58,7 @@ impl Kind {
         KINDS.iter().find(|(known, _)| known.as_bytes() == word).map(|(_, kind)| *kind)
     }
 
-    /// Refusal of a name that is not in the tables.
+    /// Refusal of an unknown name.
     fn unknown(self) -> Refusal {
         match self {
             Self::Call | Self::CallAnswer => Refusal::UnknownMethod,
@@ -71,15 +71,15 @@ impl Kind {
 /// The type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
-    /// A byte, or an enumeration of one.
+    /// A byte, or an enumeration with one byte.
     U8,
     /// Two bytes.
     U16,
-    /// Four bytes.
+    /// Four bytes, unsigned.
     U32,
-    /// Four bytes with a sign.
+    /// Four bytes, signed.
     I32,
-    /// An IEEE 754 number.
+    /// An IEEE 754 single-precision number.
     Real,
     /// A text: its length and its bytes.
     Text,
@@ -92,18 +92,18 @@ pub enum Value {
     U8(u8),
     /// Two bytes.
     U16(u16),
-    /// Four bytes.
+    /// Four bytes, unsigned.
     U32(u32),
-    /// Four bytes with a sign.
+    /// Four bytes, signed.
     I32(i32),
-    /// The bits of an IEEE 754 number.
+    /// Bits of an IEEE 754 single-precision number.
     Real(u32),
-    /// Bytes.
+    /// The bytes of a text.
     Text(Vec<u8>),
 }
 
 impl Value {
-    /// A text.
+    /// A text value.
     pub fn text(text: &str) -> Self {
         Self::Text(text.as_bytes().to_vec())
     }
@@ -144,7 +144,7 @@ const VARIABLES: &[(&str, &[Type])] = &[
     ("SCdevicestate", &[U8]),
     // Operating time, 1/10 h.
     ("ODoprh", &[U32]),
-    // How often it was switched on.
+    // Number of power-ons.
     ("ODpwrc", &[U32]),
     // State, temperature out of range, time, date, three LEDs.
     ("STlms", &[U16, U8, Text, Text, U8, U8, U8]),
@@ -154,10 +154,10 @@ const VARIABLES: &[(&str, &[Type])] = &[
     ("LMPoutputRange", &[U16, U32, I32, I32]),
     // Channels (2), remission, 16 bit, unit, encoder (2), position, name, comment, time, interval.
     ("LMDscandatacfg", &[U8, U8, U8, U8, U8, U8, U8, U8, U8, U8, U8, U16]),
-    // Version, counter, four inputs, no time.
+    // Version, counter, four inputs, absence of a time.
     ("LIDinputstate", &[U16, U32, U8, U8, U8, U8, U16]),
-    // Version, counter, state and changes of six outputs and of eight on an extension, no time. State: 0
-    // low, 1 high, 2 not there.
+    // Version, counter, state and number of changes of six outputs and of eight outputs on an extension, absence of a
+    // time. States: 0 low, 1 high, 2 not available.
     (
         "LIDoutputstate",
         &[
@@ -165,7 +165,7 @@ const VARIABLES: &[(&str, &[Type])] = &[
             U32, U8, U32, U8, U32, U8, U32, U8, U32, U8, U32, U16,
         ],
     ),
-    // The number of evaluation fields, none of which is configured.
+    // Number of evaluation fields; none is configured.
     ("LFErec", &[U16]),
     // 0 clean, 1 warning, 2 error.
     ("LCMstate", &[U8]),
@@ -190,7 +190,7 @@ const VARIABLES: &[(&str, &[Type])] = &[
     ("LFPmedianfilter", &[U8, U16]),
     ("LICFixVel", &[Real]),
     ("LICSpTh", &[Real]),
-    // Time server: role, interface, address, zone, s, s, s.
+    // Time server: role, interface, address, time zone, and three times in seconds.
     ("TSCRole", &[U8]),
     ("TSCTCInterface", &[U8]),
     ("TSCTCSrvAddr", &[U8, U8, U8, U8]),
@@ -205,9 +205,9 @@ const VARIABLES: &[(&str, &[Type])] = &[
 
 /// Methods with the types of their parameters and results.
 const METHODS: &[(&str, &[Type], &[Type])] = &[
-    // Level and hash of its password; 1 granted, 0 not.
+    // User level and hash of its password; result: 1 granted, 0 denied.
     ("SetAccessMode", &[U8, U32], &[U8]),
-    // As LMPscancfg; 0 done, then what holds now.
+    // Parameters as in LMPscancfg; result: 0 done, followed by the settings in effect.
     ("mLMPsetscancfg", &[U32, U16, U32, I32, I32], &[U8, U32, U16, U32, I32, I32]),
     ("LMCstartmeas", &[], &[U8]),
     ("LMCstopmeas", &[], &[U8]),
@@ -219,10 +219,10 @@ const METHODS: &[(&str, &[Type], &[Type])] = &[
     ("mSCreboot", &[], &[]),
     // Year, month, day, hour, minute, second, microsecond.
     ("LSPsetdatetime", &[U16, U8, U8, U8, U8, U8, U32], &[U8]),
-    // Number and state.
+    // Number of the output, and its state.
     ("mDOSetOutput", &[U8, U8], &[U8]),
     ("LIDrstoutpcnt", &[], &[U8]),
-    // As SetAccessMode.
+    // Parameters as in SetAccessMode.
     ("CheckPassword", &[U8, U32], &[U8]),
     ("SetPassword", &[U8, U32], &[U8]),
 ];
@@ -230,13 +230,13 @@ const METHODS: &[(&str, &[Type], &[Type])] = &[
 /// Events that can be subscribed to.
 const EVENTS: &[&str] = &["LMDscandata", "LFErec", "LIDoutputstate", "LIDinputstate"];
 
-/// The variable of an evaluation field; a field that is not configured has the one value 0.
+/// Variable of an evaluation field; an unconfigured field has the single value 0.
 const FIELD: &[Type] = &[U8];
 
-/// Number of DeviceIdent.
+/// Variable number of DeviceIdent.
 const IDENT_INDEX: &str = "0";
 
-/// The types of the values behind a name.
+/// Types of the values after a name.
 fn types(kind: Kind, name: &str) -> Result<&'static [Type], Refusal> {
     let variable = || VARIABLES.iter().find(|(known, _)| *known == name).map(|(_, types)| *types);
     let method = || METHODS.iter().find(|(known, ..)| *known == name);
@@ -253,7 +253,7 @@ fn types(kind: Kind, name: &str) -> Result<&'static [Type], Refusal> {
         Kind::CallAnswer => method().map(|(_, _, types)| *types),
         Kind::Subscribe | Kind::SubscribeAnswer => is_event.then_some(&[U8][..]),
         Kind::Refused => Some(&[U16][..]),
-        // Scans have a format of their own.
+        // Scans have a separate format.
         Kind::Happened => variable().filter(|_| is_event),
     };
     found.ok_or(kind.unknown())
@@ -267,7 +267,7 @@ pub fn field_number(name: &str) -> Option<u16> {
         .flatten()
 }
 
-/// A command or an answer. Scan data are [`super::scan_data::ScanData`].
+/// A command or an answer, except scans, which are [`super::scan_data::ScanData`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Telegram {
     /// Purpose of the telegram.
@@ -279,7 +279,7 @@ pub struct Telegram {
 }
 
 impl Telegram {
-    /// A telegram; the values must be of the types that the tables give.
+    /// A telegram; the values must have the types in the tables.
     pub fn new(kind: Kind, name: &str, values: Vec<Value>) -> Self {
         Self { kind, name: name.to_owned(), values }
     }
@@ -292,8 +292,8 @@ impl Telegram {
     /// Kind and name of a content; the rest is ignored.
     ///
     /// # Errors
-    /// [`Refusal::UnknownCommand`] without a kind, [`Refusal::InvalidCharacter`] for a name that is
-    /// not of printable characters.
+    /// [`Refusal::UnknownCommand`] without a kind, [`Refusal::InvalidCharacter`] if the name has characters that are
+    /// not printable.
     pub fn head(content: &[u8]) -> Result<(Kind, &str, &[u8]), Refusal> {
         let (word, rest) = content.split_at_checked(3).ok_or(Refusal::UnknownCommand)?;
         let kind = Kind::of(word).ok_or(Refusal::UnknownCommand)?;
@@ -303,7 +303,7 @@ impl Telegram {
         let rest = rest.strip_prefix(b" ").ok_or(Refusal::UnknownCommand)?;
         let end = rest.iter().position(|&byte| byte == b' ').unwrap_or(rest.len());
         let (name, rest) = rest.split_at(end);
-        // A number in CoLa-B, as some hosts write it.
+        // Some hosts write the number as binary in CoLa-B.
         let name = if kind == Kind::ReadIndex && name == b"\0\0" { b"0" } else { name };
         match std::str::from_utf8(name) {
             Ok(name) if name.bytes().all(|byte| byte.is_ascii_graphic()) => Ok((kind, name, rest)),
@@ -314,10 +314,10 @@ impl Telegram {
     /// Reads a telegram.
     ///
     /// # Errors
-    /// Error code that a scanner answers.
+    /// The error code with which a scanner answers.
     pub fn parse(dialect: Dialect, content: &[u8]) -> Result<Self, Refusal> {
         let (kind, name, rest) = Self::head(content)?;
-        // The number follows without a blank, and its first byte may be that of one.
+        // The number follows without a blank, and its first byte may equal a blank.
         if let (Kind::Refused, Dialect::B, [high, low]) = (kind, dialect, rest) {
             let code = u16::from_be_bytes([*high, *low]);
             return Ok(Self::new(kind, "", vec![Value::U16(code)]));
@@ -410,7 +410,7 @@ mod tests {
         }
     }
 
-    /// Telegrams of drivers and real scanners.
+    /// Telegrams of drivers and of real scanners.
     #[test]
     fn golden_bytes() {
         let hex = |text: &str| -> Vec<u8> {
@@ -487,7 +487,7 @@ mod tests {
         }
     }
 
-    /// Answers in logs of LMS100, LMS111 and LMS511.
+    /// Answers from logs of LMS100, LMS111 and LMS511.
     #[test]
     fn answers_of_real_scanners() {
         let emit = |kind, name, values| Telegram::new(kind, name, values).emit(Dialect::B);
@@ -520,9 +520,9 @@ mod tests {
         assert_eq!(told(b"sMN SetAccessMode 3"), 8);
         assert_eq!(told(b"sRN field00"), 3);
         assert_eq!(told(b"sWN LMDscandata 1"), 3);
-        // A driver that sent binary values in CoLa-A was told so by an LMS1xx and an LMS511.
+        // An LMS1xx and an LMS511 answered a driver that sent binary values in CoLa-A with this error.
         assert_eq!(told(b"sMN mLMPsetscancfg \0\0\x13\x88\0\x01"), 0x11);
-        // One that left bytes out was told so by an LMS1xx.
+        // An LMS1xx answered an incomplete telegram with this error.
         let short = b"sMN mLMPsetscancfg \0\0\x13\x88\0\x01\0\0\x13\x88\xff\xf9\x22\x30\0\x22";
         assert_eq!(Telegram::parse(Dialect::B, short).unwrap_err().code(), 8);
         assert_eq!(Telegram::parse(Dialect::B, b"sMN Run \0").unwrap_err().code(), 7);

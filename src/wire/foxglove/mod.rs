@@ -1,20 +1,20 @@
 //! Foxglove's WebSocket protocol: JSON text about server and channels, binary messages for data.
 //!
-//! <https://github.com/foxglove/ws-protocol/blob/main/docs/spec.md>. Newer programs request the same protocol
-//! as `foxglove.sdk.v1`. [`cloud`] and [`image`] are the messages that are not JSON.
+//! <https://github.com/foxglove/ws-protocol/blob/main/docs/spec.md>. Newer programs request the same protocol as
+//! `foxglove.sdk.v1`. [`cloud`] and [`image`] have the messages that are not JSON.
 
 pub mod cloud;
 pub mod image;
 
 use serde_json::{Map, Value, json};
 
-/// Names of the protocol, the best first.
+/// Names of the protocol, the preferred one first.
 pub const SUBPROTOCOLS: [&str; 2] = ["foxglove.sdk.v1", "foxglove.websocket.v1"];
 /// Longest message of a client, bytes.
 pub const MAX_CLIENT_MESSAGE: usize = 64 << 10;
 /// Largest number of subscriptions in a client's message.
 pub const MAX_SUBSCRIPTIONS: usize = 1024;
-/// Bytes of a data message before its payload.
+/// Length of a data message before its payload, bytes.
 pub const DATA_HEAD_LEN: usize = 13;
 
 /// Code of a data message of a server.
@@ -23,7 +23,7 @@ const MESSAGE_DATA: u8 = 1;
 /// Facts about a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerInfo {
-    /// Text for people.
+    /// Name of the server for users.
     pub name: String,
     /// Random id of this start of the server.
     pub session: String,
@@ -89,12 +89,12 @@ pub enum Level {
     Error = 2,
 }
 
-/// A status message for people.
+/// A status message for users.
 pub fn status(level: Level, text: &str) -> String {
     json!({ "op": "status", "level": level as u8, "message": text }).to_string()
 }
 
-/// Header of a message of a subscription; `log_time_ns` is POSIX time.
+/// Header of a data message for a subscription; `log_time_ns` is POSIX time.
 pub fn data_head(subscription: u32, log_time_ns: u64) -> [u8; DATA_HEAD_LEN] {
     let mut head = [0; DATA_HEAD_LEN];
     head[0] = MESSAGE_DATA;
@@ -103,7 +103,7 @@ pub fn data_head(subscription: u32, log_time_ns: u64) -> [u8; DATA_HEAD_LEN] {
     head
 }
 
-/// A wish for the messages of a channel.
+/// A client's request for the messages of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Subscription {
     /// The client's id of the subscription.
@@ -123,16 +123,16 @@ pub enum ClientMessage {
     Other(String),
 }
 
-/// Why a client's message is refused; the client receives this text as a status.
+/// Reason for rejecting a client's message; the client receives this text as a status.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClientFault {
-    /// The text is no JSON object with an `op`.
+    /// The text is not a JSON object with an `op`.
     #[error("not a JSON object with `op`")]
     NoObject,
     /// The request has an error.
     #[error("`{0}` is not as the protocol has it")]
     Wrong(&'static str),
-    /// The client asks for too much at a time.
+    /// The client requests too much at a time.
     #[error("at most {MAX_SUBSCRIPTIONS} subscriptions in a message")]
     TooMany,
 }
@@ -141,7 +141,7 @@ impl ClientMessage {
     /// Reads a client's text.
     ///
     /// # Errors
-    /// Reason why the request is invalid.
+    /// Reason for rejecting the request.
     pub fn parse(text: &str) -> Result<Self, ClientFault> {
         let message: Value = serde_json::from_str(text).map_err(|_| ClientFault::NoObject)?;
         let op = message.get("op").and_then(Value::as_str).ok_or(ClientFault::NoObject)?;
@@ -231,7 +231,7 @@ mod tests {
         }
         let many = ClientMessage::Unsubscribe(vec![0; MAX_SUBSCRIPTIONS + 1]).emit();
         assert_eq!(ClientMessage::parse(&many), Err(ClientFault::TooMany));
-        // As deep as a message may be long.
+        // Nested as deeply as the length of a message allows.
         let deep = "[".repeat(MAX_CLIENT_MESSAGE);
         assert_eq!(ClientMessage::parse(&deep), Err(ClientFault::NoObject));
     }

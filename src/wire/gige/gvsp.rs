@@ -1,28 +1,28 @@
-//! GVSP: frames as leader, payload packets and trailer.
+//! GVSP: frames as a leader packet, payload packets and a trailer packet.
 
-/// Bytes of IP, UDP and the standard header, which the packet size counts.
+/// Length of IP, UDP and standard GVSP headers, bytes. The packet size includes them.
 pub const OVERHEAD: usize = 36;
-/// Like [`OVERHEAD`], with the header of 64-bit block ids.
+/// Like [`OVERHEAD`], for the header with 64-bit block ids.
 pub const OVERHEAD_EXTENDED: usize = 48;
-/// Bytes after the data of each chunk: its id and length.
+/// Length of a chunk's id and length fields, which follow its data, bytes.
 pub const CHUNK_TAIL: usize = 8;
-/// Payload type of images, and the flag of those that chunks follow.
+/// Payload type of images, and the flag for images with chunks.
 const IMAGE: u32 = 1;
 const HAS_CHUNKS: u32 = 0x4000;
 
 /// Pixel formats with their codes in PFNC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PixelFormat {
-    /// Brightness, 8 bits.
+    /// Monochrome, 8 bits.
     #[default]
     Mono8,
-    /// Brightness, 12 bits in the low bits of 16.
+    /// Monochrome, 12 bits in the low bits of 16.
     Mono12,
-    /// Brightness, 16 bits.
+    /// Monochrome, 16 bits.
     Mono16,
-    /// Mosaic, 8 bits.
+    /// Bayer mosaic, 8 bits.
     BayerRg8,
-    /// Mosaic, two pixels of 12 bits in three bytes.
+    /// Bayer mosaic, two pixels of 12 bits in three bytes.
     BayerRg12p,
     /// Red, green and blue, 8 bits each.
     Rgb8,
@@ -31,7 +31,7 @@ pub enum PixelFormat {
 words!(PixelFormat: "Mono8" => Mono8, "Mono12" => Mono12, "Mono16" => Mono16, "BayerRG8" => BayerRg8, "BayerRG12p" => BayerRg12p, "RGB8" => Rgb8);
 
 impl PixelFormat {
-    /// Code of the format. Bits 16 to 23 are the bits of a pixel.
+    /// PFNC code of the format. Bits 16 to 23 are the number of bits per pixel.
     pub fn code(self) -> u32 {
         match self {
             Self::Mono8 => 0x0108_0001,
@@ -43,28 +43,28 @@ impl PixelFormat {
         }
     }
 
-    /// The format with a code.
+    /// The format with this PFNC code.
     pub fn of_code(code: u32) -> Option<Self> {
         Self::WORDS.into_iter().map(|(_, format)| format).find(|format| format.code() == code)
     }
 
-    /// Bytes of an image.
+    /// Size of an image, bytes.
     pub fn image_len(self, width: u32, height: u32) -> usize {
         let bits = u64::from(self.code() >> 16 & 0xff);
         (u64::from(width) * u64::from(height) * bits).div_ceil(8) as usize
     }
 }
 
-/// An image as its leader describes it.
+/// Content of a leader packet: description of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leader {
-    /// Ticks of the camera's clock.
+    /// Timestamp, ticks of the camera's clock.
     pub timestamp: u64,
     /// Code of the pixel format.
     pub pixel_format: u32,
-    /// Pixels: width, height, offset in x and y.
+    /// Width, height, offset in x and in y, pixels.
     pub region: [u32; 4],
-    /// Layout number of the chunks after the image; `None` without chunks.
+    /// Layout id of the chunks after the image; `None` without chunks.
     pub chunks: Option<u32>,
 }
 
@@ -74,13 +74,13 @@ impl Leader {
     }
 }
 
-/// Ends a chunk, whose data is at the end of `bytes`: the image itself, or further data.
+/// Ends a chunk whose data is at the end of `bytes`; the data is the image or other data.
 pub fn end_chunk(bytes: &mut Vec<u8>, id: u32, len: usize) {
     bytes.extend(id.to_be_bytes());
     bytes.extend((len as u32).to_be_bytes());
 }
 
-/// Chunks of a payload with their ids, the last first; `None` if the payload has no chunks.
+/// Chunks of a payload with their ids, the last one first; `None` if the payload has no chunks.
 pub fn chunks(payload: &[u8]) -> Option<Vec<(u32, &[u8])>> {
     let mut rest = payload;
     let mut all = Vec::new();
@@ -98,20 +98,20 @@ pub fn chunks(payload: &[u8]) -> Option<Vec<(u32, &[u8])>> {
 /// Form of a stream's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Bytes of a packet with IP and UDP headers.
+    /// Packet size including IP and UDP headers, bytes.
     pub packet_size: usize,
     /// Whether block ids have 64 bits.
     pub is_extended: bool,
 }
 
 impl Shape {
-    /// Bytes of the image in a full packet.
+    /// Number of image bytes in a full packet.
     pub fn data_len(self) -> usize {
         let overhead = if self.is_extended { OVERHEAD_EXTENDED } else { OVERHEAD };
         self.packet_size.saturating_sub(overhead).max(1)
     }
 
-    /// Packets of an image of `len` bytes with leader and trailer.
+    /// Number of packets of an image of `len` bytes, including leader and trailer.
     pub fn packets(self, len: usize) -> u32 {
         len.div_ceil(self.data_len()) as u32 + 2
     }
@@ -130,7 +130,7 @@ impl Shape {
         bytes
     }
 
-    /// Packet `packet` of an image with its chunks, with `status`; `None` if the number is too high.
+    /// Packet number `packet` of an image with its chunks, with `status`; `None` if the number is too high.
     pub fn packet(
         self,
         status: u16,
@@ -167,7 +167,7 @@ impl Shape {
         })
     }
 
-    /// The answer to a request for a packet that is no longer kept.
+    /// Answer to a request for a packet that is no longer stored.
     pub fn unavailable(self, block: u64, packet: u32) -> Vec<u8> {
         self.head(super::status::PACKET_UNAVAILABLE, block, 3, packet)
     }
@@ -176,11 +176,11 @@ impl Shape {
 /// Content of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part<'a> {
-    /// The first of a frame.
+    /// First packet of a frame.
     Leader(Leader),
     /// A piece of the image.
     Payload(&'a [u8]),
-    /// The last of a frame.
+    /// Last packet of a frame.
     Trailer,
 }
 
@@ -200,7 +200,7 @@ pub fn parse(bytes: &[u8]) -> Option<(u64, u32, Part<'_>)> {
             timestamp: u64::from(at(4)?) << 32 | u64::from(at(8)?),
             pixel_format: at(12)?,
             region: [at(16)?, at(20)?, at(24)?, at(28)?],
-            // The layout is in the trailer.
+            // The layout id is in the trailer.
             chunks: (at(0)? & HAS_CHUNKS != 0).then_some(0),
         }),
         2 if matches!(rest.len(), 8 | 16) => Part::Trailer,
@@ -220,7 +220,7 @@ mod tests {
         pairs.map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
     }
 
-    /// A frame that Aravis 0.8.26 took from a camera: 640 x 480 Mono8, packets of 1500 bytes.
+    /// A frame that Aravis 0.8.26 received from a camera: 640 x 480 Mono8, packets of 1500 bytes.
     #[test]
     fn packets_are_as_recorded() {
         let leader = Leader {
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(parse(&packet(9, 0).unwrap()), Some((9, 0, Part::Leader(leader))));
     }
 
-    /// Chunks as Wireshark's dissector and Aravis read them.
+    /// Chunks in the form that Wireshark's dissector and Aravis read.
     #[test]
     fn chunks_follow_an_image() {
         let mut payload = vec![7; 16];

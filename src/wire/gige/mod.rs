@@ -11,20 +11,20 @@ use crate::ParseError;
 pub const PORT: u16 = 3956;
 /// First byte of a command.
 const KEY: u8 = 0x42;
-/// Bytes before the payload of commands and acknowledgements.
+/// Length of the header of commands and acknowledgements, bytes.
 pub const HEAD_LEN: usize = 8;
 /// Largest payload of a command or acknowledgement, bytes.
 pub const MAX_PAYLOAD: usize = 540;
-/// Largest data of a READMEM, bytes.
+/// Largest data length of a READMEM, bytes.
 pub const MAX_READ: u16 = 536;
 
 /// Commands; the code of an acknowledgement is one higher.
 pub mod command {
     /// Searches for cameras.
     pub const DISCOVERY: u16 = 0x0002;
-    /// Sets an address until the next start.
+    /// Sets an IP address until the next start.
     pub const FORCE_IP: u16 = 0x0004;
-    /// Requests packets of the stream again.
+    /// Requests packets of the stream to be sent again.
     pub const PACKET_RESEND: u16 = 0x0040;
     /// Reads registers.
     pub const READ_REGISTER: u16 = 0x0080;
@@ -36,15 +36,15 @@ pub mod command {
     pub const WRITE_MEMORY: u16 = 0x0086;
     /// Announces a delayed acknowledgement.
     pub const PENDING_ACK: u16 = 0x0089;
-    /// Triggers signals of several cameras together.
+    /// Triggers signals of several cameras at the same time.
     pub const ACTION: u16 = 0x0100;
 }
 
 /// Status of an acknowledgement.
 pub mod status {
-    /// Done.
+    /// The command was executed.
     pub const SUCCESS: u16 = 0x0000;
-    /// The camera does not have the command.
+    /// The camera does not support the command.
     pub const NOT_IMPLEMENTED: u16 = 0x8001;
     /// A value is outside its limits.
     pub const INVALID_PARAMETER: u16 = 0x8002;
@@ -52,7 +52,7 @@ pub mod status {
     pub const INVALID_ADDRESS: u16 = 0x8003;
     /// The register cannot be written.
     pub const WRITE_PROTECT: u16 = 0x8004;
-    /// Address or length are no multiple of four, or cut a register.
+    /// Address or length is not a multiple of four, or only part of a register is accessed.
     pub const BAD_ALIGNMENT: u16 = 0x8005;
     /// Another host controls the camera, or no host does.
     pub const ACCESS_DENIED: u16 = 0x8006;
@@ -62,9 +62,9 @@ pub mod status {
     pub const PACKET_UNAVAILABLE: u16 = 0x800c;
     /// Invalid header.
     pub const INVALID_HEADER: u16 = 0x800e;
-    /// The time of a scheduled action is past.
+    /// The time of a scheduled action has passed.
     pub const ACTION_LATE: u16 = 0x8016;
-    /// A packet of the stream that was sent before.
+    /// The packet of the stream was sent before.
     pub const RESENT: u16 = 0x0100;
 }
 
@@ -75,7 +75,7 @@ pub struct Command<'a> {
     pub flags: u8,
     /// A code of [`command`].
     pub code: u16,
-    /// Number of the host's request; repeats have the same.
+    /// Number of the host's request; repeated requests have the same number.
     pub id: u16,
     /// Data of the command.
     pub payload: &'a [u8],
@@ -85,7 +85,7 @@ impl<'a> Command<'a> {
     /// Reads a datagram.
     ///
     /// # Errors
-    /// The bytes are no command, or their length is wrong.
+    /// The bytes are not a command, or their length is wrong.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, ParseError> {
         let Some((head, payload)) = bytes.split_at_checked(HEAD_LEN) else {
             return Err(ParseError::Length { what: "a command", need: HEAD_LEN, got: bytes.len() });
@@ -105,17 +105,17 @@ impl<'a> Command<'a> {
         Ok(Self { flags: head[1], code: half(2), id: half(6), payload })
     }
 
-    /// Whether an acknowledgement is wanted.
+    /// Whether the host requests an acknowledgement.
     pub fn wants_ack(&self) -> bool {
         self.flags & 1 != 0
     }
 
-    /// Flag 0x10: the long form of a resend request.
+    /// Whether flag 0x10 is set: long form of a resend request.
     pub fn is_extended(&self) -> bool {
         self.flags & 0x10 != 0
     }
 
-    /// The command as bytes, for hosts and tests.
+    /// Bytes of the command, for hosts and tests.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![KEY, self.flags];
         for half in [self.code, self.payload.len() as u16, self.id] {
@@ -126,12 +126,12 @@ impl<'a> Command<'a> {
     }
 }
 
-/// The 32-bit words of a payload; incomplete ones are dropped.
+/// The 32-bit words of a payload; an incomplete last word is dropped.
 pub fn words(payload: &[u8]) -> impl Iterator<Item = u32> + '_ {
     payload.as_chunks().0.iter().map(|word| u32::from_be_bytes(*word))
 }
 
-/// An acknowledgement; its code is one above the command's.
+/// An acknowledgement. Its code is the command's code plus one.
 pub fn ack(status: u16, command: u16, id: u16, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(HEAD_LEN + payload.len());
     for half in [status, command.wrapping_add(1), payload.len() as u16, id] {
@@ -141,7 +141,7 @@ pub fn ack(status: u16, command: u16, id: u16, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Announces that an acknowledgement takes `ms`.
+/// Announces that an acknowledgement will take `ms` milliseconds.
 pub fn pending(id: u16, ms: u16) -> Vec<u8> {
     let [high, low] = ms.to_be_bytes();
     ack(status::SUCCESS, command::PENDING_ACK - 1, id, &[0, 0, high, low])
@@ -150,11 +150,11 @@ pub fn pending(id: u16, ms: u16) -> Vec<u8> {
 /// A request for packets of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resend {
-    /// The frame.
+    /// Block id of the frame.
     pub block: u64,
-    /// First packet.
+    /// First requested packet.
     pub first: u32,
-    /// Last packet.
+    /// Last requested packet.
     pub last: u32,
 }
 
@@ -181,13 +181,13 @@ impl Resend {
 /// An ACTION command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Action {
-    /// Key of the device; must equal that of the camera.
+    /// Device key, which must equal that of the camera.
     pub device_key: u32,
     /// Group key, which must equal that of a signal.
     pub group_key: u32,
-    /// Must have a bit in common with that of the signal.
+    /// Group mask, which must have a common bit with that of a signal.
     pub group_mask: u32,
-    /// Time of the action, ticks of the camera's clock; `None`: at once.
+    /// Time of the action, ticks of the camera's clock; `None`: immediately.
     pub at: Option<u64>,
 }
 

@@ -1,6 +1,6 @@
-//! Data packets: blocks of one azimuth each with a distance for every laser, and a tail.
+//! Data packets: blocks with one azimuth and a distance for every laser, and a tail.
 //!
-//! Packets do not name their product; length and first bytes identify it.
+//! Packets do not identify their product; length and first bytes do.
 
 use super::format::{
     AZIMUTH_LEN, BLOCK_FLAG, DISTANCE_UNIT_MM, HAS_SEQUENCE, HEAD_FLAG, HesaiFormat, LongHead,
@@ -75,40 +75,40 @@ pub struct Tail {
     pub status: [u8; 10],
     /// Speed of the motor, rpm.
     pub rpm: u16,
-    /// Year since the one that the firmware counts from, month, day, hour, minute, second.
+    /// Year since the firmware's first year, month, day, hour, minute, second.
     pub date: [u8; 6],
     /// Microseconds within the second.
     pub micros: u32,
-    /// See [`ReturnMode`].
+    /// Return mode, see [`ReturnMode`].
     pub return_mode: u8,
     /// Factory byte.
     pub factory: u8,
-    /// Number of the packet, if the firmware counts packets.
+    /// Number of the packet; `None` if the firmware does not count packets.
     pub sequence: Option<u32>,
 }
 
-/// The returns in a packet: the byte in its tail.
+/// Returns in a packet, as coded in the byte of its tail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum ReturnMode {
-    /// The nearest.
+    /// The first (nearest) return.
     First = 0x33,
-    /// The second.
+    /// The second return.
     Second = 0x34,
-    /// The strongest.
+    /// The strongest return.
     #[default]
     Strongest = 0x37,
-    /// The farthest.
+    /// The last (farthest) return.
     Last = 0x38,
-    /// The farthest and the strongest.
+    /// The last and the strongest return.
     LastStrongest = 0x39,
-    /// The nearest and the second.
+    /// The first and the second return.
     FirstSecond = 0x3a,
-    /// The farthest and the nearest.
+    /// The last and the first return.
     LastFirst = 0x3b,
-    /// The nearest and the strongest.
+    /// The first and the strongest return.
     FirstStrongest = 0x3c,
-    /// The strongest and the second.
+    /// The strongest and the second return.
     StrongestSecond = 0x3e,
 }
 
@@ -126,7 +126,7 @@ impl ReturnMode {
         ("strongest-second", Self::StrongestSecond),
     ];
 
-    /// The byte in tails.
+    /// The byte for tails.
     pub fn byte(self) -> u8 {
         self as u8
     }
@@ -142,7 +142,7 @@ impl ReturnMode {
         own.map_or("", |(name, _)| name)
     }
 
-    /// Whether two blocks have one azimuth.
+    /// Whether pairs of blocks have the same azimuth.
     pub fn is_dual(self) -> bool {
         self.byte() >= Self::LastStrongest.byte()
     }
@@ -153,9 +153,9 @@ impl ReturnMode {
 pub struct Point {
     /// Distance in units of [`DISTANCE_UNIT_M`](super::format::DISTANCE_UNIT_M); 0 without a return.
     pub distance: u16,
-    /// Per cent of a white target; more of a retro-reflector.
+    /// Reflectivity in per cent of a white target; retroreflectors exceed 100.
     pub reflectivity: u8,
-    /// The fourth byte of packets that have one.
+    /// Fourth byte, in packets that have one.
     pub confidence: u8,
 }
 
@@ -261,7 +261,7 @@ impl<'a> PacketWriter<'a> {
     }
 }
 
-/// A packet that is read.
+/// A packet to read.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
     format: HesaiFormat,
@@ -273,7 +273,7 @@ impl<'a> Packet<'a> {
     /// Reads a packet of any model.
     ///
     /// # Errors
-    /// A length that no model's packets have, or other first bytes than that model's.
+    /// No model's packets have this length, or the first bytes are not those of the model.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, ParseError> {
         let mut wrong = ParseError::Length {
             what: "a Hesai data packet",
@@ -307,7 +307,7 @@ impl<'a> Packet<'a> {
         blocks(self.format, self.bytes)
     }
 
-    /// The points of one of the packet's blocks, by laser.
+    /// The points of a block, by laser.
     pub fn points(&self, block: &'a [u8]) -> impl Iterator<Item = Point> {
         block.chunks_exact(self.format.point_len()).map(Point::get)
     }
@@ -317,7 +317,7 @@ impl<'a> Packet<'a> {
         &self.tail
     }
 
-    /// Whether two blocks have one azimuth.
+    /// Whether pairs of blocks have the same azimuth.
     pub fn is_dual(&self) -> bool {
         ReturnMode::from_byte(self.tail.return_mode).is_some_and(ReturnMode::is_dual)
     }

@@ -6,7 +6,7 @@ use crate::record::{Record as _, record};
 pub const DISTANCE_UNIT_M: f64 = 0.004;
 /// Distance unit in packet headers, millimetres.
 pub const DISTANCE_UNIT_MM: u8 = 4;
-/// The flag of heads that a sequence number ends the packet.
+/// Header flag: a sequence number ends the packet.
 pub const HAS_SEQUENCE: u8 = 1;
 /// First bytes of packets with a header.
 pub(super) const HEAD_FLAG: [u8; 2] = [0xee, 0xff];
@@ -81,18 +81,18 @@ record! {
     }
 }
 
-/// The head of a model's packets, but for the flag and the counts, which are the model's.
+/// Words of a packet's header that are not fixed by its model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeadWords {
     /// Minor version of the protocol.
     pub minor: u8,
-    /// Status or version.
+    /// Status or version of the protocol.
     pub version: u8,
-    /// The name of the first block's return in a pair.
+    /// Code for the return of the first block in a pair.
     pub first_block: u8,
-    /// Returns of a firing.
+    /// Number of returns per firing.
     pub returns: u8,
-    /// See [`HAS_SEQUENCE`].
+    /// Flags, see [`HAS_SEQUENCE`].
     pub flags: u8,
 }
 
@@ -112,7 +112,7 @@ impl HesaiFormat {
         own.map_or("", |(name, _)| name)
     }
 
-    /// Distances of a block.
+    /// Number of distances in a block.
     pub fn lasers(self) -> usize {
         match self {
             Self::Pandar40P => 40,
@@ -122,7 +122,7 @@ impl HesaiFormat {
         }
     }
 
-    /// Blocks of a packet.
+    /// Number of blocks in a packet.
     pub fn blocks(self) -> usize {
         match self {
             Self::Pandar40P => 10,
@@ -132,7 +132,7 @@ impl HesaiFormat {
         }
     }
 
-    /// Bytes of a point.
+    /// Length of a point, bytes.
     pub fn point_len(self) -> usize {
         match self {
             Self::Pandar40P | Self::Pandar64 => 3,
@@ -140,7 +140,7 @@ impl HesaiFormat {
         }
     }
 
-    /// Bytes before the first block.
+    /// Length of the header before the first block, bytes.
     pub fn head_len(self) -> usize {
         match self {
             Self::Pandar40P => 0,
@@ -149,7 +149,7 @@ impl HesaiFormat {
         }
     }
 
-    /// Bytes of [`super::data::Tail::status`] that are sent.
+    /// Number of bytes of [`super::data::Tail::status`] in a packet.
     pub fn status_len(self) -> usize {
         match self.tail_kind() {
             TailKind::Pandar => 8,
@@ -181,12 +181,12 @@ impl HesaiFormat {
         }
     }
 
-    /// Bytes of a block before its points.
+    /// Length of a block before its points, bytes.
     pub(super) fn block_head_len(self) -> usize {
         AZIMUTH_LEN + if self == Self::Pandar40P { BLOCK_FLAG.len() } else { 0 }
     }
 
-    /// Bytes of a block.
+    /// Length of a block, bytes.
     pub(super) fn block_len(self) -> usize {
         self.block_head_len() + self.lasers() * self.point_len()
     }
@@ -195,7 +195,7 @@ impl HesaiFormat {
         self.head_len() + self.blocks() * self.block_len()
     }
 
-    /// Bytes of a packet, with or without a sequence number.
+    /// Length of a packet with or without a sequence number, bytes.
     pub fn packet_len(self, has_sequence: bool) -> usize {
         self.tail_at() + self.tail_len() + if has_sequence { SEQUENCE_LEN } else { 0 }
     }

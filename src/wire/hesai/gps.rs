@@ -1,11 +1,11 @@
-//! GPS packets: the time of the clock, and the last sentence of the receiver that sets it.
+//! GPS packets: time of the clock, and the last sentence of the GNSS receiver that sets it.
 
 use crate::ParseError;
 use crate::record::{Record as _, record};
 
-/// Bytes of a packet.
+/// Length of a packet, bytes.
 pub const GPS_PACKET_LEN: usize = 512;
-/// Room for a sentence, bytes.
+/// Space for a sentence, bytes.
 pub const SENTENCE_LEN: usize = 84;
 const FLAG: [u8; 2] = [0xff, 0xee];
 const FILLER: u8 = 0xdf;
@@ -36,20 +36,20 @@ record! {
 /// Content of a packet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GpsPacket {
-    /// Year of the century, month, day, hour, minute, second.
+    /// Year within the century, month, day, hour, minute, second.
     pub date: [u8; 6],
     /// Microseconds within the second.
     pub micros: u32,
     /// Last sentence of the GNSS receiver; may be empty.
     pub sentence: Vec<u8>,
-    /// `A`, `V` or a digit; 0 without a sentence.
+    /// Status in the sentence: `A`, `V` or a digit; 0 without a sentence.
     pub status: u8,
-    /// Whether the pulse is locked.
+    /// Whether the clock is locked to the PPS.
     pub pps_locked: bool,
 }
 
 impl GpsPacket {
-    /// Bytes of the packet. A sentence that is too long is cut off.
+    /// Bytes of the packet. A sentence that is too long is truncated.
     pub fn to_bytes(&self) -> Vec<u8> {
         let [year, month, day, hour, minute, second] = self.date;
         let digits = |value: u8| [b'0' + value % 10, b'0' + value / 10 % 10];
@@ -72,7 +72,7 @@ impl GpsPacket {
     /// Reads a packet.
     ///
     /// # Errors
-    /// Another length, flag, filler or digits.
+    /// Length, flag, filler bytes or digits are wrong.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let words = GpsWords::parse(bytes)?;
         if words.flag != FLAG {

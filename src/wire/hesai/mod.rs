@@ -1,9 +1,9 @@
-//! Formats of Hesai's Pandar40P, Pandar64, PandarQT64 and PandarXT: [`data`] packets with the layouts of
-//! [`mod@format`], and [`gps`] packets, both by UDP and least significant byte first; commands of [`ptc`] by
-//! TCP, most significant byte first.
+//! Formats of Hesai's Pandar40P, Pandar64, PandarQT64 and PandarXT. [`data`] packets, with the layouts of
+//! [`mod@format`], and [`gps`] packets use UDP, least significant byte first. Commands of [`ptc`] use TCP, most
+//! significant byte first.
 //!
-//! Sources: Hesai's manuals, HesaiLidar_SDK_2.0, HesaiLidar_General_SDK, nebula; captures of real units for
-//! facts that these lack.
+//! Sources: Hesai's manuals, HesaiLidar_SDK_2.0, HesaiLidar_General_SDK, nebula; captures of real devices for facts
+//! that these lack.
 
 pub mod data;
 pub mod format;

@@ -1,13 +1,13 @@
-//! Commands of the TCP port 9347 (PTC), version 1: frames and contents.
+//! Commands on TCP port 9347 (PTC), version 1: frames and contents.
 //!
-//! Requests and answers have one form; an answer repeats its request's command.
+//! Requests and answers have the same form. An answer repeats the command of its request.
 
 use crate::framer::{Framing, NoFrame, head, require, whole};
 use crate::record::{Record as _, record};
 
-/// The port that units listen at.
+/// TCP port of lidars for commands.
 pub const PTC_PORT: u16 = 9347;
-/// Largest payload: drivers warn of larger ones.
+/// Largest payload, bytes. Drivers warn of larger ones.
 pub const MAX_PAYLOAD: usize = 10_240;
 const FLAG: [u8; 2] = [0x47, 0x74];
 const HEAD_LEN: usize = 8;
@@ -16,7 +16,7 @@ const HEAD_LEN: usize = 8;
 pub mod command {
     /// Requests the angle correction table.
     pub const CALIBRATION: u8 = 0x05;
-    /// Requests the state of PTP; the request names a [`super::PtpQuery`].
+    /// Requests a state of PTP. The request contains a [`super::PtpQuery`].
     pub const PTP_DIAGNOSTICS: u8 = 0x06;
     /// Requests an [`super::Inventory`].
     pub const INVENTORY: u8 = 0x07;
@@ -24,9 +24,9 @@ pub mod command {
     pub const CONFIGURATION: u8 = 0x08;
     /// Requests a [`super::Status`].
     pub const STATUS: u8 = 0x09;
-    /// Restarts the unit.
+    /// Restarts the lidar.
     pub const REBOOT: u8 = 0x10;
-    /// Sets the speed.
+    /// Sets the rotation rate.
     pub const SPIN_RATE: u8 = 0x17;
     /// Sets a [`super::SyncAngle`].
     pub const SYNC_ANGLE: u8 = 0x18;
@@ -34,13 +34,13 @@ pub mod command {
     pub const TRIGGER: u8 = 0x1b;
     /// Switches standby on or off.
     pub const STANDBY: u8 = 0x1c;
-    /// Sets which echoes are sent.
+    /// Sets the return mode.
     pub const RETURN_MODE: u8 = 0x1e;
     /// Sets the reference of the clock.
     pub const CLOCK_SOURCE: u8 = 0x1f;
-    /// Sets a [`super::Destination`].
+    /// Sets a [`super::Destination`] of packets.
     pub const DESTINATION: u8 = 0x20;
-    /// Sets the unit's [`super::OwnNetwork`].
+    /// Sets the lidar's own [`super::OwnNetwork`].
     pub const OWN_NETWORK: u8 = 0x21;
     /// Sets a [`super::LidarRange`].
     pub const SET_RANGE: u8 = 0x22;
@@ -48,13 +48,13 @@ pub mod command {
     pub const GET_RANGE: u8 = 0x23;
     /// Sets a [`super::PtpConfiguration`].
     pub const SET_PTP: u8 = 0x24;
-    /// Brings back the factory's configuration.
+    /// Restores the factory configuration.
     pub const RESET: u8 = 0x25;
     /// Requests a [`super::PtpConfiguration`], after a byte with the PTP state.
     pub const GET_PTP: u8 = 0x26;
     /// Requests a [`super::Monitor`].
     pub const MONITOR: u8 = 0x27;
-    /// Sets how far the clock may be from the PTP master's and be locked: one byte, microseconds.
+    /// Sets the largest offset from the PTP master at which the clock counts as locked: one byte, microseconds.
     pub const SET_PTP_LOCK_OFFSET: u8 = 0x39;
     /// Requests the lock offset of PTP.
     pub const GET_PTP_LOCK_OFFSET: u8 = 0x3a;
@@ -62,13 +62,13 @@ pub mod command {
 
 /// Codes of answers.
 pub mod code {
-    /// The request was carried out.
+    /// The request was executed.
     pub const OK: u8 = 0;
     /// A value is not allowed.
     pub const INVALID_PARAMETER: u8 = 1;
     /// The payload has another length.
     pub const INVALID_DATA: u8 = 3;
-    /// The unit does not have the command.
+    /// The lidar does not support the command.
     pub const UNSUPPORTED: u8 = 5;
 }
 
@@ -313,12 +313,12 @@ pub const MODES: [super::data::ReturnMode; 6] = {
     [Last, Strongest, LastStrongest, First, LastFirst, FirstStrongest]
 };
 
-/// Number of a return mode in commands; 255 for modes without one.
+/// Number of a return mode in commands; 255 for modes without a number.
 pub fn mode_number(mode: super::data::ReturnMode) -> u8 {
     MODES.iter().position(|known| *known == mode).map_or(u8::MAX, |number| number as u8)
 }
 
-/// A text in a field of fixed length; longer text is cut off.
+/// A text in a field of fixed length; longer text is truncated.
 pub fn text<const N: usize>(text: &str) -> [u8; N] {
     let mut field = [0; N];
     let len = text.len().min(N);
@@ -329,16 +329,16 @@ pub fn text<const N: usize>(text: &str) -> [u8; N] {
 /// A request or an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PtcFrame {
-    /// See [`command`].
+    /// Command, see [`command`].
     pub command: u8,
-    /// See [`code`]; 0 in requests.
+    /// Result code, see [`code`]; 0 in requests.
     pub code: u8,
     /// The payload, at most [`MAX_PAYLOAD`] bytes.
     pub payload: Vec<u8>,
 }
 
 impl PtcFrame {
-    /// Bytes of the answer.
+    /// Bytes of the frame.
     pub fn to_bytes(&self) -> Vec<u8> {
         let Self { command, code, payload } = self;
         let payload_len = payload.len() as u32;
@@ -349,7 +349,7 @@ impl PtcFrame {
     }
 }
 
-/// Frames of a connection.
+/// Finds [`PtcFrame`]s in a stream.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ptc;
 

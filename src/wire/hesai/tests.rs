@@ -10,7 +10,7 @@ use super::ptc::{
 use crate::framer::Framer;
 use crate::record::Record;
 
-/// One of the notes' packets: format, whether dual, whether numbered, year, first bytes, SHA-256.
+/// A golden packet: format, whether dual, whether numbered, year, first bytes, SHA-256.
 struct Golden(HesaiFormat, bool, bool, u8, &'static str, &'static str);
 
 const GOLDEN: [Golden; 7] = [
@@ -171,7 +171,7 @@ fn what_is_written_is_read_again() {
         assert_eq!(read.tail().rpm, 600);
         for len in 0..bytes.len() {
             let is_other = has_sequence && len == format.packet_len(false);
-            // A packet without its number is another one, if it has no head that tells.
+            // A packet without its sequence number is another valid packet if no header shows the difference.
             let may_be = is_other && format.protocol().is_none();
             assert_eq!(Packet::parse(&bytes[..len]).is_ok(), may_be, "{format:?}, {len} bytes");
         }
@@ -234,13 +234,13 @@ fn frames_are_the_notes() {
     let set = frame(command::DESTINATION, &destination.to_bytes());
     assert_eq!(hex(&set.to_bytes()), "4774200000000008c0a801640940277e");
     assert_eq!(Destination::parse(&set.payload), Ok(destination));
-    // In pieces of any length, with other bytes between.
+    // Pieces of any length, with other bytes in between.
     let mut stream = b"GET / Gt".to_vec();
     golden.iter().for_each(|(_, frame)| stream.extend(frame.to_bytes()));
     let mut framer = Framer::new(Ptc);
     let found: Vec<_> = stream.chunks(3).flat_map(|piece| framer.frames(piece)).collect();
     assert_eq!(found, golden.map(|(_, frame)| frame));
-    // A length that no unit takes begins no frame.
+    // A length that no lidar accepts does not begin a frame.
     let mut framer = Framer::new(Ptc);
     assert!(framer.frames(&[0x47, 0x74, 5, 0, 0, 0, 0x28, 1]).is_empty());
     assert_eq!(framer.frames(&set.to_bytes()), [set]);

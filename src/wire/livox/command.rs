@@ -5,11 +5,11 @@ use crate::ParseError;
 use crate::checksum::{crc16_ibm_3740, crc32};
 use crate::record::{Reader, record};
 
-/// The port of searches, of every model and on both sides.
+/// UDP port of searches, for every model, of lidars and hosts.
 pub const SEARCH_PORT: u16 = 56_000;
-/// Number of bytes of a frame without data.
+/// Length of a frame without data, bytes.
 pub const HEAD_LEN: usize = 24;
-/// Longest frame, bytes.
+/// Length of the longest frame, bytes.
 pub const LONGEST_FRAME: usize = 1400;
 const START: u8 = 0xaa;
 const CRC_AT: usize = 18;
@@ -22,23 +22,23 @@ pub mod id {
     pub const SET: u16 = 0x0100;
     /// Requests the values of keys.
     pub const GET: u16 = 0x0101;
-    /// Keys that the lidar pushes.
+    /// The lidar pushes the values of keys.
     pub const PUSH: u16 = 0x0102;
-    /// Restarts the unit.
+    /// Restarts the lidar.
     pub const REBOOT: u16 = 0x0200;
-    /// Brings back the factory's settings.
+    /// Restores the factory settings.
     pub const RESET: u16 = 0x0201;
-    /// Sets the clock by the last pulse.
+    /// Sets the clock by the last PPS.
     pub const GPS_TIME: u16 = 0x0202;
 }
 
 /// Codes of answers.
 pub mod ret {
-    /// The command was carried out.
+    /// The command was executed.
     pub const DONE: u8 = 0x00;
     /// The command failed.
     pub const FAILED: u8 = 0x01;
-    /// The command is not permitted now.
+    /// The command is not allowed now.
     pub const NOT_ALLOWED: u8 = 0x02;
     /// A value is outside its range.
     pub const OUT_OF_RANGE: u8 = 0x03;
@@ -48,7 +48,7 @@ pub mod ret {
     pub const AFTER_REBOOT: u8 = 0x21;
     /// The key cannot be set.
     pub const READ_ONLY: u8 = 0x22;
-    /// A value, or the answer, has the wrong length.
+    /// A value or the answer has the wrong length.
     pub const WRONG_LENGTH: u8 = 0x23;
     /// The number of keys does not match the data.
     pub const WRONG_COUNT: u8 = 0x24;
@@ -57,23 +57,23 @@ pub mod ret {
 /// A frame: a request or an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Repeated by the answer.
+    /// Sequence number; the answer repeats it.
     pub sequence: u32,
-    /// See [`id`].
+    /// Command, see [`id`].
     pub id: u16,
     /// Whether the frame is an answer.
     pub is_answer: bool,
-    /// Whether the lidar has sent it, not the host.
+    /// Whether the lidar sent the frame; otherwise the host did.
     pub is_lidars: bool,
     /// Data of the command.
     pub data: Vec<u8>,
 }
 
 impl Frame {
-    /// Reads a datagram. The checksum of no data may be any: hosts differ.
+    /// Reads a datagram. For frames without data, any checksum of the data is accepted, because hosts differ.
     ///
     /// # Errors
-    /// Bytes that no sender writes.
+    /// The bytes are not a valid frame.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let mut reader = Reader::new("a command", bytes);
         let [start, version] = reader.array()?;
@@ -167,7 +167,7 @@ record! {
 /// Answer to [`id::GET`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GetAnswer {
-    /// See [`ret`].
+    /// Result code, see [`ret`].
     pub ret: u8,
     /// Keys with their values.
     pub entries: Entries,
@@ -177,7 +177,7 @@ impl GetAnswer {
     /// Reads the answer.
     ///
     /// # Errors
-    /// Too few bytes, or too many.
+    /// The data is too short or too long.
     pub fn parse(data: &[u8]) -> Result<Self, ParseError> {
         let mut reader = Reader::new("an answer with keys", data);
         let (ret, count): (u8, u16) = (reader.le()?, reader.le()?);
@@ -203,7 +203,7 @@ pub fn parse_keys(data: &[u8]) -> Result<Entries, ParseError> {
     Entries::read(&mut reader, count)
 }
 
-/// The bytes of [`id::SET`] or [`id::PUSH`].
+/// Bytes of keys with their values, the data of [`id::SET`] or [`id::PUSH`].
 pub fn keys_to_bytes(entries: &Entries) -> Vec<u8> {
     let mut bytes = Vec::from((entries.0.len() as u16).to_le_bytes());
     bytes.extend([0, 0]);
@@ -231,7 +231,7 @@ pub fn asked_to_bytes(keys: &[u16]) -> Vec<u8> {
     bytes
 }
 
-/// A text in a field that zeros fill up.
+/// A text in a field that is filled up with zeros.
 pub fn text<const N: usize>(text: &str) -> [u8; N] {
     let mut field = [0; N];
     field.iter_mut().zip(text.bytes()).for_each(|(out, byte)| *out = byte);
@@ -253,7 +253,7 @@ mod tests {
         Entries(all.iter().map(|(key, value)| (*key, value.to_vec())).collect())
     }
 
-    /// A conversation with the maker's SDK 2, a Mid-360 at 127.0.0.2.
+    /// A recorded conversation with the maker's SDK 2, for a Mid-360 at 127.0.0.2.
     fn conversation() -> Vec<(&'static str, Frame)> {
         let host = |sequence, id, data| Frame::request(sequence, id, data);
         let done = |sequence, id, data| host(sequence, id, Vec::new()).answer(data);

@@ -1,16 +1,16 @@
-//! Packets of points and of inertial samples.
+//! Packets of points and of IMU samples.
 
 use crate::ParseError;
 use crate::checksum::crc32;
 use crate::record::{Reader, Record as _, record};
 
-/// Number of bytes before the data.
+/// Length of the header before the data, bytes.
 pub const HEAD_LEN: usize = 36;
-/// Points of a packet.
+/// Number of points in a packet.
 pub const POINTS: usize = 96;
 /// Offset of the CRC-32, which covers the bytes after it.
 const CRC_AT: usize = 24;
-/// The step of a spherical point's angles, degrees.
+/// Resolution of a spherical point's angles, degrees.
 pub const ANGLE_STEP_DEG: f64 = 0.01;
 
 words!(DataType: "cartesian" => Cartesian, "cartesian-16" => Cartesian16, "spherical" => Spherical);
@@ -18,16 +18,16 @@ words!(DataType: "cartesian" => Cartesian, "cartesian-16" => Cartesian16, "spher
 /// Format of points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DataType {
-    /// Millimetres in 32 bits.
+    /// Cartesian, millimetres in 32 bits.
     #[default]
     Cartesian,
-    /// Centimetres in 16 bits.
+    /// Cartesian, centimetres in 16 bits.
     Cartesian16,
-    /// Millimetres and hundredths of a degree.
+    /// Spherical, millimetres and hundredths of a degree.
     Spherical,
 }
 
-/// The number of inertial samples.
+/// Data type of IMU samples.
 const INERTIAL: u8 = 0;
 
 impl DataType {
@@ -120,7 +120,7 @@ record! {
 }
 
 impl Head {
-    /// Header of a packet that is completed later.
+    /// Header of a packet; [`seal`] completes it.
     pub fn new(data_type: u8, count: u16, interval: u16, sequence: u16) -> Self {
         let (version, length, frame, time_type, crc, time_ns) = (0, 0, 0, 0, 0, 0);
         let reserved = [0; 12];
@@ -145,9 +145,9 @@ impl Head {
 pub struct Point {
     /// x, y, z; or depth, theta from the zenith, phi counter-clockwise from forward.
     pub place: [i32; 3],
-    /// Reflectivity: 0 to 150 for diffuse surfaces, above that for retro-reflectors.
+    /// Reflectivity: 0 to 150 for diffuse surfaces, above that for retroreflectors.
     pub reflectivity: u8,
-    /// Confidence in the point.
+    /// Confidence of the point (tag).
     pub tag: u8,
 }
 
@@ -164,7 +164,7 @@ impl Point {
         }
     }
 
-    /// Writes the point to a slice of [`DataType::point_len`] bytes; values that are too large are cut off.
+    /// Writes the point to a slice of [`DataType::point_len`] bytes; values that are too large are clamped.
     #[inline]
     pub fn put(&self, kind: DataType, out: &mut [u8]) {
         let [a, b, c] = self.place;
@@ -224,7 +224,7 @@ pub fn seal(packet: &mut [u8], time_type: TimeType, time_ns: u64) {
     packet[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
 }
 
-/// The bytes of an inertial sample.
+/// Bytes of an IMU sample's packet.
 pub fn inertial_packet(
     sample: &Inertial,
     sequence: u16,
@@ -243,7 +243,7 @@ pub fn inertial_packet(
 pub enum Packet<'p> {
     /// Points, with their bytes.
     Points(Head, DataType, &'p [u8]),
-    /// A sample.
+    /// An IMU sample.
     Inertial(Head, Inertial),
 }
 
@@ -251,7 +251,7 @@ impl<'p> Packet<'p> {
     /// Reads a datagram.
     ///
     /// # Errors
-    /// Bytes that no unit sends.
+    /// The bytes are not a valid packet.
     pub fn parse(bytes: &'p [u8]) -> Result<Self, ParseError> {
         let mut reader = Reader::new("a packet", bytes);
         let head: Head = reader.le()?;
@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn golden_packets_of_points() {
-        // Heads hold the CRC-32 of all that follows.
+        // Headers contain the CRC-32 of all following bytes.
         for (kind, length, head) in [
             (
                 DataType::Cartesian,

@@ -1,4 +1,4 @@
-//! Keys: settings and reported values of a unit, each a number with a value of fixed length.
+//! Keys: settings and reported values of a lidar. Each has a number and a value of fixed length.
 
 use crate::ParseError;
 use crate::record::{Reader, record};
@@ -11,41 +11,41 @@ use crate::record::{Reader, record};
 pub mod key {
     /// Format of points.
     pub const DATA_TYPE: u16 = 0x0000;
-    /// The pattern of the scan.
+    /// Scan pattern.
     pub const PATTERN: u16 = 0x0001;
     /// Whether pulses are emitted twice.
     pub const DUAL_EMISSION: u16 = 0x0002;
-    /// 0 sends points, 1 does not.
+    /// Whether points are sent: 0 yes, 1 no.
     pub const NO_POINTS: u16 = 0x0003;
-    /// Address, mask and gateway of the unit.
+    /// IP address, mask and gateway of the lidar.
     pub const NETWORK: u16 = 0x0004;
     /// Destination of pushes.
     pub const STATE_HOST: u16 = 0x0005;
     /// Destination of points.
     pub const POINT_HOST: u16 = 0x0006;
-    /// Destination of inertial samples.
+    /// Destination of IMU samples.
     pub const IMU_HOST: u16 = 0x0007;
-    /// Mounting of the unit; stored only.
+    /// Mounting of the lidar; stored without effect.
     pub const MOUNTING: u16 = 0x0012;
     /// Smallest reported distance, centimetres.
     pub const BLIND_ZONE: u16 = 0x0013;
     /// The first field of view.
     pub const FIELD_0: u16 = 0x0015;
-    /// The second.
+    /// The second field of view.
     pub const FIELD_1: u16 = 0x0016;
     /// Fields of view that are enabled, one bit each.
     pub const FIELDS_ON: u16 = 0x0017;
     /// Detection mode: 0 normal, 1 sensitive.
     pub const DETECTION: u16 = 0x0018;
-    /// The state that the unit is to be in.
+    /// Requested state.
     pub const TARGET_STATE: u16 = 0x001a;
     /// Whether window heating is enabled.
     pub const HEATING: u16 = 0x001b;
-    /// Whether inertial samples are sent.
+    /// Whether IMU samples are sent.
     pub const IMU_ON: u16 = 0x001c;
-    /// Whether the window is heated in any case.
+    /// Whether the window is always heated.
     pub const FORCED_HEATING: u16 = 0x001e;
-    /// The state after a start.
+    /// State after a start.
     pub const STATE_AFTER_BOOT: u16 = 0x0020;
     /// Serial number.
     pub const SERIAL: u16 = 0x8000;
@@ -59,21 +59,21 @@ pub mod key {
     pub const HARDWARE_VERSION: u16 = 0x8004;
     /// MAC address.
     pub const MAC: u16 = 0x8005;
-    /// The state that the unit is in.
+    /// Current state.
     pub const STATE: u16 = 0x8006;
     /// Temperature of the core, hundredths of a degree Celsius.
     pub const TEMPERATURE: u16 = 0x8007;
-    /// Number of starts.
+    /// Number of power-ons.
     pub const STARTS: u16 = 0x8008;
-    /// Time on the clock, nanoseconds.
+    /// Time of the clock, nanoseconds.
     pub const TIME: u16 = 0x8009;
     /// Time at which the clock was last set, nanoseconds.
     pub const SYNCHRONISED: u16 = 0x800a;
-    /// Correction at that time, nanoseconds.
+    /// Correction when the clock was last set, nanoseconds.
     pub const TIME_OFFSET: u16 = 0x800b;
     /// Reference of the clock.
     pub const SYNCHRONISATION: u16 = 0x800c;
-    /// The table of status codes of a HAP.
+    /// Table of status codes (HAP).
     pub const STATUS: u16 = 0x800d;
     /// Four nibbles: system, scan, ranging, communication.
     pub const DIAGNOSIS: u16 = 0x800e;
@@ -110,17 +110,17 @@ pub fn length_of(key: u16) -> Option<usize> {
     })
 }
 
-/// States of a unit: values of [`key::STATE`], and, of some, of [`key::TARGET_STATE`].
+/// States of a lidar: values of [`key::STATE`]; some are also values of [`key::TARGET_STATE`].
 pub mod state {
     /// Points are sent.
     pub const SAMPLING: u8 = 1;
-    /// Motor and lasers rest.
+    /// Motor and lasers are off.
     pub const IDLE: u8 = 2;
-    /// State: there is an error.
+    /// The lidar has an error.
     pub const ERROR: u8 = 4;
     /// Self-test.
     pub const SELF_CHECK: u8 = 5;
-    /// The motor starts.
+    /// The motor is starting.
     pub const STARTING: u8 = 6;
     /// The motor runs.
     pub const READY: u8 = 9;
@@ -131,10 +131,10 @@ pub mod state {
 pub struct Entries(pub Vec<(u16, Vec<u8>)>);
 
 impl Entries {
-    /// Reads `count` keys with values and nothing else.
+    /// Reads `count` keys with their values; no bytes may follow.
     ///
     /// # Errors
-    /// Too few bytes, or too many.
+    /// There are too few or too many bytes.
     pub fn read(reader: &mut Reader<'_>, count: u16) -> Result<Self, ParseError> {
         let mut all = Vec::new();
         for _ in 0..count {

@@ -1,7 +1,7 @@
-//! Livox's protocol "SDK 2": commands and keys of Mid-360 and HAP, and their packets of points and inertial samples.
+//! Livox's protocol "SDK 2": commands and keys of Mid-360 and HAP, and their packets of points and IMU samples.
 //! [`first`] has the older protocol "SDK 1".
 //!
-//! One UDP datagram is one frame or one packet; numbers are little-endian.
+//! A UDP datagram contains one frame or one packet. Numbers are little-endian.
 
 pub mod command;
 pub mod data;

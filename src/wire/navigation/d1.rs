@@ -1,37 +1,37 @@
-//! BeiDou's D1 message on B1I, of satellites in medium and inclined orbits: subframes of ten words of 30
-//! bits, six seconds each.
+//! BeiDou's D1 message on B1I, for satellites in medium and inclined orbits: subframes of ten words of 30 bits, six
+//! seconds each.
 //!
 //! Source: BeiDou OS SIS ICD (B1I), chapter 5.
 
 use super::{Bits, Keplerian, half_circles, half_circles_a_second, steps};
 
-/// Seconds of a subframe.
+/// Duration of a subframe, seconds.
 pub const SUBFRAME_S: u32 = 6;
 const PREAMBLE: i64 = 0b111_0001_0010;
 const SUBFRAMES: u32 = 5;
 const PAGES: u32 = 24;
-/// The page of subframe 5 with UTC.
+/// Page of subframe 5 with UTC.
 const UTC_PAGE: u32 = 10;
-/// Information bits of the first word and of the others.
+/// Numbers of information bits in the first word and in the others.
 const FIRST_BITS: usize = 26;
 const DATA_BITS: usize = 22;
 const INFORMATION_BITS: usize = FIRST_BITS + 9 * DATA_BITS;
 
-/// Message of a satellite.
+/// Navigation message of a satellite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct D1 {
     /// Orbit and clock, in BeiDou's week.
     pub orbit: Keplerian,
     /// Health flag.
     pub is_healthy: bool,
-    /// Coefficients of the ionosphere, alpha and beta, in the message's steps.
+    /// Coefficients of the ionosphere, alpha and beta, in steps of the message.
     pub ionosphere: [[i8; 4]; 2],
     /// BeiDou's time minus UTC, seconds.
     pub leap_s: i8,
 }
 
 impl D1 {
-    /// The subframe that begins at a time of BeiDou's week, a multiple of [`SUBFRAME_S`]: ten words of 30
+    /// The subframe that begins at `sow_s`, seconds of BeiDou's week, a multiple of [`SUBFRAME_S`]: ten words of 30
     /// bits, with parity.
     pub fn subframe(&self, week: u32, sow_s: u32) -> [u32; 10] {
         let orbit = &self.orbit;
@@ -54,7 +54,7 @@ impl D1 {
                     .put(0, 4)
                     .put(i64::from(week % 8192), 13)
                     .put(toe, 17)
-                    // The delays between the bands are nothing.
+                    // The delays between bands are zero.
                     .put(0, 20);
                 let coefficients = self.ionosphere.into_iter().flatten();
                 coefficients
@@ -86,7 +86,7 @@ impl D1 {
                 let bits = head.put(0, 1).put(page.into(), 7);
                 let (leap_s, week) = (i64::from(self.leap_s), i64::from(week % 256));
                 match (number, page) {
-                    // Whole leap seconds, none announced.
+                    // Whole leap seconds, without a future change.
                     (5, UTC_PAGE) => bits
                         .put(leap_s, 8)
                         .put(leap_s, 8)
@@ -94,7 +94,7 @@ impl D1 {
                         .put(0, 32 + 24)
                         .put(1, 8)
                         .put(0, INFORMATION_BITS),
-                    // No almanac.
+                    // There is no almanac.
                     _ => bits.put(0, INFORMATION_BITS),
                 }
             }
@@ -107,7 +107,7 @@ impl D1 {
             }
             _ => {
                 let data = bits.get(FIRST_BITS + (index - 1) * DATA_BITS, DATA_BITS);
-                // Two codes take every other bit, and so do their parities.
+                // Two codes have alternate bits, and so have their parities.
                 let of = |shift: u32| {
                     (0..11).fold(0, |all, bit| all | (data >> (2 * bit + shift) & 1) << bit)
                 };
@@ -121,7 +121,7 @@ impl D1 {
     }
 }
 
-/// The four bits of parity of eleven bits: BCH(15, 11) with x^4 + x + 1.
+/// The four parity bits of eleven bits: BCH(15, 11) with x^4 + x + 1.
 fn parity(data: u32) -> u32 {
     let whole = data << 4;
     (4..15).rev().fold(whole, |rest, bit| {
@@ -146,7 +146,7 @@ mod tests {
             let words = d1.subframe(1089, 552_450 + start * 6);
             assert_eq!((words[0] >> 19, words[0] >> 12 & 7), (0b111_0001_0010, start + 1));
             assert!(words.iter().all(|word| *word < 1 << 30));
-            // A code word divided by its polynomial leaves nothing.
+            // The remainder of a valid code word divided by the polynomial is zero.
             let rest = |word: u32| {
                 (4..15).rev().fold(word, |rest, bit| {
                     if rest >> bit & 1 == 1 { rest ^ 0b1_0011 << (bit - 4) } else { rest }
@@ -162,7 +162,7 @@ mod tests {
         }
         let words = d1.subframe(1089, 552_450);
         assert_eq!((words[2] >> 17, words[9] >> 8 & 31), (1089, 77 % 24));
-        // 000000000000001 of the ICD's example: the code of a one is the polynomial.
+        // Example in the ICD, 000000000000001: the code of 1 is the polynomial.
         assert_eq!(parity(1), 0b0011);
     }
 }

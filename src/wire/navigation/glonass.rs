@@ -1,62 +1,62 @@
 //! GLONASS's message on L1: strings of 85 bits, two seconds each.
 //!
-//! Source: GLONASS ICD L1, L2, edition 5.1, chapter 4. Numbers are sign and magnitude, positions are
-//! Earth-centred and Earth-fixed (PZ-90).
+//! Source: GLONASS ICD L1, L2, edition 5.1, chapter 4. Numbers have a sign and a magnitude; positions are
+//! Earth-centred, Earth-fixed (PZ-90).
 
 use super::{Bits, steps};
 
-/// Seconds of a string.
+/// Duration of a string, seconds.
 pub const STRING_S: u32 = 2;
-/// Strings of a frame, and frames of a superframe.
+/// Numbers of strings in a frame, and of frames in a superframe.
 const STRINGS: u32 = 15;
 const FRAMES: u32 = 5;
 const DAY_S: i64 = 86_400;
-/// Seconds of the steps in which orbits refer to a time of day.
+/// Step of the reference time of orbits, seconds.
 const TIME_STEP_S: i64 = 900;
-/// Bits of a string; the last eight are check bits.
+/// Number of bits in a string; the last eight are check bits.
 const BITS: usize = 85;
 const CHECK_BITS: usize = 8;
 
-/// Data of a satellite.
+/// Navigation data of a satellite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Glonass {
     /// Number of the satellite, 1 to 24.
     pub slot: u8,
     /// Health flag.
     pub is_healthy: bool,
-    /// Day within the period of four years, from 1, and number of that period, 1 from 1996 on.
+    /// Day within the period of four years, from 1.
     pub day: u16,
-    /// See [`Glonass::day`].
+    /// Number of the period of four years, 1 from 1996 on.
     pub four_years: u8,
-    /// Time of GLONASS's day that orbit and clock refer to: a multiple of 900 s.
+    /// Reference time of orbit and clock, seconds of GLONASS's day: a multiple of 900 s.
     pub toe_s: u32,
     /// Position at the reference time, metres.
     pub position_m: [f64; 3],
-    /// Velocity then.
+    /// Velocity at the reference time, m/s.
     pub velocity_m_s: [f64; 3],
-    /// Offset of the satellite's clock from GLONASS time at the reference time; positive is ahead.
+    /// Offset of the satellite's clock from GLONASS time at the reference time, seconds; positive is ahead.
     pub clock_s: f64,
     /// Drift of the clock, s/s.
     pub drift: f64,
 }
 
-/// Words of a string as receivers report it: 85 bits from the highest down; the last word has the numbers of
+/// Words of a string as receivers report it: 85 bits from the highest down. The last word has the numbers of
 /// superframe and frame.
 pub type Words = [u32; 4];
 
 impl Glonass {
-    /// The string that begins at a time of GLONASS's day, a multiple of [`STRING_S`].
+    /// The string that begins at `tod_s`, seconds of GLONASS's day, a multiple of [`STRING_S`].
     pub fn string(&self, tod_s: u32) -> Words {
         let count = tod_s / STRING_S;
         let (number, frame) = (count % STRINGS + 1, count / STRINGS % FRAMES + 1);
         let superframe = count / (STRINGS * FRAMES) + 1;
         let head = Bits::default().put(0, 1).put(number.into(), 4);
-        // The time at which the frame began, in half minutes.
+        // Start of the frame, in half minutes.
         let frame_s = tod_s / (STRINGS * STRING_S) * (STRINGS * STRING_S);
         let reference = i64::from(self.toe_s) / TIME_STEP_S % (DAY_S / TIME_STEP_S);
         let data = match number {
             1 => {
-                // Orbits refer to the middle of half an hour.
+                // The reference time of orbits is the middle of each half hour.
                 let head = head.put(0, 2).put(0b01, 2);
                 let (hour, minute) = (frame_s / 3600, frame_s / 60 % 60);
                 let head = head.put(hour.into(), 5).put(minute.into(), 6);
@@ -67,12 +67,12 @@ impl Glonass {
                 self.axis(head.put(reference % 2, 1).put(reference, 7).put(0, 5), 1)
             }
             3 => {
-                // Five satellites of almanac in this frame.
+                // Whether this frame's almanac has five satellites instead of four.
                 let head = signed(head.put(i64::from(frame < FRAMES), 1), self.drift, -40, 11);
                 self.axis(head.put(0, 1).put(0b11, 2).put(i64::from(!self.is_healthy), 1), 2)
             }
             4 => signed(head, -self.clock_s, -30, 22)
-                // No delay between the bands, data of this day, an accuracy of 1 m.
+                // Zero delay between the bands, data of this day, accuracy 1 m.
                 .put(0, 5)
                 .put(0, 5)
                 .put(0, 14)
@@ -84,13 +84,13 @@ impl Glonass {
                 .put(0b01, 2),
             5 => head
                 .put(self.day.into(), 11)
-                // GLONASS's time is that of UTC, and whole seconds from GPS's.
+                // GLONASS time is UTC, and differs from GPS time by whole seconds.
                 .put(0, 32)
                 .put(0, 1)
                 .put(self.four_years.into(), 5)
                 .put(0, 22)
                 .put(i64::from(!self.is_healthy), 1),
-            // No almanac.
+            // There is no almanac.
             _ => head.put(0, BITS - CHECK_BITS),
         };
         let data = Bits::default().put_bits(&data, 0, BITS - CHECK_BITS);
@@ -99,22 +99,22 @@ impl Glonass {
         [checked.get(0, 32), checked.get(32, 32), checked.get(64, 32), superframe << 16 | frame]
     }
 
-    /// Velocity, acceleration by Sun and Moon (none), and position along an axis, in kilometres.
+    /// Velocity, acceleration by Sun and Moon (zero), and position along an axis, in kilometres.
     fn axis(&self, head: Bits, axis: usize) -> Bits {
         let bits = signed(head, self.velocity_m_s[axis] * 1e-3, -20, 24).put(0, 5);
         signed(bits, self.position_m[axis] * 1e-3, -11, 27)
     }
 }
 
-/// Appends a number in steps of 2 to the power of `exponent` as sign and magnitude.
+/// Appends a number in steps of 2^`exponent` as sign and magnitude.
 fn signed(bits: Bits, value: f64, exponent: i32, count: usize) -> Bits {
     let most = (1i64 << (count - 1)) - 1;
     let number = steps(value, exponent).clamp(-most, most);
     bits.put(i64::from(number < 0), 1).put(number.abs(), count - 1)
 }
 
-/// Check bits of a string's 77 data bits: a Hamming code and its parity (ICD, 4.7). Bits count from the last
-/// one; a data bit's position in the code is the next number that is no power of two.
+/// Check bits of a string's 77 data bits: a Hamming code and its parity (ICD, 4.7). Bits are counted from the last
+/// one. A data bit's position in the code is the next number that is not a power of two.
 fn check(data: &Bits) -> u32 {
     let is_one = |bit: usize| data.get(BITS - bit, 1) == 1;
     let places = (3u32..).filter(|place| !place.is_power_of_two());
@@ -143,7 +143,7 @@ mod tests {
         words[..3].iter().fold(Bits::default(), |bits, word| bits.put((*word).into(), 32))
     }
 
-    /// The number in bits `high` to `low` of a string, counted as in the ICD.
+    /// The number in bits `high` to `low` of a string, with the bit numbers of the ICD.
     fn field(words: Words, high: usize, low: usize) -> i64 {
         let (value, count) = (bits(words).get(BITS - high, high - low + 1), high - low);
         let magnitude = i64::from(value & ((1 << count) - 1));
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn check_bits_are_those_of_the_interface_document() {
-        // Which data bits each check bit covers, ICD table 4.13: the first, the middle and the last ones.
+        // Data bits covered by each check bit, ICD table 4.13: the first, the middle and the last ones.
         let covers = |check: u32, bit: usize| {
             let data = Bits::default().put(0, BITS - bit).put(1, 1).put(0, bit - 1 - CHECK_BITS);
             super::check(&data) >> (check - 1) & 1 == 1

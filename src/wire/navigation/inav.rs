@@ -5,18 +5,18 @@
 use super::{Bits, Keplerian, half_circles, half_circles_a_second, steps};
 use crate::checksum::crc24q;
 
-/// Seconds of a page, and when the first one of a week begins.
+/// Duration of a page, seconds.
 pub const PAGE_S: u32 = 2;
 /// Second of the week at which the first page begins.
 pub const FIRST_S: u32 = 1;
-/// Pages of a subframe, by their word types; almanacs are dummies.
+/// Word types of a subframe's pages; words with almanacs are dummies.
 const TYPES: [i64; 15] = [2, 4, 6, DUMMY, DUMMY, 0, 0, 0, 0, 0, 1, 3, 5, 0, 0];
 const DUMMY: i64 = 63;
 const WORD_BITS: usize = 128;
-/// Bits of a word in the first half of a page.
+/// Number of a word's bits in the first half of a page.
 const FIRST_BITS: usize = 112;
 
-/// Message of a satellite.
+/// Navigation message of a satellite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Inav {
     /// Number of the satellite.
@@ -30,19 +30,19 @@ pub struct Inav {
 }
 
 impl Inav {
-    /// The page that begins at an odd second of a Galileo week: both halves, 120 bits and eight zeros each,
-    /// and a word that u-blox's receivers add on E1-B only.
+    /// The page that begins at `tow_s`, an odd second of a Galileo week: two halves of 120 bits with eight zeros
+    /// each, and a word that u-blox's receivers add on E1-B only.
     pub fn page(&self, week: u32, tow_s: u32) -> [u32; 9] {
         let kind = TYPES[(tow_s / PAGE_S) as usize % TYPES.len()];
         let word = self.word(kind, week, tow_s);
         let part = |from, count| Bits::default().put_bits(&word, from, count);
         let even = Bits::default().put(0b00, 2).join(part(0, FIRST_BITS));
-        // Half, data, reserved for authentication, search and rescue, spare.
+        // Half, data, then bits reserved for authentication, search and rescue, spare.
         let odd = Bits::default()
             .put(0b10, 2)
             .join(part(FIRST_BITS, WORD_BITS - FIRST_BITS))
             .put(0, 40 + 22 + 2);
-        // Zeros at the front do not change a check sum; they make whole bytes.
+        // Zeros at the front do not change the CRC; they fill up whole bytes.
         let covered = Bits::default().put(0, 4).join(even.clone()).join(odd.clone());
         let crc = crc24q(&covered.bytes());
         let odd = odd.put(crc.into(), 24).put(0, 8 + 6);
@@ -77,7 +77,7 @@ impl Inav {
                 .put(rate(orbit.node_rate_rad_s), 24)
                 .put(rate(orbit.mean_motion_rad_s), 16)
                 .put(0, 64)
-                // 0.75 m.
+                // The accuracy is 0.75 m.
                 .put(75, 8),
             4 => with_issue
                 .put(self.satellite.into(), 6)
@@ -88,7 +88,7 @@ impl Inav {
                 .put(0, 6),
             5 => {
                 let health = if self.is_healthy { 0 } else { 1 };
-                // The ionosphere's coefficients and the delays between bands are nothing.
+                // The ionosphere's coefficients and the delays between bands are zero.
                 let word = word.put(0, 11 + 11 + 14 + 5 + 10 + 10).put(health, 2).put(health, 2);
                 word.put(0, 2).put(week, 12).put(tow, 20)
             }
@@ -125,14 +125,14 @@ mod tests {
                 words.iter().fold(Bits::default(), |bits, word| bits.put((*word).into(), 32))
             };
             let (even, odd) = (half(&page[..4]), half(&page[4..8]));
-            // With the sum behind them, all bits together have none.
+            // The CRC of all bits followed by their CRC is zero.
             let all = Bits::default().put(0, 4).put_bits(&even, 0, 114).put_bits(&odd, 0, 82 + 24);
             assert_eq!(crc24q(&all.bytes()), 0);
         }
         types.sort_unstable();
         types.dedup();
         assert_eq!(types, [0, 1, 2, 3, 4, 5, 6, 63]);
-        // Word 4 of E1-B comes three seconds after the subframe's start.
+        // Word 4 of E1-B starts three seconds after the subframe.
         let page = inav.page(1421, 552_453);
         assert_eq!((page[0] >> 24 & 63, page[0] >> 14 & 1023, page[0] >> 8 & 63), (4, 77, 11));
     }

@@ -4,21 +4,21 @@
 
 use super::{Bits, Keplerian, half_circles, half_circles_a_second, steps};
 
-/// Seconds of a subframe.
+/// Duration of a subframe, seconds.
 pub const SUBFRAME_S: u32 = 6;
-/// Subframes of a frame; subframes 4 and 5 have 25 pages.
+/// Number of subframes in a frame; subframes 4 and 5 have 25 pages.
 const SUBFRAMES: u32 = 5;
 const PAGES: u32 = 25;
-/// The page of subframe 4 with the ionosphere and UTC.
+/// Page of subframe 4 with the ionosphere and UTC.
 const IONOSPHERE_PAGE: u32 = 18;
 const PREAMBLE: i64 = 0x8b;
-/// Bits of a word without its parity.
+/// Number of bits in a word without its parity.
 const DATA_BITS: usize = 24;
-/// Bits of a subframe without the words' parity and the two header words.
+/// Number of bits in a subframe without the words' parity and without the two header words.
 const BODY_BITS: usize = 8 * DATA_BITS;
 
-/// Data bits (1 to 24) of each parity bit, and whether it includes the last but one (29) or the last (30) bit
-/// of the word before: IS-GPS-200, table 20-XIV.
+/// For each parity bit: whether it includes the last but one (29) or the last (30) bit of the previous word, and its
+/// data bits (1 to 24). IS-GPS-200, table 20-XIV.
 const PARITY: [(u8, &[u8]); 6] = [
     (29, &[1, 2, 3, 5, 6, 10, 11, 12, 13, 14, 17, 18, 20, 23]),
     (30, &[2, 3, 4, 6, 7, 11, 12, 13, 14, 15, 18, 19, 21, 24]),
@@ -28,22 +28,22 @@ const PARITY: [(u8, &[u8]); 6] = [
     (29, &[3, 5, 6, 8, 9, 10, 11, 13, 15, 19, 22, 23, 24]),
 ];
 
-/// Message of a satellite.
+/// Navigation message of a satellite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lnav {
     /// Orbit and clock.
     pub orbit: Keplerian,
     /// Health flag.
     pub is_healthy: bool,
-    /// Coefficients of the ionosphere, alpha and beta, in the message's steps.
+    /// Coefficients of the ionosphere, alpha and beta, in steps of the message.
     pub ionosphere: [[i8; 4]; 2],
     /// GPS minus UTC, seconds.
     pub leap_s: i8,
 }
 
 impl Lnav {
-    /// The subframe that begins at a time of the week, a multiple of [`SUBFRAME_S`]: ten words of 30 bits
-    /// with parity. The data is not inverted by the bit before it.
+    /// The subframe that begins at `tow_s`, seconds of the week, a multiple of [`SUBFRAME_S`]: ten words of 30 bits
+    /// with parity. Data bits are not inverted by the last bit of the previous word.
     pub fn subframe(&self, week: u32, tow_s: u32) -> [u32; 10] {
         let count = tow_s / SUBFRAME_S;
         let number = count % SUBFRAMES + 1;
@@ -53,7 +53,7 @@ impl Lnav {
             2 => self.first_half(),
             3 => self.second_half(),
             4 if page == IONOSPHERE_PAGE => self.ionosphere_page(week),
-            // A page of no satellite: ones and zeros.
+            // An almanac page without a satellite: alternating ones and zeros.
             _ => Bits::default().put(1, 2).put(0, 6).fill(BODY_BITS),
         };
         let next_count = (i64::from(tow_s) + 6) % 604_800 / 6;
@@ -68,7 +68,7 @@ impl Lnav {
                 1 => handover.get(0, DATA_BITS),
                 _ => body.get((index - 2) * DATA_BITS, DATA_BITS),
             };
-            // The last two bits of the second and the tenth word make the parity end with zeros.
+            // The last two data bits of the second and the tenth word are chosen so that the parity ends with zeros.
             let closing = (0..4).map(|bits| data & !3 | bits);
             let data = match index {
                 1 | 9 => closing.into_iter().find(|data| parity(*data, before) & 3 == 0),
@@ -87,13 +87,13 @@ impl Lnav {
         let health = if self.is_healthy { 0 } else { 0x3f };
         Bits::default()
             .put(i64::from(week % 1024), 10)
-            // The civil code on L2, accuracy 2.4 m.
+            // C/A code on L2, accuracy 2.4 m.
             .put(2, 2)
             .put(0, 4)
             .put(health, 6)
             .put(issue >> 8, 2)
             .put(0, 24 + 24 + 24 + 16)
-            // The delay between the bands is nothing.
+            // The delay between the bands is zero.
             .put(0, 8)
             .put(issue, 8)
             .put(i64::from(orbit.toe_s / 16), 16)
@@ -133,7 +133,7 @@ impl Lnav {
             .put(0, 16)
     }
 
-    /// Ionosphere and UTC: whole leap seconds from GPS time, none announced.
+    /// The page with ionosphere and UTC: whole leap seconds from GPS time, without a future change.
     fn ionosphere_page(&self, week: u32) -> Bits {
         let page = Bits::default().put(1, 2).put(56, 6);
         let coefficients = self.ionosphere.into_iter().flatten();
@@ -144,7 +144,7 @@ impl Lnav {
     }
 }
 
-/// The six bits of parity of 24 bits of data after a word that ended with `before`'s last two.
+/// The six parity bits of 24 data bits. They also depend on the last two bits of `before`, the previous word.
 fn parity(data: u32, before: u32) -> u32 {
     let bit = |number: u8| data >> (24 - number) & 1;
     PARITY.iter().fold(0, |bits, (last, of)| {
@@ -175,7 +175,7 @@ mod tests {
         }
     }
 
-    /// Parity of every word by the table, with the data bits inverted as they are sent.
+    /// Checks the parity of every word against the table, with data bits inverted as on air.
     #[test]
     fn words_close_with_their_parity() {
         for start in 0..750 {

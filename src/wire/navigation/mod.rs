@@ -5,7 +5,7 @@ pub mod glonass;
 pub mod inav;
 pub mod lnav;
 
-/// Numbers of any length, most significant bit first.
+/// A sequence of bits of any length, most significant bit first.
 #[derive(Clone, Debug, Default)]
 pub struct Bits {
     bits: Vec<bool>,
@@ -19,7 +19,7 @@ impl Bits {
         self
     }
 
-    /// Appends the same pair of bits, one and zero, up to a length.
+    /// Appends pairs of a one and a zero, up to a length.
     #[must_use]
     pub fn fill(mut self, length: usize) -> Self {
         let missing = length.saturating_sub(self.bits.len());
@@ -39,7 +39,7 @@ impl Bits {
         self
     }
 
-    /// Appends `count` bits of `other`.
+    /// Appends `count` bits of `other`, starting with bit `from`.
     #[must_use]
     pub fn put_bits(mut self, other: &Self, from: usize, count: usize) -> Self {
         self.bits.extend_from_slice(&other.bits[from..from + count]);
@@ -51,19 +51,19 @@ impl Bits {
         self.bits.is_empty()
     }
 
-    /// `count` bits from `from` on as a number; missing bits are zero.
+    /// The `count` bits starting with bit `from`, as a number; missing bits are zero.
     pub fn get(&self, from: usize, count: usize) -> u32 {
         let bit = |at: usize| u32::from(self.bits.get(at).copied().unwrap_or(false));
         (from..from + count).fold(0, |number, at| number << 1 | bit(at))
     }
 
-    /// The bits as bytes, the last one padded with zeros.
+    /// The bits as bytes; the last byte is filled up with zeros.
     pub fn bytes(&self) -> Vec<u8> {
         (0..self.len().div_ceil(8)).map(|at| self.get(at * 8, 8) as u8).collect()
     }
 }
 
-/// A number in steps of 2 to the power of `exponent`.
+/// `value` as an integer number of steps of 2^`exponent`, rounded.
 pub fn steps(value: f64, exponent: i32) -> i64 {
     (value * libm::exp2(f64::from(-exponent))).round() as i64
 }
@@ -71,15 +71,15 @@ pub fn steps(value: f64, exponent: i32) -> i64 {
 /// Orbit and clock in the parameters that GPS, Galileo and BeiDou share; angles in radians.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Keplerian {
-    /// Issue of the data.
+    /// Issue number of the data.
     pub issue: u16,
-    /// Time of the week that orbit and clock refer to.
+    /// Reference time of orbit and clock, seconds of the week.
     pub toe_s: u32,
     /// Square root of the semi-major axis, m^1/2.
     pub sqrt_a: f64,
     /// Eccentricity.
     pub eccentricity: f64,
-    /// Mean anomaly.
+    /// Mean anomaly at the reference time.
     pub mean_anomaly_rad: f64,
     /// Correction of the mean motion, rad/s.
     pub mean_motion_rad_s: f64,
@@ -91,7 +91,7 @@ pub struct Keplerian {
     pub inclination_rad: f64,
     /// Argument of perigee.
     pub perigee_rad: f64,
-    /// Offset of the satellite's clock.
+    /// Offset of the satellite's clock, seconds.
     pub clock_s: f64,
     /// Drift of the clock, s/s.
     pub drift: f64,
@@ -103,7 +103,7 @@ fn half_circles(angle_rad: f64) -> f64 {
     (turns - turns.round()) * 2.0
 }
 
-/// A rate as half circles a second.
+/// A rate in half circles per second.
 fn half_circles_a_second(rate_rad_s: f64) -> f64 {
     rate_rad_s / std::f64::consts::PI
 }

@@ -1,13 +1,12 @@
 //! NMEA 0183 sentences, versions 2.x to 4.11, as GNSS receivers send and receive them.
 //!
-//! `$` address `,` fields `*` checksum CR LF. The checksum is the exclusive or of every byte between `$` and
-//! `*`, as two upper-case hex digits. [`RawSentence`] is the frame around any fields; [`Sentence`] has the
-//! meaning of the usual sentences' fields. Both keep every digit, so that received sentences are reproduced
-//! byte for byte.
+//! `$` address `,` fields `*` checksum CR LF. The checksum is the exclusive or of all bytes between `$` and `*`, as
+//! two upper-case hex digits. [`RawSentence`] is the frame around any fields; [`Sentence`] interprets the fields of
+//! the usual sentences. Both keep every digit, so that received sentences are reproduced byte for byte.
 //!
-//! Versions differ in their last fields: 2.3 added the mode to RMC, GLL and VTG; 4.10 the system to
-//! GSA, the signal to GSV and the navigation status to RMC and GNS. Such a field is a
-//! [`Tail`]: absent, empty or there.
+//! Versions differ in their last fields. Version 2.3 added the mode to RMC, GLL and VTG; 4.10 added the system to
+//! GSA, the signal to GSV, and the navigation status to RMC and GNS. Such a field is a [`Tail`]: absent, empty or
+//! with a value.
 //!
 //! Sources: u-blox interface descriptions (NMEA protocol chapters), Garmin GPS 18x technical
 //! specifications, gpsd's captures of a ZED-F9P.
@@ -23,28 +22,29 @@ pub use sentences::{
 use super::ParseError;
 use super::checksum::xor8;
 
-/// Longest sentence, with `$` and CR LF. The standard says 82; receivers in high-precision mode send more.
+/// Length of the longest sentence including `$` and CR LF, bytes. The standard's limit is 82; receivers in
+/// high-precision mode exceed it.
 pub const MAX_SENTENCE_LEN: usize = 512;
 
 /// A sentence whose fields are text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawSentence {
-    /// The characters between `$` and the first comma: `GNGGA`, `PUBX`.
+    /// Characters between `$` and the first comma, such as `GNGGA` or `PUBX`.
     pub address: String,
     /// Fields after the address.
     pub fields: Vec<String>,
 }
 
 impl RawSentence {
-    /// A sentence of `fields`, none of which may contain a comma, `*`, `$` or a control character.
+    /// A sentence with these fields, which must not contain commas, `*`, `$` or control characters.
     pub fn new<S: Into<String>>(address: &str, fields: impl IntoIterator<Item = S>) -> Self {
         Self { address: address.to_string(), fields: fields.into_iter().map(Into::into).collect() }
     }
 
-    /// Reads a whole line, `$` to LF.
+    /// Reads a whole line, from `$` to LF.
     ///
     /// # Errors
-    /// Anything else than the frame above, or a wrong checksum.
+    /// The line does not have the form above, or its checksum is wrong.
     pub fn parse(line: &[u8]) -> Result<Self, ParseError> {
         let length =
             ParseError::Length { what: "sentence", need: MAX_SENTENCE_LEN, got: line.len() };

@@ -1,10 +1,10 @@
-//! Numbers in NMEA's form: decimal digits, whose count is part of the format.
+//! Numbers in NMEA's form: decimal digits. The number of digits is part of the value.
 
 use serde::Serialize;
 
 use super::super::ParseError;
 
-/// A decimal number with its digits: `02.50` is not `2.5`.
+/// A decimal number with all its digits: `02.50` differs from `2.5`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Number {
     is_negative: bool,
@@ -13,46 +13,46 @@ pub struct Number {
     integer_digits: u8,
 }
 
-/// Largest number of digits of any receiver; they fit a `u64`.
+/// Largest number of digits that any receiver sends; as many fit into a `u64`.
 const MAX_DIGITS: usize = 18;
 
 impl Number {
-    /// `value` rounded to `decimals` (at most 9), with at least one digit before the point. What
-    /// rounds to zero has no sign; values beyond the digits of the type are clamped.
+    /// `value` rounded to `decimals` (at most 9), with at least one digit before the point. A value that rounds to
+    /// zero has no sign. Values that need too many digits are clamped.
     pub fn from_f64(value: f64, decimals: u8) -> Self {
         let scale = 10_f64.powi(decimals.into());
         let scaled = (value.abs() * scale).round().clamp(0.0, 1e18) as u64;
         Self { is_negative: value < 0.0 && scaled > 0, scaled, decimals, integer_digits: 1 }
     }
 
-    /// A whole number.
+    /// An integer.
     pub fn whole(value: u64) -> Self {
         Self { is_negative: false, scaled: value, decimals: 0, integer_digits: 1 }
     }
 
-    /// `scaled` counts of 10^-`decimals`.
+    /// The number `scaled` × 10^-`decimals`.
     pub fn scaled(scaled: u64, decimals: u8) -> Self {
         Self { is_negative: false, scaled, decimals, integer_digits: 1 }
     }
 
-    /// The number with at least this many digits before the point, filled with zeros.
+    /// The number with at least `integer_digits` digits before the point, filled up with leading zeros.
     #[must_use]
     pub fn padded(self, integer_digits: u8) -> Self {
         Self { integer_digits, ..self }
     }
 
-    /// The value.
+    /// The number as a floating-point value.
     pub fn to_f64(self) -> f64 {
         let magnitude = self.scaled as f64 / self.unit() as f64;
         if self.is_negative { -magnitude } else { magnitude }
     }
 
-    /// Digits after the point.
+    /// Number of digits after the point.
     pub fn decimals(self) -> u8 {
         self.decimals
     }
 
-    /// The whole part, without sign.
+    /// Integer part, without sign.
     pub fn integer(self) -> u64 {
         self.scaled / self.unit()
     }
@@ -111,13 +111,13 @@ impl Serialize for Number {
 pub(super) fn not_a(field: &'static str, text: &str) -> ParseError {
     ParseError::Value {
         field,
-        // The first bytes say enough for a message.
+        // The first eight bytes are sufficient for a message.
         value: text.bytes().take(8).fold(0, |all, byte| all << 8 | u64::from(byte)),
         allowed: "what the sentence's definition says",
     }
 }
 
-/// `hhmmss.ss`
+/// A time of day, `hhmmss.ss`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Time(Number);
 
@@ -130,7 +130,7 @@ impl Time {
         Self(Number::scaled(scaled, decimals).padded(6))
     }
 
-    /// Hour, minute and second.
+    /// Hour, minute, and second with its fraction.
     pub fn hms(self) -> (u8, u8, f64) {
         let whole = self.0.integer();
         let seconds = self.0.to_f64() - (whole - whole % 100) as f64;
@@ -140,7 +140,7 @@ impl Time {
     pub(super) fn read(text: &str) -> Result<Self, ParseError> {
         let number = Number::read(text)?;
         let whole = number.integer();
-        // A leap second is the 61st.
+        // Second 60 is a leap second.
         let in_range = whole < 240_000 && whole / 100 % 100 < 60 && whole % 100 <= 60;
         if number.integer_digits != 6 || number.is_negative || !in_range {
             return Err(not_a("time", text));
@@ -161,18 +161,18 @@ impl Serialize for Time {
     }
 }
 
-/// `ddmmyy`
+/// A date, `ddmmyy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Date(Number);
 
 impl Date {
-    /// A date from a civil date; the century is lost.
+    /// Converts a civil date; the century is lost.
     pub fn new(year: u16, month: u8, day: u8) -> Self {
         let whole = (u64::from(day) * 100 + u64::from(month)) * 100 + u64::from(year % 100);
         Self(Number::whole(whole).padded(6))
     }
 
-    /// Year of the century, month and day.
+    /// Year within the century, month and day.
     pub fn ymd(self) -> (u8, u8, u8) {
         let whole = self.0.integer();
         ((whole % 100) as u8, (whole / 100 % 100) as u8, (whole / 10_000) as u8)
@@ -201,13 +201,13 @@ impl Serialize for Date {
     }
 }
 
-/// `ddmm.mmmmm` or `dddmm.mmmmm`, without a sign.
+/// An angle without sign, `ddmm.mmmmm` or `dddmm.mmmmm`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Angle(Number);
 
 impl Angle {
-    /// Converts degrees, without their sign, to degrees and minutes with `decimals` (at most 9): rounds
-    /// first, then carries, so that the result never has 60 minutes.
+    /// Converts degrees without sign to degrees and minutes with `decimals` (at most 9). It rounds before it carries,
+    /// so that the result never has 60 minutes.
     pub fn from_degrees(degrees: f64, degree_digits: u8, decimals: u8) -> Self {
         let unit = 10_u64.pow(decimals.into());
         let minutes = (degrees.abs() * 60.0 * unit as f64).round() as u64;
@@ -216,7 +216,7 @@ impl Angle {
         Self(Number::scaled(scaled, decimals).padded(degree_digits + 2))
     }
 
-    /// Decimals of the minute.
+    /// Number of decimals of the minutes.
     pub fn decimals(self) -> u8 {
         self.0.decimals()
     }
@@ -249,16 +249,16 @@ impl std::fmt::Display for Angle {
 pub struct Position {
     /// Latitude without sign.
     pub latitude: Angle,
-    /// N or S.
+    /// Hemisphere: N (`true`) or S.
     pub is_north: bool,
     /// Longitude without sign.
     pub longitude: Angle,
-    /// E or W.
+    /// Hemisphere: E (`true`) or W.
     pub is_east: bool,
 }
 
 impl Position {
-    /// A field of WGS84 degrees, positive to north and east, with `decimals` of a minute.
+    /// Converts WGS84 degrees, positive to north and east, with `decimals` of a minute.
     pub fn from_degrees(latitude_deg: f64, longitude_deg: f64, decimals: u8) -> Self {
         Self {
             latitude: Angle::from_degrees(latitude_deg, 2, decimals),
@@ -268,13 +268,13 @@ impl Position {
         }
     }
 
-    /// WGS84 degrees, north positive.
+    /// Latitude in WGS84 degrees, positive to the north.
     pub fn latitude_deg(&self) -> f64 {
         let degrees = self.latitude.to_degrees();
         if self.is_north { degrees } else { -degrees }
     }
 
-    /// WGS84 degrees, east positive.
+    /// Longitude in WGS84 degrees, positive to the east.
     pub fn longitude_deg(&self) -> f64 {
         let degrees = self.longitude.to_degrees();
         if self.is_east { degrees } else { -degrees }

@@ -1,6 +1,6 @@
 //! The usual sentences, field by field.
 //!
-//! Empty fields are `None`: a receiver leaves unknown values empty.
+//! Empty fields are `None`, because receivers leave unknown values empty.
 
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ use super::{Angle, Date, Number, Position, RawSentence, Time};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Tail<T> {
-    /// The field is missing, because the sentence ends before it.
+    /// The sentence ends before the field.
     #[default]
     Absent,
     /// The field is empty.
@@ -167,9 +167,9 @@ pub struct SatelliteInView {
     pub svid: Option<Number>,
     /// Elevation, degrees.
     pub elevation_deg: Option<Number>,
-    /// Azimuth, degrees from north, clockwise.
+    /// Azimuth, degrees clockwise from north.
     pub azimuth_deg: Option<Number>,
-    /// Signal strength, dB-Hz; none if not tracked.
+    /// Carrier-to-noise ratio, dB-Hz; `None` if the satellite is not tracked.
     pub cno_dbhz: Option<Number>,
 }
 
@@ -193,7 +193,7 @@ impl Field for SatelliteInView {
 
 impl Field for Vec<SatelliteInView> {
     fn read(reader: &mut Reader<'_>) -> Result<Self, ParseError> {
-        // What remains after whole satellites is the signal's number.
+        // The field that remains after complete satellites is the signal's number.
         (0..reader.left() / 4).map(|_| Field::read(reader)).collect()
     }
 
@@ -260,7 +260,7 @@ macro_rules! sentences {
         }
 
         impl Content {
-            /// The sentence's type, three letters.
+            /// Type of the sentence, three letters.
             pub fn kind(&self) -> &'static str {
                 match self {
                     $(Self::$name(_) => $type),+
@@ -284,78 +284,78 @@ macro_rules! sentences {
 }
 
 sentences! {
-    /// Position, its quality and height.
+    /// Position, quality and height.
     Gga "GGA" {
-        /// UTC.
+        /// Time, UTC.
         time: Option<Time>,
         /// Position in WGS84.
         position: Option<Position>,
         /// Quality of the fix: 0 none, 1 autonomous, 2 differential, 4 RTK fixed, 5 RTK float, 6 dead
         /// reckoning.
         quality: Option<Number>,
-        /// Satellites used; u-blox stops at 12.
+        /// Number of satellites used; u-blox limits it to 12.
         satellites: Option<Number>,
         /// Horizontal dilution of precision.
         hdop: Option<Number>,
         /// Altitude above mean sea level, metres.
         altitude_m: Option<Number>,
-        /// `M`
+        /// Unit of the altitude, `M`.
         altitude_unit: Option<char>,
         /// Ellipsoidal height minus height above mean sea level, metres.
         geoid_separation_m: Option<Number>,
-        /// `M`
+        /// Unit of the separation, `M`.
         separation_unit: Option<char>,
         /// Age of differential corrections, seconds.
         correction_age_s: Option<Number>,
-        /// Station of the differential corrections.
+        /// Id of the reference station.
         station: Option<Number>,
     }
     /// Position.
     Gll "GLL" {
         /// Position in WGS84.
         position: Option<Position>,
-        /// UTC.
+        /// Time, UTC.
         time: Option<Time>,
-        /// A valid, V not.
+        /// Status: A valid, V invalid.
         status: Option<char>,
-        /// Version 2.3: N none, A autonomous, D differential, E dead reckoning.
+        /// Version 2.3: mode: N none, A autonomous, D differential, E dead reckoning.
         mode: Tail<char>,
     }
     /// Satellites used, and dilution of precision.
     Gsa "GSA" {
-        /// A automatic, M manual.
+        /// Mode of operation: A automatic, M manual.
         operation: Option<char>,
         /// Kind of fix: 1 none, 2 two-dimensional, 3 three-dimensional.
         navigation_mode: Option<Number>,
-        /// Satellites used, of one system.
+        /// Satellites of one system that are used.
         satellites: [Option<Number>; 12],
         /// Position dilution of precision.
         pdop: Option<Number>,
-        /// Horizontal.
+        /// Horizontal dilution of precision.
         hdop: Option<Number>,
-        /// Vertical.
+        /// Vertical dilution of precision.
         vdop: Option<Number>,
-        /// Version 4.10: 1 GPS and SBAS, 2 GLONASS, 3 Galileo, 4 BeiDou, 5 QZSS.
+        /// Version 4.10: system: 1 GPS and SBAS, 2 GLONASS, 3 Galileo, 4 BeiDou, 5 QZSS.
         system: Tail<String>,
     }
-    /// Satellites in view, up to four a message.
+    /// Satellites in view, up to four per message.
     Gsv "GSV" {
         /// Number of messages of the group.
         messages: Option<Number>,
         /// Index of the message, from 1.
         message: Option<Number>,
-        /// Number of satellites in view, in all messages.
+        /// Number of satellites in view, over all messages.
         in_view: Option<Number>,
         /// Satellites of this message.
         satellites: Vec<SatelliteInView>,
-        /// Version 4.10: the signal, a hex digit.
+        /// Version 4.10: signal, as a hex digit.
         signal: Tail<String>,
     }
-    /// Position, speed, course and date: the least a navigator needs.
+    /// Position, speed, course and date: the recommended minimum.
     Rmc "RMC" {
-        /// UTC.
+        /// Time, UTC.
         time: Option<Time>,
-        /// A valid, V not.
+        /// Status: A valid, V invalid.
         status: Option<char>,
         /// Position in WGS84.
         position: Option<Position>,
@@ -363,43 +363,43 @@ sentences! {
         speed_kn: Option<Number>,
         /// Course over ground from true north, clockwise, degrees.
         course_deg: Option<Number>,
-        /// UTC.
+        /// Date, UTC.
         date: Option<Date>,
         /// Magnetic declination, degrees.
         declination_deg: Option<Number>,
-        /// E or W.
+        /// Direction of the declination: E or W.
         declination_side: Option<char>,
-        /// Version 2.3: N, A, D, E, F RTK float, R RTK fixed.
+        /// Version 2.3: mode: N, A, D, E as in GLL, F RTK float, R RTK fixed.
         mode: Tail<char>,
-        /// Version 4.10: V, no navigational status.
+        /// Version 4.10: navigational status; V: not provided.
         navigation_status: Tail<char>,
     }
     /// Course and speed.
     Vtg "VTG" {
         /// Course over ground from true north, clockwise, degrees.
         course_true_deg: Option<Number>,
-        /// `T`
+        /// Reference of the true course, `T`.
         true_unit: Option<char>,
         /// Course from magnetic north, degrees.
         course_magnetic_deg: Option<Number>,
-        /// `M`
+        /// Reference of the magnetic course, `M`.
         magnetic_unit: Option<char>,
         /// Speed over ground, knots.
         speed_kn: Option<Number>,
-        /// `N`
+        /// Unit of the speed, `N` (knots).
         knots_unit: Option<char>,
         /// Speed over ground, km/h.
         speed_km_h: Option<Number>,
-        /// `K`
+        /// Unit of the speed, `K` (km/h).
         km_h_unit: Option<char>,
-        /// Version 2.3: N, A, D, E.
+        /// Version 2.3: mode: N, A, D or E, as in GLL.
         mode: Tail<char>,
     }
     /// Standard deviations.
     Gst "GST" {
-        /// UTC.
+        /// Time, UTC.
         time: Option<Time>,
-        /// RMS of the ranges' residuals, metres.
+        /// RMS of the residuals of the ranges, metres.
         range_rms_m: Option<Number>,
         /// Semi-major axis of the error ellipse, metres.
         semi_major_m: Option<Number>,
@@ -416,28 +416,28 @@ sentences! {
     }
     /// Time and date.
     Zda "ZDA" {
-        /// UTC.
+        /// Time, UTC.
         time: Option<Time>,
         /// Day: 1 to 31.
         day: Option<Number>,
         /// Month: 1 to 12.
         month: Option<Number>,
-        /// Four digits.
+        /// Year, four digits.
         year: Option<Number>,
-        /// Hours of the local zone.
+        /// Hours of the local time zone.
         zone_hours: Option<Number>,
-        /// Minutes of the local zone.
+        /// Minutes of the local time zone.
         zone_minutes: Option<Number>,
     }
-    /// Position by several systems.
+    /// Position from several systems.
     Gns "GNS" {
-        /// UTC.
+        /// Time, UTC.
         time: Option<Time>,
         /// Position in WGS84.
         position: Option<Position>,
-        /// A letter a system (GPS, GLONASS, Galileo, BeiDou, from 4.11 on QZSS), as RMC's mode.
+        /// Mode of each system, one letter as in RMC: GPS, GLONASS, Galileo, BeiDou, and from 4.11 QZSS.
         modes: Option<String>,
-        /// Satellites used.
+        /// Number of satellites used.
         satellites: Option<Number>,
         /// Horizontal dilution of precision.
         hdop: Option<Number>,
@@ -447,24 +447,24 @@ sentences! {
         geoid_separation_m: Option<Number>,
         /// Age of differential corrections, seconds.
         correction_age_s: Option<Number>,
-        /// Station of the differential corrections.
+        /// Id of the reference station.
         station: Option<Number>,
-        /// Version 4.10: V, no navigational status.
+        /// Version 4.10: navigational status; V: not provided.
         navigation_status: Tail<char>,
     }
     /// Fault detection.
     Gbs "GBS" {
-        /// UTC.
+        /// Time, UTC.
         time: Option<Time>,
-        /// Expected error, metres.
+        /// Expected error of the latitude, metres.
         latitude_error_m: Option<Number>,
-        /// Expected error, metres.
+        /// Expected error of the longitude, metres.
         longitude_error_m: Option<Number>,
-        /// Expected error, metres.
+        /// Expected error of the altitude, metres.
         altitude_error_m: Option<Number>,
-        /// The satellite that is most likely at fault.
+        /// Number of the satellite that is most likely at fault.
         svid: Option<Number>,
-        /// Probability that a fault is missed.
+        /// Probability that a fault is not detected.
         probability: Option<Number>,
         /// Bias of the satellite's range, metres.
         bias_m: Option<Number>,
@@ -475,7 +475,7 @@ sentences! {
         /// Version 4.10: signal.
         signal: Tail<String>,
     }
-    /// Text for people.
+    /// Text for users.
     Txt "TXT" {
         /// Number of messages of the group.
         messages: Option<Number>,
@@ -491,7 +491,7 @@ sentences! {
 /// A sentence of a known type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Sentence {
-    /// Two letters: GP, GL, GA, GB, GQ for one system, GN for several.
+    /// Talker, two letters: GP, GL, GA, GB, GQ for one system, GN for several.
     pub talker: String,
     /// Content of the sentence.
     #[serde(flatten)]
@@ -504,10 +504,10 @@ impl Sentence {
         Self { talker: talker.to_string(), content: content.into() }
     }
 
-    /// Meaning of `raw`; `None` if its type is not one of [`Content`].
+    /// Interprets `raw`; `None` if its type is not one of [`Content`].
     ///
     /// # Errors
-    /// A field does not have its type, or the number of fields is wrong.
+    /// A field has the wrong type, or the number of fields is wrong.
     pub fn from_raw(raw: &RawSentence) -> Option<Result<Self, ParseError>> {
         let kind = raw.address.get(2..)?;
         if raw.address.starts_with('P') {
@@ -532,7 +532,7 @@ impl Sentence {
         RawSentence { address: format!("{}{}", self.talker, self.content.kind()), fields }
     }
 
-    /// The whole line.
+    /// Bytes of the whole line.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.to_raw().to_bytes()
     }

@@ -2,8 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Sentences as receivers send them: ZED-F9P with and without a fix, high precision, NEO-M8 with
-/// NMEA 4.0, Garmin 18x LVC with 2.0 and 2.3.
+/// Sentences of real receivers: ZED-F9P with and without a fix and in high precision, NEO-M8 with NMEA 4.0, Garmin
+/// 18x LVC with 2.0 and 2.3.
 const GOLDEN: &[&str] = &[
     "$GNRMC,092725.00,A,4717.11399,N,00833.91590,E,0.004,,211126,,,A,V*16",
     "$GNVTG,,T,,M,0.004,N,0.008,K,A*31",

@@ -1,13 +1,12 @@
-//! Lines of the TCP port 7501, which firmware up to 2.x has: a host gives a command in a line, and the unit answers by
-//! a line.
+//! Lines on TCP port 7501 of firmware up to 2.x. A host sends a command in a line, and the lidar answers with a line.
 //!
-//! Sources: TCP API guide; the commands of ouster-sdk 0.15.1 to firmware 2.0.
+//! Sources: the TCP API guide; the commands that ouster-sdk 0.15.1 sends to firmware 2.0.
 
 use crate::framer::{Framing, NoFrame};
 
-/// Longer lines are cut at this length. The whole configuration has about 700 bytes.
+/// Length at which longer lines are cut, bytes. The whole configuration has about 700 bytes.
 pub const MAX_LINE: usize = 8192;
-/// The answer to bytes that are no command.
+/// Answer to an unknown command.
 pub const NOT_RECOGNISED: &str = "error: Command not recognized.";
 
 /// A command with its arguments.
@@ -15,7 +14,7 @@ pub const NOT_RECOGNISED: &str = "error: Command not recognized.";
 pub struct CommandLine {
     /// First word of the line.
     pub command: String,
-    /// The rest of the line, without blanks at its ends.
+    /// Rest of the line, without blanks at its ends.
     pub arguments: String,
 }
 

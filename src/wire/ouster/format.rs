@@ -1,33 +1,33 @@
 //! Layout of lidar packets for each `udp_profile_lidar`.
 
-/// Columns of a packet.
+/// Number of columns in a packet.
 pub const COLUMNS: usize = 16;
-/// Bytes of the header and of the footer of every packet but those of [`LidarFormat::Legacy`].
+/// Length of the header, and of the footer, of every packet except [`LidarFormat::Legacy`], bytes.
 pub const EDGE_LEN: usize = 32;
-/// Encoder ticks of a rotation, in packets of [`LidarFormat::Legacy`].
+/// Number of encoder ticks per rotation, in packets of [`LidarFormat::Legacy`].
 pub const ENCODER_TICKS: u32 = 90_112;
-/// Pixels of a column that units can have.
+/// Possible numbers of pixels per column.
 pub const PIXELS: [usize; 3] = [32, 64, 128];
-/// Range of a count in the formats of low bandwidth, millimetres.
+/// Resolution of ranges in formats of low bandwidth, millimetres.
 pub const COARSE_MM: u32 = 8;
-/// Photons of near infrared of a count in the formats of low bandwidth.
+/// Resolution of near-infrared photon counts in formats of low bandwidth.
 pub const COARSE_PHOTONS: u16 = 16;
 
-/// Layout of a packet's pixels: a value of `udp_profile_lidar`.
+/// Layout of a packet's pixels; value of `udp_profile_lidar`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LidarFormat {
-    /// Packets without header, 12 bytes a pixel.
+    /// No header, 12 bytes per pixel.
     Legacy,
     /// One return, 12 bytes per pixel.
     #[default]
     Single,
-    /// Two returns, 16 bytes a pixel.
+    /// Two returns, 16 bytes per pixel.
     Dual,
-    /// One return of low bandwidth, 4 bytes a pixel.
+    /// One return, low bandwidth, 4 bytes per pixel.
     Low,
-    /// Two returns of low bandwidth, 8 bytes a pixel.
+    /// Two returns, low bandwidth, 8 bytes per pixel.
     LowDual,
-    /// Two returns of low bandwidth with the header of functional safety, 8 bytes a pixel.
+    /// Two returns, low bandwidth, with the header for functional safety, 8 bytes per pixel.
     Fusa,
 }
 
@@ -54,7 +54,7 @@ impl LidarFormat {
         }
     }
 
-    /// Returns of a pixel.
+    /// Number of returns per pixel.
     pub fn returns(self) -> usize {
         match self {
             Self::Legacy | Self::Single | Self::Low => 1,
@@ -62,7 +62,7 @@ impl LidarFormat {
         }
     }
 
-    /// Bytes of a pixel.
+    /// Length of a pixel, bytes.
     pub fn pixel_len(self) -> usize {
         match self {
             Self::Legacy | Self::Single => 12,
@@ -72,33 +72,33 @@ impl LidarFormat {
         }
     }
 
-    /// Bytes before the first column.
+    /// Length of the header before the first column, bytes.
     pub fn header_len(self) -> usize {
         if self == Self::Legacy { 0 } else { EDGE_LEN }
     }
 
-    /// Bytes after the last column.
+    /// Length of the footer after the last column, bytes.
     pub fn footer_len(self) -> usize {
         self.header_len()
     }
 
-    /// Bytes of a column before its pixels.
+    /// Length of a column before its pixels, bytes.
     pub fn column_header_len(self) -> usize {
         if self == Self::Legacy { 16 } else { 12 }
     }
 
-    /// Bytes of a column of `pixels` pixels.
+    /// Length of a column of `pixels` pixels, bytes.
     pub fn column_len(self, pixels: usize) -> usize {
         let footer = if self == Self::Legacy { 4 } else { 0 };
         self.column_header_len() + pixels * self.pixel_len() + footer
     }
 
-    /// Bytes of a packet of a unit with `pixels` pixels a column.
+    /// Length of a packet with `pixels` pixels per column, bytes.
     pub fn packet_len(self, pixels: usize) -> usize {
         self.header_len() + COLUMNS * self.column_len(pixels) + self.footer_len()
     }
 
-    /// The largest range that a pixel can express, millimetres.
+    /// Largest range that a pixel can contain, millimetres.
     pub fn max_range_mm(self) -> u32 {
         match self {
             Self::Legacy => (1 << 20) - 1,
@@ -107,7 +107,7 @@ impl LidarFormat {
         }
     }
 
-    /// The formats that a packet of `len` bytes can have, each with the pixels of a column.
+    /// Possible formats of a packet of `len` bytes, each with the number of pixels per column.
     pub fn of_len(len: usize) -> impl Iterator<Item = (Self, usize)> {
         Self::NAMES.into_iter().flat_map(move |(_, format)| {
             let fits = move |pixels: &usize| format.packet_len(*pixels) == len;

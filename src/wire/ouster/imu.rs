@@ -2,7 +2,7 @@
 
 use crate::record::record;
 
-/// Bytes of a packet.
+/// Length of a packet, bytes.
 pub const IMU_PACKET_LEN: usize = 48;
 
 record! {

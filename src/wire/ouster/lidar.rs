@@ -1,7 +1,6 @@
 //! Lidar packets: sixteen columns of pixels.
 //!
-//! Whole packets are written in place ([`PacketWriter`]), because they have up to 33 kB and there are 1280
-//! per second.
+//! [`PacketWriter`] writes packets in place, because they have up to 33 kB and there are up to 1280 per second.
 
 use super::format::{COARSE_MM, COARSE_PHOTONS, COLUMNS, EDGE_LEN, ENCODER_TICKS, LidarFormat};
 use crate::ParseError;
@@ -9,20 +8,20 @@ use crate::checksum::crc64_xz;
 
 /// Packet type of lidar packets.
 pub const LIDAR_TYPE: u16 = 1;
-/// Bytes of the checksum at a packet's end.
+/// Length of the checksum at a packet's end, bytes.
 const CRC_LEN: usize = 8;
-/// Constant in place of a checksum in firmware 2.3 and 2.4.
+/// Constant instead of a checksum in firmware 2.3 and 2.4.
 const CONSTANT_CRC: [u8; CRC_LEN] = [0xde, 0xc0, 0, 0, 0xef, 0xbe, 0xad, 0xde];
-/// The status of a column whose pixels were measured.
+/// Status of a column with measured pixels.
 const VALID: u16 = 1;
 
 /// The last eight bytes of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Footer {
-    /// Zeros, as in firmware 2.2 and in packets of functional safety.
+    /// Zeros: firmware 2.2, and packets for functional safety.
     #[default]
     Zero,
-    /// The constant of firmware 2.3 and 2.4.
+    /// A constant: firmware 2.3 and 2.4.
     Constant,
     /// CRC-64/XZ of all bytes before it.
     Crc64,
@@ -31,48 +30,48 @@ pub enum Footer {
 /// Header of a packet; packets of [`LidarFormat::Legacy`] have only its frame number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
-    /// Number of the rotation. It wraps after 65535, except in packets of functional safety.
+    /// Number of the rotation (frame). It wraps after 65535, except in packets for functional safety.
     pub frame_id: u32,
     /// `initialization_id` of the metadata, 24 bits.
     pub initialization_id: u32,
-    /// The number in `prod_sn`, 40 bits.
+    /// Serial number, `prod_sn` of the metadata, 40 bits.
     pub serial: u64,
-    /// Flags of alerts: bit 7 an alert is active; the low bits count alerts.
+    /// Alert flags: bit 7 is set while an alert is active; the lower bits count alerts.
     pub alert_flags: u8,
-    /// Seconds until the unit shuts down for its temperature.
+    /// Seconds until thermal shutdown.
     pub shutdown_countdown_s: u8,
-    /// Seconds until the unit reduces its shots.
+    /// Seconds until shot limiting starts.
     pub limiting_countdown_s: u8,
     /// State of thermal shutdown: 0 normal, 1 imminent.
     pub thermal_shutdown: u8,
-    /// State of shot limiting: 0 normal, 1 imminent, 2 to 9 for 0-10 % to 70-75 % fewer shots.
+    /// State of shot limiting: 0 normal, 1 imminent, 2 to 9 for reductions from 0-10 % to 70-75 %.
     pub shot_limiting: u8,
 }
 
-/// One pixel of a column. Formats omit values that they have no room for.
+/// One pixel of a column. Formats omit values for which they have no space.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pixel {
-    /// First and second return; zeros for a missing one.
+    /// First and second return; zeros for a missing return.
     pub returns: [PixelReturn; 2],
-    /// Photons of the background.
+    /// Photons of the background (near infrared).
     pub near_infrared: u16,
 }
 
 /// One return of a pixel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PixelReturn {
-    /// Millimetres from the sensor's axis; 0 without a return.
+    /// Range from the sensor's axis, millimetres; 0 without a return.
     pub range_mm: u32,
-    /// Reflectivity: 0 to 100 for diffuse targets, more for retro-reflectors.
+    /// Reflectivity: 0 to 100 for diffuse targets, higher for retroreflectors.
     pub reflectivity: u8,
     /// Photons of the return.
     pub signal: u16,
 }
 
-/// The head of a column.
+/// Header of a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Column {
-    /// Time of the measurement by the unit's clock, nanoseconds.
+    /// Time of the measurement on the lidar's clock, nanoseconds.
     pub timestamp_ns: u64,
     /// Index of the column in the rotation.
     pub measurement_id: u16,
@@ -89,7 +88,7 @@ pub struct PacketWriter<'a> {
 }
 
 impl<'a> PacketWriter<'a> {
-    /// A packet in `bytes`, which are all zeros or already a packet; their number is
+    /// A writer for `bytes`, which are all zero or a previous packet. Their number must be
     /// [`LidarFormat::packet_len`].
     pub fn new(format: LidarFormat, pixels: usize, bytes: &'a mut [u8]) -> Self {
         debug_assert_eq!(bytes.len(), format.packet_len(pixels));
@@ -105,8 +104,8 @@ impl<'a> PacketWriter<'a> {
         }
     }
 
-    /// Writes the header of the column with this `index`; returns the bytes of its pixels. `turn` is the
-    /// number of columns of a rotation.
+    /// Writes the header of column `index` in the packet; returns the bytes of its pixels. `turn` is the number of
+    /// columns per rotation.
     pub fn column(
         &mut self,
         index: usize,
@@ -133,13 +132,13 @@ impl<'a> PacketWriter<'a> {
         &mut out[first..first + self.pixels * self.format.pixel_len()]
     }
 
-    /// Rewrites the timestamp of the column with this `index`.
+    /// Replaces the timestamp of column `index` in the packet.
     pub fn stamp(&mut self, index: usize, timestamp_ns: u64) {
         let from = self.format.header_len() + index * self.format.column_len(self.pixels);
         self.bytes[from..from + 8].copy_from_slice(&timestamp_ns.to_le_bytes());
     }
 
-    /// Writes the checksum when all other bytes are complete.
+    /// Writes the checksum. All other bytes must be complete.
     pub fn finish(self, footer: Footer) {
         if self.format != LidarFormat::Legacy {
             seal(self.bytes, footer);
@@ -147,7 +146,7 @@ impl<'a> PacketWriter<'a> {
     }
 }
 
-/// Writes the last bytes of a packet that has a footer.
+/// Writes the last bytes of a packet with a footer.
 pub(super) fn seal(bytes: &mut [u8], footer: Footer) {
     let (body, end) = bytes.split_at_mut(bytes.len() - CRC_LEN);
     end.copy_from_slice(&match footer {
@@ -255,7 +254,7 @@ impl Pixel {
     }
 }
 
-/// A packet that is read.
+/// A packet to read.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
     format: LidarFormat,
@@ -264,10 +263,10 @@ pub struct Packet<'a> {
 }
 
 impl<'a> Packet<'a> {
-    /// Reads a packet of a format, of a unit with `pixels` pixels per column.
+    /// Reads a packet of a format with `pixels` pixels per column.
     ///
     /// # Errors
-    /// Another length, or another packet type.
+    /// The length or the packet type is wrong.
     pub fn parse(format: LidarFormat, pixels: usize, bytes: &'a [u8]) -> Result<Self, ParseError> {
         let need = format.packet_len(pixels);
         if bytes.len() != need {
@@ -290,7 +289,7 @@ impl<'a> Packet<'a> {
         self.format
     }
 
-    /// Pixels of a column.
+    /// Number of pixels per column.
     pub fn pixels(&self) -> usize {
         self.pixels
     }
@@ -354,14 +353,14 @@ impl<'a> Packet<'a> {
         })
     }
 
-    /// Encoder count of the first column, in packets of [`LidarFormat::Legacy`].
+    /// Encoder count of the first column; `None` except in packets of [`LidarFormat::Legacy`].
     pub fn encoder(&self) -> Option<u32> {
         let [a, b, c, d] = *self.bytes.get(12..16)?.first_chunk::<4>()?;
         (self.format == LidarFormat::Legacy).then(|| u32::from_le_bytes([a, b, c, d]))
     }
 
-    /// Kind of the last bytes; `None` for a wrong checksum or other bytes, and for [`LidarFormat::Legacy`],
-    /// which has no footer.
+    /// Kind of the last bytes. `None` for a wrong checksum, for unknown bytes, and for [`LidarFormat::Legacy`], which
+    /// has no footer.
     pub fn footer(&self) -> Option<Footer> {
         if self.format == LidarFormat::Legacy {
             return None;

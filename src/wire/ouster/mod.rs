@@ -1,11 +1,10 @@
 //! Datagrams of the Ouster OS0, OS1 and OS2, firmware 2.0 to 3.2.
 //!
-//! [`mod@format`] has the layout of each `udp_profile_lidar`'s channel data. [`lidar`] writes and reads lidar
-//! packets, [`imu`] IMU packets, [`commands`] the host's commands by TCP. Packets are least significant byte
-//! first.
+//! [`mod@format`] has the layout of each `udp_profile_lidar`. [`lidar`] writes and reads lidar packets, [`imu`] IMU
+//! packets, [`commands`] host commands over TCP. Packets are least significant byte first.
 //!
-//! Sources: the firmware user manual and the parser of ouster-sdk 1.0.1; captures of real units for facts
-//! that these lack.
+//! Sources: the firmware user manual and the parser of ouster-sdk 1.0.1; captures of real devices for facts that
+//! these lack.
 
 pub mod commands;
 pub mod format;

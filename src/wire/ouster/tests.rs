@@ -18,8 +18,8 @@ const HEADER: Header = Header {
     shot_limiting: 0,
 };
 
-/// Each format with its length at 64 pixels, its first pixel, the SHA-256 of the first packet, and that of
-/// the 64 packets of the rotation. ouster-sdk 1.0.1 wrote all but those of `LEGACY`.
+/// For each format: the length at 64 pixels, the first pixel, the SHA-256 of the first packet, and that of the 64
+/// packets of a rotation. ouster-sdk 1.0.1 wrote all except `LEGACY`.
 const GOLDEN: [(LidarFormat, usize, &str, &str, &str); 6] = [
     (
         LidarFormat::Legacy,
@@ -73,7 +73,7 @@ fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// The pixel of a row in a column.
+/// The pixel at a row and column.
 fn pixel(row: u32, column: u32) -> Pixel {
     let (range_mm, signal) = (1000 + 13 * row + 7 * column, (100 + 17 * row + 3 * column) as u16);
     let reflectivity = (3 * row + 5 * column) as u8;

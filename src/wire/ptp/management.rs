@@ -1,4 +1,4 @@
-//! Management messages of PTP, and the data sets that they read.
+//! PTP management messages, and the data sets that they read.
 //!
 //! Sources: IEEE 1588-2019, clause 15; linuxptp's `tlv.h` for `TIME_STATUS_NP`.
 
@@ -8,19 +8,19 @@ use crate::record::{Be, Field, Reader, record};
 
 /// Values of [`Management::action`].
 pub mod action {
-    /// Request a data set.
+    /// Requests a data set.
     pub const GET: u8 = 0;
-    /// Change a data set.
+    /// Changes a data set.
     pub const SET: u8 = 1;
-    /// The answer.
+    /// Answers a request for a data set.
     pub const RESPONSE: u8 = 2;
-    /// Execute a command.
+    /// Executes a command.
     pub const COMMAND: u8 = 3;
-    /// The answer to a command.
+    /// Answers a command.
     pub const ACKNOWLEDGE: u8 = 4;
 }
 
-/// Data sets, [`Management::id`].
+/// Ids of data sets, for [`Management::id`].
 pub mod id {
     /// Requests the [`super::DefaultDataSet`].
     pub const DEFAULT: u16 = 0x2000;
@@ -36,7 +36,7 @@ pub mod id {
     pub const TIME_STATUS: u16 = 0xc000;
 }
 
-/// Reasons why there is no answer: [`Management::id`] of an error.
+/// Errors, for [`Management::id`] of an error answer.
 pub mod error {
     /// Unknown data set.
     pub const NO_SUCH_ID: u16 = 0x0002;
@@ -44,32 +44,32 @@ pub mod error {
     pub const NOT_SETABLE: u16 = 0x0005;
 }
 
-/// The head of a part that holds a data set.
+/// Type of the TLV with a data set.
 const DATA: u16 = 0x0001;
-/// Type of the part with an error.
+/// Type of the TLV with an error.
 const ERROR: u16 = 0x0002;
 
-/// A port of any clock.
+/// Wildcard for all ports of all clocks.
 pub const ANY_PORT: PortIdentity = PortIdentity { clock: [0xff; 8], port: 0xffff };
 
 /// Content of a management message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Management {
-    /// Addressed port; all ones: any.
+    /// Addressed port; all ones: all ports.
     pub target: PortIdentity,
     /// Largest number of clocks that may forward the message.
     pub starting_hops: u8,
-    /// Hops from here on.
+    /// Number of clocks that may still forward the message.
     pub hops: u8,
     /// One of [`action`]; the upper four bits are reserved.
     pub action: u8,
     /// Reserved.
     pub reserved: u8,
-    /// Whether the part reports an error.
+    /// Whether the message reports an error.
     pub is_error: bool,
     /// A value of [`id`] or [`error`].
     pub id: u16,
-    /// The data set.
+    /// Bytes of the data set.
     pub data: Vec<u8>,
 }
 

@@ -1,10 +1,11 @@
-//! PTP, the Precision Time Protocol: messages of IEEE 1588-2019 as UDP and Ethernet carry them, and of IEEE 802.1AS.
+//! PTP, the Precision Time Protocol: messages of IEEE 1588-2019 over UDP and Ethernet, and of IEEE 802.1AS.
 //!
-//! By UDP, event messages go to [`EVENT_PORT`], all others to [`GENERAL_PORT`]. Numbers are most significant
+//! Over UDP, event messages are sent to [`EVENT_PORT`], all others to [`GENERAL_PORT`]. Numbers are most significant
 //! byte first. [`management`] has the data sets of management messages, [`suffix`] the optional parts after a
 //! message.
 //!
-//! Sources: IEEE 1588-2019, clauses 13 to 16, annexes C and E; IEEE 802.1AS-2020, clause 11; captures of linuxptp 3.1.1.
+//! Sources: IEEE 1588-2019, clauses 13 to 16, annexes C and E; IEEE 802.1AS-2020, clause 11; captures of linuxptp
+//! 3.1.1.
 
 pub mod management;
 pub mod suffix;
@@ -15,19 +16,19 @@ use self::management::Management;
 use super::ParseError;
 use super::record::{Be, Field, Reader, Record as _, record};
 
-/// UDP port of messages whose departure and arrival are stamped.
+/// UDP port of event messages, whose departure and arrival get timestamps.
 pub const EVENT_PORT: u16 = 319;
-/// UDP port of all messages that are not event messages.
+/// UDP port of all other messages.
 pub const GENERAL_PORT: u16 = 320;
-/// Multicast group of all messages except those of the peer delay.
+/// Multicast group of all messages except peer delay messages.
 pub const PRIMARY_GROUP: Ipv4Addr = Ipv4Addr::new(224, 0, 1, 129);
-/// Multicast group of messages that measure the delay to a neighbour.
+/// Multicast group of peer delay messages, which measure the delay to a neighbour.
 pub const PEER_DELAY_GROUP: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 107);
-/// Ethernet type of frames with PTP messages.
+/// EtherType of PTP messages.
 pub const ETHER_TYPE: u16 = 0x88f7;
-/// Ethernet group address of all messages except those of the peer delay.
+/// Ethernet group address of all messages except peer delay messages.
 pub const PRIMARY_MAC: [u8; 6] = [0x01, 0x1b, 0x19, 0, 0, 0];
-/// Ethernet group address of peer delay messages, and of all messages of IEEE 802.1AS; no bridge forwards it.
+/// Ethernet group address of peer delay messages, and of all messages of IEEE 802.1AS. Bridges do not forward it.
 pub const PEER_DELAY_MAC: [u8; 6] = [0x01, 0x80, 0xc2, 0, 0, 0x0e];
 
 words!(Transport: "udp" => Udp, "ethernet" => Ethernet, "802.1as" => Gptp);
@@ -44,20 +45,20 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// [`Message::sdo`] of the profile's messages.
+    /// [`Message::sdo`] of messages with this transport.
     pub fn sdo(self) -> u8 {
         u8::from(self == Self::Gptp)
     }
 }
 
 words!(DelayMechanism: "e2e" => EndToEnd, "p2p" => PeerToPeer);
-/// Mechanism by which the path delay is measured.
+/// Mechanism for measuring the path delay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DelayMechanism {
-    /// Delay to the master, E2E.
+    /// End-to-end (E2E): delay to the master.
     #[default]
     EndToEnd,
-    /// Delay to the neighbour, P2P.
+    /// Peer-to-peer (P2P): delay to the neighbour.
     PeerToPeer,
 }
 
@@ -66,7 +67,7 @@ pub enum DelayMechanism {
 pub enum Target {
     /// The multicast group of all clocks.
     All,
-    /// The group of the peer delay.
+    /// The multicast group of peer delay messages.
     Neighbours,
     /// One host, by UDP.
     Host(Ipv4Addr),
@@ -79,11 +80,11 @@ impl Target {
     }
 }
 
-/// Bytes of the header.
+/// Length of the header, bytes.
 pub const HEADER_LEN: usize = 34;
 /// Longest message that fits an Ethernet frame, bytes.
 pub const LONGEST: usize = 1472;
-/// The version of the protocol.
+/// Version of the protocol.
 pub const VERSION: u8 = 2;
 /// TAI minus UTC since 2017, seconds.
 pub const UTC_OFFSET_S: i16 = 37;
@@ -92,28 +93,28 @@ pub const NO_INTERVAL: i8 = 0x7f;
 
 /// Bits of [`Message::flags`].
 pub mod flag {
-    /// A follow-up brings the exact time.
+    /// A follow-up message has the exact time (two-step).
     pub const TWO_STEP: u16 = 0x0200;
-    /// Sent to one host.
+    /// The message is sent to one host.
     pub const UNICAST: u16 = 0x0400;
-    /// The last minute of the day has 61 seconds.
+    /// The last minute of the UTC day has 61 seconds.
     pub const LEAP_61: u16 = 0x0001;
-    /// The last minute of the day has 59 seconds.
+    /// The last minute of the UTC day has 59 seconds.
     pub const LEAP_59: u16 = 0x0002;
     /// The `utc_offset_s` of an announcement is known to be correct.
     pub const UTC_OFFSET_VALID: u16 = 0x0004;
-    /// Times are in PTP's own time scale, which is TAI.
+    /// Times are in the PTP time scale, that is, TAI.
     pub const PTP_TIMESCALE: u16 = 0x0008;
     /// The time is traceable to a primary reference.
     pub const TIME_TRACEABLE: u16 = 0x0010;
-    /// The frequency is.
+    /// The frequency is traceable to a primary reference.
     pub const FREQUENCY_TRACEABLE: u16 = 0x0020;
 }
 
-/// The identity of a clock, which IEEE 1588 makes of a MAC address.
+/// Identity of a clock, which IEEE 1588 derives from a MAC address.
 pub type ClockIdentity = [u8; 8];
 
-/// The identity of the clock with this MAC address.
+/// Identity of the clock with this MAC address.
 pub fn identity_of([a, b, c, d, e, f]: [u8; 6]) -> ClockIdentity {
     [a, b, c, 0xff, 0xfe, d, e, f]
 }
@@ -223,14 +224,14 @@ record! {
 }
 
 impl Timestamp {
-    /// The time `ns` after the epoch of its time scale, limited to the format's range.
+    /// The timestamp `ns` nanoseconds after the epoch of its time scale, limited to the format's range.
     pub fn of_ns(ns: i128) -> Self {
         let seconds = ns.div_euclid(1_000_000_000).clamp(0, (1 << 48) - 1) as u64;
         let nanos = ns.rem_euclid(1_000_000_000) as u32;
         Self { seconds_high: (seconds >> 32) as u16, seconds_low: seconds as u32, nanos }
     }
 
-    /// Nanoseconds since the epoch of the time stamp's time scale.
+    /// Nanoseconds since the epoch of the timestamp's time scale.
     pub fn ns(self) -> i128 {
         let seconds = (i128::from(self.seconds_high) << 32) | i128::from(self.seconds_low);
         seconds * 1_000_000_000 + i128::from(self.nanos)
@@ -240,61 +241,61 @@ impl Timestamp {
 /// A message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
-    /// The standard of the messages, upper part, 0 to 15: 0 IEEE 1588, 1 IEEE 802.1AS.
+    /// Upper part of the SDO id, 0 to 15: 0 IEEE 1588, 1 IEEE 802.1AS.
     pub sdo: u8,
-    /// Lower part of the sdo id.
+    /// Lower part of the SDO id.
     pub minor_sdo: u8,
     /// Minor version: 0 or 1 for version 2.0 or 2.1.
     pub minor_version: u8,
-    /// The domain.
+    /// Domain number.
     pub domain: u8,
     /// Flags, bits of [`flag`].
     pub flags: u16,
     /// Correction of the message's time, nanoseconds times 65 536.
     pub correction: i64,
-    /// Bytes that depend on the kind of message.
+    /// Bytes whose meaning depends on the kind of message.
     pub specific: [u8; 4],
     /// Port that sent the message.
     pub source: PortIdentity,
-    /// Sequence number; each kind has its own.
+    /// Sequence number; each kind of message has its own sequence.
     pub sequence: u16,
-    /// Repeats the kind in the form of version 1.
+    /// Kind of message as coded in PTP version 1.
     pub control: u8,
-    /// Logarithm to the base of 2 of the seconds between such messages.
+    /// Logarithm to the base 2 of the interval between messages of this kind, seconds.
     pub log_interval: i8,
     /// Content of the message.
     pub body: Body,
-    /// Suffixes, each with its own header; usually empty.
+    /// Bytes of the suffixes (TLVs), each with a header; usually empty.
     pub suffix: Vec<u8>,
 }
 
 /// Content of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
-    /// The master's time, or a notice that a follow-up contains it.
+    /// The master's time. In two-step mode, a follow-up has the time instead.
     Sync(Timestamp),
     /// Requests the delay to the master.
     DelayReq(Timestamp),
     /// Requests the delay to a neighbour.
     PeerDelayReq(PeerRequest),
-    /// The neighbour's answer: when the request arrived.
+    /// Answer of the neighbour: arrival time of the request.
     PeerDelayResp(Response),
-    /// The time of a [`Body::Sync`].
+    /// Departure time of a [`Body::Sync`].
     FollowUp(Timestamp),
-    /// The master's answer: when the request arrived.
+    /// Answer of the master: arrival time of the request.
     DelayResp(Response),
     /// Departure time of the neighbour's answer.
     PeerDelayFollowUp(Response),
     /// Announcement of a clock that offers to be master.
     Announce(Announce),
-    /// Requests to one clock, or to all.
+    /// Requests to one clock or to all clocks.
     Signaling(PortIdentity),
     /// Reads or sets a data set.
     Management(Management),
 }
 
 impl Body {
-    /// The kind's number, 0 to 15.
+    /// Number of the kind, 0 to 15.
     pub fn kind(&self) -> u8 {
         match self {
             Self::Sync(_) => 0x0,
@@ -310,17 +311,17 @@ impl Body {
         }
     }
 
-    /// Whether departure and arrival get timestamps, so that the message goes to [`EVENT_PORT`].
+    /// Whether departure and arrival get timestamps; the message is then sent to [`EVENT_PORT`].
     pub fn is_event(&self) -> bool {
         self.kind() < 0x8
     }
 
-    /// Whether the message goes to [`PEER_DELAY_GROUP`].
+    /// Whether the message is sent to [`PEER_DELAY_GROUP`].
     pub fn is_of_peer_delay(&self) -> bool {
         matches!(self.kind(), 0x2 | 0x3 | 0xa)
     }
 
-    /// [`Message::control`] of the kind.
+    /// [`Message::control`] for the kind.
     fn control(&self) -> u8 {
         match self {
             Self::Sync(_) => 0,
@@ -382,7 +383,7 @@ impl Message {
         }
     }
 
-    /// Reads a message that fills `bytes`.
+    /// Reads a message that consists of all `bytes`.
     ///
     /// # Errors
     /// The message has a length or a value that is not allowed.
@@ -424,8 +425,7 @@ impl Message {
         Self::parse(message.unwrap_or(bytes))
     }
 
-    /// Bytes of the message. A suffix of more than 64 KiB is cut off, because the length field has no room
-    /// for it.
+    /// Bytes of the message. A suffix beyond 64 KiB is truncated, because the length field cannot express more.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut rest = Vec::new();
         self.body.write(&mut rest);

@@ -1,5 +1,5 @@
-//! Optional parts after a message, each with a type and a length: requests for unicast messages and their
-//! answers, and the additions of IEEE 802.1AS to an announcement and a follow-up.
+//! Optional parts (TLVs) after a message, each with a type and a length: requests for unicast messages and their
+//! answers, and the additions of IEEE 802.1AS to announcements and follow-ups.
 //!
 //! Sources: IEEE 1588-2019, clauses 14.3 and 16.1; IEEE 802.1AS-2020, clauses 10.6.3.2.8 and 11.4.4.3.
 
@@ -13,7 +13,7 @@ const GRANT: u16 = 0x0005;
 const CANCEL: u16 = 0x0006;
 const CANCELLED: u16 = 0x0007;
 const PATH_TRACE: u16 = 0x0008;
-/// Parts of one message that are read.
+/// Largest number of parts that are read from a message.
 const MOST: usize = 16;
 
 record! {
@@ -58,14 +58,15 @@ record! {
     }
 }
 
-/// Suffix of a follow-up of IEEE 802.1AS: organisation, kind, and rate and phase of an unchanged grandmaster.
+/// Suffix of a follow-up of IEEE 802.1AS: organisation, kind, and rate and phase of a grandmaster that has not
+/// changed.
 const FOLLOW_UP_INFORMATION: [u8; 28] = {
     let mut bytes = [0; 28];
     (bytes[1], bytes[2], bytes[5]) = (0x80, 0xc2, 1);
     bytes
 };
 
-/// A part.
+/// A part of a suffix.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Part {
     /// Requests unicast messages.
@@ -74,15 +75,15 @@ pub enum Part {
     Grant(UnicastGrant),
     /// Ends unicast messages.
     Cancel(UnicastCancel),
-    /// Confirms their end.
+    /// Confirms the end of unicast messages.
     Cancelled(UnicastCancel),
-    /// The clocks that an announcement has passed.
+    /// Clocks that the announcement has passed.
     PathTrace(Vec<ClockIdentity>),
-    /// Rate and phase of a grandmaster whose clock runs evenly.
+    /// Rate and phase of a grandmaster with a constant clock rate.
     FollowUpInformation,
 }
 
-/// Known parts of a suffix, as far as it is complete. The input may be any bytes.
+/// Known parts of a suffix, up to the first incomplete one. The input may be any bytes.
 pub fn parts(suffix: &[u8]) -> Vec<Part> {
     let mut from = Reader::new("a suffix", suffix);
     let mut next = || -> Result<Option<Part>, ParseError> {

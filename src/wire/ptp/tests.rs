@@ -69,7 +69,7 @@ fn messages_of_linuxptp() {
 
 #[test]
 fn a_request_of_pmc_and_its_answer() {
-    // pmc -b 1 'GET PORT_DATA_SET', as a boundary clock passes it on.
+    // Request of pmc -b 1 'GET PORT_DATA_SET', as forwarded by a boundary clock.
     let request = "0d020036 0000 0000 0000000000000000 00000000 020000fffe00000a 0001 0005 04 7f ffffffffffffffff ffff 01 00 00 00 0001 0002 2004";
     let message = Message::parse(&bytes(request)).unwrap();
     let Body::Management(asked) = &message.body else { panic!("{message:?}") };

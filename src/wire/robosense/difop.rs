@@ -1,6 +1,6 @@
-//! Packets of state (DIFOP): addresses, settings, versions, clock, voltages and the unit's own angles.
+//! Status packets (DIFOP): addresses, settings, versions, clock, voltages, and the lidar's own angles.
 //!
-//! All models have the same start of the packet, so the layout must be known from packets of points or from a
+//! The first bytes are equal for all models. The layout must therefore be known from packets of points or from a
 //! profile.
 
 use super::layout::Layout;
@@ -11,11 +11,11 @@ use crate::ParseError;
 
 /// First bytes of a packet.
 pub const ID: [u8; 8] = [0xa5, 0xff, 0x00, 0x5a, 0x11, 0x11, 0x55, 0x55];
-/// Room for a receiver's sentence, bytes.
+/// Space for a sentence of the GNSS receiver, bytes.
 pub const SENTENCE_LEN: usize = 86;
-/// Temperatures that a packet has room for.
+/// Largest number of temperatures in a packet.
 pub const TEMPERATURES: usize = 5;
-/// Voltages and currents that a packet has room for.
+/// Largest number of voltages and currents in a packet.
 pub const SUPPLIES: usize = 9;
 const LONG: usize = 1248;
 const SHORT: usize = 256;
@@ -23,11 +23,11 @@ const END: [u8; 2] = [0x0f, 0xf0];
 const SENTENCE_AT: usize = 382;
 const ANGLES_AT: usize = 468;
 const RS16_ANGLES_AT: usize = 1165;
-/// An RS-16's first lasers look down; signs are not sent.
+/// Number of an RS-16's first lasers, which point downward; the packet contains no signs for them.
 const RS16_DOWNWARD: usize = 8;
-/// Bits of the receiver's state.
+/// Bits of the GNSS receiver's state.
 pub mod gps {
-    /// PPS pulses arrive.
+    /// PPS arrives.
     pub const PPS: u8 = 1;
     /// Valid sentences arrive.
     pub const VALID: u8 = 2;
@@ -35,7 +35,7 @@ pub mod gps {
     pub const TIME: u8 = 4;
 }
 
-/// Configured reference of the clock, with its number in packets.
+/// Configured reference of the clock; the discriminant is its number in packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SyncMode {
     /// PPS and sentences of a GNSS receiver.
@@ -54,25 +54,25 @@ words!(SyncMode: "gps" => Gps, "ptp-e2e" => PtpE2e, "ptp-p2p" => PtpP2p, "gptp" 
 /// Content of a packet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Difop {
-    /// Set speed, rpm; frames a second of an M1.
+    /// Configured rotation rate, rpm; for an M1, frames per second.
     pub rpm: u16,
-    /// The unit's address, and where packets go.
+    /// IP addresses of the lidar and of the host.
     pub ips: [[u8; 4]; 2],
-    /// The unit's hardware address.
+    /// MAC address of the lidar.
     pub mac: [u8; 6],
-    /// Ports of MSOP local and remote, DIFOP local and remote; an M1 has only the remote ones.
+    /// UDP ports: MSOP local and remote, DIFOP local and remote. An M1 has only the remote ones.
     pub ports: [u16; 4],
-    /// Lasers fire from the first to the second angle, hundredths of a degree.
+    /// Start and end of the sector in which lasers fire, hundredths of a degree.
     pub fov: [u16; 2],
-    /// Angle of the rotor when a second begins, degrees.
+    /// Angle of the rotor at the start of each second, degrees.
     pub phase_deg: u16,
     /// Versions of the top board and of the bottom board.
     pub versions: [[u8; 5]; 2],
     /// Serial number.
     pub serial: [u8; 6],
-    /// The code of the return mode.
+    /// Code of the return mode.
     pub returns: u8,
-    /// Number of the configured reference, and the present one: 0 none, 1 GNSS receiver, 2 PTP.
+    /// Numbers of the configured and of the current reference: 0 none, 1 GNSS receiver, 2 PTP.
     pub sync: [u8; 2],
     /// Time, microseconds of POSIX time.
     pub unix_us: i64,
@@ -80,17 +80,17 @@ pub struct Difop {
     pub supplies: [u16; SUPPLIES],
     /// Temperatures of the boards, degrees Celsius.
     pub celsius: [f64; TEMPERATURES],
-    /// See [`gps`].
+    /// State of the GNSS receiver, see [`gps`].
     pub gps: u8,
-    /// The motor's speed, rpm.
+    /// Actual rotation rate, rpm.
     pub turns_rpm: u16,
-    /// The receiver's last sentence.
+    /// Last sentence of the GNSS receiver.
     pub sentence: Vec<u8>,
-    /// Mounting of an Airy.
+    /// Mounting (Airy).
     pub mounting: u8,
-    /// Translation from the inertial unit to the lidar, of an Airy, metres.
+    /// Translation from the IMU to the lidar (Airy), metres.
     pub imu_m: [f32; 3],
-    /// Angles of each laser, degrees, up and clockwise; `None` if not measured.
+    /// Angles of each laser, degrees: elevation and clockwise azimuth; `None` if not measured.
     pub angles: Vec<[Option<f64>; 2]>,
 }
 
@@ -138,7 +138,7 @@ fn word(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes(array(bytes, at))
 }
 
-/// Whether bytes are a packet of state of some model.
+/// Whether bytes are a status packet of any model.
 pub fn is_difop(bytes: &[u8]) -> bool {
     [LONG, SHORT].contains(&bytes.len()) && bytes.starts_with(&ID)
 }
@@ -213,10 +213,10 @@ impl Difop {
         }
     }
 
-    /// Reads the packet of a unit with this layout.
+    /// Reads the packet of a lidar with this layout.
     ///
     /// # Errors
-    /// Wrong length or first bytes.
+    /// The length or the first bytes are wrong.
     pub fn parse(layout: Layout, bytes: &[u8]) -> Result<Self, ParseError> {
         let is_m1 = layout == Layout::M1;
         let need = if is_m1 { SHORT } else { LONG };

@@ -1,11 +1,11 @@
-//! Inertial samples of an Airy.
+//! IMU samples of an Airy.
 
 use super::layout::Layout;
 use super::values::{TIME_LEN, read_time, time_field};
 use crate::ParseError;
 use crate::record::{Record as _, record};
 
-/// Bytes of a packet.
+/// Length of a packet, bytes.
 pub const IMU_LEN: usize = 51;
 const ID: [u8; 4] = [0xaa, 0x55, 0x5a, 0x05];
 
@@ -46,7 +46,7 @@ pub struct Sample {
     pub angular_rate_deg_s: [f64; 3],
     /// Temperature of the chip, degrees Celsius.
     pub celsius: f64,
-    /// Numbers of the ranges of acceleration and angular rate.
+    /// Codes of the measuring ranges of acceleration and angular rate.
     pub ranges: [u8; 2],
     /// Number of the sample.
     pub count: u32,
@@ -58,7 +58,7 @@ fn full_scales(ranges: [u8; 2]) -> [f64; 2] {
 }
 
 impl Sample {
-    /// Bytes of the packet; full scale is 2 to the power of `bits`.
+    /// Bytes of the packet; full scale is 2^`bits`.
     pub fn to_bytes(&self, bits: u8) -> Vec<u8> {
         let scales = full_scales(self.ranges);
         let full = libm::exp2(f64::from(bits));
@@ -78,10 +78,10 @@ impl Sample {
         .to_bytes()
     }
 
-    /// Reads a packet whose full range is 2 to the power of `bits`.
+    /// Reads a packet with the full scale 2^`bits`.
     ///
     /// # Errors
-    /// Wrong length or first bytes, or an invalid date.
+    /// The length or the first bytes are wrong, or the date is invalid.
     pub fn parse(bytes: &[u8], bits: u8) -> Result<Self, ParseError> {
         let words = ImuWords::parse(bytes)?;
         if words.id != ID {

@@ -5,44 +5,44 @@ use std::ops::Range;
 words!(Layout: "rs16" => Rs16, "rs32" => Rs32, "bpearl" => Bpearl, "bpearl-v4" => BpearlV4, "helios" => Helios,
     "helios-16p" => Helios16, "ruby" => Ruby, "airy" => Airy, "m1" => M1);
 
-/// Packets of one kind of models.
+/// Packet layout of a group of models.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Layout {
-    /// RS-LiDAR-16: two firings in a block.
+    /// RS-LiDAR-16: two firings per block.
     #[default]
     Rs16,
     /// RS-LiDAR-32.
     Rs32,
-    /// Bpearl up to the third version.
+    /// Bpearl, versions 1 to 3.
     Bpearl,
-    /// Bpearl of the fourth version.
+    /// Bpearl, version 4.
     BpearlV4,
     /// Helios with 32 lasers.
     Helios,
-    /// Helios-16P: two firings in a block.
+    /// Helios-16P: two firings per block.
     Helios16,
     /// Ruby and Ruby Plus with 128 lasers.
     Ruby,
-    /// Airy with 96 lines: two blocks for a firing.
+    /// Airy with 96 lines: two blocks per firing.
     Airy,
     /// M1, whose points have their own angles.
     M1,
 }
 
-/// The sizes of a packet, bytes, and counts.
+/// Sizes of a packet's parts, bytes, and their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Length of the whole packet.
+    /// Length of the whole packet, bytes.
     pub packet: usize,
-    /// Number of bytes before the first block.
+    /// Length of the header before the first block, bytes.
     pub head: usize,
-    /// Blocks.
+    /// Number of blocks.
     pub blocks: usize,
-    /// Bytes of a block before its first point.
+    /// Length of a block before its first point, bytes.
     pub block_head: usize,
-    /// Points of a block.
+    /// Number of points in a block.
     pub points: usize,
-    /// Bytes of a point.
+    /// Length of a point, bytes.
     pub point: usize,
 }
 
@@ -57,25 +57,25 @@ impl Shape {
         Self { packet, head, blocks, block_head, points, point: 3 }
     }
 
-    /// Offset of a block.
+    /// Offset of a block, bytes.
     pub fn block_at(&self, block: usize) -> usize {
         self.head + block * (self.block_head + self.points * self.point)
     }
 
-    /// Offset of a point.
+    /// Offset of a point, bytes.
     pub fn point_at(&self, block: usize, point: usize) -> usize {
         self.block_at(block) + self.block_head + point * self.point
     }
 }
 
-/// Some points of a block that are returns of one firing.
+/// Some points of a block, which are returns of one firing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// The block.
+    /// Index of the block.
     pub block: usize,
-    /// Offset of the first point in the block.
+    /// Index of the first point in the block.
     pub point: usize,
-    /// The firing, counted in the packet from 0.
+    /// Index of the firing in the packet.
     pub firing: usize,
     /// Whether the points are second returns.
     pub is_second: bool,
@@ -86,17 +86,16 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Range of the points' bytes.
+    /// Byte range of the points in the packet.
     pub fn bytes(&self, shape: &Shape) -> Range<usize> {
         shape.point_at(self.block, self.point)..shape.point_at(self.block, self.point + self.lasers)
     }
 }
 
-/// Part of the stream of returns that a packet contains, if the two returns of a firing do not fit into whole
-/// packets.
+/// Position of a packet in the stream of returns, if the two returns of a firing do not fit into whole packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
-    /// Packets are equal, or this one begins with the first return of a firing.
+    /// All packets are alike, or the packet begins with the first return of a firing.
     #[default]
     Even,
     /// The packet begins with the second return of a firing.
@@ -119,7 +118,7 @@ impl Layout {
         }
     }
 
-    /// Lasers, or channels, that fire one after the other or together.
+    /// Number of lasers or channels, which fire in succession or together.
     pub fn lasers(self) -> usize {
         match self {
             Self::Rs16 | Self::Helios16 => 16,
@@ -130,7 +129,7 @@ impl Layout {
         }
     }
 
-    /// Metres per count of distance, as the model is delivered.
+    /// Metres per count of distance, at the factory setting.
     pub fn distance_unit_m(self) -> f64 {
         match self {
             Self::BpearlV4 | Self::Helios | Self::Helios16 => 0.0025,
@@ -138,9 +137,9 @@ impl Layout {
         }
     }
 
-    /// The largest count of distance.
+    /// Largest count of distance.
     pub fn max_distance(self) -> u16 {
-        // An Airy has 14 bits; the other two are a class.
+        // An Airy uses 14 bits for the distance, and two bits for a class of the point.
         if self == Self::Airy { 0x3fff } else { u16::MAX }
     }
 
@@ -164,7 +163,7 @@ impl Layout {
         }
     }
 
-    /// Offset in the head of the byte for the model's type; that for its kind follows.
+    /// Offset in the header of the model's type; the byte of its kind follows.
     pub fn type_at(self) -> usize {
         match self {
             Self::Ruby | Self::M1 => 30,
@@ -172,12 +171,12 @@ impl Layout {
         }
     }
 
-    /// Whether dates are calendar dates instead of seconds of POSIX time.
+    /// Whether times are calendar dates instead of seconds of POSIX time.
     pub fn has_calendar(self) -> bool {
         matches!(self, Self::Rs16 | Self::Rs32 | Self::Bpearl)
     }
 
-    /// Whether a code of the return mode means two returns.
+    /// Whether a code of the return mode stands for two returns.
     pub fn is_dual(self, code: u8) -> bool {
         match self {
             Self::Ruby => code >= 3,
@@ -186,7 +185,7 @@ impl Layout {
         }
     }
 
-    /// Degrees per count of an angle in packets of state.
+    /// Degrees per count of an angle in status packets.
     pub fn angle_unit_deg(self) -> f64 {
         match self {
             Self::Rs16 => 0.0001,
@@ -195,7 +194,7 @@ impl Layout {
         }
     }
 
-    /// Firings of a packet with one return, or two.
+    /// Number of firings in a packet, with one or two returns.
     pub fn firings(self, is_dual: bool) -> usize {
         match (self, is_dual) {
             (Self::Rs16 | Self::Helios16, false) => 24,
@@ -206,13 +205,13 @@ impl Layout {
             (Self::Ruby, true) => 2,
             (Self::Airy, false) => 4,
             (Self::Airy, true) => 2,
-            // The packet after it has the second returns.
+            // The next packet has the second returns.
             (Self::M1, _) => 25,
         }
     }
 
-    /// Lasers and returns of a packet's points, in the order of the wire. For an M1 with two returns, which
-    /// sends separate packets for them, those of the first return.
+    /// Lasers and returns of a packet's points, in the order of the wire. An M1 with two returns sends separate
+    /// packets for them; the result is that of the first return.
     pub fn slots(self, is_dual: bool, phase: Phase) -> Vec<Slot> {
         let lasers = self.lasers();
         let whole = |block, firing, is_second| Slot {

@@ -9,11 +9,11 @@ use crate::ParseError;
 
 /// Number of hundredths of a degree in one rotation.
 pub const FULL_TURN_CENTIDEG: u16 = 36_000;
-/// Zero of the angles of an M1's points.
+/// Code of the angle zero in an M1's points.
 pub const M1_ANGLE_ZERO: i32 = 32_768;
-/// An M1's temperatures are counted from this, degrees Celsius.
+/// Offset of an M1's temperatures: a code of 0 is this many degrees Celsius below zero.
 const M1_COLDEST: f64 = 80.0;
-/// Offset of the time in packets of mechanical models and of a Ruby.
+/// Offset of the time in packets of mechanical models and of a Ruby, bytes.
 const TIME_AT: usize = 20;
 const RUBY_TIME_AT: usize = 10;
 const COUNT_AT: usize = 1242;
@@ -22,17 +22,17 @@ const END: [u8; 2] = [0x00, 0xff];
 /// Header of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Head {
-    /// Time of the first firing, microseconds of POSIX time; 0 if the field has no date.
+    /// Time of the first firing, microseconds of POSIX time; 0 if the field is not a valid date.
     pub unix_us: i64,
     /// Temperature of the boards, degrees Celsius.
     pub celsius: f64,
-    /// Number of packets so far, or number of the packet in its frame.
+    /// Number of packets so far, or index of the packet in its frame.
     pub count: u32,
-    /// The model's type and kind.
+    /// Type and kind of the model.
     pub kind: [u8; 2],
-    /// The code of the return mode, of layouts that have one.
+    /// Code of the return mode, for layouts that have one.
     pub returns: u8,
-    /// Reference of an M1's clock.
+    /// Reference of the clock (M1).
     pub sync: u8,
 }
 
@@ -45,7 +45,7 @@ pub struct Point {
     pub intensity: u8,
 }
 
-/// Writes the head, the flags of the blocks and the end of a packet into bytes that are zero.
+/// Writes header, block flags and end of a packet to bytes that are zero.
 pub fn begin(layout: Layout, head: &Head, out: &mut [u8]) {
     let shape = layout.shape();
     out[..layout.id().len()].copy_from_slice(layout.id());
@@ -96,7 +96,7 @@ fn time_at(layout: Layout) -> usize {
     if matches!(layout, Layout::Ruby | Layout::M1) { RUBY_TIME_AT } else { TIME_AT }
 }
 
-/// Writes the time of a packet, microseconds of POSIX time, and the source that sets an M1's clock.
+/// Writes the time of a packet, microseconds of POSIX time, and the reference of an M1's clock.
 pub fn stamp(layout: Layout, unix_us: i64, sync: u8, out: &mut [u8]) {
     if layout == Layout::M1 {
         out[9] = sync;
@@ -111,7 +111,7 @@ pub fn azimuth(shape: &Shape, block: usize, centideg: u16, out: &mut [u8]) {
     out[at..at + 2].copy_from_slice(&centideg.to_be_bytes());
 }
 
-/// Writes which return a Ruby's block has, from 1 on, or 0 with one return.
+/// Writes the number of the return in a Ruby's block: 1 or 2, or 0 with one return.
 pub fn return_number(shape: &Shape, block: usize, number: u8, out: &mut [u8]) {
     out[shape.block_at(block) + 1] = number;
 }
@@ -141,7 +141,7 @@ impl Point {
 pub struct AngledPoint {
     /// Distance and intensity.
     pub point: Point,
-    /// Angles up and to the left, in hundredths of a degree above [`M1_ANGLE_ZERO`].
+    /// Angles up and to the left, hundredths of a degree, offset by [`M1_ANGLE_ZERO`].
     pub angles: [u16; 2],
 }
 
@@ -175,14 +175,14 @@ impl AngledPoint {
     }
 }
 
-/// A packet that is read.
+/// A packet to read.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
     layout: Layout,
     bytes: &'a [u8],
 }
 
-/// Type bytes that distinguish models of the same form.
+/// Type bytes that distinguish models with the same layout.
 mod kind {
     pub const RS16: u8 = 1;
     pub const RS32: u8 = 2;
@@ -195,7 +195,7 @@ impl<'a> Packet<'a> {
     /// Reads a packet of any model.
     ///
     /// # Errors
-    /// A length, first bytes, a block's flag or a type that no model has.
+    /// No model has this length, these first bytes, this block flag or this type.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, ParseError> {
         let layout = layout_of(bytes)?;
         let shape = layout.shape();
@@ -259,7 +259,7 @@ impl<'a> Packet<'a> {
         u16::from_be_bytes(self.array(shape.block_at(block) + shape.block_head - 2))
     }
 
-    /// Parts of the packet's blocks. The azimuths determine the phase of a Ruby.
+    /// Parts of the packet's blocks. For a Ruby, the azimuths determine the phase.
     pub fn slots(&self, is_dual: bool) -> Vec<Slot> {
         let phase = match self.layout == Layout::Ruby && self.azimuth(0) != self.azimuth(1) {
             true => Phase::Odd,
@@ -268,7 +268,7 @@ impl<'a> Packet<'a> {
         self.layout.slots(is_dual, phase)
     }
 
-    /// The points of a part. An Airy's class of points is left out.
+    /// Points of a part. The class of an Airy's points is ignored.
     pub fn points(&self, slot: &Slot) -> impl Iterator<Item = Point> {
         let shape = self.layout.shape();
         let most = self.layout.max_distance();
@@ -278,7 +278,7 @@ impl<'a> Packet<'a> {
         })
     }
 
-    /// A block of an M1: microseconds after the packet's time, number of the return, points.
+    /// A block of an M1: time after the packet's time in microseconds, number of the return, points.
     pub fn angled(&self, block: usize) -> (u8, u8, impl Iterator<Item = AngledPoint>) {
         let shape = self.layout.shape();
         let at = shape.block_at(block);
@@ -288,7 +288,7 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// The layout of a packet by its length, first bytes and type.
+/// The layout for a packet's length, first bytes and type.
 fn layout_of(bytes: &[u8]) -> Result<Layout, ParseError> {
     let is =
         |layout: Layout| bytes.len() == layout.shape().packet && bytes.starts_with(layout.id());
@@ -319,7 +319,7 @@ fn layout_of(bytes: &[u8]) -> Result<Layout, ParseError> {
     Err(ParseError::Length { what: "a RoboSense data packet", need, got: bytes.len() })
 }
 
-/// Writes the head of an M1's block: microseconds after the packet's time, and the number of its returns.
+/// Writes the header of an M1's block: time after the packet's time in microseconds, and number of the return.
 pub fn angled_block(shape: &Shape, block: usize, after_us: u8, number: u8, out: &mut [u8]) {
     let at = shape.block_at(block);
     [out[at], out[at + 1]] = [after_us, number];

@@ -1,4 +1,4 @@
-//! Packets that the maker's driver has read, decoded and encoded again: rs_driver 1.5.19 received them from a
+//! Packets that the maker's driver has read are decoded and encoded again. rs_driver 1.5.19 received them from a
 //! loopback socket.
 
 use sha2::{Digest as _, Sha256};
@@ -21,7 +21,7 @@ fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// Type and kind, step of the azimuths, and the SHA-256 of both packets.
+/// Type and kind, step of the azimuth, and the SHA-256 of both packets.
 const GOLDENS: [(Layout, [u8; 2], u16, &str, &str); 8] = [
     (
         Layout::Rs16,
@@ -152,7 +152,7 @@ fn golden_angles(layout: Layout) -> Vec<[Option<f64>; 2]> {
         Layout::Rs16 | Layout::Helios16 => [RS16[laser], 0.0],
         Layout::Rs32 => [RS32[laser], RS32_ACROSS[laser % 8]],
         Layout::Bpearl | Layout::BpearlV4 => {
-            // The goldens round halves to even counts.
+            // The golden packets round halves to even counts.
             [(8950.0 - 281.25 * laser as f64).round_ties_even() / 100.0, 0.0]
         }
         Layout::Helios => [HELIOS[laser], 0.0],
@@ -231,12 +231,12 @@ fn packets_of_state_are_the_goldens_and_read_back() {
         let difop = golden_difop(layout);
         let mut bytes = difop.to_bytes(layout);
         if layout == Layout::Airy {
-            // The golden has its first voltage where others have theirs, and no attitude.
+            // In the golden packet, the first voltage is in another place, and there is no attitude.
             bytes[319..321].copy_from_slice(&1200u16.to_be_bytes());
             bytes[1104..1108].fill(0);
         }
         if layout == Layout::M1 {
-            // The golden has another version and no time.
+            // The golden packet has another version and no time.
             bytes[28..38].fill(0);
             bytes[45..57].fill(0);
         }

@@ -1,11 +1,11 @@
-//! The configuration that a host writes (UCWP): a datagram to the lidar, without an answer.
+//! The configuration that a host writes (UCWP): a datagram to the lidar without an answer.
 
 use super::layout::Layout;
 use super::values::{TIME_LEN, read_time};
 use crate::ParseError;
 use crate::record::{Record as _, record};
 
-/// Bytes of a datagram.
+/// Length of a datagram, bytes.
 pub const UCWP_LEN: usize = 1248;
 const ID: [u8; 8] = [0xaa, 0x00, 0xff, 0x11, 0x22, 0x22, 0xaa, 0xaa];
 const USED: usize = 48;
@@ -38,7 +38,7 @@ impl Ucwp {
     /// Reads a datagram.
     ///
     /// # Errors
-    /// Wrong length or first bytes.
+    /// The length or the first bytes are wrong.
     pub fn read(bytes: &[u8]) -> Result<Self, ParseError> {
         if bytes.len() != UCWP_LEN {
             let (what, need) = ("a UCWP datagram", UCWP_LEN);
@@ -51,7 +51,7 @@ impl Ucwp {
         }
     }
 
-    /// The datagram.
+    /// Bytes of the datagram.
     pub fn write(&self) -> Vec<u8> {
         let mut bytes = Self { id: ID, ..self.clone() }.to_bytes();
         bytes.resize(UCWP_LEN, 0);

@@ -1,16 +1,16 @@
-//! Times, temperatures and angles in the form of packets.
+//! Times, temperatures and angles as represented in packets.
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 use super::layout::Layout;
 
-/// Bytes of a time.
+/// Length of a time field, bytes.
 pub const TIME_LEN: usize = 10;
 /// Counts per degree Celsius.
 const COUNTS_PER_CELSIUS: f64 = 16.0;
 
-/// The time field of `unix_us`, microseconds of POSIX time. Calendar dates are those of UTC.
+/// Time field for `unix_us`, microseconds of POSIX time. Calendar dates are in UTC.
 pub fn time_field(layout: Layout, unix_us: i64) -> [u8; TIME_LEN] {
     let mut field = [0; TIME_LEN];
     if layout.has_calendar() {
@@ -54,7 +54,7 @@ fn civil(unix_us: i64) -> DateTime {
         .datetime()
 }
 
-/// The two bytes of a temperature, least significant first: five bits, then seven bits and the sign.
+/// Temperature field, least significant byte first: five bits, then seven bits and the sign.
 pub fn temperature_le(celsius: f64) -> [u8; 2] {
     let counts = counts(celsius);
     [(counts & 0x1f) as u8 * 8, (counts >> 5) as u8 | sign(celsius)]
@@ -65,7 +65,7 @@ pub fn read_temperature_le([low, high]: [u8; 2]) -> f64 {
     celsius(u16::from(high & 0x7f) << 5 | u16::from(low >> 3), high)
 }
 
-/// The two bytes of a temperature, most significant first: the sign and seven bits, then four bits.
+/// Temperature field, most significant byte first: the sign and seven bits, then four bits.
 pub fn temperature_be(celsius: f64) -> [u8; 2] {
     let counts = counts(celsius).min(0x7ff);
     [(counts >> 4) as u8 | sign(celsius), (counts & 0xf) as u8 * 16]
@@ -89,10 +89,10 @@ fn celsius(counts: u16, signed: u8) -> f64 {
     if signed & 0x80 != 0 { -size } else { size }
 }
 
-/// The sign of an angle that has not been measured.
+/// Sign byte of an angle that was not measured.
 const UNKNOWN: u8 = 0xff;
 
-/// An angle in steps of `unit_deg`: sign and size; `None` is an angle that has not been measured.
+/// Angle field in steps of `unit_deg`: sign and magnitude; `None` for an angle that was not measured.
 pub fn angle(deg: Option<f64>, unit_deg: f64) -> [u8; 3] {
     let Some(deg) = deg else { return [UNKNOWN; 3] };
     let size = (deg.abs() / unit_deg).round().min(65_535.0) as u16;

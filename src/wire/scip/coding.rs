@@ -1,20 +1,20 @@
-//! Numbers as characters: groups of six bits, the most significant first, plus 0x30.
+//! Numbers as characters: each character has six bits plus 0x30, most significant bits first.
 
 use crate::ParseError;
 
-/// The character of a group that is 0.
+/// Character for six zero bits.
 pub const ZERO: u8 = 0x30;
-/// Bits of a character.
+/// Number of bits per character.
 const BITS: usize = 6;
-/// Number of characters for 30 bits.
+/// Largest number of characters, for 30 bits.
 const MOST: usize = 5;
 
-/// The largest number of `characters` characters.
+/// Largest number with `characters` characters.
 pub fn largest(characters: usize) -> u32 {
     (1u32 << (BITS * characters.min(MOST))) - 1
 }
 
-/// Appends `value` in this number of characters, limited to their largest number.
+/// Appends `value` in `characters` characters, limited to the largest number.
 pub fn encode(value: u32, characters: usize, out: &mut Vec<u8>) {
     let value = value.min(largest(characters));
     for place in (0..characters.min(MOST)).rev() {
@@ -22,10 +22,10 @@ pub fn encode(value: u32, characters: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// The number in up to five characters.
+/// Decodes a number of up to five characters.
 ///
 /// # Errors
-/// There are none or more characters, or one is not between `0` and `o`.
+/// There are no or too many characters, or one is not between `0` and `o`.
 pub fn decode(text: &[u8]) -> Result<u32, ParseError> {
     if !(1..=MOST).contains(&text.len()) {
         return Err(ParseError::Length { what: "number", need: MOST, got: text.len() });

@@ -1,21 +1,21 @@
-//! Messages of a scanner: the request again, a status, lines with a checksum each, an empty line.
+//! Messages of a scanner: the repeated request, a status, lines with a checksum each, and an empty line.
 
 use super::{LF, sum};
 use crate::framer::{Framing, NoFrame, require};
 
-/// Scanners send no longer lines, sum included.
+/// Length of the longest line of a scanner including its checksum, bytes.
 pub const LONGEST_LINE: usize = 71;
-/// The longest message a reader waits for. 1081 steps with three echoes and intensities each have 22 kB.
+/// Length of the longest accepted message, bytes. 1081 steps with three echoes and intensities have 22 kB.
 pub const LONGEST_MESSAGE: usize = 1 << 16;
 
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// The request that the message answers, without its line end.
+    /// The request, repeated without its line end.
     pub echo: Vec<u8>,
     /// Result of the request.
     pub status: Status,
-    /// Lines of the request.
+    /// Lines after the status.
     pub lines: Vec<Line>,
 }
 
@@ -24,11 +24,11 @@ pub struct Message {
 pub enum Status {
     /// Two characters with a checksum.
     Code([u8; 2]),
-    /// One character without a checksum, as scanners in SCIP 1.1 answer.
+    /// One character without a checksum, from scanners in SCIP 1.1 mode.
     Scip1(u8),
 }
 
-/// A line below the status.
+/// A line after the status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
     /// `KEY:value`, without the semicolon and the checksum.

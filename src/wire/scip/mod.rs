@@ -1,10 +1,10 @@
 //! SCIP, the protocol of Hokuyo's scanners: lines of ASCII, over TCP or a serial line.
 //!
-//! A host sends a line ([`request`]); the scanner repeats it, sends a status and then lines with a checksum
-//! each ([`message`]). Numbers in data are groups of six bits, one character each ([`coding`]); [`scan`] has
-//! the content of scans.
+//! A host sends a line ([`request`]). The scanner repeats the line, and sends a status and then lines with a checksum
+//! each ([`message`]). Numbers in data are coded with six bits per character ([`coding`]); [`scan`] has the content
+//! of scans.
 //!
-//! Sources: Hokuyo C-42-03320B (SCIP 2.0), the drivers urg_c, hokuyolx and MRPT for SCIP 2.2.
+//! Sources: Hokuyo C-42-03320B (SCIP 2.0), and the drivers urg_c, hokuyolx and MRPT for SCIP 2.2.
 
 pub mod coding;
 pub mod message;
@@ -13,10 +13,10 @@ pub mod scan;
 #[cfg(test)]
 mod tests;
 
-/// Ends a line.
+/// End of a line.
 pub const LF: u8 = b'\n';
 
-/// The sum of a line: the low six bits of the sum of its characters, plus 0x30.
+/// Checksum of a line: the low six bits of the sum of its characters, plus 0x30.
 pub fn sum(line: &[u8]) -> u8 {
     let total = line.iter().fold(0u8, |total, byte| total.wrapping_add(*byte));
     (total & 0x3f) + coding::ZERO

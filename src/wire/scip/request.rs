@@ -1,4 +1,4 @@
-//! Requests of a host: a command of two letters (or `%` and two), digits, and an optional text that the
+//! Requests of a host: a command of two letters (or `%` and two letters), digits, and an optional text that the
 //! scanner repeats.
 
 use super::message::is_printable;
@@ -6,12 +6,12 @@ use super::scan::ScanFormat;
 
 /// Longest text of a host, without its semicolon.
 pub const LONGEST_TEXT: usize = 16;
-/// Bytes of a line that a scanner keeps; the longest request has 32.
+/// Number of bytes of a line that a scanner stores; the longest request has 32.
 pub const LONGEST_REQUEST: usize = 64;
 const STX: u8 = 0x02;
 const ETX: u8 = 0x03;
 
-/// Every command with its name.
+/// All commands by name.
 pub const NAMES: [(&str, Name); 26] = [
     ("VV", Name::Vv),
     ("PP", Name::Pp),
@@ -50,49 +50,49 @@ pub enum Name {
     Pp,
     /// Requests the state.
     Ii,
-    /// Laser on.
+    /// Turns the laser on.
     Bm,
-    /// Laser and streams off.
+    /// Turns the laser and streams off.
     Qt,
     /// Requests a stream of distances, three characters each.
     Md,
     /// Requests a stream of distances, two characters each.
     Ms,
-    /// A stream of distances and intensities.
+    /// Requests a stream of distances and intensities.
     Me,
-    /// A stream of distances of several echoes.
+    /// Requests a stream of distances with several echoes.
     Nd,
-    /// A stream of distances and intensities of several echoes.
+    /// Requests a stream of distances and intensities with several echoes.
     Ne,
-    /// Requests one scan as of [`Name::Md`].
+    /// Requests one scan in the format of [`Name::Md`].
     Gd,
-    /// Requests one scan as of [`Name::Ms`].
+    /// Requests one scan in the format of [`Name::Ms`].
     Gs,
-    /// Requests one scan as of [`Name::Me`].
+    /// Requests one scan in the format of [`Name::Me`].
     Ge,
-    /// Requests one scan as of [`Name::Nd`].
+    /// Requests one scan in the format of [`Name::Nd`].
     Hd,
-    /// Requests one scan as of [`Name::Ne`].
+    /// Requests one scan in the format of [`Name::Ne`].
     He,
-    /// Time adjustment.
+    /// Adjusts the time.
     Tm,
-    /// Bit rate.
+    /// Sets the bit rate.
     Ss,
-    /// Motor speed.
+    /// Sets the motor speed.
     Cr,
-    /// Sensitivity.
+    /// Sets the sensitivity.
     Hs,
-    /// Simulated malfunction.
+    /// Simulates a malfunction.
     Db,
-    /// Reset.
+    /// Resets the scanner.
     Rs,
-    /// Reset but for motor and bit rate.
+    /// Resets the scanner except motor speed and bit rate.
     Rt,
-    /// Reboot.
+    /// Restarts the scanner.
     Rb,
-    /// The state's number.
+    /// Requests the number of the state.
     St,
-    /// Sleep.
+    /// Switches to sleep mode.
     Sl,
     /// Switches from SCIP 1.1 to SCIP 2.0.
     Scip2,
@@ -113,7 +113,7 @@ impl Name {
         NAMES.iter().find(|(other, _)| *other == word).map(|(_, name)| *name)
     }
 
-    /// The name as written.
+    /// Name of the command on the wire.
     pub fn word(self) -> &'static str {
         NAMES.iter().find(|(_, name)| *name == self).map_or("", |(word, _)| word)
     }
@@ -135,7 +135,7 @@ impl Name {
         }
     }
 
-    /// Form of the requested scan, if the command requests one.
+    /// Form of the requested scan; `None` if the command requests no scan.
     pub fn scan(self) -> Option<ScanCommand> {
         let (is_stream, characters, has_intensity, has_echoes) = match self {
             Self::Md => (true, 3, false, false),
@@ -162,13 +162,13 @@ impl Name {
 pub struct Request<'a> {
     /// The command.
     pub name: Name,
-    /// All parameters, [`Name::widths`] long, of any characters.
+    /// All parameters as characters of any kind; their lengths are [`Name::widths`].
     pub parameters: &'a [u8],
-    /// The host's text with its semicolon, or without in the older form; may be empty.
+    /// The host's text, with its semicolon except in the older form; may be empty.
     pub text: &'a [u8],
 }
 
-/// Why a line is no request.
+/// Reason why a line is not a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     /// Unknown command.
@@ -183,16 +183,16 @@ pub enum RequestError {
     /// The host's text is too long.
     #[error("the text has more than 16 characters")]
     LongText,
-    /// A character that cannot be printed.
+    /// The line has a character that is not printable.
     #[error("a character that cannot be printed")]
     BadCharacter,
 }
 
 impl<'a> Request<'a> {
-    /// Reads a line without its end. Texts without semicolon are refused if `needs_semicolon`.
+    /// Reads a line without its end. Rejects texts without a semicolon if `needs_semicolon`.
     ///
     /// # Errors
-    /// Error in the request's form; parameters are not checked.
+    /// The form of the request is invalid; parameters are not checked.
     pub fn parse(line: &'a [u8], needs_semicolon: bool) -> Result<Self, RequestError> {
         if !line.iter().all(|byte| is_printable(*byte)) {
             return Err(RequestError::BadCharacter);
@@ -220,10 +220,10 @@ impl<'a> Request<'a> {
         [self.name.word().as_bytes(), self.parameters, self.text].concat()
     }
 
-    /// The parameters as numbers; or the index of an invalid one.
+    /// The parameters as numbers.
     ///
     /// # Errors
-    /// The index, from 0, of the first number that contains other characters than digits.
+    /// Index, from 0, of the first parameter that has characters other than digits.
     pub fn numbers<const N: usize>(&self) -> Result<[u32; N], usize> {
         let mut rest = self.parameters;
         let mut numbers = [0; N];
@@ -239,10 +239,10 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Splits a host's bytes into lines, in pieces of any length. Memory is bounded.
+/// Splits a host's bytes into lines. Bytes may arrive in pieces of any length; memory is bounded.
 ///
-/// LF and CR end a line, and empty lines are ignored, so CR LF is one end. Frames from STX to ETX, requests
-/// to Hokuyo's safety scanners, are skipped.
+/// LF and CR each end a line, and empty lines are ignored, so that CR LF is one line end. Frames from STX to ETX,
+/// which are requests to Hokuyo's safety scanners, are skipped.
 #[derive(Clone, Debug, Default)]
 pub struct RequestLines {
     line: Vec<u8>,
@@ -253,14 +253,14 @@ pub struct RequestLines {
 /// A line that a host has sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestLine {
-    /// Bytes of the line without its end; the first ones of a line that is too long.
+    /// Bytes of the line without its end; if the line is too long, only its first bytes.
     pub bytes: Vec<u8>,
     /// Whether the line has more than [`LONGEST_REQUEST`] bytes.
     pub is_too_long: bool,
 }
 
 impl RequestLines {
-    /// The next line. Takes bytes from the start of `input`; call it until it returns `None`.
+    /// The next line. Takes bytes from the start of `input`; call until it returns `None`.
     pub fn next_line(&mut self, input: &mut &[u8]) -> Option<RequestLine> {
         while let Some((byte, rest)) = input.split_first() {
             *input = rest;

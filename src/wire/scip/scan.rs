@@ -1,24 +1,24 @@
-//! Scans: a time stamp and a value for each step, cut into lines of 64 characters.
+//! Scans: a timestamp and a value for each step, divided into lines of 64 characters.
 
 use super::coding::{decode, encode};
 use super::message::Line;
 use crate::ParseError;
 
-/// Characters in a line of data, without its checksum.
+/// Number of characters in a line of data without its checksum.
 pub const DATA_LINE: usize = 64;
-/// Characters of a time stamp.
+/// Number of characters of a timestamp.
 const TIME: usize = 4;
-/// Characters of an intensity.
+/// Number of characters of an intensity.
 const INTENSITY: usize = 3;
-/// Precedes a further echo of the same step.
+/// Character before a further echo of the same step.
 const ALSO: u8 = b'&';
-/// Time stamps count milliseconds up to this, and on from 0.
+/// Timestamps wrap to 0 after this time, milliseconds.
 pub const TIME_PERIOD_MS: u32 = 1 << 24;
 
 /// Format of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScanFormat {
-    /// Characters of a distance, 2 or 3.
+    /// Number of characters of a distance, 2 or 3.
     pub characters: usize,
     /// Whether an intensity follows each distance.
     pub has_intensity: bool,
@@ -26,10 +26,10 @@ pub struct ScanFormat {
     pub has_echoes: bool,
 }
 
-/// One echo in the form of the wire.
+/// One echo as on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Echo {
-    /// Millimetres, or a code below the least distance.
+    /// Distance in millimetres, or an error code below the smallest distance.
     pub distance: u32,
     /// Intensity in counts; 0 in formats without intensity.
     pub intensity: u32,
@@ -44,22 +44,22 @@ pub struct Step {
     pub others: Vec<Echo>,
 }
 
-/// The lines below the status of a message with a scan.
+/// The lines after the status of a message with a scan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScanData {
-    /// Start of the scan by the scanner's clock, milliseconds, below [`TIME_PERIOD_MS`].
+    /// Start of the scan on the scanner's clock, milliseconds, below [`TIME_PERIOD_MS`].
     pub time_ms: u32,
-    /// Values in the order of measuring.
+    /// Values in the order of measurement.
     pub steps: Vec<Step>,
 }
 
 impl ScanFormat {
-    /// Characters of a value with one echo.
+    /// Number of characters of a value with one echo.
     pub fn value_len(&self) -> usize {
         self.characters + if self.has_intensity { INTENSITY } else { 0 }
     }
 
-    /// Length of a message with `values` values of one echo each, if the repeated request has `echo` bytes.
+    /// Length of a message with `values` values of one echo each, bytes. The repeated request has `echo` bytes.
     pub fn message_len(&self, echo: usize, values: usize) -> usize {
         let characters = values * self.value_len();
         echo + 1 + 4 + (TIME + 2) + characters + 2 * characters.div_ceil(DATA_LINE) + 1
@@ -106,7 +106,7 @@ impl ScanData {
     /// Reads lines.
     ///
     /// # Errors
-    /// The lines are no scan of this format.
+    /// The lines are not a scan of this format.
     pub fn parse(format: ScanFormat, lines: &[Line]) -> Result<Self, ParseError> {
         let (time, data) = match lines {
             [Line::Data(time), data @ ..] if time.len() == TIME => (time, data),

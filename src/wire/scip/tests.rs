@@ -1,4 +1,4 @@
-//! Texts of Hokuyo's specification, of recordings that drivers quote, and computed by their rules.
+//! Texts from Hokuyo's specification, from recordings quoted by drivers, and computed by their rules.
 
 use super::coding::{decode, encode, largest};
 use super::message::{Line, Message, Messages, Status};
@@ -37,7 +37,7 @@ fn numbers_are_those_of_the_specification() {
         assert_eq!(coded(value, characters), text);
         assert_eq!(decode(text.as_bytes()), Ok(value));
     }
-    // What does not fit is clipped.
+    // Values that are too large are clamped.
     assert_eq!(coded(30_000, 2), "oo");
     assert_eq!([2, 3, 4].map(largest), [4095, 262_143, 16_777_215]);
     for wrong in [&b""[..], b"p0", b"0/", b"000000", b"0 0"] {
@@ -109,7 +109,7 @@ fn step(echoes: &[(u32, u32)]) -> Step {
     Step { first: all[0], others: all[1..].to_vec() }
 }
 
-/// A scan, written and read.
+/// Checks a scan by writing and reading it.
 fn holds(echo: &str, status: &str, name: Name, steps: &[&[(u32, u32)]], data: &str) {
     let steps: Vec<Step> = steps.iter().map(|echoes| step(echoes)).collect();
     let scan = ScanData { time_ms: 123_456, steps };
@@ -127,7 +127,7 @@ fn data_blocks_are_cut_every_64_characters() {
     let values: Vec<&[(u32, u32)]> = values.iter().map(|value| &value[..]).collect();
     let data = "0?X0?Y0?Z0?[0?\\0?]0?^0?_0?`0?a0?b0?c0?d0?e0?f0?g0?h0?i0?j0?k0?l0E\n?m0?n0?o0@07";
     holds("GD0540056401", "00P", Name::Gd, &values, data);
-    // A whole number of lines has no empty one behind it: 64 values are 3 lines.
+    // A whole number of lines is not followed by an empty line of data: 64 values are 3 lines.
     let scan = ScanData { time_ms: 0, steps: vec![Step::default(); 64] };
     assert_eq!(scan.lines(format(Name::Md)).len(), 1 + 3);
     let full = |name| {
@@ -177,7 +177,7 @@ fn what_is_no_scan_is_refused() {
     ] {
         assert!(ScanData::parse(format(name), &lines(texts)).is_err(), "{texts:?}");
     }
-    // The sum covers every character.
+    // The checksum covers every character.
     assert_eq!(Messages.scan(b"QT\n00Q\n\n"), Err(NoFrame::Refused));
     assert_eq!(Messages.scan(b"PP\n00P\nDMIN:24;7\n\n"), Err(NoFrame::Refused));
     assert_eq!(Messages.scan(b"QT\n00P\n"), Err(NoFrame::Incomplete));

@@ -15,69 +15,69 @@ record! {
 }
 
 impl Subrange {
-    /// Whether a scan of `values` values includes the part.
+    /// Whether a scan of `values` values contains the whole part.
     pub fn fits(self, values: usize) -> bool {
         1 <= self.first && self.first <= self.last && usize::from(self.last) <= values
     }
 
-    /// The part's values of a scan that includes them.
+    /// The part's values; the scan must contain the part.
     pub fn of<T>(self, scan: &[T]) -> &[T] {
         &scan[usize::from(self.first) - 1..usize::from(self.last)]
     }
 }
 
-/// A command. An unknown command, or one with unexpected data, is [`Command::Other`]; so every payload is a
-/// command that gives the same payload.
+/// A command. An unknown command, or one with unexpected data, is [`Command::Other`]. Every payload is therefore a
+/// command that reproduces the payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// 0x10: restart.
+    /// 0x10: restarts the scanner.
     Reset,
-    /// 0x20: change the operating mode, or the rate.
+    /// 0x20: changes the operating mode or the bit rate.
     Switch(Mode),
-    /// 0x30: values of one scan. The selector 1 means all; drivers also send others.
+    /// 0x30: requests values of one scan. The selector 1 means all values; drivers also send others.
     RequestScan {
         /// The requested values.
         selector: Vec<u8>,
     },
-    /// 0x31: the scanner's state.
+    /// 0x31: requests the scanner's state.
     Status,
-    /// 0x32: present and past errors.
+    /// 0x32: requests present and past errors.
     Errors,
-    /// 0x35: operating time and power-on count.
+    /// 0x35: requests operating time and power-on count.
     OperatingData,
-    /// 0x36: the mean of some scans.
+    /// 0x36: requests the mean of some scans.
     RequestMean {
         /// Number of scans.
         scans: u8,
     },
-    /// 0x37: part of one scan.
+    /// 0x37: requests part of one scan.
     RequestSubrange(Subrange),
-    /// 0x3A: requests the type.
+    /// 0x3A: requests the scanner's type.
     Type,
-    /// 0x3B: change angle and resolution.
+    /// 0x3B: changes angle and resolution.
     SwitchVariant(Variant),
-    /// 0x3F: part of the mean of some scans.
+    /// 0x3F: requests part of the mean of some scans.
     RequestMeanSubrange {
         /// Number of scans.
         scans: u8,
         /// Requested values.
         part: Subrange,
     },
-    /// 0x44: one scan, and reflectivity of a part of it.
+    /// 0x44: requests one scan, and the reflectivity of a part of it.
     RequestReflectivity(Subrange),
-    /// 0x66: whether the present rate also applies after the next power-on.
+    /// 0x66: sets whether the current bit rate also applies after the next power-on.
     PermanentRate(bool),
-    /// 0x74: the configuration.
+    /// 0x74: requests the configuration.
     Configuration,
-    /// 0x75: parts of one scan, each value with its remission.
+    /// 0x75: requests parts of one scan, each value with its remission.
     RequestRemission(Vec<Subrange>),
-    /// 0x77: changes the configuration; with shorter data the rest is unchanged.
+    /// 0x77: changes the configuration. Data that is shorter leaves the rest unchanged.
     Configure(Vec<u8>),
     /// Any other command.
     Other {
-        /// The command's code.
+        /// Code of the command.
         code: u8,
-        /// Data that follow.
+        /// Data after the code.
         data: Vec<u8>,
     },
 }
@@ -87,53 +87,53 @@ pub enum Command {
 pub enum Mode {
     /// 0x00: installation mode, in which the configuration can be changed.
     Installation {
-        /// Password of the user.
+        /// Password for installation mode.
         password: [u8; 8],
     },
     /// 0x10: diagnostic mode.
     Diagnostic,
-    /// 0x24: all values of every scan.
+    /// 0x24: sends all values of every scan.
     Continuous,
-    /// 0x25: values on request only.
+    /// 0x25: sends values only on request.
     OnRequest,
-    /// 0x26: means of several scans.
+    /// 0x26: sends means of several scans.
     Mean {
         /// Number of scans.
         scans: u8,
     },
-    /// 0x27: part of every scan.
+    /// 0x27: sends part of every scan.
     Subrange(Subrange),
-    /// 0x28: part of the means of several scans.
+    /// 0x28: sends part of the means of several scans.
     MeanSubrange {
         /// Number of scans.
         scans: u8,
         /// Requested values.
         part: Subrange,
     },
-    /// 0x2A: each revolution of the mirror as a partial scan.
+    /// 0x2A: sends each revolution of the mirror as a partial scan.
     Partial,
-    /// 0x2B: parts of each scan, each value with its remission.
+    /// 0x2B: sends parts of each scan, each value with its remission.
     Remission(Vec<Subrange>),
-    /// 0x30: only tests the password.
+    /// 0x30: only checks the password.
     PasswordTest {
-        /// Password of the user.
+        /// Password to check.
         password: [u8; 8],
     },
-    /// 0x40, 0x41, 0x42, 0x48: change the rate; the mode is unchanged.
+    /// 0x40, 0x41, 0x42, 0x48: change the bit rate; the mode is unchanged.
     Rate(LineRate),
-    /// 0x50: all values of every scan, and reflectivity of a part of it.
+    /// 0x50: sends all values of every scan, and the reflectivity of a part of it.
     Reflectivity(Subrange),
     /// Any other mode.
     Other {
-        /// The mode's number.
+        /// Number of the mode.
         code: u8,
-        /// Data that follow.
+        /// Data after the number.
         data: Vec<u8>,
     },
 }
 
 impl Command {
-    /// The command in a telegram's payload, which is not empty.
+    /// The command in a telegram's payload, which must not be empty.
     pub fn parse(payload: &[u8]) -> Self {
         let Some((&code, data)) = payload.split_first() else {
             return Self::Other { code: 0, data: Vec::new() };
@@ -263,7 +263,7 @@ impl Mode {
     }
 }
 
-/// A count, and as many parts.
+/// Reads a count and as many parts.
 fn read_parts(reader: &mut Reader<'_>) -> Option<Vec<Subrange>> {
     let count: u16 = reader.le().ok()?;
     reader.le_vec(count).ok()

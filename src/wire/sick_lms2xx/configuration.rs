@@ -1,8 +1,8 @@
-//! The configuration block, which commands 0x74 and 0x77 carry.
+//! The configuration block of commands 0x74 and 0x77.
 
-/// Bytes of the block.
+/// Length of the block, bytes.
 pub const CONFIGURATION_LEN: usize = 34;
-/// Bytes of the block in old LMS200 firmware, which has no block A4.
+/// Length of the block in old LMS200 firmware without block A4, bytes.
 pub const OLD_CONFIGURATION_LEN: usize = 32;
 
 mod field {
@@ -16,15 +16,15 @@ mod field {
     pub const DAZZLE_EVALUATION: usize = 32;
 }
 
-/// The scanner's stored settings. SICK names the blocks A to Z and A1 to A4; most of them are
-/// about fields and contours, which are kept but have no effect here.
+/// The scanner's stored settings. SICK calls the blocks A to Z and A1 to A4. Most of them are about monitored fields
+/// and contours; they are stored but have no effect here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Configuration {
     bytes: [u8; CONFIGURATION_LEN],
 }
 
 impl Default for Configuration {
-    /// Factory configuration: centimetres, measuring mode 0.
+    /// Factory configuration: unit centimetre, measuring mode 0.
     fn default() -> Self {
         let mut bytes = [0; CONFIGURATION_LEN];
         bytes[field::MULTIPLE_EVALUATION] = 2;
@@ -45,7 +45,7 @@ impl Configuration {
         &self.bytes
     }
 
-    /// The block with its first bytes replaced; bytes beyond its end are ignored.
+    /// The block with its first bytes replaced by `prefix`; bytes beyond the block's end are ignored.
     #[must_use]
     pub fn overlaid(mut self, prefix: &[u8]) -> Self {
         let count = prefix.len().min(CONFIGURATION_LEN);
@@ -58,29 +58,28 @@ impl Configuration {
         u16::from_le_bytes([self.bytes[field::BLANKING], self.bytes[field::BLANKING + 1]])
     }
 
-    /// Block B, second byte. LMS211, 221, 291: sensitivity 0 standard, 1 medium, 2 low, 3 high.
-    /// LMS200, 220: the peak threshold.
+    /// Block B, second byte. LMS211, 221, 291: sensitivity (0 standard, 1 medium, 2 low, 3 high). LMS200, 220: peak
+    /// threshold.
     pub fn sensitivity(&self) -> u8 {
         self.bytes[field::SENSITIVITY]
     }
 
-    /// Block C: bit 0 highest availability, bit 1 real-time indices, bit 2 dazzling does not
-    /// switch outputs.
+    /// Block C: bit 0 highest availability, bit 1 real-time indices, bit 2 dazzling does not switch outputs.
     pub fn availability(&self) -> u8 {
         self.bytes[field::AVAILABILITY]
     }
 
-    /// Whether scans carry real-time indices.
+    /// Whether scans have real-time indices.
     pub fn sends_indices(&self) -> bool {
         self.availability() & 0x02 != 0
     }
 
-    /// Block D: see [`MeasuringMode`](super::data::MeasuringMode).
+    /// Block D: measuring mode, see [`MeasuringMode`](super::data::MeasuringMode).
     pub fn measuring_mode(&self) -> u8 {
         self.bytes[field::MEASURING_MODE]
     }
 
-    /// Block E: 0 centimetres, 1 millimetres, 2 decimetres.
+    /// Block E: unit: 0 centimetres, 1 millimetres, 2 decimetres.
     pub fn unit(&self) -> u8 {
         self.bytes[field::UNIT]
     }
@@ -107,7 +106,7 @@ impl Configuration {
         self
     }
 
-    /// Block I, the restart mode.
+    /// Block I: restart mode.
     pub fn restart_mode(&self) -> u8 {
         self.bytes[field::RESTART_MODE]
     }

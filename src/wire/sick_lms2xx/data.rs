@@ -11,7 +11,7 @@ pub enum Unit {
     Centimetres,
     /// Millimetres.
     Millimetres,
-    /// Decimetres, known to Carmen only.
+    /// Decimetres; only the driver Carmen knows this unit.
     Decimetres,
 }
 
@@ -42,21 +42,21 @@ impl Unit {
     }
 }
 
-/// The word before a scan's values.
+/// The info word before a scan's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScanInfo {
-    /// Number of the following values, below 1024.
+    /// Number of values that follow, below 1024.
     pub count: u16,
-    /// Quarters of a degree from a whole one at which a partial scan starts, 0..=3.
+    /// Start of a partial scan, in quarters of a degree after a whole degree, 0..=3.
     pub quarters: u8,
-    /// One revolution of the mirror instead of a whole scan.
+    /// Whether the values are one revolution of the mirror instead of a whole scan.
     pub is_partial: bool,
     /// Unit of the values.
     pub unit: Unit,
 }
 
 impl ScanInfo {
-    /// The value as a word.
+    /// The info word.
     pub fn word(self) -> u16 {
         (self.count & 0x03ff)
             | u16::from(self.quarters & 3) << 11
@@ -64,7 +64,7 @@ impl ScanInfo {
             | u16::from(self.unit.code()) << 14
     }
 
-    /// Meaning of a word.
+    /// Decodes an info word.
     ///
     /// # Errors
     /// Bit 10 is set, or the unit has the reserved value.
@@ -84,16 +84,16 @@ impl ScanInfo {
     }
 }
 
-/// Values of one scan, with the word before them.
+/// Values of one scan with their info word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Values {
-    /// Start of a partial scan, in quarters of a degree.
+    /// Start of a partial scan, in quarters of a degree after a whole degree, 0..=3.
     pub quarters: u8,
-    /// One revolution of the mirror instead of a whole scan.
+    /// Whether the values are one revolution of the mirror instead of a whole scan.
     pub is_partial: bool,
     /// Unit of the values.
     pub unit: Unit,
-    /// Ranges with flags, see [`MeasuringMode`]; from right to left.
+    /// Ranges with flags, from right to left; see [`MeasuringMode`].
     pub values: Vec<u16>,
 }
 
@@ -109,7 +109,7 @@ impl Values {
         put_le(out, &self.values);
     }
 
-    /// The word before these values.
+    /// Info word of these values.
     pub fn info(&self) -> ScanInfo {
         ScanInfo {
             count: self.values.len() as u16,
@@ -123,13 +123,13 @@ impl Values {
 /// Value of a range field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Range {
-    /// Number of units.
+    /// Range in units.
     Units(u16),
     /// A special value instead of a range.
     Special(SpecialValue),
 }
 
-/// Block D of the configuration: how a value's sixteen bits are shared out.
+/// Block D of the configuration: use of the sixteen bits of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeasuringMode {
     code: u8,
@@ -138,7 +138,7 @@ pub struct MeasuringMode {
 }
 
 impl MeasuringMode {
-    /// Factory setting: 13 bits of range, fields A and B, dazzling.
+    /// Factory setting: 13 bits of range, flags of fields A and B, flag for dazzling.
     pub const FACTORY: Self = Self { code: 0x00, range_bits: 13, reflectivity_bits: 0 };
 
     /// Mode with this number in block D; `None` if unknown.
@@ -148,10 +148,10 @@ impl MeasuringMode {
             0x01 => (13, 3),
             0x03 => (14, 2),
             0x04 => (14, 0),
-            // sicktoolbox: the last bit is reflectivity, Gearbox: fields A and B.
+            // The last bit is reflectivity according to sicktoolbox, and fields A and B according to Gearbox.
             0x05 => (15, 1),
             0x06 => (15, 0),
-            // "Normalised" and "direct" remission, known to Carmen only.
+            // "Normalised" and "direct" remission; only the driver Carmen knows them.
             0x0d | 0x0e => (13, 0),
             0x0f | 0x3f => (16, 0),
             _ => return None,
@@ -164,23 +164,23 @@ impl MeasuringMode {
         self.code
     }
 
-    /// Whether the values are strengths of the echoes instead of ranges.
+    /// Whether the values are amplitudes of the echoes instead of ranges.
     pub fn is_amplitude(self) -> bool {
         self.code == 0x3f
     }
 
-    /// The largest range that a value can hold, units.
+    /// Largest range that a value can contain, units.
     pub fn max_range(self) -> u16 {
         if self.range_bits == 16 { u16::MAX - 9 } else { (1 << self.range_bits) - 10 }
     }
 
-    /// Number of reflectivity levels beside each range; 1 for none.
+    /// Number of reflectivity levels with each range; 1 if there is no reflectivity.
     pub fn reflectivity_levels(self) -> u16 {
         1 << self.reflectivity_bits
     }
 
-    /// A measured value. Ranges beyond [`MeasuringMode::max_range`] become the special value for it; `level`
-    /// is below [`MeasuringMode::reflectivity_levels`].
+    /// Encodes a value. Ranges beyond [`MeasuringMode::max_range`] become the special value for that. `level` must be
+    /// below [`MeasuringMode::reflectivity_levels`].
     pub fn value(self, range: Range, level: u16) -> u16 {
         let field = match range {
             Range::Units(units) if units <= self.max_range() => units,
@@ -193,7 +193,7 @@ impl MeasuringMode {
         field | level.min(self.reflectivity_levels() - 1) << self.range_bits
     }
 
-    /// Splits a value into the range and the bits above it.
+    /// Splits a value into its range and the bits above the range.
     pub fn split(self, value: u16) -> (Range, u16) {
         let mask = ((1u32 << self.range_bits) - 1) as u16;
         let field = value & mask;

@@ -4,15 +4,14 @@ use super::{ACK, NAK, STX};
 use crate::checksum::crc16_sick;
 use crate::framer::{Framing, NoFrame, head, require, whole};
 
-/// Bytes before the payload: STX, address, length.
+/// Length of the header before the payload, bytes: STX, address, length.
 const HEADER: usize = 4;
-/// Bytes around the payload.
+/// Length of a telegram in addition to its payload, bytes.
 pub const OVERHEAD: usize = HEADER + 2;
-/// The longest payload a reader waits for. The longest scan has 808 bytes, with remission twice as
-/// many.
+/// Longest accepted payload, bytes. The longest scan has 808 bytes, and twice as many with remission.
 pub const MAX_PAYLOAD: usize = 2048;
 
-/// The telegram that carries `payload` to or from `address`.
+/// The telegram with `payload` to or from `address`.
 ///
 /// # Panics
 /// If the payload is empty or longer than [`MAX_PAYLOAD`].
@@ -36,7 +35,7 @@ pub enum Item {
         /// Code and data.
         payload: Vec<u8>,
     },
-    /// The STX of a telegram with a wrong CRC; the bytes after it are searched again.
+    /// The STX of a telegram with a wrong CRC. The bytes after STX are searched again.
     BadCrc {
         /// Address of the receiver or the sender.
         address: u8,
@@ -54,7 +53,7 @@ pub struct Telegrams {
 }
 
 impl Telegrams {
-    /// Telegrams of only two addresses (which may be equal).
+    /// Accepts only telegrams with these two addresses, which may be equal.
     pub fn of(addresses: [u8; 2]) -> Self {
         Self { addresses: Some(addresses) }
     }

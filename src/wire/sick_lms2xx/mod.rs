@@ -4,14 +4,14 @@
 //! 02  address  length (2)  payload (length)  CRC (2)
 //! ```
 //!
-//! All numbers are little-endian. The host addresses the scanner with 0x00, the scanner answers with 0x80
-//! added. `length` counts the payload: a code, its data and, from the scanner only, a status byte. Between
-//! telegrams the scanner sends the single bytes [`ACK`] and [`NAK`]. [`frame`] splits a stream into
-//! telegrams, [`command`] has the host's commands, [`reply`] the scanner's replies.
+//! All numbers are little-endian. The host sends to the address 0x00; the scanner answers with 0x80 added to the
+//! address. `length` is that of the payload: a code, its data and, only from the scanner, a status byte. Between
+//! telegrams the scanner sends the single bytes [`ACK`] and [`NAK`]. [`frame`] splits a stream into telegrams,
+//! [`command`] has the host commands, [`reply`] the scanner's replies.
 //!
 //! Sources: the drivers sicktoolbox, MRPT, Carmen, Player, Robotics Library and Gearbox, which follow SICK's
-//! "Telegrams for Configuring and Operating the LMS 2xx" (8007954). Comments at the fields name
-//! contradictions between them.
+//! "Telegrams for Configuring and Operating the LMS 2xx" (8007954). Where these contradict each other, the fields'
+//! comments say so.
 
 pub mod command;
 pub mod configuration;
@@ -22,24 +22,24 @@ pub mod status;
 
 use super::record::record;
 
-/// Starts every telegram.
+/// First byte of every telegram.
 pub const STX: u8 = 0x02;
-/// The scanner has understood a telegram and will answer it.
+/// Acknowledgement: the scanner accepts the telegram and will answer it.
 pub const ACK: u8 = 0x06;
-/// The scanner has not understood.
+/// Negative acknowledgement: the scanner rejects the telegram.
 pub const NAK: u8 = 0x15;
 /// Added to the address in telegrams from the scanner.
 pub const FROM_SCANNER: u8 = 0x80;
-/// Bits on the line for a byte: start, eight data, stop.
+/// Number of bits per byte on the line: start bit, eight data bits, stop bit.
 pub const BITS_PER_BYTE: u64 = 10;
-/// The password of installation mode as delivered.
+/// Factory password of installation mode.
 pub const FACTORY_PASSWORD: [u8; 8] = *b"SICK_LMS";
 
-/// The status byte that ends every telegram from the scanner.
+/// Status byte at the end of every telegram from the scanner.
 pub mod status_byte {
-    /// Bits 3 and 4: the LMS 2xx family. In normal operation all other bits are 0.
+    /// Bits 3 and 4: identify the LMS 2xx family. In normal operation all other bits are 0.
     pub const FAMILY: u8 = 0x10;
-    /// Bits 0 to 2: 0 is all right, 1 information, 2 warning, 3 error, 4 fatal error.
+    /// Bits 0 to 2: level of a message: 0 none, 1 information, 2 warning, 3 error, 4 fatal error.
     pub const LEVEL: u8 = 0x07;
     /// The measured values are implausible.
     pub const IMPLAUSIBLE: u8 = 0x40;
@@ -47,19 +47,19 @@ pub mod status_byte {
     pub const POLLUTION: u8 = 0x80;
 }
 
-/// Bit of an error's type in the reply to command 0x32: the error has ended (Gearbox).
+/// Bit in an error's type in the reply to command 0x32: the error is over (source: Gearbox).
 pub const ERROR_IS_OVER: u8 = 0x80;
 
-/// A rate the line can be switched to.
+/// Bit rate of the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineRate {
-    /// 9600 baud, the rate after power-on.
+    /// 9600 baud, the default after power-on.
     Baud9600,
     /// 19200 baud.
     Baud19200,
     /// 38400 baud.
     Baud38400,
-    /// 500000 baud, RS-422 only on hardware.
+    /// 500000 baud; real scanners need RS-422 for it.
     Baud500000,
 }
 
@@ -67,7 +67,7 @@ impl LineRate {
     /// All rates, slowest first.
     pub const ALL: [Self; 4] = [Self::Baud9600, Self::Baud19200, Self::Baud38400, Self::Baud500000];
 
-    /// Bits a second.
+    /// Bits per second.
     pub fn baud(self) -> u32 {
         match self {
             Self::Baud9600 => 9_600,
@@ -77,7 +77,7 @@ impl LineRate {
         }
     }
 
-    /// Operating mode that selects the rate.
+    /// Operating mode that selects this rate.
     pub fn mode(self) -> u8 {
         match self {
             Self::Baud38400 => 0x40,
@@ -92,7 +92,7 @@ impl LineRate {
         Self::ALL.into_iter().find(|rate| rate.mode() == mode)
     }
 
-    /// Word of the rate in the status telegram. The low byte is Robotics Library's; the high one is
+    /// Word for the rate in the status telegram. The low byte is from the Robotics Library; the high byte is
     /// unconfirmed.
     pub fn status_word(self) -> u16 {
         match self {
@@ -121,26 +121,26 @@ record! {
 }
 
 impl Variant {
-    /// Values of a complete scan.
+    /// Number of values in a complete scan.
     pub fn values(self) -> usize {
         usize::from(self.angle_deg) * 100 / usize::from(self.resolution_centideg) + 1
     }
 }
 
-/// The highest values of a range field, which are not ranges: a code in the low four bits, all other bits of
-/// the field set.
+/// The highest values of a range field, which are codes instead of ranges: a code in the low four bits, with all
+/// other bits of the field set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum SpecialValue {
-    /// The measured value is not valid.
+    /// The measured value is invalid.
     Invalid = 0xf,
-    /// Dazzled.
+    /// The receiver is dazzled.
     Dazzled = 0xe,
     /// Operation overflow.
     Overflow = 0xd,
-    /// Signal-to-noise ratio too small.
+    /// The signal-to-noise ratio is too small.
     LowSignal = 0xb,
-    /// Error when reading channel 1.
+    /// Error in reading channel 1.
     ReadError = 0xa,
     /// The range is beyond the largest value, or there is no echo.
     AboveMaximum = 0x7,

@@ -33,34 +33,34 @@ record! {
 pub enum Body {
     /// 0x90: the scanner has started.
     PowerOn {
-        /// Text as in [`Body::Type`].
+        /// Type text, as in [`Body::Type`].
         text: [u8; 21],
     },
     /// 0x91: the scanner will restart.
     ResetConfirmed,
     /// 0x92: the scanner does not know the command.
     IncorrectCommand,
-    /// 0xA0
+    /// 0xA0: result of changing the operating mode.
     Switched(SwitchResult),
-    /// 0xB0
+    /// 0xB0: a scan.
     Scan {
         /// Ranges.
         values: Values,
         /// Real-time indices, if configured.
         indices: Option<Indices>,
     },
-    /// 0xB1
+    /// 0xB1: state of the scanner.
     Status(Box<State>),
     /// 0xB2: type and number of each error; bit 7 of the type means that the error has ended.
     Errors(Vec<[u8; 2]>),
-    /// 0xB5
+    /// 0xB5: operating data.
     OperatingData {
-        /// Units of two hours.
+        /// Operating time in units of two hours.
         operating_time: u16,
         /// Number of power-ons.
         power_on_count: u16,
     },
-    /// 0xB6
+    /// 0xB6: mean of some scans.
     Mean {
         /// Number of scans.
         scans: u8,
@@ -69,7 +69,7 @@ pub enum Body {
         /// Real-time indices, if configured.
         indices: Option<Indices>,
     },
-    /// 0xB7
+    /// 0xB7: part of a scan.
     Subrange {
         /// Values in the reply.
         part: Subrange,
@@ -78,19 +78,19 @@ pub enum Body {
         /// Real-time indices, if configured.
         indices: Option<Indices>,
     },
-    /// 0xBA: twenty characters and a zero.
+    /// 0xBA: type of the scanner, twenty characters and a zero.
     Type {
-        /// Product, variant and software version, such as `LMS291;S05;X01.27`.
+        /// Text with product, variant and software version, such as `LMS291;S05;X01.27`.
         text: [u8; 21],
     },
-    /// 0xBB
+    /// 0xBB: result of changing angle and resolution.
     VariantSwitched {
         /// Whether the command was executed.
         accepted: bool,
-        /// The present variant.
+        /// Current variant.
         variant: Variant,
     },
-    /// 0xBF
+    /// 0xBF: part of the mean of some scans.
     MeanSubrange {
         /// Number of scans.
         scans: u8,
@@ -101,31 +101,31 @@ pub enum Body {
         /// Real-time indices, if configured.
         indices: Option<Indices>,
     },
-    /// 0xC4
+    /// 0xC4: a scan with the reflectivity of a part.
     Reflectivity {
         /// Ranges of the whole scan.
         values: Values,
-        /// The values that have a reflectivity.
+        /// Part of the scan with reflectivity.
         part: Subrange,
         /// Reflectivity values, one byte each.
         reflectivity: Vec<u8>,
         /// Real-time indices, if configured.
         indices: Option<Indices>,
     },
-    /// 0xE6
+    /// 0xE6: result of making the bit rate permanent.
     PermanentRate {
         /// Whether the command was executed.
         accepted: bool,
     },
-    /// 0xF4: [`CONFIGURATION_LEN`] or [`OLD_CONFIGURATION_LEN`] bytes.
+    /// 0xF4: configuration, [`CONFIGURATION_LEN`] or [`OLD_CONFIGURATION_LEN`] bytes.
     Configuration(Vec<u8>),
-    /// 0xF5
+    /// 0xF5: parts of a scan with remission.
     Remission(Vec<RemissionPart>),
-    /// 0xF7
+    /// 0xF7: result of changing the configuration.
     Configured {
         /// Whether the command was executed.
         accepted: bool,
-        /// The present configuration.
+        /// Current configuration.
         configuration: Vec<u8>,
     },
 }
@@ -133,20 +133,20 @@ pub enum Body {
 /// Result of command 0x20.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SwitchResult {
-    /// Done.
+    /// The mode was changed.
     Done,
-    /// Refused.
+    /// The password is wrong.
     WrongPassword,
-    /// The scanner cannot.
+    /// The scanner cannot change the mode.
     Fault,
 }
 
 /// Part of a scan, each value with its remission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemissionPart {
-    /// Values in the part.
+    /// Values that the part contains.
     pub part: Subrange,
-    /// The word before the values.
+    /// Info word of the values.
     pub info: ScanInfo,
     /// Range, without flags, and remission.
     pub values: Vec<[u16; 2]>,
@@ -164,7 +164,7 @@ impl Reply {
     /// Content of a payload.
     ///
     /// # Errors
-    /// The payload is none of [`Body`], or its length is wrong.
+    /// The payload has an unknown code or a wrong length.
     pub fn parse(payload: &[u8]) -> Result<Self, ParseError> {
         let Some((&status, body)) = payload.split_last() else {
             return Err(ParseError::Length { what: "reply", need: 2, got: 0 });

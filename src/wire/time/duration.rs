@@ -1,8 +1,8 @@
-//! Durations in the form that people write and read.
+//! Durations in a readable form.
 
 use std::time::Duration;
 
-/// Longest duration that is accepted, seconds: a year.
+/// Longest accepted duration, seconds: a year.
 const LONGEST_S: f64 = 366.0 * 86_400.0;
 
 /// Reads `10s`, `1.5s`, `500ms`, `2min`, `1h` or plain seconds.
@@ -23,28 +23,28 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A time in microseconds, printed in a suitable unit to three digits: `150 ns`, `7.25 us`, `19.6 ms`, `2.5
-/// s`. Zeros at the end are left out.
+/// Formats a time in microseconds with three digits in a suitable unit: `150 ns`, `7.25 us`, `19.6 ms`, `2.5 s`.
+/// Zeros at the end are omitted.
 pub fn describe_us(us: f64) -> String {
     describe_us_to(us, 3)
 }
 
-/// Like [`describe_us`], with this number of digits.
+/// Like [`describe_us`], with `digits` digits.
 pub fn describe_us_to(us: f64, digits: i32) -> String {
     const UNITS: [(&str, f64); 3] = [("s", 1e6), ("ms", 1e3), ("us", 1.0)];
     if !us.is_finite() || us == 0.0 {
         return format!("{us} us");
     }
-    // Rounded before it is looked at: 999.96 us are 1 ms.
+    // Values are rounded before the unit is selected: 999.96 us are 1 ms.
     let in_unit = |(unit, scale): (&'static str, f64)| (rounded(us / scale, digits), unit);
     let fitting = UNITS.into_iter().map(in_unit).find(|(value, _)| value.abs() >= 1.0);
-    // A nanosecond is the finest: no clock here tells less.
+    // A nanosecond is the smallest unit, because no clock here has a finer resolution.
     let (value, unit) = fitting.unwrap_or(((us * 1e3).round(), "ns"));
-    // Zero has no sign.
+    // Adding 0.0 removes the sign of a zero.
     format!("{} {unit}", value + 0.0)
 }
 
-/// `value` to `digits` significant digits; none before the point is left out.
+/// `value` rounded to `digits` significant digits; all digits before the point are kept.
 fn rounded(value: f64, digits: i32) -> f64 {
     let places = (digits - 1 - libm::floor(libm::log10(value.abs())) as i32).max(0);
     let scale = 10_f64.powi(places);

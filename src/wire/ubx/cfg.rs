@@ -7,14 +7,14 @@ use crate::ParseError;
 use crate::record::{Field, Le, Reader, Record, put_le, record};
 
 message! {
-    /// The named message was refused.
+    /// The receiver rejected the named message.
     AckNak 0x05 0x00 2 {
         /// Class of the message.
         class: u8,
         /// Id of the message.
         id: u8,
     }
-    /// The named message was accepted.
+    /// The receiver accepted the named message.
     AckAck 0x05 0x01 2 {
         /// Class of the message.
         class: u8,
@@ -23,26 +23,26 @@ message! {
     }
     /// A port's settings.
     CfgPrt 0x06 0x00 20 {
-        /// Port: 0 I2C, 1 UART1, 2 UART2, 3 USB, 4 SPI.
+        /// Index of the port: 0 I2C, 1 UART1, 2 UART2, 3 USB, 4 SPI.
         port: u8,
         /// Reserved.
         reserved1: u8,
-        /// Pin that is set while bytes wait.
+        /// Pin that is set while bytes wait to be sent.
         tx_ready: u16,
-        /// UARTs: bits 6-7 data bits less five, 9-11 parity, 12-13 stop bits.
+        /// UARTs: bits 6-7 number of data bits minus five, 9-11 parity, 12-13 stop bits.
         mode: u32,
-        /// UARTs: bits a second.
+        /// UARTs: bit rate, bits per second.
         baud: u32,
-        /// Protocols: bit 0 UBX, 1 NMEA, 2 RTCM 2, 5 RTCM 3.
+        /// Input protocols: bit 0 UBX, 1 NMEA, 2 RTCM 2, 5 RTCM 3.
         input_protocols: u16,
-        /// Protocols of the output.
+        /// Output protocols, as for input.
         output_protocols: u16,
         /// Flags: bit 1 extended timeout.
         flags: u16,
         /// Reserved.
         reserved2: u16,
     }
-    /// Restart. Not acknowledged.
+    /// Restarts the receiver; not acknowledged.
     CfgRst 0x06 0x04 4 {
         /// Data to delete: 0 none (hot), 1 ephemeris (warm), 0xffff everything (cold).
         clear: u16,
@@ -55,20 +55,20 @@ message! {
     CfgRate 0x06 0x08 6 {
         /// Interval between measurements, milliseconds.
         measurement_ms: u16,
-        /// Measurements a solution.
+        /// Number of measurements per solution.
         measurements_per_solution: u16,
         /// Time reference: 0 UTC, 1 GPS, and others.
         time_reference: u16,
     }
-    /// The navigation engine.
+    /// Settings of the navigation engine.
     CfgNav5 0x06 0x24 36 {
-        /// The fields to apply.
+        /// Bits of the fields to apply.
         mask: u16,
         /// Dynamic model: 0 portable, 2 stationary, 3 pedestrian, 4 automotive, 5 sea, 6-8 airborne.
         dynamic_model: u8,
         /// Kind of fix: 1 two-dimensional only, 2 three-dimensional only, 3 automatic.
         fix_mode: u8,
-        /// Height for two-dimensional fixes.
+        /// Height above mean sea level for two-dimensional fixes.
         fixed_altitude_cm: i32,
         /// Variance of the fixed altitude, 1e-4 m^2.
         fixed_altitude_variance: u32,
@@ -76,13 +76,13 @@ message! {
         min_elevation_deg: i8,
         /// Reserved.
         dead_reckoning_limit_s: u8,
-        /// Dilutions and accuracies above which a fix is outside the limits, 0.1 and metres.
+        /// Limits of a valid fix: PDOP and TDOP in 0.1, position and time accuracy in metres.
         limits: [u16; 4],
         /// Speed below which the position is held.
         static_hold_cm_s: u8,
-        /// Differential corrections' timeout.
+        /// Timeout of differential corrections.
         correction_timeout_s: u8,
-        /// Carrier-to-noise threshold: satellites, dB-Hz.
+        /// Carrier-to-noise threshold for a fix: number of satellites, and dB-Hz.
         cno_threshold: [u8; 2],
         /// Reserved.
         reserved1: [u8; 2],
@@ -93,7 +93,7 @@ message! {
         /// Reserved.
         reserved2: [u8; 5],
     }
-    /// The time pulse.
+    /// Settings of the time pulse.
     CfgTp5 0x06 0x31 32 {
         /// Index of the pulse: 0 or 1.
         index: u8,
@@ -105,11 +105,11 @@ message! {
         cable_delay_ns: i16,
         /// Delay of the receiver's radio.
         rf_delay_ns: i16,
-        /// Period, microseconds, or frequency, hertz.
+        /// Period in microseconds, or frequency in hertz.
         period: u32,
-        /// Period of the pulse once locked.
+        /// Period or frequency of the pulse once locked.
         period_locked: u32,
-        /// Length, microseconds, or in units of 2^-32 of the period.
+        /// Length of the pulse in microseconds, or in units of 2^-32 of the period.
         length: u32,
         /// Length of the pulse once locked.
         length_locked: u32,
@@ -120,15 +120,15 @@ message! {
     }
 }
 
-/// Rate of a message: once in this number of solutions, 0 for never.
+/// Rate of a message: sent in every n-th solution; 0: never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum CfgMsg {
-    /// Requests the rates of the message.
+    /// Requests the rates of a message.
     Poll(MessageId),
     /// Sets the rate on the receiving port.
     ThisPort(MessageId, u8),
-    /// Sets, or answers with, the rates on I2C, UART1, UART2, USB, SPI and a reserved port.
+    /// Sets, or reports, the rates on I2C, UART1, UART2, USB, SPI and a reserved port.
     AllPorts(MessageId, [u8; 6]),
 }
 
@@ -160,10 +160,10 @@ impl Record for CfgMsg {
 }
 
 message! {
-    /// Clears, saves and loads settings, in this order; bits are groups of settings.
+    /// Clears, saves and loads settings, in this order. Bits select groups of settings.
     #[derive(Eq)]
     CfgCfg 0x06 0x09 {
-        /// Put back to the factory's.
+        /// Groups to reset to factory settings.
         clear: u32,
         /// Groups to copy from RAM to storage.
         save: u32,
@@ -191,14 +191,14 @@ record! {
     }
 }
 
-/// Satellite systems.
+/// Settings of satellite systems.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CfgGnss {
     /// Version of the message, 0.
     pub version: u8,
-    /// Channels the hardware has.
+    /// Number of channels of the hardware.
     pub hardware_channels: u8,
-    /// Channels to use.
+    /// Number of channels to use.
     pub used_channels: u8,
     /// The blocks, at most 255.
     pub blocks: Vec<GnssBlock>,
@@ -225,7 +225,7 @@ impl Record for CfgGnss {
     }
 }
 
-/// Key of a configuration item. Bits 28-30 are the size of its value, 16-23 its group.
+/// Key of a configuration item. Bits 28-30 are the size of the value, bits 16-23 the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Key(pub u32);
@@ -247,13 +247,13 @@ impl Key {
         self.0 >> 28 & 7 == 1
     }
 
-    /// The group: bits 16-23 of the key.
+    /// Group: bits 16-23 of the key.
     pub fn group(self) -> u8 {
         (self.0 >> 16) as u8
     }
 }
 
-/// A configuration item. Signed and floating values keep their bits.
+/// A configuration item. Signed and floating-point values are stored as their bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Item {
     /// Key of the item.
@@ -333,27 +333,27 @@ impl Payload for CfgValdel {
     const ID: MessageId = MessageId::new(0x06, 0x8c);
 }
 
-/// Requests configuration items, or answers with them.
+/// Requests configuration items, or answers such a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum CfgValget {
-    /// From the host: version 0. A key whose low 16 bits are ones requests its whole group; if its group is
+    /// Request of the host, version 0. A key whose low 16 bits are ones requests its whole group; if the group is
     /// ones as well, all items.
     Request {
-        /// Layer: 0 RAM, 1 battery-backed, 2 flash, 7 default.
+        /// Layer: 0 RAM, 1 battery-backed RAM, 2 flash, 7 default.
         layer: u8,
         /// Number of items to skip in the answer.
         position: u16,
-        /// The keys, at most 64.
+        /// Keys, at most 64.
         keys: Vec<Key>,
     },
-    /// The receiver's answer: version 1.
+    /// Answer of the receiver, version 1.
     Answer {
         /// Requested layer.
         layer: u8,
         /// Requested position.
         position: u16,
-        /// The items, at most 64.
+        /// Items, at most 64.
         items: Vec<Item>,
     },
 }

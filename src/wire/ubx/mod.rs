@@ -1,14 +1,13 @@
 //! UBX, the binary protocol of u-blox receivers, generations 8 and 9.
 //!
-//! `B5 62`, class, id, length (two bytes, little-endian), payload, two checksum bytes: Fletcher's sums of
-//! class to payload modulo 256. [`Frame`] is the frame around any payload; [`Message`] has the fields of the
-//! usual messages. All numbers are little-endian. Reserved bytes are kept, so that received messages are
-//! reproduced byte for byte.
+//! `B5 62`, class, id, length (two bytes, little-endian), payload, two checksum bytes: Fletcher's sums from class to
+//! payload, modulo 256. [`Frame`] is the frame around any payload; [`Message`] has the fields of the usual messages.
+//! All numbers are little-endian. Reserved bytes are stored, so that received messages are reproduced byte for byte.
 //!
-//! Sources: u-blox ZED-F9P interface description (UBX-18010854), u-blox 8/M8 receiver description;
-//! gpsd's captures of a ZED-F9P and a NEO-M8T.
+//! Sources: u-blox ZED-F9P interface description (UBX-18010854), u-blox 8/M8 receiver description; gpsd's captures of
+//! a ZED-F9P and a NEO-M8T.
 
-/// Messages that are records: `Name class id length { fields }`; no length when it varies.
+/// Declares messages as records: `Name class id length { fields }`; omit the length if it varies.
 macro_rules! message {
     ($($(#[$doc:meta])* $name:ident $class:literal $id:literal $($length:literal)? {
         $($body:tt)+
@@ -41,13 +40,13 @@ use super::ParseError;
 use super::checksum::fletcher8;
 use super::record::Record;
 
-/// The first two bytes of a frame.
+/// First two bytes of a frame.
 pub const SYNC: [u8; 2] = [0xb5, 0x62];
 
-/// Bytes of a frame in addition to its payload.
+/// Length of a frame in addition to its payload, bytes.
 pub const OVERHEAD: usize = 8;
 
-/// Longer payloads no receiver sends; the longest known, RXM-RAWX with 127 signals, has 4080 bytes.
+/// Longest accepted payload, bytes. The longest known one, RXM-RAWX with 127 signals, has 4080 bytes.
 pub const MAX_PAYLOAD_LEN: usize = 8192;
 
 /// Message class and id.
@@ -67,7 +66,7 @@ impl MessageId {
 }
 
 impl std::fmt::Display for MessageId {
-    /// Documented name of a known message, else the two bytes.
+    /// Documented name of a known message, otherwise the two bytes.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match name(*self) {
             Some(name) => f.write_str(name),
@@ -94,7 +93,7 @@ impl Frame {
     /// Reads one whole frame.
     ///
     /// # Errors
-    /// Anything else than the frame above, or a wrong checksum.
+    /// The bytes do not have the form above, or the checksum is wrong.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let wrong_length = |need| ParseError::Length { what: "UBX frame", need, got: bytes.len() };
         if bytes.len() < OVERHEAD {
@@ -125,7 +124,7 @@ impl Frame {
     /// Appends the frame.
     ///
     /// # Panics
-    /// The payload is longer than [`MAX_PAYLOAD_LEN`].
+    /// If the payload is longer than [`MAX_PAYLOAD_LEN`].
     pub fn emit(&self, out: &mut Vec<u8>) {
         assert!(self.payload.len() <= MAX_PAYLOAD_LEN, "{} has an oversized payload", self.id);
         let start = out.len() + 2;
@@ -166,10 +165,10 @@ macro_rules! messages {
         }
 
         impl Message {
-            /// The fields of `frame`; `None` if the message is not one of these.
+            /// Reads the fields of `frame`; `None` if its message is not one of [`Message`].
             ///
             /// # Errors
-            /// A payload the message cannot have. Polls have none.
+            /// The payload is invalid for the message. Poll requests have no payload.
             pub fn from_frame(frame: &Frame) -> Option<Result<Self, ParseError>> {
                 $(if frame.id == $module::$type::ID {
                     return Some($module::$type::parse(&frame.payload).map(Self::$type));

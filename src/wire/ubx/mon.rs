@@ -9,9 +9,9 @@ use crate::record::{Reader, Record, put_le, record};
 message! {
     /// Time of the next PPS pulse; sent before it.
     TimTp 0x0d 0x01 16 {
-        /// Time of week of the pulse.
+        /// Time of week of the pulse, milliseconds.
         tow_ms: u32,
-        /// Fraction to be added, 2^-32 ms.
+        /// Fraction to add to the time of week, 2^-32 ms.
         tow_sub_ms: u32,
         /// Quantisation error of the pulse.
         quantisation_error_ps: i32,
@@ -25,19 +25,19 @@ message! {
 }
 
 message! {
-    /// State of the hardware, generation 8 and before.
+    /// State of the hardware, generation 8 and earlier.
     MonHw 0x0a 0x09 60 {
         /// Function of each pin: 0 peripheral, 1 general.
         pin_select: u32,
-        /// Pins of bank A (0) or B (1).
+        /// Bank of each pin: A (0) or B (1).
         pin_bank: u32,
         /// Direction of each pin: 0 input, 1 output.
         pin_direction: u32,
-        /// Levels.
+        /// Level of each pin.
         pin_value: u32,
-        /// Noise of the radio.
+        /// Noise level of the radio.
         noise_per_ms: u16,
-        /// Gain control, 0 to 8191.
+        /// Count of the automatic gain control, 0 to 8191.
         agc_count: u16,
         /// State of the antenna: 0 starting, 1 unknown, 2 good, 3 short, 4 open.
         antenna_status: u8,
@@ -47,19 +47,19 @@ message! {
         flags: u8,
         /// Reserved.
         reserved1: u8,
-        /// Pins in use.
+        /// Pins in use, one bit each.
         used_mask: u32,
         /// Pin of each peripheral.
         virtual_pins: [u8; 17],
-        /// Continuous-wave interference, 0 none to 255.
+        /// Level of continuous-wave interference, from 0 (none) to 255.
         jamming: u8,
         /// Reserved.
         reserved2: [u8; 2],
-        /// Pins that interrupt.
+        /// Pins with an interrupt, one bit each.
         pin_interrupt: u32,
-        /// Pins pulled high.
+        /// Pins pulled high, one bit each.
         pull_high: u32,
-        /// Pins pulled low.
+        /// Pins pulled low, one bit each.
         pull_low: u32,
     }
 }
@@ -167,7 +167,7 @@ impl Record for MonRf {
 pub struct MonComms {
     /// Version of the message, 0.
     pub version: u8,
-    /// Errors: bit 0 out of memory, 1 bytes were lost for lack of room.
+    /// Errors: bit 0 out of memory, 1 lost bytes because a buffer was full.
     pub tx_errors: u8,
     /// Reserved.
     pub reserved1: u8,
@@ -216,7 +216,7 @@ impl Payload for MonVer {
 }
 
 impl MonVer {
-    /// A message from texts, which are cut to 30, 10 and 30 bytes.
+    /// A message with these texts, which are truncated to 30, 10 and 30 bytes.
     pub fn new<'a>(
         software: &str,
         hardware: &str,
@@ -230,7 +230,7 @@ impl MonVer {
     }
 }
 
-/// Text at the head of `N` bytes.
+/// `N` bytes that begin with the text; the rest is zero.
 fn padded<const N: usize>(text: &str) -> [u8; N] {
     let mut bytes = [0; N];
     for (byte, letter) in bytes.iter_mut().zip(text.bytes()) {

@@ -6,7 +6,7 @@ use super::{MessageId, Payload};
 use crate::record::record;
 
 message! {
-    /// The satellite systems of the receiver: bit 0 GPS, 1 GLONASS, 2 BeiDou, 3 Galileo.
+    /// Satellite systems of the receiver: bit 0 GPS, 1 GLONASS, 2 BeiDou, 3 Galileo.
     MonGnss 0x0a 0x28 8 {
         /// Version of the message, 0.
         version: u8,
@@ -23,13 +23,13 @@ message! {
     }
     /// State of the radio, generation 8.
     MonHw2 0x0a 0x0b 28 {
-        /// Offset of the I part.
+        /// Offset of the I component.
         offset_i: i8,
-        /// Magnitude of the I part.
+        /// Magnitude of the I component.
         magnitude_i: u8,
-        /// Offset of the Q part.
+        /// Offset of the Q component.
         offset_q: i8,
-        /// Magnitude of the Q part.
+        /// Magnitude of the Q component.
         magnitude_q: u8,
         /// Source of the configuration: 114 ROM, 111 OTP, 112 pins, 102 flash.
         config_source: u8,
@@ -39,12 +39,12 @@ message! {
         low_level: u32,
         /// Reserved.
         reserved2: [u8; 8],
-        /// Self-test.
+        /// Result of the power-on self-test.
         post_status: u32,
         /// Reserved.
         reserved3: [u8; 4],
     }
-    /// Messages of each port, by eight protocols; I2C, UART1, UART2, USB, SPI, reserved.
+    /// Messages of each port (I2C, UART1, UART2, USB, SPI, reserved) by eight protocols.
     MonMsgpp 0x0a 0x06 120 {
         /// Messages received.
         messages: [[u16; 8]; 6],
@@ -53,26 +53,26 @@ message! {
     }
     /// Receive buffers of the ports.
     MonRxbuf 0x0a 0x07 24 {
-        /// Bytes that wait, by port.
+        /// Waiting bytes, by port.
         pending: [u16; 6],
-        /// Usage at present, percent.
+        /// Current usage, percent.
         usage_percent: [u8; 6],
-        /// Highest usage.
+        /// Highest usage, percent.
         peak_percent: [u8; 6],
     }
     /// Transmit buffers of the ports.
     MonTxbuf 0x0a 0x08 28 {
-        /// Bytes that wait, by port.
+        /// Waiting bytes, by port.
         pending: [u16; 6],
-        /// Usage at present, percent.
+        /// Current usage, percent.
         usage_percent: [u8; 6],
-        /// Highest usage.
+        /// Highest usage, percent.
         peak_percent: [u8; 6],
-        /// Present usage of all ports.
+        /// Current usage of all ports, percent.
         total_percent: u8,
-        /// Highest usage of all ports.
+        /// Highest usage of all ports, percent.
         total_peak_percent: u8,
-        /// Errors: bits 0-5 limit of the port reached, 6 memory, 7 allocation.
+        /// Errors: bits 0-5 limit of a port reached, 6 memory, 7 allocation.
         errors: u8,
         /// Reserved.
         reserved1: u8,
@@ -82,28 +82,28 @@ message! {
         /// Flags: bit 0 awake.
         flags: u8,
     }
-    /// Processor and memory.
+    /// Load of processor and memory.
     MonSys 0x0a 0x39 24 {
         /// Version of the message, 1.
         version: u8,
         /// Kind of start: 1 cold start, 2 watchdog, 3 hardware reset, 4 hardware backup, 5 software backup, 6
         /// software reset.
         boot: u8,
-        /// Processor load at present, percent.
+        /// Current load of the processor, percent.
         cpu_percent: u8,
-        /// Highest load.
+        /// Highest load of the processor, percent.
         cpu_peak_percent: u8,
-        /// Memory in use at present, percent.
+        /// Current usage of memory, percent.
         memory_percent: u8,
-        /// Highest usage of memory.
+        /// Highest usage of memory, percent.
         memory_peak_percent: u8,
-        /// Load of input and output at present, percent.
+        /// Current load of input and output, percent.
         io_percent: u8,
-        /// Highest usage of input and output.
+        /// Highest load of input and output, percent.
         io_peak_percent: u8,
         /// Time since the start.
         runtime_s: u32,
-        /// Numbers of texts: notices, warnings, errors.
+        /// Numbers of text messages: notices, warnings, errors.
         texts: [u16; 3],
         /// Temperature of the chip.
         temperature_c: i8,

@@ -1,5 +1,5 @@
-//! NAV messages: position, velocity, time and satellites. Names carry the unit of the wire;
-//! positions are WGS84, `itow_ms` is the epoch's GPS time of week.
+//! NAV messages: position, velocity, time and satellites. Field names have the units of the wire. Positions are
+//! WGS84; `itow_ms` is the GPS time of week of the epoch.
 
 use serde::Serialize;
 
@@ -8,13 +8,13 @@ use crate::ParseError;
 use crate::record::{Reader, Record, put_le, record};
 
 message! {
-    /// Position, earth-centred.
+    /// Position, Earth-centred, Earth-fixed.
     NavPosecef 0x01 0x01 20 {
         /// GPS time of week.
         itow_ms: u32,
-        /// x, y, z.
+        /// Position: x, y, z.
         ecef_cm: [i32; 3],
-        /// Accuracy.
+        /// Accuracy of the position.
         p_acc_cm: u32,
     }
     /// Position.
@@ -44,7 +44,7 @@ message! {
         flags: u8,
         /// Flags: bit 0 differential corrections, 1 carrier solution valid, 6-7 map matching.
         fix_stat: u8,
-        /// Flags: bits 0-1 power save, 3-4 spoofing (1 none seen), 6-7 carrier solution.
+        /// Flags: bits 0-1 power save mode, 3-4 spoofing detection (1: none detected), 6-7 carrier solution.
         flags2: u8,
         /// Time to first fix.
         ttff_ms: u32,
@@ -55,15 +55,15 @@ message! {
     NavDop 0x01 0x04 18 {
         /// GPS time of week.
         itow_ms: u32,
-        /// Geometric.
+        /// Geometric dilution of precision.
         g_dop_centi: u16,
-        /// Position.
+        /// Position dilution of precision.
         p_dop_centi: u16,
-        /// Time.
+        /// Time dilution of precision.
         t_dop_centi: u16,
-        /// Vertical.
+        /// Vertical dilution of precision.
         v_dop_centi: u16,
-        /// Horizontal.
+        /// Horizontal dilution of precision.
         h_dop_centi: u16,
         /// Dilution of precision to the north.
         n_dop_centi: u16,
@@ -74,7 +74,7 @@ message! {
     NavSol 0x01 0x06 52 {
         /// GPS time of week.
         itow_ms: u32,
-        /// Nanoseconds to be added to the time of week.
+        /// Nanoseconds to add to the time of week.
         ftow_ns: i32,
         /// GPS week.
         week: i16,
@@ -82,11 +82,11 @@ message! {
         gps_fix: u8,
         /// Flags: bit 0 fix valid, 1 differential, 2 week valid, 3 time of week valid.
         flags: u8,
-        /// x, y, z.
+        /// Position, Earth-centred, Earth-fixed: x, y, z.
         ecef_cm: [i32; 3],
         /// Position accuracy.
         p_acc_cm: u32,
-        /// x, y, z.
+        /// Velocity, Earth-centred, Earth-fixed: x, y, z.
         ecef_v_cm_s: [i32; 3],
         /// Speed accuracy.
         s_acc_cm_s: u32,
@@ -94,7 +94,7 @@ message! {
         p_dop_centi: u16,
         /// Reserved.
         reserved1: u8,
-        /// Satellites used.
+        /// Number of satellites used.
         num_sv: u8,
         /// Reserved.
         reserved2: u32,
@@ -103,32 +103,32 @@ message! {
     NavPvt 0x01 0x07 92 {
         /// GPS time of week.
         itow_ms: u32,
-        /// UTC.
+        /// Year, UTC.
         year: u16,
-        /// UTC, 1 to 12.
+        /// Month, UTC, 1 to 12.
         month: u8,
-        /// UTC, 1 to 31.
+        /// Day, UTC, 1 to 31.
         day: u8,
-        /// UTC.
+        /// Hour, UTC.
         hour: u8,
-        /// UTC.
+        /// Minute, UTC.
         minute: u8,
-        /// UTC, 60 in a leap second.
+        /// Second, UTC; 60 in a leap second.
         second: u8,
         /// Valid fields: bit 0 date, 1 time, 2 fully resolved, 3 magnetic declination.
         valid: u8,
         /// Time accuracy.
         t_acc_ns: u32,
-        /// Nanoseconds to be added to the time of day.
+        /// Nanoseconds to add to the time of day.
         nano_ns: i32,
-        /// Kind of fix: 0 none, 1 dead reckoning, 2 two- and 3 three-dimensional, 4 with dead reckoning, 5
-        /// time.
+        /// Kind of fix: 0 none, 1 dead reckoning, 2 two-dimensional, 3 three-dimensional, 4 with dead reckoning, 5
+        /// time only.
         fix_type: u8,
-        /// Flags: bit 0 fix within limits, 1 differential, 6-7 carrier solution (1 float, 2 fixed).
+        /// Flags: bit 0 fix within limits, 1 differential corrections, 6-7 carrier solution (1 float, 2 fixed).
         flags: u8,
         /// Flags: bit 5 confirmation available, 6 date confirmed, 7 time confirmed.
         flags2: u8,
-        /// Satellites used.
+        /// Number of satellites used.
         num_sv: u8,
         /// Longitude, positive to the east.
         lon_1e7_deg: i32,
@@ -146,7 +146,7 @@ message! {
         vel_ned_mm_s: [i32; 3],
         /// Speed over ground.
         g_speed_mm_s: i32,
-        /// Course over ground from north, clockwise.
+        /// Course over ground, clockwise from north.
         head_mot_1e5_deg: i32,
         /// Speed accuracy.
         s_acc_mm_s: u32,
@@ -165,13 +165,13 @@ message! {
         /// Accuracy of the declination.
         mag_acc_centideg: u16,
     }
-    /// Velocity, earth-centred.
+    /// Velocity, Earth-centred, Earth-fixed.
     NavVelecef 0x01 0x11 20 {
         /// GPS time of week.
         itow_ms: u32,
-        /// x, y, z.
+        /// Velocity: x, y, z.
         ecef_v_cm_s: [i32; 3],
-        /// Accuracy.
+        /// Accuracy of the speed.
         s_acc_cm_s: u32,
     }
     /// Velocity.
@@ -180,18 +180,18 @@ message! {
         itow_ms: u32,
         /// Velocity: north, east, down.
         vel_ned_cm_s: [i32; 3],
-        /// Speed in three dimensions.
+        /// Three-dimensional speed.
         speed_cm_s: u32,
         /// Speed over ground.
         g_speed_cm_s: u32,
-        /// Course over ground from north, clockwise.
+        /// Course over ground, clockwise from north.
         heading_1e5_deg: i32,
         /// Speed accuracy.
         s_acc_cm_s: u32,
         /// Course accuracy.
         c_acc_1e5_deg: u32,
     }
-    /// Position, earth-centred, to 0.1 mm.
+    /// Position, Earth-centred, Earth-fixed, with a resolution of 0.1 mm.
     NavHpposecef 0x01 0x13 28 {
         /// Version of the message, 0.
         version: u8,
@@ -199,16 +199,16 @@ message! {
         reserved1: [u8; 3],
         /// GPS time of week.
         itow_ms: u32,
-        /// x, y, z.
+        /// Position: x, y, z.
         ecef_cm: [i32; 3],
-        /// Parts to be added to x, y, z, -99 to 99.
+        /// Parts to add to x, y, z, -99 to 99.
         ecef_hp_100um: [i8; 3],
         /// Flags: bit 0 position invalid.
         flags: u8,
-        /// Accuracy.
+        /// Accuracy of the position.
         p_acc_100um: u32,
     }
-    /// Position to 1e-9 degrees and 0.1 mm.
+    /// Position with a resolution of 1e-9 degrees and 0.1 mm.
     NavHpposllh 0x01 0x14 36 {
         /// Version of the message, 0.
         version: u8,
@@ -226,13 +226,13 @@ message! {
         height_mm: i32,
         /// Height above mean sea level.
         h_msl_mm: i32,
-        /// Part of the longitude to be added, -99 to 99.
+        /// Part to add to the longitude, -99 to 99.
         lon_hp_1e9_deg: i8,
-        /// Part of the latitude to be added, -99 to 99.
+        /// Part to add to the latitude, -99 to 99.
         lat_hp_1e9_deg: i8,
-        /// Part of the height to be added, -9 to 9.
+        /// Part to add to the height, -9 to 9.
         height_hp_100um: i8,
-        /// Part of the height above mean sea level to be added, -9 to 9.
+        /// Part to add to the height above mean sea level, -9 to 9.
         h_msl_hp_100um: i8,
         /// Horizontal accuracy.
         h_acc_100um: u32,
@@ -243,7 +243,7 @@ message! {
     NavTimegps 0x01 0x20 16 {
         /// GPS time of week.
         itow_ms: u32,
-        /// Nanoseconds to be added to the time of week.
+        /// Nanoseconds to add to the time of week.
         ftow_ns: i32,
         /// GPS week.
         week: i16,
@@ -251,18 +251,18 @@ message! {
         leap_s: i8,
         /// Valid fields: bit 0 time of week, 1 week, 2 leap seconds.
         valid: u8,
-        /// Accuracy.
+        /// Accuracy of the time.
         t_acc_ns: u32,
     }
     /// UTC.
     NavTimeutc 0x01 0x21 20 {
         /// GPS time of week.
         itow_ms: u32,
-        /// Accuracy.
+        /// Accuracy of the time.
         t_acc_ns: u32,
-        /// Nanoseconds to be added to the time of day.
+        /// Nanoseconds to add to the time of day.
         nano_ns: i32,
-        /// Four digits.
+        /// Year, four digits.
         year: u16,
         /// Month: 1 to 12.
         month: u8,
@@ -281,9 +281,9 @@ message! {
     NavClock 0x01 0x22 20 {
         /// GPS time of week.
         itow_ms: u32,
-        /// Bias.
+        /// Bias of the clock.
         bias_ns: i32,
-        /// Drift.
+        /// Drift of the clock.
         drift_ns_s: i32,
         /// Accuracy of the time.
         t_acc_ns: u32,
@@ -298,15 +298,15 @@ message! {
         version: u8,
         /// Reserved.
         reserved1: [u8; 3],
-        /// Source of the present number: 0 firmware, 2 GPS.
+        /// Source of the current number of leap seconds: 0 firmware, 2 GPS.
         source: u8,
         /// GPS minus UTC.
         leap_s: i8,
         /// Source of the next change.
         change_source: u8,
-        /// The next change: -1, 0, 1.
+        /// Size of the next change: -1, 0 or 1.
         change_s: i8,
-        /// Time to the next change, or since the last.
+        /// Time until the next change; negative after the last change.
         time_to_event_s: i32,
         /// GPS week of the change.
         event_week: u16,
@@ -314,24 +314,24 @@ message! {
         event_day: u16,
         /// Reserved.
         reserved2: [u8; 3],
-        /// Valid fields: bit 0 present number, 1 time to event.
+        /// Valid fields: bit 0 current number, 1 time to the change.
         valid: u8,
     }
-    /// Covariances.
+    /// Covariances of position and velocity.
     NavCov 0x01 0x36 64 {
         /// GPS time of week.
         itow_ms: u32,
         /// Version of the message, 0.
         version: u8,
-        /// 1 if the values of the position are valid.
+        /// 1 if the covariances of the position are valid.
         pos_valid: u8,
-        /// 1 if the values of the velocity are valid.
+        /// 1 if the covariances of the velocity are valid.
         vel_valid: u8,
         /// Reserved.
         reserved1: [u8; 9],
-        /// NN, NE, ND, EE, ED, DD.
+        /// Covariances of the position: NN, NE, ND, EE, ED, DD.
         pos_m2: [f32; 6],
-        /// NN, NE, ND, EE, ED, DD.
+        /// Covariances of the velocity: NN, NE, ND, EE, ED, DD.
         vel_m2_s2: [f32; 6],
     }
     /// Position relative to a base station, version 1.
@@ -340,7 +340,7 @@ message! {
         version: u8,
         /// Reserved.
         reserved1: u8,
-        /// The base station.
+        /// Id of the base station.
         station: u16,
         /// GPS time of week.
         itow_ms: u32,
@@ -348,13 +348,13 @@ message! {
         rel_pos_cm: [i32; 3],
         /// Length of the baseline.
         length_cm: i32,
-        /// Heading of the baseline, from north, clockwise.
+        /// Heading of the baseline, clockwise from north.
         heading_1e5_deg: i32,
         /// Reserved.
         reserved2: [u8; 4],
-        /// Parts to be added to north, east, down, -99 to 99.
+        /// Parts to add to north, east, down, -99 to 99.
         rel_pos_hp_100um: [i8; 3],
-        /// Part to be added to the length, -99 to 99.
+        /// Part to add to the length, -99 to 99.
         length_hp_100um: i8,
         /// Accuracy of north, east, down.
         acc_100um: [u32; 3],
@@ -364,10 +364,11 @@ message! {
         acc_heading_1e5_deg: u32,
         /// Reserved.
         reserved3: [u8; 4],
-        /// Flags: bit 0 fix valid, 1 differential, 2 valid, 3-4 carrier solution, 5 moving base, 8 heading.
+        /// Flags: bit 0 fix valid, 1 differential corrections, 2 baseline valid, 3-4 carrier solution, 5 moving base,
+        /// 8 heading valid.
         flags: u32,
     }
-    /// The survey of the antenna's position.
+    /// State of the survey of the antenna's position.
     NavSvin 0x01 0x3b 40 {
         /// Version of the message, 0.
         version: u8,
@@ -377,19 +378,19 @@ message! {
         itow_ms: u32,
         /// Duration of the survey so far.
         duration_s: u32,
-        /// Mean of x, y, z.
+        /// Mean position: x, y, z.
         mean_ecef_cm: [i32; 3],
-        /// Parts to be added to the mean position, -99 to 99.
+        /// Parts to add to the mean position, -99 to 99.
         mean_ecef_hp_100um: [i8; 3],
         /// Reserved.
         reserved2: u8,
-        /// Accuracy of the mean.
+        /// Accuracy of the mean position.
         mean_acc_100um: u32,
-        /// Number of positions.
+        /// Number of positions in the mean.
         observations: u32,
         /// 1 if the requested time and accuracy are reached.
         valid: u8,
-        /// 1 during the survey.
+        /// 1 while the survey is in progress.
         active: u8,
         /// Reserved.
         reserved3: [u8; 2],

@@ -1,4 +1,4 @@
-//! NAV messages on other time scales, orbits, corrections, geofences and the odometer.
+//! NAV messages about other time scales, orbits, corrections, geofences and the odometer.
 
 use serde::Serialize;
 
@@ -6,30 +6,30 @@ use super::{MessageId, Payload};
 use crate::record::record;
 
 message! {
-    /// Time of GLONASS.
+    /// GLONASS time.
     NavTimeglo 0x01 0x23 20 {
         /// GPS time of week.
         itow_ms: u32,
         /// Time of the GLONASS day, UTC plus three hours.
         tod_s: u32,
-        /// Nanoseconds to be added, -500,000,000 to 500,000,000.
+        /// Nanoseconds to add, -500,000,000 to 500,000,000.
         ftod_ns: i32,
-        /// Day of the four years, from 1 on.
+        /// Day within the period of four years, from 1.
         day: u16,
-        /// Number of the four years since 1996, from 1 on.
+        /// Number of the period of four years since 1996, from 1.
         four_years: u8,
         /// Valid fields: bit 0 time of day, 1 date.
         valid: u8,
-        /// Accuracy.
+        /// Accuracy of the time.
         t_acc_ns: u32,
     }
-    /// Time of BeiDou.
+    /// BeiDou time.
     NavTimebds 0x01 0x24 20 {
         /// GPS time of week.
         itow_ms: u32,
         /// Time of the BeiDou week, to the nearest second.
         sow_s: u32,
-        /// Nanoseconds to be added, -500,000,000 to 500,000,000.
+        /// Nanoseconds to add, -500,000,000 to 500,000,000.
         fsow_ns: i32,
         /// BeiDou week, since 2006.
         week: i16,
@@ -37,16 +37,16 @@ message! {
         leap_s: i8,
         /// Valid fields: bit 0 time of week, 1 week, 2 leap seconds.
         valid: u8,
-        /// Accuracy.
+        /// Accuracy of the time.
         t_acc_ns: u32,
     }
-    /// Time of Galileo.
+    /// Galileo time.
     NavTimegal 0x01 0x25 20 {
         /// GPS time of week.
         itow_ms: u32,
         /// Time of the Galileo week, to the nearest second.
         tow_s: u32,
-        /// Nanoseconds to be added, -500,000,000 to 500,000,000.
+        /// Nanoseconds to add, -500,000,000 to 500,000,000.
         ftow_ns: i32,
         /// Galileo week, since 1999.
         week: i16,
@@ -54,16 +54,16 @@ message! {
         leap_s: i8,
         /// Valid fields: bit 0 time of week, 1 week, 2 leap seconds.
         valid: u8,
-        /// Accuracy.
+        /// Accuracy of the time.
         t_acc_ns: u32,
     }
-    /// Time of QZSS.
+    /// QZSS time.
     NavTimeqzss 0x01 0x27 20 {
         /// GPS time of week.
         itow_ms: u32,
         /// Time of the QZSS week, to the nearest second.
         tow_s: u32,
-        /// Nanoseconds to be added, -500,000,000 to 500,000,000.
+        /// Nanoseconds to add, -500,000,000 to 500,000,000.
         ftow_ns: i32,
         /// QZSS week.
         week: i16,
@@ -71,10 +71,10 @@ message! {
         leap_s: i8,
         /// Valid fields: bit 0 time of week, 1 week, 2 leap seconds.
         valid: u8,
-        /// Accuracy.
+        /// Accuracy of the time.
         t_acc_ns: u32,
     }
-    /// The distance travelled.
+    /// Distance travelled.
     NavOdo 0x01 0x09 20 {
         /// Version of the message, 0.
         version: u8,
@@ -82,18 +82,18 @@ message! {
         reserved1: [u8; 3],
         /// GPS time of week.
         itow_ms: u32,
-        /// Distance since it was set to zero.
+        /// Distance since the last reset.
         distance_m: u32,
         /// Distance since the receiver's production.
         total_distance_m: u32,
-        /// Standard deviation.
+        /// Standard deviation of the distance.
         distance_std_m: u32,
     }
     /// State of the autonomous orbit prediction.
     NavAopstatus 0x01 0x60 16 {
         /// GPS time of week.
         itow_ms: u32,
-        /// Configuration: bit 0 on.
+        /// Configuration: bit 0 enabled.
         config: u8,
         /// State; 0: idle.
         status: u8,
@@ -108,29 +108,29 @@ message! {
         risk_mantissa: u8,
         /// Exponent of the target integrity risk.
         risk_exponent: i8,
-        /// Whether the levels of the position are valid.
+        /// 1 if the protection levels of the position are valid.
         position_valid: u8,
-        /// Frame of the position's levels.
+        /// Frame of the position's protection levels.
         position_frame: u8,
-        /// Whether the levels of the velocity are valid.
+        /// 1 if the protection levels of the velocity are valid.
         velocity_valid: u8,
-        /// Frame of the velocity's levels.
+        /// Frame of the velocity's protection levels.
         velocity_frame: u8,
-        /// Whether the level of the time is valid.
+        /// 1 if the protection level of the time is valid.
         time_valid: u8,
         /// Reserved.
         reserved1: [u8; 4],
         /// GPS time of week.
         itow_ms: u32,
-        /// Accuracy of the position's axes.
+        /// Protection levels of the position, by axis.
         position_mm: [u32; 3],
-        /// Accuracy of the velocity's axes.
+        /// Protection levels of the velocity, by axis.
         velocity_mm_s: [u32; 3],
-        /// Orientation of the position's ellipse.
+        /// Orientation of the position's protection ellipse.
         position_orientation_centideg: u16,
-        /// Orientation of the velocity's ellipse.
+        /// Orientation of the velocity's protection ellipse.
         velocity_orientation_centideg: u16,
-        /// Accuracy of the time.
+        /// Protection level of the time.
         time_ns: u32,
         /// Reserved.
         reserved2: [u8; 4],

@@ -1,4 +1,4 @@
-//! RXM messages: raw measurements, navigation messages, and corrections that were received.
+//! RXM messages: raw measurements, navigation messages, and received corrections.
 
 use serde::Serialize;
 
@@ -11,13 +11,13 @@ message! {
     RxmRtcm 0x02 0x32 8 {
         /// Version of the message, 2.
         version: u8,
-        /// Flags: bit 0 checksum wrong, 1-2 used (0 unknown, 1 no, 2 yes).
+        /// Flags: bit 0 wrong checksum, 1-2 use of the message (0 unknown, 1 not used, 2 used).
         flags: u8,
         /// Subtype of message 4072.
         sub_type: u16,
-        /// The base station.
+        /// Id of the base station.
         station: u16,
-        /// RTCM's number of the message.
+        /// RTCM number of the message.
         message: u16,
     }
     /// Reports a received correction message, version 1.
@@ -28,12 +28,12 @@ message! {
         ebno: u8,
         /// Reserved.
         reserved1: [u8; 2],
-        /// Bits 0-4 protocol (1 RTCM 3), 5-6 errors (1 none), 7-8 used (1 not, 2 yes), 9-24 station,
-        /// 25 number valid, 26 sub type valid, 27 input handled, 28-29 encrypted (1 not), 30-31 decrypted.
+        /// Bits 0-4 protocol (1 RTCM 3), 5-6 errors (1 none), 7-8 use (1 not used, 2 used), 9-24 station, 25 number
+        /// valid, 26 subtype valid, 27 input handled, 28-29 encryption (1 not encrypted), 30-31 decryption.
         status: u32,
         /// Number of the message.
         message: u16,
-        /// Sub type of the message.
+        /// Subtype of the message.
         sub_type: u16,
     }
 }
@@ -77,9 +77,9 @@ record! {
 /// Raw measurements of all signals at one instant, version 1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RxmRawx {
-    /// Time of the GPS week by the receiver's clock.
+    /// GPS time of week on the receiver's clock.
     pub receiver_tow_s: f64,
-    /// GPS week by the receiver's clock.
+    /// GPS week on the receiver's clock.
     pub week: u16,
     /// GPS minus UTC.
     pub leap_s: i8,
@@ -124,9 +124,9 @@ impl Record for RxmRawx {
 pub struct RxmSfrbx {
     /// System as in [`super::nav::SatInfo`].
     pub gnss_id: u8,
-    /// Number within the system.
+    /// Number of the satellite within the system.
     pub sv_id: u8,
-    /// The satellite's signal.
+    /// Number of the signal.
     pub sig_id: u8,
     /// GLONASS: frequency slot plus 7.
     pub freq_id: u8,

@@ -6,7 +6,7 @@ use super::nav::*;
 use super::*;
 use crate::tests::hex as bytes;
 
-/// Frames of the interface description's messages with their checksums.
+/// Frames from the interface description, with their checksums.
 const GOLDEN: &[&str] = &[
     "B5 62 01 07 5C 00 98 EA ED 20 EA 07 0B 15 09 1B 19 37 16 00 00 00 88 FF FF FF 03 01 EA 0C AA F4 \
      1A 05 6C 27 2F 1C 10 5B 08 00 90 9F 07 00 B0 04 00 00 08 07 00 00 00 00 00 00 DA 05 00 00 00 00 \

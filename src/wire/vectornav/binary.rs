@@ -1,8 +1,8 @@
-//! VectorNav's binary output packets: a layout the host chose, field by field.
+//! VectorNav's binary output packets: the host selects the fields.
 //!
-//! `FA | groups | a mask of fields for each group | fields | CRC16`. Fields are in the order of their groups
-//! and bits, least significant byte first. The CRC is most significant byte first and covers all bytes after
-//! `FA`. Source: VectorNav's programming library 1.2.
+//! `FA | groups | a mask of fields for each group | fields | CRC16`. Fields are in the order of their groups and
+//! bits, least significant byte first. The CRC is most significant byte first and covers all bytes after `FA`.
+//! Source: VectorNav's programming library 1.2.
 
 use crate::ParseError;
 use crate::checksum::crc16_xmodem;
@@ -10,16 +10,16 @@ use crate::framer::{NoFrame, head, require, whole};
 
 /// First byte of a packet.
 pub const SYNC: u8 = 0xfa;
-/// Longest packet.
+/// Length of the longest packet, bytes.
 pub const MAX_LEN: usize = 600;
 /// Number of groups.
 pub const GROUPS: usize = 7;
 
-/// A group of fields; its number is its bit in the groups byte.
+/// A group of fields. Its discriminant is the number of its bit in the groups byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Group {
-    /// Group that most users need.
+    /// The fields that most users need.
     Common = 0,
     /// Clocks.
     Time = 1,
@@ -40,7 +40,7 @@ impl Group {
     pub const ALL: [Self; GROUPS] =
         [Self::Common, Self::Time, Self::Imu, Self::Gps1, Self::Attitude, Self::Ins, Self::Gps2];
 
-    /// Length of each field, by its bit.
+    /// Length of each field in bytes, by its bit.
     pub fn field_lengths(self) -> &'static [usize] {
         match self {
             Self::Common => &[8, 8, 8, 12, 16, 12, 24, 12, 12, 24, 20, 28, 2, 4, 8],
@@ -56,7 +56,7 @@ impl Group {
 /// The fields of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Layout {
-    /// Masks by group; zero leaves the group out.
+    /// Masks of fields by group; a group with zero is not in the packet.
     pub masks: [u16; GROUPS],
 }
 
@@ -64,7 +64,7 @@ impl Layout {
     /// A layout with these masks.
     ///
     /// # Errors
-    /// A bit without a field, no field at all, or a packet longer than [`MAX_LEN`].
+    /// A mask has an unknown bit, there are no fields, or the packet would be longer than [`MAX_LEN`].
     pub fn new(masks: [u16; GROUPS]) -> Result<Self, ParseError> {
         for (group, mask) in Group::ALL.iter().zip(masks) {
             if u32::from(mask) >> group.field_lengths().len() != 0 {
@@ -98,22 +98,22 @@ impl Layout {
         })
     }
 
-    /// Bytes before the fields.
+    /// Length of the header before the fields, bytes.
     pub fn header_len(&self) -> usize {
         2 + 2 * self.groups().count_ones() as usize
     }
 
-    /// Bytes of the fields.
+    /// Length of the fields, bytes.
     pub fn payload_len(&self) -> usize {
         self.fields().map(|(.., length)| length).sum()
     }
 
-    /// Bytes of the whole packet.
+    /// Length of the whole packet, bytes.
     pub fn packet_len(&self) -> usize {
         self.header_len() + self.payload_len() + 2
     }
 
-    /// The layout at the front of a packet.
+    /// Layout at the start of a packet.
     pub(super) fn scan(bytes: &[u8]) -> Result<Self, NoFrame> {
         let [_, groups] = head(bytes)?;
         require(groups & 0x80 == 0)?;
@@ -131,17 +131,17 @@ impl Layout {
 /// One packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BinaryPacket {
-    /// The packet's fields.
+    /// Layout of the packet.
     pub layout: Layout,
     /// Bytes of the fields.
     pub payload: Vec<u8>,
 }
 
 impl BinaryPacket {
-    /// A packet whose fields `write` appends, in order.
+    /// A packet. `write` is called for each field in order and appends the field's bytes.
     ///
     /// # Panics
-    /// `write` appends more or fewer bytes than the field has.
+    /// If `write` appends a wrong number of bytes.
     pub fn build(layout: Layout, mut write: impl FnMut(Group, u8, &mut Vec<u8>)) -> Self {
         let mut payload = Vec::with_capacity(layout.payload_len());
         for (group, bit, length) in layout.fields() {
@@ -152,7 +152,7 @@ impl BinaryPacket {
         Self { layout, payload }
     }
 
-    /// The bytes of a field, if the packet has it.
+    /// Bytes of a field; `None` if the packet does not have the field.
     pub fn field(&self, group: Group, bit: u8) -> Option<&[u8]> {
         let mut start = 0;
         for (g, b, length) in self.layout.fields() {

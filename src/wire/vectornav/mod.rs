@@ -1,9 +1,9 @@
-//! VectorNav's text lines, `$VNRRG,01*72`, and the stream they share with
-//! [binary packets](binary).
+//! VectorNav's text lines, such as `$VNRRG,01*72`, and the stream that contains both lines and [binary
+//! packets](binary).
 //!
-//! Lines resemble NMEA 0183. Their checksum is the exclusive or of the bytes between `$` and `*` in two hex
-//! digits, or a CRC16 in four if the unit is configured so; `XX` means no check. Sources: VectorNav's
-//! programming library 1.2, and the ROS drivers based on it.
+//! Lines resemble NMEA 0183. Their checksum is the exclusive or of the bytes between `$` and `*` as two hex digits
+//! or, if so configured, a CRC16 as four hex digits; `XX` disables the check. Sources: VectorNav's programming
+//! library 1.2, and the ROS drivers based on it.
 
 pub mod binary;
 
@@ -13,7 +13,7 @@ use self::binary::{BinaryPacket, Layout};
 use super::checksum::{crc16_xmodem, xor8};
 use super::framer::{Framing, NoFrame, require, whole};
 
-/// Longest line, line end included.
+/// Length of the longest line including its end, bytes.
 pub const MAX_LINE: usize = 256;
 
 /// Codes of `$VNERR`.
@@ -30,31 +30,31 @@ pub mod error {
     pub const INSUFFICIENT_BAUD_RATE: u8 = 0x0c;
 }
 
-/// Checksum of lines.
+/// Kind of checksum of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Checksum {
-    /// Two hexadecimal digits.
+    /// Exclusive or, two hex digits.
     #[default]
     Xor,
-    /// Four hex digits.
+    /// CRC16, four hex digits.
     Crc16,
-    /// `XX` or `XXXX`: no check.
+    /// `XX` or `XXXX`: the checksum is not checked.
     Ignored,
 }
 
-/// A line of the stream; its checksum may be wrong.
+/// A line; its checksum may be wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// The characters between `$` and `*`: `VNRRG,01`.
+    /// Characters between `$` and `*`, such as `VNRRG,01`.
     pub body: String,
-    /// The characters between `*` and the line end.
+    /// Characters between `*` and the line end.
     pub sum: String,
-    /// Whether the line ends in `\r\n` or in `\n` alone.
+    /// Whether the line ends in `\r\n` instead of `\n`.
     pub has_return: bool,
 }
 
 impl Line {
-    /// A line with its checksum.
+    /// A line with a checksum.
     pub fn new(body: impl Into<String>, checksum: Checksum) -> Self {
         let body = body.into();
         let sum = match checksum {
@@ -65,7 +65,7 @@ impl Line {
         Self { body, sum, has_return: true }
     }
 
-    /// The line's checksum; `None` if it is wrong.
+    /// Kind of the line's checksum; `None` if the checksum is wrong.
     pub fn checked(&self) -> Option<Checksum> {
         let sum = u16::from_str_radix(&self.sum, 16).ok();
         match self.sum.len() {
@@ -76,7 +76,7 @@ impl Line {
         }
     }
 
-    /// The command or type, `VNRRG`, and the fields after it.
+    /// Command or type, such as `VNRRG`, and the fields after it.
     pub fn fields(&self) -> (&str, Vec<&str>) {
         let mut parts = self.body.split(',');
         (parts.next().unwrap_or_default(), parts.collect())
@@ -106,29 +106,29 @@ impl Line {
     }
 }
 
-/// Format of a kind of number in text.
+/// Text format of a kind of number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// An angle in degrees, `+090.000`.
+    /// Angle, degrees, `+090.000`.
     Angle,
-    /// Gauss, `+00.2100`.
+    /// Magnetic field, gauss, `+00.2100`.
     Magnetic,
     /// Acceleration, m/s², `-09.810`.
     Acceleration,
     /// Angular rate, rad/s, `+00.010000`.
     AngularRate,
-    /// Parts of a quaternion, `+0.707107`.
+    /// Component of a quaternion, `+0.707107`.
     Quaternion,
-    /// A time in seconds, `+0.665016`.
+    /// Time, seconds, `+0.665016`.
     Seconds,
-    /// A temperature in degrees C, `+35.5`.
+    /// Temperature, degrees C, `+35.5`.
     Temperature,
     /// Pressure, kPa, `+101.325`.
     Pressure,
 }
 
 impl Format {
-    /// Characters of a usual number.
+    /// Usual number of characters.
     pub fn width(self) -> usize {
         match self {
             Format::Temperature => 5,
@@ -139,7 +139,7 @@ impl Format {
         }
     }
 
-    /// Digits behind the point.
+    /// Number of digits after the point.
     fn digits(self) -> usize {
         match self {
             Format::Temperature => 1,
@@ -159,12 +159,12 @@ impl Format {
     }
 }
 
-/// A line or a packet.
+/// A text line or a binary packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
-    /// Text.
+    /// A text line.
     Line(Line),
-    /// Binary.
+    /// A binary packet.
     Packet(BinaryPacket),
 }
 
@@ -186,7 +186,7 @@ impl VectorNav {
     fn line(bytes: &[u8]) -> Result<(Line, usize), NoFrame> {
         let window = &bytes[..bytes.len().min(MAX_LINE)];
         let Some(end) = window.iter().position(|byte| *byte == b'\n') else {
-            // A `$` after the first begins a line of its own.
+            // Another `$` begins a new line.
             require(!window[1..].contains(&b'$') && window.len() < MAX_LINE)?;
             return Err(NoFrame::Incomplete);
         };

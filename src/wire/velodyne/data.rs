@@ -1,12 +1,11 @@
-//! Velodyne's 1206-byte data packet; [`super::position`] has the other UDP payload.
+//! Velodyne's data packet of 1206 bytes; [`super::position`] has the other UDP payload.
 //!
-//! All numbers are little-endian and raw: a distance is in the model's unit (2 or 4 mm), without calibration.
-//! Parsing keeps all received values, so that the packets of every model and firmware are reproduced;
-//! [`DataPacket::check`] reports suspicious ones.
+//! All numbers are little-endian and raw: a distance is in the model's unit (2 or 4 mm), without calibration. Parsing
+//! keeps all received values, so that packets of every model and firmware are reproduced. [`DataPacket::check`]
+//! reports suspicious values.
 //!
-//! Sources: HDL-64E S1, S2 and S3, HDL-32E, VLP-16, VLP-32C and VLS-128 user manuals; captures of
-//! real units. Doubts: the six last bytes of the HDL-64E S1, see
-//! [`super::hdl64e_status::S1Status`].
+//! Sources: user manuals of HDL-64E S1, S2 and S3, HDL-32E, VLP-16, VLP-32C and VLS-128; captures of real devices.
+//! The last six bytes of the HDL-64E S1 are in doubt, see [`super::hdl64e_status::S1Status`].
 
 use std::fmt;
 
@@ -14,9 +13,9 @@ use crate::ParseError;
 
 /// Length of a data packet, bytes.
 pub const DATA_PACKET_LEN: usize = 1206;
-/// Blocks in a data packet.
+/// Number of blocks in a data packet.
 pub const BLOCKS: usize = 12;
-/// Points in a block.
+/// Number of points in a block.
 pub const SLOTS: usize = 32;
 /// Length of a block, bytes.
 pub const BLOCK_LEN: usize = 100;
@@ -24,23 +23,23 @@ pub const BLOCK_LEN: usize = 100;
 pub const POINT_LEN: usize = 3;
 /// Number of hundredths of a degree in one rotation.
 pub const FULL_TURN_CENTIDEG: u16 = 36_000;
-/// Timestamps are below this: the microseconds of an hour.
+/// Upper limit of timestamps (exclusive): the microseconds of an hour.
 pub const HOUR_US: u32 = 3_600_000_000;
 
-/// Fields of a block.
+/// Byte ranges of a block's fields.
 mod block {
     use std::ops::Range;
     pub const FLAG: Range<usize> = 0..2;
     pub const AZIMUTH: Range<usize> = 2..4;
     pub const POINTS: Range<usize> = 4..super::BLOCK_LEN;
 }
-/// Offset of the last six bytes, after the blocks.
+/// Offset of the last six bytes, which follow the blocks.
 pub const TAIL: usize = BLOCKS * BLOCK_LEN;
 
-/// Offset of the timestamp in data packets of all models but the HDL-64E S1.
+/// Byte range of the timestamp in data packets of all models except the HDL-64E S1.
 pub const TIMESTAMP: std::ops::Range<usize> = TAIL..TAIL + 4;
 
-/// The 32 lasers of a block, by its flag.
+/// A group of 32 lasers, identified by the block flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bank {
     /// Lasers 0 to 31; the only bank of 16- and 32-laser models. On the wire `FF EE`.
@@ -54,7 +53,7 @@ pub enum Bank {
 }
 
 impl Bank {
-    /// The block flag of this bank.
+    /// Block flag of this bank.
     pub const fn flag(self) -> u16 {
         match self {
             Bank::Upper => 0xeeff,
@@ -64,7 +63,7 @@ impl Bank {
         }
     }
 
-    /// The bank of a block flag; `None` for fillers and unknown flags.
+    /// Bank for a block flag; `None` for fillers and unknown flags.
     pub const fn from_flag(flag: u16) -> Option<Self> {
         match flag {
             0xeeff => Some(Bank::Upper),
@@ -75,7 +74,7 @@ impl Bank {
         }
     }
 
-    /// The id of the laser in slot 0 of this bank.
+    /// Index of the laser in slot 0 of this bank.
     pub const fn first_laser(self) -> usize {
         match self {
             Bank::Upper => 0,
@@ -86,12 +85,12 @@ impl Bank {
     }
 }
 
-/// One point, raw.
+/// A point with raw values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Point {
     /// Distance in the model's unit; 0 without a return.
     pub distance: u16,
-    /// Brightness, 0..=255. Real units send small values with a zero distance too.
+    /// Intensity, 0..=255. Real devices send small values also without a return.
     pub intensity: u8,
 }
 
@@ -104,13 +103,13 @@ impl Point {
     }
 }
 
-/// The blocks of a data packet that is being written, in the order of the wire.
+/// The blocks of a data packet, for writing, in the order of the wire.
 #[inline]
 pub fn blocks_mut(packet: &mut [u8; DATA_PACKET_LEN]) -> &mut [[u8; BLOCK_LEN]] {
     packet.as_chunks_mut().0
 }
 
-/// Writes the header of a block; returns the room for its points: [`SLOTS`] of them.
+/// Writes the header of a block; returns the bytes for its [`SLOTS`] points.
 #[inline]
 pub fn begin_block(
     block: &mut [u8; BLOCK_LEN],
@@ -122,12 +121,12 @@ pub fn begin_block(
     block[block::POINTS].as_chunks_mut().0
 }
 
-/// One firing of 32 lasers (16-laser models: two firings of 16).
+/// One firing of 32 lasers, or two firings of 16 lasers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Block {
-    /// Names the bank: [`Bank::from_flag`].
+    /// Flag of the bank, see [`Bank::from_flag`].
     pub flag: u16,
-    /// Rotor angle when the block's first laser fires, 0.01 degrees clockwise from above.
+    /// Rotor angle when the block's first laser fires, 0.01 degrees clockwise as seen from above.
     pub azimuth_centideg: u16,
     /// Points by slot.
     pub points: [Point; SLOTS],
@@ -154,32 +153,32 @@ impl Block {
     }
 }
 
-/// The payload sent to UDP port 2368.
+/// Payload of datagrams to UDP port 2368.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DataPacket {
     /// Blocks in the order of the wire.
     pub blocks: [Block; BLOCKS],
-    /// The last six bytes. All models but the HDL-64E S1: see [`DataPacket::timestamp_us`] and
-    /// [`DataPacket::status_bytes`]; those of the S1 contain no timestamp.
+    /// The last six bytes. For all models except the HDL-64E S1, see [`DataPacket::timestamp_us`] and
+    /// [`DataPacket::status_bytes`]. The S1 has no timestamp.
     pub tail: [u8; 6],
 }
 
 impl DataPacket {
-    /// The tail of all models but the HDL-64E S1.
+    /// The last six bytes for all models except the HDL-64E S1.
     ///
-    /// `timestamp_us` counts from the UTC hour, below [`HOUR_US`]; `status` is the return mode and
-    /// product id (HDL-64E S2 and S3: status type and value).
+    /// `timestamp_us` counts from the UTC hour and must be below [`HOUR_US`]. `status` is return mode and product id;
+    /// for HDL-64E S2 and S3, status type and value.
     pub fn tail_with(timestamp_us: u32, status: [u8; 2]) -> [u8; 6] {
         let [a, b, c, d] = timestamp_us.to_le_bytes();
         [a, b, c, d, status[0], status[1]]
     }
 
-    /// Microseconds past the hour; without meaning for an HDL-64E S1.
+    /// Microseconds after the UTC hour; meaningless for an HDL-64E S1.
     pub fn timestamp_us(&self) -> u32 {
         u32_le(&self.tail[..4])
     }
 
-    /// The last two bytes: return mode and product id, or an HDL-64E's status type and value.
+    /// The last two bytes: return mode and product id; for an HDL-64E, status type and value.
     pub fn status_bytes(&self) -> [u8; 2] {
         [self.tail[4], self.tail[5]]
     }
@@ -192,7 +191,7 @@ impl DataPacket {
         out[TAIL..].copy_from_slice(&self.tail);
     }
 
-    /// Reads any 1206 bytes.
+    /// Parses a packet; any 1206 bytes are accepted.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let bytes: &[u8; DATA_PACKET_LEN] = exactly(bytes, "data packet")?;
         let mut packet = Self::default();
@@ -203,10 +202,10 @@ impl DataPacket {
         Ok(packet)
     }
 
-    /// Model of the sender, as far as this packet alone shows it; `None` if nothing fits.
+    /// Model of the sender, as far as this packet shows; `None` if no model matches.
     ///
-    /// A single packet of an HDL-64E S1 with only upper blocks, or a packet of a rare mode, may be ambiguous
-    /// or, rarely, look like another model: decide over several packets.
+    /// A single packet may be ambiguous, for example one of an HDL-64E S1 with only upper blocks, or one of a rare
+    /// mode. Rarely it may match another model. Use several packets to decide.
     pub fn model(&self) -> Option<Model> {
         let banks = self.blocks.map(|block| Bank::from_flag(block.flag));
         if banks.iter().any(|bank| matches!(bank, Some(Bank::Third | Bank::Fourth))) {
@@ -223,9 +222,9 @@ impl DataPacket {
         Model::from_product_id(product)
     }
 
-    /// Whether all blocks are pairs of equal azimuth, which two returns of one firing have.
+    /// Whether the blocks form pairs with equal azimuths, as for two returns per firing.
     ///
-    /// HDL-64E: firings are pairs of blocks in any case, so groups of four equal azimuths are required.
+    /// In an HDL-64E, firings always are pairs of blocks; groups of four equal azimuths are therefore required.
     pub fn is_dual_return(&self) -> bool {
         match self.model() {
             Some(Model::Hdl64e) => {
@@ -236,7 +235,7 @@ impl DataPacket {
         }
     }
 
-    /// Values that no unit sends, in the order of the wire; empty for a correct packet.
+    /// Values that no device sends, in the order of the wire; empty for a valid packet.
     pub fn check(&self) -> Vec<Issue> {
         let model = self.model();
         let mut issues = Vec::new();
@@ -252,7 +251,7 @@ impl DataPacket {
         }
         match model {
             None => issues.push(Issue::UnknownModel { status: self.status_bytes() }),
-            // The S1 has no timestamp, and one packet does not tell an S1 from its successors.
+            // The S1 has no timestamp, and a single packet does not show the generation.
             Some(Model::Hdl64e) => {}
             Some(_) if self.timestamp_us() >= HOUR_US => {
                 issues.push(Issue::TimestampTooLarge { timestamp_us: self.timestamp_us() });
@@ -263,10 +262,10 @@ impl DataPacket {
     }
 }
 
-/// Something in a data packet that no unit sends.
+/// A value in a data packet that no device sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Issue {
-    /// A block flag of no model.
+    /// A block flag that no model has.
     UnknownFlag {
         /// Index of the block.
         block: usize,
@@ -285,7 +284,7 @@ pub enum Issue {
         /// The timestamp, microseconds.
         timestamp_us: u32,
     },
-    /// Neither flags nor last bytes name a model.
+    /// Neither flags nor last bytes identify a model.
     UnknownModel {
         /// The last two bytes.
         status: [u8; 2],
@@ -311,10 +310,10 @@ impl fmt::Display for Issue {
     }
 }
 
-/// The models a data packet can name.
+/// The models that a data packet can identify.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Model {
-    /// HDL-64E of any generation: identified by its lower blocks, not by a product id.
+    /// HDL-64E of any generation, identified by its lower blocks instead of a product id.
     Hdl64e,
     /// HDL-32E.
     Hdl32e,
@@ -333,7 +332,7 @@ pub enum Model {
 }
 
 impl Model {
-    /// The model of a product id (the last byte of a data packet).
+    /// Model for a product id, the last byte of a data packet.
     pub const fn from_product_id(id: u8) -> Option<Self> {
         match id {
             0x21 => Some(Model::Hdl32e),
@@ -370,23 +369,23 @@ impl Model {
     }
 }
 
-/// Echoes in a packet, from byte 1204 of all models but the HDL-64E.
+/// Returns in a packet, from byte 1204 of all models except the HDL-64E.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReturnMode {
-    /// The brightest.
+    /// The strongest return.
     Strongest,
-    /// The farthest.
+    /// The last return.
     Last,
-    /// Both echoes.
+    /// Both returns.
     Dual,
     /// Three returns, VLS-128.
     Triple,
-    /// Both echoes with confidence, VLS-128.
+    /// Both returns with confidence values, VLS-128.
     DualWithConfidence,
 }
 
 impl ReturnMode {
-    /// Byte 1204 of a data packet.
+    /// The mode as byte 1204.
     pub const fn byte(self) -> u8 {
         match self {
             ReturnMode::Strongest => 0x37,
@@ -397,7 +396,7 @@ impl ReturnMode {
         }
     }
 
-    /// The mode of byte 1204.
+    /// The mode for byte 1204.
     pub const fn from_byte(byte: u8) -> Option<Self> {
         match byte {
             0x37 => Some(ReturnMode::Strongest),
@@ -428,12 +427,12 @@ pub(super) fn exactly<'a, const N: usize>(
     bytes.try_into().map_err(|_| ParseError::Length { what, need: N, got: bytes.len() })
 }
 
-/// The number of two bytes; the caller's slice has the right length.
+/// The little-endian number in two bytes; the slice must have two bytes.
 pub(super) fn u16_le(bytes: &[u8]) -> u16 {
     u16::from_le_bytes([bytes[0], bytes[1]])
 }
 
-/// The number of four bytes; the caller's slice has the right length.
+/// The little-endian number in four bytes; the slice must have four bytes.
 pub(super) fn u32_le(bytes: &[u8]) -> u32 {
     u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
 }

@@ -1,7 +1,7 @@
-//! Commands of an HDL-64E on its serial line: `#HDL`, a word, digits, `$`.
+//! Commands for an HDL-64E on its serial line: `#HDL`, a word, digits, `$`.
 //!
 //! Sources: HDL-64E S2 and S3 manuals, public controllers of the S1 (`#HDLRPM600$`) and installation guides
-//! (`#HDLIPA192168020013192168020255$`). Unconfirmed words are data of the profile, [`CommandWords`].
+//! (`#HDLIPA192168020013192168020255$`). Unconfirmed words are data of the profile, see [`CommandWords`].
 
 use core::net::Ipv4Addr;
 
@@ -11,27 +11,27 @@ use crate::framer::{Framing, NoFrame, require};
 const BEGINNING: &str = "#HDL";
 /// End of every command.
 const END: u8 = b'$';
-/// Longest command, bytes.
+/// Length of the longest command, bytes.
 const LONGEST: usize = 64;
 
-/// Words that differ between firmwares; an empty word: the command does not exist.
+/// Words that differ between firmwares. An empty word means that the command does not exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandWords {
-    /// Digits of a speed.
+    /// Number of digits of a rotation rate.
     pub rpm_digits: usize,
-    /// A speed that is not stored, `RPN`.
+    /// Sets a rotation rate that is not stored, `RPN`.
     pub unstored_rpm: String,
-    /// Sets the sector: three digits each for first and last degree, `FOV`.
+    /// Sets the sector, `FOV`: three digits each for the first and the last degree.
     pub view: String,
-    /// Sets the addresses: twelve digits each for unit and host, `IPA`.
+    /// Sets the addresses, `IPA`: twelve digits each for lidar and host.
     pub addresses: String,
-    /// The strongest return.
+    /// Selects the strongest return.
     pub strongest: String,
-    /// The last address.
+    /// Selects the last return.
     pub last: String,
     /// Selects both returns.
     pub dual: String,
-    /// The laser power: a digit 0 to 7, or 8 for the unit's own choice.
+    /// Sets the laser power: a digit from 0 to 7, or 8 for automatic.
     pub power: String,
 }
 
@@ -40,17 +40,17 @@ pub struct CommandWords {
 pub enum Command {
     /// Sets the rotation rate.
     Rpm(u32),
-    /// Sets the sector in which lasers fire, degrees, 0..=360.
+    /// Sets the sector in which lasers fire: first and last degree, 0..=360.
     View([u16; 2]),
-    /// Sets addresses for the next power-on: the unit has the first and sends to the second.
+    /// Sets the addresses of lidar and host, which take effect at the next power-on.
     Addresses([Ipv4Addr; 2]),
-    /// Report the strongest return.
+    /// Selects the strongest return.
     Strongest,
-    /// Report the last return.
+    /// Selects the last return.
     Last,
     /// Selects both returns.
     Dual,
-    /// Fixed laser power, 0..=7, or 8 for the unit's own choice.
+    /// Sets the laser power, 0..=7, or 8 for automatic.
     Power(u8),
 }
 
@@ -88,13 +88,13 @@ fn number(digits: &str) -> Option<u32> {
     is_plain.then(|| digits.parse().ok()).flatten()
 }
 
-/// Two halves of `length` bytes.
+/// Splits a text into two halves of `length` bytes each.
 fn halves(text: &str, length: usize) -> Option<[&str; 2]> {
     let (first, second) = text.split_at_checked(length)?;
     (second.len() == length).then_some([first, second])
 }
 
-/// Four octets of three digits.
+/// Reads four octets of three digits each.
 fn address(digits: &str) -> Option<Ipv4Addr> {
     let octet = |index: usize| {
         let digits = digits.get(3 * index..3 * index + 3)?;
@@ -122,7 +122,7 @@ impl Framing for Commands {
         let window = &bytes[..bytes.len().min(LONGEST)];
         let after = window[1..].iter().position(|byte| matches!(*byte, b'#' | END));
         let text = &window[..after.ok_or(NoFrame::Incomplete)? + 2];
-        // A `#` begins another command.
+        // Another `#` begins a new command.
         require(text.ends_with(&[END]))?;
         let text = std::str::from_utf8(text).map_err(|_| NoFrame::Refused)?;
         Ok((text.to_owned(), text.len()))

@@ -1,13 +1,13 @@
-//! The status bytes of the HDL-64E: live values and the unit's calibration, two bytes a packet.
+//! Status bytes of the HDL-64E: live values and the lidar's calibration, two bytes per packet.
 //!
 //! S2 and S3 end each packet with a type and a value. Sixteen packets form a *cycle*: nine live values
-//! ([`LiveStatus`]), then seven bytes of a stream of 1820 ([`RollingStream`]), which contains the calibration
-//! of the 64 lasers and the unit's settings ([`StatusTable`]). 260 cycles, 4160 packets, carry it once;
-//! [`StatusDecoder`] reassembles it. The S1 sends six bytes of another kind: [`S1Status`].
+//! ([`LiveStatus`]), then seven bytes of a stream of 1820 bytes ([`RollingStream`]). The stream contains the
+//! calibration of the 64 lasers and the lidar's settings ([`StatusTable`]). It is complete after 260 cycles (4160
+//! packets); [`StatusDecoder`] reassembles it. The S1 sends six bytes of another kind: [`S1Status`].
 //!
-//! Sources: HDL-64E S2 manual (firmware 4.07), S3 manual (63-HDL64ES3), and the decoders of
-//! VeloView and velodyne-decoder, which agree. Doubts: the reserved bytes, kept as sent; the types of
-//! the two thresholds ([`ThresholdTypes`]); the S1's forms, of which no manual tells the order.
+//! Sources: HDL-64E S2 manual (firmware 4.07), S3 manual (63-HDL64ES3), and the decoders of VeloView and
+//! velodyne-decoder, which agree. Some facts are in doubt. The reserved bytes are kept as received. The types of the
+//! two thresholds differ between decoders ([`ThresholdTypes`]). No manual has the order of the S1's forms.
 
 mod decoder;
 
@@ -15,21 +15,21 @@ use crate::{ParseError, checksum};
 
 pub use self::decoder::{StatusDecoder, StatusEvent};
 
-/// Packets in a cycle.
+/// Number of packets in a cycle.
 pub const CYCLE_PACKETS: u64 = 16;
-/// Live values in a cycle; the other packets carry the rolling stream.
+/// Live values in a cycle. The other packets have bytes of the rolling stream.
 const LIVE_TYPES: [u8; 9] = *b"HMSDNYGTV";
-/// Bytes of the rolling stream in a cycle.
+/// Number of bytes of the rolling stream in a cycle.
 const ROLLING_PER_CYCLE: usize = 7;
 /// Length of the rolling stream, bytes.
 pub const ROLLING_LEN: usize = 1820;
-/// Number of packets that carry the whole rolling stream once.
+/// Number of packets that contain the whole rolling stream once.
 pub const STREAM_PACKETS: u64 = (ROLLING_LEN / ROLLING_PER_CYCLE) as u64 * CYCLE_PACKETS;
-/// Lasers of the unit.
+/// Number of lasers.
 pub const LASERS: usize = 64;
 /// Marker at the start of the stream.
 const MARKER: [u8; 5] = *b"UNIT#";
-/// Value of an S2 in place of an S3's CRC: the length of the stream.
+/// Value in an S2 instead of the S3's CRC: the length of the stream.
 const S2_CHECKSUM: u16 = ROLLING_LEN as u16;
 
 /// Offsets in the rolling stream.
@@ -52,24 +52,24 @@ mod at {
     pub const CHECKSUM: usize = 1818;
 }
 
-/// Format of a generation's status stream.
+/// Format of the status stream, by generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatusFormat {
-    /// S2 and S2.1: warnings near the end, a constant for a checksum.
+    /// S2 and S2.1: warnings near the end, a constant instead of a checksum.
     S2,
-    /// S3: warnings after each laser as type `W`, a CRC.
+    /// S3: warnings after each laser with type `W`, and a CRC.
     S3,
 }
 
-/// Types of the upper and the lower block threshold, which end the cycle that begins with `UNIT#`. One public
-/// decoder expects types that continue downwards from those of the other settings (0xff to 0xf8); the others
-/// ignore them.
+/// Types of the upper and the lower block threshold. The thresholds are the last bytes of the cycle that begins with
+/// `UNIT#`. The types of the other settings run downwards from 0xff to 0xf8. One public decoder expects that the
+/// types of the thresholds continue this sequence; other decoders ignore the types.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ThresholdTypes {
     /// The types 0xf7 and 0xf6.
     #[default]
     Own,
-    /// `6` and `7`, like any bytes at their places.
+    /// `6` and `7`, like other bytes at their positions.
     Digits,
 }
 
@@ -84,24 +84,24 @@ impl ThresholdTypes {
     }
 }
 
-/// Warning bits, the same in both formats.
+/// Warning bits, equal in both formats.
 pub mod warning {
     /// The lens needs cleaning.
     pub const LENS: u8 = 1 << 0;
-    /// Hotter than 58 degrees C.
+    /// The temperature is above 58 degrees C.
     pub const HOT: u8 = 1 << 1;
-    /// Colder than 5 degrees C.
+    /// The temperature is below 5 degrees C.
     pub const COLD: u8 = 1 << 2;
-    /// Supply voltage low, S2.
+    /// The supply voltage is low (S2).
     pub const VOLTAGE_LOW: u8 = 1 << 3;
-    /// Supply voltage high, S2.
+    /// The supply voltage is high (S2).
     pub const VOLTAGE_HIGH: u8 = 1 << 4;
-    /// A pulse per second is present.
+    /// The PPS is present.
     pub const PPS: u8 = 1 << 5;
     /// GPS time is present.
     pub const GPS_TIME: u8 = 1 << 6;
 
-    /// The names of the bits set, lowest first.
+    /// Names of the bits that are set, lowest first.
     pub fn names(bits: u8) -> Vec<&'static str> {
         const NAMES: [&str; 8] = [
             "lens needs cleaning",
@@ -122,21 +122,21 @@ pub mod warning {
 pub struct LiveStatus {
     /// `H`: UTC hour.
     pub hour: u8,
-    /// `M`: minute.
+    /// `M`: UTC minute.
     pub minute: u8,
-    /// `S`: second.
+    /// `S`: UTC second.
     pub second: u8,
     /// `D`: day of the month.
     pub day: u8,
     /// `N`: month.
     pub month: u8,
-    /// `Y`: year - 2000.
+    /// `Y`: year minus 2000.
     pub year: u8,
-    /// `G`: `A` PPS and NMEA, `V` NMEA only, `P` PPS only, 0 none.
+    /// `G`: `A` PPS and NMEA, `V` only NMEA, `P` only PPS, 0 neither.
     pub gps: u8,
-    /// `T`: degrees C.
+    /// `T`: temperature, degrees C.
     pub temperature_c: u8,
-    /// `V`: firmware in hex nibbles, 0x47 = 4.07.
+    /// `V`: firmware version in hex nibbles; 0x47 is 4.07.
     pub firmware: u8,
 }
 
@@ -161,22 +161,22 @@ impl LiveStatus {
     }
 }
 
-/// The calibration of one laser, in the integers of the wire.
+/// Calibration of one laser, as integers of the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaserRecord {
     /// Elevation, 0.01 degrees.
     pub vertical_centideg: i16,
-    /// Subtracted from the azimuth, 0.01 degrees.
+    /// Rotational correction, subtracted from the azimuth, 0.01 degrees.
     pub rotational_centideg: i16,
-    /// Added to the distance, far point, mm.
+    /// Distance correction at the far point, added to the distance, mm.
     pub distance_mm: i16,
-    /// X correction at the near point of x, mm.
+    /// Distance correction for x at the near point of x, mm.
     pub distance_x_mm: i16,
-    /// Y correction at the near point of y, mm.
+    /// Distance correction for y at the near point of y, mm.
     pub distance_y_mm: i16,
-    /// Height of the laser's exit, mm.
+    /// Height of the laser's exit point, mm.
     pub vertical_offset_mm: i16,
-    /// Lateral position of the laser's exit, mm.
+    /// Lateral position of the laser's exit point, mm.
     pub horizontal_offset_mm: i16,
     /// Distance at which intensity needs no correction, mm.
     pub focal_distance_mm: i16,
@@ -231,16 +231,16 @@ impl LaserRecord {
 pub struct StatusTable {
     /// Format of the stream, by generation.
     pub format: StatusFormat,
-    /// Upper and lower block threshold.
+    /// Thresholds of the upper and the lower block.
     pub thresholds: [u8; 2],
-    /// Records by laser id.
+    /// Records by index of the laser.
     pub lasers: [LaserRecord; LASERS],
-    /// The seven bytes between one laser and the next: reserved, but for the S3's first, the
-    /// warnings. See [`StatusTable::set_warnings`].
+    /// The seven bytes between one laser and the next. In an S3, the first of them has the warnings, see
+    /// [`StatusTable::set_warnings`]. The others are reserved.
     pub gaps: [[u8; ROLLING_PER_CYCLE]; LASERS - 1],
-    /// Year - 2000, month, day, hour, minute, second; all 0xff for none.
+    /// Year minus 2000, month, day, hour, minute, second; all 0xff for no time.
     pub calibration_time: [u8; 6],
-    /// Percent, reserved.
+    /// Humidity in percent; reserved.
     pub humidity_percent: u8,
     /// Rotation rate, rpm.
     pub motor_rpm: i16,
@@ -248,17 +248,17 @@ pub struct StatusTable {
     pub fov_start_centideg: u16,
     /// End of the field of view, 0.01 degrees.
     pub fov_end_centideg: u16,
-    /// Hours the unit has run.
+    /// Operating hours.
     pub life_time_hours: u16,
-    /// The unit's address.
+    /// IP address of the lidar.
     pub source_ip: [u8; 4],
-    /// Destination of packets.
+    /// IP address to which packets are sent.
     pub destination_ip: [u8; 4],
     /// Return mode: 0 strongest, 1 last, 2 both.
     pub return_mode: u8,
     /// S2: warning bits. S3: reserved.
     pub spare: u8,
-    /// Power level: 0xa8 internal correction, 0xa0..=0xa7 fixed power.
+    /// Power level: 0xa8 automatic, 0xa0..=0xa7 fixed power.
     pub power_level: u8,
 }
 
@@ -284,7 +284,7 @@ impl StatusTable {
         }
     }
 
-    /// Writes warning bits (see [`warning`]) at their place in the format.
+    /// Writes warning bits (see [`warning`]) at the position that the format defines.
     pub fn set_warnings(&mut self, bits: u8) {
         match self.format {
             StatusFormat::S2 => self.spare = bits,
@@ -292,7 +292,7 @@ impl StatusTable {
         }
     }
 
-    /// The warning bits; of an S3 the last that were sent.
+    /// The warning bits; for an S3, the last ones that were sent.
     pub fn warnings(&self) -> u8 {
         match self.format {
             StatusFormat::S2 => self.spare,
@@ -301,7 +301,7 @@ impl StatusTable {
     }
 }
 
-/// The 1820 bytes that carry a [`StatusTable`].
+/// The 1820 bytes of a [`StatusTable`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RollingStream {
     format: StatusFormat,
@@ -310,8 +310,8 @@ pub struct RollingStream {
 }
 
 impl RollingStream {
-    /// Encodes a table with its checksum. The thresholds have their own types; see
-    /// [`RollingStream::with_threshold_types`].
+    /// Encodes a table with its checksum. The thresholds have the types [`ThresholdTypes::Own`]; see
+    /// [`RollingStream::with_threshold_types`] for others.
     pub fn emit(table: &StatusTable) -> Self {
         let mut bytes = Box::new([0; ROLLING_LEN]);
         let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
@@ -347,7 +347,7 @@ impl RollingStream {
         Self { threshold_types, ..self }
     }
 
-    /// Decodes 1820 bytes whose marker, laser ids and checksum are right.
+    /// Decodes 1820 bytes. Marker, laser indices and checksum must be valid.
     pub fn parse(format: StatusFormat, bytes: &[u8]) -> Result<StatusTable, ParseError> {
         let what = "rolling status stream";
         let bytes: &[u8; ROLLING_LEN] = bytes.try_into().map_err(|_| ParseError::Length {
@@ -405,7 +405,7 @@ impl RollingStream {
         Ok(table)
     }
 
-    /// Replaces the warning bits, as [`StatusTable::set_warnings`] does.
+    /// Replaces the warning bits like [`StatusTable::set_warnings`].
     pub fn set_warnings(&mut self, bits: u8) {
         match self.format {
             StatusFormat::S2 => self.bytes[at::SPARE] = bits,
@@ -421,13 +421,13 @@ impl RollingStream {
         &self.bytes
     }
 
-    /// The type byte that belongs to the stream's byte at `index`, 0..1820.
+    /// The type byte for the stream's byte at `index`, 0..1820.
     pub fn type_of(&self, index: usize) -> u8 {
         type_of(self.format, self.threshold_types, index)
     }
 
-    /// The type and value a packet ends with. `packet_number` counts from the first packet of the
-    /// stream, for ever.
+    /// The last two bytes of a packet, type and value. `packet_number` counts from the first packet of the first
+    /// stream and never wraps.
     pub fn status_pair(&self, packet_number: u64, live: &LiveStatus) -> (u8, u8) {
         let slot = (packet_number % CYCLE_PACKETS) as usize;
         if let Some(kind) = LIVE_TYPES.get(slot) {
@@ -439,7 +439,7 @@ impl RollingStream {
     }
 }
 
-/// The status type of the byte at `index` of the status stream.
+/// The type byte for the byte at `index` of the status stream.
 fn type_of(format: StatusFormat, threshold_types: ThresholdTypes, index: usize) -> u8 {
     let in_cycle = index % ROLLING_PER_CYCLE;
     match index {
@@ -457,7 +457,7 @@ fn type_of(format: StatusFormat, threshold_types: ThresholdTypes, index: usize) 
     }
 }
 
-/// Whether an S3 has its warnings at `index`: the first byte after each laser but the last.
+/// Whether the byte at `index` has the warnings of an S3: the first byte after each laser except the last.
 fn is_warning(index: usize) -> bool {
     index < at::CALIBRATION_TIME
         && index
@@ -465,7 +465,7 @@ fn is_warning(index: usize) -> bool {
             .is_some_and(|past| past.is_multiple_of(at::LASER_STRIDE))
 }
 
-/// Position in the cycle, 0..16, of a type byte; `None` for an unknown type.
+/// Position in the cycle, 0..16, for a type byte; `None` for an unknown type.
 fn slot_of(kind: u8) -> Option<usize> {
     let rolling = match kind {
         b'1'..=b'7' => usize::from(kind - b'1'),
@@ -481,11 +481,11 @@ fn slot_of(kind: u8) -> Option<usize> {
     Some(LIVE_TYPES.len() + rolling)
 }
 
-/// Last two bytes of a stream.
+/// The last two bytes of a stream.
 fn checksum_of(format: StatusFormat, bytes: &[u8; ROLLING_LEN]) -> u16 {
     match format {
         StatusFormat::S2 => S2_CHECKSUM,
-        // The laser ids do not count.
+        // The CRC does not include the laser indices.
         StatusFormat::S3 => checksum::crc16_umts(
             (0..LASERS)
                 .map(|id| &bytes[at::LASER_0 + id * at::LASER_STRIDE + 1..][..at::LASER_LEN - 1]),
@@ -493,29 +493,29 @@ fn checksum_of(format: StatusFormat, bytes: &[u8; ROLLING_LEN]) -> u16 {
     }
 }
 
-/// The last six bytes of an HDL-64E S1's packet, which have two alternating forms.
+/// The last six bytes of an HDL-64E S1's packet, in two alternating forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum S1Status {
-    /// Ends in `DegC`.
+    /// The form that ends in `DegC`.
     Temperature {
-        /// Part of a degree, 1/256.
+        /// Fraction of a degree, 1/256.
         fraction: u8,
-        /// Temperature, whole degrees C.
+        /// Temperature, integer degrees C.
         degrees_c: u8,
     },
-    /// Any other value.
+    /// Any other bytes.
     Version {
         /// Unused.
         padding: [u8; 2],
         /// A counter.
         counter: u16,
-        /// The firmware.
+        /// Version of the firmware.
         version: u16,
     },
 }
 
 impl S1Status {
-    /// The packet's tail.
+    /// The last six bytes of a packet.
     pub fn emit(&self) -> [u8; 6] {
         match *self {
             S1Status::Temperature { fraction, degrees_c } => {
@@ -528,7 +528,7 @@ impl S1Status {
         }
     }
 
-    /// Reads any tail.
+    /// Parses the last six bytes; any bytes are accepted.
     pub fn parse(tail: [u8; 6]) -> Self {
         match tail {
             [fraction, degrees_c, b'D', b'e', b'g', b'C'] => {

@@ -1,9 +1,9 @@
-//! Velodyne's 512-byte position packet, a second UDP payload beside the data packet ([`super::DataPacket`]):
-//! sentence and pulse state of a GNSS receiver, temperatures and, for an HDL-32E, inertial sensors.
+//! Velodyne's position packet of 512 bytes, the second UDP payload besides the data packet ([`super::DataPacket`]):
+//! sentence and PPS state of a GNSS receiver, temperatures and, for an HDL-32E, IMU values.
 //!
 //! All numbers are little-endian. Parsing keeps all received values.
 //!
-//! Sources: HDL-32E, VLP-16 and VLP-32C user manuals; captures of real units.
+//! Sources: HDL-32E, VLP-16 and VLP-32C user manuals; captures of real devices.
 
 use super::data::{exactly, u16_le, u32_le};
 use crate::ParseError;
@@ -11,7 +11,7 @@ use crate::ParseError;
 /// Length of a position packet, bytes.
 pub const POSITION_PACKET_LEN: usize = 512;
 
-/// Fields of a position packet.
+/// Byte ranges of the fields.
 mod at {
     use std::ops::Range;
     pub const LEAD: Range<usize> = 0..14;
@@ -25,44 +25,44 @@ mod at {
     pub const NMEA: Range<usize> = 206..512;
 }
 
-/// Words of one inertial sensor of an HDL-32E; other models send zeros.
+/// Words of one of the three IMUs of an HDL-32E; other models send zeros.
 ///
-/// The low twelve bits of each word are a two's complement value; the high four are its index: 0, 1, 2, 3 in
-/// the order of the fields.
+/// The low twelve bits of each word are a value in two's complement. The high four bits are the word's index: 0, 1,
+/// 2, 3 in the order of the fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ImuWords {
-    /// Angular rate, 0.09766 deg/s.
+    /// Angular rate, in units of 0.09766 deg/s.
     pub gyro: u16,
-    /// Temperature, 0.1453 K above 25 degrees C.
+    /// Temperature above 25 degrees C, in units of 0.1453 K.
     pub temperature: u16,
-    /// Acceleration along the unit's x, 0.001221 g.
+    /// Acceleration along the lidar's x axis, in units of 0.001221 g.
     pub acceleration_x: u16,
-    /// Acceleration along the unit's y, 0.001221 g.
+    /// Acceleration along the lidar's y axis, in units of 0.001221 g.
     pub acceleration_y: u16,
 }
 
 impl ImuWords {
-    /// The value of a word: its low twelve bits as two's complement, -2048..=2047.
+    /// Value of a word: its low twelve bits in two's complement, -2048..=2047.
     pub const fn value(word: u16) -> i16 {
         ((word << 4) as i16) >> 4
     }
 }
 
-/// Whether a position packet's pulse-per-second input is alive.
+/// State of the PPS input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PpsStatus {
     /// There are no pulses.
     Absent,
-    /// Locking on.
+    /// The clock is locking to the PPS.
     Synchronizing,
-    /// Locked.
+    /// The clock is locked to the PPS.
     Locked,
     /// Pulses are irregular.
     Error,
 }
 
 impl PpsStatus {
-    /// The byte of a position packet.
+    /// The state as the byte in a position packet.
     pub const fn byte(self) -> u8 {
         match self {
             PpsStatus::Absent => 0,
@@ -72,7 +72,7 @@ impl PpsStatus {
         }
     }
 
-    /// The state of a position packet's byte; `None` for a value of no firmware.
+    /// The state for a byte in a position packet; `None` for an unknown value.
     pub const fn from_byte(byte: u8) -> Option<Self> {
         match byte {
             0 => Some(PpsStatus::Absent),
@@ -83,7 +83,7 @@ impl PpsStatus {
         }
     }
 
-    /// The state in lower case.
+    /// Name of the state in lower case.
     pub const fn name(self) -> &'static str {
         match self {
             PpsStatus::Absent => "absent",
@@ -94,26 +94,26 @@ impl PpsStatus {
     }
 }
 
-/// The payload sent to UDP port 8308.
+/// Payload of datagrams to UDP port 8308.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PositionPacket {
-    /// Zeros in all models.
+    /// Zero in all models.
     pub lead: [u8; 14],
-    /// Inertial units, HDL-32E only.
+    /// The three IMUs (HDL-32E only).
     pub imu: [ImuWords; 3],
-    /// Temperatures and ADC calibration of newer firmware, zero in older.
+    /// Temperatures and ADC calibration in newer firmware, zero in older firmware.
     pub telemetry: [u8; 160],
-    /// Time in microseconds past the hour.
+    /// Time in microseconds after the UTC hour.
     pub timestamp_us: u32,
-    /// State of the pulse-per-second input: [`PositionPacket::pps_status`].
+    /// State of the PPS input, see [`PositionPacket::pps_status`].
     pub pps: u8,
-    /// Thermal state: 0 fine, 1 thermal shutdown; newer firmware.
+    /// Thermal state: 0 normal, 1 thermal shutdown; only in newer firmware.
     pub thermal_status: u8,
-    /// Temperature at the last shutdown, degrees C; newer firmware.
+    /// Temperature at the last shutdown, degrees C; only in newer firmware.
     pub shutdown_temperature: u8,
-    /// Temperature at power-up, degrees C; newer firmware.
+    /// Temperature at power-on, degrees C; only in newer firmware.
     pub power_up_temperature: u8,
-    /// The last NMEA sentence received, ended by CR LF, then zeros: [`PositionPacket::nmea`].
+    /// Last received NMEA sentence with CR LF, followed by zeros, see [`PositionPacket::nmea`].
     pub nmea_area: [u8; 306],
 }
 
@@ -147,8 +147,7 @@ impl PositionPacket {
         (!text.is_empty()).then_some(text)
     }
 
-    /// Writes a sentence with its `\r\n` into the NMEA area, and zeros after it. Rejects a sentence that does
-    /// not fit.
+    /// Writes a sentence and CR LF to the NMEA area, followed by zeros.
     pub fn set_nmea(&mut self, sentence: &str) -> Result<(), ParseError> {
         let (need, got) = (self.nmea_area.len(), sentence.len());
         if got > need {
@@ -177,7 +176,7 @@ impl PositionPacket {
         out[at::NMEA].copy_from_slice(&self.nmea_area);
     }
 
-    /// Reads any 512 bytes.
+    /// Parses a packet; any 512 bytes are accepted.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let bytes: &[u8; POSITION_PACKET_LEN] = exactly(bytes, "position packet")?;
         let mut packet = Self {

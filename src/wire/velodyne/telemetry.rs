@@ -1,11 +1,12 @@
-//! Telemetry of newer firmware in a position packet: temperatures, and the calibration of the converters.
+//! Telemetry in position packets of newer firmware: temperatures, and the calibration of the analogue-to-digital
+//! converters (ADC).
 //!
-//! Source: VLP-32C manual, table 9-3; velodyne-decoder reads the same.
+//! Source: VLP-32C manual, table 9-3; velodyne-decoder reads the same fields.
 
-/// Length of the area.
+/// Length of the telemetry area, bytes.
 pub const TELEMETRY_LEN: usize = 160;
 
-/// Offsets in the area, which begins at byte 38 of the packet.
+/// Byte ranges in the area, which begins at byte 38 of the packet.
 mod at {
     pub const TOP: usize = 149;
     pub const BOTTOM: usize = 150;
@@ -16,19 +17,19 @@ mod at {
     pub const FLAGS: usize = 159;
 }
 
-/// Reason of the converters' last calibration.
+/// Reason for the last ADC calibration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AdcCalibration {
     /// No calibration yet.
     #[default]
     None,
-    /// The converters were calibrated at power-on.
+    /// Calibration at power-on.
     PowerOn,
-    /// Calibrated by hand.
+    /// Manual calibration.
     Manual,
-    /// The temperature had changed.
+    /// Calibration because of a change of temperature.
     Temperature,
-    /// A periodic calibration.
+    /// Periodic calibration.
     Periodic,
 }
 
@@ -48,14 +49,14 @@ impl AdcCalibration {
     }
 }
 
-/// Fields of the area; all other bytes are zero.
+/// Fields of the telemetry area; all other bytes are zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Telemetry {
     /// Temperature of the top board, degrees C.
     pub top_board_c: u8,
     /// Temperature of the bottom board, degrees C.
     pub bottom_board_c: u8,
-    /// Temperature of the last calibration, degrees C.
+    /// Temperature at the last calibration, degrees C.
     pub calibrated_at_c: u8,
     /// Temperature change since the calibration, degrees C.
     pub change_since_calibration_c: i16,
@@ -63,13 +64,13 @@ pub struct Telemetry {
     pub since_calibration_s: u32,
     /// Reason of the calibration.
     pub calibration: AdcCalibration,
-    /// State of the calibration: bit 0 it runs, bit 1 requested by the temperature, bit 2 requested by the
-    /// time.
+    /// State of the calibration: bit 0 in progress, bit 1 requested because of the temperature, bit 2 requested
+    /// because of the time.
     pub flags: u8,
 }
 
 impl Telemetry {
-    /// The area.
+    /// Bytes of the telemetry area.
     pub fn emit(&self) -> [u8; TELEMETRY_LEN] {
         let mut area = [0; TELEMETRY_LEN];
         area[at::TOP] = self.top_board_c;
@@ -82,7 +83,7 @@ impl Telemetry {
         area
     }
 
-    /// Reads an area; `None` if it is all zeros, as in older firmware, or has an unknown reason.
+    /// Parses the telemetry area. `None` if it is all zeros, as in older firmware, or has an unknown reason.
     pub fn parse(area: &[u8; TELEMETRY_LEN]) -> Option<Self> {
         if area.iter().all(|byte| *byte == 0) {
             return None;
@@ -117,7 +118,7 @@ mod tests {
             flags: 0b100,
         };
         let area = telemetry.emit();
-        // 187..=197 of the packet.
+        // Bytes 187..=197 of the packet.
         assert_eq!(area[149..], [52, 47, 25, 0xfe, 0xff, 4, 3, 2, 1, 3, 4]);
         assert_eq!(area[..149], [0; 149]);
         assert_eq!(Telemetry::parse(&area), Some(telemetry));

@@ -3,12 +3,12 @@
 //! paper prints no dimensions; those here are of this scene.
 //!
 //! ```text
-//! ±25 m          the field; the ground goes on to ±30 m
+//! ±25 m          edge of the field; the ground extends to ±30 m
 //! -20, -20       recommended start
-//! 20, -14        first goal; a ditch across the way at 0, -17, 6 m from south to north
-//! -20, 2         second goal; a barrier at 10, -10 and a ditch at 0, -6, both from south to north
-//! 18, 20         third goal; a ditch at -2, 10.6, 6 m from west to east, and a fence from 9, 14 to 9, 22
-//! -11, -18.6     the puddle, 3 m by 2 m, on the way to the first goal
+//! 20, -14        first goal; on the way, a ditch with its middle at 0, -17 runs 6 m from south to north
+//! -20, 2         second goal; on the way, a barrier at 10, -10 and a ditch at 0, -6 run from south to north
+//! 18, 20         third goal; on the way, a ditch at -2, 10.6 runs 6 m eastwards; a fence runs from 9, 14 to 9, 22
+//! -11, -18.6     puddle, 3 m by 2 m, on the way to the first goal
 //! ```
 //!
 //! Ditches are 6 m long and 1.2 m wide at the top; their walls have a width of 0.2 m. Rocks, trees and
@@ -35,7 +35,7 @@ pub const HALF_SIZE_M: f64 = 25.0;
 pub const START_M: [f64; 2] = [-20.0, -20.0];
 /// Goals for a robot, in order, metres.
 pub const GOALS_M: [[f64; 2]; 3] = [[20.0, -14.0], [-20.0, 2.0], [18.0, 20.0]];
-/// Centre of the circle that is free for a robot, metres.
+/// Centre of the circle for driving laps that is free of objects, metres.
 const LAP_M: [f64; 2] = [0.0, 0.0];
 /// South-western and north-eastern corners of the ditches at the top, metres: multiples of a cell.
 pub const DITCHES_M: [[[f64; 2]; 2]; 3] =
@@ -54,7 +54,7 @@ const PLANK_HEIGHT_M: f64 = 0.15;
 const PLANK_THICKNESS_M: f64 = 0.03;
 /// Corners of the puddle, metres.
 pub const PUDDLE_M: [[f64; 2]; 2] = [[-12.6, -19.6], [-9.6, -17.6]];
-/// Reflectance of the diffuse puddle: water without its mirror.
+/// Reflectance of the puddle when it is diffuse, that is, water without specular reflection.
 const MATT_PUDDLE_REFLECTANCE: f32 = 0.15;
 
 /// Cells along each side of the ground.
@@ -62,19 +62,19 @@ const CELLS: u32 = 300;
 const CELL_M: f64 = 0.2;
 /// Distance around the puddle within which the ground becomes level, metres.
 const LEVEL_M: f64 = 2.0;
-/// Waves that form the relief.
+/// Number of waves that form the relief.
 const WAVES: u32 = 8;
-/// Patches of grass.
+/// Number of patches of grass.
 const PATCHES: u64 = 8;
-/// Rings and sides of a rock.
+/// Number of rings of a rock, and of corners of a ring.
 const ROCK_RINGS: u32 = 7;
 const ROCK_SIDES: u32 = 12;
-/// Room that rocks, trees and grass leave around start, goals and origin, metres.
+/// Distance between start, goals or origin and rocks, trees or grass, metres.
 const CLEAR_OF_GOALS_M: f64 = 3.5;
 /// Attempts to find a free position before an object is placed in a crowded one.
 const TRIES: u32 = 200;
 
-// Purposes of random streams; `planting` has the first five.
+// Identifiers of random streams; 1 to 5 are those in `planting`.
 const ROCK_MODEL: u64 = 16;
 const ROCK_PLACE: u64 = 17;
 const TREE_PLACE: u64 = 18;
@@ -123,12 +123,12 @@ pub fn build(parameters: &AndabataFieldParameters) -> Scene {
     scene
 }
 
-/// Relief, the level place of the puddle, and ditches.
+/// Makes the ground: relief, level area of the puddle, and ditches.
 fn ground(parameters: &AndabataFieldParameters) -> HeightGrid {
     let mut rng = random::stream(parameters.seed, RELIEF, 0);
     let waves: Vec<(DVec2, f64, f64)> = (0..WAVES)
         .map(|wave| {
-            // From 60 m down to 12 m; short waves are lower, so that no slope is steep.
+            // Wavelengths decrease from 60 m to 12 m. Short waves are lower, so that no slope is steep.
             let length = 60.0 * libm::pow(0.2, f64::from(wave) / f64::from(WAVES - 1));
             let (sin, cos) = libm::sincos(random::angle(&mut rng));
             let number = DVec2::new(cos, sin) * (TAU / length);
@@ -136,7 +136,7 @@ fn ground(parameters: &AndabataFieldParameters) -> HeightGrid {
         })
         .collect();
     let weights: f64 = waves.iter().map(|wave| wave.2 * wave.2).sum::<f64>().sqrt();
-    // Twice the root mean square of so many waves, which it seldom exceeds.
+    // The sum of the waves seldom exceeds twice its root mean square.
     let scale = parameters.ground_relief_m / (2.0 * weights * 0.5_f64.sqrt());
     let relief = |p: DVec2| {
         let heights =
@@ -150,7 +150,7 @@ fn ground(parameters: &AndabataFieldParameters) -> HeightGrid {
         .map(|index| {
             let p = corner(CELLS, CELL_M, index % side, index / side);
             let outside = (low - p).max(p - high).max(DVec2::ZERO).length();
-            // From 0 at the puddle (and a cell around it) to 1.
+            // This factor rises from 0 at the puddle (and one cell around it) to 1.
             let away = ((outside - 2.0 * CELL_M) / LEVEL_M).clamp(0.0, 1.0);
             let away = 0.5 - 0.5 * libm::cos(PI * away);
             let surface = level_m + away * (relief(p) - level_m);
@@ -170,7 +170,7 @@ fn outside_by(p: DVec2, [low, high]: &[[f64; 2]; 2]) -> f64 {
     (DVec2::from(*low) - p).max(p - DVec2::from(*high)).max(DVec2::ZERO).length()
 }
 
-/// Adds an upright box from its low to its high corner, between two heights.
+/// Adds an upright box between two corners and two heights.
 fn block(mesh: &mut Mesh, [low, high]: [[f64; 2]; 2], z: [f64; 2]) {
     let ring = |z: f64| {
         [[low[0], low[1]], [high[0], low[1]], [high[0], high[1]], [low[0], high[1]]]
@@ -184,7 +184,7 @@ fn finished(mut mesh: Mesh, material: MaterialId) -> Mesh {
     mesh
 }
 
-/// A concrete wall in pieces of one metre, all equally high above their ground.
+/// Makes a concrete wall of pieces one metre long, each equally high above the ground below.
 fn barrier(ground: &HeightGrid, material: MaterialId) -> Mesh {
     let mut mesh = Mesh { name: "barrier".into(), ..Mesh::default() };
     let [[west, south], [east, north]] = BARRIER_M;
@@ -241,7 +241,7 @@ fn puddle(ground: &HeightGrid, material: MaterialId) -> Mesh {
     finished(mesh, material)
 }
 
-/// A lump of about a metre's radius around the origin.
+/// Makes a rock with a radius of about one metre around the origin.
 pub(super) fn rock_model(seed: u64, material: MaterialId) -> Mesh {
     let mut mesh = Mesh { name: "rock".into(), ..Mesh::default() };
     let mut rng = random::stream(seed, ROCK_MODEL, 0);
@@ -274,14 +274,14 @@ pub(super) fn rock_model(seed: u64, material: MaterialId) -> Mesh {
     finished(mesh, material)
 }
 
-/// Places that are occupied.
+/// Occupied places.
 #[derive(Default)]
 struct Room {
     taken: Vec<(DVec2, f64)>,
 }
 
 impl Room {
-    /// A position for an object of this radius, free of all others if possible.
+    /// Finds a position for an object of this radius, free of all other objects if possible.
     fn find(&mut self, rng: &mut SplitMix64, radius_m: f64) -> DVec2 {
         let reach = HALF_SIZE_M - 1.0 - radius_m;
         let mut place = DVec2::ZERO;
@@ -300,7 +300,7 @@ impl Room {
     }
 }
 
-/// Whether something of this radius leaves start, goals, ditches, barrier, fence and puddle alone.
+/// Whether an object of this radius touches neither start, goals, ditches, barrier, fence nor puddle.
 fn is_clear(place: DVec2, radius_m: f64) -> bool {
     let goals = GOALS_M.iter().chain([&START_M, &LAP_M]);
     let built = DITCHES_M.iter().chain([&BARRIER_M, &FENCE_M, &PUDDLE_M]);
@@ -329,7 +329,7 @@ fn rock_places(
             let scale = DVec3::new(radius, radius * uniform(&mut rng, 0.7, 1.0), radius * 0.9);
             let axes = turned(random::angle(&mut rng), scale);
             let place = room.find(&mut rng, radius);
-            // A third of it is in the ground.
+            // A third of the rock is below the ground.
             let z = ground.height(place) + 0.35 * scale.z;
             DAffine3::from_mat3_translation(axes, place.extend(z))
         })
@@ -353,8 +353,8 @@ fn tree_places(
         .collect()
 }
 
-/// Clumps in patches, sheared so that they follow the slope and stay upright. Grass may grow around rocks
-/// and trees.
+/// Poses of clumps in patches. Shear makes them follow the slope and stay upright. Grass may grow around rocks and
+/// trees.
 fn grass_places(seed: u64, clumps: u64, ground: &HeightGrid) -> Vec<DAffine3> {
     let mut room = Room::default();
     let patches: Vec<(DVec2, f64)> = (0..PATCHES)

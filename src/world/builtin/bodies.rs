@@ -1,4 +1,4 @@
-//! Simple bodies of moving objects: forward-left-up, standing on the origin of their frame.
+//! Simple bodies of moving objects, in axes forward-left-up. Bodies stand on the origin of their frame.
 
 use std::f64::consts::TAU;
 
@@ -9,10 +9,10 @@ use crate::config::rig::objects::ObjectShape;
 use crate::world::materials;
 use crate::world::scene::{Instance, Mesh, Scene};
 
-/// Corners of a circle; the polygon is within 0.03 % of the radius.
+/// Number of corners of the polygons that replace circles. A polygon is within 0.03 % of the radius.
 const ROUND: u32 = 128;
 
-/// A body of `size_m` (length, width, height) and one reflectance, as a scene of one instance.
+/// A body of `size_m` (length, width, height) with one reflectance, as a scene with one instance.
 pub fn build(shape: ObjectShape, size_m: [f64; 3], reflectance: f64) -> Scene {
     let mut body = Body { mesh: Mesh { name: "body".into(), ..Mesh::default() } };
     match shape {
@@ -50,7 +50,7 @@ impl Body {
         loft(&mut self.mesh, &ring(low[2]), &ring(high[2]));
     }
 
-    /// A round column; it leans if `head` is not above `foot`.
+    /// Adds a round column. It leans if `head` is not exactly above `foot`.
     fn column(&mut self, foot: [f64; 3], head: [f64; 3], radii: [f64; 2]) {
         let ring = |centre: [f64; 3]| -> Vec<DVec3> {
             (0..ROUND)
@@ -63,9 +63,9 @@ impl Body {
         loft(&mut self.mesh, &ring(foot), &ring(head));
     }
 
-    /// `slenderness` is length over height, so that wheels come out round.
+    /// Adds a car. `slenderness` is length divided by height; it keeps the wheels round.
     fn car(&mut self, slenderness: f64) {
-        // Hull and cabin from the side; the cabin is narrower.
+        // Hull and cabin in side view. The cabin is narrower than the hull.
         let side = |outline: &[[f64; 2]], y: f64| -> Vec<DVec3> {
             outline.iter().map(|&[x, z]| DVec3::new(x, y, z)).collect()
         };
@@ -92,7 +92,7 @@ impl Body {
 
     fn person(&mut self) {
         for (left, foot) in [(0.18, 0.34), (-0.18, -0.34)] {
-            // Foot, leg, and the arm of the other side, which swings with it.
+            // Foot, leg, and the arm of the opposite side, which swings with the leg.
             self.block([foot - 0.10, left - 0.1, 0.0], [foot + 0.16, left + 0.1, 0.05]);
             self.column([foot, left, 0.03], [0.0, left, 0.5], [0.15, 0.13]);
             self.column([foot * 0.8, -left * 2.3, 0.44], [0.0, -left * 2.1, 0.8], [0.09, 0.08]);

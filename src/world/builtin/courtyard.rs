@@ -64,7 +64,7 @@ pub fn build(parameters: &CourtyardParameters) -> Scene {
     scene
 }
 
-/// Four walls from half a metre below z = 0 upward.
+/// Makes four walls that start half a metre below z = 0.
 fn walls(material: MaterialId) -> Mesh {
     let mut mesh = Mesh { name: "walls".into(), ..Mesh::default() };
     let (inner, outer) = (HALF_SIZE_M, HALF_SIZE_M + WALL_THICKNESS_M);
@@ -91,12 +91,12 @@ fn walls(material: MaterialId) -> Mesh {
     mesh
 }
 
-/// The uneven ground: 1 m cells, and waves of at most `amplitude_m` above or below z = 0.
+/// Makes the uneven ground: cells of 1 m, and waves of at most `amplitude_m` above or below z = 0.
 fn relief(seed: u64, amplitude_m: f64) -> HeightGrid {
     let mut rng = random::stream(seed, RELIEF, 0);
     let waves: Vec<(DVec2, f64, f64)> = (0..16)
         .map(|wave| {
-            // From 120 m down to 15 m; short waves are lower, so that no slope is steep.
+            // Wavelengths decrease from 120 m to 15 m. Short waves are lower, so that no slope is steep.
             let length = 120.0 * libm::pow(0.125, f64::from(wave) / 15.0);
             let (sin, cos) = libm::sincos(random::angle(&mut rng));
             let number = DVec2::new(cos, sin) * (TAU / length);

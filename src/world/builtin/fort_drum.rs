@@ -32,11 +32,11 @@ pub const APRON_HALF_M: f64 = 20.0;
 pub const PLANTS_M: [[[f64; 2]; 2]; 2] = [[[1.0, 1.5], [2.5, 5.5]], [[1.0, -5.5], [2.5, -1.5]]];
 /// Corners of the strip of grass.
 pub const GRASS_M: [[f64; 2]; 2] = [[-7.0, -8.0], [-5.5, -4.0]];
-/// Middle of the boulder, metres; it is not turned.
+/// Middle of the boulder, metres. Its sides are parallel to the axes.
 pub const BOULDER_M: [f64; 2] = [3.6, 0.0];
 /// Length, width and height above ground of the boulder, metres.
 pub const BOULDER_SIZE_M: [f64; 3] = [1.5, 1.2, 1.0];
-/// Middles of the bales, metres, and how their length is turned from east, degrees.
+/// Middles of the bales, metres, and the angle of their length from east, degrees.
 pub const BALES: [([f64; 2], f64); 3] =
     [([-2.0, 3.2], 20.0), ([-3.0, -3.5], -35.0), ([0.0, -0.2], 90.0)];
 /// Length, width and height of a bale, metres.
@@ -47,14 +47,14 @@ const CELLS: u32 = 240;
 const CELL_M: f64 = 0.25;
 /// Waves that form the roughness.
 const WAVES: u32 = 12;
-/// Depth of objects in the ground, metres.
+/// Depth by which objects are sunk into the ground, metres.
 const IN_GROUND_M: f64 = 0.1;
-/// Grass is lower than this, metres; blades of the model are 0.25 to 0.5 m long.
+/// Scale of the grass model, whose blades are 0.25 to 0.5 m long.
 const GRASS_SCALE: [f64; 2] = [0.26, 0.34];
 /// Diffuse reflectance of hay; no source.
 const HAY_REFLECTANCE: f32 = 0.45;
 
-// Purposes of random streams; `planting` has the first five, `andabata_field` 16 to 20.
+// Identifiers of random streams; 1 to 5 are those in `planting`, 16 to 20 those in `andabata_field`.
 const STEM: u64 = 32;
 const GRASS_PLACE: u64 = 33;
 
@@ -98,7 +98,7 @@ pub fn build(parameters: &FortDrumParameters) -> Scene {
     scene
 }
 
-/// Waves of 0.6 to 6 m that together keep within the roughness.
+/// Makes the ground from waves of 0.6 to 6 m whose sum stays within the roughness.
 fn ground(parameters: &FortDrumParameters) -> HeightGrid {
     let mut rng = random::stream(parameters.seed, RELIEF, 0);
     let waves: Vec<(DVec2, f64)> = (0..WAVES)
@@ -119,7 +119,7 @@ fn ground(parameters: &FortDrumParameters) -> HeightGrid {
     HeightGrid { cells: CELLS, cell_m: CELL_M, heights }
 }
 
-/// Concrete with soil around it.
+/// Makes the concrete apron with soil around it.
 fn apron(ground: &HeightGrid, concrete: MaterialId, soil: MaterialId) -> Mesh {
     let mut mesh = ground.mesh(soil);
     for index in 0..mesh.triangles.len() {
@@ -131,7 +131,7 @@ fn apron(ground: &HeightGrid, concrete: MaterialId, soil: MaterialId) -> Mesh {
     mesh
 }
 
-/// A lump of exactly [`BOULDER_SIZE_M`], a fifth of it in the ground.
+/// Makes a rock of exactly [`BOULDER_SIZE_M`]. A fifth of it is below the ground.
 fn boulder(seed: u64, material: MaterialId) -> Mesh {
     let mut mesh = rock_model(seed, material);
     mesh.name = "boulder".into();
@@ -148,7 +148,7 @@ fn boulder(seed: u64, material: MaterialId) -> Mesh {
     mesh
 }
 
-/// A bale that stands on the ground, its length along x.
+/// Makes a bale that stands on the ground, its length along x.
 fn bale(material: MaterialId) -> Mesh {
     let mut mesh = Mesh { name: "hay bale".into(), ..Mesh::default() };
     let [length, width, height] = BALE_SIZE_M;
@@ -161,7 +161,7 @@ fn bale(material: MaterialId) -> Mesh {
     mesh
 }
 
-/// Stems in random places of both strips, independent of one another.
+/// Poses of stems at independent random positions in both strips.
 fn stem_places(parameters: &FortDrumParameters, ground: &HeightGrid) -> Vec<DAffine3> {
     let mut places = Vec::new();
     for (strip, [low, high]) in PLANTS_M.iter().enumerate() {
@@ -179,7 +179,7 @@ fn stem_places(parameters: &FortDrumParameters, ground: &HeightGrid) -> Vec<DAff
     places
 }
 
-/// Low clumps, as wide as elsewhere.
+/// Poses of low clumps, as wide as in other scenes.
 fn grass_places(seed: u64, clumps: u64, reach: f64, ground: &HeightGrid) -> Vec<DAffine3> {
     let [low, high] = GRASS_M.map(DVec2::from);
     (0..clumps)
@@ -236,7 +236,7 @@ mod tests {
         let [low, high] = bounds(&scene, "grass clump");
         assert!(high.z < 0.18, "{high}");
         let [from, to] = GRASS_M.map(DVec2::from);
-        // Blades lean out of the circle in which they root.
+        // Blades lean beyond the circle that contains their roots.
         assert!(low.truncate().cmpge(from - 0.1).all() && high.truncate().cmple(to + 0.1).all());
         let stem_top = bounds(&scene, "stem")[1].z;
         assert!((0.57..0.63).contains(&stem_top), "{stem_top}");

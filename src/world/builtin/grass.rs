@@ -5,14 +5,13 @@ use glam::DVec3;
 use crate::world::random;
 use crate::world::scene::{MaterialId, Mesh};
 
-/// Blades in a clump.
 pub(super) const BLADES: u32 = 100;
 /// Quads along a blade, two triangles each.
 const SEGMENTS: u32 = 4;
 /// Triangles in a clump.
 #[cfg(test)]
 pub(super) const TRIANGLES: usize = (BLADES * SEGMENTS * 2) as usize;
-/// Distance from the middle within which blades root, metres.
+/// Radius of the circle that contains the blades' roots, metres.
 const ROOT_RADIUS_M: f64 = 0.40;
 /// Lengths of blades, metres; copies are scaled by 0.8 to 1.2, which makes 0.2 to 0.6.
 const LENGTH_M: [f64; 2] = [0.25, 0.50];
@@ -24,7 +23,7 @@ pub(super) fn clump(seed: u64, material: MaterialId) -> Mesh {
     let mut mesh = Mesh { name: "grass clump".into(), ..Mesh::default() };
     for blade in 0..BLADES {
         let mut rng = random::stream(seed, 0, u64::from(blade));
-        // Denser in the middle than a uniform disc.
+        // The density is higher in the middle than that of a uniform disc.
         let radius = ROOT_RADIUS_M * random::uniform(&mut rng, 0.0, 1.0);
         let (sin, cos) = libm::sincos(random::angle(&mut rng));
         let root = DVec3::new(radius * cos, radius * sin, -ROOT_DEPTH_M);
@@ -33,7 +32,7 @@ pub(super) fn clump(seed: u64, material: MaterialId) -> Mesh {
         let half_width = random::uniform(&mut rng, 0.002, 0.0045);
         let (sin, cos) = libm::sincos(random::angle(&mut rng));
         let (outward, sideways) = (DVec3::new(cos, sin, 0.0), DVec3::new(-sin, cos, 0.0));
-        // Angle from upright at the root, and how much more at the tip, radians.
+        // Angle from upright at the root, and its increase towards the tip, radians.
         let lean = random::uniform(&mut rng, 0.02, 0.35);
         let curl = random::uniform(&mut rng, 0.2, 1.5);
 

@@ -1,8 +1,8 @@
-//! The built-in `grass-stand`: upright stems in random places, as in section 3.4.1 of Goodin et al.
-//! 2018 (Electronics 7, 154).
+//! The built-in `grass-stand`: upright stems at random positions, as in section 3.4.1 of Goodin et al. 2018
+//! (Electronics 7, 154).
 //!
-//! The front edge is `distance_m` east of the origin, where the sensor is; stems are independent of
-//! one another, so some touch.
+//! The sensor is at the origin, and the front edge of the stand is `distance_m` to the east. Positions are
+//! independent, so some stems touch.
 
 use glam::{DAffine3, DVec3};
 
@@ -13,7 +13,7 @@ use crate::world::materials;
 use crate::world::random::{self, uniform};
 use crate::world::scene::Scene;
 
-/// Purpose of the stems' random streams.
+/// Identifier of the stems' random streams.
 const STEM: u64 = 1;
 
 /// Builds the stand. The ground is the plane z = 0 around it and the origin.
@@ -55,7 +55,7 @@ mod tests {
             scene.instances[1..].iter().map(|i| i.world_from_mesh.translation).collect();
         assert_eq!(feet.len(), 5000);
         assert!(feet.iter().all(|p| (20.0..25.0).contains(&p.x) && p.y.abs() <= 5.0));
-        // Of a hundred square half-metres each holds 50 +- 7.
+        // Each of a hundred squares with a side of half a metre has 50 ± 7 stems.
         let mut counts = [0i32; 100];
         for p in &feet {
             counts[((p.x - 20.0) as usize).min(4) * 20 + (((p.y + 5.0) * 2.0) as usize).min(19)] +=

@@ -4,7 +4,7 @@ use glam::DVec2;
 
 use crate::world::scene::{MaterialId, Mesh};
 
-/// A square of cells around the origin, two plane triangles each.
+/// A square of cells around the origin. Each cell consists of two triangles.
 pub(super) struct HeightGrid {
     /// Number of cells along each side.
     pub cells: u32,

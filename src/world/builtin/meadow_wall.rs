@@ -21,7 +21,7 @@ pub const CLEAR_RADIUS_M: f64 = 4.0;
 /// Number of sides of the prism that represents a wire.
 const WIRE_SIDES: u32 = 6;
 
-// Purposes of random streams.
+// Identifiers of random streams.
 const GRASS_MODEL: u64 = 1;
 const GRASS_PLACE: u64 = 2;
 
@@ -51,8 +51,8 @@ pub fn build(parameters: &MeadowWallParameters) -> Scene {
     scene
 }
 
-/// Posts and wires on the four sides of the fence. Each side begins with its right-hand corner, as
-/// seen from the origin, and ends before the next side's.
+/// Adds posts and wires on the four sides of the fence. As seen from the origin, each side begins at its right-hand
+/// corner and ends before the first post of the next side.
 fn add_fence(
     scene: &mut Scene,
     parameters: &MeadowWallParameters,
@@ -75,7 +75,7 @@ fn add_fence(
     let upright = prism("upright wire", WIRE_SIDES, diameter_m, height_m, wire);
     add(scene, upright, &evenly(parameters.wire_spacing_m));
 
-    // The prism's z becomes y in the east and west, x in the north and south.
+    // The prism's z axis becomes y on the east and west sides, and x on the north and south sides.
     let along_y = DMat3::from_cols(DVec3::Z, DVec3::X, DVec3::Y);
     let along_x = DMat3::from_cols(DVec3::Y, DVec3::Z, DVec3::X);
     let levels = parts(height_m, parameters.wire_spacing_m);
@@ -99,7 +99,7 @@ fn parts(length_m: f64, spacing_m: f64) -> u32 {
     ((length_m / spacing_m - 1e-9).ceil() as u32).max(1)
 }
 
-/// Pose of a clump whose blades have the radius `reach`.
+/// Pose of a clump whose blades have the radius `reach`, metres.
 fn clump_place(seed: u64, index: u64, half_m: f64, reach: f64) -> DAffine3 {
     let mut rng = random::stream(seed, GRASS_PLACE, index);
     let scale = uniform(&mut rng, 0.8, 1.2);

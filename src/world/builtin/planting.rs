@@ -15,10 +15,10 @@ pub const LANE_TO_TRUNK_M: f64 = 3.0;
 /// Least distance between the lane and any part of a blade of grass, metres.
 pub const LANE_TO_GRASS_M: f64 = 1.0;
 
-/// Distance between trees, if there is room, metres.
+/// Distance between trees if there is enough space, metres.
 const TREE_SPACING_M: f64 = 5.0;
 
-// Purposes of random streams; the numbers are part of the seed.
+// Identifiers of random streams. They are part of the seed.
 pub(super) const RELIEF: u64 = 1;
 pub(super) const TREE_MODEL: u64 = 2;
 pub(super) const GRASS_MODEL: u64 = 3;
@@ -33,7 +33,7 @@ pub(super) fn add(scene: &mut Scene, mesh: Mesh, places: &[DAffine3]) {
     scene.instances.extend(instances);
 }
 
-/// The seed of a model.
+/// Seed of the model `kind`.
 pub(super) fn draw(seed: u64, kind: u64) -> u64 {
     rand::Rng::next_u64(&mut random::stream(seed, kind, 0))
 }
@@ -57,13 +57,13 @@ pub(super) struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// A uniformly drawn position at least `reach` metres inside the square.
+    /// A uniformly sampled position at least `reach` metres inside the square.
     fn place_inside(&self, rng: &mut SplitMix64, reach: f64) -> DVec2 {
         let half = self.half_size_m - reach;
         DVec2::new(uniform(rng, -half, half), uniform(rng, -half, half))
     }
 
-    /// Pose of a clump. It is sheared so that its blades follow the slope and stay upright.
+    /// Pose of a clump. Shear makes the blades follow the slope and stay upright.
     pub fn clump_place(&self, index: u64, reach: f64) -> DAffine3 {
         let mut rng = random::stream(self.seed, GRASS_PLACE, index);
         let scale = uniform(&mut rng, 0.8, 1.2);
@@ -85,8 +85,8 @@ impl Site<'_> {
         DAffine3::from_mat3_translation(axes, place.extend(z))
     }
 
-    /// Poses of the trees: on the ground, clear of lane and walls, and at a distance from each other if there
-    /// is room.
+    /// Poses of the trees: on the ground, clear of lane and walls, and apart from each other if there is enough
+    /// space.
     pub fn tree_places(&self, trees: u32, reach: f64) -> Vec<DAffine3> {
         let mut taken: Vec<DVec2> = Vec::new();
         let mut places = Vec::new();

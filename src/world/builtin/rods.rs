@@ -1,4 +1,4 @@
-//! The built-in `rods`: rows of upright rods before walls, on the sides of a square.
+//! The built-in `rods`: rows of upright rods with walls behind them, on the sides of a square.
 //!
 //! ```text
 //!   |  o  o  o  o  |     the east is on the right
@@ -62,7 +62,7 @@ mod tests {
 
     use super::*;
 
-    /// The mixed-pixel test of Goodin et al. 2018: nine rods 0.80 m away, a wall 0.6 m behind.
+    /// The mixed-pixel test of Goodin et al. 2018: nine rods at 0.80 m and a wall 0.6 m behind them.
     #[test]
     fn one_side_is_the_papers_row() {
         let scene = build(&RodsParameters {

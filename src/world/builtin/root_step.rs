@@ -25,18 +25,18 @@ use crate::world::scene::{Instance, MaterialId, Scene};
 
 /// Distance of the forest's edges from the middle, metres.
 pub const HALF_SIZE_M: f64 = 100.0;
-/// Horizontal distance over which the bank rises, metres.
+/// Horizontal length of the bank's slope, metres.
 const BANK_WIDTH_M: f64 = 0.3;
-/// Cells along each side of the floor that is driven on.
+/// Cells along each side of the surface that the robot drives on.
 const DRIVEN_CELLS: u32 = 400;
 /// Number of waves that form the hills.
 const WAVES: u32 = 12;
 /// Number of roots of each tree.
 const ROOTS: u64 = 7;
-/// Half of the height of the litter, metres.
+/// Half of the thickness of the litter, metres.
 const LITTER_M: f64 = 0.01;
 
-// Purposes of random streams; `planting` has the first five.
+// Identifiers of random streams; 1 to 5 are those in `planting`.
 const BANK: u64 = 6;
 const ROOT: u64 = 7;
 const LITTER: u64 = 8;
@@ -80,7 +80,7 @@ pub fn build(parameters: &RootStepParameters) -> Scene {
     scene
 }
 
-/// The most cells along each side for a floor of at most `triangles`.
+/// Largest number of cells along each side of a floor with at most `triangles` triangles.
 fn cells(triangles: u32) -> u32 {
     let mut side = (f64::from(triangles) / 2.0).sqrt() as u32 + 1;
     while u64::from(side) * u64::from(side) * 2 > u64::from(triangles) {
@@ -89,13 +89,13 @@ fn cells(triangles: u32) -> u32 {
     side
 }
 
-/// Hills and the bank.
+/// Makes the floor: hills and the bank.
 fn floor(parameters: &RootStepParameters, cells: u32) -> HeightGrid {
     let cell_m = 2.0 * HALF_SIZE_M / f64::from(cells);
     let mut rng = random::stream(parameters.seed, RELIEF, 0);
     let waves: Vec<(DVec2, f64, f64)> = (0..WAVES)
         .map(|wave| {
-            // From 100 m down to 8 m; short waves are lower, so that no slope is steep.
+            // Wavelengths decrease from 100 m to 8 m. Short waves are lower, so that no slope is steep.
             let length = 100.0 * libm::pow(0.08, f64::from(wave) / f64::from(WAVES - 1));
             let (sin, cos) = libm::sincos(random::angle(&mut rng));
             let number = DVec2::new(cos, sin) * (TAU / length);
@@ -106,8 +106,8 @@ fn floor(parameters: &RootStepParameters, cells: u32) -> HeightGrid {
     let mut rng = random::stream(parameters.seed, BANK, 0);
     let bends = [(40.0, 1.5), (17.0, 0.6), (5.0, 0.15)]
         .map(|(length, swing)| (TAU / length, random::angle(&mut rng), swing));
-    // By the addition theorem, sine and cosine are needed for each row and column only, not for
-    // every corner. The phase is part of the columns' angle.
+    // The addition theorem needs sine and cosine for each row and each column only, not for every corner. The phase
+    // is part of the columns' angle.
     let columns: Vec<Vec<(f64, f64)>> = (0..=cells)
         .map(|column| {
             let x = corner(cells, cell_m, column, 0).x;
@@ -136,7 +136,7 @@ fn floor(parameters: &RootStepParameters, cells: u32) -> HeightGrid {
     HeightGrid { cells, cell_m, heights }
 }
 
-/// Raises the floor where roots run.
+/// Raises the floor along the roots.
 fn grow_roots(seed: u64, trees: &[DAffine3], floor: &mut HeightGrid) {
     let side = floor.cells as usize + 1;
     let half = f64::from(floor.cells) / 2.0;
@@ -167,7 +167,7 @@ fn grow_roots(seed: u64, trees: &[DAffine3], floor: &mut HeightGrid) {
     }
 }
 
-/// Raises the corners around `at` (in cells) to a half-buried ball of `radius` metres.
+/// Raises the corners around `at` (in cells) to the shape of a half-buried ball of `radius` metres.
 fn stamp(raised: &mut [f32], side: usize, at: DVec2, radius: f64, cell_m: f64) {
     let reach = radius / cell_m;
     let range = |c: f64| {
@@ -244,7 +244,7 @@ mod tests {
         let scene = build(&small());
         let driven = Terrain::new(&scene);
         for y in [-60.0, -20.0, 20.0, 55.0] {
-            // Somewhere near x = 0 the floor rises by the bank within half a metre or so.
+            // Near x = 0 the floor rises by the bank's height within about half a metre.
             let rise = (-40..40)
                 .map(|k| f64::from(k) * 0.1)
                 .map(|x| driven.height_m(x + 0.8, y).unwrap() - driven.height_m(x, y).unwrap())
@@ -259,7 +259,7 @@ mod tests {
             worst = worst.max(height - f64::from(z));
             highest = highest.max(f64::from(z) - height);
         }
-        // Litter, and the bank's curve within a cell; roots rise above.
+        // The tolerance covers litter and the bank's curve within a cell. Roots are higher.
         assert!(worst < 0.2, "{worst}");
         assert!((0.05..0.4).contains(&highest), "{highest}");
     }

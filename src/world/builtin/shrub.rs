@@ -1,8 +1,8 @@
-//! The built-in `shrub`: a potted shrub at the origin. It stands for the one that Durst et al. 2011 and
-//! Goodin et al. 2018 (section 3.4.3) scan, whose shape neither paper gives.
+//! The built-in `shrub`: a potted shrub at the origin. Durst et al. 2011 and Goodin et al. 2018 (section 3.4.3) scan
+//! a shrub but do not give its shape.
 //!
-//! A stem runs from the pot to the top of the crown. The crown is an ellipsoid whose leaves are in
-//! the outer 15 % of its radius, so that a beam that passes them may meet the stem.
+//! A stem runs from the pot to the top of the crown. The crown is an ellipsoid with leaves only in the outer 15 % of
+//! its radius, so that a beam can pass between leaves and hit the stem.
 
 use std::f64::consts::TAU;
 
@@ -21,9 +21,9 @@ pub const POT_M: [f64; 2] = [0.30, 0.40];
 pub const HOLLOW: f64 = 0.85;
 /// Distance from the origin to the edges of the ground, metres.
 const GROUND_M: f64 = 20.0;
-/// Corners of a leaf.
+/// Number of corners of a leaf.
 const LEAF_CORNERS: u32 = 8;
-/// Purpose of the leaves' random streams.
+/// Identifier of the leaves' random streams.
 const LEAF: u64 = 1;
 
 /// Builds the shrub. The ground is the plane z = 0.
@@ -53,12 +53,12 @@ pub fn build(parameters: &ShrubParameters) -> Scene {
     scene
 }
 
-/// The leaves, the crown's middle at the origin.
+/// Makes the leaves. The crown's middle is at the origin.
 fn leaves(parameters: &ShrubParameters, crown: DVec3) -> Mesh {
     let mut mesh = Mesh { name: "leaves".into(), ..Mesh::default() };
     for leaf in 0..u64::from(parameters.leaves) {
         let mut rng = random::stream(parameters.seed, LEAF, leaf);
-        // Evenly in the hull's volume.
+        // Positions are uniform in the volume of the hull.
         let radius = libm::cbrt(uniform(&mut rng, HOLLOW * HOLLOW * HOLLOW, 1.0));
         let middle = direction(&mut rng) * crown * radius;
         let normal = direction(&mut rng);
@@ -76,7 +76,7 @@ fn leaves(parameters: &ShrubParameters, crown: DVec3) -> Mesh {
     mesh
 }
 
-/// A direction, evenly drawn from the sphere.
+/// A direction, sampled uniformly from the sphere.
 fn direction(rng: &mut rand_xoshiro::SplitMix64) -> DVec3 {
     let z = uniform(rng, -1.0, 1.0);
     let (sin, cos) = libm::sincos(random::angle(rng));
@@ -109,7 +109,7 @@ mod tests {
             up += normal.z.abs();
         }
         assert!(inner < HOLLOW + 0.01);
-        // Half on average, of directions that are even on the sphere.
+        // For directions that are uniform on the sphere, the mean is a half.
         assert!((up / 700.0 - 0.5).abs() < 0.04, "{}", up / 700.0);
         let [low, high] = scene.extents();
         assert!((low.z, high.x) == (0.0, 20.0) && (1.4..1.49).contains(&high.z), "{high}");

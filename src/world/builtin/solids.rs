@@ -1,4 +1,4 @@
-//! Plain solids and planes of which scenes are built.
+//! Plain solids and planes for scenes.
 
 use std::f64::consts::TAU;
 
@@ -12,8 +12,8 @@ pub(super) const PUDDLE_Z_M: f64 = 0.002;
 /// Number of sides of the prisms that represent rods, posts, stems and pots.
 pub(super) const ROUND_SIDES: u32 = 16;
 
-/// Adds the surface between two convex rings with the same number of points, counter-clockwise as
-/// seen from the high ring's side, closed at both ends. Triangles get no material.
+/// Adds a closed surface between two convex rings with the same number of points. Points are counter-clockwise as
+/// seen from above the high ring. The caller sets the triangles' materials.
 pub(super) fn loft(mesh: &mut Mesh, low: &[DVec3], high: &[DVec3]) {
     let base = mesh.positions.len() as u32;
     let count = low.len() as u32;
@@ -29,8 +29,8 @@ pub(super) fn loft(mesh: &mut Mesh, low: &[DVec3], high: &[DVec3]) {
     }
 }
 
-/// A regular prism in place of a cylinder: its edges are on the cylinder, the first one in the direction of
-/// x; from z = 0 upward.
+/// A regular prism that approximates a cylinder from z = 0 upward. Its edges are on the cylinder, the first one on
+/// the x axis.
 pub(super) fn prism(
     name: &str,
     sides: u32,
@@ -52,7 +52,7 @@ pub(super) fn prism(
     mesh
 }
 
-/// The floor z = 0 within `half_m` of the origin along x and y; it faces up.
+/// The floor z = 0 within `half_m` of the origin along x and y, facing up.
 pub(super) fn floor(half_m: f64, material: MaterialId) -> Mesh {
     let mut mesh = Mesh { name: "floor".into(), ..Mesh::default() };
     let h = half_m;
@@ -61,7 +61,7 @@ pub(super) fn floor(half_m: f64, material: MaterialId) -> Mesh {
     mesh
 }
 
-/// The surface of a round puddle, a regular polygon of 64 sides around `middle`; it faces up.
+/// The surface of a round puddle: a regular polygon of 64 sides around `middle`, facing up.
 pub(super) fn puddle(middle: DVec3, radius_m: f64, material: MaterialId) -> Mesh {
     const SIDES: u32 = 64;
     let mut mesh = Mesh { name: "puddle".into(), ..Mesh::default() };
@@ -76,8 +76,8 @@ pub(super) fn puddle(middle: DVec3, radius_m: f64, material: MaterialId) -> Mesh
     mesh
 }
 
-/// The first `sides` walls of a square around the origin, from the east counter-clockwise, each
-/// `distance_m` away, `width_m` wide and `height_m` high; they face the origin.
+/// The first `sides` walls of a square around the origin, counter-clockwise from the east. Each wall is `distance_m`
+/// away, `width_m` wide and `height_m` high, and faces the origin.
 pub(super) fn walls(
     sides: u32,
     distance_m: f64,
@@ -103,8 +103,8 @@ pub(super) fn walls(
     mesh
 }
 
-/// A point on a side of a square: `out_m` from the origin and `across_m` to the left of the side's middle.
-/// Side 0 is the east, the others follow counter-clockwise. World x and y.
+/// World x and y of a point on a side of a square, `out_m` from the origin and `across_m` to the left of the side's
+/// middle. Side 0 is in the east; the others follow counter-clockwise.
 pub(super) fn on_side(side: u32, out_m: f64, across_m: f64) -> DVec2 {
     let [x, y] = match side % 4 {
         0 => [out_m, across_m],
@@ -115,7 +115,7 @@ pub(super) fn on_side(side: u32, out_m: f64, across_m: f64) -> DVec2 {
     DVec2::new(x, y)
 }
 
-/// Adds a quadrangle, counter-clockwise as seen from its front. Triangles get no material.
+/// Adds a quadrangle. Corners are counter-clockwise as seen from its front. The caller sets the triangles' materials.
 pub(super) fn add_quad(mesh: &mut Mesh, corners: [DVec3; 4]) {
     let base = mesh.positions.len() as u32;
     mesh.positions.extend(corners.map(|p| p.as_vec3().to_array()));

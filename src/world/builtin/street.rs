@@ -1,4 +1,4 @@
-//! The built-in `street`: surfaces that are not diffuse, at known places.
+//! The built-in `street`: surfaces with known positions that are not diffuse.
 //!
 //! ```text
 //!  y  7 m   facades, 6 m high; a shop window from x = 4 to 7, 0.6 to 2.6 m high, and a room behind it
@@ -8,7 +8,7 @@
 //!  y -4.5 m the road sign on its post
 //! ```
 //!
-//! Facades, kerbs and pavements are on both sides of the road.
+//! Both sides of the road have facades, kerbs and pavements.
 
 use glam::{DAffine3, DVec2, DVec3};
 
@@ -25,7 +25,7 @@ const FACADE_HEIGHT_M: f64 = 6.0;
 /// Western and eastern edge, sill and lintel of the shop window, metres.
 const WINDOW_X_M: [f64; 2] = [4.0, 7.0];
 const WINDOW_Z_M: [f64; 2] = [0.6, 2.6];
-/// Place of the back wall of the room behind the window, metres from the middle of the road.
+/// Distance of the back wall of the room behind the window from the middle of the road, metres.
 const ROOM_BACK_M: f64 = 11.0;
 /// Middle of the puddle, metres.
 const PUDDLE_M: [f64; 2] = [8.0, 1.8];
@@ -35,9 +35,10 @@ const SIGN_Z_M: f64 = 2.3;
 const SIGN_SIZE_M: f64 = 0.6;
 /// Middle of the licence plate, metres.
 const PLATE_M: [f64; 3] = [9.99, 2.6, 0.5];
-/// Width and height of the plate as those of the European Union, metres.
+/// Width and height of a licence plate of the European Union, metres.
 const PLATE_SIZE_M: [f64; 2] = [0.52, 0.11];
-/// Long rectangles are cut into pieces, because depths on long thin triangles are less exact, metres.
+/// Largest length of a piece, metres. Long rectangles are divided, because depths on long thin triangles are less
+/// exact.
 const PIECE_M: f64 = 10.0;
 /// Low and high corner of the parked car, metres.
 const CAR_M: [[f64; 3]; 2] = [[10.0, 1.7, 0.2], [14.2, 3.5, 1.5]];
@@ -223,7 +224,7 @@ mod tests {
         assert!((high - low - DVec3::new(3.0, 3.0, 0.0)).length() < 1e-6 && low.z > 0.001);
         let ([low, _], sign) = finish("road sign");
         assert!(matches!(sign.finish, Finish::Retro { .. }) && low.x == 20.0);
-        // The window's opening is not walled up: the pane's area is missing from the facades.
+        // The facades have an opening for the window: their area lacks that of the pane.
         let area = |name: &str| {
             let mesh = scene.meshes.iter().find(|mesh| mesh.name == name).unwrap();
             let double = |t: u32| {

@@ -1,8 +1,8 @@
 //! A broad-leaved tree, grown from a seed to a given number of triangles.
 //!
-//! Wood is a hierarchy of bent, tapering prisms: the trunk, its branches, their branches, and
-//! twigs. Leaves are on the last generation. More triangles give more generations, rounder wood,
-//! and more, smaller and smoother leaves; height, crown and leaf area stay the same.
+//! Wood is a hierarchy of bent, tapering prisms: trunk, branches, their branches, and twigs. The last generation has
+//! the leaves. More triangles give more generations, rounder wood, and more, smaller and smoother leaves. Height,
+//! crown and leaf area stay the same.
 
 use std::f64::consts::TAU;
 use std::ops::Range;
@@ -20,7 +20,7 @@ use crate::world::scene::{MaterialId, Mesh};
 
 /// Height of the model above the ground, metres.
 pub(super) const HEIGHT_M: f64 = 8.0;
-/// Depth of the trunk below the ground, metres; trees stand on slopes.
+/// Depth of the trunk below the ground, metres. It allows for slopes.
 const ROOT_DEPTH_M: f64 = 0.4;
 /// Trunk radius at the ground, metres.
 pub(super) const TRUNK_RADIUS_M: f64 = 0.16;
@@ -28,12 +28,12 @@ pub(super) const TRUNK_RADIUS_M: f64 = 0.16;
 const LEAF_AREA_M2: f64 = 75.0;
 /// Shortest and longest leaf, metres.
 const LEAF_LENGTH_M: [f64; 2] = [0.02, 0.35];
-/// 180 (3 - sqrt 5) degrees: with this angle, consecutive leaves and branches shade each other least.
+/// 180 (3 - sqrt 5) degrees. With this angle, successive leaves and branches shade one another least.
 const GOLDEN_ANGLE: f64 = 2.399_963_229_728_653;
 
 /// One level of branching.
 struct Generation {
-    /// Branches on each branch of the level before.
+    /// Number of branches on each branch of the previous level.
     children: usize,
     /// Number of sides of a prism.
     sides: usize,
@@ -45,7 +45,7 @@ const fn generation(children: usize, sides: usize, segments: usize) -> Generatio
     Generation { children, sides, segments }
 }
 
-/// Plans from coarse to fine. A tree uses the finest plan whose wood takes less than half of its triangles.
+/// Plans from coarse to fine. A tree uses the finest plan with wood of less than half of the tree's triangles.
 const PLANS: [&[Generation]; 5] = [
     &[generation(1, 4, 4), generation(8, 3, 2), generation(3, 3, 1)],
     &[generation(1, 6, 6), generation(10, 5, 4), generation(5, 3, 3), generation(4, 3, 1)],
@@ -66,7 +66,7 @@ const PLANS: [&[Generation]; 5] = [
     ],
 ];
 
-/// Triangles of a plan's wood.
+/// Number of triangles of a plan's wood.
 fn wood_triangles(plan: &[Generation]) -> usize {
     let mut branches = 1;
     let mut triangles = 0;
@@ -106,14 +106,14 @@ pub(super) fn tree(seed: u64, triangles: u32, bark: MaterialId, leaf: MaterialId
     let mut mesh = grower.mesh;
     mesh.triangle_materials.resize(mesh.triangles.len(), leaf);
 
-    // The height of the crown is random so far: scale it to the height that was asked for.
+    // The height of the crown is random: scale it to the requested height.
     let top = mesh.positions.iter().map(|p| p[2]).fold(0.0, f32::max);
     let scale = HEIGHT_M as f32 / top;
     mesh.positions.par_iter_mut().for_each(|p| *p = p.map(|coordinate| coordinate * scale));
     mesh
 }
 
-/// A branch that is about to grow.
+/// A branch that is still to be built.
 struct Branch {
     generation: usize,
     start: DVec3,
@@ -123,7 +123,7 @@ struct Branch {
     radius: f64,
 }
 
-/// Three points along a branch of the last generation, which carries leaves.
+/// Three points along a branch of the last generation, where leaves grow.
 struct Twig {
     points: [DVec3; 3],
 }
@@ -170,7 +170,7 @@ impl Grower<'_> {
         }
     }
 
-    /// The points between a branch's segments. A branch winds randomly and bends upwards.
+    /// Points between the segments of a branch. Branches wind randomly and bend upwards.
     fn centre_line(&mut self, branch: &Branch, segments: usize) -> Vec<DVec3> {
         let step = branch.length / segments as f64;
         let is_trunk = branch.generation == 0;
@@ -222,7 +222,7 @@ impl Grower<'_> {
         }
     }
 
-    /// Spreads leaves of `triangles` triangles, an even number, over the twigs.
+    /// Distributes leaves with `triangles` triangles, an even number, over the twigs.
     fn leaves(&mut self, seed: u64, triangles: usize) {
         let shape = match triangles {
             0..=100_000 => LeafShape::Folded,
@@ -299,7 +299,7 @@ fn any_perpendicular(v: DVec3) -> DVec3 {
     v.cross(other).normalize()
 }
 
-/// Level of detail of a leaf.
+/// Shape of a leaf, by number of triangles.
 #[derive(Clone, Copy)]
 enum LeafShape {
     /// A rhomb folded along its midrib.

@@ -1,4 +1,4 @@
-//! A joint that a device moves: to an angle or at a rate, within the motor's rate and acceleration.
+//! A joint whose device commands an angle or a rate, limited by the motor's rate and acceleration.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
@@ -8,20 +8,20 @@ use crate::config::rig::joints::Jam;
 use crate::time::SimTime;
 use crate::world::actuation::{Actuation, Command};
 
-/// A step of the integration.
+/// Length of an integration step, nanoseconds.
 const STEP_NS: u64 = 1_000_000;
 const STEP_S: f64 = 1e-3;
-/// Steps that are remembered: far more than measuring is ever behind.
+/// Number of stored steps, much more than any sensor's delay.
 const MOST_STEPS: usize = 120_000;
-/// Largest number of waiting commands; beyond it, the oldest is lost.
+/// Largest number of waiting commands. A further command replaces the oldest.
 const MOST_ORDERS: usize = 10_000;
 
 /// A joint with its motor. Set points of rate and angle take effect at whole milliseconds. Within a
 /// millisecond the acceleration is constant, except in the last step to an angle.
 ///
-/// Towards a set point of rate, the joint accelerates or brakes at its limit. Towards an angle, its rate is
-/// the highest from which it can still stop there: a trapezoid over time. It stops before its end stops by
-/// itself.
+/// For a rate set point, the joint accelerates or brakes at its limit. For an angle, the rate is the highest from
+/// which the joint can still stop at that angle, so that the rate over time is a trapezoid. The joint stops before
+/// its end stops without a command.
 #[derive(Debug)]
 pub(super) struct Commanded {
     start: f64,
@@ -29,7 +29,7 @@ pub(super) struct Commanded {
     history: RwLock<History>,
 }
 
-/// Setpoint of the joint.
+/// Set point of the joint.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum SetPoint {
     Rate(f64),
@@ -43,7 +43,7 @@ struct Plant {
     max_acceleration: f64,
     limits: [f64; 2],
     jam: Option<Jam>,
-    /// Commands by instant, then by order of arrival.
+    /// Commands by time, then by order of arrival.
     orders: BTreeMap<(SimTime, u64), SetPoint>,
     set_point: SetPoint,
     /// Position at the last whole millisecond.
@@ -51,10 +51,10 @@ struct Plant {
     rate: f64,
 }
 
-/// Position and rate at whole milliseconds, oldest first.
+/// Positions and rates at whole milliseconds, oldest first.
 #[derive(Debug)]
 struct History {
-    /// The number of the oldest step.
+    /// Number of the oldest step.
     first: u64,
     knots: VecDeque<[f64; 2]>,
 }
@@ -81,7 +81,7 @@ impl Commanded {
         Self { start, plant: Mutex::new(plant), history: RwLock::new(history) }
     }
 
-    /// Puts the joint to its first position, at rest.
+    /// Sets the joint to its first position, at rest.
     pub(super) fn restart(&self) {
         let mut plant = self.plant();
         plant.orders.clear();
@@ -136,8 +136,8 @@ impl Commanded {
         history.first += too_many as u64;
     }
 
-    /// Position and rate at whole milliseconds from the `from`th on, or the oldest that is remembered; with
-    /// the number of the first.
+    /// Positions and rates at whole milliseconds, and the number of the first. They start with millisecond `from`, or
+    /// with the oldest stored one.
     pub(super) fn knots_from(&self, from: u64) -> (u64, Vec<[f64; 2]>) {
         let history = self.history.read().unwrap_or_else(PoisonError::into_inner);
         let first = from.max(history.first);
@@ -145,7 +145,7 @@ impl Commanded {
         (first, history.knots.range(skipped..).copied().collect())
     }
 
-    /// Applies the motion of the original of this copy, from the `first`th millisecond on.
+    /// Copies the motion of the original joint, from millisecond `first` on.
     pub(super) fn repeat(&self, first: u64, knots: &[[f64; 2]]) {
         let next = {
             let history = self.history.read().unwrap_or_else(PoisonError::into_inner);
@@ -160,8 +160,8 @@ impl Commanded {
         SimTime((history.first + history.knots.len() as u64 - 1) * STEP_NS)
     }
 
-    /// At a whole millisecond the acceleration is that of the step before it, so that a result never depends
-    /// on how far the joint has been integrated. Beyond the known motion the joint keeps its last position.
+    /// At a whole millisecond, the acceleration is that of the step before it. A result therefore never depends on
+    /// how far the joint has been integrated. After the known motion the joint keeps its last position.
     pub(super) fn state(&self, t: SimTime) -> JointState {
         let history = self.history.read().unwrap_or_else(PoisonError::into_inner);
         let whole = t.0 / STEP_NS;
@@ -219,7 +219,7 @@ impl Plant {
                         }
                     }
                 };
-                // A limit that was passed already is the place to stop.
+                // If the joint is already beyond a limit, it stops at its present position.
                 (low, high) = (low.min(self.position), high.max(self.position));
                 let wanted = wanted.clamp(-self.max_rate, self.max_rate);
                 let up = self.stoppable(high - self.position, self.rate);
@@ -238,8 +238,8 @@ impl Plant {
         [self.position, self.rate]
     }
 
-    /// The highest rate after a step that begins at `rate`, from which the joint can stop within the distance
-    /// `left`.
+    /// The highest rate at the end of a step from which the joint can stop within the distance `left`. The step
+    /// starts at `rate`.
     fn stoppable(&self, left: f64, rate: f64) -> f64 {
         if left.is_infinite() {
             return f64::INFINITY;
@@ -274,7 +274,7 @@ mod tests {
         Actuation::JointAngle { joint: 0, angle_rad, max_rate_rad_s: 9.0 }
     }
 
-    /// Steps to `until_ms`; checks that nothing is exceeded and that rates are derivatives.
+    /// Integrates to `until_ms`, and checks limits and that rates are derivatives of positions.
     fn run(joint: &Commanded, until_ms: u64) {
         joint.advance(SimTime(until_ms * STEP_NS));
         assert_eq!(joint.known_until(), SimTime(until_ms * STEP_NS));
@@ -284,7 +284,7 @@ mod tests {
             assert!((before.position - now.position).abs() < 1e-8, "{ms} {before:?} {now:?}");
             assert!((before.rate - now.rate).abs() < 1e-4, "{ms} {before:?} {now:?}");
             assert!(now.rate.abs() <= 2.0 + 1e-12, "{now:?}");
-            // But for the last step to an angle.
+            // The last step to an angle is an exception.
             let jerk = now.acceleration.abs() <= 8.0 + 1e-6 || now.rate.abs() < 2e-2;
             assert!(jerk, "{ms} {now:?}");
         }
@@ -295,7 +295,7 @@ mod tests {
         for goal in [3.0, -0.2, 1e-4, 100.0] {
             let joint = joint(None, None);
             joint.command(told(100, 1, angle(goal)));
-            // 0.25 s to full rate, which takes 0.25 rad, and as much to stop.
+            // The joint needs 0.25 s and 0.25 rad to reach the full rate, and as much to stop.
             let whole_s = if goal.abs() > 0.5 {
                 0.5 + (goal.abs() - 0.5) / 2.0
             } else {
@@ -362,7 +362,7 @@ mod tests {
         joint.advance(SimTime(700 * STEP_NS));
         assert_eq!(joint.state(SimTime(500 * STEP_NS)), JointState::default());
         assert!(joint.state(SimTime(600 * STEP_NS)).position > 0.0);
-        // Beyond what is known it is held.
+        // After the known motion, the position is held.
         let last = joint.state(SimTime(700 * STEP_NS));
         assert_eq!(joint.state(SimTime(9000 * STEP_NS)).position, last.position);
     }
@@ -395,7 +395,7 @@ mod tests {
             let (first, knots) = original.knots_from(known);
             assert_eq!(first, known);
             copy.repeat(first, &knots);
-            // What is told twice counts once.
+            // Applying the same motion twice has no effect.
             copy.repeat(first, &knots);
             known = first + knots.len() as u64;
             assert_eq!(copy.known_until(), original.known_until());
@@ -417,7 +417,7 @@ mod tests {
         joint.advance(SimTime(300_000 * STEP_NS));
         assert_eq!(joint.known_until(), SimTime(300_000 * STEP_NS));
         assert!(joint.history.read().unwrap().knots.len() <= MOST_STEPS);
-        // What is forgotten is as it was when it is remembered first.
+        // For a time before the history, the oldest stored state is returned.
         assert_eq!(joint.state(SimTime::ZERO).position, 0.0);
     }
 }

@@ -1,23 +1,22 @@
-//! Joints: parts that turn or slide between the robot's body and its devices.
+//! Joints: parts that rotate or slide between the robot's body and its devices.
 //!
 //! ```text
 //! position over time      motion.rs     constant rate, sine, table; held by a fault
-//!                         commanded.rs  as a device says: integrated, with a history
-//! pose and motion of what a chain of joints carries     here
+//!                         commanded.rs  commanded by a device: integrated, with a history
+//! pose and motion of the part that a chain of joints carries     here
 //! ```
 //!
 //! # Frames
 //!
-//! A joint has the pose `parent_from_joint` on its parent: the body, or the moved part of another joint. Its
-//! moved part has the same axes at position zero, and is turned about the joint's axis, right-handed, or
-//! shifted along it.
+//! A joint has the pose `parent_from_joint` on its parent, which is the body or the moving part of another joint. At
+//! position zero the joint's moving part has the same axes. It rotates about the joint's axis, right-handed, or
+//! slides along it.
 //!
 //! # Motion
 //!
-//! Positions, rates and accelerations are analytic functions of time; those of a commanded joint consist of
-//! pieces of a millisecond. [`Carrier::motion`] propagates them along the chain. With the origin `o` of a
-//! joint, its unit axis `u`, its position `q`, and a parent that turns at the rate `w` with the acceleration
-//! `a`,
+//! Positions, rates and accelerations are analytic functions of time; those of a commanded joint have one piece per
+//! millisecond. [`Carrier::motion`] propagates them along the chain. In the equations, a joint has the origin `o`,
+//! the unit axis `u` and the position `q`; its parent rotates at the rate `w` with the angular acceleration `a`:
 //!
 //! ```text
 //! turning:  w' = w + u dq                   a' = a + u ddq + w x u dq
@@ -38,18 +37,18 @@ use crate::frames::{Body, Transform, quat_about};
 use crate::time::SimTime;
 use crate::world::actuation::{Actuation, Command};
 
-/// Position and motion of a joint at an instant: radians of one that turns, metres of one that slides.
+/// Position and motion of a joint at an instant, in radians for rotation and in metres for sliding.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct JointState {
     /// Position of the joint.
     pub position: f64,
-    /// Rate of the joint, per second.
+    /// Rate of the joint, rad/s or m/s.
     pub rate: f64,
-    /// Second derivative of the position by time.
+    /// Acceleration of the joint, rad/s² or m/s².
     pub acceleration: f64,
 }
 
-/// The joints of a rig, in its order. Any thread may query them.
+/// The joints of a rig, in the rig's order. All threads may query them.
 #[derive(Debug, Default)]
 pub struct Joints {
     all: Vec<Joint>,
@@ -72,7 +71,7 @@ enum Motion {
 }
 
 impl Joints {
-    /// The joints of `configs`; `jams` are the faults that hold joints, each with the index of its joint.
+    /// The joints of `configs`. Each of `jams` is a fault that holds a joint, with the joint's index.
     pub fn new<'c>(
         configs: impl IntoIterator<Item = &'c JointConfig>,
         jams: &[(usize, Jam)],
@@ -111,19 +110,19 @@ impl Joints {
         }
     }
 
-    /// The fault that holds a joint at `t` and the number of its window, if any.
+    /// The fault that holds a joint at `t`, and the number of its window; `None` if no fault holds it.
     pub fn jammed_by(&self, joint: usize, t: SimTime) -> Option<(usize, u64)> {
         let jam = self.all[joint].jam?;
         jam.schedule.window_at(t).map(|window| (jam.fault, window))
     }
 
-    /// Motion of the part that carries the devices on `joint`.
+    /// Motion of the moving part of `joint`, which carries devices.
     pub fn carrier(&self, joint: usize) -> Carrier<'_> {
         Carrier { joints: self, joint }
     }
 
-    /// Takes a command for one of the joints; ignores commands for the drive. The command takes effect at the
-    /// first whole millisecond that is not before `command.at`, nor before [`Joints::known_until`].
+    /// Accepts a command for one of the joints; ignores commands for the drive. The command takes effect at the first
+    /// whole millisecond at or after both `command.at` and [`Joints::known_until`].
     pub fn command(&self, command: Command) {
         let joint = match command.actuation {
             Actuation::JointRate { joint, .. } | Actuation::JointAngle { joint, .. } => joint,
@@ -139,7 +138,7 @@ impl Joints {
         self.commanded().for_each(Commanded::restart);
     }
 
-    /// Moves the commanded joints up to `until`, in whole milliseconds.
+    /// Integrates the commanded joints up to `until`, in whole milliseconds.
     pub fn advance(&self, until: SimTime) {
         self.commanded().for_each(|joint| joint.advance(until));
     }
@@ -149,13 +148,13 @@ impl Joints {
         self.commanded().map(Commanded::known_until).min().unwrap_or(SimTime(u64::MAX))
     }
 
-    /// Motion of the commanded joints from the `from`th millisecond on, as far as it is stored, for a copy in
-    /// another process: position and rate at whole milliseconds for each joint, with the number of the first.
+    /// Motion of the commanded joints from millisecond `from` on, as far as it is stored, for a copy in another
+    /// process. For each joint: the number of the first millisecond, and position and rate at whole milliseconds.
     pub fn knots_from(&self, from: u64) -> Vec<(u64, Vec<[f64; 2]>)> {
         self.commanded().map(|joint| joint.knots_from(from)).collect()
     }
 
-    /// Applies the motion of the original of these joints, from [`Joints::knots_from`].
+    /// Copies the motion of the original joints, from [`Joints::knots_from`].
     pub fn repeat(&self, knots: &[(u64, Vec<[f64; 2]>)]) {
         for (joint, (first, knots)) in self.commanded().zip(knots) {
             joint.repeat(*first, knots);
@@ -170,7 +169,7 @@ impl Joints {
     }
 }
 
-/// Motion of the part that a joint moves, for devices on it.
+/// Motion of the part that a joint moves. Devices on this part use it.
 #[derive(Clone, Copy, Debug)]
 pub struct Carrier<'a> {
     joints: &'a Joints,
@@ -180,7 +179,7 @@ pub struct Carrier<'a> {
 /// Pose and motion of the part that a joint moves, relative to the robot's body and in its axes.
 #[derive(Clone, Copy, Debug)]
 pub struct CarrierMotion {
-    /// Pose.
+    /// Pose of the part.
     pub body_from_carrier: Transform<Body, Body>,
     /// Velocity of the part's origin, m/s.
     pub velocity_m_s: DVec3,
@@ -202,7 +201,7 @@ impl CarrierMotion {
         angular_acceleration_rad_s2: DVec3::ZERO,
     };
 
-    /// Motion of a point on the part, in axes that are turned by `carrier_from_point`.
+    /// Motion of a point on the part, in the point's axes; `carrier_from_point` is its pose on the part.
     #[must_use]
     pub fn of_point<C>(&self, carrier_from_point: Transform<Body, C>) -> PointMotion<C> {
         let arm = self.body_from_carrier.direction(carrier_from_point.translation);
@@ -217,7 +216,7 @@ impl CarrierMotion {
         }
     }
 
-    /// Motion of the part that a further joint on this one moves.
+    /// Motion of the part that a further joint on this part moves.
     fn moved(&self, joint: &Joint, state: &JointState) -> Self {
         let base = self.of_point(joint.parent_from_joint);
         let axis = base.body_from_point.direction(joint.axis);
@@ -266,7 +265,7 @@ pub struct PointMotion<C> {
 }
 
 impl Joint {
-    /// Pose of the moved part at a position, in the joint's own axes.
+    /// Pose of the moving part at `position`, in the joint's axes.
     fn moved(&self, position: f64) -> Transform<Body, Body> {
         match self.kind {
             JointKind::Revolute => Transform::new(DVec3::ZERO, quat_about(self.axis, position)),

@@ -7,8 +7,8 @@ use crate::config::rig::joint_table::JointTable;
 use crate::config::rig::joints::{Jam, JointMotion};
 use crate::time::SimTime;
 
-/// A position over time. While a fault holds the joint, its own time stands still; afterwards the motion
-/// continues from the held position.
+/// A position over time. While a fault holds the joint, its own time stops; afterwards the motion continues from the
+/// held position.
 #[derive(Clone, Debug)]
 pub(super) struct Scheduled {
     start: f64,
@@ -24,7 +24,7 @@ enum Curve {
 }
 
 impl Scheduled {
-    /// A motion about `start`. A commanded joint stays there.
+    /// A motion that starts at `start`. A commanded joint stays there.
     pub(super) fn new(start: f64, motion: &JointMotion, jam: Option<Jam>) -> Self {
         let curve = match motion {
             JointMotion::ConstantRate { rate } => Curve::Rate(*rate),
@@ -61,11 +61,10 @@ impl Scheduled {
     }
 }
 
-/// The joint's own time, which stands still while a fault holds it, in seconds, with its first and second
-/// derivative.
+/// The joint's own time, seconds, with its first and second derivative. It stops while a fault holds the joint.
 ///
-/// The pace falls evenly to zero from the opening of a window, and rises again before it closes. In a window
-/// that is too short it falls and rises as far as there is time.
+/// The rate of this time decreases linearly to zero from the start of a window, and increases again before its end.
+/// In a window that is too short for both, it does so as far as there is time.
 fn own_time(jam: &Jam, t: SimTime) -> [f64; 3] {
     let schedule = &jam.schedule;
     let seconds = |ns: u64| ns as f64 * 1e-9;
@@ -76,9 +75,9 @@ fn own_time(jam: &Jam, t: SimTime) -> [f64; 3] {
     let half_ns = schedule.duration_ns.map(|duration| (duration / 2).max(1));
     let braking_ns = half_ns.map_or(ramp_ns, |half| half.min(ramp_ns));
     let (ramp_s, braking_s) = (seconds(ramp_ns), seconds(braking_ns));
-    // The pace that is left when it brakes no longer.
+    // Rate at the end of braking.
     let least = 1.0 - braking_s / ramp_s;
-    // What a whole window costs.
+    // Delay that a whole window causes.
     let cost_s = |duration_ns: u64| {
         let held_s = seconds(duration_ns.saturating_sub(2 * braking_ns));
         braking_s * (1.0 - least) + held_s * (1.0 - least)
@@ -151,7 +150,7 @@ mod tests {
                 still_s += if now.rate.abs() < 1e-9 { 1e-3 } else { 0.0 };
             }
             match held_s {
-                // 4 s, less the tenth in which it stops.
+                // 4 s minus the tenth of a second that stopping takes.
                 None => assert!((still_s - 3.9).abs() < 0.01, "{still_s}"),
                 // Windows at 1, 2.25, 3.5 and 4.75 s.
                 Some(held_s) => {

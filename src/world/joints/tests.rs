@@ -25,7 +25,7 @@ fn config(
     }
 }
 
-/// A mast that slides on a turret that swings, with a spinning head that leans.
+/// A sliding mast on a swinging turret, with a tilted rotating head.
 fn chain() -> Joints {
     let table = JointTable::new(&[[0.0, 0.1], [1.0, 0.6], [2.5, -0.2], [4.0, 0.3]], false);
     let configs = [

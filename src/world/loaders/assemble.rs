@@ -14,7 +14,7 @@ use crate::world::colours::{ColourMap, Rgb};
 use crate::world::materials;
 use crate::world::scene::{Finish, Instance, Material, MaterialId, Mesh, Scene, Texture};
 
-/// Twice the area below which a triangle counts as degenerate, m²: the square of 0.1 µm.
+/// Twice the area below which a triangle is degenerate, m²: the square of 0.1 µm.
 const MIN_DOUBLE_AREA_M2: f64 = 1.0e-14;
 
 /// Reflectance and colour of a spectrum file.
@@ -22,13 +22,13 @@ const MIN_DOUBLE_AREA_M2: f64 = 1.0e-14;
 pub(super) struct Spectral {
     /// Reflectance at the laser's wavelength.
     pub reflectance: f32,
-    /// Colour, if the spectrum reaches into the visible.
+    /// Colour, if the spectrum includes visible light.
     pub colour: Option<Rgb>,
 }
 
 /// A scene under construction and the faults found so far.
 pub(super) struct Assembly<'a> {
-    /// Reads the files that the scene's file names.
+    /// Reads the files that the scene file names.
     pub resolver: &'a dyn Resolver,
     scene: Scene,
     /// Lowest and highest corner of each mesh.
@@ -77,12 +77,12 @@ impl<'a> Assembly<'a> {
         self.faults.add(Fault::new(place, problem));
     }
 
-    /// Notes an oddity with which the scene is loaded.
+    /// Notes an oddity; the scene is loaded with it.
     pub fn warn(&mut self, place: &Place, oddity: Oddity) {
         self.warnings.add(place, oddity);
     }
 
-    /// Texts of [`Assembly::warn`], one line for each kind.
+    /// Texts of all warnings, one line for each kind.
     #[cfg(test)]
     pub fn warnings(&self) -> Vec<String> {
         self.warnings.lines().collect()
@@ -93,7 +93,7 @@ impl<'a> Assembly<'a> {
         outcome.map_err(|fault| self.faults.add(fault)).ok()
     }
 
-    /// The bytes of the file at `path`, which `named_at` names.
+    /// The bytes of the file at `path`. `named_at` is the position that names the file.
     pub fn read(&mut self, path: &Path, named_at: &Place) -> Option<Vec<u8>> {
         match self.resolver.read(path) {
             Ok(bytes) => Some(bytes),
@@ -131,7 +131,7 @@ impl<'a> Assembly<'a> {
         self.colours.get(path).cloned().flatten()
     }
 
-    /// Colours of an image; `None` if they are not requested, or if there is no room.
+    /// Colours of an image; `None` if they are not requested, or if they exceed the limit of texels.
     pub fn colours_of(&mut self, image: &texture::Image, named_at: &Place) -> Option<ColourMap> {
         if !self.resolver.wants_colours() {
             return None;
@@ -140,7 +140,7 @@ impl<'a> Assembly<'a> {
         texture::colours(image)
     }
 
-    /// Like [`Assembly::texture`], for an optional image: if the file does not exist, `odd` is the warning.
+    /// Like [`Assembly::texture`], for an optional image. If the file does not exist, the warning is `odd`.
     pub fn texture_if_there(
         &mut self,
         path: &Path,
@@ -155,7 +155,7 @@ impl<'a> Assembly<'a> {
         self.texture(path, channel, named_at)
     }
 
-    /// Reserves room for `count` more texels; `None` if that exceeds the limit of a scene.
+    /// Reserves space for `count` more texels; `None` if that exceeds the limit of a scene.
     pub fn hold_texels(&mut self, count: usize, place: &Place) -> Option<()> {
         self.texels = self.texels.saturating_add(count);
         if self.texels > MAX_TEXELS {
@@ -210,15 +210,15 @@ impl<'a> Assembly<'a> {
         taken
     }
 
-    /// Gives `material` the finish that its name indicates, if any. `is_measured` means that its reflectance
-    /// comes from a spectrum. A texture on glass counts as a picture of the glass.
+    /// Sets the finish of `material` that its name indicates, if any. `is_measured` means that its reflectance comes
+    /// from a spectrum. A texture on glass counts as a picture of the glass.
     pub fn finish_by_name(material: &mut Material, is_textured: bool, is_measured: bool) {
         let named = materials::by_name(&material.name);
         match named.finish {
             Finish::Matt => {}
             Finish::Glass { .. } if is_textured => {}
             Finish::Glossy { .. } if material.finish != Finish::Matt => {}
-            // Their colour in the file is what is seen in them.
+            // The colour in the file is that of reflected or transmitted objects.
             Finish::Glass { .. } | Finish::Water { .. } | Finish::Mirror { .. } if !is_measured => {
                 material.finish = named.finish;
                 material.reflectance = named.reflectance;
@@ -261,7 +261,7 @@ impl<'a> Assembly<'a> {
         Some((self.scene.meshes.len() - 1) as u32)
     }
 
-    /// Reserves room for `count` more triangles or vertices; `None` if that exceeds the limit of a scene.
+    /// Reserves space for `count` more triangles or vertices; `None` if that exceeds the limit of a scene.
     fn reserve(&mut self, count: usize, place: &Place) -> Option<()> {
         self.stored = self.stored.saturating_add(count);
         if self.stored > MAX_STORED {
@@ -316,8 +316,8 @@ impl<'a> Assembly<'a> {
         Ok(self.scene)
     }
 
-    /// Reserves room for `count` more visible instances before they are made; `None` if that exceeds the
-    /// limit of a scene.
+    /// Reserves space for `count` visible instances that are still to be made; `None` if that exceeds the limit of a
+    /// scene.
     pub fn room_for(&mut self, count: u64, place: &Place) -> Option<()> {
         let count = count.saturating_add(self.scene.instances.len() as u64);
         let limit = MAX_INSTANCES as u64;
@@ -361,7 +361,7 @@ fn transform_problem(instance: &Instance) -> Option<Problem> {
     let axes = transform.matrix3;
     let volume = axes.determinant().abs();
     let longest = axes.x_axis.length() * axes.y_axis.length() * axes.z_axis.length();
-    // False for NaN, which comes from lengths that overflow.
+    // The comparison is false for NaN, which results from lengths that overflow.
     let solid = volume > 1.0e-12 * longest && volume >= f64::MIN_POSITIVE;
     if !solid {
         return Some(Problem::BadTransform(
@@ -430,7 +430,7 @@ mod tests {
     #[test]
     fn transforms_are_checked() {
         assert_eq!(problem_of(DAffine3::IDENTITY), None);
-        // Mirrored and very uneven scales are fine.
+        // Mirrored and very uneven scales are allowed.
         let uneven = DAffine3::from_scale(DVec3::new(-1.0e4, 1.0e4, 1.0e-3));
         assert_eq!(problem_of(uneven), None);
         let flat = DAffine3::from_scale(DVec3::new(1.0, 0.0, 1.0));
@@ -440,7 +440,7 @@ mod tests {
         let nan = DAffine3::from_translation(DVec3::new(0.0, f64::NAN, 0.0));
         assert!(matches!(problem_of(nan), Some(Problem::BadTransform(_))));
         let far = DAffine3::from_translation(DVec3::new(0.0, 2.0e7, 0.0));
-        // Nothing is left, so that the scene is empty.
+        // No triangle remains, so the scene is empty.
         assert_eq!(problem_of(far), Some(Problem::NoTriangles));
     }
 
@@ -467,7 +467,7 @@ mod tests {
         assert_eq!((scene.instances.len(), scene.ground.len()), (2, 2));
     }
 
-    /// Images whose files are small but that need much memory.
+    /// Images with small files that need much memory.
     #[test]
     fn texels_are_summed_before_they_are_made() {
         let files = Memory::default();

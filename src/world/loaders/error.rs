@@ -4,10 +4,10 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Faults that are listed one by one; further ones are counted only.
+/// Number of faults that are listed one by one; further faults are only counted.
 const MAX_FAULTS: usize = 50;
 
-/// Why a scene could not be loaded: all faults, one a line.
+/// All faults of a scene that could not be loaded; prints one per line.
 #[derive(Debug)]
 pub struct SceneError {
     faults: Vec<Fault>,
@@ -66,7 +66,7 @@ pub struct Place {
     pub file: PathBuf,
     /// Line, counted from 1.
     pub line: Option<u32>,
-    /// In characters, counted from 1.
+    /// Column in characters, counted from 1.
     pub column: Option<u32>,
     /// A JSON path such as `$.Objects[2].Mesh`, or words such as `triangle 7`.
     pub element: Option<String>,

@@ -1,19 +1,20 @@
 //! glTF 2.0, `.gltf` and `.glb`: nodes become instances, base colours become reflectance.
 //!
-//! - Axes: glTF's +X is east, its +Y up, its +Z south, so that `(x, y, z)` becomes `(x, -z, y)`.
-//!   A model that a z-up tool exported regains its original axes.
-//! - Reflectance is the red of the base colour times the red of the base-colour texture, which is
-//!   decoded from sRGB. A material that has neither, but a known name, gets the
-//!   [table's](crate::world::materials) value; a primitive without material gets the default grey.
-//! - Alpha: `MASK` is cut at the material's cutoff, `BLEND` at one half, `OPAQUE` has none.
-//! - Gloss, mirrors and glass come from metallicity, roughness, `KHR_materials_transmission`, `KHR_materials_ior`
-//!   and the thickness of `KHR_materials_volume`, by factors alone; where nothing is transmitted, a name such
-//!   as `window` or `road sign` says what the surface is.
-//! - `KHR_texture_transform` is applied. Textures repeat, whatever their sampler says.
+//! - Axes: glTF's +X is east, its +Y is up, its +Z is south. Therefore `(x, y, z)` becomes `(x, -z, y)`. A model
+//!   exported by a tool with z up regains its original axes.
+//! - Reflectance is the red component of the base colour times the red channel of the base-colour texture, decoded
+//!   from sRGB. A material without both but with a known name gets the [table's](crate::world::materials) value; a
+//!   primitive without a material gets the default grey.
+//! - Alpha: the threshold is the material's cutoff for `MASK` and one half for `BLEND`; `OPAQUE` has none.
+//! - Gloss, mirrors and glass come from the factors of metallicity, roughness, `KHR_materials_transmission` and
+//!   `KHR_materials_ior`, and from the thickness of `KHR_materials_volume`. Textures of these are ignored. Without
+//!   transmission, a name such as `window` or `road sign` determines the finish.
+//! - `KHR_texture_transform` is applied. Textures always repeat; the sampler's wrapping mode is ignored.
 //! - Skins, morphs and animations stay at rest. Points, lines, lights and cameras are skipped.
 //!
-//! The `gltf` crate panics at some faults that its validation does not find. These are checked first: short
-//! headers, positions and images without data, empty or overlong accessors, loops and joins in the node tree.
+//! The `gltf` crate panics at some faults that its validation does not find. This module therefore checks for them
+//! first: short headers, positions and images without data, empty or overlong accessors, loops and joins in the node
+//! tree.
 
 mod finish;
 mod images;
@@ -72,13 +73,13 @@ pub fn parse(bytes: &[u8], file: &Path, resolver: &dyn Resolver) -> Result<Scene
     loader.assembly.finish(file, true)
 }
 
-/// Encoding of buffers and images within the file, with or without padding.
+/// Base64 of buffers and images within the file, with or without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// Extensions without effect on a lidar, which a file may therefore require.
+/// Extensions that have no effect on a lidar; a file may require them.
 const HARMLESS_EXTENSIONS: [&str; 8] = [
     "KHR_lights_punctual",
     "KHR_materials_emissive_strength",
@@ -90,7 +91,7 @@ const HARMLESS_EXTENSIONS: [&str; 8] = [
     "KHR_materials_volume",
 ];
 
-/// Parses and validates the document; also gives the binary chunk of a `.glb`.
+/// Parses and validates the document; also returns the binary chunk of a `.glb`.
 fn open(bytes: &[u8], file: &Path) -> Result<(Document, Option<Vec<u8>>), Fault> {
     let syntax = |text: String| Fault::new(Place::of(file), Problem::Syntax(text));
     if bytes.starts_with(b"glTF") {
@@ -120,7 +121,7 @@ fn open(bytes: &[u8], file: &Path) -> Result<(Document, Option<Vec<u8>>), Fault>
     let accessors = root.accessors.len();
     for (index, mesh) in root.meshes.iter_mut().enumerate() {
         for primitive in &mut mesh.primitives {
-            // Only these are needed, and the crate refuses custom ones.
+            // Only these attributes are needed, and the crate rejects custom ones.
             primitive.attributes.retain(|semantic, _| {
                 matches!(semantic, Checked::Valid(Semantic::Positions | Semantic::TexCoords(_)))
             });
@@ -170,10 +171,10 @@ struct TextureUse {
 struct Loader<'a> {
     document: &'a Document,
     file: &'a Path,
-    /// Buffers; those from the same file are shared.
+    /// Buffers. Buffers from the same file are shared.
     buffers: Vec<Rc<[u8]>>,
     assembly: Assembly<'a>,
-    /// The image that was decoded last.
+    /// The last decoded image.
     image: Option<(usize, Option<Image>)>,
     /// Reflectances by image; `None` for one that cannot be read.
     reflectances: BTreeMap<usize, Option<Texture>>,
@@ -224,7 +225,7 @@ impl<'a> Loader<'a> {
     /// Bytes of a `uri`: a data URI, or a file in the same folder.
     fn resource(&mut self, uri: &str, place: &Place) -> Option<Vec<u8>> {
         if let Some(data) = uri.strip_prefix("data:") {
-            // What comes before is the media type.
+            // The part before the comma is the media type.
             let digits = data.split_once(";base64,").map_or(data, |(_, digits)| digits);
             let data = BASE64.decode(digits).map_err(|error| {
                 Fault::new(place.clone(), Problem::Syntax(format!("has broken data: {error}")))
@@ -375,7 +376,7 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    /// Counts items against the limit: accessors may share data, so a small file can need much memory.
+    /// Counts items against the limit. Accessors may share data, so that a small file can need much memory.
     fn hold(&mut self, count: usize) -> Result<(), Problem> {
         self.held = self.held.saturating_add(count);
         if self.held > 2 * MAX_STORED {
@@ -396,7 +397,7 @@ impl<'a> Loader<'a> {
         self.items(accessor)
     }
 
-    /// Texture coordinates in the form of a [`Mesh`], whose v points up.
+    /// Converts texture coordinates to those of a [`Mesh`], in which v points up.
     fn texture_coordinates(
         &self,
         accessor: Accessor<'a>,
@@ -463,7 +464,7 @@ impl<'a> Loader<'a> {
         Ok(items.collect())
     }
 
-    /// Whether everything an accessor names lies within its buffers.
+    /// Checks that all data of an accessor lies within its buffers.
     fn check(&self, accessor: &Accessor) -> Result<(), Problem> {
         let outside = || out_of_buffer(accessor.index());
         let view = accessor.view().ok_or_else(|| {
@@ -486,7 +487,7 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    /// Whether `count` items of `size` bytes lie within `view`, and that within its buffer.
+    /// Checks that `count` items of `size` bytes lie within `view`, and `view` within its buffer.
     fn check_run(
         &self,
         view: &::gltf::buffer::View,
@@ -532,19 +533,19 @@ impl<'a> Loader<'a> {
             self.assembly.warn(&place, Oddity::Colour { value, taken });
         }
         let red = taken;
-        // White without texture is the default, so the file gives no reflectance.
+        // White without a texture is the default, so the file sets no reflectance.
         let unsaid = info.is_none() && [red, green, blue] == [1.0; 3];
         let typical = materials::typical(name).filter(|_| unsaid);
         let base_reflectance = typical.map_or(red, |typical| typical.reflectance_905nm);
         let colour = typical.is_none().then(|| [red, green, blue].map(|part| part.clamp(0.0, 1.0)));
         let mut out = self.finished(material, name, (base_reflectance, colour), &place);
-        // The least alpha that is opaque.
+        // Least alpha of an opaque texel.
         let solid_from = match material.alpha_mode() {
             AlphaMode::Opaque => None,
             AlphaMode::Mask => Some(material.alpha_cutoff().unwrap_or(0.5)),
             AlphaMode::Blend => Some(0.5),
         };
-        // What blends in may be glass, whose alpha is that of its picture.
+        // A blended material may be glass. Its alpha is that of a picture of glass.
         let lets_through = matches!(out.finish, Finish::Glass { .. } | Finish::Water { .. });
         let mut invisible = !lets_through && solid_from.is_some_and(|from| alpha < from);
         let mut texture = None;
@@ -564,8 +565,8 @@ impl<'a> Loader<'a> {
         Look { id, invisible, texture }
     }
 
-    /// The material without textures. Its finish follows the parameters of the file, or its name if the
-    /// parameters have no transmission.
+    /// The material without textures. The finish follows from the parameters of the file or, if these have no
+    /// transmission, from the material's name.
     fn finished(
         &mut self,
         material: &Material<'a>,
@@ -583,7 +584,7 @@ impl<'a> Loader<'a> {
         let index = material.ior().unwrap_or(materials::GLASS_INDEX);
         let allowed = (1.0..=5.0, "a refractive index of 1 to 5");
         let index = self.assembly.within("ior", index, allowed, place);
-        // A texture would say where it is how rough; the factors alone do not.
+        // A texture would give the roughness of each place; the factors alone do not.
         let is_mapped = pbr.metallic_roughness_texture().is_some();
         let surface = finish::Surface {
             base,
@@ -594,7 +595,7 @@ impl<'a> Loader<'a> {
             has_volume: material.volume().is_some_and(|v| v.thickness_factor() > 0.0),
         };
         let (reflectance, finish) = surface.look();
-        // Glass scatters the part of its colour that it does not let through.
+        // Glass scatters the share of its colour that it does not transmit.
         let scattered = |colour: Rgb| match finish {
             Finish::Glass { .. } => colour.map(|part| part * (1.0 - transmission)),
             _ => colour,
@@ -615,11 +616,11 @@ impl<'a> Loader<'a> {
 #[derive(Default)]
 struct MeshBuild {
     mesh: Mesh,
-    /// First vertex of each run of positions and texture coordinates.
+    /// First vertex for each pair of positions and texture coordinates.
     vertices: BTreeMap<(usize, Option<(usize, MaterialId)>), u32>,
     /// Whether any vertex has texture coordinates.
     textured: bool,
-    /// Whether something was left out on purpose.
+    /// Whether any part was skipped on purpose.
     skipped: bool,
 }
 
@@ -631,7 +632,7 @@ fn local(node: &Node) -> DAffine3 {
             DAffine3::from_cols(column(x), column(y), column(z), column(origin))
         }
         Transform::Decomposed { translation, rotation, scale } => {
-            // A zero quaternion gives NaN, which is refused later as not finite.
+            // A zero quaternion gives NaN, which a later check rejects as not finite.
             let rotation = DQuat::from_array(rotation.map(f64::from));
             let rotation = rotation * rotation.length_recip();
             DAffine3::from_scale_rotation_translation(
@@ -643,7 +644,7 @@ fn local(node: &Node) -> DAffine3 {
     }
 }
 
-/// The mapping of texture coordinates by `KHR_texture_transform`: offset, rotation, then scale.
+/// Mapping of texture coordinates by `KHR_texture_transform`: scale, then rotation, then offset.
 fn laying(info: &::gltf::texture::Info) -> TextureUse {
     let plain =
         TextureUse { set: info.tex_coord(), columns: [[1.0, 0.0], [0.0, 1.0]], offset: [0.0; 2] };

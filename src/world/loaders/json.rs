@@ -1,6 +1,6 @@
 //! JSON values with their path, line and column.
 //!
-//! `serde_json` parses. Values stay slices of the text until they are used, which gives their position.
+//! `serde_json` parses. Values stay slices of the text until they are used; this gives their positions.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -47,7 +47,7 @@ impl<'a> Document<'a> {
                 ..Place::line(self.file, error.line().max(1))
             };
             let text = error.to_string();
-            // The fault has its place already.
+            // The fault has a position already.
             let text = text.split(" at line ").next().unwrap_or_default();
             Fault::new(place, Problem::Syntax(format!("is no sound JSON: {text}")))
         })?;
@@ -151,7 +151,7 @@ impl<'a> Object<'a> {
     /// The value at `key`.
     pub fn get(&self, key: &str) -> Option<Node<'a>> {
         let raw = self.fields.get(key)?;
-        // Keys that are no plain words are quoted.
+        // Keys other than plain words are quoted.
         let is_word = key.chars().all(|c| c.is_ascii_alphanumeric());
         let step = if is_word { format!(".{key}") } else { format!("['{key}']") };
         let path = self.node.path.clone() + &step;
@@ -163,7 +163,7 @@ impl<'a> Object<'a> {
         self.get(key).ok_or_else(|| self.node.fault(Problem::MissingKey { key, expected }))
     }
 
-    /// Applies `read` to the value at `key`; `default` if there is none.
+    /// Applies `read` to the value at `key`; returns `default` if the key is absent.
     pub fn or<T>(
         &self,
         key: &str,

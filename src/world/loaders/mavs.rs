@@ -1,16 +1,16 @@
 //! MAVS scene files (`.json`) of the Mississippi State University Autonomous Vehicle Simulator.
 //!
-//! `Objects`, `Layered Surface`, `Surface Mesh` and `Vegetation Distribution` are read as MAVS reads
-//! them; unknown keys are ignored, as in MAVS. Angles are radians. Differences:
+//! `Objects`, `Layered Surface`, `Surface Mesh` and `Vegetation Distribution` are read as by MAVS. Unknown keys are
+//! ignored, as by MAVS. Angles are radians. Differences:
 //!
 //! - Random positions come from Menura's own generator and the scene's seed: they have the same
 //!   distribution as in MAVS, and are the same on every machine.
-//! - Paths: DATA is the nearest folder at or above the scene file that has `scenes/meshes` in it.
-//!   `PathToMeshes`, and paths that `UseFullPaths` makes literal, are relative to the scene file.
+//! - Paths: DATA is the nearest folder at or above the scene file that contains `scenes/meshes`. `PathToMeshes` is
+//!   relative to the scene file, and so are the literal paths of `UseFullPaths`.
 //! - A trail does not change the ground's texture. Labels are those of meshes, so potholes have none.
 //! - `Animations` are not supported and are reported.
-//! - A missing image or material file and a polygon without area give a warning. A missing mesh, layer
-//!   texture or trail is a fault, as it ends MAVS.
+//! - A missing image or material file and a polygon without area give a warning. A missing mesh, layer texture or
+//!   trail is a fault; MAVS stops at it, too.
 
 mod layered;
 mod pose;
@@ -73,7 +73,7 @@ struct Roots {
 impl Roots {
     fn of(file: &Path, scene: &Object, resolver: &dyn Resolver) -> Result<Self, Fault> {
         let folder = folder_of(file);
-        // Also the folders above those that a relative path names.
+        // For a relative path, the search includes folders above its first one.
         let above = (1..8).map(|levels| folder.join("../".repeat(levels)));
         let beyond = if folder.is_relative() { above.collect() } else { Vec::new() };
         let data = folder
@@ -101,7 +101,7 @@ impl Roots {
     }
 }
 
-/// Purposes of random streams; the entry's number is added.
+/// Identifiers of random streams; the entry's number is added.
 mod streams {
     pub const OBJECTS: u64 = 0x100_0000_0000;
     pub const VEGETATION: u64 = 0x200_0000_0000;
@@ -120,7 +120,7 @@ struct Loader<'a> {
 }
 
 impl Loader<'_> {
-    /// Reads the sections in the order of MAVS: placing needs the ground.
+    /// Reads the sections in the order of MAVS, because placing objects needs the ground.
     fn sections(&mut self, scene: &Object) {
         if let Some(labels) = scene.get("Object Labels") {
             let outcome = self.labels(&labels);
@@ -147,7 +147,7 @@ impl Loader<'_> {
         }
     }
 
-    /// Reads every entry of the array at `key`, noting the faults of each.
+    /// Reads every entry of the array at `key`, and records the faults of each.
     fn each(
         &mut self,
         scene: &Object,
@@ -163,7 +163,7 @@ impl Loader<'_> {
         }
     }
 
-    /// A lidar does not need labels, so a missing or invalid file gives only a warning.
+    /// Reads the labels. A lidar does not need them, so that a missing or invalid file gives only a warning.
     fn labels(&mut self, node: &Node) -> Result<(), Fault> {
         let path = named(&self.roots.meshes, &node.string()?);
         if !self.assembly.resolver.exists(&path) {
@@ -229,20 +229,20 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// Sums the random copies of all `Objects` before the first is made; `None` if the sum exceeds the limit.
+    /// Sums the random copies of all `Objects` before any is made; `None` if the sum exceeds the limit.
     fn room_for_random(&mut self, scene: &Object) -> Option<()> {
         let Some(node) = scene.get("Objects") else { return Some(()) };
         let number = |entry: &Node| -> Option<u64> {
             let object = entry.object().ok().filter(|object| object.get("Instances").is_none())?;
             object.get("Random")?.object().ok()?.get("Number")?.whole(MAX_INSTANCES as u64).ok()
         };
-        // What cannot be read is told when it is its turn.
+        // Invalid entries are reported later, when they are read.
         let entries = node.array().unwrap_or_default();
         let count = entries.iter().filter_map(number).sum();
         self.assembly.room_for(count, &node.place())
     }
 
-    /// The mesh at `path`, which `named_at` names, read once.
+    /// The mesh at `path`, read once. `named_at` is the position that names it.
     fn mesh(&mut self, path: PathBuf, material: Option<String>, named_at: &Node) -> Option<u32> {
         let key = (path, material);
         if let Some(&known) = self.meshes.get(&key) {

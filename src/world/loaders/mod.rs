@@ -1,4 +1,4 @@
-//! Loading scenes: [`load`] takes a built-in scene or a file.
+//! Loads scenes: [`load`] accepts a built-in scene or a file.
 //!
 //! | suffix | format | up axis | materials |
 //! |---|---|---|---|
@@ -58,7 +58,7 @@ pub const MAX_TEXELS: usize = 1 << 30;
 /// Largest number of pixels of an image.
 pub const MAX_IMAGE_PIXELS: u64 = 1 << 26;
 
-/// Builds a built-in scene, or loads a file and what it names from `files`.
+/// Builds a built-in scene, or loads a scene file and the files that it names from `files`.
 ///
 /// # Errors
 /// All errors in the files, with their positions.
@@ -80,7 +80,7 @@ pub fn load(source: &SceneSource, files: &Disk) -> Result<Scene, SceneError> {
     }
 }
 
-/// Moves all of a scene, seen or driven on.
+/// Transforms the whole scene, visible instances and ground.
 fn place(mut scene: Scene, placement: &DAffine3, file: &Path) -> Result<Scene, SceneError> {
     if *placement == DAffine3::IDENTITY {
         return Ok(scene);

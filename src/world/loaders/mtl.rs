@@ -21,7 +21,7 @@ use crate::world::scene::{Finish, Material};
 pub(super) struct Statement {
     /// Name after `newmtl`.
     pub name: String,
-    /// `Kd` as written, and where. Red counts for lasers.
+    /// `Kd` as written, and its position. Lasers use the red component.
     diffuse: Option<(Rgb, Place)>,
     /// File of `Kd spectral`.
     spectrum: Option<(String, Place)>,
@@ -37,12 +37,12 @@ pub(super) struct Statement {
     file: PathBuf,
 }
 
-/// Statements about reflection that is not diffuse: colour and exponent of the highlight, opacity or
-/// transparency, refractive index, and illumination model.
+/// Keys of specular reflection and transparency: colour and exponent of the highlight, opacity or transparency,
+/// refractive index, and illumination model.
 const PROPERTIES: [&str; 6] = ["Ks", "Ns", "d", "Tr", "Ni", "illum"];
 
-/// Largest `Ks` that some programs write for every surface, dull or not. It counts only if `illum` requests
-/// reflections.
+/// Some programs write `Ks` up to this value for every surface, diffuse ones as well. It counts only if `illum`
+/// requests reflections.
 const USUAL_HIGHLIGHT: f32 = 0.5;
 /// Opacity from which a material counts as opaque.
 const OPAQUE: f32 = 0.99;
@@ -73,7 +73,7 @@ pub(super) fn parse(bytes: &[u8], file: &Path) -> Result<Vec<Statement>, Fault> 
             });
             continue;
         }
-        // Statements before the first material belong to none.
+        // Statements before the first material are ignored.
         let Some(material) = materials.last_mut() else { continue };
         match keyword {
             "Kd" => match rest.strip_prefix("spectral") {
@@ -116,7 +116,7 @@ impl Statement {
             let path = find_spectrum(assembly.resolver, name, spectra_folder, folder);
             assembly.spectrum(&path, place)
         });
-        // Read even if a spectrum replaces it, so that a missing file is reported.
+        // The texture is read even if a spectrum replaces it, so that a missing file is reported.
         let map = self.diffuse_map.as_ref().and_then(|(name, place)| {
             let path = named(folder, name);
             let odd = |path| Oddity::NoTexture { path };
@@ -153,8 +153,8 @@ impl Statement {
         material
     }
 
-    /// Sets the finish of the material. Numbers without effect are not read, because programs write
-    /// impossible ones.
+    /// Sets the finish of the material. Numbers without effect are not read, because programs write invalid ones
+    /// there.
     fn finish(&self, material: &mut Material, is_measured: bool, assembly: &mut Assembly) {
         let light = self.number("illum", 0.0..=10.0, "a whole number from 0 to 10", assembly);
         let light = light.map(|light| light as u8);
@@ -169,7 +169,7 @@ impl Statement {
             material.finish = Finish::Glass { index, clear, faces: 2 };
             material.reflectance =
                 opacity.map_or(materials::DIRT, |opacity| opacity * material.reflectance);
-            // What a clear pane shows is its dirt.
+            // The visible colour of a clear pane is that of its dirt.
             material.colour = match (material.colour, opacity) {
                 (Some(colour), Some(opacity)) => Some(colour.map(|part| opacity * part)),
                 _ => None,
@@ -192,7 +192,7 @@ impl Statement {
         Assembly::finish_by_name(material, is_textured, is_measured);
     }
 
-    /// Opacity of the material, if the file sets it; a map sets it for each texel.
+    /// Opacity of the material, if the file sets it. A map sets the opacity of each texel instead.
     fn opacity(&self, assembly: &mut Assembly) -> Option<f32> {
         let dissolve = self.number("d", 0.0..=1.0, "a number from 0 to 1", assembly);
         let clear = self.number("Tr", 0.0..=1.0, "a number from 0 to 1", assembly);
@@ -205,7 +205,7 @@ impl Statement {
             }
             return None;
         }
-        // Programs that take `Tr` for `d` write 1 for what is opaque.
+        // Programs that confuse `Tr` with `d` write 1 for opaque materials.
         dissolve.or(clear.filter(|&clear| clear < 1.0).map(|clear| 1.0 - clear))
     }
 
@@ -231,8 +231,8 @@ impl Statement {
     }
 }
 
-/// File of a spectrum: the first that exists in `spectra_folder`, `folder` and the folders above it, each
-/// with and without `spectra/`; otherwise the path where it is expected.
+/// Path of a spectrum file. The search covers `spectra_folder`, `folder` and the folders above it, each with and
+/// without `spectra/`. If no file exists, this is the path where the file is expected.
 pub(super) fn find_spectrum(
     resolver: &dyn Resolver,
     name: &str,
@@ -251,7 +251,7 @@ pub(super) fn find_spectrum(
 fn colour(text: &str, place: &Place) -> Result<Rgb, Fault> {
     let mut words = text.split_whitespace();
     match words.next().unwrap_or_default().parse::<f32>() {
-        // Beyond 0 to 1 it is clamped when the material is used.
+        // Values outside 0 to 1 are clamped when the material is used.
         Ok(red) if red.is_finite() => {
             let mut other = || {
                 let value = words.next().and_then(|word| word.parse::<f32>().ok());
@@ -266,7 +266,7 @@ fn colour(text: &str, place: &Place) -> Result<Rgb, Fault> {
     }
 }
 
-/// The file name after a map statement's options, the first of which is put into `seen`.
+/// The file name after the options of a map statement. The first option is stored in `seen`.
 fn texture_name(
     text: &str,
     keyword: &str,
@@ -401,7 +401,7 @@ mod tests {
     fn highlights_are_those_that_somebody_meant() {
         let finish = |text: &str| finished(&format!("newmtl m\nKd 0.4 0 0\nNs 60\n{text}")).1;
         let glossy = |peak| Finish::Glossy { peak, exponent: 60.0 };
-        // As half of all files have it for soil and leaves.
+        // Half of all files have this highlight for soil and leaves.
         assert_eq!(finish("Ks 0.5 0.5 0.5\nillum 2"), Finish::Matt);
         assert_eq!(finish("Ks 0.55 0 0\nillum 2"), glossy(0.55));
         assert_eq!(finish("Ks 0.9 0 0"), glossy(0.6));
@@ -435,7 +435,7 @@ mod tests {
             let (reflectance, finish, _) = finished(text);
             (reflectance, finish)
         };
-        // What programs write for everything says nothing.
+        // Values that programs write for every material have no effect.
         let usual = "Kd 0.8 0.8 0.8\nKs 0.5 0.5 0.5\nNs 250\nNi 1.45\nd 1.0\nillum 2";
         let named = |name: &str| look(&format!("newmtl {name}\n{usual}"));
         assert_eq!(named("shop_window"), (materials::DIRT, materials::PANE));
@@ -443,7 +443,7 @@ mod tests {
         assert_eq!(named("pond"), (0.0, Finish::Water { bottom: None }));
         assert_eq!(named("wet_asphalt"), (0.8, Finish::Wet { film: materials::WET_FILM }));
         assert_eq!(named("window_frame"), (0.8, Finish::Matt));
-        // A measured spectrum of water stays, and a picture of a window is a wall.
+        // A measured spectrum of water takes precedence over the name; a picture of a window is a wall.
         let (reflectance, finish) = look("newmtl water\nKd spectral k.spec");
         assert_eq!((reflectance, finish), (0.1, Finish::Water { bottom: None }));
         assert_eq!(look("newmtl window\nmap_Kd facade.png\nKd 0.5 0 0").1, Finish::Matt);
@@ -483,7 +483,7 @@ mod tests {
         );
     }
 
-    /// Other programs accept such materials, so they give warnings, not errors.
+    /// Other programs load such materials, so they give warnings, not errors.
     #[test]
     fn missing_files_and_bright_colours_are_told_and_put_up_with() {
         let files = Memory::default();
@@ -495,7 +495,7 @@ mod tests {
         let mut load = |n: usize| statements[n].load(&mut assembly, Some(Path::new("meshes")));
         let [grass, paint, dark, road] = [load(0), load(1), load(2), load(3)];
         assert!(grass.reflectance_map.is_none() && grass.opacity_mask.is_none());
-        // By its name where nothing else is left.
+        // The reflectance follows from the name if the file has no other data.
         assert_eq!(road.reflectance, materials::by_name("road").reflectance);
         assert_eq!((paint.reflectance, dark.reflectance), (1.0, 0.0));
         assert_eq!(

@@ -4,9 +4,9 @@
 //! groups, lines and points are ignored. Triangles without a material, or with one that no file
 //! defines, get a plain one, see [`materials::by_name`].
 //!
-//! `tobj` builds the mesh. It reports no lines, overflows at negative indices that reach too far back, and
-//! copies the newest name for each group. Every statement is therefore checked first, and only valid and
-//! needed statements are passed on.
+//! `tobj` builds the mesh. It reports no lines, overflows at negative indices that are too large, and copies the last
+//! name for each group. This module therefore checks every statement first and passes on only statements that are
+//! valid and needed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -100,12 +100,12 @@ const UNNAMED: &str = "default";
 
 /// An OBJ file reduced to valid statements that are needed.
 struct Checked {
-    /// Statements for `tobj`. Materials are named by their index in `materials`. Every face has positive
-    /// indices of positions and texture coordinates; the first texture coordinate means "none".
+    /// Statements for `tobj`. Materials are named by their index in `materials`. Every face has positive indices of
+    /// positions and texture coordinates; the first texture coordinate stands for "none".
     text: String,
     /// Names in the order of first use by a face.
     materials: Vec<String>,
-    /// Material files, with the positions that name them.
+    /// Material files, and the positions where the file names them.
     libraries: Vec<(String, Place)>,
 }
 
@@ -141,7 +141,7 @@ fn check(text: &str, file: &Path) -> Result<Checked, Fault> {
             Place { column: Some(clipped(column)), ..Place::line(file, index + 1) }
         };
         let statement = line.trim();
-        // An empty slice at the end of the line, so that it has a column.
+        // An empty slice at the end of the line gives the position of a missing word.
         let nothing = &statement[statement.len()..];
         let (keyword, rest) =
             statement.split_once(char::is_whitespace).unwrap_or((statement, nothing));
@@ -157,7 +157,7 @@ fn check(text: &str, file: &Path) -> Result<Checked, Fault> {
                     .map_err(|(word, problem)| Fault::new(at(word), problem))?;
                 coordinates += 1;
             }
-            // With fewer than three corners it is a point or a line.
+            // With fewer than three corners, `f` is a point or a line.
             "f" if rest.split_whitespace().nth(2).is_some() => {
                 if switched {
                     let number = *numbers.entry(material.clone()).or_insert(out.materials.len());
@@ -188,7 +188,7 @@ fn check(text: &str, file: &Path) -> Result<Checked, Fault> {
     Ok(out)
 }
 
-/// Copies the first `count` numbers of a statement; fails with the invalid word. Texture coordinates may have
+/// Copies the first `count` numbers of a statement. An error contains the invalid word. Texture coordinates may have
 /// a single number.
 fn write_numbers<'a>(
     out: &mut String,
@@ -241,7 +241,7 @@ fn corner(
     Ok((v, vt))
 }
 
-/// Builds one mesh of checked statements; `ids` are the materials by number.
+/// Builds one mesh from checked statements. `ids` are the materials by number.
 fn build(text: &str, ids: &[MaterialId], file: &Path) -> Result<Mesh, Fault> {
     let options = tobj::LoadOptions {
         single_index: true,

@@ -1,4 +1,4 @@
-//! Oddities that a loader accepts, because other programs load them.
+//! Oddities of scene files that a loader accepts because other programs do so, too.
 
 use std::mem::discriminant;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use super::error::Place;
 /// An oddity, and its treatment.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Oddity {
-    /// A copy beyond the range of all sensors, where some scenes put unused objects.
+    /// A copy beyond the range of all sensors. Some scenes place unused objects there.
     #[error("a copy at {value} m, beyond ±{} m, is left out", super::MAX_COORDINATE_M)]
     FarCopy {
         /// Farthest coordinate of the copy, metres.
@@ -19,13 +19,13 @@ pub enum Oddity {
     Colour {
         /// Value in the file.
         value: f32,
-        /// The nearest that is possible.
+        /// Nearest valid value.
         taken: f32,
     },
-    /// A number of a material that is not possible.
+    /// An invalid number in a material.
     #[error("`{key}` of {got} is not {allowed} and is {instead}")]
     Property {
-        /// Key of the colour in the file.
+        /// Key in the file.
         key: &'static str,
         /// Text in the file.
         got: String,
@@ -34,10 +34,10 @@ pub enum Oddity {
         /// The replacement.
         instead: String,
     },
-    /// A material that is not visible.
+    /// An invisible material.
     #[error("a dissolve of 0 would make the material invisible: it is opaque")]
     Dissolved,
-    /// A spectrum with the same fault.
+    /// A reflectance above 1 or below 0 in a spectrum.
     #[error(
         "a reflectance of {value} at {} micrometres is not within 0 to 1 and is taken as {taken}",
         super::spectrum::LASER_WAVELENGTH_UM
@@ -45,7 +45,7 @@ pub enum Oddity {
     Spectrum {
         /// Value in the file.
         value: f64,
-        /// The nearest that is possible.
+        /// Nearest valid value.
         taken: f64,
     },
     /// A polygon without area.
@@ -72,7 +72,7 @@ pub enum Oddity {
         /// Expected path of the image.
         path: PathBuf,
     },
-    /// The image of an opacity mask is missing.
+    /// A missing image of an opacity mask.
     #[error("there is no file `{}`: nothing shines through the material", .path.display())]
     NoMask {
         /// Expected path of the file.
@@ -84,19 +84,19 @@ pub enum Oddity {
         /// The statement and the option.
         option: String,
     },
-    /// Triangles that are lines or points.
+    /// Degenerate triangles, which are lines or points.
     #[error("{count} triangles without area are left out")]
     FlatTriangles {
-        /// Number in this mesh.
+        /// Number of such triangles in this mesh.
         count: usize,
     },
-    /// Primitives of a glTF that are no triangles.
+    /// Primitives of a glTF other than triangles.
     #[error("points and lines are left out")]
     NotTriangles,
-    /// A mesh of a glTF that could change its shape.
+    /// A mesh of a glTF with morph targets.
     #[error("morph targets are not supported; the mesh keeps its shape")]
     Morphs,
-    /// A spectrum does not exist.
+    /// A missing spectrum.
     #[error("there is no file `{}`: the reflectance is that of the colour", .path.display())]
     NoSpectrum {
         /// Expected path of the file.

@@ -22,7 +22,7 @@ use crate::world::scene::{Mesh, Scene};
 /// Reads the PLY file `bytes`, named `file`, and places one unmoved instance.
 ///
 /// # Errors
-/// A description of the error.
+/// The first fault, with its position.
 pub fn parse(bytes: &[u8], file: &Path) -> Result<Scene, SceneError> {
     let no_files = Memory::default();
     let mut assembly = Assembly::new(&no_files);
@@ -102,7 +102,7 @@ fn check_length(
     file: &Path,
 ) -> Result<(), Fault> {
     let least = match encoding {
-        // One line each.
+        // An element has one line.
         Encoding::Ascii => 1,
         _ => element.properties.values().map(|p| least_bytes(&p.data_type)).sum(),
     };
@@ -119,7 +119,7 @@ fn check_length(
     Ok(())
 }
 
-/// The smallest size of a property in bytes; an empty list has only its count.
+/// The smallest size of a property, bytes. An empty list has only its count.
 fn least_bytes(property: &PropertyType) -> u64 {
     let (PropertyType::Scalar(scalar) | PropertyType::List(scalar, _)) = property;
     match scalar {
@@ -146,13 +146,13 @@ fn require(
     Err(Fault::new(place, Problem::Syntax(format!("must have {expected}"))))
 }
 
-/// A fault that the crate reports. Only text files have lines.
+/// A fault that the crate reports. Only text files have line numbers.
 fn told(file: &Path, error: &ParseError, encoding: Encoding) -> Fault {
     let place = match error.line() {
         Some(line) if encoding == Encoding::Ascii => Place::line(file, line),
         _ => Place::of(file),
     };
-    // The text repeats the line; the last cause says what is wrong.
+    // The crate's message contains the line; the last cause describes the fault.
     let text = error.to_string();
     let cause = text.rsplit("Error: ").next().unwrap_or(&text);
     let cause = cause.split_once("\n").map_or(cause, |(first, _)| first);

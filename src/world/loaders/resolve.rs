@@ -6,18 +6,18 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::config::toml::read_files::note_read;
 
-/// Reads the files that a scene's file names.
+/// Reads the files that a scene file names.
 pub trait Resolver {
     /// The whole file at `path`.
     ///
     /// # Errors
-    /// [`io::ErrorKind::NotFound`] for a missing file, else the error of reading.
+    /// [`io::ErrorKind::NotFound`] for a missing file, otherwise the error of the operating system.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 
     /// Whether there is a file or folder at `path`.
     fn exists(&self, path: &Path) -> bool;
 
-    /// Whether colour images are requested, which take four times the memory of those for lasers.
+    /// Whether colour images are requested. They take four times the memory of images for lasers.
     fn wants_colours(&self) -> bool {
         true
     }
@@ -26,11 +26,11 @@ pub trait Resolver {
 /// Files on disk, up to 4 GiB each.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Disk {
-    /// Whether colour images are wanted.
+    /// Whether colour images are requested.
     pub colours: bool,
 }
 
-/// The largest file that is read.
+/// Size of the largest file that is read, bytes.
 const MAX_FILE_BYTES: u64 = 1 << 32;
 
 impl Resolver for Disk {
@@ -82,7 +82,7 @@ impl Resolver for Memory {
     }
 }
 
-/// `path` without `.` and `..`, resolved by names alone.
+/// `path` without `.` and `..`, resolved without access to the disk.
 fn plain(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
@@ -97,7 +97,7 @@ fn plain(path: &Path) -> PathBuf {
     out
 }
 
-/// The path that `text` names, relative to `folder`. Files made on Windows use `\`.
+/// The path `text`, relative to `folder`. Files made on Windows use `\`.
 pub(super) fn named(folder: &Path, text: &str) -> PathBuf {
     folder.join(text.replace('\\', "/"))
 }

@@ -1,4 +1,4 @@
-//! Reflectance spectra (`.spec`): two numbers a line, wavelength in micrometres and reflectance.
+//! Reflectance spectra (`.spec`): each line has the wavelength in micrometres and the reflectance.
 
 use std::path::Path;
 
@@ -8,12 +8,12 @@ use crate::world::colours::WAVES_UM;
 /// The wavelength of the lasers, micrometres.
 pub(super) const LASER_WAVELENGTH_UM: f64 = 0.905;
 
-/// Wavelength above which a spectrum has no colours, micrometres.
+/// A spectrum without wavelengths below this has no colours, micrometres.
 const VISIBLE_UM: f64 = 0.6;
 
-/// The reflectance at [`LASER_WAVELENGTH_UM`], and those for red, green and blue if the file covers visible
-/// light. They are not yet limited to 0..=1. Between the file's wavelengths, which may ascend or descend,
-/// they are interpolated linearly; beyond them they are constant.
+/// The reflectance at [`LASER_WAVELENGTH_UM`], and those of red, green and blue if the file covers visible light.
+/// Values are not limited to 0..=1. Between the file's wavelengths, which may increase or decrease, values are
+/// interpolated linearly; outside they are constant.
 pub(super) fn read(bytes: &[u8], file: &Path) -> Result<(f64, Option<[f64; 3]>), Fault> {
     let text = String::from_utf8_lossy(bytes);
     let mut laser = Sample::new(LASER_WAVELENGTH_UM);
@@ -45,7 +45,7 @@ pub(super) fn read(bytes: &[u8], file: &Path) -> Result<(f64, Option<[f64; 3]>),
     Ok((reflectance, (shortest_um < VISIBLE_UM).then_some(colour)))
 }
 
-/// A spectrum at one wavelength.
+/// The value of a spectrum at one wavelength.
 struct Sample {
     at_um: f64,
     /// The nearest wavelengths of the file on either side, with their values.

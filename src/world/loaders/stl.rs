@@ -1,8 +1,8 @@
 //! STL meshes, ascii and binary; z up, metres.
 //!
-//! Normals are ignored, and corners at the same position are merged. STL has no materials, so the default
-//! grey is used. A file whose length matches the count in its binary header is binary even if it begins with
-//! `solid`, as many do. ASCII files may contain several solids, in upper or lower case.
+//! Normals are ignored, and corners at the same position are merged. STL has no materials, so the default grey is
+//! used. A file is binary if its length matches the count in its header, even if it begins with `solid`. ASCII files
+//! may contain several solids, in upper or lower case.
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::world::scene::{Mesh, Scene};
 /// Reads the STL file `bytes`, named `file`, and places one unmoved instance.
 ///
 /// # Errors
-/// A description of the error.
+/// The first fault, with its position.
 pub fn parse(bytes: &[u8], file: &Path) -> Result<Scene, SceneError> {
     let no_files = Memory::default();
     let mut assembly = Assembly::new(&no_files);
@@ -66,7 +66,7 @@ fn read_binary(bytes: &[u8], file: &Path) -> Result<stl_io::IndexedMesh, Fault> 
         let what = "triangles".to_owned();
         return Err(fault(Problem::Truncated { what, announced, available }));
     }
-    // The crate takes a file that begins with `solid` for ascii.
+    // The crate treats every file that begins with `solid` as ASCII.
     let blank = [0; 80];
     let mut reader = Binary { start: &blank, bytes, at: 0 };
     stl_io::read_stl(&mut reader).map_err(|error| fault(Problem::Syntax(error.to_string())))
@@ -107,8 +107,8 @@ impl Seek for Binary<'_> {
     }
 }
 
-/// Passes an ascii file on line by line, so that the line of a fault is known, in lower case and as
-/// a single solid.
+/// Passes an ASCII file on line by line, in lower case and as a single solid. The line number of a fault is therefore
+/// known.
 struct Lines<'a> {
     text: &'a str,
     rest: &'a str,
@@ -131,7 +131,7 @@ impl<'a> Lines<'a> {
         Self { text, rest: text, current, number: 0, stage: Stage::Start }
     }
 
-    /// The next line for the crate.
+    /// The next line for the STL parser.
     fn next_line(&mut self) -> Option<String> {
         if self.stage == Stage::Start {
             self.stage = Stage::Facets;

@@ -18,7 +18,7 @@ use crate::world::scene::Texture;
 pub(super) enum Channel {
     /// Red, or grey.
     First,
-    /// Alpha; opaque in images without.
+    /// Alpha; images without alpha are opaque.
     Alpha,
 }
 
@@ -38,15 +38,14 @@ impl Image {
     }
 }
 
-/// Largest number of pixels per byte of a valid image: deflate packs at most 1032 bytes into one, and a byte
-/// holds 8 pixels of one bit.
+/// Largest number of pixels per byte of a valid image. Deflate compresses up to 1032 bytes into one, and a byte holds
+/// 8 pixels of one bit.
 const MAX_PIXELS_PER_BYTE: u64 = 8 * 1032;
 
-/// The file's header and the longest form of the image's.
+/// Length of the file header and the longest image header, bytes.
 const LONGEST_BMP_HEADER: usize = 14 + 124;
 
-/// Decodes an image by its content, not its name, within [`MAX_IMAGE_SIDE`] and
-/// [`MAX_IMAGE_PIXELS`].
+/// Decodes an image by its content, not its name. Its size is at most [`MAX_IMAGE_SIDE`] and [`MAX_IMAGE_PIXELS`].
 pub(super) fn decode(bytes: &[u8], place: &Place) -> Result<Image, Fault> {
     let fault = |problem| Fault::new(place.clone(), problem);
     let decoded = match bytes {
@@ -77,7 +76,7 @@ impl Unread {
     }
 }
 
-/// Refuses sizes that are too large, before anything is allocated for them.
+/// Rejects sizes that are too large before any memory is allocated.
 fn check_size(width: usize, height: usize, bytes: &[u8]) -> Result<(u32, u32), Unread> {
     let pixels = (width as u64).saturating_mul(height as u64);
     if pixels == 0 {
@@ -101,9 +100,9 @@ fn check_size(width: usize, height: usize, bytes: &[u8]) -> Result<(u32, u32), U
 
 fn png(bytes: &[u8]) -> Result<Image, Unread> {
     let mut decoder = png::Decoder::new(Cursor::new(bytes));
-    // 16 bytes a pixel is the most any decoder takes.
+    // No decoder needs more than 16 bytes per pixel.
     decoder.set_limits(png::Limits { bytes: (16 * MAX_IMAGE_PIXELS) as usize });
-    // Palettes become RGB, fewer bits than 8 become 8, transparent colours become alpha.
+    // Palettes become RGB, samples of less than 8 bits become 8 bits, transparent colours become alpha.
     decoder.set_transformations(png::Transformations::EXPAND);
     let mut reader = decoder.read_info().map_err(Unread::broken)?;
     let (width, height) = reader.info().size();
@@ -114,7 +113,7 @@ fn png(bytes: &[u8]) -> Result<Image, Unread> {
     reader.next_frame(&mut samples).map_err(Unread::broken)?;
     if depth == png::BitDepth::Sixteen {
         let pairs = samples.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]]));
-        // Rounded: 257 is 65535 / 255.
+        // Rounds: 257 is 65535 / 255.
         samples = pairs.map(|value| ((u32::from(value) + 128) / 257) as u8).collect();
     }
     Ok(Image { width, height, channels: colour.samples(), samples })
@@ -143,7 +142,7 @@ fn bmp(bytes: &[u8]) -> Result<Image, Unread> {
         .set_strict_mode(true)
         .set_max_width(usize::MAX)
         .set_max_height(usize::MAX);
-    // The decoder reads the masks of longer headers in every file: one of a few pixels would end there.
+    // The decoder reads the bit masks of long headers in every file, and fails if a file of a few pixels ends before.
     let mut padded = bytes.to_vec();
     padded.resize(bytes.len().max(LONGEST_BMP_HEADER), 0);
     let mut decoder = BmpDecoder::new_with_options(ZCursor::new(&padded[..]), options);
@@ -161,17 +160,17 @@ fn bmp(bytes: &[u8]) -> Result<Image, Unread> {
     Ok(Image { width, height, channels, samples })
 }
 
-/// Refuses a BMP whose rows are cut short: the decoder would go on with zeros.
+/// Rejects a BMP with incomplete rows. The decoder would continue with zeros.
 fn check_rows(width: u32, height: u32, bytes: &[u8]) -> Result<(), Unread> {
     let word = |at: usize| {
         bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_le_bytes)
     };
-    // The short header of OS/2 has 16 bits for each side, and never compression.
+    // The short header of OS/2 has 16 bits for each side, and no compression.
     let (bits, compression) = match word(14) {
         12 => (word(24) & 0xffff, 0),
         _ => (word(28) & 0xffff, word(30)),
     };
-    // Run lengths do not say how many bytes there are.
+    // With run-length encoding, the number of bytes is unknown.
     if matches!(compression, 1 | 2) {
         return Ok(());
     }
@@ -211,14 +210,14 @@ pub(super) fn mapped(texture: &Texture, value: impl Fn(u8) -> u8) -> Texture {
     Texture { texels, ..*texture }
 }
 
-/// Test images, shared with the loaders' tests.
+/// Test images for the loaders' tests.
 #[cfg(test)]
 pub(super) mod tests {
     use std::path::Path;
 
     use super::*;
 
-    /// A PNG of `channels` a pixel.
+    /// A PNG with `channels` per pixel.
     pub(in super::super) fn png_of(
         width: u32,
         height: u32,
@@ -236,7 +235,7 @@ pub(super) mod tests {
         file
     }
 
-    /// A BMP of 24 bits a pixel, or of 8 with a grey palette as masks often are.
+    /// A BMP with 24 bits per pixel, or with 8 bits and a grey palette, which is common for masks.
     pub(in super::super) fn bmp_of(
         width: u32,
         height: u32,
@@ -255,7 +254,7 @@ pub(super) mod tests {
         file.extend([1, 0, (channels * 8) as u8, 0]);
         file.extend([0; 24]);
         file.extend(palette);
-        // From the lowest row up, blue first.
+        // Rows run from the bottom up, with blue first.
         for row in samples.chunks_exact((width * channels) as usize).rev() {
             let before = file.len();
             for pixel in row.chunks_exact(channels as usize) {
@@ -266,12 +265,12 @@ pub(super) mod tests {
         file
     }
 
-    /// Two pixels: red 200 opaque, red 100 transparent.
+    /// Two pixels: opaque with red 200, transparent with red 100.
     pub(in super::super) const TWO_PIXELS: [u8; 8] = [200, 10, 20, 255, 100, 30, 40, 0];
     /// The two pixels without alpha.
     pub(in super::super) const TWO_OPAQUE_PIXELS: [u8; 6] = [200, 10, 20, 100, 30, 40];
 
-    /// A JPEG of eight by eight pixels of grey 77, by hand: one coefficient, (77 - 128) times 8, in
+    /// A JPEG of 8 x 8 pixels of grey 77, written by hand: one coefficient of (77 - 128) times 8, in quantisation
     /// steps of 8, with codes of one bit.
     fn grey_jpeg() -> Vec<u8> {
         let table = |class: u8, symbol: u8| {
@@ -286,7 +285,7 @@ pub(super) mod tests {
         file.extend(table(0x00, 6));
         file.extend(table(0x10, 0));
         file.extend([0xff, 0xda, 0, 8, 1, 1, 0, 0, 63, 0]);
-        // Six bits follow; -51 in them; the end of the block.
+        // The code for six bits, -51 in these bits, and the end of the block.
         file.push(0b0001_1000);
         file.extend([0xff, 0xd9]);
         file

@@ -1,22 +1,22 @@
 //! Ray casting with moving objects.
 //!
-//! The scene's tree is never rebuilt. Each object has its own tree. A pulse is transformed into the body's
-//! frame by the object's pose at the pulse's firing time, so that a passing car is stretched or shortened as
-//! in a real scan (Elmquist et al. 2021, figure 5).
+//! The scene's tree is never rebuilt. Each object has its own tree. The object's pose at a pulse's firing time
+//! transforms the pulse into the body's frame. A passing car is therefore stretched or shortened as in a real scan
+//! (Elmquist et al. 2021, figure 5).
 //!
 //! Poses are computed at whole milliseconds of the run and interpolated; at an acceleration of 10 m/s² the
 //! error is a micrometre. The grid does not depend on the call, so the result of a pulse depends on its
 //! firing time alone.
 //!
-//! Cost: an object outside the cone around all pulses of a call costs two poses and a comparison a
-//! call. For other objects, each pulse is compared with the object's bounding ball, and only pulses
-//! that may hit it are transformed and traced (measured in `benches/RESULTS.md`).
+//! Cost: for an object outside the cone around all pulses of a call, a call costs two poses and a comparison. For
+//! other objects, each pulse is compared with the object's bounding ball, and only pulses that may hit the ball are
+//! transformed and traced (measured in `benches/RESULTS.md`).
 //!
-//! A GPU casts into scene and bodies in one batch; the processor casts into one object after the other, no farther than
-//! the nearest hit so far. The hits are the same.
+//! A GPU casts into the scene and all bodies in one batch. The processor casts into one object after the other, no
+//! farther than the nearest hit so far. The hits are the same.
 //!
-//! If a still and a moving surface have the same range, the still one is hit; of two moving ones, the first
-//! in the rig.
+//! If a static and a moving surface have the same range, the static one is hit. Of two moving ones, the first in the
+//! rig is hit.
 
 use std::sync::Arc;
 
@@ -108,7 +108,7 @@ impl RayCaster for MovingCaster {
 }
 
 impl MovingCaster {
-    /// Casts into scene and objects at the same time; returns false if they are left to the caller.
+    /// Casts into the scene and the objects at the same time. Returns false if the caller must cast into the objects.
     fn cast_together(&self, call: &Call<'_>, hits: &mut [Hit]) -> bool {
         let rays = call.stencil.len();
         let mut met = Vec::new();
@@ -183,15 +183,15 @@ impl Finishes for MovingCaster {
     }
 }
 
-/// Pose of an object at the time `fired` of the pulses that meet it.
+/// Pose of an object for pulses fired at `fired`.
 fn pose_at(object: &MovingObject, fired: SimTime) -> Transform<World, Body> {
     let slice = fired.0 / SLICE_NS;
     let [before, after] = [slice, slice + 1].map(|slice| object.pose(SimTime(slice * SLICE_NS)));
     before.interpolate(&after, (fired.0 % SLICE_NS) as f64 / SLICE_NS as f64)
 }
 
-/// Casts `pulse` again in the frame of a body with this pose, because the hit in World does not name the hit
-/// part of the body.
+/// Casts `pulse` again in the frame of a body with this pose. The hit in World does not identify the part of the
+/// body.
 fn on_body(object: &MovingObject, pose: &Transform<World, Body>, pulse: &Pulse) -> (Pulse, Hit) {
     let pulse = in_body(pulse, pose, pulse.max_range_m);
     (pulse, finishes::first_hit(object.caster.as_ref(), pulse))
@@ -202,16 +202,16 @@ struct Call<'a> {
     stencil: &'a Stencil,
     pulses: &'a [Pulse],
     fired: &'a [SimTime],
-    /// Time slices of the earliest firing, and after the latest firing.
+    /// Time slice of the earliest firing, and the first slice after the latest firing.
     slices: [u64; 2],
     /// Largest distance of a pulse's origin from the first pulse's, metres.
     spread_m: f64,
     axis: DVec3,
-    /// Half of the cone's angle, including the width of the spots.
+    /// Half of the cone's opening angle, including the beams' width, radians.
     half_angle_rad: f64,
     /// Length of the longest rays, metres.
     farthest_m: f64,
-    /// Half of the widest spot, metres at 1 m.
+    /// Half of the widest beam footprint, metres at 1 m.
     spot_m: f64,
 }
 
@@ -260,7 +260,7 @@ impl<'a> Call<'a> {
         keep_nearer(hits, rays, instance, &chosen, &found);
     }
 
-    /// Indices of the pulses that may meet an object, and these pulses in its frame, with rays of `farthest_m` at most.
+    /// Indices of the pulses that may hit an object, and these pulses in its frame with rays of at most `farthest_m`.
     fn meeting(
         &self,
         object: &MovingObject,
@@ -283,7 +283,7 @@ impl<'a> Call<'a> {
             let (before, after) = (&poses[slice], &poses[slice + 1]);
             let (from, to) = (before.point(object.centre), after.point(object.centre));
             let centre = from + (to - from) * share;
-            // The centre of a rotating ball deviates from the straight line between its ends.
+            // The path of a rotating ball's centre deviates from the straight line between its ends.
             let bend = 0.5 * (to - from).length();
             if self.pulse_meets(pulse, centre, object.radius_m + bend + MARGIN_M) {
                 chosen.push(index);
@@ -294,7 +294,7 @@ impl<'a> Call<'a> {
         (chosen, pulses)
     }
 
-    /// Whether the cone meets the object's ball as it moves from pose to pose.
+    /// Whether the cone hits the object's bounding ball at any pose between `poses`.
     fn may_meet(&self, object: &MovingObject, poses: &[Transform<World, Body>]) -> bool {
         let origin = self.pulses[0].origin;
         poses.windows(2).any(|ends| {
@@ -326,7 +326,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Replaces hits by those of an object that are nearer: `found`, of the pulses `chosen`.
+/// Replaces hits by nearer ones of an object. `found` are the hits of the pulses `chosen`.
 fn keep_nearer(hits: &mut [Hit], rays: usize, instance: u32, chosen: &[usize], found: &[Hit]) {
     for (index, found) in chosen.iter().zip(found.chunks(rays)) {
         for (hit, found) in hits[index * rays..][..rays].iter_mut().zip(found) {
@@ -366,7 +366,7 @@ mod tests {
     /// Latest time of a ray, milliseconds.
     const LATEST_MS: f64 = 400.0;
 
-    /// A caster that leaves everything but `cast` to the trait.
+    /// A caster that implements only `cast` and leaves other methods at their defaults.
     struct Plain(BvhCaster);
 
     impl RayCaster for Plain {
@@ -375,8 +375,8 @@ mod tests {
         }
     }
 
-    /// A still scene, and a caster into it with three objects: two at the same place that drive through it in circles,
-    /// the first of which exists only at times, and one that passes at 30 m/s.
+    /// A static scene, and a caster with three objects in it. Two objects follow the same circle at the same place;
+    /// the first of them exists only at times. The third passes at 30 m/s.
     fn fixture(draws: &mut Draws, is_plain: bool) -> (Scene, MovingCaster) {
         let origin =
             GeoOrigin::new(Geodetic { latitude_deg: 33.0, longitude_deg: -88.0, altitude_m: 92.0 });
@@ -409,7 +409,7 @@ mod tests {
         (still, MovingCaster::new(caster, instances, objects.into()))
     }
 
-    /// The reference: each ray is cast into the scene, and into each body at its pose when the ray is fired.
+    /// The reference: casts each ray into the scene, and into each body at its pose when the ray is fired.
     fn expected(
         (still, caster): &(Scene, MovingCaster),
         stencil: &Stencil,
@@ -444,7 +444,7 @@ mod tests {
         for round in 0..40 {
             let stencil = if round % 2 == 0 { wide.clone() } else { Stencil::single() };
             let origin = draws.vector() * 12.0;
-            // From pulses close together to pulses in all directions, some of beams with a width at the exit.
+            // Spreads range from pulses close together to all directions. Some beams have a width at the exit.
             let spread = [0.002, 0.05, 0.5, 3.0][round % 4];
             let behind_m = if round % 3 == 0 { 14.0 } else { 0.0 };
             let ahead = (draws.vector() * 3.0 - origin).normalize();

@@ -62,7 +62,7 @@ impl Solid {
     }
 }
 
-/// Bodies of a world's objects. Equal ones are loaded once, and their total size is limited.
+/// Bodies of a world's objects. Equal bodies are loaded once, and their total size is limited.
 #[derive(Default)]
 pub struct Bodies {
     /// Whether colour images are loaded.
@@ -72,7 +72,7 @@ pub struct Bodies {
 }
 
 impl Bodies {
-    /// No bodies yet; with `colours`, colour images are loaded as well.
+    /// No bodies yet. If `colours` is true, colour images are loaded as well.
     pub fn new(colours: bool) -> Self {
         Self { colours, ..Self::default() }
     }
@@ -80,7 +80,7 @@ impl Bodies {
     /// See [`MovingObject::new`].
     ///
     /// # Errors
-    /// Errors in the mesh or the trajectory, or too large meshes in total.
+    /// The mesh or the trajectory is invalid, or all meshes together are too large.
     pub fn object(
         &mut self,
         config: &ObjectConfig,
@@ -129,7 +129,7 @@ impl MovingObject {
     /// [`Trajectory::new`].
     ///
     /// # Errors
-    /// Errors in the mesh or the trajectory.
+    /// The mesh or the trajectory is invalid.
     pub fn new(
         config: &ObjectConfig,
         geo: &GeoOrigin,

@@ -1,19 +1,20 @@
-//! Binary bounding-volume trees in the making, which [`super::tree`] collapses into wide ones.
+//! Binary bounding-volume trees under construction. [`super::tree`] collapses them into wide trees.
 //!
-//! Nodes lie in pairs of siblings, so that both are in one line of the cache and `index ^ 1` is the
-//! other one. [`Binary::improve`] moves subtrees to where they cost less (Meister and Bittner, Parallel
-//! Reinsertion for Bounding Volume Hierarchy Optimization, 2018), here one after the other: a move knows
-//! of those before it, so that few rounds are enough. Parts of a mesh make up for the one thread.
+//! Nodes lie in pairs of siblings, so that both are in one cache line and the sibling of `index` is `index ^ 1`.
+//! [`Binary::improve`] moves subtrees to where they cost less (Meister and Bittner, Parallel Reinsertion for Bounding
+//! Volume Hierarchy Optimization, 2018). Here a single thread makes one move after the other, so that each move uses
+//! the result of those before it and few rounds are enough. Large meshes use several threads because they are built
+//! in parts.
 
 use super::boxes::VectorBounds;
 
-/// The place of the root.
+/// Index of the root.
 pub const ROOT: usize = 0;
-/// Number of nodes that are moved in the first round, unless they are too few.
+/// Number of nodes that are moved in the first round; [`Binary::improve`] may move more.
 const MOVED: f32 = 20_000.0;
-/// Rounds of moving; further ones make no difference.
+/// Number of rounds of moves. More rounds give no better trees.
 const ROUNDS: usize = 4;
-/// Where pairs of children begin.
+/// Index of the first pair of children.
 const FIRST_PAIR: usize = 2;
 
 /// Children of a node.
@@ -21,12 +22,12 @@ const FIRST_PAIR: usize = 2;
 pub struct Below {
     /// Index of the first of two children, or of a leaf's first primitive.
     pub first: u32,
-    /// Number of a leaf's primitives; 0 of an inner node.
+    /// Number of primitives of a leaf; 0 for an inner node.
     pub count: u32,
 }
 
 impl Below {
-    /// Whether it is a leaf.
+    /// Whether the node is a leaf.
     #[inline(always)]
     pub fn is_leaf(&self) -> bool {
         self.count > 0
@@ -38,14 +39,14 @@ impl Below {
 #[repr(align(64))]
 struct Pair([VectorBounds; 2]);
 
-/// A binary tree. The root has index 0 and no sibling; pairs of children lie behind it.
+/// A binary tree. The root has index 0 and no sibling; pairs of children follow it.
 pub struct Binary {
     boxes: Vec<Pair>,
     below: Vec<[Below; 2]>,
 }
 
 impl Binary {
-    /// Room for the tree over `leaves` leaves.
+    /// An empty tree with memory for `leaves` leaves.
     pub fn with_capacity(leaves: usize) -> Self {
         let mut tree =
             Self { boxes: Vec::with_capacity(leaves), below: Vec::with_capacity(leaves) };
@@ -61,7 +62,7 @@ impl Binary {
         2 * (self.boxes.len() - 1) as u32
     }
 
-    /// Number of nodes, with the root's missing sibling.
+    /// Number of nodes, including the place of the root's missing sibling.
     pub fn len(&self) -> usize {
         2 * self.boxes.len()
     }
@@ -99,7 +100,8 @@ impl Binary {
         all
     }
 
-    /// The same tree with subtrees of up to `most` primitives as leaves, in a new order of the primitives.
+    /// The same tree with subtrees of up to `most` primitives merged into leaves, and the new order of the
+    /// primitives.
     pub fn filled(&self, order: &[u32], most: u32) -> (Self, Vec<u32>) {
         let mut counts = vec![0; self.len()];
         for index in self.parents_first().into_iter().rev().map(|index| index as usize) {
@@ -136,8 +138,8 @@ impl Binary {
         (filled, new_order)
     }
 
-    /// Moves subtrees to where the sum of areas is less: the nodes with the largest boxes, about [`MOVED`] but
-    /// at least the share `least`, and in later rounds fewer.
+    /// Moves subtrees to reduce the sum of the boxes' areas. The first round moves the nodes with the largest boxes,
+    /// about [`MOVED`] but at least the share `least` of all nodes. Later rounds move fewer.
     pub fn improve(&mut self, least: f32) {
         if self.below(ROOT).is_leaf() {
             return;
@@ -160,8 +162,8 @@ struct Best {
 }
 
 impl Best {
-    /// Looks at the place beside `index`, where `saved` is saved above. Returns what is saved for places below
-    /// it if one of them may be better.
+    /// Evaluates the place beside `index`. `saved` is the area that removals and ancestors save. Returns the saving
+    /// for places below `index` if one of them may be better.
     #[inline(always)]
     fn look(&mut self, tree: &Binary, index: usize, saved: f32) -> Option<f32> {
         let bounds = tree.bounds(index);
@@ -220,13 +222,13 @@ impl<'a> Mover<'a> {
         self.candidates = candidates;
     }
 
-    /// The node whose sibling `node` should be.
+    /// The best new sibling for `node`, if there is one.
     fn better_place(&mut self, node: usize) -> Option<usize> {
         let tree = &*self.tree;
         let own = *tree.bounds(node);
         let parent = self.parent(node);
         let mut best = Best { place: ROOT, gain: 0.0, own, own_area: own.half_area() };
-        // What is saved above so far, and the box of what stays there.
+        // The area saved above so far, and the box of the nodes that stay there.
         let mut saved = tree.bounds(parent).half_area();
         let mut sibling = node ^ 1;
         let mut rest = *tree.bounds(sibling);
@@ -242,7 +244,7 @@ impl<'a> Mover<'a> {
                 let [a, b] = [first as usize, first as usize + 1];
                 let inside = [best.look(tree, a, saved), best.look(tree, b, saved)];
                 match inside.map(|saved| saved.unwrap_or(f32::NEG_INFINITY)) {
-                    // The more promising one is on top.
+                    // The more promising child is on top of the stack.
                     [in_a, in_b] if in_a > in_b => {
                         inside[1].inspect(|&s| self.open.push((s, tree.below(b).first)));
                         self.open.push((in_a, tree.below(a).first));
@@ -267,7 +269,7 @@ impl<'a> Mover<'a> {
         (place != ROOT && place != node ^ 1 && place != parent).then_some(place)
     }
 
-    /// Makes `node` the sibling of `to`; its own sibling takes the place of their parent.
+    /// Makes `node` the sibling of `to`. The sibling of `node` takes the place of their parent.
     fn move_to(&mut self, node: usize, to: usize) {
         let sibling = node ^ 1;
         let parent = self.parent(node);
@@ -291,7 +293,7 @@ impl<'a> Mover<'a> {
         }
     }
 
-    /// Fits the boxes of an inner node and those above it to their children.
+    /// Fits the boxes of an inner node and of its ancestors to their children.
     fn refit(&mut self, mut index: usize) {
         loop {
             let Below { first, count } = self.tree.below(index);
@@ -316,7 +318,7 @@ mod tests {
 
     use super::*;
 
-    /// Boxes on a line, merged one after the other in an order that has nothing to do with it.
+    /// Boxes on a line, merged one after the other in an order independent of their positions.
     fn line() -> Binary {
         let leaf = |i: u32| {
             let x = (i * 37 % 101) as f32;

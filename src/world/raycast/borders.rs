@@ -1,16 +1,17 @@
-//! Where to split a set of boxes: at the border of bins where the sum of the areas of both sides, each
-//! times its number, is least (Wald, On fast Construction of SAH-based Bounding Volume Hierarchies, 2007).
+//! Border where a set of boxes is split. Candidates are the borders of bins. The cost of a border is the sum, over
+//! both sides, of the side's area times its number of boxes (Wald, On fast Construction of SAH-based Bounding Volume
+//! Hierarchies, 2007).
 
 use super::boxes::Bounds;
 
-/// Bins along an axis, at the most.
+/// Largest number of bins along an axis.
 pub const BINS: usize = 16;
 
-/// Splits a set by the middles of its boxes.
+/// A border that splits a set of boxes by their middles.
 pub struct Border {
     bins: Bins,
     axis: usize,
-    /// The first bin beyond it.
+    /// First bin behind the border.
     bin: usize,
 }
 
@@ -18,7 +19,7 @@ pub struct Border {
 struct Bins {
     number: usize,
     low: [f32; 3],
-    /// Bins a unit of [`place`]; 0 where all are at the same place.
+    /// Number of bins per unit of [`place`]; 0 if all boxes are at the same position.
     scale: [f32; 3],
 }
 
@@ -29,7 +30,7 @@ fn place(bounds: &Bounds, axis: usize) -> f32 {
 }
 
 impl Border {
-    /// The best border among `bins` that leaves `least` boxes or more on either side, if there is one.
+    /// The best border among `bins` with at least `least` boxes on either side, if there is one.
     pub fn best<'a>(
         boxes: impl Iterator<Item = &'a Bounds> + Clone,
         bins: usize,
@@ -85,7 +86,7 @@ impl Bins {
     }
 }
 
-/// The first bin beyond the border that costs least, with the cost.
+/// The cheapest border: its cost, and the first bin behind it.
 fn best_bin(counts: &[usize], inside: &[Bounds], least: usize) -> Option<(f32, usize)> {
     let all: usize = counts.iter().sum();
     let mut costs_above = [0.0; BINS];

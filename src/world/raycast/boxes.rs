@@ -1,8 +1,8 @@
-//! Boxes of primitives and of what is above them, while trees are built.
+//! Bounding boxes of primitives and nodes during the construction of trees.
 
 use glam::Vec3A;
 
-/// A bounding box, packed.
+/// A bounding box without padding.
 #[derive(Clone, Copy)]
 pub struct Bounds {
     pub low: [f32; 3],
@@ -10,7 +10,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// The box of nothing.
+    /// Empty box.
     pub const NOTHING: Self = Self { low: [f32::INFINITY; 3], high: [f32::NEG_INFINITY; 3] };
 
     /// Grows to contain `other`.
@@ -21,22 +21,22 @@ impl Bounds {
         }
     }
 
-    /// Half of the surface.
+    /// Half of the surface area.
     pub fn half_area(&self) -> f32 {
         let [x, y, z]: [f32; 3] = std::array::from_fn(|axis| self.high[axis] - self.low[axis]);
         x * y + y * z + z * x
     }
 }
 
-/// What a tree is built over: a triangle, or a part of a mesh that has a tree already.
+/// An element of a tree: a triangle, or a part of a mesh that already has a tree.
 #[derive(Clone, Copy)]
 pub struct Primitive {
     pub bounds: Bounds,
-    /// Its index in the mesh, or of the part.
+    /// Index of the triangle in the mesh, or of the part.
     pub index: u32,
 }
 
-/// A bounding box whose corners are vectors: larger than [`Bounds`], and faster to compute with.
+/// A bounding box with SIMD vectors as corners: larger than [`Bounds`], but faster to compute with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VectorBounds {
     pub low: Vec3A,
@@ -44,7 +44,7 @@ pub struct VectorBounds {
 }
 
 impl VectorBounds {
-    /// The box of nothing.
+    /// Empty box.
     pub const NOTHING: Self = Self { low: Vec3A::INFINITY, high: Vec3A::NEG_INFINITY };
 
     /// The box around both.
@@ -53,7 +53,7 @@ impl VectorBounds {
         Self { low: self.low.min(other.low), high: self.high.max(other.high) }
     }
 
-    /// Half of the surface.
+    /// Half of the surface area.
     #[inline(always)]
     pub fn half_area(&self) -> f32 {
         let size = self.high - self.low;

@@ -1,10 +1,10 @@
 //! Bundles: pulses that traverse the trees together.
 //!
-//! A bundle has a frame of its own: `z` along its middle, `x` from its first pulse towards its last,
-//! and the origin where its first pulse leaves the device. There every ray is `x = slope_x z + shift_x`
-//! (and the same in `y`), so rays may start at different points and have a common depth `z`. Pulses
-//! leave close together, however far behind that point their rays would meet. Lanes are the rays in
-//! registers of eight, ordered along `x`, so that a small surface concerns few registers.
+//! A bundle has its own frame: `z` points along its middle and `x` from its first pulse towards its last. The origin
+//! is the exit point of its first pulse. Each ray is `x = slope_x z + shift_x` there (and the same in `y`), so that
+//! rays may start at different points and have a common depth `z`. Exit points are close together, even if the rays
+//! of a pulse meet far behind them. A lane is one ray in a register of eight, ordered along `x`, so that a small
+//! surface concerns few registers.
 //!
 //! Parallel rays ([`super::shade`]) have no slopes. Boxes and triangles are compared with their shifts instead.
 
@@ -12,25 +12,24 @@ use glam::{DMat3, DVec3, Mat3};
 
 use super::{MAX_RAYS, Pulse, Stencil};
 
-/// Rays in a register.
+/// Number of rays in a register.
 pub const LANES: usize = 8;
-/// Registers in a bundle; as many as a vector of `f32` holds, so that one operation selects among
-/// them.
+/// Number of registers in a bundle. A vector of `f32` has as many elements, so that one operation selects among
+/// registers.
 pub const REGISTERS: usize = 8;
-/// Rays in a bundle; a set of them is a `u64`.
+/// Number of rays in a bundle. A set of rays is a `u64`.
 pub const MAX_LANES: usize = LANES * REGISTERS;
-/// The largest angle between a bundle's pulses, radians.
+/// Largest angle between pulses of a bundle, radians.
 const MAX_SPREAD_RAD: f64 = 0.05;
-/// The largest angle from a pulse of a bundle to the next, radians: nodes in wider gaps would be
-/// visited in vain.
+/// Largest angle between successive pulses of a bundle, radians. Nodes in wider gaps would be visited without need.
 const MAX_STEP_RAD: f64 = 0.01;
-/// The largest distance from where a pulse leaves the device to where the first pulse does, metres.
+/// Largest distance of a pulse's exit point from that of the first pulse, metres.
 const MAX_SHIFT_M: f64 = 0.05;
-/// Half of the widest spot that is bundled, metres at 1 m.
+/// Half of the widest beam footprint that is bundled, metres at 1 m.
 const MAX_SPOT_M: f64 = 0.1;
 /// Rounding margin of culling, relative to the size of coordinates: about 16 times half an ulp.
 pub const ROUNDING: f32 = 1e-6;
-/// Index of no surface.
+/// Index that stands for no surface.
 pub const NONE: u32 = u32::MAX;
 
 /// One value for each lane of a register.
@@ -38,8 +37,8 @@ pub type Lanes = [f32; LANES];
 /// One value for each ray of a bundle.
 pub type PerRay<T> = [T; MAX_LANES];
 
-/// A stencil with its rays in the four orders that a bundle may need: along either axis of the
-/// spot, ascending or descending.
+/// A stencil with its rays in the four orders that a bundle may need: along either axis of the beam footprint,
+/// ascending or descending.
 pub struct Spot {
     orders: [SpotOrder; 4],
     rays: usize,
@@ -52,20 +51,20 @@ struct SpotOrder {
     ray: [u8; MAX_RAYS],
 }
 
-/// Up to [`REGISTERS`] registers of rays, and the nearest hit of each so far.
+/// Up to [`REGISTERS`] registers of rays, and the nearest hit so far of each ray.
 #[repr(align(64))]
 pub struct Bundle {
     /// `x / z` of each ray.
     pub slope_x: PerRay<f32>,
     pub slope_y: PerRay<f32>,
-    /// Where the rays cross `z = 0`.
+    /// `x` of each ray at `z = 0`.
     pub shift_x: PerRay<f32>,
     pub shift_y: PerRay<f32>,
     /// Depth at which the rays start.
     pub start: PerRay<f32>,
     /// Metres along a ray per metre of depth.
     pub stretch: PerRay<f32>,
-    /// Bounds of the depth of the nearest hit; of the maximum range before there is one, minus infinity in
+    /// Upper bound of the depth of each ray's nearest hit; before a hit, of its maximum range. Minus infinity in
     /// lanes without a ray.
     pub depth: PerRay<f32>,
     pub depth_low: PerRay<f32>,
@@ -75,15 +74,15 @@ pub struct Bundle {
     pub deepest: f32,
     /// The greatest depth at which a ray can end.
     pub farthest: f32,
-    /// Whether there are hits that `nearest` and `deepest` do not know yet.
+    /// Whether `nearest` and `deepest` must be computed again because of new hits.
     pub is_stale: bool,
     /// Whether any ray has a hit.
     pub has_hit: bool,
-    /// Whether all rays have the direction `z`. They leave the traversal at their first hit.
+    /// Whether all rays have the direction `z`. Parallel rays leave the traversal at their first hit.
     pub is_parallel: bool,
     /// Instance of the nearest hit, an index into `BvhCaster::placed`, or [`NONE`].
     pub placed: PerRay<u32>,
-    /// Slot of its triangle in the mesh.
+    /// Slot of the hit triangle in the mesh.
     pub slot: PerRay<u32>,
     /// For each register, the bounds of its rays' [`Bundle::sides`].
     pub spans: Spans,
@@ -94,7 +93,7 @@ pub struct Bundle {
     pub shift: [f32; 2],
     /// The least of `start`.
     pub least_start: f32,
-    /// Error of depths because rays may meet far behind where they start, metres.
+    /// Error of depths when rays meet far behind their starts, metres.
     pub rounding_m: f32,
     /// Rotates World to the bundle's frame.
     pub from_world: Mat3,
@@ -102,18 +101,18 @@ pub struct Bundle {
     pub to_world: DMat3,
     /// Origin of the frame, in World.
     pub origin: DVec3,
-    /// Sum of the greatest changes of `x` and of `y` along a ray, for each metre of depth.
+    /// Sum of the largest changes of `x` and of `y` along a ray, per metre of depth.
     pub steepness: f32,
-    /// Index of the first pulse among those of the call.
+    /// Index in the call of the bundle's first pulse.
     pub first: usize,
-    /// For each lane, the index of its ray among those of the bundle's pulses.
+    /// For each lane, the index of its ray among the rays of all pulses in the bundle.
     pub ray: [u16; MAX_LANES],
     /// Number of lanes in use.
     pub lanes: usize,
 }
 
 /// Buffers of [`Bundle::aim`]. They are kept between bundles, because filling them with zeros takes longer than
-/// forming a bundle of few rays. They have space for a whole stencil behind the last lane in use.
+/// forming a bundle of few rays. After the last lane in use, they have space for a whole stencil.
 pub struct Room {
     ray: [Wide<f32>; 3],
     from: [Wide<f32>; 3],
@@ -137,7 +136,7 @@ impl Room {
     }
 }
 
-/// Bounds of the slopes, or of the shifts of parallel rays, in every register, by axis.
+/// For each axis, the bounds of the slopes in every register, or of the shifts of parallel rays.
 #[repr(align(32))]
 pub struct Spans {
     pub low: [[f32; REGISTERS]; 2],
@@ -167,12 +166,12 @@ impl Spot {
         }
     }
 
-    /// A box around all rays of `pulses`: its middle and half size in World, metres.
+    /// A box around all rays of `pulses`: its middle and half sizes in World, metres.
     #[inline(always)]
     pub fn bounds(&self, pulses: &[Pulse]) -> [DVec3; 2] {
         let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
         for pulse in pulses {
-            // Rays are no shorter than `direction` before they are scaled to their length.
+            // Before scaling, a ray is at least as long as `direction`.
             let length = (f64::from(pulse.start_m) + f64::from(pulse.max_range_m)) * (1.0 + 1e-6);
             let aside = (pulse.half_axis_u.abs() * self.reach[0]
                 + pulse.half_axis_v.abs() * self.reach[1])
@@ -184,7 +183,7 @@ impl Spot {
         [0.5 * (low + high), 0.5 * (high - low)]
     }
 
-    /// How many of `pulses`, from the first, form a bundle.
+    /// Number of pulses from the start of `pulses` that form a bundle.
     #[inline(always)]
     pub fn bundle_len(&self, pulses: &[Pulse]) -> usize {
         let most = MAX_LANES / self.rays;
@@ -200,7 +199,7 @@ impl Spot {
         }
         let exit = first.exit();
         let mut run = 1;
-        // A run that is a little longer than a bundle is split evenly.
+        // A run slightly longer than a bundle is split evenly.
         while run < pulses.len() && run < 2 * most {
             let (previous, next) = (&pulses[run - 1], &pulses[run]);
             let within =
@@ -253,7 +252,7 @@ impl Bundle {
         }
     }
 
-    /// The coordinates that differ between rays: slopes, or shifts if the rays are parallel; by axis.
+    /// The coordinates in which rays differ, by axis: slopes, or shifts if the rays are parallel.
     #[inline(always)]
     pub fn sides(&self) -> [&PerRay<f32>; 2] {
         match self.is_parallel {
@@ -262,18 +261,18 @@ impl Bundle {
         }
     }
 
-    /// Registers in use.
+    /// Number of registers in use.
     #[inline(always)]
     pub fn registers(&self) -> usize {
         self.lanes.div_ceil(LANES)
     }
 
-    /// Starts with `pulses`, whose number is at most [`Spot::bundle_len`].
+    /// Initialises the bundle with `pulses`, at most [`Spot::bundle_len`] of them.
     #[inline(always)]
     pub fn aim(&mut self, spot: &Spot, pulses: &[Pulse], room: &mut Room) {
         let (first, last) = (&pulses[0], &pulses[pulses.len() - 1]);
         let z = (first.direction + last.direction).normalize();
-        // If the pulses are no arc, their middle may lie elsewhere; any direction nearby will do.
+        // If the pulses do not form an arc, their middle may lie elsewhere. Any direction nearby is sufficient.
         let across = last.direction - first.direction;
         let wanted = if across.length_squared() > 1e-12 { across } else { first.half_axis_u };
         let x = (wanted - z * wanted.dot(z))
@@ -296,7 +295,7 @@ impl Bundle {
             } else {
                 2 + usize::from(v.x < 0.0)
             }];
-            // Lanes behind the stencil repeat its last ray, which does not widen the bundle.
+            // Lanes after the stencil repeat its last ray, which does not widen the bundle.
             let lane = index * spot.rays;
             for axis in 0..3 {
                 let mut block = [0.0f32; MAX_RAYS];
@@ -333,7 +332,7 @@ impl Bundle {
             let base = register * LANES;
             self.ray[base..base + LANES].copy_from_slice(&room.index[base..base + LANES]);
             self.placed[base..base + LANES].fill(NONE);
-            // Two loops, because the compiler vectorises neither if they are one.
+            // The compiler vectorises two loops, but not a single loop with both bodies.
             let mut reach = [0.0; LANES];
             for k in 0..LANES {
                 let lane = base + k;
@@ -360,7 +359,7 @@ impl Bundle {
                 self.depth_low[lane] = reach[k] * (1.0 - ROUNDING) - rounding_m;
                 let ends = reach[k] * (1.0 + ROUNDING) + rounding_m;
                 self.depth[lane] = ends;
-                // Lanes without a ray do not count.
+                // Lanes without a ray are ignored.
                 nearest[k] =
                     min(nearest[k], if ends > f32::NEG_INFINITY { ends } else { f32::INFINITY });
                 farthest[k] = max(farthest[k], ends);
@@ -374,7 +373,7 @@ impl Bundle {
                 self.high[axis] = max(self.high[axis], high);
             }
         }
-        // No shadow meets a register that is not in use.
+        // These bounds make every shadow miss the registers that are not in use.
         for axis in 0..2 {
             self.spans.low[axis][registers..].fill(f32::INFINITY);
             self.spans.high[axis][registers..].fill(f32::NEG_INFINITY);
@@ -400,7 +399,7 @@ impl Bundle {
         u64::MAX >> (MAX_LANES - self.lanes)
     }
 
-    /// The point of World at `depth` on a ray.
+    /// The point of a ray at `depth`, in World.
     #[cfg(test)]
     pub fn point(&self, lane: usize, depth: f32) -> DVec3 {
         let on_ray = |slope: &PerRay<f32>, shift: &PerRay<f32>| {
@@ -412,7 +411,7 @@ impl Bundle {
     }
 }
 
-/// The places of a stencil's rays from `lane` on.
+/// The lanes of a stencil's rays, starting at `lane`.
 #[inline(always)]
 fn from_lane<T>(values: &mut Wide<T>, lane: usize) -> &mut [T; MAX_RAYS] {
     values[lane..].first_chunk_mut().expect("room for a stencil")
@@ -433,7 +432,7 @@ pub fn max(a: f32, b: f32) -> f32 {
 /// The least of eight values.
 #[inline(always)]
 pub fn least(values: &Lanes) -> f32 {
-    // Halving keeps this vector code.
+    // Halving the vector keeps this vectorised.
     let v = values;
     let four = [min(v[0], v[4]), min(v[1], v[5]), min(v[2], v[6]), min(v[3], v[7])];
     min(min(four[0], four[2]), min(four[1], four[3]))
@@ -447,13 +446,13 @@ pub fn most(values: &Lanes) -> f32 {
     max(max(four[0], four[2]), max(four[1], four[3]))
 }
 
-/// The part of `values` that a register holds.
+/// The values of the rays in a register.
 #[inline(always)]
 pub fn of_register<T>(values: &PerRay<T>, register: usize) -> &[T; LANES] {
     &values.as_chunks().0[register & (REGISTERS - 1)]
 }
 
-/// As [`of_register`], to be written.
+/// Like [`of_register`], but mutable.
 #[inline(always)]
 pub fn register_mut<T>(values: &mut PerRay<T>, register: usize) -> &mut [T; LANES] {
     &mut values.as_chunks_mut().0[register & (REGISTERS - 1)]

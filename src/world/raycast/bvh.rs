@@ -1,4 +1,4 @@
-//! What [`super::cast`] traverses: an eight-wide tree for each mesh and one over the instances.
+//! The trees that [`super::cast`] traverses: an eight-wide tree for each mesh, and one over the instances.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use super::top::{self, Part};
 use super::tree::{MAX_PRIMITIVES, Node, Tree, leaf};
 use crate::world::scene::{Instance, MaterialId, Mesh, Scene};
 
-/// Triangles of a leaf; they are tested in one vector.
+/// Largest number of triangles in a leaf; they are tested in one vector.
 const TRIANGLES_PER_LEAF: u32 = 8;
 
-/// Depths on triangles with corners beyond this distance are computed in `f64`, metres. In `f32`
-/// they would be off by a tenth of a millimetre, and by ten metres on a plane of 200 km.
+/// Depths on triangles with corners beyond this distance from the mesh's origin are computed in `f64`, metres. In
+/// `f32` the error would be a tenth of a millimetre, and ten metres on a plane of 200 km.
 pub(super) const VAST_M: f32 = 500.0;
 
 /// Casts pulses through a scene with a two-level tree.
@@ -27,20 +27,20 @@ pub struct BvhCaster {
     pub(super) scene: Arc<Scene>,
     pub(super) meshes: Vec<MeshTree>,
     pub(super) top: Tree,
-    /// Entrances to which the top tree's leaves lead.
+    /// Targets of the top tree's leaves.
     pub(super) entrances: Vec<Entrance>,
-    /// Instances in the order in which the top tree's leaves lead to them first.
+    /// Instances, in the order in which the top tree's leaves first refer to them.
     pub(super) placed: Vec<Placed>,
-    /// World, with the scene's extent.
+    /// The frame World, with the extent of the scene.
     pub(super) frame: Frame,
-    /// Whether the trees lie in the processor's caches, so that a traversal hardly waits for memory.
+    /// Whether the trees fit into the processor's caches, so that a traversal rarely waits for memory.
     pub(super) is_small: bool,
 }
 
-/// Size up to which trees are small, bytes: that of a third-level cache.
+/// Size up to which trees are small, bytes: the size of a third-level cache.
 const SMALL_BYTES: usize = 32 << 20;
 
-/// Where a ray goes on that meets a leaf of the top tree.
+/// Target of a leaf of the top tree: a subtree of an instance.
 #[derive(Clone, Copy)]
 pub(super) struct Entrance {
     /// Index into [`BvhCaster::placed`].
@@ -49,15 +49,15 @@ pub(super) struct Entrance {
     pub code: u32,
 }
 
-/// Opening instances makes at most as many parts more as there are instances, within these bounds: a million
-/// copies that overlap gain nothing from twice as many parts, and take seconds longer to build.
+/// Limits of the number of additional parts when instances are divided. Between these limits, it equals the number of
+/// instances. A million copies that overlap gain nothing from twice as many parts, and take seconds longer to build.
 const LEAST_PARTS: usize = 1_000;
 const MOST_PARTS: usize = 100_000;
 
-/// Meshes of more triangles are large: their trees are not built at the same time.
+/// Number of triangles above which a mesh is large. Trees of large meshes are not built at the same time.
 const LARGE_MESH: usize = 1 << 19;
 
-/// Why no tree can be built of a scene.
+/// Reason why no tree can be built for a scene.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// More triangles in one mesh, or more instances, than a tree can address.
@@ -75,39 +75,39 @@ pub enum BuildError {
 /// The tree of one mesh.
 pub(super) struct MeshTree {
     pub nodes: Vec<Node>,
-    /// One block for each leaf. A triangle's slot is `8 * block + place`.
+    /// One block for each leaf. The slot of a triangle is `8 * block + place`.
     pub blocks: Vec<TriangleBlock>,
-    /// The mesh's first materials, up to [`PALETTE`].
+    /// The first materials of the mesh, up to [`PALETTE`].
     palette: Vec<MaterialId>,
-    /// Largest coordinate, metres; scales the margin of culling.
+    /// Largest coordinate, metres. It scales the margin of culling.
     pub extent: f32,
-    /// Whether a material of it has an opacity mask.
+    /// Whether any material of the mesh has an opacity mask.
     pub masked: bool,
 }
 
-/// The triangles of a leaf as structure of arrays; unused places are zero.
+/// The triangles of a leaf as a structure of arrays; unused places are zero.
 #[derive(Clone)]
 #[repr(align(64))]
 pub(super) struct TriangleBlock {
-    /// Coordinates by corner, axis and triangle.
+    /// Coordinates, by corner, axis and triangle.
     pub corners: [[[f32; 8]; 3]; 3],
-    /// Index of each triangle in the mesh, with the index of its material in [`MeshTree::palette`]
-    /// in the upper bits, which saves a memory access to the scene.
+    /// Index of each triangle in the mesh. The upper bits are the index of its material in [`MeshTree::palette`],
+    /// which saves a memory access to the scene.
     index: [u32; 8],
 }
 
-/// Bits of a triangle's index; the other bits of [`TriangleBlock::index`] are the material's.
+/// Number of bits of a triangle's index. The other bits of [`TriangleBlock::index`] are the material's.
 const INDEX_BITS: u32 = 28;
-/// Size of a palette; also the index of all materials that are not in it.
+/// Size of a palette; also the index that stands for all other materials.
 const PALETTE: usize = (1 << (32 - INDEX_BITS)) - 1;
 const _: () = assert!(MAX_PRIMITIVES < 1 << INDEX_BITS);
 
-/// An instance, prepared for traversal.
+/// An instance prepared for traversal.
 pub(super) struct Placed {
     pub instance: u32,
     pub mesh: u32,
     pub pose: Pose,
-    /// The mesh's frame, with the mesh's extent.
+    /// The mesh's frame, with the extent of the mesh.
     pub frame: Frame,
     /// Whether its mesh extends beyond [`VAST_M`] from the mesh's origin.
     pub is_vast: bool,
@@ -172,12 +172,12 @@ impl BvhCaster {
         Ok(caster)
     }
 
-    /// The scene of which the trees were built.
+    /// The scene of the trees.
     pub fn scene(&self) -> &Arc<Scene> {
         &self.scene
     }
 
-    /// Bytes of trees and packed triangles, without the scene itself.
+    /// Size of trees and packed triangles without the scene itself, bytes.
     pub fn memory_bytes(&self) -> usize {
         let of_mesh =
             |m: &MeshTree| size_of_val(m.nodes.as_slice()) + size_of_val(m.blocks.as_slice());
@@ -197,8 +197,8 @@ impl MeshTree {
         masked: false,
     };
 
-    /// The trees of all meshes in use: of large ones one after the other, because of the memory it takes, of
-    /// the others at the same time.
+    /// The trees of all meshes in use. Trees of large meshes are built one after the other to limit memory, others at
+    /// the same time.
     fn all(scene: &Scene, is_used: &[bool]) -> Result<Vec<Self>, BuildError> {
         let used = || (0..scene.meshes.len()).filter(|&index| is_used[index]);
         for mesh in used().map(|index| &scene.meshes[index]) {
@@ -272,13 +272,13 @@ impl MeshTree {
         Self { nodes, blocks, palette, extent, masked }
     }
 
-    /// The mesh's index of the triangle in `slot`.
+    /// Index in the mesh of the triangle in `slot`.
     #[inline(always)]
     pub fn triangle(&self, slot: u32) -> u32 {
         self.blocks[slot as usize / 8].index[slot as usize % 8] & ((1 << INDEX_BITS) - 1)
     }
 
-    /// The material of the triangle in `slot` of `mesh`, whose tree this is.
+    /// Material of the triangle in `slot`. This is the tree of `mesh`.
     #[inline(always)]
     pub fn material(&self, slot: u32, mesh: &Mesh) -> MaterialId {
         let place = self.blocks[slot as usize / 8].index[slot as usize % 8] >> INDEX_BITS;
@@ -320,14 +320,14 @@ impl Placed {
         }
     }
 
-    /// A point of World, in the mesh's frame.
+    /// Transforms a point from World to the mesh's frame.
     #[inline(always)]
     pub fn to_mesh(&self, p: DVec3) -> DVec3 {
         self.pose.mesh_from_world * (p - self.pose.place)
     }
 }
 
-/// A factor by which `turn` makes no vector longer; exact if its columns are perpendicular.
+/// Upper bound of the factor by which `turn` lengthens a vector; exact if its columns are perpendicular.
 fn most_stretch(turn: &DMat3) -> f32 {
     let squares = turn.transpose() * *turn;
     let sum = |row: DVec3| row.abs().element_sum();
@@ -344,8 +344,8 @@ fn around(points: &[[f32; 3]]) -> Bounds {
     boxes.reduce(|| Bounds::NOTHING, union)
 }
 
-/// The box in World of the part of `mesh` below `code`, rounded outward: of triangles if they are few, else of
-/// the boxes two levels below.
+/// The box, in World, of the part of `mesh` below `code`, rounded outward. It encloses the triangles if they are few,
+/// otherwise the boxes two levels below.
 fn bounds_of(mesh: &MeshTree, code: u32, world_from_mesh: &DAffine3) -> Bounds {
     let mut reach =
         Reach { mesh, world_from_mesh, low: DVec3::INFINITY, high: DVec3::NEG_INFINITY };
@@ -368,7 +368,7 @@ struct Reach<'a> {
 }
 
 impl Reach<'_> {
-    /// Includes what is below `code`, boxes of `levels` levels further down standing for their content.
+    /// Includes the content below `code`. Boxes `levels` levels further down represent their content.
     fn below(&mut self, code: u32, levels: u32) {
         if let Some((block, count)) = leaf(code) {
             for place in 0..count {

@@ -1,13 +1,13 @@
 //! Menura's ray caster: neighbouring pulses traverse an eight-wide two-level tree together.
 //!
-//! The rays of a pulse share an origin and lie within milliradians of each other, and so do the next
-//! pulses of the same laser: they visit almost the same nodes. [`super::bundle`] groups such rays,
-//! [`super::walk`] traverses the trees with them, [`super::slab`] and [`super::shadow`] tell which boxes
-//! they meet, [`super::leaf`] tests them against triangles, and [`super::surface`] computes their hits.
+//! The rays of a pulse share an origin and lie within milliradians of each other, and so do the next pulses of the
+//! same laser. They visit almost the same nodes. [`super::bundle`] groups such rays, [`super::walk`] traverses the
+//! trees with them, [`super::slab`] and [`super::shadow`] compute which boxes they hit, [`super::leaf`] tests them
+//! against triangles, and [`super::surface`] computes their hits.
 //!
-//! The vectors of `fearless_simd` are AVX2, SSE or NEON, chosen at run time. No build contracts
-//! multiply and add, so all give the same bits. [`super::hit`] decides where rounding could make a
-//! difference, so a pulse gets the same hits whatever other pulses it is cast with.
+//! The vectors of `fearless_simd` are AVX2, SSE or NEON, selected at run time. No build contracts multiplications and
+//! additions, so all give the same bits. [`super::hit`] decides where rounding could make a difference. A pulse
+//! therefore gets the same hits whatever other pulses are cast with it.
 
 use fearless_simd::{Simd, dispatch};
 use glam::DVec3;
@@ -38,7 +38,7 @@ impl RayCaster for BvhCaster {
     }
 }
 
-/// Up to this number, a bundle's pulses are held against the scene's largest boxes before it is formed.
+/// Up to this number, a bundle's pulses are tested against the scene's largest boxes before the bundle is formed.
 const FEW_PULSES: usize = 3;
 
 /// Casts all bundles.
@@ -154,7 +154,7 @@ pub(super) mod tests {
         (caster, pulses.collect(), Stencil::new(offsets).expect("nine rays"))
     }
 
-    /// As [`fixture`], but a third of the triangles have holes, and another third has a reflectance map.
+    /// Like [`fixture`], but a third of the triangles have holes and another third have a reflectance map.
     pub fn textured_fixture() -> (BvhCaster, Vec<Pulse>, Stencil) {
         let (caster, pulses, stencil) = fixture();
         let mut scene = Scene::clone(caster.scene());
@@ -230,9 +230,9 @@ pub(super) mod tests {
         let (_, pulses, stencil) = fixture();
         let spot = Spot::new(&stencil);
         assert_eq!(spot.bundle_len(&pulses[..7]), 7);
-        // The end of a row and the start of the next.
+        // The end of a row and the start of the next one.
         assert_eq!(spot.bundle_len(&pulses[199..]), 1);
-        // Runs that are a little too long are split evenly.
+        // Runs slightly longer than a bundle are split evenly.
         assert_eq!(spot.bundle_len(&pulses[191..]), 5);
         let moved = Pulse { origin: DVec3::Y, ..pulses[1] };
         assert_eq!(spot.bundle_len(&[pulses[0], moved]), 1);
@@ -242,7 +242,7 @@ pub(super) mod tests {
     #[test]
     fn beams_that_leave_wide_are_bundled_where_they_leave() {
         let (_, pulses, stencil) = fixture();
-        // As those of an Ouster OS2, which leave 22 mm wide.
+        // The exit beam of an Ouster OS2 is 22 mm wide.
         let wide = |pulse: &Pulse| Pulse {
             origin: pulse.origin - pulse.direction * 14.0,
             start_m: 14.0,
@@ -253,7 +253,8 @@ pub(super) mod tests {
         assert_eq!(spot.bundle_len(&wide), 7);
         let mut bundle = Bundle::new();
         bundle.aim(&spot, &wide, &mut Room::new());
-        // Half of the beam's width and what the origins are apart; the rays' meeting points are 0.5 m apart.
+        // The bound is half of the beam's width plus the distance of the origins. The points where rays meet are 0.5
+        // m apart.
         assert!(bundle.shift.into_iter().all(|shift_m| shift_m < 0.014 + 0.007));
         assert!(bundle.start.iter().take(bundle.lanes).all(|start_m| start_m.abs() < 0.01));
     }

@@ -1,6 +1,6 @@
-//! Binary trees bottom up: neighbours along a curve that fills space are merged where the box around
-//! both is smallest (Meister and Bittner, Parallel Locally-Ordered Clustering for Bounding Volume
-//! Hierarchy Construction, 2018), and leaves are filled on the way.
+//! Builds binary trees bottom up: neighbours along a space-filling curve are merged where the box around both is
+//! smallest (Meister and Bittner, Parallel Locally-Ordered Clustering for Bounding Volume Hierarchy Construction,
+//! 2018). Leaves are filled at the same time.
 
 use fearless_simd::prelude::{Select, SimdBase, SimdMask};
 use fearless_simd::{Simd, dispatch, f32x8};
@@ -10,28 +10,28 @@ use super::binary::{Below, Binary, ROOT};
 use super::boxes::{Primitive, VectorBounds};
 use super::fastest;
 
-/// How far a partner is searched on either side: two vectors.
+/// Number of clusters on either side among which a partner is searched: two vectors.
 const REACH: usize = 16;
 const LANES: usize = 8;
 
-/// What is to be merged, in the order of the curve, with [`REACH`] vacant places before and after.
+/// Clusters to merge, in the order of the curve, with [`REACH`] vacant places before and after them.
 #[derive(Default)]
 struct Clusters {
-    /// Lower corners, then upper ones, by axis.
+    /// Lower corners by axis, then upper corners by axis.
     sides: [Vec<f32>; 6],
-    /// As in [`Below`], but of a leaf `first` is the last member of its ring, see [`Clustering::next`].
+    /// As in [`Below`], except that `first` of a leaf is the last member of its ring, see [`Clustering::next`].
     below: Vec<Below>,
 }
 
 impl Clusters {
-    /// Makes room for `count` clusters.
+    /// Allocates memory for `count` clusters.
     fn make_room(&mut self, count: usize) {
         let vacant = Below { first: 0, count: 0 };
         self.sides.iter_mut().for_each(|side| side.resize(count + 2 * REACH, 0.0));
         self.below.resize(count, vacant);
     }
 
-    /// Leaves the first `count` clusters, with vacant places around them.
+    /// Keeps the first `count` clusters, with vacant places around them.
     fn close(&mut self, count: usize) {
         for (k, side) in self.sides.iter_mut().enumerate() {
             let vacant = if k < 3 { f32::NEG_INFINITY } else { f32::INFINITY };
@@ -63,7 +63,7 @@ impl Clusters {
     }
 }
 
-/// Builds trees; keeps its memory from one to the next.
+/// Builds trees; reuses its memory for the next tree.
 #[derive(Default)]
 pub struct Clustering {
     keys: Vec<u64>,
@@ -71,13 +71,13 @@ pub struct Clustering {
     then: Clusters,
     /// The preferred partner of each cluster.
     partners: Vec<u32>,
-    /// Primitives of a leaf form a ring.
+    /// Next primitive of the same leaf; the primitives of a leaf form a ring.
     next: Vec<u32>,
 }
 
 impl Clustering {
-    /// Builds the tree over `primitives` with up to `most` in a leaf. Leaves are runs of the second result,
-    /// which are indices of primitives.
+    /// Builds the tree over `primitives` with up to `most` in a leaf. The second result has indices of primitives.
+    /// Each leaf is a run of this list.
     pub fn build(&mut self, primitives: &[Primitive], most: u32) -> (Binary, Vec<u32>) {
         self.sort(primitives);
         self.next.clear();
@@ -104,7 +104,7 @@ impl Clustering {
         (tree, order)
     }
 
-    /// Sorts along the curve: keys are places on it, and indices in the lower half.
+    /// Sorts along the curve. The upper half of a key is the position on the curve, the lower half an index.
     fn sort(&mut self, primitives: &[Primitive]) {
         let middle = |Primitive { bounds, .. }: &Primitive| {
             Vec3A::from_array(bounds.low) + Vec3A::from_array(bounds.high)
@@ -124,7 +124,7 @@ impl Clustering {
         self.keys.sort_unstable();
     }
 
-    /// Merges all pairs that prefer each other.
+    /// Merges all pairs of clusters that prefer each other.
     fn merge(
         &mut self,
         primitives: &[Primitive],
@@ -161,7 +161,7 @@ impl Clustering {
         self.then.close(count);
     }
 
-    /// Writes the members of a leaf to the order.
+    /// Appends the members of a leaf to `order`.
     fn settle(&self, below: Below, primitives: &[Primitive], order: &mut Vec<u32>) -> Below {
         if !below.is_leaf() {
             return below;
@@ -176,7 +176,7 @@ impl Clustering {
     }
 }
 
-/// Spreads ten bits to every third place.
+/// Moves each of ten bits to every third position.
 fn spread(bits: u32) -> u64 {
     let mut bits = u64::from(bits.min(1023));
     bits = (bits | bits << 16) & 0x0300_00ff;
@@ -185,7 +185,7 @@ fn spread(bits: u32) -> u64 {
     (bits | bits << 2) & 0x0924_9249
 }
 
-/// Half areas of the boxes around the cluster with the sides `own` and each of those from `at`.
+/// Half areas of the boxes around the cluster with the sides `own` and each of the clusters from `at` on.
 #[inline(always)]
 fn costs<S: Simd>(simd: S, sides: &[&[f32]; 6], own: &[f32x8<S>; 6], at: usize) -> f32x8<S> {
     let load = |k: usize| f32x8::from_slice(simd, &sides[k][at..at + LANES]);
@@ -193,13 +193,13 @@ fn costs<S: Simd>(simd: S, sides: &[&[f32]; 6], own: &[f32x8<S>; 6], at: usize) 
     let y = load(4).max(own[4]) - load(1).min(own[1]);
     let z = load(5).max(own[5]) - load(2).min(own[2]);
     let cost = x * y + y * z + z * x;
-    // What is not a number counts as most, so that the nearest is preferred.
+    // NaN counts as the largest area, so that the nearest cluster is preferred.
     let most = f32x8::splat(simd, f32::MAX);
     cost.simd_lt(most).select(cost, most)
 }
 
-/// For each cluster the one within [`REACH`] with which it has the smallest box. Of equals it is the nearest,
-/// then that where the first of both has an even index, so that boxes that are all alike are merged in pairs.
+/// For each cluster, the partner within [`REACH`] with the smallest common box. Of equal partners the nearest is
+/// chosen, then the pair whose first index is even. Boxes that are all alike are therefore merged in pairs.
 #[inline(always)]
 fn choose<S: Simd>(simd: S, clusters: &Clusters, partners: &mut [u32]) {
     let count = clusters.len();

@@ -1,4 +1,4 @@
-//! Random numbers and scenes of the tests.
+//! Random numbers and scenes for tests.
 
 use glam::{DAffine3, DVec3};
 
@@ -6,11 +6,11 @@ use super::Pulse;
 use crate::world::materials;
 use crate::world::scene::{Instance, Mesh, Scene};
 
-/// Random numbers that depend on a seed alone.
+/// Random numbers that depend only on a seed.
 pub struct Draws(pub u64);
 
 impl Draws {
-    /// In 0..1.
+    /// Uniform in 0..1.
     pub fn share(&mut self) -> f64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
@@ -20,22 +20,22 @@ impl Draws {
         low + (high - low) * self.share()
     }
 
-    /// In -1..1.
+    /// Uniform in -1..1.
     pub fn next(&mut self) -> f64 {
         2.0 * self.share() - 1.0
     }
 
-    /// In -1..1 along each axis.
+    /// Uniform in -1..1 along each axis.
     pub fn vector(&mut self) -> DVec3 {
         DVec3::new(self.next(), self.next(), self.next())
     }
 
-    /// A size between `10^low` and `10^high`.
+    /// A size between `10^low` and `10^high`, uniform on a logarithmic scale.
     pub fn size(&mut self, low: f64, high: f64) -> f64 {
         libm::pow(10.0, low + (high - low) * (0.5 + 0.5 * self.next()))
     }
 
-    /// `count` triangles of up to 1 m in a cube with this half side, metres.
+    /// `count` triangles of up to 1 m in a cube with the half side `half_m`, metres.
     pub fn scene(&mut self, count: u32, half_m: f64) -> Scene {
         let mut mesh = Mesh { name: "triangles".into(), ..Mesh::default() };
         for index in 0..count {
@@ -54,8 +54,8 @@ impl Draws {
     }
 }
 
-/// A mesh of `count` triangles of one kind: small, thin, large, far off, in one plane, a fan, or without area.
-/// `uniform` returns a random number between two others.
+/// A mesh of `count` triangles of one kind: small, thin, large, distant, coplanar, a fan, or without area. `uniform`
+/// returns a random number between two others.
 pub fn mixed_triangles(uniform: &mut dyn FnMut(f64, f64) -> f64, kind: usize, count: u32) -> Mesh {
     let mut mesh = Mesh { name: "mixed".into(), ..Mesh::default() };
     let hub = vector(uniform);
@@ -88,8 +88,8 @@ pub fn repeat_some(mesh: &mut Mesh) {
     mesh.triangle_materials.extend([0; 10]);
 }
 
-/// Seven pulses through `origin`, `step_rad` apart, the first one towards `aim`. Rays start at `origin`, `behind_m`
-/// after the point where the rays of a pulse meet; half-axes have the length `half`.
+/// Seven pulses through `origin` at steps of `step_rad`, the first one towards `aim`. Rays start at `origin`,
+/// `behind_m` after the point where the rays of a pulse meet. Half-axes have the length `half`.
 pub fn fan(
     origin: DVec3,
     aim: DVec3,

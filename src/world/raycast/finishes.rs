@@ -1,5 +1,5 @@
-//! What a hit alone does not tell of its surface. Hits stay small and casting them fast, because most
-//! scenes have nothing but matt surfaces.
+//! Properties of hit surfaces that a [`Hit`] does not contain. Most scenes have only diffuse surfaces; this keeps
+//! hits small and their computation fast.
 
 use glam::DVec3;
 
@@ -8,28 +8,27 @@ use crate::time::SimTime;
 use crate::world::colours::TextureSpot;
 use crate::world::scene::{Finish, Material, Scene};
 
-/// The surfaces of a scene some of which do more than scatter light diffusely; see
-/// [`RayCaster::finishes`].
+/// Finishes of a scene in which some surfaces do more than scatter light diffusely; see [`RayCaster::finishes`].
 pub trait Finishes {
-    /// The material that a ray hit; `None` for one that is matt.
+    /// The material that a ray hit; `None` if it is diffuse.
     fn material(&self, hit: &Hit) -> Option<&Material>;
 
-    /// The material that a ray hit, whatever it does with light; `None` for a hit on nothing.
+    /// The material that a ray hit, diffuse or not; `None` if the ray hit nothing.
     fn surface(&self, hit: &Hit) -> Option<&Material>;
 
-    /// A number that tells the scene of a hit from those of moving objects: `material` of a hit refers to one of them.
+    /// Number of the scene to which `material` of a hit refers: the static scene or that of a moving object.
     fn scene_of(&self, _hit: &Hit) -> u32 {
         0
     }
 
-    /// The unit normal of the surface that the ray along the middle of `pulse`, fired at `fired`, hit;
-    /// in World, and on the side that the ray came from. `None` if the surface has none.
+    /// Unit normal, in World, of the surface that the middle ray of `pulse` hit; `fired` is the pulse's firing time.
+    /// The normal points to the side from which the ray came. `None` if the surface has no normal.
     fn normal(&self, pulse: &Pulse, hit: &Hit, fired: SimTime) -> Option<DVec3>;
 
-    /// Where the same ray meets the textures of the surface; `None` if it has no texture coordinates.
+    /// Texture coordinates where the same ray hits; `None` if the surface has none.
     fn texture_spot(&self, pulse: &Pulse, hit: &Hit, fired: SimTime) -> Option<TextureSpot>;
 
-    /// Where the part of the hit's surface that is at `place` at `from` is at `to`, in World.
+    /// Position, at time `_to` in World, of the point of the hit surface that is at `place` at time `_from`.
     fn carried(&self, _hit: &Hit, place: DVec3, _from: SimTime, _to: SimTime) -> DVec3 {
         place
     }
@@ -79,7 +78,7 @@ impl Finishes for Scene {
     }
 }
 
-/// The finishes of a scene, if it has any.
+/// The finishes of a scene; `None` if all surfaces are diffuse.
 pub(in crate::world) fn of(scene: &Scene) -> Option<&dyn Finishes> {
     scene.has_finishes().then_some(scene as &dyn Finishes)
 }

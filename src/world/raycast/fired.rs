@@ -1,4 +1,4 @@
-//! The rays of a call, as arguments of [`super::hit`].
+//! The rays of a call, as arguments for [`super::hit`].
 
 use glam::DVec3;
 
@@ -26,12 +26,12 @@ impl Beams {
 pub enum Fired<'a> {
     /// Rays of pulses, one pulse after the other.
     Pulses(&'a [Pulse], &'a Stencil),
-    /// One parallel ray from each place.
+    /// One parallel ray from each position.
     Beams(&'a Beams, &'a [DVec3]),
 }
 
 impl Fired<'_> {
-    /// Ray `index`, counted from pulse or place `first`: its pulse, and its place in the pulse's spot.
+    /// Ray `index` after pulse or position `first`: its pulse, and its offset in the beam footprint.
     #[inline(always)]
     pub fn ray(&self, first: usize, index: usize) -> (Pulse, [f32; 2]) {
         match self {

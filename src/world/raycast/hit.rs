@@ -1,20 +1,20 @@
-//! The one definition of a hit: which triangle a ray meets, at which range and under which angle.
+//! The only definition of a hit: which triangle a ray hits, at which range, and at which angle.
 //!
-//! A caster searches for the triangles that a ray may meet, in its own way and with its own rounding. Where rounding
-//! could make a difference, it asks these functions. A hit therefore depends neither on the tree, nor on the rays that
-//! are cast together, nor on the caster.
+//! Each caster searches candidate triangles in its own way and with its own rounding. Where rounding could make a
+//! difference, it calls these functions. A hit therefore depends neither on the tree, nor on the rays that are cast
+//! together, nor on the caster.
 //!
 //! **The ray** is `origin + t * (direction + a * half_axis_u + b * half_axis_v)`, in `f64`.
 //!
 //! **Inside or outside** is decided in the frame of the mesh, in `f64`, after Woop, Benthin and Wald (Watertight
-//! Ray/Triangle Intersection, JCGT 2013): corners are sheared so that the ray runs along one axis, and the ray is inside
-//! if the three edge functions agree in sign. The sign of a difference of two rounded products is exact unless it is
-//! zero, zero counts as inside, and both triangles at an edge shear the same corners: no ray passes through an edge or a
-//! corner.
+//! Ray/Triangle Intersection, JCGT 2013). Corners are sheared so that the ray runs along one axis; the ray is inside
+//! if the three edge functions have the same sign. The sign of a difference of two rounded products is exact unless
+//! it is zero, and zero counts as inside. Both triangles at an edge shear the same corners. Therefore no ray passes
+//! through an edge or a corner.
 //!
-//! **Range and cosine** come from the plane of the triangle. What cancels is computed in `f64`, the rest in `f32`. A hit
-//! counts if its range is above zero and at most the ray's length. Of several, the least range wins, then the lowest
-//! instance, then the lowest triangle.
+//! **Range and cosine** come from the plane of the triangle. Differences in which digits cancel are computed in
+//! `f64`, the rest in `f32`. A hit counts if its range is above zero and at most the ray's length. Of several hits,
+//! the least range wins, then the lowest instance, then the lowest triangle.
 //!
 //! Neither the test of the inside nor range and cosine use divisions or square roots. No operation is contracted, so
 //! every processor gives the same bits.
@@ -25,13 +25,13 @@ use glam::{DAffine3, DMat3, DVec3, Vec3};
 
 use super::Pulse;
 
-/// Rays with a smaller cosine of incidence miss a triangle.
+/// Least cosine of incidence. A ray with a smaller one misses the triangle.
 const LEAST_COSINE: f32 = 1e-9;
 
 const INVERSE_SEED: u32 = 0x7ef3_11c7;
 const ROOT_SEED: u32 = 0x5f37_5a86;
 
-/// The inverse of `x`, which is not zero.
+/// The inverses of `x`, which are not zero.
 #[inline(always)]
 fn inverse<S: Simd>(simd: S, x: f32x8<S>) -> f32x8<S> {
     let size = x.abs();
@@ -55,7 +55,7 @@ fn inverse_of(x: f32) -> f32 {
     y.copysign(x)
 }
 
-/// The inverse of the square root.
+/// The inverse square roots.
 #[inline(always)]
 fn inverse_root<S: Simd>(simd: S, x: f32x8<S>) -> f32x8<S> {
     let half = x * 0.5;
@@ -96,7 +96,7 @@ impl Pose {
     }
 }
 
-/// The inner product. The order of its sums is part of the definition.
+/// The inner product. The order of the sum is part of the definition.
 #[inline(always)]
 fn dot(a: DVec3, b: DVec3) -> f64 {
     (a.x * b.x + a.y * b.y) + a.z * b.z
@@ -109,18 +109,18 @@ pub struct Plane {
     normal: DVec3,
     /// Origin of the mesh, in World.
     place: DVec3,
-    /// Distance of the plane from there, in units of the normal's length.
+    /// Distance of the plane from `place`, in units of the normal's length.
     offset: f64,
     /// The inverse of the normal's length.
     by_length: f32,
 }
 
 impl Plane {
-    /// Stands where there is no triangle.
+    /// Placeholder where there is no triangle.
     pub const NONE: Self =
         Self { normal: DVec3::ZERO, place: DVec3::ZERO, offset: 0.0, by_length: 0.0 };
 
-    /// The plane of a triangle with these corners in the frame of its mesh.
+    /// The plane of a triangle with `corners` in the frame of its mesh.
     #[inline(always)]
     pub fn new(pose: &Pose, corners: [Vec3; 3]) -> Self {
         let a = corners[0].as_dvec3();
@@ -139,7 +139,7 @@ impl Plane {
         }
     }
 
-    /// The plane as the rays of a pulse meet it.
+    /// The plane relative to the rays of a pulse.
     #[inline(always)]
     pub fn facing(&self, pulse: &Pulse) -> Facing {
         let n = self.normal;
@@ -153,7 +153,7 @@ impl Plane {
     }
 }
 
-/// What the rays of one pulse share on one plane.
+/// Values that the rays of one pulse share on one plane.
 #[derive(Clone, Copy, Debug)]
 pub struct Facing {
     along: f64,
@@ -170,14 +170,14 @@ impl Facing {
     pub const NONE: Self =
         Self { along: 1.0, along_u: 0.0, along_v: 0.0, far: f32::INFINITY, by_length: 0.0 };
 
-    /// The inner product of the normal and the direction of the ray at `offset` of the spot.
+    /// The inner product of the normal and the direction of the ray at `offset` in the beam footprint.
     #[inline(always)]
     pub fn along(&self, [a, b]: [f32; 2]) -> f32 {
         ((self.along + f64::from(a) * self.along_u) + f64::from(b) * self.along_v) as f32
     }
 }
 
-/// The square of the length of each ray's direction.
+/// Squared length of each ray's direction.
 #[derive(Clone, Copy, Debug)]
 pub struct Lengths {
     u: f32,
@@ -191,15 +191,15 @@ impl Lengths {
         Self { u: squared(pulse.half_axis_u), v: squared(pulse.half_axis_v) }
     }
 
-    /// The square for the ray at `offset`. Direction and half-axes are perpendicular to one another.
+    /// The squared length for the ray at `offset`. Direction and half-axes are perpendicular to one another.
     #[inline(always)]
     pub fn squared(&self, [a, b]: [f32; 2]) -> f32 {
         1.0 + ((a * a) * self.u + (b * b) * self.v)
     }
 }
 
-/// Ranges and cosines of eight rays on planes, from [`Facing::along`], [`Facing::far`], the inverse lengths of the
-/// normals, [`Lengths::squared`], and the distances at which the rays begin.
+/// Ranges and cosines of eight rays on planes. Arguments are [`Facing::along`], [`Facing::far`], the inverse lengths
+/// of the normals, [`Lengths::squared`], and the distances at which the rays begin.
 #[inline(always)]
 pub fn finish<S: Simd>(
     simd: S,
@@ -225,14 +225,14 @@ pub fn finish_one(pulse: &Pulse, offset: [f32; 2], facing: &Facing) -> [f32; 2] 
     [range_m, if cosine < 1.0 { cosine } else { 1.0 }]
 }
 
-/// Whether a ray of `pulse` ends at a triangle that it meets at this range and cosine.
+/// Whether a ray of `pulse` ends at a triangle with this range and cosine.
 #[inline(always)]
 pub fn counts(pulse: &Pulse, range_m: f32, cosine: f32) -> bool {
     range_m > 0.0 && range_m <= pulse.max_range_m && cosine >= LEAST_COSINE
 }
 
-/// The weights of a triangle's corners where the ray at `offset` of the spot meets its plane, which do not sum to 1;
-/// `None` if it passes outside of the triangle.
+/// Weights of a triangle's corners at the point where the ray at `offset` of the beam footprint meets the triangle's
+/// plane. The weights do not sum to 1. `None` if the ray passes outside of the triangle.
 #[inline(always)]
 pub fn weights(
     pose: &Pose,
@@ -268,7 +268,7 @@ pub fn weights(
     (is_inside && (u + v) + w != 0.0).then_some([u, v, w])
 }
 
-/// The range of the ray at `offset` on a triangle, and the weights of its corners; `None` if it does not hit it.
+/// Range of the ray at `offset` on a triangle, and the weights of its corners; `None` if the ray misses.
 #[inline(always)]
 pub fn strike(
     pose: &Pose,
@@ -282,13 +282,13 @@ pub fn strike(
     counts(pulse, range_m, cosine).then_some((range_m, weights))
 }
 
-/// Shares of a triangle's corners, which sum to 1.
+/// Weights of a triangle's corners, normalised to the sum 1.
 pub fn shares(weights: [f64; 3]) -> [f32; 3] {
     let sum = (weights[0] + weights[1]) + weights[2];
     weights.map(|weight| (weight / sum) as f32)
 }
 
-/// The definition, ray by ray and triangle by triangle; tests compare casters with it.
+/// Reference implementation, ray by ray and triangle by triangle. Tests compare casters with it.
 #[cfg(test)]
 pub mod reference {
     use super::super::surface::texture_coordinates;
@@ -311,7 +311,7 @@ pub mod reference {
                 let Some((range_m, weights)) = strike(&pose, pulse, offset, corners) else {
                     continue;
                 };
-                // Triangles come in the order in which the first wins a tie.
+                // Triangles are tested in ascending order, so that the first one wins a tie.
                 if range_m >= nearest.range_m {
                     continue;
                 }
@@ -409,7 +409,7 @@ mod tests {
             let behind_m = if round % 3 == 0 { 14.0 } else { 0.0 };
             let mut pulses = Vec::new();
             for line in 0..6 {
-                // Lines start at corners and middles of edges, where rounding decides.
+                // Lines start at corners and at middles of edges, where rounding decides.
                 let instance = &scene.instances[line % 4];
                 let mesh = &scene.meshes[instance.mesh as usize];
                 let [a, b, _] = mesh.corners((7 * line as u32 + round) % 40);

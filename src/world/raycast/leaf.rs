@@ -1,15 +1,14 @@
-//! Rays against a leaf's triangles.
+//! Tests of rays against the triangles of a leaf.
 //!
-//! [`super::hit`] defines which triangle a ray hits. This module has a fast test in `f32`, in the bundle's frame, with
-//! bounds of its error ([`Doubt`]). If the bounds exclude an error, the result is that of the definition; else
-//! [`super::hit`] computes it. Corners are sheared so that the ray runs along one axis, and the ray is inside if the
-//! three edge functions agree in sign.
+//! [`super::hit`] defines which triangle a ray hits. This module has a faster test in `f32`, in the bundle's frame,
+//! with error bounds ([`Doubt`]). If the bounds exclude an error, the result equals that of the definition; otherwise
+//! [`super::hit`] computes it. Corners are sheared so that the ray runs along one axis; the ray is inside if the
+//! three edge functions have the same sign.
 //!
-//! One ray is tested against eight triangles, or one triangle against eight rays, whichever is less
-//! work.
+//! Either one ray is tested against eight triangles, or one triangle against eight rays, whichever needs fewer tests.
 //!
-//! **Vast triangles.** Depths on triangles that extend beyond [`VAST_M`] are computed again in double
-//! precision by [`surface::Plane`], because there would be doubt about too many.
+//! **Vast triangles.** Depths on triangles that extend beyond [`VAST_M`] are computed again in double precision by
+//! [`surface::Plane`]. Otherwise too many of them would be in doubt.
 
 #![expect(
     clippy::neg_cmp_op_on_partial_ord,
@@ -29,7 +28,7 @@ use super::hit;
 use super::shadow::{Corners, Doubt, View, bits, load, splat};
 use super::surface;
 
-/// Up to this number, rays are tested one by one, each against all triangles of the leaf.
+/// Up to this number, each ray is tested separately against all triangles of the leaf.
 const FEW_RAYS: u32 = 8;
 
 /// The triangles that are tested.
@@ -102,7 +101,7 @@ pub fn test<S: Simd>(simd: S, target: &Target, view: &View, rays: u64, bundle: &
     }
 }
 
-/// Brings the bounds of the nearest hits' depths up to date.
+/// Updates the bounds of the nearest hits' depths.
 #[inline(always)]
 fn settle<S: Simd>(simd: S, bundle: &mut Bundle) {
     let no_ray = f32x8::splat(simd, f32::NEG_INFINITY);
@@ -119,12 +118,12 @@ fn settle<S: Simd>(simd: S, bundle: &mut Bundle) {
         deepest = deepest.max(depth);
     }
     bundle.is_stale = false;
-    // Minus infinity makes the traversal check every ray: parallel rays with a hit have left it.
+    // Minus infinity makes the traversal check every ray, because parallel rays with a hit have left the traversal.
     bundle.nearest = if bundle.is_parallel { f32::NEG_INFINITY } else { least(&nearest.into()) };
     bundle.deepest = most(&deepest.into());
 }
 
-/// A corner of triangle `k` in all lanes.
+/// One corner of triangle `k`, copied to all lanes.
 #[inline(always)]
 fn pick<S: Simd>(simd: S, corner: &[f32x8<S>; 3], k: usize) -> [f32x8<S>; 3] {
     [
@@ -134,7 +133,7 @@ fn pick<S: Simd>(simd: S, corner: &[f32x8<S>; 3], k: usize) -> [f32x8<S>; 3] {
     ]
 }
 
-/// A ray against eight triangles.
+/// Tests one ray against eight triangles.
 #[inline(always)]
 fn test_ray<S: Simd>(
     simd: S,
@@ -180,7 +179,7 @@ fn test_ray<S: Simd>(
     }
 }
 
-/// Triangle `k` against the rays of a register; a triangle that reaches far with its plane.
+/// Tests triangle `k` against the rays of a register. A triangle that reaches far is tested with its plane.
 #[allow(clippy::too_many_arguments)]
 #[inline(always)]
 fn test_register<S: Simd>(
@@ -215,7 +214,7 @@ fn test_register<S: Simd>(
     }
     if !target.mesh.masked {
         let before = load(simd, &bundle.depth_low, register);
-        // If depths are NaN, the certainty is not above zero.
+        // If depths are NaN, the certainty is not above zero, so that the definition decides.
         let certainty = (before - high).min(low - start).min(edges.certainty(doubt));
         let is_nearer = certainty.simd_gt(f32x8::splat(simd, 0.0));
         *register_mut(&mut bundle.depth_low, register) = is_nearer.select(low, before).into();
@@ -241,7 +240,7 @@ fn test_register<S: Simd>(
 struct Edges<S: Simd> {
     /// The corners' weights.
     weights: [f32x8<S>; 3],
-    /// Least absolute value of the edge functions if they agree in sign, else negative.
+    /// Least absolute value of the edge functions if their signs agree, otherwise negative.
     accord: f32x8<S>,
 }
 
@@ -251,13 +250,13 @@ impl<S: Simd> Edges<S> {
         bits((self.accord + doubt.weight).simd_ge(f32x8::splat(doubt.weight.simd, 0.0)))
     }
 
-    /// Above zero if the rays are inside without doubt.
+    /// Positive if the rays are certainly inside.
     #[inline(always)]
     fn certainty(&self, doubt: &Doubt<S>) -> f32x8<S> {
         self.accord - doubt.weight
     }
 
-    /// Depth on the triangles, and its error. They are NaN or infinite for a triangle seen edge-on.
+    /// Depth on the triangles, and its error. Both are NaN or infinite for a triangle seen edge-on.
     #[inline(always)]
     fn depth(&self, simd: S, corners: &Corners<f32x8<S>>, doubt: &Doubt<S>) -> [f32x8<S>; 2] {
         let [a, b, c] = corners;
@@ -268,7 +267,7 @@ impl<S: Simd> Edges<S> {
     }
 }
 
-/// The corner in coordinates in which the ray runs along the axis.
+/// The corner in sheared coordinates, in which the ray runs along the axis.
 #[inline(always)]
 fn shear<S: Simd>(p: &[f32x8<S>; 3], slope: [f32x8<S>; 2], shift: [f32x8<S>; 2]) -> [f32x8<S>; 2] {
     [p[0] - slope[0] * p[2] - shift[0], p[1] - slope[1] * p[2] - shift[1]]
@@ -290,7 +289,7 @@ fn edges<S: Simd>(
     Edges { weights: [u, v, w], accord }
 }
 
-/// A bit for each triangle that needs double precision, because a corner is far away.
+/// A bit for each triangle that needs double precision because a corner is far away.
 #[inline(always)]
 fn reaches_far<S: Simd>(simd: S, corners: &Corners<f32x8<S>>) -> u32 {
     let mut reach = f32x8::splat(simd, 0.0);
@@ -300,7 +299,7 @@ fn reaches_far<S: Simd>(simd: S, corners: &Corners<f32x8<S>>) -> u32 {
     bits(reach.simd_gt(f32x8::splat(simd, VAST_M)))
 }
 
-/// Depths of a ray and their errors, with those on the triangles in `far` computed in double precision.
+/// Depths of a ray on triangles, with errors. Depths on the triangles in `far` are computed in double precision.
 #[inline(never)]
 fn precise_on(
     target: &Target,
@@ -316,7 +315,7 @@ fn precise_on(
 }
 
 impl Bundle {
-    /// Takes a triangle as the nearest hit of `ray`, with these bounds of its depth.
+    /// Makes a triangle the nearest hit of `ray`, with these bounds of its depth.
     #[inline(always)]
     fn accept(&mut self, ray: usize, [low, high]: [f32; 2], place: u32, slot: u32) {
         self.depth_low[ray] = low;
@@ -328,8 +327,8 @@ impl Bundle {
     }
 }
 
-/// Makes triangle `k` the nearest hit of `ray` if it is by the definition in [`super::hit`]. `bounds` are those of its
-/// depth.
+/// Makes triangle `k` the nearest hit of `ray` if the definition in [`super::hit`] says so. `bounds` are the bounds
+/// of the hit's depth.
 #[inline(never)]
 fn ask(target: &Target, k: usize, ray: usize, bounds: [f32; 2], bundle: &mut Bundle) {
     let (caster, placed, slot) = (target.caster, target.placed, target.slot(k));

@@ -1,7 +1,7 @@
 //! Huge pages and prefetching for the ray caster.
 
-/// Room for `len` values, in huge pages where the system has them. Trees are read at random, and
-/// with small pages address translation takes as long as reading.
+/// A vector with capacity for `len` values, in huge pages where the system supports them. Trees are read at random;
+/// with small pages, address translation takes as long as reading.
 pub fn huge<T>(len: usize) -> Vec<T> {
     let values: Vec<T> = Vec::with_capacity(len);
     #[cfg(target_os = "linux")]
@@ -9,7 +9,7 @@ pub fn huge<T>(len: usize) -> Vec<T> {
     values
 }
 
-/// Asks for huge pages where they fit. Memory that is already in use keeps its small pages.
+/// Requests huge pages. Memory that is already in use keeps its small pages.
 #[cfg(target_os = "linux")]
 fn advise_huge(start: *mut u8, bytes: usize) {
     const HUGE_PAGE: usize = 2 << 20;

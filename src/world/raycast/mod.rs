@@ -50,31 +50,31 @@ pub const MAX_RAYS: usize = 16;
 /// One laser shot, in World.
 #[derive(Clone, Copy, Debug)]
 pub struct Pulse {
-    /// Where all its rays meet, metres.
+    /// Point where all rays of the pulse meet, metres.
     pub origin: DVec3,
-    /// Distance from `origin` at which the rays begin, metres; ranges count from there. Not 0 for beams that leave
-    /// with some width.
+    /// Distance from `origin` at which the rays begin, metres; ranges count from there. The distance is not 0 for
+    /// beams with a width at the exit.
     pub start_m: f32,
     /// Unit vector of the beam's centre.
     pub direction: DVec3,
-    /// The spot's first half-axis at 1 m: perpendicular to `direction`, metres.
+    /// First half-axis of the beam footprint at 1 m, perpendicular to `direction`, metres.
     pub half_axis_u: DVec3,
-    /// The spot's second half-axis at 1 m, perpendicular to both.
+    /// Second half-axis of the beam footprint at 1 m, perpendicular to both, metres.
     pub half_axis_v: DVec3,
     /// Length of each ray, metres.
     pub max_range_m: f32,
 }
 
 impl Pulse {
-    /// Where the middle of the beam leaves the device, in World.
+    /// Point where the middle of the beam leaves the device, in World, metres.
     #[inline(always)]
     pub fn exit(&self) -> DVec3 {
         self.origin + self.direction * f64::from(self.start_m)
     }
 }
 
-/// The positions of a pulse's rays in its spot: ray `i` runs along
-/// `direction + offsets[i][0] * half_axis_u + offsets[i][1] * half_axis_v`.
+/// Offsets of a pulse's rays in its beam footprint. Ray `i` runs along `direction + offsets[i][0] * half_axis_u +
+/// offsets[i][1] * half_axis_v`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stencil {
     offsets: Vec<[f32; 2]>,
@@ -87,12 +87,12 @@ impl Stencil {
         (finite && (1..=MAX_RAYS).contains(&offsets.len())).then_some(Self { offsets })
     }
 
-    /// The centre ray alone.
+    /// A stencil with only the centre ray.
     pub fn single() -> Self {
         Self { offsets: vec![[0.0, 0.0]] }
     }
 
-    /// Positions of the rays in units of the half-axes.
+    /// Offsets of the rays in units of the half-axes.
     pub fn offsets(&self) -> &[[f32; 2]] {
         &self.offsets
     }
@@ -140,41 +140,41 @@ impl Hit {
 pub struct GpuFacts {
     /// Name of the GPU.
     pub name: String,
-    /// Its driver, with the version.
+    /// Name and version of the driver.
     pub driver: String,
     /// Whether it computes in double precision.
     pub has_f64: bool,
-    /// Whether it is a processor that acts as a GPU.
+    /// Whether the device is a processor that acts as a GPU.
     pub is_software: bool,
 }
 
-/// Finds the hits of pulses in one scene. May be used from any thread.
+/// Finds the hits of pulses in one scene. All threads may use it.
 ///
-/// Tie rule: of surfaces at the same range (as `f32`), the lowest instance index wins, then the
-/// lowest triangle index. Hits therefore depend neither on the order of traversal nor on the bundle.
+/// Tie rule: of surfaces at the same range (as `f32`), the lowest instance index wins, then the lowest triangle
+/// index. Hits therefore depend neither on the order of traversal nor on the bundle.
 pub trait RayCaster: Send + Sync {
-    /// Casts every ray of every pulse. `hits` has `pulses.len() * stencil.len()` entries, with the
-    /// rays of a pulse next to each other; all are written.
+    /// Casts every ray of every pulse, and overwrites `hits`. It has `pulses.len() * stencil.len()` entries; the rays
+    /// of a pulse are next to each other.
     ///
     /// # Panics
     /// If `hits` has another length.
     fn cast(&self, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit]);
 
-    /// As [`RayCaster::cast`], with moving objects where they are when each pulse is fired. `fired`
-    /// has one entry a pulse, in any order of time.
+    /// Like [`RayCaster::cast`], with moving objects at their poses when each pulse is fired. `fired` has one entry
+    /// per pulse, in any order of time.
     fn cast_at(&self, stencil: &Stencil, pulses: &[Pulse], fired: &[SimTime], hits: &mut [Hit]) {
-        let _ = fired; // a scene where nothing moves
+        let _ = fired; // nothing moves in this scene
         self.cast(stencil, pulses, hits);
     }
 
-    /// Whether [`RayCaster::cast_with_bodies`] casts a call that has so many rays into the scene.
+    /// Whether [`RayCaster::cast_with_bodies`] supports a call with `rays` rays into the scene.
     fn casts_bodies(&self, rays: usize) -> bool {
-        let _ = rays; // a caster that casts into one scene at a time
+        let _ = rays; // this caster casts into one scene at a time
         false
     }
 
-    /// Casts pulses into the scene, and at the same time others into the bodies of moving objects. Returns false, and
-    /// leaves it to the caller, if a GPU was lost.
+    /// Casts pulses into the scene, and at the same time the pulses of `BodyCast`s into bodies of moving objects.
+    /// Returns false if a GPU was lost; the caller must then cast.
     fn cast_with_bodies(
         &self,
         stencil: &Stencil,
@@ -186,8 +186,9 @@ pub trait RayCaster: Send + Sync {
         false
     }
 
-    /// Writes for each place of `from` whether anything stands between it and the light of `beams`, with moving objects
-    /// where they are at `fired`, one entry a place. Places near one another should follow one another.
+    /// For each position in `from`, writes whether anything lies between the position and the light of `beams`.
+    /// Moving objects have their poses at `fired`, one entry per position. Positions near one another should be
+    /// adjacent in `from`.
     fn blocked_at(&self, beams: &Beams, from: &[DVec3], fired: &[SimTime], blocked: &mut [bool]) {
         let rays: Vec<Pulse> = from.iter().map(|place| beams.ray(*place)).collect();
         let mut hits = vec![Hit::MISS; rays.len()];
@@ -197,13 +198,13 @@ pub trait RayCaster: Send + Sync {
         }
     }
 
-    /// Number of simultaneous calls that keeps the caster busy. For a GPU it exceeds the number of processors, because
-    /// calls wait and waiting calls are cast together.
+    /// Number of simultaneous calls that keeps the caster busy. For a GPU it exceeds the number of processors,
+    /// because a batch combines waiting calls.
     fn in_flight(&self) -> usize {
         1
     }
 
-    /// Why the caster's GPU was lost; `None` if it was not. After the loss, the processor casts.
+    /// Reason for which the caster's GPU was lost; `None` if it was not lost. After the loss, the processor casts.
     fn lost(&self) -> Option<String> {
         None
     }
@@ -213,29 +214,29 @@ pub trait RayCaster: Send + Sync {
         0
     }
 
-    /// What surfaces do besides scattering light diffusely; `None` if all of them do nothing else, so that
-    /// range, incidence and reflectance of a hit say everything.
+    /// Finishes of surfaces that do more than scatter light diffusely; `None` if no surface does. Range, incidence
+    /// and reflectance of a hit are then complete.
     fn finishes(&self) -> Option<&dyn Finishes> {
         None
     }
 
-    /// The surfaces, matt ones as well, for sensors that see colours; `None` if there are none.
+    /// All surfaces, diffuse ones as well, for sensors that see colours; `None` if there are none.
     fn shading(&self) -> Option<&dyn Finishes> {
         None
     }
 }
 
-/// Pulses into the body of a moving object, in its frame.
+/// Pulses into the body of a moving object, in the body's frame.
 pub struct BodyCast {
     /// The body.
     pub body: Arc<BvhCaster>,
     /// The pulses.
     pub pulses: Vec<Pulse>,
-    /// Their hits, with the rays of a pulse next to each other.
+    /// Hits of the pulses, with the rays of a pulse next to each other.
     pub hits: Vec<Hit>,
 }
 
-/// A caster that several owners share.
+/// Shares a caster among several owners.
 impl<C: RayCaster> RayCaster for Arc<C> {
     fn cast(&self, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit]) {
         C::cast(self, stencil, pulses, hits);

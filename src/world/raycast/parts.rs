@@ -1,29 +1,30 @@
-//! Divides the primitives of a large mesh into parts, of which trees are built one by one: a part lies in
-//! the caches while it is built, takes little memory, and occupies one processor.
+//! Divides the primitives of a large mesh into parts, for which trees are built separately. A part fits into the
+//! caches while it is built, needs little memory, and occupies one processor.
 //!
-//! What is divided are not the boxes, which take more time to fill memory with than to compute again, but
-//! words of 64 bits: indices, and above them where the middles of boxes are, to a 4096th of the mesh.
+//! The division moves words of 64 bits instead of boxes, because writing boxes to memory takes longer than computing
+//! them again. A word has the primitive's index in its lower bits. Its upper bits have the middle of the box, with a
+//! resolution of a 4096th of the mesh.
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
 use super::borders::{BINS, Border};
 use super::boxes::Bounds;
 
-/// Number of sampled primitives by which a large set is split.
+/// Number of sampled primitives that determine the split of a large set.
 const SAMPLE: usize = 1 << 14;
-/// Inverse of the least share of the sample on a side.
+/// Inverse of the least share of the sample on either side of a split.
 const LEAST_SHARE: usize = 16;
-/// Bits of the index, and of the place along each axis.
+/// Number of bits of the index, and of the position along each axis.
 pub const INDEX_BITS: u32 = 28;
 const PLACE_BITS: u32 = 12;
 const _: () = assert!(INDEX_BITS + 3 * PLACE_BITS == 64);
 
-/// Primitives with their places.
+/// Primitives with their positions.
 pub struct Divider<'a, F> {
     bounds: &'a F,
-    /// Where places are counted from.
+    /// Origin of positions.
     low: [f32; 3],
-    /// Extent of a place.
+    /// Size of a position step along each axis.
     step: [f32; 3],
 }
 
@@ -33,7 +34,8 @@ pub fn index(word: u64) -> u32 {
 }
 
 impl<'a, F: Fn(u32) -> Bounds + Sync> Divider<'a, F> {
-    /// For primitives `0..count`, whose boxes `bounds` tells and which lie in `around`; also returns their words.
+    /// A divider for primitives `0..count`, and their words. `bounds` returns a primitive's box; all boxes lie in
+    /// `around`.
     pub fn new(count: usize, around: &Bounds, bounds: &'a F) -> (Self, Vec<u64>) {
         let extent = |axis: usize| around.high[axis] - around.low[axis];
         let step = std::array::from_fn(|axis| extent(axis) / (1 << PLACE_BITS) as f32);
@@ -54,7 +56,7 @@ impl<'a, F: Fn(u32) -> Bounds + Sync> Divider<'a, F> {
         })
     }
 
-    /// The middle of a box as a box.
+    /// The middle of a primitive's box, as a box.
     #[inline(always)]
     fn middle(&self, word: u64) -> Bounds {
         let at = std::array::from_fn(|axis| {
@@ -64,7 +66,7 @@ impl<'a, F: Fn(u32) -> Bounds + Sync> Divider<'a, F> {
         Bounds { low: at, high: at }
     }
 
-    /// Splits `all` until each part has at most `most`.
+    /// Splits `all` until each part has at most `most` primitives.
     pub fn divide<'w>(&self, all: &'w mut [u64], most: usize) -> Vec<&'w mut [u64]> {
         if all.len() <= most {
             return vec![all];
@@ -77,24 +79,25 @@ impl<'a, F: Fn(u32) -> Bounds + Sync> Divider<'a, F> {
         near
     }
 
-    /// Brings what is before the best border to the front; returns how many these are.
+    /// Moves the primitives before the best border to the front; returns their number.
     fn split(&self, all: &mut [u64]) -> usize {
         let step = all.len().div_ceil(SAMPLE);
         let sample: Vec<Bounds> =
             all.iter().step_by(step).map(|&word| (self.bounds)(index(word))).collect();
         let half = all.len() / 2;
         let Some(border) = Border::best(sample.iter(), BINS, sample.len() / LEAST_SHARE) else {
-            // Most are in the same place.
+            // Most primitives are at the same position.
             return half;
         };
         let before = bring_to_front(all, |word| border.is_before(&self.middle(word)));
-        // The sample may mislead: it takes every so many triangles, and just these may lie apart.
+        // The sample may mislead: it takes primitives at regular intervals, and the sampled ones may happen to lie
+        // apart.
         let least = (all.len() / (4 * LEAST_SHARE)).max(1);
         if before < least || all.len() - before < least { half } else { before }
     }
 }
 
-/// Brings those for which `is_first` holds to the front; returns how many these are.
+/// Moves the words for which `is_first` holds to the front; returns their number.
 fn bring_to_front(all: &mut [u64], is_first: impl Fn(u64) -> bool) -> usize {
     let (mut low, mut high) = (0, all.len());
     loop {
@@ -121,7 +124,7 @@ mod tests {
         const COUNT: usize = 1 << 19;
         const MOST: usize = 1 << 17;
         let step = (COUNT / SAMPLE) as u32;
-        // Of those in the first sample one in sixteen is far away, and none of the others is.
+        // One in sixteen primitives of the first sample is far away, and none of the others is.
         let bounds = |index: u32| {
             let is_apart =
                 index.is_multiple_of(step) && (index / step).is_multiple_of(LEAST_SHARE as u32);

@@ -1,6 +1,6 @@
-//! Shadows of a light that is far away: whether anything stands between places and the sun.
+//! Shadows of a distant light: whether anything lies between a position and the sun.
 //!
-//! The rays are parallel, and only whether they hit anything is computed. A bundle is bounded by the shifts of its rays
+//! The rays are parallel, and only the existence of a hit is computed. A bundle is bounded by the shifts of its rays
 //! instead of their slopes. A ray leaves the traversal at its first hit.
 
 use fearless_simd::{Simd, dispatch};
@@ -15,7 +15,7 @@ use super::{Beams, fastest};
 /// Largest distance of a bundle's rays from its first ray, metres.
 const MAX_APART_M: f64 = 1.0;
 
-/// Writes for each place of `from` whether something stands between it and the light.
+/// For each position in `from`, writes whether anything lies between the position and the light.
 pub(super) fn blocked(caster: &BvhCaster, beams: &Beams, from: &[DVec3], blocked: &mut [bool]) {
     dispatch!(fastest(), simd => cast(simd, caster, beams, from, blocked));
 }
@@ -52,7 +52,7 @@ fn cast<S: Simd>(simd: S, caster: &BvhCaster, beams: &Beams, from: &[DVec3], blo
     }
 }
 
-/// How many of `from`, from the first, form a bundle.
+/// Number of positions from the start of `from` that form a bundle.
 fn bundle_len(from: &[DVec3], toward: DVec3) -> usize {
     let is_near = |place: &&DVec3| {
         let away = **place - from[0];
@@ -63,7 +63,8 @@ fn bundle_len(from: &[DVec3], toward: DVec3) -> usize {
 }
 
 impl Bundle {
-    /// Starts with rays of one direction from up to [`MAX_LANES`] places, which leave the traversal at their first hit.
+    /// Initialises the bundle with parallel rays from up to [`MAX_LANES`] positions. They leave the traversal at
+    /// their first hit.
     pub fn aim_parallel(&mut self, from: &[DVec3], toward: DVec3, reach_m: f32) {
         let (first, last) = (from[0], from[from.len() - 1]);
         let across = last - first;
@@ -80,7 +81,7 @@ impl Bundle {
             *turned = from_world * (*place - first);
             (low, high) = (low.min(*turned), high.max(*turned));
         }
-        // All rays start at the origin's depth or later, and as far to one side of it as to the other.
+        // All rays start at or after the origin's depth. The largest shifts on both sides are equal.
         let middle = DVec3::new(0.5 * (low.x + high.x), 0.5 * (low.y + high.y), low.z);
         self.origin = first + self.to_world * middle;
         self.is_parallel = true;
@@ -136,7 +137,7 @@ mod tests {
     use super::*;
     use crate::world::raycast::cast::tests::{fixture, levels, textured_fixture};
 
-    /// Places on and above the ground, near one another and apart.
+    /// Positions on and above the ground, some near one another.
     fn places() -> Vec<DVec3> {
         let mut draws = Draws(5);
         let mut draw = || draws.share();
@@ -147,7 +148,7 @@ mod tests {
         (0..9000).map(place).collect()
     }
 
-    /// Counts the blocked places, and checks that they are those whose rays hit something.
+    /// Returns the number of blocked positions, after comparing them with separate rays.
     fn count_blocked(caster: &BvhCaster, beams: &Beams, from: &[DVec3]) -> usize {
         let found = |level: Level| {
             let mut found = vec![false; from.len()];

@@ -1,9 +1,8 @@
-//! Bounds of boxes and triangles as a bundle sees them, eight at a time.
+//! Bounds of boxes and triangles in the bundle's frame, eight at a time.
 //!
-//! Boxes and triangles are transformed into the bundle's frame. Their shadow there is a range of
-//! `x / z` and `y / z`, which is compared with the rays' slopes; for parallel rays it is a range of `x`
-//! and `y`, which is compared with their shifts. Rays outside these bounds, and rays with a nearer hit,
-//! need not be tested.
+//! Boxes and triangles are transformed into the bundle's frame. Their "shadow" is their range of `x / z` and `y / z`
+//! there, which is compared with the rays' slopes. For parallel rays it is the range of `x` and `y`, which is
+//! compared with their shifts. Rays outside these bounds and rays with a nearer hit need not be tested.
 
 use fearless_simd::prelude::{Select, SimdBase, SimdFrom, SimdMask};
 use fearless_simd::{Simd, f32x8, mask32x8};
@@ -13,33 +12,33 @@ use super::bundle::{Bundle, Lanes, PerRay, ROUNDING, max, of_register};
 use super::slab::{Depths, Slabs, Spread};
 use super::tree::Node;
 
-/// Depths below this count as zero. Its inverse stands for infinity, because zero times it is zero.
+/// Smaller depths count as zero. [`HUGE`] is then the inverse: unlike infinity, zero times [`HUGE`] is zero.
 const TINY: f32 = 1e-30;
 const HUGE: f32 = 1e30;
 
-/// A frame as the bundle sees it: the transform to the bundle's frame.
+/// The transform from a frame to the bundle's frame.
 #[derive(Default)]
 pub struct View {
     /// Rotates the frame's axes to the bundle's.
     rows: [[f32; 3]; 3],
     /// The bundle's origin in the frame.
     origin: [f32; 3],
-    /// The same vector in the bundle's axes.
+    /// The bundle's origin, in the bundle's axes.
     turned_origin: [f32; 3],
-    /// Margin by which boxes are widened: rounding, and in `x` and `y` the distance of the rays'
-    /// starts from the origin.
+    /// Margin by which boxes are widened, for rounding. In `x` and `y` it includes the distance of the rays' starts
+    /// from the origin.
     slack: [f32; 3],
-    /// Error of corners' places beside a ray: a factor of their distance, and a constant, metres.
+    /// Error of a corner's position perpendicular to a ray: a factor of its distance, and a constant, metres.
     blur: f32,
     blur_m: f32,
     /// [`Bundle::steepness`].
     steepness: f32,
     is_parallel: bool,
-    /// The bundle in the frame's axes.
+    /// The bundle in the axes of the frame.
     slabs: Slabs,
 }
 
-/// World, or the frame of an instance's mesh.
+/// Pose of World, or of the frame of an instance's mesh.
 pub struct Frame {
     pub to_world: Mat3,
     pub from_world: Mat3,
@@ -49,11 +48,11 @@ pub struct Frame {
     pub distortion: f32,
 }
 
-/// Bounds of the error of a triangle's test in the bundle's frame.
+/// Error bounds of the triangle test in the bundle's frame.
 pub struct Doubt<S: Simd> {
-    /// Error of edge functions.
+    /// Error of the edge functions.
     pub weight: f32x8<S>,
-    /// Error of a depth: a constant, and a factor of the inverse of the sum of the edge functions.
+    /// Error of a depth: a constant, and a factor of the inverse sum of the edge functions.
     pub depth: f32x8<S>,
     pub tilt: f32x8<S>,
 }
@@ -66,11 +65,11 @@ pub struct Shadows<S: Simd> {
     pub far: f32x8<S>,
 }
 
-/// Corners in the bundle's frame: by corner and axis.
+/// Corners in the bundle's frame, by corner and axis.
 pub type Corners<T> = [[T; 3]; 3];
 
 impl View {
-    /// The view of `frame`, with the bundle's origin at `origin` there.
+    /// The view of `frame`. `origin` is the bundle's origin in that frame.
     #[inline(always)]
     pub fn new<S: Simd>(
         simd: S,
@@ -87,7 +86,7 @@ impl View {
         ];
         let size = (origin.abs().max_element() + frame.extent) * ROUNDING;
         let rounding = [sum(rows[0]) * size, sum(rows[1]) * size, sum(rows[2]) * size];
-        // The shifts of parallel rays are what shadows are compared with.
+        // For parallel rays, shadows are compared with the shifts, so that no margin is needed for them.
         let shift = if bundle.is_parallel { [0.0; 2] } else { bundle.shift };
         let slack = [rounding[0] + shift[0], rounding[1] + shift[1], rounding[2]];
         let most = max(max(rounding[0], rounding[1]), rounding[2]);
@@ -108,21 +107,21 @@ impl View {
         }
     }
 
-    /// Where the bundle is inside a node's children.
+    /// Range of depth in which the bundle is inside each child of a node.
     #[inline(always)]
     pub fn depths<S: Simd>(&self, simd: S, node: &Node) -> Depths<S> {
         let (middle, half) = (load_axes(simd, &node.middle), load_axes(simd, &node.half));
         self.slabs.depths(simd, middle, half)
     }
 
-    /// Bounds of the depth of a node's children. Hits are culled by these, not by where a ray enters: on a
-    /// triangle that is seen almost edge-on, the depth of a hit is only known to be on the triangle.
+    /// Bounds of the depth of a node's children. Hits are culled by these, not by the depth at which a ray enters: on
+    /// a triangle seen almost edge-on, the depth of a hit is only known to be that of the triangle.
     #[inline(always)]
     pub fn depth_bounds<S: Simd>(&self, simd: S, node: &Node) -> [f32x8<S>; 2] {
         self.bounds(load_axes(simd, &node.middle), load_axes(simd, &node.half), 2)
     }
 
-    /// The shadows of what the bundle passes of a node's children, where it is inside them.
+    /// Shadows of the parts of a node's children that the bundle passes.
     #[inline(always)]
     pub fn boxes<S: Simd>(
         &self,
@@ -155,7 +154,7 @@ impl View {
         [middle - half, middle + half]
     }
 
-    /// A block's triangles in the bundle's frame.
+    /// Transforms a block's triangles to the bundle's frame.
     #[inline(always)]
     pub fn triangles<S: Simd>(&self, simd: S, corners: &Corners<Lanes>) -> Corners<f32x8<S>> {
         [
@@ -165,7 +164,7 @@ impl View {
         ]
     }
 
-    /// Points of the frame in the bundle's.
+    /// Transforms points of the frame to the bundle's frame.
     #[inline(always)]
     fn turn<S: Simd>(&self, p: [f32x8<S>; 3]) -> [f32x8<S>; 3] {
         let (x, y, z) = (p[0] - self.origin[0], p[1] - self.origin[1], p[2] - self.origin[2]);
@@ -177,7 +176,7 @@ impl View {
         ]
     }
 
-    /// The shadows of triangles that [`View::triangles`] has turned.
+    /// Shadows of triangles that [`View::triangles`] has transformed.
     #[inline(always)]
     pub fn shadows<S: Simd>(&self, simd: S, corners: &Corners<f32x8<S>>) -> Shadows<S> {
         let x = self.reach(corners, 0);
@@ -186,7 +185,7 @@ impl View {
         self.shadow(simd, x, y, z)
     }
 
-    /// The doubt about triangles that [`View::triangles`] has turned, of rays that are inside or nearly so.
+    /// Error bounds for triangles that [`View::triangles`] has transformed, for rays that are inside or nearly so.
     #[inline(always)]
     pub fn doubt<S: Simd>(&self, simd: S, corners: &Corners<f32x8<S>>) -> Doubt<S> {
         let [a, b, c] = corners;
@@ -194,7 +193,7 @@ impl View {
         let x = a[0].max(b[0]).max(c[0]) - a[0].min(b[0]).min(c[0]);
         let y = a[1].max(b[1]).max(c[1]) - a[1].min(b[1]).min(c[1]);
         let z = most_z - least_z;
-        // Size of the triangle beside a ray; no corner is farther from a ray that is inside.
+        // Size of the triangle perpendicular to a ray. If the ray is inside, no corner is farther from it.
         let aside = x + y + z * self.steepness;
         let far = aside + most_z.max(z) * (1.0 + self.steepness);
         let depth = far * self.blur + self.blur_m;
@@ -202,7 +201,7 @@ impl View {
         Doubt { weight, depth, tilt: weight * z * 3.0 }
     }
 
-    /// The shadows of eight boxes, from their bounds along each axis.
+    /// Shadows of eight boxes, from their bounds along each axis.
     #[inline(always)]
     fn shadow<S: Simd>(
         &self,
@@ -245,8 +244,7 @@ fn load_axes<S: Simd>(simd: S, axes: &[Lanes; 3]) -> [f32x8<S>; 3] {
     ]
 }
 
-/// The inverse of depths. A box that extends behind the origin covers everything on its side of the
-/// axis.
+/// The inverse of depths. A box that extends behind the origin covers everything on its side of the axis.
 #[inline(always)]
 fn inverse<S: Simd>(simd: S, depth: f32x8<S>) -> f32x8<S> {
     let is_ahead = depth.simd_gt(f32x8::splat(simd, TINY));
@@ -254,7 +252,7 @@ fn inverse<S: Simd>(simd: S, depth: f32x8<S>) -> f32x8<S> {
 }
 
 impl<S: Simd> Shadows<S> {
-    /// The shadows of boxes with these bounds by axis.
+    /// Shadows of boxes with these bounds by axis.
     #[inline(always)]
     fn cast(simd: S, x: [f32x8<S>; 2], y: [f32x8<S>; 2], z: [f32x8<S>; 2]) -> Self {
         let (by_near, by_far) = (inverse(simd, z[0]), inverse(simd, z[1]));
@@ -306,7 +304,8 @@ impl<S: Simd> Shadows<S> {
             & bits(self.near.simd_le(f32x8::splat(simd, bundle.nearest)))
     }
 
-    /// The least distance of a ray from the bounds; negative if it cannot hit. Combining masks would take longer.
+    /// The least distance of a ray inside the bounds; negative if the ray cannot hit. Combining masks would take
+    /// longer.
     #[inline(always)]
     fn margin(&self, x: f32x8<S>, y: f32x8<S>, depth: f32x8<S>) -> f32x8<S> {
         margin(self.low, self.high, self.near, [x, y, depth])
@@ -359,7 +358,7 @@ impl<S: Simd> Shadows<S> {
     }
 }
 
-/// The least distance of rays from bounds.
+/// The least distance of rays inside the bounds; negative if they cannot hit.
 #[inline(always)]
 fn margin<S: Simd>(
     low: [f32x8<S>; 2],

@@ -1,10 +1,10 @@
-//! Where a bundle's rays are inside boxes, in the boxes' own axes.
+//! Depths at which a bundle's rays are inside boxes, in the boxes' own axes.
 //!
-//! [`super::shadow`] encloses a box once more in the axes of the bundle: a wall that stands askew to
-//! the bundle becomes a block as deep as the wall is long. In its own axes a box stays as it is. There
-//! a ray is `origin + depth * slope`, and a bundle is bounds of `slope` on each axis. A few operations
-//! give the range of depth between each pair of sides (Kay and Kajiya, Ray Tracing Complex Scenes,
-//! SIGGRAPH 1986), here of all rays at once. Parallel rays have one slope; boxes are widened by their shifts instead.
+//! [`super::shadow`] encloses a box again in the axes of the bundle: a wall that is oblique to the bundle becomes a
+//! block as deep as the wall is long. In its own axes a box keeps its size. There a ray is `origin + depth * slope`,
+//! and a bundle has bounds of `slope` on each axis. A few operations give the range of depth between each pair of
+//! sides (Kay and Kajiya, Ray Tracing Complex Scenes, SIGGRAPH 1986), here for all rays at once. Parallel rays have
+//! one slope; boxes are widened by their shifts instead.
 
 use fearless_simd::prelude::{Select, SimdBase, SimdFrom, SimdMask};
 use fearless_simd::{Simd, f32x4, f32x8};
@@ -12,11 +12,11 @@ use glam::{Mat3, Vec3};
 
 use super::bundle::{Bundle, ROUNDING, max};
 
-/// Stands for the inverse of a slope of zero.
+/// Represents the inverse of a slope of zero.
 const ENDLESS: f32 = 1e25;
-/// Boxes are widened by no less, so that [`ENDLESS`] times it is beyond all depths.
+/// Least margin by which boxes are widened, so that [`ENDLESS`] times the margin is beyond all depths.
 const LEAST_SLACK: f32 = 1e-12;
-/// A box is large if its extent is more than so many times the bundle's there.
+/// A box is large if its extent exceeds this multiple of the bundle's extent there.
 const LARGE: f32 = 2.0;
 
 /// Bounds of a bundle's directions, in World.
@@ -24,7 +24,8 @@ const LARGE: f32 = 2.0;
 pub struct Spread {
     /// The middle direction, with length 1 along the bundle's `z`.
     middle: Vec3,
-    /// Largest difference from the middle along the bundle's `x` and `y`: of directions, or of parallel rays' shifts.
+    /// Largest difference from the middle along the bundle's `x` and `y`: of directions, or of the shifts of parallel
+    /// rays.
     across: [Vec3; 2],
 }
 
@@ -34,26 +35,26 @@ pub struct Slabs {
     origin: [f32; 3],
     /// Margin by which boxes are widened: rounding, and the distance of the rays' starts from the origin.
     slack: [f32; 4],
-    /// The inverse of the greatest absolute slope.
+    /// Inverse of the largest absolute slope.
     steep: [f32; 4],
-    /// The inverse of the slope that is nearest to zero; 0 if there are slopes of both signs.
+    /// Inverse of the slope nearest to zero; 0 if slopes have both signs.
     flat: [f32; 4],
     /// The absolute value of `flat`, but [`ENDLESS`] instead of 0.
     flat_size: [f32; 4],
-    /// The greatest depth that counts.
+    /// Largest depth that counts.
     farthest: f32,
-    /// Extent of a box that is large: for each metre of depth, and in addition.
+    /// Extent from which a box is large: a factor per metre of depth, and a constant.
     large: f32,
     large_m: f32,
 }
 
-/// Where the bundle enters and leaves eight boxes.
+/// Depths at which the bundle enters and leaves eight boxes.
 pub struct Depths<S: Simd> {
     pub near: f32x8<S>,
     pub far: f32x8<S>,
     /// A bit for each box that the bundle passes through.
     pub met: u32,
-    /// A bit for each box that is large beside the bundle.
+    /// A bit for each box that is large compared with the bundle.
     pub large: u32,
 }
 
@@ -71,8 +72,8 @@ impl Spread {
 }
 
 impl Slabs {
-    /// The bundle in the frame to which `frame_from_world` turns, where it starts at `origin`;
-    /// coordinates in the bundle's frame are rounded by `rounding_m`.
+    /// The bundle in the frame that `frame_from_world` rotates to; `origin` is its start there. Coordinates in the
+    /// bundle's frame have the rounding error `rounding_m`.
     #[inline(always)]
     pub fn new<S: Simd>(
         simd: S,
@@ -88,19 +89,19 @@ impl Slabs {
             f32x4::simd_from(simd, [m[3], m[4], m[5], m[6]]),
             f32x4::simd_from(simd, [m[6], m[7], m[8], m[8]]),
         ];
-        // A vector of World is at most so many times as long along the axes.
+        // Upper bound of the sum of a World vector's components along the frame's axes.
         let stretch = columns[0].abs() + columns[1].abs() + columns[2].abs();
         let slope = turn(&columns, spread.middle);
         let reach = turn(&columns, spread.across[0]).abs() + turn(&columns, spread.across[1]).abs();
         let zero = f32x4::splat(simd, 0.0);
-        // Parallel rays differ in their places, others in their slopes.
+        // Parallel rays differ in position, other rays in slope.
         let (places, slopes) = if bundle.is_parallel { (reach, zero) } else { (zero, reach) };
         let (size, margin) = (slope.abs(), slopes + stretch * (4.0 * ROUNDING));
         let (least, most) = (size - margin, size + margin);
         let is_one_sided = least.simd_gt(f32x4::splat(simd, 1.0 / ENDLESS));
         let inverse = f32x4::splat(simd, 1.0 + ROUNDING) / least;
         let flat = slope.simd_gt(zero).select(inverse, zero - inverse);
-        // For rays that start behind the origin, boxes are as if longer along the rays.
+        // For rays that start behind the origin, the rays' length before the origin is added to the margin.
         let before_m = max(-bundle.least_start, 0.0);
         let shift_m = if bundle.is_parallel { 0.0 } else { bundle.shift[0] + bundle.shift[1] };
         let slack = places + most * before_m + stretch * (shift_m + rounding_m) + LEAST_SLACK;
@@ -113,12 +114,12 @@ impl Slabs {
             flat_size: is_one_sided.select(inverse, f32x4::splat(simd, ENDLESS)).into(),
             farthest: bundle.farthest,
             large: LARGE * (slopes[0] + slopes[1] + slopes[2]),
-            // Boxes have been widened by the places already.
+            // Boxes are already widened by the shifts.
             large_m: (LARGE + 1.0) * (places[0] + places[1] + places[2]),
         }
     }
 
-    /// Where the rays are inside the boxes with these middles and half sizes, by axis.
+    /// Depths at which the rays are inside the boxes with these middles and half sizes, by axis.
     #[inline(always)]
     pub fn depths<S: Simd>(
         &self,
@@ -131,7 +132,7 @@ impl Slabs {
         for axis in 0..3 {
             let middle = middle[axis] - self.origin[axis];
             let half = half[axis] + self.slack[axis];
-            // Of a box that is behind the origin this is wrong, but its `far` is negative.
+            // For a box behind the origin this is wrong, but its `far` is negative.
             near = near.max((middle.abs() - half) * self.steep[axis]);
             far = far.min(middle * self.flat[axis] + half * self.flat_size[axis]);
         }
@@ -141,7 +142,7 @@ impl Slabs {
     }
 }
 
-/// A vector of World in the frame whose axes have these columns.
+/// Rotates a vector of World to the frame whose axes have these columns.
 #[inline(always)]
 fn turn<S: Simd>(columns: &[f32x4<S>; 3], v: Vec3) -> f32x4<S> {
     columns[0] * v.x + columns[1] * v.y + columns[2] * v.z
@@ -159,7 +160,7 @@ mod tests {
     use crate::world::raycast::tree::Node;
     use crate::world::raycast::{Pulse, Stencil};
 
-    /// Neighbouring pulses, along an axis in every third bundle, from somewhat different places.
+    /// Neighbouring pulses from slightly different positions. In every third bundle they run along an axis.
     fn bundle(draws: &mut Draws, number: u32, spot: &Spot, room: &mut Room) -> Bundle {
         let middle = match number % 3 {
             0 => DVec3::AXES[number as usize / 3 % 3],
@@ -197,7 +198,7 @@ mod tests {
             let bundle = bundle(&mut draws, number, &spot, &mut room);
             let turn = match number % 4 {
                 0 => DMat3::IDENTITY,
-                // Flattened a hundred times.
+                // Flattened by a factor of a hundred.
                 1 => DMat3::from_diagonal(DVec3::new(1.0, 1.0, 0.01)),
                 _ => {
                     DMat3::from_quat(DQuat::from_scaled_axis(draws.vector() * 3.0))
@@ -218,7 +219,7 @@ mod tests {
                 children: [0; 8],
                 occupied: 255,
             };
-            // Small boxes around points of rays, and two that are elsewhere.
+            // Small boxes around points of rays, and two boxes elsewhere.
             let mut depths_of_points = [0.0; 8];
             for (slot, depth_of_point) in depths_of_points.iter_mut().enumerate() {
                 let lane = (7 * slot + number as usize) % bundle.lanes;

@@ -17,19 +17,19 @@ struct Surface {
     place: u32,
     slot: u32,
     plane: hit::Plane,
-    /// A hit on it, without range, cosine and the map's factor.
+    /// A hit on the surface without range, cosine and the factor of the reflectance map.
     hit: Hit,
     is_mapped: bool,
 }
 
-/// How many surfaces of a bundle are kept; a power of two.
+/// Number of surfaces that are cached per bundle, a power of two.
 const KEPT: usize = 8;
 
-/// The surfaces that a bundle hit last. Around a blade of grass, rays alternate between the blade and the surface
-/// behind it.
+/// Cache of the surfaces that a bundle hit last. Around a blade of grass, rays alternate between the blade and the
+/// surface behind it.
 struct Surfaces<'a> {
     caster: &'a BvhCaster,
-    /// Surfaces by the lower bits of their slots.
+    /// Surfaces, indexed by the lower bits of their slots.
     kept: [Surface; KEPT],
 }
 
@@ -178,7 +178,8 @@ impl Plane {
         Self { normal: mesh_from_bundle.transpose() * normal, distance }
     }
 
-    /// The depth at which a lane's ray meets the plane, and its error; not finite if they are parallel.
+    /// Depth at which a lane's ray meets the plane, and the error of this depth. Both are not finite if ray and plane
+    /// are parallel.
     #[inline]
     pub fn depth(&self, bundle: &Bundle, lane: usize) -> [f32; 2] {
         self.depth_on(
@@ -192,7 +193,7 @@ impl Plane {
         )
     }
 
-    /// The same for the rays of a register.
+    /// Depths at which all rays of a register meet the plane, and the errors of these depths.
     #[inline(always)]
     pub fn depths(&self, bundle: &Bundle, register: usize) -> [Lanes; 2] {
         let [slope_x, slope_y, shift_x, shift_y] =
@@ -206,14 +207,14 @@ impl Plane {
         [depths, errors]
     }
 
-    /// The depth on a ray with this slope and shift in `x` and `y`, and its error.
+    /// Depth on a ray with this slope and shift in `x` and `y`, and its error.
     #[inline(always)]
     fn depth_on(&self, ray: [f32; 4], rounding_m: f32) -> [f32; 2] {
         let [slope_x, slope_y, shift_x, shift_y] = ray.map(f64::from);
         let (normal, rounding) = (self.normal, f64::from(ROUNDING));
         let inverse = 1.0 / (normal.x * slope_x + normal.y * slope_y + normal.z);
         let depth = (self.distance - normal.x * shift_x - normal.y * shift_y) * inverse;
-        // Errors of slopes, and of shifts.
+        // Error contributions of slopes and shifts.
         let slopes = (normal.x * slope_x).abs() + (normal.y * slope_y).abs();
         let shifts = (normal.x.abs() + normal.y.abs()) * f64::from(rounding_m);
         let tilted = (slopes * (rounding * depth.abs()) + shifts) * inverse.abs();
@@ -222,7 +223,7 @@ impl Plane {
     }
 }
 
-/// The reflectance map's texel where the ray at `offset` of the spot hits.
+/// Value of the reflectance map where the ray at `offset` in the beam footprint hits.
 #[inline(never)]
 fn map_value(caster: &BvhCaster, surface: &Surface, pulse: &Pulse, offset: [f32; 2]) -> f32 {
     let Some(map) = &caster.scene.materials[surface.hit.material as usize].reflectance_map else {

@@ -1,22 +1,23 @@
 //! The tree over a scene's instances.
 //!
-//! Copies overlap: a ray that enters the box of one often leaves it without having met a leaf. So the
-//! leaves of this tree are not whole instances but parts of them, subtrees of their meshes, wherever an
-//! instance is large beside the node that it lies in (Benthin, Woop, Wald and Áfra, Improved Two-Level
-//! BVHs using Partial Re-Braiding, HPG 2017). Nodes are split at the best [`Border`], which takes a second for a
-//! million copies; then nodes with large boxes are moved to better places.
+//! Copies overlap: a ray that enters the box of one often leaves the box without entering a leaf. Instances that are
+//! large compared with their nodes are therefore divided: the leaves of this tree are then subtrees of meshes
+//! (Benthin, Woop, Wald and Áfra, Improved Two-Level BVHs using Partial Re-Braiding, HPG 2017). Nodes are split at
+//! the best [`Border`], which takes a second for a million copies. Then nodes with large boxes are moved to better
+//! places.
 
 use super::binary::{Below, Binary, ROOT};
 use super::borders::Border;
 use super::boxes::{Bounds, VectorBounds};
 use super::tree::Tree;
 
-/// Part of an instance: what its mesh's tree has below one child.
+/// Part of an instance: the subtree below one child of its mesh's tree.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
     /// Index of the instance.
     pub instance: u32,
-    /// The child's code in the mesh's tree, see [`leaf`](super::tree::leaf); 0, the root, is all of it.
+    /// Code of the child in the mesh's tree, see [`leaf`](super::tree::leaf); 0, the root, stands for the whole
+    /// instance.
     pub code: u32,
 }
 
@@ -27,24 +28,24 @@ struct Boxed {
     part: Part,
 }
 
-/// A binary tree in the making.
+/// A binary tree under construction.
 enum Branch {
     Leaf(Boxed),
     Fork(Bounds, Box<[Branch; 2]>),
 }
 
-/// Adds what a part consists of to a list, or nothing if it cannot be opened.
+/// Appends the components of a part to a list. Appends nothing if the part cannot be divided.
 type Open<'a> = dyn Fn(Part, &mut Vec<(Bounds, Part)>) + Sync + 'a;
 
-/// Parts are opened if they extend over more than this share of their node.
+/// Parts are divided if they extend over more than this share of their node.
 const LARGE: f32 = 0.1;
-/// Largest number of parts that a part consists of.
+/// Largest number of components of a part.
 const MOST_INSIDE: usize = 8;
-/// Number of parts from which sets are split on several threads.
+/// Number of parts from which several threads split a set.
 const ENOUGH_FOR_THREADS: usize = 4096;
 
-/// Builds the tree over `instances`, opened into `most` parts at the most. Returns the parts in the order of
-/// the leaves too.
+/// Builds the tree over `instances`, which are divided into at most `most` parts. Also returns the parts in the order
+/// of the leaves.
 pub fn build(instances: Vec<(Bounds, Part)>, most: usize, open: &Open<'_>) -> (Tree, Vec<Part>) {
     if instances.is_empty() {
         return (Tree::default(), Vec::new());
@@ -57,7 +58,7 @@ pub fn build(instances: Vec<(Bounds, Part)>, most: usize, open: &Open<'_>) -> (T
     (Tree::over(&binary), parts)
 }
 
-/// Lays out a branch with the two nodes of a fork next to each other.
+/// Lays out a tree with the two nodes of a fork next to each other.
 fn flatten(root: Branch) -> (Binary, Vec<Part>) {
     let mut tree = Binary::with_capacity(0);
     let mut parts = Vec::new();
@@ -81,7 +82,7 @@ fn flatten(root: Branch) -> (Binary, Vec<Part>) {
     (tree, parts)
 }
 
-/// Splits `all` down to single parts; up to `room` more parts may be made of them.
+/// Splits `all` down to single parts. Dividing parts may add up to `room` parts.
 fn branch(mut all: Vec<Boxed>, mut room: usize, open: &Open<'_>) -> Branch {
     let mut bounds = around(&all);
     if let [only] = all[..] {
@@ -105,9 +106,9 @@ fn branch(mut all: Vec<Boxed>, mut room: usize, open: &Open<'_>) -> Branch {
     Branch::Fork(bounds, Box::new(children))
 }
 
-/// Replaces parts that are large beside `bounds` by what they consist of; returns how many more there are.
+/// Replaces parts that are large compared with `bounds` by their components; returns the number of additional parts.
 fn open_large(all: &mut Vec<Boxed>, bounds: &Bounds, room: usize, open: &Open<'_>) -> usize {
-    // What belongs to one instance is as well split by its own tree.
+    // Parts of a single instance are split equally well by the tree of its mesh.
     if all.iter().all(|boxed| boxed.part.instance == all[0].part.instance) {
         return 0;
     }
@@ -141,7 +142,7 @@ fn split(all: Vec<Boxed>) -> (Vec<Boxed>, Vec<Boxed>) {
     let boxes = all.iter().map(|boxed| &boxed.bounds);
     match Border::best(boxes, 4 + all.len() / 8, 1) {
         Some(border) => all.into_iter().partition(|boxed| border.is_before(&boxed.bounds)),
-        // All are in the same place.
+        // All boxes are at the same position.
         None => {
             let mut left = all;
             let right = left.split_off(left.len() / 2);
@@ -161,9 +162,9 @@ mod tests {
     use super::*;
     use crate::world::raycast::tree::leaf;
 
-    /// Boxes of which each instance has four levels, halves of halves along x.
+    /// Boxes of an instance: four levels, each of which halves the boxes along x.
     fn halves(part: Part, into: &mut Vec<(Bounds, Part)>) {
-        // Codes count as a heap does: 0, then 1 and 2, then 3 to 6.
+        // Codes are numbered like a heap: 0, then 1 and 2, then 3 to 6.
         if part.code < 7 {
             into.extend([1, 2].map(|k| {
                 let part = Part { code: 2 * part.code + k, ..part };
@@ -184,7 +185,7 @@ mod tests {
         Bounds { low: [low, y, 0.0], high: [low + size, y + 1.0, 1.0] }
     }
 
-    /// Parts below each leaf of the tree, and that boxes on the way contain theirs.
+    /// Parts below each leaf of the tree. Checks that boxes contain the parts below them.
     fn leaves(tree: &Tree, parts: &[Part]) -> Vec<u32> {
         let mut found = Vec::new();
         let mut open = vec![0];
@@ -217,7 +218,7 @@ mod tests {
             assert!(parts.len() <= most, "{} of {most}", parts.len());
             assert_eq!(parts.len() > count as usize, most > count as usize && count > 1);
             assert_eq!(leaves(&tree, &parts), (0..parts.len() as u32).collect::<Vec<_>>());
-            // What parts of each instance are long adds up to all of it.
+            // The lengths of an instance's parts sum to its whole length.
             let mut lengths = vec![0.0; count as usize];
             for part in &parts {
                 let Bounds { low, high } = bounds(*part);

@@ -1,8 +1,8 @@
 //! Eight-wide bounding-volume trees.
 //!
-//! [`Clustering`] builds a binary tree over the triangles of a mesh and [`Binary::improve`] makes it better;
-//! [`Tree::build`] collapses it so that one node holds the boxes of up to eight children as structure of
-//! arrays, for vector instructions. The same type serves the instances of a scene, see [`super::top`].
+//! [`Clustering`] builds a binary tree over the triangles of a mesh, and [`Binary::improve`] improves it.
+//! [`Tree::build`] collapses it: one node has the boxes of up to eight children as a structure of arrays, for vector
+//! instructions. The same type is used for the instances of a scene, see [`super::top`].
 
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
@@ -17,11 +17,11 @@ const EMPTY: u32 = u32::MAX;
 const LEAF_BIT: u32 = 1 << 31;
 const COUNT_SHIFT: u32 = 28;
 const FIRST_MASK: u32 = (1 << COUNT_SHIFT) - 1;
-/// A leaf's count is stored in three bits.
+/// Largest number of primitives in a leaf, which is stored in three bits.
 const MAX_PER_LEAF: u32 = 8;
 /// Least share of a mesh's nodes that are moved to better places.
 const LEAST_MOVED: f32 = 0.4;
-/// Trees of more primitives are built in parts of up to half as many, which are fastest.
+/// Number of primitives above which a tree is built in parts. Parts of up to half as many are fastest.
 const MOST_AT_ONCE: usize = 1 << 18;
 /// Largest number of primitives in a tree, the limit of the leaf encoding.
 pub const MAX_PRIMITIVES: usize = FIRST_MASK as usize;
@@ -33,7 +33,7 @@ const _: () = assert!(MAX_PRIMITIVES < 1 << INDEX_BITS);
 pub struct Node {
     /// Centres of the children's boxes, by axis and slot.
     pub middle: [[f32; 8]; 3],
-    /// Half sizes of the boxes, rounded up.
+    /// Half sizes of the children's boxes, rounded up.
     pub half: [[f32; 8]; 3],
     /// Codes of the children, see [`leaf`].
     pub children: [u32; 8],
@@ -50,8 +50,8 @@ pub struct Tree {
     pub order: Vec<u32>,
 }
 
-/// Decodes a child: `None` is the node with that index, otherwise the start and length of a leaf's
-/// run in [`Tree::order`].
+/// Decodes a child. `None` means that `code` is the index of a node; otherwise the result is the start and length of
+/// a leaf's run in [`Tree::order`].
 #[inline(always)]
 pub fn leaf(code: u32) -> Option<(u32, u32)> {
     let is_leaf = code & LEAF_BIT != 0;
@@ -75,8 +75,8 @@ impl Node {
 }
 
 impl Tree {
-    /// Builds a tree over `count` primitives, whose boxes `bounds` tells and which lie in `around`, with up to
-    /// `max_per_leaf` (1..=8) of them in a leaf.
+    /// Builds a tree over `count` primitives with up to `max_per_leaf` (1..=8) of them in a leaf. `bounds` returns a
+    /// primitive's box; all boxes lie in `around`.
     ///
     /// # Panics
     /// With more than [`MAX_PRIMITIVES`] primitives; callers check.
@@ -94,8 +94,8 @@ impl Tree {
         Self::build_in_parts(count, around, bounds, max_per_leaf, MOST_AT_ONCE)
     }
 
-    /// As [`Tree::build`]; of more than `most` primitives it builds a tree for each part of up to half of
-    /// `most`, on all processors, and one above them.
+    /// Like [`Tree::build`]. For more than `most` primitives, it builds trees of parts of up to half of `most` on all
+    /// processors, and one tree above them.
     fn build_in_parts(
         count: usize,
         around: &Bounds,
@@ -123,10 +123,10 @@ impl Tree {
         Self::above(parts, count)
     }
 
-    /// One tree of the trees of parts, which hold `count` primitives.
+    /// Combines the trees of parts, which have `count` primitives, to one tree.
     fn above(parts: Vec<(Self, Bounds)>, count: usize) -> Self {
         let boxes = (0..).zip(&parts).map(|(index, part)| Primitive { bounds: part.1, index });
-        // The upper tree, whose leaves are then replaced by the roots of the parts.
+        // Builds the upper tree, whose leaves are then replaced by the roots of the parts.
         let (mut above, _) = Builder::default().build(boxes, 1, false);
         let nodes_above = above.nodes.len();
         let nodes_below = parts.iter().map(|(tree, _)| tree.nodes.len()).sum::<usize>();
@@ -156,7 +156,7 @@ impl Tree {
         Self { nodes, order }
     }
 
-    /// The wide tree of a binary one, whose leaves refer to runs of an order that is kept elsewhere.
+    /// Converts a binary tree to a wide one. Leaves refer to runs of an order that is stored elsewhere.
     pub fn over(binary: &Binary) -> Self {
         Self { nodes: in_huge_pages(collapse(binary)), order: Vec::new() }
     }
@@ -184,7 +184,7 @@ fn in_huge_pages(mut nodes: Vec<Node>) -> Vec<Node> {
     all
 }
 
-/// Builds trees on one thread; keeps its memory from one to the next.
+/// Builds trees on one thread; reuses its memory for the next tree.
 #[derive(Default)]
 struct Builder {
     primitives: Vec<Primitive>,
@@ -192,7 +192,7 @@ struct Builder {
 }
 
 impl Builder {
-    /// The tree over `primitives`, which may be part of a mesh, and its box.
+    /// The tree over `primitives`, which may be part of a mesh, and its bounding box.
     fn build(
         &mut self,
         primitives: impl Iterator<Item = Primitive>,
@@ -205,7 +205,7 @@ impl Builder {
         let (mut binary, order) = if is_part {
             self.clustering.build(primitives, max_per_leaf)
         } else {
-            // There is time to put single primitives where they belong before they are gathered in leaves.
+            // Single primitives are first moved to their best places and then gathered in leaves.
             let (mut single, order) = self.clustering.build(primitives, 1);
             single.improve(0.0);
             single.filled(&order, max_per_leaf)
@@ -217,9 +217,8 @@ impl Builder {
     }
 }
 
-/// Collapses the binary tree into wide nodes with the least sum of areas, which rays hit in
-/// proportion (Ylitie, Karras and Laine, Efficient Incoherent Ray Traversal on GPUs Through
-/// Compressed Wide BVHs, HPG 2017).
+/// Collapses the binary tree into wide nodes with the least sum of areas. Rays hit a node in proportion to its area
+/// (Ylitie, Karras and Laine, Efficient Incoherent Ray Traversal on GPUs Through Compressed Wide BVHs, HPG 2017).
 fn collapse(binary: &Binary) -> Vec<Node> {
     let costs = Costs::new(binary);
     let mut nodes = vec![Node::VACANT];
@@ -253,8 +252,8 @@ const WIDTH: usize = 8;
 /// Least costs of the subtrees of a binary tree.
 struct Costs<'a> {
     binary: &'a Binary,
-    /// For each node, the least sum of areas of the wide nodes below it if the subtree takes up to 1,
-    /// 2, ... 7 slots of its parent. Leaves are the same in any case and cost nothing.
+    /// For each node, the least sum of areas of the wide nodes below, if the subtree takes up to 1, 2, ... 7 slots of
+    /// its parent. Leaves cost nothing, because their cost is always the same.
     least: Vec<[f32; WIDTH - 1]>,
 }
 
@@ -276,8 +275,7 @@ impl<'a> Costs<'a> {
         costs
     }
 
-    /// The least cost of an inner node's children in `slots` slots (2..=8), and how many of them
-    /// the first child takes.
+    /// Least cost of an inner node's children in `slots` slots (2..=8), and the number of slots of the first child.
     fn best_split(&self, index: usize, slots: usize) -> (f32, usize) {
         let first = self.binary.below(index).first as usize;
         let (left, right) = (&self.least[first], &self.least[first + 1]);
@@ -310,8 +308,7 @@ mod tests {
     use super::*;
     use crate::world::raycast::draws::Draws;
 
-    /// The primitives that are reached from the root, after checking that all boxes on the way contain
-    /// them.
+    /// The primitives below the root. Checks that all boxes contain the primitives below them.
     fn reached(tree: &Tree, primitives: &[Bounds]) -> Vec<u32> {
         let mut found = Vec::new();
         let mut open = vec![(0u32, vec![])];
@@ -361,7 +358,7 @@ mod tests {
             let tree = Tree::build_in_parts(5000, &around, &|i| primitives[i as usize], 8, most);
             assert_eq!(reached(&tree, &primitives), all, "{most} at once");
         }
-        // Also if all are at the same position.
+        // The tree must also be correct if all primitives are at the same position.
         let alike = vec![primitives[0]; 3000];
         for most in [3000, 500] {
             let tree = Tree::build_in_parts(3000, &around, &|i| alike[i as usize], 8, most);

@@ -1,13 +1,12 @@
 //! Traversal of the trees with a bundle.
 //!
-//! A child of a node is visited with the set of rays that hit its box and have no nearer hit, so that
-//! no more nodes and triangles are tested than with separate rays, and their data is fetched once for
-//! all rays. A box that is large beside the bundle is visited with all rays that met its parent:
-//! finding out which miss it would take longer than what it saves.
+//! A child of a node is visited with the set of rays that hit its box and have no nearer hit. Therefore no more nodes
+//! and triangles are tested than with separate rays, and their data is fetched once for all rays. A box that is large
+//! compared with the bundle is visited with all rays that hit its parent: finding the rays that miss it would take
+//! longer than the visit.
 //!
-//! A traversal consists of steps. Each ends with a prefetch of the memory that the next one needs, and
-//! several traversals take turns, so that their waits for memory overlap. In a small scene there is
-//! nothing to wait for.
+//! A traversal consists of steps. Each step ends with a prefetch of the memory that the next one needs, and several
+//! traversals alternate, so that their waits for memory overlap. A small scene needs no waits.
 
 use std::ops::Range;
 
@@ -24,12 +23,11 @@ use super::shadow::{Shadows, View, load};
 use super::slab::Spread;
 use super::tree::{Node, leaf};
 
-/// Number of interleaved traversals: each waits for memory while the others compute. In a scene that is small there is
-/// one, see [`BvhCaster::is_small`].
+/// Number of interleaved traversals: while one waits for memory, the others compute. A small scene has one, see
+/// [`BvhCaster::is_small`].
 pub(super) const WALKERS: usize = 4;
 
-/// Up to this number, rays are tested one by one against a node's children; more rays are tested
-/// child by child.
+/// Up to this number, each ray is tested separately against a node's children. More rays are tested child by child.
 const FEW_RAYS: u32 = 8;
 
 /// The traversal of one bundle.
@@ -51,12 +49,12 @@ pub struct Walker {
 /// A child that remains to be visited.
 #[derive(Clone, Copy, Default)]
 struct Entry {
-    /// The bits of the depth at which the bundle enters its box, then its code. Depths are not negative,
-    /// so entries compare by depth.
+    /// Bits of the depth at which the bundle enters the child's box, followed by the child's code. Depths are not
+    /// negative, so entries compare by depth.
     key: u64,
-    /// The rays that hit its box.
+    /// Rays that hit the child's box.
     rays: u64,
-    /// The least depth of the box: no hit in it is nearer.
+    /// Least depth of the child's box; no hit in the box is nearer.
     least: f32,
 }
 
@@ -79,7 +77,7 @@ impl Entry {
 }
 
 impl Stack {
-    /// Resets the stack to a child that is visited at once.
+    /// Clears the stack and pushes a child that is visited next.
     #[inline(always)]
     fn start(&mut self, code: u32, rays: u64) {
         self.len = 0;
@@ -93,7 +91,7 @@ impl Stack {
         Some(self.entries[self.len])
     }
 
-    /// Space above the top for all children of a node.
+    /// Space on top of the stack for all children of a node.
     #[inline(always)]
     fn room(&mut self) -> &mut [Entry; 8] {
         if self.entries.len() < self.len + 8 {
@@ -184,7 +182,7 @@ impl Walker {
         let Entrance { place, code } = caster.entrances[entrance as usize];
         let placed = &caster.placed[place as usize];
         let mesh = &caster.meshes[placed.mesh as usize];
-        // An instance that is opened into parts is often entered several times.
+        // An instance divided into parts is often entered several times.
         if self.place != place {
             let bundle = &self.bundle;
             let origin = placed.to_mesh(bundle.origin).as_vec3();
@@ -200,12 +198,12 @@ impl Walker {
     }
 }
 
-/// Whether a box with this middle and half size in World meets any of the boxes below the scene's root.
+/// Whether a box with this middle and half size in World overlaps any of the boxes below the scene's root.
 #[inline(always)]
 pub fn may_meet<S: Simd>(simd: S, caster: &BvhCaster, [middle, half]: [DVec3; 2]) -> bool {
     let Some(root) = caster.top.nodes.first() else { return false };
     let margin = (middle.abs().max_element() as f32 + caster.frame.extent) * ROUNDING;
-    // A ray without end has no bounds, and is apart from nothing.
+    // A ray of infinite length has no bounds, so that it is never outside a box.
     let mut apart = 0;
     for axis in 0..3 {
         let between = f32x8::simd_from(simd, root.middle[axis]) - middle[axis] as f32;
@@ -233,7 +231,7 @@ fn open<S: Simd>(simd: S, bundle: &Bundle, entry: Entry) -> u64 {
         }
         rays
     };
-    // Both numbers are constants, so that neither is a loop.
+    // Both numbers are constants, so that the compiler unrolls both loops.
     entry.rays & if bundle.registers() <= 2 { beyond(2) } else { beyond(REGISTERS) }
 }
 
@@ -266,8 +264,7 @@ impl Children for BvhCaster {
     }
 }
 
-/// Pushes the children that any of `rays` may hit, nearest last, and prefetches them unless `memory` is
-/// `None`.
+/// Pushes the children that any of `rays` may hit, nearest last. Prefetches them unless `memory` is `None`.
 #[inline(always)]
 fn push<S: Simd>(
     simd: S,
@@ -296,7 +293,7 @@ fn push<S: Simd>(
         insert(room, used, Entry::new(depths.near[slot], near[slot], code, rays));
         used += 1;
     };
-    // Hardly a ray misses a box that is large beside the bundle; its shadow would tell nothing.
+    // Few rays miss a box that is large compared with the bundle, so that its shadow excludes nothing.
     if met & !depths.large == 0 {
         while met != 0 {
             let slot = met.trailing_zeros() as usize & 7;
@@ -333,7 +330,8 @@ fn push<S: Simd>(
     stack.len += used;
 }
 
-/// Inserts an entry after the nearer ones. Insertion sort is fastest, because few children are hit.
+/// Inserts an entry so that keys decrease, with the nearest last. Insertion sort is fastest, because few children are
+/// hit.
 #[inline(always)]
 fn insert(room: &mut [Entry; 8], used: usize, entry: Entry) {
     let mut place = used & 7;
@@ -344,7 +342,7 @@ fn insert(room: &mut [Entry; 8], used: usize, entry: Entry) {
     room[place] = entry;
 }
 
-/// The children that any of `rays` hit, and for each child the set of rays below 32 and from 32 on.
+/// The children that any of `rays` hit. For each child, the set of rays 0 to 31 and the set of rays 32 to 63.
 #[inline(always)]
 fn meet_few<S: Simd>(
     shadows: &Shadows<S>,

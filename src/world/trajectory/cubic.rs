@@ -2,8 +2,8 @@
 
 use glam::DVec3;
 
-/// A cubic spline through points, twice continuously differentiable, over centripetal knots
-/// (intervals are the square roots of distances), which prevent overshoot at short intervals.
+/// A cubic spline through points, twice continuously differentiable, over centripetal knots (intervals are the square
+/// roots of distances). These knots prevent overshoot at short intervals.
 pub(super) struct Cubic {
     knots: Vec<f64>,
     points: Vec<DVec3>,
@@ -14,12 +14,12 @@ pub(super) struct Cubic {
     pub(super) corners: usize,
 }
 
-/// Pieces of a cubic's span whose length is integrated separately.
+/// Number of pieces of a span whose lengths are integrated separately.
 const PIECES: usize = 16;
 
 impl Cubic {
-    /// Copies of points beyond the ends of a lap. The influence of an end falls to a quarter with
-    /// each point.
+    /// Number of copies of points beyond the ends of a lap. The influence of an end decreases to a quarter with each
+    /// point.
     const COPIES: usize = 26;
 
     pub(super) fn through(corners: &[DVec3], closed: bool) -> Self {
@@ -83,7 +83,7 @@ fn second_derivatives(knots: &[f64], points: &[DVec3]) -> Vec<DVec3> {
     second
 }
 
-/// Arc length of a curve, tabulated.
+/// Tabulated arc length of a curve.
 pub(super) struct ArcLength {
     breaks: Vec<f64>,
     lengths: Vec<f64>,
@@ -106,7 +106,7 @@ impl ArcLength {
         self.lengths[index.min(self.lengths.len() - 1)]
     }
 
-    /// The parameter at arc length `s`, by Newton's method kept within a piece.
+    /// The parameter at arc length `s`, by Newton's method bounded to a piece.
     pub(super) fn parameter(&self, curve: &impl Fn(f64) -> [DVec3; 2], s: f64) -> f64 {
         let last = self.breaks.len() - 1;
         let piece = self.lengths.partition_point(|l| *l <= s).clamp(1, last) - 1;

@@ -6,20 +6,20 @@ use std::path::PathBuf;
 /// Errors of [`super::Trajectory::new`].
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TrajectoryError {
-    /// A key has an impossible value.
+    /// A key has an invalid value.
     #[error("{field}: {problem}; allowed: {allowed}")]
     Parameter {
         /// The key, as `follow_ground` or `trajectory.radius_m`.
         field: String,
         /// The error in the value.
         problem: String,
-        /// The possible values.
+        /// The allowed values.
         allowed: String,
     },
     /// A trajectory file is missing or wrong.
     #[error("{}{fault}", path.display())]
     File {
-        /// Path as named in the rig.
+        /// Path as written in the rig.
         path: PathBuf,
         /// The first fault of the file.
         fault: FileFault,

@@ -1,10 +1,10 @@
 //! A motion that another simulator controls: poses and twists that arrive during the run.
 //!
-//! Between datagrams the body moves with its last twist, constant in its own frame: along a screw. A pose
-//! applies from the instant at which it was valid, not from its arrival. For this the sender's clock is
-//! matched to the run's under the assumption that the fastest datagrams took no time; slower ones are
-//! extrapolated by their delay. If nothing arrives for [`FeedConfig::hold_after_ns`], the body is held where
-//! the last twist has moved it.
+//! Between datagrams the body moves with its last twist, which is constant in the body's frame (a screw motion). A
+//! pose applies from the time at which it is valid, not from its arrival. This needs the difference between the
+//! sender's clock and the run's clock, which is computed under the assumption that the fastest datagrams had no
+//! delay; slower datagrams are extrapolated by their delay. If nothing arrives for [`FeedConfig::hold_after_ns`], the
+//! body stops at its position at that time.
 //!
 //! This module opens no socket; the engine passes the datagrams in.
 
@@ -22,16 +22,16 @@ use crate::time::SimTime;
 use crate::wire::feed::{FeedFault, PoseTwist};
 use crate::world::body_state::{BodyState, ShownPose};
 
-/// Number of poses that are kept, for firings that are rendered late.
+/// Number of stored poses, for firings that are rendered late.
 const KEPT: usize = 64;
-/// Numbers of datagrams that may be missing between two, as in RFC 3550 (`MAX_DROPOUT`).
+/// Largest number of missing sequence numbers between two datagrams, as in RFC 3550 (`MAX_DROPOUT`).
 const MAX_DROPOUT: u64 = 3000;
-/// Largest backward step of numbers within a stream, as in RFC 3550 (`MAX_MISORDER`).
+/// Largest backward step of sequence numbers within a stream, as in RFC 3550 (`MAX_MISORDER`).
 const MAX_MISORDER: u64 = 100;
 /// Largest relative drift between the two clocks.
 const DRIFT: f64 = 2e-4;
 
-/// The latest poses of a sender. One thread writes, any thread reads.
+/// The latest poses of a sender. One thread writes, all threads read.
 #[derive(Debug)]
 pub struct Feed {
     config: FeedConfig,
@@ -41,10 +41,10 @@ pub struct Feed {
 #[derive(Debug, Default)]
 struct State {
     kept: VecDeque<Arc<Sample>>,
-    /// Log entries that were not taken yet; `None` without a log.
+    /// Log entries not yet taken; `None` if no log is kept.
     log: Option<VecDeque<Logged>>,
     sender: Option<Sender>,
-    /// The sender's last datagram, if its number or time was far from those before.
+    /// The last datagram of the sender if its number or time was far from the previous ones.
     stray: Option<Sender>,
     is_held: bool,
     counts: FeedCounts,
@@ -55,7 +55,7 @@ struct State {
 struct Sample {
     event: FeedEvent,
     source: PoseSource,
-    /// Latest instant at which a packet showed it, plus 1 ns; 0 for never.
+    /// Latest time at which a packet showed this pose, plus 1 ns; 0 if no packet did.
     shown_until: AtomicU64,
     /// Time up to which [`Feed::take_shown`] has reported poses as shown.
     shown_told: AtomicU64,
@@ -70,10 +70,10 @@ struct Sample {
     rate_rad_s: DVec3,
 }
 
-/// A log entry that was not taken yet.
+/// A log entry not yet taken.
 #[derive(Debug)]
 enum Logged {
-    /// A pose that may still be in use by readers.
+    /// A pose that readers may still use.
     Pose(Arc<Sample>),
     /// A finished row.
     Row(Box<FeedRow>),
@@ -90,7 +90,7 @@ pub enum FeedEvent {
     Pose,
     /// A pose at which the sender's clock jumped.
     Jump,
-    /// No datagram arrived; the body is held from here on.
+    /// No datagram arrived; the body is held from this time on.
     Hold,
 }
 
@@ -107,14 +107,14 @@ impl FeedEvent {
     }
 }
 
-/// The datagram of a pose.
+/// The datagram that contained a pose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoseSource {
     /// Arrival on the run's clock.
     pub arrived: SimTime,
     /// Source address of the datagram.
     pub sender: SocketAddr,
-    /// The sender's number of the datagram.
+    /// Sequence number that the sender gave the datagram.
     pub sequence: u64,
     /// Time when the pose is valid, on the sender's clock.
     pub time_ns: u64,
@@ -135,7 +135,7 @@ pub struct FeedRow {
     pub rate_rad_s: DVec3,
     /// Source of the pose; `None` for rows without a datagram.
     pub source: Option<PoseSource>,
-    /// Latest instant at which a packet showed this pose; `None` if there was none.
+    /// Latest time at which a packet showed this pose; `None` if no packet did.
     pub shown_until: Option<SimTime>,
 }
 
@@ -172,7 +172,7 @@ impl Logged {
     }
 }
 
-/// A pose in the form that a copy of the feed in another process needs.
+/// A pose in the form for a copy of the feed in another process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FeedPose {
     /// Number of the accepted pose.
@@ -189,10 +189,10 @@ pub struct FeedPose {
     pub rate_rad_s: DVec3,
 }
 
-/// Poses that a copy of a feed lacks.
+/// Poses that a copy of a feed does not have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FeedNews {
-    /// Poses with lower numbers are in use no longer.
+    /// Lowest number of a pose that is still in use.
     pub oldest: u64,
     /// Number of accepted poses.
     pub poses: Vec<FeedPose>,
@@ -204,32 +204,32 @@ struct Sender {
     address: SocketAddr,
     sequence: u64,
     time_ns: u64,
-    /// The run's clock minus the sender's, by the fastest datagrams.
+    /// The run's clock minus the sender's clock, from the fastest datagrams, nanoseconds.
     ahead_ns: i128,
 }
 
 /// Counts of datagrams and events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FeedCounts {
-    /// Datagrams that are poses.
+    /// Datagrams that contained a pose.
     pub poses: u64,
-    /// Datagrams that are no valid pose.
+    /// Datagrams that contained no valid pose.
     pub refused: u64,
     /// Datagrams of senders that do not own the feed.
     pub strangers: u64,
     /// Poses that arrived after a later one, or twice.
     pub outdated: u64,
-    /// Poses whose number or time is far from those before and after.
+    /// Poses whose number or time is far from those of other poses.
     pub strays: u64,
-    /// Poses that never arrived, by gaps in the sequence numbers.
+    /// Poses that never arrived, from gaps in the sequence numbers.
     pub missing: u64,
-    /// Number of times the feed stopped, so that the body was held.
+    /// Number of times that the feed stopped and the body was held.
     pub holds: u64,
     /// Number of times the sender's clock jumped.
     pub clock_jumps: u64,
 }
 
-/// Why a datagram was refused.
+/// Reason for rejecting a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FeedRefusal {
     /// The bytes are no valid pose.
@@ -241,20 +241,19 @@ pub enum FeedRefusal {
     /// A later pose arrived earlier.
     #[error("a later pose has come before")]
     Outdated,
-    /// Number or time is far from the previous ones, and no other datagram has confirmed it.
+    /// Number or time is far from the previous ones, and no other datagram confirms it.
     #[error("its number or time is far from those before it")]
     Stray,
 }
 
 impl Sender {
-    /// Whether the sender's next datagram may have this number and time. A sender's time may stop, but not go
-    /// back.
+    /// Whether the sender's next datagram may have this number and time. A sender's time may stop, but not decrease.
     fn is_followed_by(&self, sequence: u64, time_ns: u64, ahead_ns: i128, limit_ns: i128) -> bool {
         let is_near = match sequence.checked_sub(self.sequence) {
             Some(forward) => forward <= MAX_DROPOUT,
             None => self.sequence - sequence <= MAX_MISORDER,
         };
-        // What is outdated is judged by its number.
+        // The number, not the time, shows whether a datagram is outdated.
         let is_in_time = sequence <= self.sequence
             || time_ns >= self.time_ns && ahead_ns >= self.ahead_ns - limit_ns;
         is_near && is_in_time
@@ -277,11 +276,11 @@ impl Feed {
         self.state.read().expect("no holder panics").counts
     }
 
-    /// Takes a datagram that arrived from `sender` at `arrived`. The first sender owns the feed until
-    /// the feed has stopped.
+    /// Processes a datagram that arrived from `sender` at `arrived`. The first sender owns the feed until the feed
+    /// has stopped.
     ///
     /// # Errors
-    /// Reason of the refusal; the datagram is counted.
+    /// Reason for rejecting the datagram; the datagram is counted.
     pub fn take(
         &self,
         arrived: SimTime,
@@ -292,7 +291,7 @@ impl Feed {
         let mut state = self.state.write().expect("no holder panics");
         let state = &mut *state;
         let read = read.inspect_err(|_| state.counts.refused += 1)?;
-        // A sender that was silent for so long may have restarted.
+        // A sender that was silent for this long may have restarted.
         let known = state.sender.filter(|_| !state.is_held);
         if known.is_some_and(|known| known.address != sender) {
             state.counts.strangers += 1;
@@ -308,7 +307,7 @@ impl Feed {
         let stray = stray.filter(|stray| read.sequence > stray.sequence);
         let known = match (known, stray) {
             (Some(known), None) if !follows(&known) => {
-                // One that another confirms is a sender that has restarted.
+                // A stray datagram that another one confirms comes from a restarted sender.
                 let Sender { address, .. } = known;
                 let PoseTwist { sequence, time_ns, .. } = read;
                 state.stray = Some(Sender { address, sequence, time_ns, ahead_ns: newest_ns });
@@ -387,7 +386,7 @@ impl Feed {
         newest_ns.min(known_ns + drift_ns as i128)
     }
 
-    /// Checks whether the feed has stopped at `now`; returns true once for each stop.
+    /// Whether the feed has stopped at `now`; returns true once for each stop.
     pub fn has_just_stopped(&self, now: SimTime) -> bool {
         let last = |state: &State| state.kept.back().map(|sample| sample.source.arrived);
         let is_over = |state: &State| {
@@ -418,8 +417,8 @@ impl Feed {
         self.state.write().expect("no holder panics").log.get_or_insert_default();
     }
 
-    /// Takes the new log rows in order. A pose is included after later ones have replaced it, or after the
-    /// end of the run.
+    /// Takes the new log rows in order. A pose is included once later poses have replaced it, or after the end of the
+    /// run.
     pub fn take_log(&self, is_over: bool) -> Vec<FeedRow> {
         let mut state = self.state.write().expect("no holder panics");
         let Some(log) = &mut state.log else { return Vec::new() };
@@ -442,7 +441,7 @@ impl Feed {
         Some(ShownPose { serial: sample.serial, arrived: sample.source.arrived })
     }
 
-    /// Events that a copy with all poses up to `serial` lacks; `None` if it is complete.
+    /// Poses and events after pose `serial`; `None` if there are none.
     pub fn news_since(&self, serial: u64) -> Option<FeedNews> {
         let state = self.state.read().expect("no holder panics");
         if state.kept.back().is_none_or(|last| last.serial <= serial) {
@@ -461,8 +460,7 @@ impl Feed {
         Some(FeedNews { oldest, poses: new.map(told).collect() })
     }
 
-    /// Applies the events of the original feed to this copy. Only the original has the senders' states and
-    /// the log.
+    /// Applies the events of the original feed to this copy. Only the original has the state of senders and the log.
     pub fn repeat(&self, news: &FeedNews) {
         let mut state = self.state.write().expect("no holder panics");
         while state.kept.pop_front_if(|first| first.serial < news.oldest).is_some() {}
@@ -483,8 +481,8 @@ impl Feed {
         }));
     }
 
-    /// Poses that packets have shown since the last call, with the latest instant; a copy reports them to the
-    /// original feed, which keeps the log.
+    /// Poses shown by packets since the last call, with the latest time of each. A copy reports them to the original
+    /// feed, which keeps the log.
     pub fn take_shown(&self) -> Vec<(u64, SimTime)> {
         let state = self.state.read().expect("no holder panics");
         let shown = state.kept.iter().filter_map(|sample| {
@@ -495,7 +493,7 @@ impl Feed {
         shown.collect()
     }
 
-    /// A copy has shown the pose `serial` until then.
+    /// Records that a copy has shown the pose `serial` until `until`.
     pub fn note_shown(&self, serial: u64, until: SimTime) {
         let state = self.state.read().expect("no holder panics");
         let logged = state.log.iter().flatten().filter_map(|entry| match entry {

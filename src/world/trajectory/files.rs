@@ -1,11 +1,11 @@
-//! Trajectory files: TUM, CSV, GPX and MAVS `.vprp`, from text to poses.
+//! Trajectory files: reads poses from TUM, CSV, GPX and MAVS `.vprp`.
 //!
-//! | Suffix | What a line holds |
+//! | Suffix | Content of a line |
 //! |---|---|
-//! | `.tum`, `.txt` | `t x y z qx qy qz qw`, blanks between; `#` starts a comment |
-//! | `.csv` | a header names the columns, in any order and in either case, see below |
-//! | `.gpx` | XML; the tracks' points, else the routes', else the waypoints |
-//! | `.vprp` | after `@Data`: `time:x y z:qw qx qy qz`; lines with seven numbers are parts of the vehicle and skipped; up to `@END` |
+//! | `.tum`, `.txt` | `t x y z qx qy qz qw`, separated by blanks; `#` starts a comment |
+//! | `.csv` | values of the columns that the header names, in any order and either case, see below |
+//! | `.gpx` | XML; points of the tracks, otherwise of the routes, otherwise the waypoints |
+//! | `.vprp` | between `@Data` and `@END`: `time:x y z:qw qx qy qz`; lines with seven numbers are parts of the vehicle and skipped |
 //!
 //! CSV columns, separated by comma, semicolon or tab. Names of angles contain their unit. Other columns are
 //! ignored with a warning, except those of `truth.csv`:
@@ -17,11 +17,10 @@
 //! | orientation | `qx`, `qy`, `qz`, `qw` | all four, or |
 //! | | `yaw_deg`, `pitch_deg`, `roll_deg`, or each in `_rad` | yaw, and the others if wanted |
 //!
-//! GPX heights are above sea level; they are taken as heights above the ellipsoid, plus `geoidheight` if a
-//! point has it. If any point lacks `ele`, z is 0 for all.
+//! GPX heights are above sea level. They are used as heights above the ellipsoid, plus `geoidheight` if a point has
+//! it. If any point lacks `ele`, z is 0 for all.
 //!
-//! The parsers turn text into poses in the file's order. The users of the poses check whether times exist and
-//! increase.
+//! The parsers return poses in the file's order. Their callers check that times exist and increase.
 
 mod gpx;
 
@@ -37,7 +36,7 @@ use crate::frames::{GeoOrigin, quat_from_rpy};
 
 pub use gpx::parse_gpx;
 
-/// Largest coordinate, metres: a quarter of the way round the Earth.
+/// Largest coordinate, metres: a quarter of the Earth's circumference.
 pub const MAX_COORDINATE_M: f64 = 1e7;
 /// Largest time, seconds; beyond it, `f64` is coarser than a microsecond.
 const MAX_TIME_S: f64 = 1e10;
@@ -70,7 +69,7 @@ pub struct Pose {
     pub orientation: Option<DQuat>,
 }
 
-/// Reads a trajectory file of any format, by its suffix.
+/// Reads a trajectory file; its suffix determines the format.
 pub fn read(path: &Path, geo: &GeoOrigin) -> Result<(Format, Vec<Pose>), FileFault> {
     let suffix = path.extension().and_then(|s| s.to_str()).unwrap_or("").to_ascii_lowercase();
     let format = match suffix.as_str() {
@@ -94,7 +93,7 @@ pub fn read(path: &Path, geo: &GeoOrigin) -> Result<(Format, Vec<Pose>), FileFau
     Ok((format, poses))
 }
 
-/// TUM: `t x y z qx qy qz qw` a line.
+/// Parses TUM: `t x y z qx qy qz qw` per line.
 pub fn parse_tum(text: &str) -> Result<Vec<Pose>, FileFault> {
     const FIELDS: [&str; 8] = ["t", "x", "y", "z", "qx", "qy", "qz", "qw"];
     let mut poses = Vec::new();
@@ -128,7 +127,7 @@ pub fn parse_tum(text: &str) -> Result<Vec<Pose>, FileFault> {
     Ok(poses)
 }
 
-/// MAVS `.vprp`: `time:x y z:qw qx qy qz` a line between `@Data` and `@END`.
+/// Parses MAVS `.vprp`: `time:x y z:qw qx qy qz` per line between `@Data` and `@END`.
 pub fn parse_vprp(text: &str) -> Result<Vec<Pose>, FileFault> {
     const FIELDS: [&str; 8] = ["time", "x", "y", "z", "qw", "qx", "qy", "qz"];
     let mut lines = numbered_lines(text);
@@ -177,7 +176,7 @@ pub fn parse_vprp(text: &str) -> Result<Vec<Pose>, FileFault> {
     Ok(poses)
 }
 
-/// CSV with named columns.
+/// Parses CSV with named columns.
 pub fn parse_csv(text: &str) -> Result<Vec<Pose>, FileFault> {
     let text = text.trim_start_matches('\u{feff}');
     let header = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
@@ -468,7 +467,7 @@ mod tests {
                     0.01:1 2 3:0 0 0 1\n1 2 3:1 0 0 0\n0.02:4 5 6:1 0 0 0\n@END OF REPLAY FILE\nx\n";
         let poses = parse_vprp(text).unwrap();
         assert_eq!(poses.len(), 2);
-        // Written w first.
+        // The file has w first.
         assert_eq!(poses[0].orientation, Some(DQuat::from_xyzw(0.0, 0.0, 1.0, 0.0)));
         assert_eq!(poses[1].position_m, DVec3::new(4.0, 5.0, 6.0));
     }

@@ -1,8 +1,8 @@
 //! Height, roll and pitch of a robot that stands on the terrain.
 //!
-//! The heights under four wheels determine a plane by least squares. Its height, roll and pitch are
-//! smoothed into quintic splines over the path. Waves shorter than the footprint are averaged on
-//! purpose: tyres and springs do the same.
+//! A least-squares plane through the heights under four wheels gives height, roll and pitch. They are smoothed into
+//! quintic splines over the path. Waves shorter than the footprint are averaged deliberately, as tyres and springs
+//! do.
 
 use super::path::{AngleJet, Extent};
 use super::spline::{BSpline, Fit, Grid};
@@ -14,9 +14,9 @@ const SPACING: f64 = 0.5;
 const SAMPLES_PER_SPAN: usize = 3;
 /// Largest number of spans; spans get longer on paths of more than 130,000 footprints.
 const MAX_SPANS: usize = 1 << 18;
-/// Length for which an endless path follows the terrain.
+/// Length over which an endless path follows the ground, metres.
 const REACH_M: f64 = 20_000.0;
-/// An endless path stops following after this length without ground.
+/// Length without ground after which an endless path stops following the ground, metres.
 const GIVE_UP_M: f64 = 1_000.0;
 
 /// The plane through the wheels' contacts.
@@ -39,16 +39,17 @@ pub struct GroundProfile {
     pub without_ground: f64,
 }
 
-/// The error that there is no ground anywhere along the path.
+/// Error: there is no ground anywhere along the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoGround;
 
 impl GroundProfile {
-    /// Makes a motion follow the ground on wheels at the corners of a `footprint_m` (length, width).
-    /// `place` gives x, y and yaw (metres, radians) at a parameter; `m_per_unit` is the largest distance that the robot travels in a unit of the parameter.
+    /// Makes a motion follow the ground on wheels at the corners of a `footprint_m` (length, width). `place` returns
+    /// x, y and yaw (metres, radians) at a parameter. `m_per_unit` is the largest distance that the robot travels per
+    /// unit of the parameter.
     ///
-    /// Without ground under all four wheels, the robot is level at the last height; before the first ground,
-    /// at that ground's height.
+    /// Where any wheel has no ground, the robot is level at the last height; before the first ground, it has that
+    /// ground's height.
     pub fn new(
         place: impl Fn(f64) -> [f64; 3],
         extent: Extent,
@@ -104,7 +105,7 @@ impl GroundProfile {
         Ok(Self { spline, without_ground })
     }
 
-    /// z with two derivatives, and roll and pitch with one, by the parameter.
+    /// z with two derivatives by the parameter, and roll and pitch with one.
     pub fn at(&self, u: f64) -> ([f64; 3], AngleJet, AngleJet) {
         let jet = self.spline.at(u);
         (
@@ -131,8 +132,8 @@ pub fn stance(
     let (rear_left, rear_right) = (wheel(-a, b)?, wheel(-a, -b)?);
     let slope_ahead = (front_left + front_right - rear_left - rear_right) / (2.0 * length_m);
     let slope_left = (front_left + rear_left - front_right - rear_right) / (2.0 * width_m);
-    // The body's x axis (cos p, 0, -sin p) and y axis (sin p sin r, cos r, cos p sin r), seen
-    // along the heading, lie in the plane.
+    // The body's x axis (cos p, 0, -sin p) and y axis (sin p sin r, cos r, cos p sin r), in axes aligned with the
+    // heading, lie in the plane.
     let pitch_rad = -libm::atan(slope_ahead);
     let roll_rad = libm::atan(slope_left * libm::cos(pitch_rad));
     let z_m = 0.25 * (front_left + front_right + rear_left + rear_right);

@@ -3,22 +3,22 @@
 //! ```text
 //! curve over a parameter u        path.rs        line, circle, sine, spline over arc length (cubic.rs)
 //!                                 recorded.rs    splines of poses over the file's time
-//!                                 feed.rs        from another simulator, during the run
-//!                                 ../vehicle     as the robot's computer drives, during the run
-//! u over time                     progress.rs    constant rate, or to a stop at the end
+//!                                 feed.rs        poses from another simulator during the run
+//!                                 ../vehicle     motion commanded by the robot's computer during the run
+//! u over time                     progress.rs    constant rate, also with a stop at the end
 //! z, roll, pitch over u           ground_following.rs, if the robot follows the ground
 //! ```
 //!
 //! The motion starts at full speed at the start of the run; [`Trajectory::starting_from_rest`] adds a
 //! ramp.
 //!
-//! # What is smooth
+//! # Smoothness
 //!
 //! Position has a continuous acceleration and orientation a continuous angular acceleration,
 //! everywhere and for every kind; all splines are quintic, with four continuous derivatives.
 //! Velocity, acceleration and angular rate are analytic derivatives, never differences.
 //!
-//! # What is smoothed, and how
+//! # Smoothing
 //!
 //! | Kind | Curve | Facing |
 //! |---|---|---|
@@ -29,17 +29,17 @@
 //! | file with its times | each coordinate over time, within 0.03 m rms, 0.12 m at most (GPX 0.5 m and 2 m) | the recorded orientation within 0.5° rms, 2° at most; if there is none, level and along the way |
 //! | z, roll and pitch from the ground | the plane under four wheels at the corners of `footprint_m`, 0.6 m by 0.5 m unless the rig says otherwise; waves shorter than its length are averaged; without ground level at the last height | yaw as above |
 //!
-//! Smoothing is as strong as the tolerances allow (a penalty on the third derivative, see
-//! `spline`). Knots of recordings are 0.05 s apart, or the median sample interval if that is longer,
-//! and gaps of more than six knots are bridged in a straight line. [`Trajectory::describe`] gives the
-//! result: deviations, largest acceleration, and the ripple of the speed (constant speeds are
-//! constant within 1e-4, and within 1e-2 in bends of centimetres).
+//! Smoothing is as strong as the tolerances allow (a penalty on the third derivative, see `spline`). Knots of
+//! recordings are 0.05 s apart, or the median sample interval if that is longer. Gaps of more than six knots are
+//! bridged by a straight line. [`Trajectory::describe`] returns the deviations, the largest acceleration, and the
+//! speed ripple (the largest relative error of a speed that should be constant: 1e-4, and 1e-2 in bends with a radius
+//! of centimetres).
 //!
-//! # Ends
+//! # End of the path
 //!
-//! Waypoints and files that are not closed end in a stop: the robot brakes over the last metres (peak 1.5
-//! m/s², continuous jerk) and stays there. Closed ones repeat without end; the last pose of a closed file
-//! must be within 1 m of its first, or within 1.5 times the usual step.
+//! On waypoints and files that are not closed, the robot brakes over the last metres (peak 1.5 m/s², continuous jerk)
+//! and stays at the end. Closed paths repeat without end; the last pose of a closed file must be within 1 m of its
+//! first, or within 1.5 times the usual step.
 
 mod cubic;
 pub(crate) mod error;

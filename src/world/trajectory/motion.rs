@@ -21,8 +21,8 @@ use crate::world::body_state::{BodyState, ShownPose};
 use crate::world::ground::GroundHeight;
 use crate::world::vehicle::{Driven, WheelState};
 
-/// A robot's motion from the start of the run. Any thread may query it; a query takes a fraction of a
-/// microsecond and allocates nothing.
+/// A robot's motion from the start of the run. All threads may query it; a query takes a fraction of a microsecond
+/// and allocates nothing.
 #[derive(Clone, Debug)]
 pub struct Trajectory {
     base: Base,
@@ -37,23 +37,23 @@ pub struct Trajectory {
 pub struct Description {
     /// The kind of the trajectory, and its file if there is one.
     pub name: String,
-    /// Length of the path or lap; `None` if the motion is endless or the robot stands still.
+    /// Length of the path or lap, metres; `None` if the motion is endless or the robot stands still.
     pub length_m: Option<f64>,
-    /// Time until the robot stands still, or of a lap.
+    /// Time until the robot stands still, or duration of a lap, seconds.
     pub duration_s: Option<f64>,
     /// Whether the path is a lap that repeats.
     pub closed: bool,
-    /// Approximate highest speed.
+    /// Approximate highest speed, m/s.
     pub max_speed_m_s: f64,
-    /// Approximate largest acceleration.
+    /// Approximate largest acceleration, m/s².
     pub max_acceleration_m_s2: f64,
     /// Largest relative error of a speed that should be constant.
     pub speed_ripple: f64,
-    /// Deviation of the smoothed curve from the input.
+    /// Deviation of the smoothed curve from the input, metres.
     pub deviation_m: Deviation,
-    /// Deviation of the smoothed orientation from the input.
+    /// Deviation of the smoothed orientation from the input, radians.
     pub deviation_rad: Deviation,
-    /// For recordings: motions with shorter periods are smoothed away.
+    /// For recordings: shortest period of motions that remain after smoothing, seconds.
     pub cutoff_s: Option<f64>,
     /// Share of the path without ground to follow, 0..=1.
     pub without_ground: f64,
@@ -62,17 +62,17 @@ pub struct Description {
 /// The end of a motion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The motion never begins.
+    /// The robot never moves.
     Stands,
-    /// The motion brakes and stays at the end.
+    /// The robot brakes and stays at the end.
     Stops,
-    /// The motion repeats without a jump, for ever.
+    /// The motion repeats without end and without a jump.
     Repeats,
     /// The motion never ends and never repeats.
     Endless,
-    /// Another simulator decides.
+    /// Another simulator controls the motion.
     Fed,
-    /// The robot's computer decides.
+    /// The robot's computer controls the motion.
     Driven,
 }
 
@@ -89,7 +89,7 @@ impl fmt::Display for End {
     }
 }
 
-/// The curve without the ground.
+/// The curve without following the ground.
 #[derive(Clone, Debug)]
 enum Base {
     Still { position_m: DVec3, yaw_rad: f64, stance: Stance },
@@ -100,8 +100,8 @@ enum Base {
 }
 
 impl Trajectory {
-    /// Makes the motion of `robot`. `geo` places GPX tracks; `ground` is needed if the robot follows
-    /// it. Memory is bounded: about 10 MB for the longest paths, 60 MB for the longest recordings.
+    /// Makes the motion of `robot`. `geo` is the World position of GPX tracks; `ground` is required if the robot
+    /// follows it. Memory is bounded: about 10 MB for the longest paths, 60 MB for the longest recordings.
     pub fn new(
         robot: &RobotConfig,
         geo: &GeoOrigin,
@@ -199,12 +199,12 @@ impl Trajectory {
         [u, rate * pace, rate_change * pace * pace + rate * pace_change]
     }
 
-    /// The pose at `t`.
+    /// Pose of the body at `t`.
     pub fn pose(&self, t: SimTime) -> Transform<World, Body> {
         self.state(t).world_from_body
     }
 
-    /// The feed, if another simulator controls the motion.
+    /// The feed; `None` unless another simulator controls the motion.
     pub fn feed(&self) -> Option<&Arc<Feed>> {
         match &self.base {
             Base::Feed(feed) => Some(feed),
@@ -212,7 +212,7 @@ impl Trajectory {
         }
     }
 
-    /// The vehicle, if the robot's computer drives.
+    /// The vehicle; `None` unless the robot's computer controls the motion.
     pub fn driven(&self) -> Option<&Arc<Driven>> {
         match &self.base {
             Base::Driven(driven) => Some(driven),
@@ -297,7 +297,7 @@ enum Facing {
 }
 
 impl Facing {
-    /// The rotation, and the angular rate in the Body frame per unit of the parameter.
+    /// The orientation, and the angular rate in the Body frame per unit of the parameter.
     fn resolve(&self) -> (DQuat, DVec3) {
         match self {
             Self::Rotation { rotation, rate } => (*rotation, *rate),

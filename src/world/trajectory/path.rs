@@ -5,9 +5,9 @@ use glam::DVec3;
 use super::cubic::{ArcLength, Cubic};
 use super::spline::{BSpline, Deviation, Fit, Grid};
 
-/// Speed ripple that a fitted path should have; finer knots are tried to reach it.
+/// Wanted speed ripple of a fitted path; finer knots are tried to reach it.
 const WANTED_RIPPLE: f64 = 1e-4;
-/// A path with more speed ripple than this, even with the finest knots, has a cusp.
+/// Speed ripple above which a path has a cusp, even with the finest knots.
 const LARGEST_RIPPLE: f64 = 1e-2;
 /// Least horizontal part of a unit tangent that determines a heading.
 const LEAST_HORIZONTAL: f64 = 0.05;
@@ -60,7 +60,8 @@ impl Path {
                 PositionJet { value: *start_m + *travel * s, first: *travel, second: DVec3::ZERO }
             }
             Self::Circle { center_m, radius_m, start_angle_rad, turn } => {
-                // Reduced to one lap first: after days of driving, the angle would lose digits.
+                // The arc length is first reduced to one lap. Otherwise the angle would lose digits after days of
+                // driving.
                 let lap = std::f64::consts::TAU * radius_m;
                 let angle = start_angle_rad + turn * (s % lap) / radius_m;
                 let (sin, cos) = libm::sincos(angle);
@@ -125,8 +126,8 @@ pub fn position_jet(spline: &BSpline<3>, u: f64) -> PositionJet {
     }
 }
 
-/// `y = amplitude * sin(pi x / length)` over arc length: exact except for the abscissa, which a
-/// table gives to about a nanometre.
+/// The curve `y = amplitude * sin(pi x / length)` over arc length. Everything is exact except x, which a table gives
+/// with an error of about a nanometre.
 #[derive(Clone, Debug)]
 pub struct SinePath {
     start_m: DVec3,
@@ -134,12 +135,12 @@ pub struct SinePath {
     across: DVec3,
     length_m: f64,
     amplitude_m: f64,
-    /// Abscissa minus its mean progress over arc length; repeats every half wave.
+    /// x minus its mean progress over arc length; repeats every half wave.
     ahead: BSpline<1>,
 }
 
 impl SinePath {
-    /// Half waves of `length_m` and `amplitude_m` around the ray from `start_m` towards `yaw_rad`. The
+    /// Half waves of `length_m` and `amplitude_m` around the ray from `start_m` in the direction of `yaw_rad`. The
     /// first is to the left if the amplitude is positive.
     pub fn new(start_m: DVec3, yaw_rad: f64, length_m: f64, amplitude_m: f64) -> Self {
         let (sin, cos) = libm::sincos(yaw_rad);
@@ -197,12 +198,12 @@ impl SinePath {
     }
 }
 
-/// Why points do not form a path.
+/// Reason why points do not form a path.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PathFault {
     /// A path needs more distinct points.
     TooFew { found: usize, least: usize },
-    /// A point is exactly above or below the one before, so the path has no heading.
+    /// A point is exactly above or below the previous one, so that the path has no heading.
     Vertical {
         /// Index of the point, from 0.
         index: usize,
@@ -216,16 +217,16 @@ pub enum PathFault {
 pub struct FittedPath {
     /// Position over arc length.
     pub spline: BSpline<3>,
-    /// Deviation from the interpolating curve.
+    /// Deviation from the interpolating curve, metres.
     pub deviation_m: Deviation,
-    /// Largest distance of a given point from the path.
+    /// Largest distance of a given point from the path, metres.
     pub farthest_point_m: f64,
-    /// Largest relative error of the speed.
+    /// Largest relative error of the speed, which should be constant.
     pub speed_ripple: f64,
 }
 
-/// Fits a path to points (metres, World) that stays within `allowed_m` of the curve that
-/// interpolates them. Points nearer than `thin_m` to the previous one are left out.
+/// Fits a path to points (metres, World). The path stays within `allowed_m` of the curve that interpolates them.
+/// Points nearer than `thin_m` to the previous one are skipped.
 pub fn fit_path(
     points: &[DVec3],
     closed: bool,
@@ -264,7 +265,7 @@ pub fn fit_path(
         spans *= 2;
     };
     loop {
-        // Smoothing shortens bends, so the length is measured again, twice.
+        // Smoothing shortens bends. The length is therefore measured twice more.
         let spline = over_arc_length(&over_arc_length(&smooth, spans), spans);
         let (speed_ripple, near_m) = speed_ripple(&spline);
         if speed_ripple > WANTED_RIPPLE && spans * 2 <= MAX_SPANS {
@@ -329,7 +330,7 @@ fn over_arc_length(spline: &BSpline<3>, spans: usize) -> BSpline<3> {
     Fit { grid, samples: &samples, cutoff: 0.0 }.solve()
 }
 
-/// The largest relative error of the speed (infinite where there is no heading) and its position.
+/// The largest relative error of the speed (infinite where the path has no heading) and its position.
 fn speed_ripple(spline: &BSpline<3>) -> (f64, DVec3) {
     let grid = spline.grid();
     let mut worst = (0.0, DVec3::ZERO);

@@ -1,11 +1,11 @@
 //! Progress along a curve over time.
 
-/// Peak deceleration of a stop if there is enough room, m/s².
+/// Peak deceleration of a stop if the path is long enough, m/s².
 const BRAKING_M_S2: f64 = 1.5;
 /// Ratio of the peak to the mean of the braking profile.
 const PEAK_OVER_MEAN: f64 = 1.875;
 
-/// The curve's parameter over time; it and its rate are twice continuously differentiable.
+/// The curve's parameter over time. The parameter and its rate are twice continuously differentiable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Progress {
     /// An endless constant rate.
@@ -19,7 +19,7 @@ pub enum Progress {
         rate: f64,
         brake_from_s: f64,
         brake_s: f64,
-        /// The curve's parameter at rest.
+        /// The curve's parameter at the end.
         end: f64,
     },
 }
@@ -29,7 +29,7 @@ impl Progress {
     /// at 1.5 m/s² unless that would take more than half of the path.
     pub fn stopping(rate: f64, length: f64, speed_m_s: f64) -> Self {
         let comfortable_s = (PEAK_OVER_MEAN * speed_m_s / BRAKING_M_S2).max(0.2);
-        // Braking covers half of the distance that the full rate would.
+        // Braking covers half of the distance that the full rate would cover in the same time.
         let brake_s = comfortable_s.min(length / rate);
         let brake_from_s = length / rate - 0.5 * brake_s;
         Self::Stop { rate, brake_from_s, brake_s, end: length }
@@ -57,7 +57,7 @@ impl Progress {
         }
     }
 
-    /// Time at which the robot comes to rest.
+    /// Time at which the robot comes to rest, seconds; `None` if it never does.
     pub fn ends_at_s(&self) -> Option<f64> {
         match *self {
             Self::Steady { .. } => None,
@@ -66,13 +66,12 @@ impl Progress {
     }
 }
 
-/// A start from rest: the motion's time stands still at first, then accelerates to the rate of the
-/// clock.
+/// A start from rest: the motion's time stops at first, then accelerates to the rate of the clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Start {
-    /// Duration at rest.
+    /// Duration at rest, seconds.
     pub still_s: f64,
-    /// Duration from rest to the full rate.
+    /// Duration of the acceleration to the full rate, seconds.
     pub ramp_s: f64,
 }
 
@@ -90,13 +89,13 @@ impl Start {
         [self.ramp_s * passed, pace, slope / self.ramp_s]
     }
 
-    /// Delay of the motion that results, seconds.
+    /// Final delay of the motion behind the clock, seconds.
     pub fn delay_s(&self) -> f64 {
         self.still_s + 0.5 * self.ramp_s
     }
 }
 
-/// Integral, value and slope of the step 6 b^5 - 15 b^4 + 10 b^3 from 0 to 1.
+/// Integral, value and slope of the smooth step 6 b^5 - 15 b^4 + 10 b^3 at `b`.
 fn smooth_step(b: f64) -> [f64; 3] {
     [
         b * b * b * b * (b * (b - 3.0) + 2.5),

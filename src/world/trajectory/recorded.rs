@@ -1,4 +1,4 @@
-//! Recorded poses: noisy samples over time, smoothed.
+//! Recorded poses: noisy samples over time, smoothed to a motion.
 
 use glam::{DQuat, DVec3};
 
@@ -6,11 +6,11 @@ use super::path::{AngleJet, PositionJet, position_jet, thin};
 use super::spline::{BSpline, Deviation, Fit, Grid, MAX_SPANS};
 use crate::frames::quat_from_rpy;
 
-/// Least interval between knots, seconds; robots' bodies do not move faster.
+/// Least interval between knots, seconds; bodies of robots do not move faster.
 const LEAST_SPACING_S: f64 = 0.05;
-/// Larger gaps between samples, in spans, are bridged in a straight line, which cannot overshoot.
+/// Larger gaps between samples, in spans, are bridged by a straight line, which cannot overshoot.
 const BRIDGED_SPANS: f64 = 6.0;
-/// Allowed deviation of orientations: 0.5° rms and 2° at most.
+/// Allowed deviation of orientations: 0.5° rms and 2° at most, radians.
 const ALLOWED_RAD: Deviation =
     Deviation { rms: 0.5 * std::f64::consts::PI / 180.0, max: 2.0 * std::f64::consts::PI / 180.0 };
 /// Fastest rotation between the last pose of a closed recording and the first, rad/s.
@@ -22,7 +22,7 @@ pub struct TimedPose {
     /// Time since the first pose.
     pub time_s: f64,
     pub position_m: DVec3,
-    /// Orientation, World from Body. Either all poses of a recording have it or none.
+    /// Orientation, World from Body. Either all poses of a recording have it, or none.
     pub orientation: Option<DQuat>,
 }
 
@@ -38,16 +38,16 @@ pub struct Recorded {
 #[derive(Clone, Debug)]
 pub struct FittedRecording {
     pub motion: Recorded,
-    /// Motions with shorter periods are smoothed away.
+    /// Shortest period of motions that remain after smoothing, seconds.
     pub cutoff_s: f64,
     pub deviation_m: Deviation,
     pub deviation_rad: Deviation,
 }
 
-/// Orientations change too fast for the knots to follow.
+/// Error: orientations change too fast for the knots.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tumbling {
-    /// Time of the largest deviation.
+    /// Time of the largest deviation, seconds.
     pub near_s: f64,
 }
 
@@ -57,16 +57,16 @@ impl Recorded {
         position_jet(&self.position, u)
     }
 
-    /// Orientation and angular rate (Body, radians per second of the recording) at `u`.
+    /// Orientation and angular rate (Body frame, rad/s of the recording's time) at `u` seconds.
     pub fn attitude(&self, u: f64) -> (DQuat, DVec3) {
         let jet = self.attitude.at(u);
         let (q, dq) = (DQuat::from_array(jet.value), DQuat::from_array(jet.first));
-        // Holds for q of any length, because the part of dq along q only changes the length.
+        // The formula is valid for q of any length, because the part of dq along q only changes the length.
         let turn = q.conjugate() * dq;
         (q.normalize(), turn.xyz() * (2.0 / q.length_squared()))
     }
 
-    /// Yaw at `u`, of the projection of the body's x axis on the horizontal plane.
+    /// Yaw at `u` seconds: that of the body's x axis, projected onto the horizontal plane.
     pub fn yaw(&self, u: f64) -> AngleJet {
         let (q, rate) = self.attitude(u);
         let forward = q * DVec3::X;
@@ -76,7 +76,7 @@ impl Recorded {
         [libm::atan2(forward.y, forward.x), (forward.x * change.y - forward.y * change.x) / squared]
     }
 
-    /// Duration or lap, seconds.
+    /// Duration of the recording or lap, seconds.
     pub fn length_s(&self) -> f64 {
         self.position.grid().length()
     }
@@ -87,10 +87,9 @@ impl Recorded {
     }
 }
 
-/// Smooths a recording of 2 or more poses. Positions stay within `allowed_m` of the samples, as far
-/// as knots at intervals of 0.05 s (or of the median sample interval, if that is longer) allow.
-/// Without orientations the robot is level and faces along its path, as seen over steps of
-/// `heading_step_m`.
+/// Smooths a recording of 2 or more poses. Knots are 0.05 s apart, or the median sample interval if that is longer.
+/// Positions stay within `allowed_m` of the samples, as far as these knots allow. Without orientations the robot is
+/// level and faces along its path; headings are computed over distances of `heading_step_m`.
 pub fn fit_recording(
     poses: &[TimedPose],
     closed: bool,
@@ -140,7 +139,7 @@ pub fn fit_recording(
     let (position, cutoff_s, deviation_m) =
         Fit { grid: grid(1.0), samples: &positions, cutoff: 0.0 }.solve_within(allowed_m);
     let attitudes = bridged(attitudes, &grid(factor));
-    // The distance between unit quaternions is half of the angle.
+    // The distance between unit quaternions is half of the angle between them.
     let (attitude, _, half) = Fit { grid: grid(factor), samples: &attitudes, cutoff: 0.0 }
         .solve_within(Deviation { rms: 0.5 * ALLOWED_RAD.rms, max: 0.5 * ALLOWED_RAD.max });
     for i in 0..=2 * spans {
@@ -157,8 +156,8 @@ pub fn fit_recording(
     })
 }
 
-/// Adds straight-line samples where neighbours are far apart; leaves out the last sample of a
-/// closed curve if it is the first of the next lap.
+/// Adds samples on a straight line where neighbours are far apart. Removes the last sample of a closed curve if it
+/// equals the first of the next lap.
 fn bridged<const D: usize>(mut samples: Vec<(f64, [f64; D])>, grid: &Grid) -> Vec<(f64, [f64; D])> {
     let length = grid.length();
     if let Some(factor) = grid.lap_factor {
@@ -194,7 +193,7 @@ fn headings(poses: &[TimedPose], closed: bool, step_m: f64) -> Vec<DQuat> {
     if count < 2 {
         return vec![DQuat::IDENTITY; poses.len()];
     }
-    // On a closed path the ends look past the seam.
+    // On a closed path, positions near the ends are compared across the seam.
     let apart =
         |j: usize, k: usize| places[anchors[j]].distance(places[anchors[k]]) >= 0.5 * step_m;
     let before_first = (1..count).rev().find(|&j| closed && apart(j, 0)).unwrap_or(0);
@@ -205,7 +204,7 @@ fn headings(poses: &[TimedPose], closed: bool, step_m: f64) -> Vec<DQuat> {
         let after = if k == count - 1 { after_last } else { k + 1 };
         let mut along = places[anchors[after]] - places[anchors[before]];
         if along.length() < 1e-6 {
-            // The positions coincide: use the direction of arrival.
+            // The positions are equal: use the direction of arrival.
             along = places[anchors[k]] - places[anchors[before]];
         }
         let yaw = libm::atan2(along.y, along.x);

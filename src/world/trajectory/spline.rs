@@ -1,18 +1,18 @@
 //! Uniform quintic B-splines, fitted by penalised least squares.
 //!
-//! The spline is quintic, because a path's heading is its first derivative and an IMU's angular acceleration
-//! the third: four continuous derivatives keep every simulated signal smooth. It is uniform, so that each
+//! The spline is quintic, because a path's heading is its first derivative and an IMU's angular acceleration its
+//! third. Four continuous derivatives keep every simulated signal smooth. The spline is uniform, so that each
 //! evaluation has the same cost, without search or allocation.
 //!
-//! A fit minimises the squared distance to the samples plus a penalty on the third derivative
-//! (P-spline: Eilers and Marx 1996, with B-splines of degree 5). On dense samples that is a
-//! low-pass filter of third order whose half-gain period is [`Fit::cutoff`], without lag.
+//! A fit minimises the squared distance to the samples plus a penalty on the third derivative (P-spline: Eilers and
+//! Marx 1996, with B-splines of degree 5). On dense samples it acts as a low-pass filter of third order without lag.
+//! [`Fit::cutoff`] is the period at which its gain is one half.
 
 /// Number of control points that determine one span.
 const ORDER: usize = 6;
-/// Largest number of spans, so that no file makes a fit take gigabytes.
+/// Largest number of spans. It limits the memory of a fit, whatever the file.
 pub const MAX_SPANS: usize = 1 << 20;
-/// Longest cutoff period in spans: keeps the normal equations well conditioned.
+/// Longest cutoff period in spans. It keeps the normal equations well conditioned.
 const MAX_CUTOFF_SPANS: f64 = 64.0;
 
 /// A value with its first and second derivative.
@@ -30,7 +30,7 @@ pub struct Grid {
     pub spacing: f64,
     /// Number of spans, 1 or more.
     pub spans: usize,
-    /// `Some` for a closed curve. The factor is applied once a lap: 1, or -1 for quaternions that
+    /// `Some` for a closed curve. Values are multiplied by this factor after each lap: 1, or -1 for quaternions that
     /// return with the opposite sign.
     pub lap_factor: Option<f64>,
 }
@@ -46,7 +46,7 @@ impl Grid {
 #[derive(Clone, Debug)]
 pub struct BSpline<const D: usize> {
     grid: Grid,
-    /// `spans + 5` points; those of a closed curve repeat at the end.
+    /// Control points, `spans + 5`; those of a closed curve repeat at the end.
     control: Vec<[f64; D]>,
 }
 
@@ -57,15 +57,15 @@ pub struct Fit<'a, const D: usize> {
     pub grid: Grid,
     /// Parameters, which must be within the grid, and values.
     pub samples: &'a [(f64, [f64; D])],
-    /// Waves of this period, in units of the parameter, lose half of their amplitude; shorter ones lose
-    /// nearly all. 0 fits as closely as the knots permit and needs two samples per span.
+    /// Waves of this period, in units of the parameter, lose half of their amplitude. Shorter ones lose nearly all. 0
+    /// fits as closely as the knots permit and needs two samples per span.
     pub cutoff: f64,
 }
 
 /// Deviation of a curve from its samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Deviation {
-    /// Root of the mean square.
+    /// Root mean square.
     pub rms: f64,
     pub max: f64,
 }
@@ -110,8 +110,8 @@ impl<const D: usize> BSpline<D> {
         Deviation { rms: (sum / samples.len().max(1) as f64).sqrt(), max: max.sqrt() }
     }
 
-    /// Sets the values from the knot `span` on to the value there: the curve ends smoothly within the five
-    /// spans before, with zero derivatives at the end.
+    /// Makes the curve end in its last value. The last five spans lead smoothly to this value, with zero derivatives
+    /// at the end.
     pub fn hold_end(&mut self) {
         let points = self.control.len();
         let held = self.at(self.grid.length()).value;
@@ -120,7 +120,7 @@ impl<const D: usize> BSpline<D> {
         }
     }
 
-    /// The span, the position in it (0..=1) and the lap's sign.
+    /// The span, the position in it (0..=1) and the sign of the lap.
     fn locate(&self, u: f64) -> (usize, f64, f64) {
         let length = self.grid.length();
         let (u, sign) = match self.grid.lap_factor {
@@ -138,23 +138,23 @@ impl<const D: usize> BSpline<D> {
 }
 
 impl<const D: usize> Fit<'_, D> {
-    /// The curve.
+    /// Solves the fit.
     ///
     /// # Panics
-    /// When the grid has no spans or more than [`MAX_SPANS`].
+    /// If the grid has no spans or more than [`MAX_SPANS`].
     pub fn solve(&self) -> BSpline<D> {
         let Grid { spacing, spans, lap_factor } = self.grid;
         assert!((1..=MAX_SPANS).contains(&spans));
         let cutoff_spans = (self.cutoff / spacing).clamp(0.0, MAX_CUTOFF_SPANS);
-        // A closed curve is fitted over more than a lap; far enough from the ends of that, the
-        // influence of the ends is below rounding.
+        // A closed curve is fitted over more than one lap. Far enough from the ends of that range, their influence is
+        // below rounding.
         let margin = match lap_factor {
             Some(_) => 24 + (6.0 * cutoff_spans) as usize,
             None => 0,
         };
         let points = spans + 2 * margin + ORDER - 1;
         let mut normal = BandedNormal::<D>::new(points);
-        // Centred values lose fewer digits.
+        // Values relative to their centre lose fewer digits.
         let centre = match lap_factor {
             Some(factor) if factor < 0.0 => [0.0; D],
             _ => self.mean(),
@@ -186,7 +186,8 @@ impl<const D: usize> Fit<'_, D> {
             }
         }
         let r = cutoff_spans / std::f64::consts::TAU;
-        // A trace of the second keeps two samples a straight line where they determine no more.
+        // A small weight of the second derivative keeps the curve straight between two samples where they determine
+        // nothing else.
         let trace = if self.cutoff > 0.0 { 1e-9 } else { 1e-13 };
         normal.add_penalty(&[-1.0, 3.0, -3.0, 1.0], (r * r * r * r * r * r).max(trace));
         normal.add_penalty(&[1.0, -2.0, 1.0], trace);
@@ -203,8 +204,8 @@ impl<const D: usize> Fit<'_, D> {
         BSpline { grid: self.grid, control }
     }
 
-    /// The smoothest curve whose deviation is within `allowed`, with its cutoff and deviation; if
-    /// no cutoff achieves that, the closest curve.
+    /// The smoothest curve whose deviation is within `allowed`, with its cutoff and deviation. If no cutoff achieves
+    /// this deviation, the closest curve is returned.
     pub fn solve_within(&self, allowed: Deviation) -> (BSpline<D>, f64, Deviation) {
         let attempt = |cutoff: f64| {
             let curve = Self { cutoff, ..*self }.solve();
@@ -294,7 +295,7 @@ impl<const D: usize> BandedNormal<D> {
     fn solve(mut self) -> Vec<[f64; D]> {
         let n = self.rows.len();
         for i in 0..n {
-            // Rounding may turn the pivot of a direction that nothing determines negative.
+            // Rounding may make the pivot of an undetermined direction negative.
             let pivot = self.rows[i][0].max(1e-30);
             self.rows[i][0] = pivot;
             let row = self.rows[i];

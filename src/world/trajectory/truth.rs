@@ -1,4 +1,4 @@
-//! `truth.csv`: where the robot really was.
+//! `truth.csv`: the robot's true motion.
 
 use std::io::Write;
 
@@ -6,8 +6,8 @@ use crate::frames::{GeoOrigin, rpy_from_quat};
 use crate::time::SimTime;
 use crate::world::body_state::BodyState;
 
-/// Columns and decimals of `truth.csv`. World frame (east, north, up) but for the angular rate,
-/// which is in the Body frame, and WGS84. `parse_csv` of [`super::files`] reads it back.
+/// Columns and decimals of `truth.csv`, in the World frame (east, north, up) and WGS84. The angular rate is in the
+/// Body frame. `parse_csv` of [`super::files`] reads this file.
 const COLUMNS: [(&str, usize); 20] = [
     ("time_s", 9),
     ("x_m", 6),
@@ -31,7 +31,7 @@ const COLUMNS: [(&str, usize); 20] = [
     ("altitude_m", 6),
 ];
 
-/// The names of the columns of [`truth_row`].
+/// Column names of [`truth_row`].
 pub fn truth_header() -> [&'static str; COLUMNS.len()] {
     COLUMNS.map(|(name, _)| name)
 }
@@ -40,7 +40,7 @@ pub fn truth_header() -> [&'static str; COLUMNS.len()] {
 pub fn truth_row(t: SimTime, state: &BodyState, geo: &GeoOrigin) -> [f64; COLUMNS.len()] {
     let p = state.world_from_body.translation;
     let q = state.world_from_body.rotation;
-    // Of the two quaternions of a rotation always the same one is printed.
+    // Two quaternions describe the same rotation; print the one with positive w.
     let q = if q.w < 0.0 { -q } else { q };
     let (roll, pitch, yaw) = rpy_from_quat(q);
     let (v, w) = (state.velocity_m_s, state.angular_rate_rad_s);
@@ -76,7 +76,7 @@ pub struct TruthWriter<W: Write> {
 }
 
 impl<W: Write> TruthWriter<W> {
-    /// Writes the header to `to`. Buffered; [`TruthWriter::finish`] flushes.
+    /// Writes the header to `to`. Rows are buffered; [`TruthWriter::finish`] flushes them.
     pub fn new(to: W, geo: GeoOrigin) -> std::io::Result<Self> {
         let mut writer = csv::Writer::from_writer(to);
         writer.write_record(truth_header())?;
@@ -87,7 +87,7 @@ impl<W: Write> TruthWriter<W> {
     pub fn write(&mut self, t: SimTime, state: &BodyState) -> std::io::Result<()> {
         for ((_, decimals), value) in COLUMNS.iter().zip(truth_row(t, state, &self.geo)) {
             let text = format!("{value:.decimals$}");
-            // No "-0.000": a sign that depends on the last bit helps nobody.
+            // Remove the sign of "-0.000", which would depend on the last bit.
             let text = match text.strip_prefix('-') {
                 Some(zero) if zero.bytes().all(|b| matches!(b, b'0' | b'.')) => zero,
                 _ => &text,
@@ -98,7 +98,7 @@ impl<W: Write> TruthWriter<W> {
         Ok(())
     }
 
-    /// Flushes and hands back the sink.
+    /// Flushes and returns the sink.
     pub fn finish(mut self) -> std::io::Result<W> {
         self.writer.flush()?;
         self.writer.into_inner().map_err(csv::IntoInnerError::into_error)

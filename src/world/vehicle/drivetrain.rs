@@ -2,17 +2,17 @@
 //!
 //! | Quantity | Law |
 //! |---|---|
-//! | speed of a tread or wheel | first order: `dv/dt = (set point - v) / lag`, bounded by the largest acceleration; solved exactly |
+//! | speed of a track or wheel | first order: `dv/dt = (set point - v) / lag`, bounded by the largest acceleration; solved exactly |
 //! | steering angle | towards its set point at the steering's rate |
 //! | skid-steered body | `forward = (y_left v_right + y_right v_left) / (y_left + y_right)`, `turn = (v_right - v_left) / (y_left + y_right)`: with equal y these are equations 1 and 2 of the Andabata paper |
-//! | set points of a twist | `v_left = forward - y_left turn`, `v_right = forward + y_right turn`, both divided by the same number if one exceeds the highest speed, so that the radius stays (equations 3 to 6) |
-//! | differential body | as skid-steered, with half of the track for y |
-//! | Ackermann body | `turn = v tan(steering) / wheelbase`; v is that of the rear axle's middle |
+//! | set points of a twist | `v_left = forward - y_left turn`, `v_right = forward + y_right turn`; if one exceeds the highest speed, both are divided by the same number, so that the radius stays (equations 3 to 6) |
+//! | differential body | as skid-steered, with half of the track width for y |
+//! | Ackermann body | `turn = v tan(steering) / wheelbase`, where v is the speed of the middle of the rear axle |
 
 use crate::config::rig::drive::{DriveConfig, DriveModel};
 use crate::world::actuation::Actuation;
 
-/// Below this speed the steering angle of a twist is not defined, m/s.
+/// Speed below which the steering angle of a twist is undefined, m/s.
 const LEAST_STEERED_M_S: f64 = 1e-6;
 
 /// Wheel state that encoders can measure.
@@ -22,10 +22,9 @@ pub struct WheelState {
     pub travel_m: [f64; 2],
     /// Speed of each side's wheels, m/s.
     pub speed_m_s: [f64; 2],
-    /// Setpoints, m/s.
+    /// Set points, m/s.
     pub setpoint_m_s: [f64; 2],
-    /// Angle of the wheel in the middle of the front axle, left positive, radians; 0 for robots that do
-    /// not steer.
+    /// Angle of the wheel in the middle of the front axle, left positive, radians; 0 for robots without steering.
     pub steering_rad: f64,
 }
 
@@ -54,10 +53,9 @@ impl Twist {
 /// Relation of the body's rotation to its wheels.
 #[derive(Clone, Copy, Debug)]
 enum Steering {
-    /// Skid steering: both sides have different speeds, about a centre between them.
+    /// Skid steering: the two sides have different speeds, and the body rotates about a point between them.
     BySpeeds {
-        /// Distance from the body's middle to the centres of rotation of the left and the right
-        /// tread, metres.
+        /// Distances from the body's middle to the centres of rotation of the left and the right track, metres.
         y_icr_m: [f64; 2],
         /// Distance of the centres of rotation ahead of the body's origin, metres.
         x_icr_m: f64,
@@ -71,10 +69,10 @@ enum Steering {
 pub(super) struct Drivetrain {
     steering: Steering,
     max_speed_m_s: f64,
-    /// Largest acceleration; infinite if the motors set no limit.
+    /// Largest acceleration, m/s²; infinite if the motors set no limit.
     max_acceleration_m_s2: f64,
     lag_s: f64,
-    /// Distance over ground for each metre of the track, for each side.
+    /// Distance over ground per metre of track, for each side.
     grip: [f64; 2],
     state: State,
 }
@@ -82,7 +80,8 @@ pub(super) struct Drivetrain {
 /// State that changes during the motion.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
-    /// Set points and speeds of the motors: of each side's, or of the rear axle twice.
+    /// Set points and speeds of the motors of each side. For a robot with steering, both entries are those of the
+    /// rear axle.
     setpoint_m_s: [f64; 2],
     speed_m_s: [f64; 2],
     steering_setpoint_rad: f64,
@@ -120,7 +119,7 @@ impl Drivetrain {
         }
     }
 
-    /// Puts the drivetrain to rest, with setpoints of zero.
+    /// Puts the drivetrain to rest, with set points of zero.
     pub fn reset(&mut self) {
         self.state = State::default();
     }
@@ -130,11 +129,11 @@ impl Drivetrain {
         self.state.setpoint_m_s = [0.0; 2];
     }
 
-    /// Takes new set points; commands to joints have no effect.
+    /// Applies new set points; commands to joints have no effect.
     pub fn obey(&mut self, actuation: &Actuation) {
         match *actuation {
             Actuation::Treads { left_m_s, right_m_s } => match self.steering {
-                // Each motor stops at its own limit: nothing knows of the other side.
+                // Each motor stops at its own limit, independent of the other side.
                 Steering::BySpeeds { .. } => {
                     self.state.setpoint_m_s = [left_m_s, right_m_s].map(|v| self.limited(v));
                 }
@@ -169,7 +168,7 @@ impl Drivetrain {
             }
             Steering::ByAngle { wheelbase_m, most_rad, .. } => {
                 self.state.setpoint_m_s = [self.limited(forward_m_s); 2];
-                // Who stands cannot turn; the wheels stay as they are.
+                // A robot at rest cannot turn; the wheels keep their angle.
                 if forward_m_s.abs() > LEAST_STEERED_M_S {
                     let angle = libm::atan(wheelbase_m * turn_rad_s / forward_m_s);
                     self.state.steering_setpoint_rad = angle.clamp(-most_rad, most_rad);
@@ -195,12 +194,12 @@ impl Drivetrain {
         }
     }
 
-    /// Speed of each side's wheels, m/s: left, right. For a robot that steers, the rear wheels.
+    /// Speed of each side's wheels, m/s: left, right. For a robot with steering, that of the rear wheels.
     pub fn speed_m_s(&self) -> [f64; 2] {
         self.of_both_sides(self.state.speed_m_s, self.state.steering_rad)
     }
 
-    /// Setpoints, m/s.
+    /// Set points, m/s: left, right.
     pub fn setpoint_m_s(&self) -> [f64; 2] {
         self.of_both_sides(self.state.setpoint_m_s, self.state.steering_setpoint_rad)
     }
@@ -220,8 +219,8 @@ impl Drivetrain {
         }
     }
 
-    /// Motion of the body on firm ground, with the centres of rotation at `icr_scale` times their average
-    /// distance: left, right.
+    /// Motion of the body on firm ground. `icr_scale` are the distances of the centres of rotation relative to their
+    /// average: left, right.
     pub fn twist(&self, icr_scale: [f64; 2]) -> Twist {
         let [left, right] = [0, 1].map(|side| self.state.speed_m_s[side] * self.grip[side]);
         match self.steering {
@@ -245,10 +244,10 @@ impl Drivetrain {
     }
 }
 
-/// The value after `dt_s` seconds of `dv/dt = (target - v) / lag`, whose magnitude `limit` bounds.
+/// The value after `dt_s` seconds of `dv/dt = (target - v) / lag`. `limit` bounds the magnitude of `dv/dt`.
 fn follow(value: f64, target: f64, lag_s: f64, limit: f64, dt_s: f64) -> f64 {
     let gap = target - value;
-    // Within this gap the lag asks for less than the limit.
+    // Within this gap the lag demands less acceleration than the limit.
     let soft = limit * lag_s;
     if gap.abs() <= soft {
         return target - gap * libm::exp(-dt_s / lag_s);
@@ -260,7 +259,7 @@ fn follow(value: f64, target: f64, lag_s: f64, limit: f64, dt_s: f64) -> f64 {
     target - soft.copysign(gap) * libm::exp(-(dt_s - bounded_s) / lag_s)
 }
 
-/// Replaces NaN and infinities by zero, which means rest.
+/// Replaces NaN and infinities by zero, a set point for rest.
 fn finite(value: f64) -> f64 {
     if value.is_finite() { value } else { 0.0 }
 }
@@ -298,7 +297,7 @@ mod tests {
             assert!(near(twist.forward_m_s, v / e) && near(twist.turn_rad_s, w / e), "{twist:?}");
             assert_eq!(twist.left_m_s, 0.0);
         }
-        // The largest turning rate that is not scaled at 0.3 m/s.
+        // The largest turning rate at 0.3 m/s that needs no scaling.
         let turn_rad_s = (0.68 - 0.3) / 0.45;
         assert!(f64::abs(turn_rad_s - 0.844) < 1e-3);
         let drive = told(&paper(), Actuation::Twist { forward_m_s: 0.3, turn_rad_s });
@@ -384,7 +383,7 @@ mod tests {
         assert!(
             near(left, (radius_m - 0.15) / radius_m) && near(right, (radius_m + 0.15) / radius_m)
         );
-        // A twist asks for the same by its turning rate, and for no more than the steering has.
+        // A twist with the same turning rate gives the same angle, limited to that of the steering.
         let same = Actuation::Twist { forward_m_s: 1.0, turn_rad_s: 1.0 / radius_m };
         let mut drive = told(&config, same);
         drive.advance(5.0);

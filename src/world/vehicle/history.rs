@@ -1,9 +1,9 @@
 //! Recent motion of the vehicle, in steps.
 //!
-//! Within a step each rate is a parabola through its values at the step's start, middle and end. Positions,
-//! angles and travel are its integrals and accelerations its derivatives, so that they agree up to rounding:
-//! velocities are continuous, and accelerations jump only at set points and obstacles. A reset begins a step
-//! at another place, at rest, without a velocity between.
+//! Within a step each rate is a parabola through its values at the step's start, middle and end. Positions, angles
+//! and travel are integrals of the rates, and accelerations are their derivatives, so that they agree up to rounding.
+//! Velocities are continuous, and accelerations jump only at set points and obstacles. After a reset, a step begins
+//! at another place, at rest; there is no velocity between.
 
 use std::collections::VecDeque;
 
@@ -14,16 +14,16 @@ use crate::frames::{Transform, body_rate_from_rpy};
 use crate::time::SimTime;
 use crate::world::body_state::{BodyState, ShownPose};
 
-/// A step of the integration, nanoseconds.
+/// Length of an integration step, nanoseconds.
 pub const STEP_NS: u64 = 1_000_000;
 /// Length of a step in seconds.
 pub(super) const STEP_S: f64 = STEP_NS as f64 * 1e-9;
 
-/// Length of the history, nanoseconds: no sensor needs older states.
+/// Length of the history, nanoseconds. No sensor needs older states.
 const KEPT_NS: u64 = 60_000_000_000;
 
-/// x, y, z (World, metres), roll, pitch and yaw (radians), and the travel of the left and right wheels
-/// (metres); or their rates.
+/// x, y, z (World, metres), roll, pitch and yaw (radians), and the travel of the left and right wheels (metres); or
+/// the rates of all these.
 pub type Course = [f64; 8];
 
 /// A step of the vehicle.
@@ -39,7 +39,7 @@ pub(super) struct Step {
     pub steering_rad: [f64; 2],
     /// Height of the terrain under each wheel at the step's start, World, metres; NaN without terrain.
     pub terrain_m: [f64; 4],
-    /// The command in effect.
+    /// Command in effect.
     pub shown: Option<ShownPose>,
 }
 
@@ -74,7 +74,7 @@ impl Step {
     }
 }
 
-/// Consecutive steps. The last one begins at the present state.
+/// Consecutive steps. The last one begins at the current state.
 #[derive(Debug)]
 pub(super) struct History {
     steps: VecDeque<Step>,
@@ -85,7 +85,7 @@ impl History {
         Self { steps: VecDeque::from([first]) }
     }
 
-    /// Completes the last step and begins the next.
+    /// Completes the last step and appends the next.
     pub fn push(&mut self, done: Step, next: Step) {
         if let Some(last) = self.steps.back_mut() {
             *last = done;
@@ -96,13 +96,13 @@ impl History {
         self.steps.push_back(next);
     }
 
-    /// Steps from the one that begins at `from`, or from the oldest stored one; the last has only begun.
+    /// Steps from the one that begins at `from`, or from the oldest stored one. The last step has only begun.
     pub fn steps_from(&self, from: SimTime) -> impl Iterator<Item = &Step> {
         let first = self.steps.partition_point(|step| step.at < from);
         self.steps.range(first..)
     }
 
-    /// Takes a step of another history: it completes the step with the same start, or is appended.
+    /// Stores a step of another history. It replaces the step with the same start, or is appended.
     pub fn take(&mut self, step: Step) {
         while self.steps.back().is_some_and(|last| last.at >= step.at) {
             self.steps.pop_back();
@@ -118,8 +118,8 @@ impl History {
         self.steps.back().map_or(SimTime::ZERO, |last| last.at)
     }
 
-    /// The step at `t` and the share of it that has passed, 0 to 1. Before the history: the oldest step;
-    /// after the known motion: the start of the last one.
+    /// The step at `t`, and the elapsed share of this step, 0 to 1. Before the history, the oldest step is used;
+    /// after the known motion, the start of the last one.
     fn step_at(&self, t: SimTime) -> (&Step, f64) {
         let first = self.steps[0].at.0;
         let since_ns = t.0.saturating_sub(first);
@@ -172,7 +172,7 @@ impl History {
 mod tests {
     use super::*;
 
-    /// A step whose x runs with 1 + 2 s - 3 s², s the share of the step.
+    /// A step in which the rate of x is 1 + 2 s - 3 s², where s is the share of the step.
     fn bent(at: SimTime, from_m: f64) -> Step {
         let mut step = Step::resting(at, [0.0; 8], [0.0; 4]);
         step.from[0] = from_m;

@@ -1,20 +1,20 @@
-//! A robot that its computer drives: commands as input, poses and wheel travel as output.
+//! A robot that its computer drives. Input: commands; output: poses and wheel travel.
 //!
 //! ```text
 //! drivetrain.rs   set points, motors with their lag, the body's motion on firm ground
 //! patches.rs      centres of rotation that vary with the ground
-//! ride.rs         height, roll and pitch on four wheels, smoothed or sprung
-//! obstacles.rs    what the body's box runs into
-//! plant.rs        all of them, a step of a millisecond at a time
-//! history.rs      the last minute, at any instant of it
+//! ride.rs         height, roll and pitch on four wheels, smoothed or with suspension
+//! obstacles.rs    obstacles that the body collides with
+//! plant.rs        combines these, in steps of a millisecond
+//! history.rs      motion of the last minute, at any instant
 //! ```
 //!
-//! One thread integrates the vehicle ([`Driven::advance`]). The motion is stored for a minute, so that any
-//! thread can query the pose at a firing ([`Driven::state`]). A command takes effect at the first whole
-//! millisecond at or after its [`Command::at`], which is never before the integrated motion. So the motion
-//! depends on the commands and their times alone.
+//! One thread integrates the vehicle ([`Driven::advance`]). The motion of the last minute is stored, so that any
+//! thread can query the pose at a firing ([`Driven::state`]). A command takes effect at the first whole millisecond
+//! at or after its [`Command::at`], which is never before the integrated motion. The motion therefore depends only on
+//! the commands and their times.
 //!
-//! docs/DRIVING.md has the equations and describes what stops the robot.
+//! docs/DRIVING.md has the equations and lists the reasons for which the robot stops.
 
 mod drivetrain;
 mod history;
@@ -43,18 +43,18 @@ use crate::world::materials;
 use crate::world::raycast::RayCaster;
 use crate::world::scene::Scene;
 
-/// Largest number of events that wait to be taken.
+/// Largest number of events that were not yet taken.
 const MOST_EVENTS: usize = 10_000;
 
-/// A robot that is driven. One thread writes, any thread reads.
+/// A robot driven by commands. One thread writes, all threads read.
 pub struct Driven {
     config: DriveConfig,
     vehicle: Mutex<Vehicle>,
     history: RwLock<History>,
 }
 
-/// A millisecond of the vehicle's motion, complete: x, y, z (World, metres), roll, pitch and yaw (radians), the
-/// travel of the left and right wheels (metres), and their rates.
+/// A complete millisecond of the vehicle's motion: x, y, z (World, metres), roll, pitch and yaw (radians), the travel
+/// of the left and right wheels (metres), and the rates of all these.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VehicleStep {
     /// Start of the step.
@@ -63,9 +63,9 @@ pub struct VehicleStep {
     pub from: Course,
     /// Rates at the step's start, middle and end.
     pub rates: [Course; 3],
-    /// Set points of both sides.
+    /// Set points of the left and right side, m/s.
     pub setpoint_m_s: [f64; 2],
-    /// Steering angles at the step's start and end.
+    /// Steering angles at the step's start and end, radians.
     pub steering_rad: [f64; 2],
     /// Height of the ground under each wheel at the step's start, World, metres.
     pub terrain_m: [f64; 4],
@@ -81,7 +81,7 @@ struct Vehicle {
     events: VecDeque<DriveEvent>,
     /// Contacts since the start of the run.
     contacts: u64,
-    /// Orders that found no room to wait.
+    /// Number of rejected commands, because too many were waiting.
     refused: u64,
 }
 
@@ -104,14 +104,14 @@ pub struct DriveEvent {
 /// Kinds of [`DriveEvent`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum DriveEventKind {
-    /// The body touches an obstacle, which stops it; its wheels turn on.
+    /// The body touches an obstacle, which stops it; the wheels keep turning.
     Touches {
-        /// The object's name, or mesh and material of the scene.
+        /// Name of the moving object, or mesh and material of the scene.
         name: String,
         /// Point of contact, World, metres.
         point_m: DVec3,
     },
-    /// The obstacle is gone.
+    /// The robot no longer touches the obstacle.
     IsFree,
 }
 
@@ -132,13 +132,13 @@ impl Driven {
         Self { config, vehicle: Mutex::new(vehicle), history }
     }
 
-    /// Configuration in the rig.
+    /// Configuration from the rig.
     pub fn config(&self) -> &DriveConfig {
         &self.config
     }
 
-    /// Puts the robot on `ground`, which then determines its height, roll and pitch; must be called before
-    /// the run. Returns false if there is no ground at its position.
+    /// Puts the robot on `ground`, which then determines its height, roll and pitch. Must be called before the run.
+    /// Returns false if there is no ground at the robot's position.
     pub fn stand_on(&self, ground: Arc<dyn GroundHeight>) -> bool {
         let mut vehicle = self.vehicle.lock().expect("no holder panics");
         let stands = vehicle.plant.stand_on(ground);
@@ -146,8 +146,8 @@ impl Driven {
         stands
     }
 
-    /// Sets the scene and the names of the moving `objects`, so that the robot knows which materials it
-    /// drives through and names what it touches.
+    /// Sets the scene and the names of the moving `objects`. They determine which materials the robot drives through
+    /// and the names of contacts.
     pub fn look_around(&self, scene: Arc<Scene>, objects: Vec<String>) {
         let mut vehicle = self.vehicle.lock().expect("no holder panics");
         let through = &self.config.body.drives_through;
@@ -158,8 +158,8 @@ impl Driven {
         vehicle.names = Some(Names { scene, objects });
     }
 
-    /// Takes a command that takes effect at `command.at`, which is not before [`Driven::known_until`].
-    /// Commands of the same instant apply in the order of their serial numbers.
+    /// Accepts a command for `command.at`, which must not be before [`Driven::known_until`]. Commands of the same
+    /// instant apply in the order of their serial numbers.
     pub fn command(&self, command: Command) {
         let mut vehicle = self.vehicle.lock().expect("no holder panics");
         if !vehicle.plant.command(command) {
@@ -172,7 +172,7 @@ impl Driven {
         }
     }
 
-    /// Resets the robot to its start position and the time to the first instant.
+    /// Resets the robot to its start position, and the time to the start of the run.
     pub fn restart(&self) {
         let mut vehicle = self.vehicle.lock().expect("no holder panics");
         vehicle.plant.restart();
@@ -209,8 +209,8 @@ impl Driven {
         self.history.read().expect("no holder panics").known_until()
     }
 
-    /// Motion of the robot from the step that begins at `from`, for a copy in another process. The last step
-    /// has only begun; the next call starts with it.
+    /// Motion from the step that begins at `from`, for a copy in another process. The last step has only begun; the
+    /// next call starts with this step.
     pub fn steps_from(&self, from: SimTime) -> Vec<VehicleStep> {
         let history = self.history.read().expect("no holder panics");
         let told = |step: &Step| VehicleStep {
@@ -225,7 +225,7 @@ impl Driven {
         history.steps_from(from).map(told).collect()
     }
 
-    /// Applies the motion of the original robot to this copy: steps in order.
+    /// Applies the motion of the original robot to this copy. Steps must be in order.
     pub fn repeat(&self, steps: impl IntoIterator<Item = VehicleStep>) {
         let mut history = self.history.write().expect("no holder panics");
         for step in steps {
@@ -235,7 +235,7 @@ impl Driven {
         }
     }
 
-    /// Position, orientation and their rates at `t`, which is not after [`Driven::known_until`].
+    /// Position, orientation and their rates at `t`, which must not be after [`Driven::known_until`].
     pub fn state(&self, t: SimTime) -> BodyState {
         self.history.read().expect("no holder panics").state(t)
     }
@@ -245,9 +245,9 @@ impl Driven {
         self.history.read().expect("no holder panics").wheels(t)
     }
 
-    /// Height of the ground right under each wheel (front left, front right, rear left, rear right) in the
-    /// millisecond of `t`, World, metres. A wheel is in a ditch if its ground is far below that of the
-    /// others. NaN without ground.
+    /// Height of the ground directly under each wheel (front left, front right, rear left, rear right) in the
+    /// millisecond of `t`, World, metres. A wheel is in a ditch if its ground is far below that of the others. NaN
+    /// without ground.
     pub fn wheel_heights_m(&self, t: SimTime) -> [f64; 4] {
         self.history.read().expect("no holder panics").terrain_m(t)
     }
@@ -257,12 +257,12 @@ impl Driven {
         self.history.read().expect("no holder panics").shown_at(t)
     }
 
-    /// Takes the events that were not taken yet, in order.
+    /// Takes the events since the last call, in order.
     pub fn take_events(&self) -> Vec<DriveEvent> {
         self.vehicle.lock().expect("no holder panics").events.drain(..).collect()
     }
 
-    /// Number of times the robot has run into something since the start of the run.
+    /// Number of contacts with obstacles since the start of the run.
     pub fn contacts(&self) -> u64 {
         self.vehicle.lock().expect("no holder panics").contacts
     }
@@ -312,7 +312,7 @@ impl Vehicle {
     }
 }
 
-/// Whether a material is among `named`, by its own name or by that of its entry in the table of materials.
+/// Whether `named` contains a material, by its own name or by that of its entry in the table of materials.
 fn is_among(material: &str, named: &[String]) -> bool {
     let known = materials::typical(material).map(|entry| entry.name);
     named.iter().any(|name| name == material || known == Some(name.as_str()))

@@ -1,17 +1,16 @@
 //! Obstacles that the body collides with.
 //!
-//! The body is a box: as long and wide as the footprint, from [`DriveBody::blocks_above_m`] above the plane
-//! of the wheels up to its height. At each check, rays leave the faces that move outward, from points at most
-//! 5 cm apart across and 15 cm apart upward, each in the direction of its point's motion. A ray is as long as
-//! the distance until the next check plus the braking distance. It passes
+//! The body is a box. It is as long and wide as the footprint, and reaches from [`DriveBody::blocks_above_m`] above
+//! the plane of the wheels up to the body's height. At each check, rays leave the faces that move outward, from
+//! points at most 5 cm apart across and 15 cm apart upward, each in the direction of its point's motion. The length
+//! of a ray is the distance until the next check plus the braking distance. A ray passes
 //!
-//! - surfaces of the materials that the robot drives through (grass and leaves, unless the rig says
-//!   otherwise), and
-//! - what is not higher than [`DriveBody::blocks_above_m`] above the ground 0.1 m before it: wheels roll over
-//!   it, and a slope up to 45° (with the usual 0.1 m) is ground.
+//! - surfaces of the materials that the robot drives through (grass and leaves, unless the rig names others), and
+//! - surfaces that are at most [`DriveBody::blocks_above_m`] above the ground 0.1 m before them: wheels roll over
+//!   them, and a slope up to 45° (with the default of 0.1 m) is ground.
 //!
-//! Any other surface in its path is an obstacle, also of moving objects. Objects thinner than the distance of
-//! two rays may be missed.
+//! Any other surface on a ray is an obstacle, moving objects included. Objects thinner than the distance between two
+//! rays may be missed.
 //!
 //! [`DriveBody::blocks_above_m`]: crate::config::rig::drive::DriveBody::blocks_above_m
 
@@ -27,18 +26,18 @@ use crate::world::raycast::{Hit, Pulse, RayCaster, Stencil};
 /// Distances between rays, metres.
 const ACROSS_M: f64 = 0.05;
 const UPWARD_M: f64 = 0.15;
-/// Most rays across a face and upward; they are farther apart on larger bodies.
+/// Largest numbers of rays across a face and upward. On larger bodies the distances are larger.
 const MOST_ACROSS: u32 = 60;
 const MOST_UPWARD: u32 = 10;
 /// Largest distance by which rays begin within the body, so that surfaces in contact are hit, metres.
 const INSET_M: f64 = 0.1;
-/// Additional length of rays, metres.
+/// Length added to rays, metres.
 const MARGIN_M: f64 = 0.005;
-/// Distance before a surface at which the height of its foot is looked up, metres.
+/// Distance before a surface at which the ground is looked up, metres.
 const FOOT_M: f64 = 0.1;
 /// Largest number of surfaces that a ray passes.
 const MOST_PASSED: u32 = 32;
-/// Speed below which a point counts as at rest, m/s.
+/// Speed below which a point is at rest, m/s.
 const STANDS_M_S: f64 = 1e-4;
 
 /// Surfaces that rays may pass.
@@ -46,7 +45,7 @@ const STANDS_M_S: f64 = 1e-4;
 pub(super) struct Passable {
     /// For each material of the scene, whether the robot drives through it.
     pub materials: Vec<bool>,
-    /// Number of the scene's instances; moving objects have the following indices and are never passed.
+    /// Number of the scene's instances. Moving objects have the following indices; rays never pass them.
     pub instances: u32,
 }
 
@@ -72,7 +71,7 @@ pub(super) struct Lookout {
     blocks_above_m: f64,
 }
 
-/// Surroundings for a search.
+/// World that a search queries.
 pub(super) struct Surroundings<'a> {
     pub caster: &'a dyn RayCaster,
     pub ground: Option<&'a dyn GroundHeight>,
@@ -99,7 +98,7 @@ impl Lookout {
         Self { half_m, heights_m, blocks_above_m: low }
     }
 
-    /// The obstacle that a body with this `twist` at `pose` touches first, within `within_s` seconds.
+    /// The obstacle that a body with this `twist` at `pose` touches first within `within_s` seconds, if any.
     pub fn look(
         &self,
         pose: &Transform<World, Body>,
@@ -168,7 +167,7 @@ impl Lookout {
                 ];
                 let outward_m_s = moves[0] * normal[0] + moves[1] * normal[1];
                 let speed_m_s = (moves[0] * moves[0] + moves[1] * moves[1]).sqrt();
-                // What moves along a face moves into nothing that its corners do not meet.
+                // A point that moves along its face hits nothing that the face's corners do not hit.
                 if outward_m_s <= STANDS_M_S.max(1e-3 * speed_m_s) {
                     continue;
                 }
@@ -194,7 +193,7 @@ impl Lookout {
         rays
     }
 
-    /// Distance by which a ray begins before a point on the body's surface, within the body, metres.
+    /// Distance within the body by which a ray begins before a point on its surface, metres.
     fn inset_m(&self, place: [f64; 2], ahead: DVec3) -> f64 {
         let along = |axis: usize, ahead: f64| match ahead {
             back if back > 0.0 => (place[axis] + self.half_m[axis]) / back,
@@ -219,7 +218,7 @@ impl Lookout {
         let Some(ground) = around.ground else { return false };
         let level = direction.truncate().normalize_or_zero();
         let foot = point_m.truncate() - level * FOOT_M;
-        // A roof is no ground of what is below it; what is below all ground is a way down.
+        // A roof is not the ground of objects below it. A surface below all ground is part of a ditch.
         let floor_m = ground.height_under_m(foot.x, foot.y, point_m.z + FOOT_M);
         floor_m.is_some_and(|floor_m| point_m.z <= floor_m + self.blocks_above_m)
     }
@@ -260,7 +259,7 @@ mod tests {
         assert_eq!(look_in_room(&at(4.0, 0.0, 0.0), ahead), None);
         let back = Twist { forward_m_s: -1.0, ..Twist::default() };
         assert_eq!(look_in_room(&at(4.68, 0.0, 0.0), back), None);
-        // It stands in the wall a little: found still, and driving away is free.
+        // The body overlaps the wall slightly. The obstacle is still found, and driving away is possible.
         assert!(look_in_room(&at(4.71, 0.0, 0.0), ahead).unwrap().in_s < 0.0);
         assert_eq!(look_in_room(&at(4.71, 0.0, 0.0), back), None);
     }
@@ -268,7 +267,7 @@ mod tests {
     #[test]
     fn corners_meet_a_wall_when_the_robot_turns() {
         let left = Twist { turn_rad_s: 1.0, ..Twist::default() };
-        // Beside the wall with 1 cm of room: the corners reach 0.39 m.
+        // Beside the wall with 1 cm of clearance: the corners reach 0.39 m.
         let found = look_in_room(&at(0.0, 4.74, 0.0), left).unwrap();
         assert!((0.02..0.05).contains(&found.in_s), "{found:?}");
         assert_eq!(look_in_room(&at(0.0, 4.6, 0.0), left), None);

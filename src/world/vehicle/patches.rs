@@ -1,7 +1,7 @@
-//! Ground under which a robot's centres of rotation vary.
+//! Ground that varies a robot's centres of rotation.
 //!
-//! The distance of a track's centre of rotation depends on the ground: it is the average times `1 + spread
-//! n`, with a normal random number n: one for the run, or one for each piece of the path with a smooth
+//! The distance of a track's centre of rotation depends on the ground. It is the average times `1 + spread n`, with a
+//! normal random number n. There is one number for the run, or one for each piece of the path with a smooth
 //! transition. The numbers are hashes of seed, side and position.
 
 use std::f64::consts::TAU;
@@ -9,12 +9,12 @@ use std::f64::consts::TAU;
 use crate::config::rig::drive::{DriveModel, IcrVariation};
 use crate::world::random;
 
-/// Purpose of the draws.
+/// Identifier of the random numbers.
 const ICR: u64 = 0x1C12;
 /// Smallest distance of a centre of rotation, as a share of the average.
 const LEAST: f64 = 0.2;
 
-/// Distance of the centres of rotation along the path.
+/// Distances of the centres of rotation along the path.
 #[derive(Clone, Debug)]
 pub(super) struct Patches {
     variation: Option<IcrVariation>,
@@ -29,7 +29,7 @@ impl Patches {
         Self { variation }
     }
 
-    /// Factors of the left and right centre's distance after `way_m` metres.
+    /// Factors of the left and right centres' distances after `way_m` metres of travel.
     pub fn icr_scale(&self, way_m: f64) -> [f64; 2] {
         let Some(variation) = &self.variation else { return [1.0; 2] };
         [0, 1].map(|side| {
@@ -40,7 +40,7 @@ impl Patches {
                     let place = way_m / over_m;
                     let share = place - place.floor();
                     let (from, to) = (draw(place as u64), draw(place as u64 + 1));
-                    // Two continuous derivatives at the places themselves.
+                    // The transition has two continuous derivatives at the borders of pieces.
                     let eased = share * share * share * (10.0 + share * (6.0 * share - 15.0));
                     from + eased * (to - from)
                 }
@@ -50,7 +50,7 @@ impl Patches {
     }
 }
 
-/// A draw of the normal distribution (Box and Muller).
+/// A random number with the standard normal distribution (Box and Muller).
 fn normal(seed: u64, index: u64) -> f64 {
     let mut rng = random::stream(seed, ICR, index);
     let radius = (-2.0 * libm::log(1.0 - random::uniform(&mut rng, 0.0, 1.0))).sqrt();

@@ -1,4 +1,4 @@
-//! The vehicle itself, a step of a millisecond at a time.
+//! Simulation of the vehicle in steps of a millisecond.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -24,12 +24,12 @@ const HALF_S: f64 = 0.5 * STEP_S;
 const LOOK_NS: u64 = 10_000_000;
 /// Time constant with which an obstacle stops the body, seconds.
 const IMPACT_S: f64 = 0.01;
-/// Time that a search looks ahead, seconds: until the next one, until the body stands, and a little for
+/// Duration that a search covers, seconds: until the next search, until the body stands, and a margin for
 /// acceleration.
 const AHEAD_S: f64 = LOOK_NS as f64 * 1e-9 + IMPACT_S + 0.01;
-/// Height above a wheel up to which a surface counts as ground, metres; roofs and tree crowns are higher.
+/// Height above a wheel up to which a surface counts as ground, metres. Roofs and tree crowns are higher.
 const OVERHEAD_M: f64 = 0.5;
-/// Largest number of waiting commands; a robot's computer has a handful.
+/// Largest number of waiting commands. A robot's computer sends only a few at a time.
 const MOST_PENDING: usize = 1 << 16;
 /// Smallest cosine of the body's slope that the kinematics use.
 const LEAST_COSINE: f64 = 0.2;
@@ -56,18 +56,18 @@ pub(super) struct Plant {
     /// Rates of `course`.
     rates: Course,
     riding: Riding,
-    /// Height of the ground at the wheels' next places, where it was last known.
+    /// Last known height of the ground at the wheels' next positions, World, metres.
     terrain_m: AtWheels,
-    /// Height of the ground right under the wheels; NaN without ground.
+    /// Height of the ground directly under the wheels, World, metres; NaN without ground.
     under_m: AtWheels,
     /// Mean distance travelled by the wheels, metres.
     way_m: f64,
-    /// Share of the motion that obstacles leave the body.
+    /// Share of its motion that the body keeps at an obstacle, 0..=1.
     free: f64,
-    /// Time from which an obstacle stops the body.
+    /// Time from which an obstacle stops the body, if any.
     stops_at: Option<SimTime>,
     touches: bool,
-    /// While the power is cut: the last command received since then. `None` while the power is on.
+    /// While the power is off: the last command received since then. `None` while the power is on.
     stopped: Option<Option<Actuation>>,
     shown: Option<ShownPose>,
     /// Commands by time, then serial number.
@@ -122,7 +122,7 @@ impl Plant {
         true
     }
 
-    /// Sets the plant to rest at the start.
+    /// Puts the vehicle to rest at the start.
     fn rest(&mut self) {
         self.drivetrain.reset();
         self.course = self.start;
@@ -149,7 +149,7 @@ impl Plant {
         self.now
     }
 
-    /// Takes a command; false if too many wait.
+    /// Accepts a command; false if too many are waiting.
     pub fn command(&mut self, command: Command) -> bool {
         if self.pending.len() >= MOST_PENDING {
             return false;
@@ -160,7 +160,7 @@ impl Plant {
         true
     }
 
-    /// A step with the present rates, for use before the next one is known.
+    /// A step with the current rates, used until the next step is known.
     pub fn coming_step(&self) -> Step {
         Step {
             rates: [self.rates; 3],
@@ -224,7 +224,7 @@ impl Plant {
             let icr_scale = self.patches.icr_scale(self.way_m);
             self.drivetrain.twist(icr_scale).scaled(self.free)
         });
-        // The angles are those that the rates at the start lead to.
+        // These angles result from the rates at the step's start.
         let tilts = [HALF_S, STEP_S].map(|dt| [roll + dt * start[3], pitch + dt * start[4]]);
         let turns = std::array::from_fn(|half| {
             let [roll, pitch] = tilts[half];
@@ -254,7 +254,7 @@ impl Plant {
         rates
     }
 
-    /// Heights that the wheels reach when the body moves to `place` (x, y, yaw) with these rates.
+    /// Heights of the wheels when the body moves to `place` (x, y, yaw) with these rates.
     fn wheels_at(&mut self, place: [f64; 3], rates: &Course, speed_m_s: f64) -> AtWheels {
         let from = self.riding.wheels_m;
         let Some(ground) = self.ground.clone() else { return from };
@@ -268,7 +268,8 @@ impl Plant {
         Ride::reached(&from, &self.terrain_m, speed_m_s, STEP_S)
     }
 
-    /// Heights of the ground under the wheels of a body at `place`, near the given heights of the wheels.
+    /// Heights of the ground under the wheels of a body at `place`. The given heights of the wheels select the
+    /// surface.
     fn heights(
         &self,
         ground: &dyn GroundHeight,
@@ -372,8 +373,8 @@ fn angle_rates(riding: &Riding) -> [f64; 2] {
     [slope_rate / (1.0 + slope * slope), pitch_rate]
 }
 
-/// Velocity to east and north of a body that moves in the plane of its wheels, which has the inclination
-/// `[roll, pitch]`.
+/// Velocity to east and north of a body that moves in the plane of its wheels. `[roll, pitch]` is the inclination of
+/// this plane.
 fn over_ground(moves: &Twist, [roll, pitch]: [f64; 2], yaw: f64) -> [f64; 2] {
     let ([sin_roll, cos_roll], [sin_pitch, cos_pitch]) = (sin_cos(roll), sin_cos(pitch));
     let [sin_yaw, cos_yaw] = sin_cos(yaw);

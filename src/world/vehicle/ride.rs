@@ -4,36 +4,35 @@
 //! footprint. The sums of these forces and of their moments accelerate heave, pitch and roll. The equation
 //! has two settings:
 //!
-//! - **Rigid**, the default: a smoothing that no product has, for an inertial unit needs a velocity that is
-//!   continuous. Heave, pitch and roll follow the plane of the wheels critically damped with 4 Hz: waves
-//!   that pass in a quarter of a second are halved. The terrain is looked up where the wheels will be after
-//!   the 80 ms by which such a filter lags, so that on an even slope nothing lags.
-//! - **Suspension**: springs and dampers as the rig says, with the body's mass and the inertia of a box. A
-//!   wheel that is unloaded hangs free, and past its stroke a spring meets a stop, ten times as stiff.
+//! - **Rigid**, the default: a smoothing that no product has, because an IMU needs a continuous velocity. Heave,
+//!   pitch and roll follow the plane of the wheels with critical damping at 4 Hz: waves with a period of a quarter of
+//!   a second are halved. Such a filter lags by 80 ms. The terrain is therefore looked up at the wheels' positions 80
+//!   ms later, so that there is no lag on an even slope.
+//! - **Suspension**: springs and dampers from the rig, with the body's mass and the inertia of a box. An unloaded
+//!   wheel hangs free. Beyond its stroke, a spring meets a stop that is ten times as stiff.
 //!
-//! In both, a wheel's height follows the terrain at no more than 1 m/s and twice the speed of the body: the
-//! edge of a ditch is a steep slope, not a jump. Heights are those of the ground under the wheels' contacts:
-//! a body at rest on even ground has the ground's height.
+//! In both, a wheel's height follows the terrain at a rate of at most 1 m/s and at most twice the speed of the body.
+//! The edge of a ditch is therefore a steep slope, not a jump. Heights are those of the ground under the wheels: a
+//! body at rest on even ground has the ground's height.
 
 use crate::config::rig::drive::Suspension;
 
-/// Cutoff of the smoothing of rigid wheels, rad/s: 4 Hz.
+/// Cutoff frequency of the smoothing of rigid wheels, rad/s: 4 Hz.
 const RIGID_RAD_S: f64 = 8.0 * std::f64::consts::PI;
 /// Lag of the smoothing of rigid wheels behind an even slope, seconds.
 const RIGID_LAG_S: f64 = 2.0 / RIGID_RAD_S;
-/// Standard acceleration of free fall, m/s² (ISO 80000-3).
+/// Standard acceleration of gravity, m/s² (ISO 80000-3).
 const GRAVITY_M_S2: f64 = 9.80665;
-/// Stiffness of an end stop, as a multiple of its spring's.
+/// Stiffness of an end stop, as a multiple of the spring's.
 const STOP_STIFFNESS: f64 = 10.0;
-/// Limit of the fastest exponent of the equations times an integration step.
+/// Limit of the product of the fastest exponent of the equations and an integration step.
 const STABLE: f64 = 0.5;
 
 /// Heights of wheels: front left, front right, rear left, rear right, metres.
 pub(super) type AtWheels = [f64; 4];
 
-/// Height of the body's origin and slopes of its plane, or their rates.
-///
-/// Slopes are heights by distances in the horizontal plane, ahead and to the left.
+/// Height of the body's origin, and slopes of the body's plane ahead and to the left; or the rates of these three. A
+/// slope is the increase of height per horizontal distance.
 pub(super) type Plane = [f64; 3];
 
 /// The body's plane, its rates and its wheels' heights.
@@ -47,17 +46,17 @@ pub(super) struct Riding {
 /// Wheels, springs and the body on them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ride {
-    /// Half of the distances between the wheels, ahead and to the left, metres.
+    /// Half of the distances between the wheels, along and across the body, metres.
     half_m: [f64; 2],
-    /// Stiffness of one wheel, N/m, and its damping, kg/s; for rigid wheels with a body of one kilogram.
+    /// Stiffness of one wheel, N/m, and its damping, kg/s. For rigid wheels, the body has a mass of one kilogram.
     stiffness_n_m: f64,
     damping_kg_s: f64,
     mass_kg: f64,
     /// Moments of inertia about the axes to the left and ahead, kg m².
     inertia_kg_m2: [f64; 2],
-    /// Travel of the springs, which push with their dampers, lift off and have a stop.
+    /// Stroke of the springs; `None` for rigid wheels, which neither lift off nor have a stop.
     stroke: Option<Stroke>,
-    /// Equal parts into which a step of [`Ride::advance`] is cut.
+    /// Number of equal parts of a step of [`Ride::advance`].
     parts: u32,
     step_s: f64,
 }
@@ -72,7 +71,7 @@ struct Stroke {
 }
 
 impl Ride {
-    /// Rides on wheels at the corners of a `footprint_m` (length, width), integrated in steps of `step_s`.
+    /// A ride on wheels at the corners of a `footprint_m` (length, width), integrated in steps of `step_s`.
     pub fn new(
         footprint_m: [f64; 2],
         body_height_m: f64,
@@ -115,7 +114,7 @@ impl Ride {
         }
     }
 
-    /// Time by which the wheels' positions are looked up ahead of an instant, seconds.
+    /// Time ahead for which the wheels' positions are looked up, seconds.
     pub fn lead_s(&self) -> f64 {
         if self.stroke.is_some() { 0.0 } else { RIGID_LAG_S }
     }
@@ -127,7 +126,7 @@ impl Ride {
         [ahead * self.half_m[0], left * self.half_m[1]]
     }
 
-    /// The plane through the wheels, by least squares, with the body at rest on it.
+    /// The least-squares plane through the wheels, with the body at rest on it.
     pub fn settled(&self, wheels_m: AtWheels) -> Riding {
         let mut plane = [0.25 * wheels_m.iter().sum::<f64>(), 0.0, 0.0];
         for (index, height_m) in wheels_m.iter().enumerate() {
@@ -138,14 +137,13 @@ impl Ride {
         Riding { plane, rates: [0.0; 3], wheels_m }
     }
 
-    /// Heights that wheels reach within `dt_s` seconds on their way to `terrain_m`; the body moves at
-    /// `speed_m_s`.
+    /// Heights of wheels after `dt_s` seconds on their way to `terrain_m`; the body moves at `speed_m_s`.
     pub fn reached(from_m: &AtWheels, terrain_m: &AtWheels, speed_m_s: f64, dt_s: f64) -> AtWheels {
         let most_m = (1.0 + 2.0 * speed_m_s.abs()) * dt_s;
         std::array::from_fn(|i| from_m[i] + (terrain_m[i] - from_m[i]).clamp(-most_m, most_m))
     }
 
-    /// A step of [`Ride::new`]'s length on, while the wheels go evenly to `wheels_m`.
+    /// Integrates one step, during which the wheels move at a constant rate to `wheels_m`.
     pub fn advance(&self, riding: &Riding, wheels_m: AtWheels) -> Riding {
         let dt_s = self.step_s / f64::from(self.parts);
         let rates: AtWheels =
@@ -157,7 +155,7 @@ impl Ride {
         Riding { wheels_m, ..now }
     }
 
-    /// A step of Runge and Kutta's fourth order.
+    /// A fourth-order Runge-Kutta step.
     fn part(&self, from: &Riding, wheel_rates: &AtWheels, dt_s: f64) -> Riding {
         let wheels = |after_s: f64| -> AtWheels {
             std::array::from_fn(|i| from.wheels_m[i] + after_s * wheel_rates[i])
@@ -225,7 +223,7 @@ mod tests {
 
     use super::*;
 
-    /// Suspension in the Andabata paper.
+    /// Suspension from the Andabata paper.
     const PAPER: Suspension =
         Suspension { stroke_m: 0.065, stiffness_n_m: 3976.6, damping_kg_s: 75.76, mass_kg: 41.0 };
     const FOOTPRINT_M: [f64; 2] = [0.67, 0.54];
@@ -297,7 +295,7 @@ mod tests {
     #[test]
     fn rigid_wheels_do_not_lag_on_an_even_slope_and_do_not_swing() {
         let ride = Ride::new(FOOTPRINT_M, 0.5, None, STEP_S);
-        // 0.2 m/s up, looked up ahead of time.
+        // A slope that rises by 0.2 m/s; its height is looked up ahead of time.
         let at = |time_s: f64| [0.2 * (time_s + ride.lead_s()); 4];
         let mut riding = ride.settled([0.0; 4]);
         riding.wheels_m = at(0.0);
@@ -312,7 +310,7 @@ mod tests {
     #[test]
     fn a_wheel_hangs_free_and_a_stop_holds() {
         let ride = springs();
-        // The body falls from half a metre: freely at first, and it comes to rest on its wheels.
+        // The body falls from half a metre, freely at first, and comes to rest on its wheels.
         let fall = course(&ride, 0, 0.5);
         let fallen_m = 0.5 - fall[199];
         assert!((fallen_m - 0.5 * GRAVITY_M_S2 * 0.01).abs() < 1e-6, "{fallen_m}");

@@ -29,7 +29,7 @@ fn at_s(seconds: f64) -> SimTime {
     SimTime::from_secs_f64(seconds)
 }
 
-/// Sends `driven` a command at a time.
+/// Sends `driven` a command at a given time.
 fn tell(driven: &Driven, seconds: f64, actuation: Actuation) {
     let at = at_s(seconds);
     driven.command(Command { at, serial: at.0, arrived: at, actuation });
@@ -43,7 +43,7 @@ fn treads(left_m_s: f64, right_m_s: f64) -> Actuation {
     Actuation::Treads { left_m_s, right_m_s }
 }
 
-/// x, y and the heading's direction at a time.
+/// Position, and the direction of the heading, at a given time.
 fn place(driven: &Driven, seconds: f64) -> (DVec3, DVec3) {
     let pose = driven.state(at_s(seconds)).world_from_body;
     (pose.translation, pose.direction(DVec3::X))
@@ -77,8 +77,8 @@ impl<F: Fn(f64, f64) -> Option<f64> + Send + Sync> GroundHeight for Relief<F> {
     }
 }
 
-/// Result of an IMU's dead reckoning: integrates acceleration and angular rate in steps of 0.1 ms and
-/// compares velocity and heading with the poses. Returns the largest deviations, m/s and radians.
+/// Result of an IMU's dead reckoning: integrates acceleration and angular rate in steps of 0.1 ms, and compares
+/// velocity and heading with the poses. Returns the largest deviations, m/s and radians.
 fn dead_reckoning(driven: &Driven, from_s: f64, to_s: f64) -> (f64, f64, f64) {
     let steps = ((to_s - from_s) * 1e4).round() as u64;
     let first = driven.state(at_s(from_s));
@@ -87,7 +87,7 @@ fn dead_reckoning(driven: &Driven, from_s: f64, to_s: f64) -> (f64, f64, f64) {
     let dt = 1e-4;
     let (mut worst_speed, mut worst_way, mut worst_angle) = (0.0_f64, 0.0_f64, 0.0_f64);
     for step in 0..steps {
-        // In the middle of the interval, which no step of the vehicle divides.
+        // The middle of the interval; no step of the vehicle begins there.
         let middle = driven.state(SimTime(at_s(from_s).0 + step * 100_000 + 50_000));
         position += velocity * dt + 0.5 * dt * dt * middle.acceleration_m_s2;
         velocity += middle.acceleration_m_s2 * dt;
@@ -123,8 +123,8 @@ fn a_step_of_the_treads_has_the_papers_lag() {
     assert_eq!(driven.shown_at(SimTime(1)).unwrap().serial, 0);
 }
 
-/// Four sides of 1 m with turns in place, at the speeds after the time constant: the square closes, and so
-/// does the one from the wheels' travel with the same centres of rotation.
+/// The robot drives four sides of 1 m with turns in place, at its speeds after the time constant. The square closes,
+/// and so does the one computed from the wheels' travel with the same centres of rotation.
 #[test]
 fn a_square_ends_where_the_kinematics_say() {
     for (model, between) in [
@@ -135,7 +135,7 @@ fn a_square_ends_where_the_kinematics_say() {
         let driven = Driven::new(DriveConfig { model, ..paper() }, FOOTPRINT_M);
         let mut now = 0.0;
         for _ in 0..4 {
-            // The way of a set point that holds for so long is their product, whatever the lag.
+            // The distance travelled is the product of set point and duration, whatever the lag.
             tell(&driven, now, twist(0.25, 0.0));
             tell(&driven, now + 4.0, twist(0.0, 0.0));
             tell(&driven, now + 5.0, twist(0.0, 0.5));
@@ -163,7 +163,7 @@ fn a_circle_is_exact_to_a_tenth_of_a_millimetre_after_a_minute() {
     let driven = Driven::new(paper(), FOOTPRINT_M);
     tell(&driven, 0.0, twist(0.3, 0.6));
     driven.advance(at_s(59.0), &OpenSky);
-    // From 1 s on the motion is even: a circle of 0.5 m about where the first second has led.
+    // From 1 s on the motion is a circle of 0.5 m, which begins at the pose after the first second.
     let (start, ahead) = place(&driven, 1.0);
     let centre = start + 0.5 * DVec3::new(-ahead.y, ahead.x, 0.0);
     for second in 2..=59 {
@@ -189,7 +189,7 @@ fn a_car_drives_its_circle() {
     tell(&driven, 0.0, Actuation::Steering { forward_m_s: 1.0, steering_rad: 0.3 });
     driven.advance(at_s(20.0), &OpenSky);
     let radius_m = 0.33 / libm::tan(0.3);
-    // The rear axle's middle is half a wheelbase behind the body's origin.
+    // The middle of the rear axle is half a wheelbase behind the body's origin.
     let axle = |seconds: f64| {
         let (position, ahead) = place(&driven, seconds);
         (position - 0.165 * ahead, DVec3::new(-ahead.y, ahead.x, 0.0))
@@ -279,7 +279,7 @@ fn velocity_is_the_integral_of_acceleration_and_the_pose_that_of_both() {
         driven.advance(at_s(6.0), &OpenSky);
         let (speed, way, angle) = dead_reckoning(&driven, 0.0, 6.0);
         assert!(speed < 1e-7 && way < 1e-6 && angle < 1e-5, "{speed} {way} {angle}");
-        // Positions and velocities have no gaps.
+        // Positions and velocities have no jumps.
         let mut last = driven.state(SimTime::ZERO);
         for tenth in 1..60_000_u64 {
             let next = driven.state(SimTime(tenth * 100_000));
@@ -313,7 +313,7 @@ fn on_a_slope_the_robot_lies_in_it_and_its_treads_measure_along_it() {
         let travel = driven.wheels(at_s(5.0)).travel_m[0];
         assert!((way - travel).abs() < 2e-3, "{way} {travel}");
         assert!((end.velocity_m_s.length() - 0.5).abs() < 1e-3);
-        // Turning in place turns about the normal, at the rate that was told.
+        // Turning in place is about the plane's normal, at the commanded rate.
         tell(&driven, 5.0, twist(0.0, 0.5));
         driven.advance(at_s(8.0), &OpenSky);
         let turning = driven.state(at_s(7.0));
@@ -349,7 +349,7 @@ fn a_wall_stops_the_body_and_not_the_wheels() {
     assert!(driven.state(at_s(11.0)).velocity_m_s.length() < 1e-6);
     let wheels = driven.wheels(at_s(11.0));
     assert!((wheels.speed_m_s[0] - 0.6).abs() < 1e-6 && wheels.travel_m[0] > 6.5, "{wheels:?}");
-    // Backing off is free.
+    // Driving backwards is possible.
     let (back, _) = place(&driven, 15.0);
     assert!((stands.x - back.x - 0.6).abs() < 0.02, "{back}");
     let events = driven.take_events();
@@ -394,7 +394,7 @@ fn a_wall_is_met_at_any_angle_and_with_any_model() {
 #[test]
 fn what_moves_stops_it_where_it_is_at_that_time() {
     let geo = GeoOrigin::new(Geodetic { latitude_deg: 0.0, longitude_deg: 0.0, altitude_m: 0.0 });
-    // A box of 1 m crosses the way at x = 1.5 m, from the south.
+    // A box of 1 m crosses the path at x = 1.5 m, from the south.
     let line =
         TrajectoryConfig::Line { start_m: [1.5, -3.0, 0.0], yaw_rad: FRAC_PI_2, speed_m_s: 0.5 };
     let trajectory = Trajectory::new(&RobotConfig::new(line, false), &geo, None).unwrap();
@@ -411,7 +411,7 @@ fn what_moves_stops_it_where_it_is_at_that_time() {
     let events = driven.take_events();
     let [touches, free] = events.as_slice() else { panic!("{events:?}") };
     assert!(matches!(&touches.what, DriveEventKind::Touches { name, .. } if name == "cart"));
-    // It has left when its rear edge has passed the robot's left side.
+    // The box has left when its rear edge has passed the robot's left side.
     let passed_s = (3.0 + 0.5 + 0.27) / 0.5;
     assert!((0.0..0.1).contains(&(free.at.as_secs_f64() - passed_s)), "{events:?}");
 }
@@ -443,7 +443,7 @@ fn a_ditch_tilts_the_robot_and_shows_at_its_wheels() {
         assert!(deepest.fold(0.0, f64::min) < -0.7);
         let nose = (0..200).map(|tenth| place(&driven, 0.1 * f64::from(tenth)).1.z);
         assert!(nose.fold(0.0, f64::min) < -0.4, "it noses down");
-        // It stands before the far wall, which is the ditch's own.
+        // The robot stands before the far wall, which is part of the ditch.
         let (stuck, _) = place(&driven, 19.9);
         assert!(stuck.x < east && driven.contacts() >= 1, "{stuck}");
         assert!(driven.state(at_s(19.9)).velocity_m_s.length() < 1e-3);
@@ -467,7 +467,7 @@ fn hills_grass_and_low_things_do_not_stop_it_and_rocks_do() {
         copies.map(|instance| instance.world_from_mesh.translation).collect()
     };
     let (grass, rocks, trees) = (of("grass clump"), of("rock"), of("tree"));
-    // Towards something from 2.5 m in the south of it.
+    // Drives towards an object from a position 2.5 m south of it.
     let towards = |target: DVec3| {
         let position_m = [target.x, target.y - 2.5, 0.0];
         let config = DriveConfig { position_m, yaw_rad: FRAC_PI_2, ..paper() };

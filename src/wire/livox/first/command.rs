@@ -4,20 +4,20 @@ use crate::ParseError;
 use crate::checksum::{crc16_livox, crc32_livox};
 use crate::record::{Reader, record};
 
-/// Command port of lidars, and source port of all their datagrams.
+/// UDP port of lidars for commands; also the source port of all their datagrams.
 pub const LIDAR_PORT: u16 = 65_000;
-/// Port at which hosts receive the broadcasts of lidars.
+/// UDP port of hosts for the broadcasts of lidars.
 pub const BROADCAST_PORT: u16 = 55_000;
-/// Number of bytes of a frame in addition to its data.
+/// Length of a frame in addition to its data, bytes.
 pub const OVERHEAD: usize = 15;
-/// Longest frame, bytes.
+/// Length of the longest frame, bytes.
 pub const LONGEST_FRAME: usize = 1400;
 const START: u8 = 0xaa;
 const VERSION: u8 = 1;
 /// Offset of the header's CRC-16.
 const HEAD_CRC_AT: usize = 7;
 
-/// Commands: set and number.
+/// Commands: set, and number within the set.
 pub mod id {
     /// A lidar announces itself.
     pub const BROADCAST: (u8, u8) = (0, 0x00);
@@ -27,57 +27,57 @@ pub mod id {
     pub const INFORMATION: (u8, u8) = (0, 0x02);
     /// Keeps the connection alive.
     pub const HEARTBEAT: (u8, u8) = (0, 0x03);
-    /// Starts or stops points.
+    /// Starts or stops the sending of points.
     pub const SAMPLE: (u8, u8) = (0, 0x04);
-    /// Chooses Cartesian or spherical points.
+    /// Selects Cartesian or spherical points.
     pub const COORDINATES: (u8, u8) = (0, 0x05);
     /// Ends the connection.
     pub const DISCONNECT: (u8, u8) = (0, 0x06);
     /// The lidar pushes its status.
     pub const STATUS: (u8, u8) = (0, 0x07);
-    /// Sets the address.
+    /// Sets the IP address.
     pub const SET_ADDRESS: (u8, u8) = (0, 0x08);
-    /// Requests the address.
+    /// Requests the IP address.
     pub const GET_ADDRESS: (u8, u8) = (0, 0x09);
-    /// Restarts the unit.
+    /// Restarts the lidar.
     pub const REBOOT: (u8, u8) = (0, 0x0a);
     /// Sets parameters.
     pub const SET_PARAMETERS: (u8, u8) = (0, 0x0b);
     /// Requests parameters.
     pub const GET_PARAMETERS: (u8, u8) = (0, 0x0c);
-    /// Brings back the factory's parameters.
+    /// Restores the factory parameters.
     pub const RESET_PARAMETERS: (u8, u8) = (0, 0x0d);
-    /// Chooses normal work, power saving or standby.
+    /// Selects normal mode, power saving or standby.
     pub const MODE: (u8, u8) = (1, 0x00);
     /// Sets the mounting.
     pub const SET_MOUNTING: (u8, u8) = (1, 0x01);
     /// Requests the mounting.
     pub const GET_MOUNTING: (u8, u8) = (1, 0x02);
-    /// Suppression of rain and fog.
+    /// Turns suppression of rain and fog on or off.
     pub const RAIN_FOG: (u8, u8) = (1, 0x03);
-    /// Fan on or off.
+    /// Turns the fan on or off.
     pub const SET_FAN: (u8, u8) = (1, 0x04);
     /// Requests the state of the fan.
     pub const GET_FAN: (u8, u8) = (1, 0x05);
-    /// Chooses which returns become points.
+    /// Selects the returns that become points.
     pub const SET_RETURNS: (u8, u8) = (1, 0x06);
     /// Requests the return mode.
     pub const GET_RETURNS: (u8, u8) = (1, 0x07);
-    /// Inertial samples on or off.
+    /// Turns IMU samples on or off.
     pub const SET_IMU: (u8, u8) = (1, 0x08);
-    /// Requests the rate of inertial samples.
+    /// Requests the rate of IMU samples.
     pub const GET_IMU: (u8, u8) = (1, 0x09);
-    /// Sets the clock by the last pulse.
+    /// Sets the clock by the last PPS.
     pub const UTC: (u8, u8) = (1, 0x0a);
 }
 
 /// Codes of answers.
 pub mod ret {
-    /// The command was carried out.
+    /// The command was executed.
     pub const DONE: u8 = 0;
     /// The command failed.
     pub const FAILED: u8 = 1;
-    /// The change of the mode takes a while.
+    /// The change of mode is in progress.
     pub const IN_PROGRESS: u8 = 2;
 }
 
@@ -85,13 +85,13 @@ pub mod ret {
 pub mod key {
     /// High sensitivity.
     pub const SENSITIVITY: u16 = 1;
-    /// The pattern: 0 non-repetitive, 1 repetitive.
+    /// The scan pattern: 0 non-repetitive, 1 repetitive.
     pub const PATTERN: u16 = 2;
-    /// The slot of the hub, the last character of the broadcast code.
+    /// Slot number in a hub, the last character of the broadcast code.
     pub const SLOT: u16 = 3;
 }
 
-/// Why parameters were not set or read.
+/// Reasons why parameters were not set or read.
 pub mod key_error {
     /// No error.
     pub const NONE: u8 = 0;
@@ -107,15 +107,15 @@ pub mod key_error {
 
 /// States that heartbeats report.
 pub mod state {
-    /// Self-test, or the motor starts.
+    /// Self-test, or the motor is starting.
     pub const STARTING: u8 = 0;
     /// Normal operation.
     pub const NORMAL: u8 = 1;
     /// Power saving: only the network is powered.
     pub const POWER_SAVING: u8 = 2;
-    /// No laser light.
+    /// Standby: no laser light.
     pub const STANDBY: u8 = 3;
-    /// Stopped by an error.
+    /// Stopped because of an error.
     pub const ERROR: u8 = 4;
 }
 
@@ -137,9 +137,9 @@ pub enum Kind {
 pub struct Frame {
     /// Purpose of the frame.
     pub kind: Kind,
-    /// Repeated by the answer.
+    /// Sequence number; the answer repeats it.
     pub sequence: u16,
-    /// Set and number, see [`id`].
+    /// Command: set and number, see [`id`].
     pub id: (u8, u8),
     /// Data of the command.
     pub data: Vec<u8>,
@@ -149,7 +149,7 @@ impl Frame {
     /// Reads a datagram.
     ///
     /// # Errors
-    /// Bytes that no sender writes.
+    /// The bytes are not a valid frame.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let mut reader = Reader::new("a command", bytes);
         let [start, version] = reader.array()?;
@@ -341,7 +341,7 @@ mod tests {
         Frame { kind, sequence, id, data: data.to_vec() }
     }
 
-    /// A conversation with openpylivoxv2, a Horizon at 127.0.0.2.
+    /// A recorded conversation with openpylivoxv2, for a Horizon at 127.0.0.2.
     fn conversation() -> Vec<(&'static str, Frame)> {
         use Kind::{Answer, Command, Message};
         let broadcast =
@@ -356,7 +356,7 @@ mod tests {
         vec![
             (
                 "aa012200020000597e000033574544483736303031303132333100010000312fa576",
-                // The recording's device type is 1.
+                // The device type in the recording is 1.
                 frame(Message, 0, id::BROADCAST, &[&broadcast[..16], &[1, 0, 0]].concat()),
             ),
             (

@@ -1,4 +1,4 @@
-//! Packets of points and of inertial samples.
+//! Packets of points and of IMU samples.
 
 use super::command::Utc;
 use crate::ParseError;
@@ -6,16 +6,16 @@ use crate::record::{Reader, Record as _, record};
 
 pub use super::super::data::{ANGLE_STEP_DEG, Inertial, Point};
 
-/// Bytes before the data.
+/// Length of the header before the data, bytes.
 pub const HEAD_LEN: usize = 18;
-/// Largest number of returns of a pulse.
+/// Largest number of returns per pulse.
 pub const MOST_RETURNS: usize = 3;
 const VERSION: u8 = 5;
 /// Offsets of status, time type and time.
 const STATUS_AT: usize = 4;
 const TIME_TYPE_AT: usize = 8;
 const TIME_AT: usize = 10;
-/// The number of inertial samples.
+/// Data type of IMU samples.
 const INERTIAL: u8 = 6;
 
 words!(Coordinates: "cartesian" => Cartesian, "spherical" => Spherical);
@@ -23,10 +23,10 @@ words!(Coordinates: "cartesian" => Cartesian, "spherical" => Spherical);
 /// Coordinates of points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Coordinates {
-    /// Millimetres.
+    /// Cartesian, millimetres.
     #[default]
     Cartesian,
-    /// Millimetres and hundredths of a degree.
+    /// Spherical, millimetres and hundredths of a degree.
     Spherical,
 }
 
@@ -35,9 +35,9 @@ pub enum Coordinates {
 pub struct Format {
     /// Coordinates of the points.
     pub coordinates: Coordinates,
-    /// Whether points have tags.
+    /// Whether points have tags (confidence).
     pub has_tags: bool,
-    /// Returns of each pulse, 1 to [`MOST_RETURNS`]; more than one have tags.
+    /// Number of returns per pulse, 1 to [`MOST_RETURNS`]. Formats with several returns have tags.
     pub returns: usize,
 }
 
@@ -76,7 +76,7 @@ impl Format {
         Self::ALL.iter().find(|(known, _)| *known == number).map(|(_, format)| *format)
     }
 
-    /// Pulses of a packet.
+    /// Number of pulses in a packet.
     pub fn pulses(self) -> usize {
         match (self.returns, self.has_tags) {
             (1, false) => 100,
@@ -86,7 +86,7 @@ impl Format {
         }
     }
 
-    /// Bytes of a pulse with all its returns.
+    /// Length of a pulse with all its returns, bytes.
     pub fn pulse_len(self) -> usize {
         let tags = usize::from(self.has_tags);
         match (self.coordinates, self.returns) {
@@ -96,15 +96,15 @@ impl Format {
         }
     }
 
-    /// Name for people.
+    /// Name for users.
     pub fn name(self) -> String {
         let returns = ["single", "dual", "triple"][self.returns.clamp(1, MOST_RETURNS) - 1];
         let tags = if self.has_tags { " with tags" } else { "" };
         format!("{}, {returns} return{tags}", self.coordinates.word())
     }
 
-    /// Writes a pulse to a slice of [`Self::pulse_len`] bytes. Its returns have the same angles; returns that
-    /// `points` lacks are empty.
+    /// Writes a pulse to a slice of [`Self::pulse_len`] bytes. All returns have the same angles. Returns missing in
+    /// `points` are written as empty.
     pub fn put(self, points: &[Point], out: &mut [u8]) {
         let of = |nth: usize| points.get(nth).copied().unwrap_or_default();
         let depth = |place: [i32; 3]| (place[0].max(0) as u32).to_le_bytes();
@@ -137,11 +137,12 @@ impl Format {
         }
     }
 
-    /// Reads the returns of a pulse from a slice of [`Self::pulse_len`] bytes; those after [`Self::returns`] are empty.
+    /// Reads the returns of a pulse from a slice of [`Self::pulse_len`] bytes. Returns beyond [`Self::returns`] are
+    /// empty.
     pub fn get(self, bytes: &[u8]) -> [Point; MOST_RETURNS] {
         let mut reader = Reader::new("a pulse", bytes);
         let mut points = [Point::default(); MOST_RETURNS];
-        // Of too few bytes the rest stays empty.
+        // If there are too few bytes, the remaining returns stay empty.
         let _ = self.read(&mut reader, &mut points);
         points
     }
@@ -179,17 +180,17 @@ impl Format {
     }
 }
 
-/// The source that sets the clock, and with it the format of time stamps.
+/// Source that sets the clock, which determines the format of timestamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimeType {
     /// No source: nanoseconds since power-on.
     #[default]
     None,
-    /// A PTP master: nanoseconds of its time.
+    /// A PTP master: nanoseconds of the master's time.
     Ptp,
-    /// Pulses and sentences of a receiver: date, hour, microseconds.
+    /// PPS and sentences of a GNSS receiver: date, hour, microseconds.
     Gps,
-    /// Pulses alone: nanoseconds since the last one.
+    /// PPS alone: nanoseconds since the last pulse.
     Pps,
 }
 
@@ -232,40 +233,40 @@ record! {
     }
 }
 
-/// Bits of the status.
+/// Bit positions in the status.
 pub mod status {
-    /// Fields of two bits: 1 warning, 2 error.
+    /// Temperature, two bits: 1 warning, 2 error.
     pub const TEMPERATURE: u32 = 0;
-    /// See [`TEMPERATURE`].
+    /// Voltage, two bits as in [`TEMPERATURE`].
     pub const VOLTAGE: u32 = 2;
-    /// See [`TEMPERATURE`].
+    /// Motor, two bits as in [`TEMPERATURE`].
     pub const MOTOR: u32 = 4;
-    /// The window is dirty or covered: 1.
+    /// The window is dirty or covered.
     pub const DIRTY: u32 = 6;
     /// The firmware must be replaced.
     pub const FIRMWARE: u32 = 8;
-    /// PPS pulses arrive.
+    /// PPS arrives.
     pub const PPS: u32 = 9;
-    /// The unit is near the end of its life.
+    /// The lidar is near the end of its life.
     pub const END_OF_LIFE: u32 = 10;
-    /// The fan warns.
+    /// Warning of the fan.
     pub const FAN: u32 = 11;
     /// PTP messages arrive.
     pub const PTP: u32 = 13;
-    /// Three bits with the source of the clock: 0 none, 1 PTP, 2 GPS, 3 pulses, 4 the best source fails.
+    /// Source of the clock, three bits: 0 none, 1 PTP, 2 GPS, 3 PPS, 4 failure of the best source.
     pub const SYNCHRONISATION: u32 = 14;
-    /// Two bits with the worst state: 1 warning, 2 error.
+    /// Worst state of all parts, two bits: 1 warning, 2 error.
     pub const SYSTEM: u32 = 30;
 }
 
 impl Head {
-    /// Header of a packet that is completed later.
+    /// Header of a packet; [`seal`] completes it.
     pub fn new(data_type: u8, slot: u8) -> Self {
         let (status, time_type, time) = (0, 0, [0; 8]);
         Self { version: VERSION, slot, id: 1, reserved: 0, status, time_type, data_type, time }
     }
 
-    /// The time as a number of nanoseconds: of POSIX time, of the master's, since power-up, or since the last pulse.
+    /// Time in nanoseconds: POSIX time, the master's time, time since power-on, or time since the last PPS.
     pub fn time_ns(&self) -> u64 {
         if TimeType::from_number(self.time_type) != Some(TimeType::Gps) {
             return u64::from_le_bytes(self.time);
@@ -276,7 +277,7 @@ impl Head {
     }
 }
 
-/// Time in the form of a time type, from nanoseconds as in [`Head::time_ns`].
+/// Time field for a time type, from nanoseconds as in [`Head::time_ns`].
 pub fn time_bytes(time_type: TimeType, time_ns: u64) -> [u8; 8] {
     if time_type != TimeType::Gps {
         return time_ns.to_le_bytes();
@@ -296,7 +297,7 @@ pub fn seal(packet: &mut [u8], status: u32, time_type: TimeType, time_ns: u64) {
     packet[TIME_AT..HEAD_LEN].copy_from_slice(&time_bytes(time_type, time_ns));
 }
 
-/// The bytes of an inertial sample, to be sealed.
+/// Bytes of an IMU sample's packet; [`seal`] completes it.
 pub fn inertial_packet(sample: &Inertial, slot: u8) -> Vec<u8> {
     let mut packet = Head::new(INERTIAL, slot).to_bytes();
     sample.emit(&mut packet);
@@ -308,7 +309,7 @@ pub fn inertial_packet(sample: &Inertial, slot: u8) -> Vec<u8> {
 pub enum Packet<'p> {
     /// Points, with their bytes.
     Points(Head, Format, &'p [u8]),
-    /// A sample.
+    /// An IMU sample.
     Inertial(Head, Inertial),
 }
 
@@ -316,7 +317,7 @@ impl<'p> Packet<'p> {
     /// Reads a datagram.
     ///
     /// # Errors
-    /// Bytes that no unit sends.
+    /// The bytes are not a valid packet.
     pub fn parse(bytes: &'p [u8]) -> Result<Self, ParseError> {
         let mut reader = Reader::new("a packet", bytes);
         let head: Head = reader.le()?;
@@ -366,7 +367,7 @@ mod tests {
         packet.resize(HEAD_LEN + format.pulses() * format.pulse_len(), 0);
         for (i, out) in packet[HEAD_LEN..].chunks_exact_mut(format.pulse_len()).enumerate() {
             let points = [0i32, 1, 2].map(|nth| {
-                // The second return is the point 50 later, the third that 60 later.
+                // The second return is the point 50 later, the third is the point 60 later.
                 let n = i as i32;
                 let later = n + [0, 50, 60][nth as usize];
                 let place = match format.coordinates {
@@ -391,7 +392,7 @@ mod tests {
 
     #[test]
     fn golden_packets_of_points() {
-        // The CRC-32 of Ethernet over packets that were made apart from this code.
+        // CRC-32 of Ethernet over packets made independently of this code.
         for (number, length, crc) in [
             (0, 1318, 0x451b_fc06),
             (1, 918, 0x102e_37d5),
@@ -437,14 +438,14 @@ mod tests {
 
     #[test]
     fn the_time_of_a_receiver_is_a_date_and_microseconds_of_the_hour() {
-        // 2026-07-05, 1234.567890 s after 10 h.
+        // 2026-07-05, 1234.567890 s after 10:00.
         let time_ns = 1_783_245_600_000_000_000 + 1_234_567_890_000;
         assert_eq!(hex(&time_bytes(TimeType::Gps, time_ns)), "1a07050ad2029649");
         let mut packet = golden(0);
         seal(&mut packet, 5, TimeType::Gps, time_ns + 999);
         let head = Packet::parse(&packet).unwrap().head().clone();
         assert_eq!((head.time_ns(), head.status), (time_ns, 5));
-        // A date that does not exist is no panic.
+        // An invalid date must not cause a panic.
         packet[TIME_AT + 1] = 13;
         assert_eq!(Packet::parse(&packet).unwrap().head().time_ns(), 1_234_567_890_000);
     }

@@ -1,4 +1,4 @@
-//! The status cycle put together again, packet by packet.
+//! Reassembles the status stream, packet by packet.
 
 use super::{
     CYCLE_PACKETS, LIVE_TYPES, LiveStatus, MARKER, ROLLING_LEN, ROLLING_PER_CYCLE, RollingStream,
@@ -6,33 +6,33 @@ use super::{
 };
 use crate::ParseError;
 
-/// Puts the status bytes of consecutive packets together again.
+/// Reassembles the status stream from the status bytes of consecutive packets.
 ///
-/// Stores at most one stream. The order of the types reveals a lost packet and makes the decoder drop the
-/// present stream and wait for the next `UNIT#`. Sixteen packets lost together are not revealed, but shift
-/// the laser ids or make the checksum wrong.
+/// It stores at most one stream. The order of the types shows a lost packet; the decoder then drops the current
+/// stream and waits for the next `UNIT#`. The loss of exactly sixteen packets is not visible in the types, but shifts
+/// the laser indices or makes the checksum wrong.
 #[derive(Clone, Debug)]
 pub struct StatusDecoder {
-    /// Position in the cycle of the last packet.
+    /// Position of the last packet in the cycle.
     last_slot: Option<usize>,
     /// The stream so far; empty until the marker arrives.
     stream: Vec<u8>,
-    /// Rolling bytes of the present cycle, to find the marker in.
+    /// Rolling bytes of the current cycle, for finding the marker.
     cycle: Vec<u8>,
-    /// The format, once the types exclude one of them.
+    /// Format of the stream; `None` until the types exclude one format.
     format: Option<StatusFormat>,
     live: [Option<u8>; LIVE_TYPES.len()],
     breaks: u64,
 }
 
-/// Event of a packet: a completed or spoilt table.
+/// Result of a packet: a complete or an invalid table, or a gap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StatusEvent {
-    /// The last byte of a valid stream.
+    /// The packet has the last byte of a valid stream.
     Table(Box<StatusTable>),
-    /// The last byte of an invalid stream.
+    /// The packet has the last byte of an invalid stream.
     BadTable(ParseError),
-    /// This packet does not follow the one before: packets are missing or the type is unknown.
+    /// The packet does not follow the previous one: packets are missing, or the type is unknown.
     OutOfOrder,
 }
 
@@ -50,12 +50,12 @@ impl Default for StatusDecoder {
 }
 
 impl StatusDecoder {
-    /// Waits for the first packet.
+    /// A decoder that waits for the first packet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes the type and value of the next packet.
+    /// Processes type and value of the next packet.
     pub fn feed(&mut self, kind: u8, value: u8) -> Option<StatusEvent> {
         let Some(slot) = slot_of(kind) else {
             return Some(self.lose_sync(None));
@@ -77,7 +77,7 @@ impl StatusDecoder {
         self.take(kind, value)
     }
 
-    /// Live values; `None` until each was received once.
+    /// Live values; `None` until each of them was received.
     pub fn live(&self) -> Option<LiveStatus> {
         let mut values = [0; LIVE_TYPES.len()];
         for (value, live) in values.iter_mut().zip(self.live) {
@@ -86,17 +86,17 @@ impl StatusDecoder {
         Some(LiveStatus::from_values(values))
     }
 
-    /// Last value of one live type, such as `b'T'`; `None` if it was not received or is no live type.
+    /// Last value of one live type, such as `b'T'`. `None` if it was not received or is not a live type.
     pub fn live_value(&self, kind: u8) -> Option<u8> {
         LIVE_TYPES.iter().position(|live| *live == kind).and_then(|slot| self.live[slot])
     }
 
-    /// Number of received bytes of the present stream; 0 before its start.
+    /// Number of received bytes of the current stream; 0 before its start.
     pub fn collected(&self) -> usize {
         self.stream.len()
     }
 
-    /// Number of times packets were found missing or foreign.
+    /// Number of gaps, that is, of missing or unknown packets.
     pub fn breaks(&self) -> u64 {
         self.breaks
     }
@@ -110,9 +110,9 @@ impl StatusDecoder {
         StatusEvent::OutOfOrder
     }
 
-    /// Starts a stream once the present cycle began with the marker.
+    /// Starts a stream if the current cycle begins with the marker.
     fn await_marker(&mut self, rolling: usize, value: u8) {
-        // A cycle that was joined in its middle does not count.
+        // The first cycle is incomplete if reception started within it.
         if self.cycle.len() != rolling {
             return;
         }
@@ -122,14 +122,14 @@ impl StatusDecoder {
         }
     }
 
-    /// Takes the next byte of the present stream.
+    /// Processes the next byte of the current stream.
     fn take(&mut self, kind: u8, value: u8) -> Option<StatusEvent> {
         let index = self.stream.len();
         if is_warning(index) {
             let format = if kind == b'W' { StatusFormat::S3 } else { StatusFormat::S2 };
             self.format.get_or_insert(format);
         }
-        // Before the first gap both formats have the same types. Thresholds have either.
+        // Before the first gap both formats have the same types. Both types of thresholds are accepted.
         let format = self.format.unwrap_or(StatusFormat::S2);
         let is_expected = |types| type_of(format, types, index) == kind;
         if ![ThresholdTypes::Own, ThresholdTypes::Digits].into_iter().any(is_expected) {

@@ -1,11 +1,10 @@
-//! From glTF's metallic-roughness material to a [`Finish`].
+//! Converts glTF's metallic-roughness material to a [`Finish`].
 //!
-//! The highlight is that of the distribution by Trowbridge and Reitz (GGX), which glTF 2.0 names in its
-//! appendix B, for light that returns to its source: `D(0) F / 4`. Its height is therefore `F / (4 a²)` of a
-//! white diffuser's, with `a` the square of the roughness. Its fall is Phong's with the exponent
-//! `(2 / a² - 2) / 4`. Rough surfaces scatter diffusely: the highlight has the share `1 - a` of the light, and for
-//! metals the diffuse part has the rest. A roughness of 1, the default of a file, is therefore purely
-//! diffuse, metallic or not.
+//! The highlight is the distribution by Trowbridge and Reitz (GGX), which appendix B of glTF 2.0 specifies, for light
+//! that returns to its source: `D(0) F / 4`. Relative to a white diffuser, its height is `F / (4 a²)`, where `a` is
+//! the square of the roughness. Its decrease with the angle is that of Phong's model with the exponent `(2 / a² - 2)
+//! / 4`. Rough surfaces scatter diffusely: the highlight has the share `1 - a` of the light, and the diffuse part of
+//! metals has the rest. A roughness of 1, the default of a file, is therefore purely diffuse, metallic or not.
 
 use crate::world::scene::Finish;
 
@@ -19,17 +18,17 @@ const LEAST_PEAK: f32 = 0.01;
 /// Parameters of a material, within their limits.
 #[derive(Clone, Copy, Debug)]
 pub struct Surface {
-    /// Red of the base colour, 0..=1.
+    /// Red component of the base colour, 0..=1.
     pub base: f32,
-    /// 0..=1.
+    /// Metallicity, 0..=1.
     pub metallic: f32,
-    /// 0..=1.
+    /// Roughness, 0..=1.
     pub roughness: f32,
     /// Refractive index, 1 or more.
     pub index: f32,
     /// Share of the light that passes through, 0..=1.
     pub transmission: f32,
-    /// Whether the mesh is the boundary of a body, with a face on either side of it.
+    /// Whether the mesh is the boundary of a body, so that the body has a face on each side.
     pub has_volume: bool,
 }
 
@@ -40,7 +39,7 @@ impl Surface {
         let alpha = roughness * roughness;
         let passing = transmission * (1.0 - metallic);
         if passing > 0.0 {
-            // Rough glass scatters what it lets through.
+            // Rough glass scatters the light that it transmits.
             let clear = passing * base * (1.0 - alpha);
             let faces = if has_volume { 1 } else { 2 };
             return (base * (1.0 - passing), Finish::Glass { index, clear, faces });

@@ -10,8 +10,8 @@ use crate::world::colours::{ColourMap, LINEAR_FROM_SRGB};
 use crate::world::scene::Texture;
 
 impl Loader<'_> {
-    /// Reflectance of image `source`, which all its materials share, and the mask of its texels whose alpha,
-    /// times a material's own, is at least a `threshold`.
+    /// Reflectance of image `source`, which all materials with this image share, and the opacity mask: texels for
+    /// which the product of the alphas of texel and material is at least `threshold`.
     pub(super) fn maps(
         &mut self,
         source: usize,

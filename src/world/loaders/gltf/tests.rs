@@ -1,4 +1,4 @@
-//! glTF files, right and wrong.
+//! Valid and invalid glTF files.
 
 use super::super::resolve::Memory;
 use super::super::texture::tests::{TWO_PIXELS, png_of};
@@ -284,7 +284,7 @@ fn parameters_and_names_say_how_a_surface_shines() {
         "KHR_materials_volume": { "thicknessFactor": 0.01 } },
         "pbrMetallicRoughness": { "roughnessFactor": 0, "metallicFactor": 0 } }"#;
     assert_eq!(look(glass), (0.0, Finish::Glass { index: 1.6, clear: 1.0, faces: 1 }));
-    // A window that is blended in, as programs without transmission have it.
+    // A window with alpha blending, as exported by programs that do not support transmission.
     let blended = r#"{ "name": "Window", "alphaMode": "BLEND",
         "pbrMetallicRoughness": { "baseColorFactor": [0.6, 0.6, 0.7, 0.2] } }"#;
     assert_eq!(look(blended), (materials::DIRT, materials::PANE));

@@ -100,7 +100,7 @@ impl Loader<'_> {
         Ok(Some(mesh))
     }
 
-    /// A heightmap as two triangles a cell.
+    /// A heightmap with two triangles per cell.
     fn heightmap(&mut self, map: &Object, material: MaterialId) -> Result<Option<Mesh>, Fault> {
         let file = map.need("Map", "the path of an image")?;
         let path = self.roots.literal_or(&self.roots.meshes, &file.string()?);
@@ -117,8 +117,8 @@ impl Loader<'_> {
         Ok(Some(relief(&grey, resolution, scale, material, &path)))
     }
 
-    /// Reads the ground's material from the layer file: that of the undergrowth layer, which is visible
-    /// beside the trail. A spectrum replaces the texture, as in all of MAVS.
+    /// Reads the ground's material from the undergrowth layer of the layer file, because this layer is visible beside
+    /// the trail. A spectrum replaces the texture, as everywhere in MAVS.
     fn layers(&mut self, bytes: &[u8], file: &Path) -> Result<Look, Fault> {
         let document = Document::new(file, bytes)?;
         let layers = document.root()?.object()?;
@@ -181,8 +181,8 @@ impl Loader<'_> {
     }
 }
 
-/// Pixel (i, j) from the top left becomes the vertex ((i - nx/2), (j - ny/2)) resolutions from the
-/// origin, (grey - 128) scales high.
+/// Mesh of a heightmap. Pixel (i, j) from the top left becomes the vertex at ((i - nx/2), (j - ny/2)) times the
+/// resolution, with the height (grey - 128) times the scale.
 fn relief(grey: &Texture, resolution: f64, scale: f64, material: MaterialId, path: &Path) -> Mesh {
     let (nx, ny) = (grey.width, grey.height);
     let positions = (0..ny)

@@ -26,7 +26,7 @@ pub fn of_surface(object: &Object) -> Result<DAffine3, Fault> {
     Ok(DAffine3::from_mat3_translation(axes, position))
 }
 
-/// The three `Rotate …` flags, applied to the mesh before anything else, in this order.
+/// The three `Rotate …` flags, in this order. They are applied to the mesh before all other transforms.
 pub fn turn(object: &Object) -> Result<DAffine3, Fault> {
     let mut axes = DMat3::IDENTITY;
     for (key, turn) in [

@@ -13,11 +13,11 @@ use crate::world::random::{self, uniform};
 
 /// Largest number of corners of a polygon.
 const MAX_CORNERS: usize = 1000;
-/// Largest number of copies with a minimum distance: each is compared with its neighbours.
+/// Largest number of copies with a minimum distance. Each is compared with its neighbours.
 const MAX_SPACED: u64 = 1_000_000;
-/// Copies that need not be farther apart keep no distance, metres.
+/// A minimum distance below this is ignored, metres.
 const CLOSEST_M: f64 = 1.0e-4;
-/// Farthest corner of a polygon, metres: no sensor sees farther.
+/// Largest coordinate of a polygon's corner, metres. No sensor has such a range.
 const MAX_CORNER_M: f64 = super::super::MAX_COORDINATE_M;
 /// Attempts to place a copy with a minimum distance.
 const MAX_TRIES: u32 = 200;
@@ -31,11 +31,11 @@ pub struct Scatter {
     spacing: Option<f64>,
 }
 
-/// Ranges from which scales are drawn.
+/// Ranges from which scales are sampled.
 enum Scale {
-    /// One random number for all axes.
+    /// One random scale for all axes.
     Uniform([f64; 2]),
-    /// A random number for each axis.
+    /// A random scale for each axis.
     EachAxis([[f64; 2]; 3]),
 }
 
@@ -58,7 +58,7 @@ impl Copy {
 }
 
 impl Scatter {
-    /// Reads the object.
+    /// Reads a `Random` object.
     pub fn read(node: &Node) -> Result<Self, Fault> {
         let object = node.object()?;
         let spacing = object.or("Minimum Spacing", 0.0, Node::number)?;
@@ -95,7 +95,7 @@ impl Scatter {
         Some(self.polygon.line.len()).filter(|&corners| corners > 0)
     }
 
-    /// Passes each copy to `give`. If the minimum distance leaves no room for some, there are fewer, and a
+    /// Passes each copy to `give`. If the minimum distance leaves too little space, there are fewer copies, and a
     /// warning names `place`.
     pub fn copies(&self, seed: u64, kind: u64, place: &Place, mut give: impl FnMut(Copy)) {
         let mut taken = self.spacing.map(Spaced::new);
@@ -130,7 +130,8 @@ impl Scatter {
 /// Positions with a minimum distance.
 struct Spaced {
     spacing: f64,
-    /// By square cells as wide as the distance. Only looked up: the order of a hash map is random.
+    /// Positions by square cells as wide as the minimum distance. The map is never iterated, because the order of a
+    /// hash map is random.
     cells: HashMap<(i64, i64), Vec<DVec2>>,
 }
 
@@ -156,17 +157,17 @@ impl Spaced {
     }
 }
 
-/// A polygon, cut into trapezoids between the levels of its corners, so that positions can be sampled
+/// A polygon, divided into trapezoids between the y coordinates of its corners, so that positions can be sampled
 /// uniformly for any shape.
 struct Polygon {
     trapezoids: Vec<Trapezoid>,
     /// Cumulative area up to and including each trapezoid.
     areas: Vec<f64>,
-    /// Corners of a polygon without area: a point, or a line there and back.
+    /// Corners of a polygon without area, which is a point or a line in both directions.
     line: Vec<DVec2>,
 }
 
-/// A trapezoid between two levels of y, with its left and right ends at both.
+/// A trapezoid between two values of y, with its left and right ends at both.
 struct Trapezoid {
     y: [f64; 2],
     low: [f64; 2],
@@ -267,7 +268,7 @@ impl Trapezoid {
 
     fn draw(&self, rng: &mut SplitMix64) -> DVec2 {
         let [low, high] = self.widths();
-        // Inverts the cumulative area; this form also holds for equal widths.
+        // Inverts the cumulative area. This form also holds for a trapezoid with equal widths.
         let share = uniform(rng, 0.0, 1.0);
         let root = (low * low + (high * high - low * low) * share).sqrt();
         let up = if low + root > 0.0 { share * (low + high) / (low + root) } else { 0.0 };
@@ -289,7 +290,7 @@ mod tests {
 
     #[test]
     fn draws_fill_a_polygon_that_is_not_convex_evenly() {
-        // A U, open at the top: three unit squares wide and two high, without the upper middle.
+        // The letter U, open at the top: three unit squares wide and two high, without the upper middle square.
         let u = [[0., 0.], [3., 0.], [3., 2.], [2., 2.], [2., 1.], [1., 1.], [1., 2.], [0., 2.]];
         let polygon = polygon(&u).unwrap();
         assert!((polygon.areas.last().unwrap() - 5.0).abs() < 1e-12);
@@ -325,7 +326,7 @@ mod tests {
         assert!(polygon(&[[0., 1.], [1., 1.], [2., 1.]]).is_none());
     }
 
-    /// Polygons without area are treated as in other programs: copies lie on the point or the line.
+    /// Other programs place copies on the point or the line, too.
     #[test]
     fn polygons_without_area_are_points_and_lines() {
         let drawn = |corners: &[[f64; 2]]| -> Vec<DVec2> {
@@ -364,7 +365,7 @@ mod tests {
             assert!((1.0..2.0).contains(&copy.scale.x) && copy.scale.y == 3.0);
             assert!((-2.0..-1.0).contains(&copy.scale.z));
         }
-        // More than fit.
+        // More copies than fit.
         let full = copies_of(scatter(1000, 5.0));
         assert!((12..30).contains(&full.len()), "{}", full.len());
     }

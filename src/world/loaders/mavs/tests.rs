@@ -1,4 +1,4 @@
-//! MAVS scenes, right and wrong.
+//! Valid and invalid MAVS scenes.
 
 use glam::DVec3;
 
@@ -9,7 +9,7 @@ use super::*;
 const TRIANGLE: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
 const PLANE: &str = "v -50 -50 2\nv 50 -50 2\nv 50 50 2\nv -50 50 2\nusemtl stuff\nf 1 2 3 4\n";
 
-/// The folders that MAVS has, with a triangle and a plane.
+/// The folders of MAVS, with a triangle and a plane.
 fn files() -> Memory {
     Memory::default()
         .with("data/scenes/meshes/a/tri.obj", TRIANGLE)
@@ -24,7 +24,7 @@ fn load(text: &str) -> Result<Scene, String> {
     load_with(text, &files())
 }
 
-/// Position that the first copy gives a point.
+/// Transforms a point by the first copy's pose.
 fn placed(scene: &Scene, p: [f64; 3]) -> [f64; 3] {
     let at = scene.instances[0].world_from_mesh.transform_point3(p.into());
     at.to_array().map(|c| (c * 1e9).round() / 1e9 + 0.0)
@@ -134,7 +134,7 @@ fn a_heightmap_is_seen_and_driven_on() {
     assert_eq!(mesh.positions[1], [-1.0, -2.0, 0.5]);
     assert_eq!(mesh.positions[5], [1.0, 0.0, -5.0]);
     assert_eq!((scene.instances.len(), scene.ground.len()), (1, 1));
-    // The texel at (frac(x/4) w, frac(y/4) h) from the image's top left.
+    // The expected texel is (frac(x/4) w, frac(y/4) h) from the image's top left.
     let map = scene.materials[0].reflectance_map.as_ref().unwrap();
     assert_eq!(scene.materials[0].reflectance, 1.0);
     let at = |x: f32, y: f32| map.sample([x / 4.0, 1.0 - y / 4.0]) * 255.0;
@@ -179,7 +179,7 @@ fn plants_grow_by_zone_and_keep_off_trails() {
                       { "Coordinates": [50, 0],
                         "Species": [{ "Density": 0.1, "MinDiam": 5, "MaxDiam": 10 }] }] } }"#;
     let scene = load_with(text, &files).unwrap();
-    // The first is the ground.
+    // The first instance is the ground.
     let plants = &scene.instances[1..];
     let (mut west, mut east) = (0, 0);
     for plant in plants {
@@ -188,11 +188,11 @@ fn plants_grow_by_zone_and_keep_off_trails() {
         assert!(foot.y.abs() >= 1.0 || foot.x.abs() > 40.0, "on the trail: {foot}");
         let top = plant.world_from_mesh.transform_vector3(DVec3::Y);
         assert!(top.x.abs() < 1e-9 && top.y.abs() < 1e-9);
-        // From 5 cm, 2.16 m, to 20 cm, 6.24 m.
+        // The heights range from 2.16 m (trunk of 5 cm) to 6.24 m (20 cm).
         assert!((1.08..3.13).contains(&top.z), "{top}");
         if foot.x < 0.0 { west += 1 } else { east += 1 }
     }
-    // Half of 100 m x 100 m at about 0.4 and 0.1, less some for the mixing and the trail.
+    // Half of 100 m x 100 m at densities of about 0.4 and 0.1, less some for the mixing of zones and the trail.
     assert!((1700..2000).contains(&west), "{west}");
     assert!((500..800).contains(&east), "{east}");
 }
@@ -247,7 +247,7 @@ fn everything_wrong_is_told_at_once() {
     );
 }
 
-/// Odd scenes that MAVS itself loads are loaded, with a warning for each kind.
+/// MAVS loads these odd scenes. They give one warning for each kind.
 #[test]
 fn odd_scenes_are_put_up_with() {
     let files = files()
@@ -270,7 +270,7 @@ fn odd_scenes_are_put_up_with() {
     assert_eq!(scene.materials[1].reflectance, 1.0);
 }
 
-/// Sums are checked before copies are made: each of these scenes would take hours and terabytes.
+/// Sums are checked before copies are made. Each of these scenes would take hours and terabytes.
 #[test]
 fn bombs_are_refused_before_they_are_made() {
     let copies = |count: usize, spacing: &str| {

@@ -1,4 +1,4 @@
-//! Trails (`.vprp`), which remain free of plants.
+//! Trails (`.vprp`), which are kept clear of plants.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,15 +10,15 @@ use super::super::error::{Fault, Place, Problem};
 /// Distance between plants and the middle of a trail, metres.
 const CLEARANCE_M: f64 = 1.0;
 
-/// Points of a path that are closer to the one before are left out, metres.
+/// Points closer than this to the previous point of a path are skipped, metres.
 const CLOSEST_M: f64 = 0.01;
-/// Largest number of pieces of all paths, which are about metres.
+/// Largest number of pieces of all paths. A piece is about one metre long.
 pub const MAX_PIECES: u64 = 1_000_000;
 
-/// Paths that remain free of plants.
+/// Paths that are kept clear of plants.
 #[derive(Default)]
 pub struct Trails {
-    /// Pieces of path by 1 m cells. Only looked up: the order of a hash map is random.
+    /// Pieces of path by cells of 1 m. The map is never iterated, because the order of a hash map is random.
     cells: HashMap<(i64, i64), Vec<[DVec2; 2]>>,
 }
 
@@ -56,8 +56,7 @@ impl Trails {
     }
 }
 
-/// Number of pieces of the path from `start` to `end`, none longer than a cell, so that each crosses few
-/// cells.
+/// Number of pieces of the path from `start` to `end`. None is longer than a cell, so that each crosses few cells.
 fn pieces(start: DVec2, end: DVec2) -> f64 {
     start.distance(end).ceil().max(1.0)
 }
@@ -67,8 +66,8 @@ pub fn count(path: &[DVec2]) -> f64 {
     thinned(path).windows(2).map(|pair| pieces(pair[0], pair[1])).sum()
 }
 
-/// The path without points that almost equal the ones before, which a recorded drive has where it stood
-/// still.
+/// The path without points that almost equal the previous one. A recorded drive has many of them where the vehicle
+/// stood still.
 fn thinned(path: &[DVec2]) -> Vec<DVec2> {
     let mut kept: Vec<DVec2> = Vec::new();
     for &point in path {
@@ -156,7 +155,7 @@ mod tests {
         assert!(!trails.covers(DVec2::new(50.0, 10.0)));
     }
 
-    /// A drive that stood still for an hour is reduced to one point, so that queries stay fast.
+    /// A drive that stood still for an hour is reduced to one point. Queries stay fast.
     #[test]
     fn points_on_top_of_each_other_are_one() {
         let stood: Vec<DVec2> =

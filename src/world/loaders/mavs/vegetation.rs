@@ -1,4 +1,4 @@
-//! `Vegetation Distribution`: plants scattered by densities that were measured at a few places.
+//! `Vegetation Distribution`: plants scattered by densities that were measured at a few positions.
 
 use glam::{DAffine3, DMat3, DVec2, DVec3};
 use rand::RngExt;
@@ -16,7 +16,7 @@ use crate::world::random::{self, uniform};
 const CELL_M: f64 = 20.0;
 /// Limit of cells times zones times species.
 const MAX_WORK: u64 = 10_000_000;
-/// Largest trunk diameter for which the height formula holds, centimetres.
+/// Largest trunk diameter for which the height formula is valid, centimetres.
 const MAX_DIAMETER_CM: f64 = 100.0;
 
 struct Species {
@@ -205,7 +205,7 @@ fn zone(node: &Node, species: &mut [Species]) -> Result<Zone, Fault> {
 fn density(zones: &[Zone], species: usize, p: DVec2) -> f64 {
     let (mut sum, mut weights) = (0.0, 0.0);
     for zone in zones {
-        // At a zone's own position nearly all weight is its own.
+        // At a zone's position its weight is much larger than all others.
         let weight = zone.place.distance_squared(p).max(1.0e-6).powi(-3);
         sum += weight * zone.densities[species];
         weights += weight;

@@ -1,9 +1,8 @@
-//! Embree as a shared library that is loaded at run time; the only calls into foreign code.
+//! Embree as a shared library that is loaded at run time. This file has the only calls into it.
 //!
-//! Written from Embree 4's headers (`rtcore_device.h`, `rtcore_geometry.h`, `rtcore_scene.h`,
-//! `rtcore_ray.h`), which are not needed to build. The interface of this file is safe: scenes are
-//! committed once, own the memory that Embree points to, and may be used from any thread, as Embree
-//! allows for committed scenes.
+//! Written from Embree 4's headers (`rtcore_device.h`, `rtcore_geometry.h`, `rtcore_scene.h`, `rtcore_ray.h`), which
+//! are not needed to build. The interface of this file is safe: scenes are committed once and own the memory to which
+//! Embree points. They may be used from any thread, as Embree allows for committed scenes.
 
 #![allow(unsafe_code, reason = "a C library is called; every call is in this file")]
 
@@ -14,16 +13,16 @@ use std::sync::atomic::{AtomicIsize, Ordering};
 
 /// Environment variable that names the library to load instead of the usual ones.
 pub const LIBRARY_VARIABLE: &str = "MENURA_EMBREE";
-/// Names that are tried in this order: that of Debian's and Ubuntu's packages, and that of their
-/// `-dev` packages and of builds from source.
+/// Library names, tried in this order: that of Debian's and Ubuntu's packages, then that of their `-dev` packages and
+/// of builds from source.
 const USUAL_NAMES: [&str; 2] = ["libembree4.so.4", "libembree4.so"];
-/// Versions (as Embree writes them, `40400` is 4.4.0) whose structs are known.
+/// Versions with known structs, as Embree writes versions: `40400` is 4.4.0.
 const KNOWN_VERSIONS: std::ops::RangeInclusive<i64> = 40_000..=40_499;
 
-/// Why Embree cannot be used.
+/// Reason why Embree cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum EmbreeError {
-    /// This Menura loads no libraries at all.
+    /// A statically linked Menura cannot load libraries.
     #[error(
         "a statically linked Menura cannot load Embree; build it from source, or take the .deb, \
          which are dynamically linked"
@@ -36,7 +35,7 @@ pub enum EmbreeError {
         tried.join("\n")
     )]
     Absent {
-        /// Each name with the system's error.
+        /// Each name with the operating system's error.
         tried: Vec<String>,
     },
     /// A library that lacks a function of Embree 4.
@@ -47,7 +46,7 @@ pub enum EmbreeError {
         /// Name of the missing function.
         function: &'static str,
     },
-    /// A version of Embree whose structs are not known.
+    /// A version of Embree with unknown data layouts.
     #[error("{path} is Embree {version}; allowed: 4.0 to 4.4, whose data layout Menura knows")]
     Version {
         /// Path of the library.
@@ -55,7 +54,7 @@ pub enum EmbreeError {
         /// Version that the library reports.
         version: Version,
     },
-    /// An Embree that was built without a feature that Menura needs.
+    /// An Embree built without a feature that Menura needs.
     #[error("{path} was built without {feature}")]
     Feature {
         /// Path of the library.
@@ -90,7 +89,7 @@ type FilterFunction = unsafe extern "C" fn(*const FilterArguments);
 /// `RTCMemoryMonitorFunction`.
 type MemoryMonitor = unsafe extern "C" fn(*mut c_void, isize, bool) -> bool;
 
-/// The functions in use, by their names without `rtc`.
+/// Declares the functions in use, by their names without `rtc`.
 macro_rules! functions {
     ($($field:ident $name:literal ($($argument:ty),*) $(-> $answer:ty)?;)*) => {
         struct Functions {
@@ -98,7 +97,7 @@ macro_rules! functions {
         }
 
         impl Functions {
-            /// Looks up all functions; fails with the name of a missing one.
+            /// Looks up all functions. The error is the name of a missing one.
             fn of(library: &libloading::Library) -> Result<Self, &'static str> {
                 // SAFETY: the types are those of Embree 4's headers, where functions keep their
                 // types from 4.0 on; the library is never unloaded, so the addresses stay good.
@@ -146,7 +145,7 @@ const FEATURE_FLAGS_ALL: c_uint = u32::MAX;
 /// `RTC_INVALID_GEOMETRY_ID`: nothing was hit.
 pub const NOTHING: u32 = u32::MAX;
 
-/// `RTCIntersectArguments`, with the last member that some builds have.
+/// `RTCIntersectArguments`, including the last member, which only some builds have.
 #[repr(C)]
 struct IntersectArguments {
     flags: c_int,
@@ -170,10 +169,9 @@ struct FilterArguments {
 
 /// `RTCRayHit` for one lane, `RTCRayHit8` for eight.
 ///
-/// All versions agree up to the outermost instance's number, the last member that is read here.
-/// After it, 4.3 added `instPrimID`, and builds for nested instances write one row for each level
-/// and array. [`RayHits::beyond`] has room for eight levels of both, so that one layout fits every
-/// build.
+/// All versions agree up to the outermost instance's number, the last member that is read here. After it, 4.3 added
+/// `instPrimID`, and builds for nested instances write one row for each level and array. [`RayHits::beyond`] has
+/// space for eight levels of both, so that one layout fits every build.
 #[repr(C, align(64))]
 pub struct RayHits<const LANES: usize> {
     /// x, y, z of the origins.
@@ -182,7 +180,7 @@ pub struct RayHits<const LANES: usize> {
     /// x, y, z of the directions; any length.
     pub direction: [[f32; LANES]; 3],
     time: [f32; LANES],
-    /// In: where the rays end, in lengths of their directions. Out: where they hit.
+    /// In: end of each ray, in lengths of its direction. Out: position of its hit.
     pub far: [f32; LANES],
     mask: [u32; LANES],
     id: [u32; LANES],
@@ -190,25 +188,25 @@ pub struct RayHits<const LANES: usize> {
     normal: [[f32; LANES]; 3],
     /// Weights of the second and the third corner at the hit.
     pub weights: [[f32; LANES]; 2],
-    /// Triangle of the mesh.
+    /// Index of the hit triangle in the mesh.
     pub primitive: [u32; LANES],
     geometry: [u32; LANES],
-    /// Instance, or [`NOTHING`].
+    /// Index of the hit instance, or [`NOTHING`].
     pub instance: [u32; LANES],
     beyond: [[u32; LANES]; 15],
 }
 
-// The headers' offsets: 12 rows of rays, then the hits, whose eighth row is the instance.
+// Offsets in the headers: 12 rows of rays, then the hits, whose eighth row is the instance.
 const _: () = assert!(std::mem::offset_of!(RayHits<1>, normal) == 48);
 const _: () = assert!(std::mem::offset_of!(RayHits<1>, instance) == 48 + 7 * 4);
 const _: () = assert!(std::mem::offset_of!(RayHits<8>, normal) == 384);
 const _: () = assert!(std::mem::offset_of!(RayHits<8>, instance) == 384 + 7 * 32);
-/// Rows of `RTCHitN`, in the order in which filters find them.
+/// Indices of rows of `RTCHitN`, in the order of filter functions.
 const HIT_ROW_WEIGHTS: usize = 3;
 const HIT_ROW_PRIMITIVE: usize = 5;
 
 impl<const LANES: usize> RayHits<LANES> {
-    /// Rays to be filled in.
+    /// Empty rays, to be filled in.
     pub fn new() -> Self {
         Self {
             origin: [[0.0; LANES]; 3],
@@ -232,8 +230,7 @@ impl<const LANES: usize> RayHits<LANES> {
 /// Whether a triangle stops a ray at the point where its second and third corner have these weights.
 pub type StopsRay = Box<dyn Fn(u32, [f32; 2]) -> bool + Send + Sync>;
 
-/// The library and its device. There is one in a process; it is never unloaded, because its threads
-/// may outlive every scene.
+/// The library and its device. A process has one. It is never unloaded, because its threads may outlive every scene.
 pub struct Embree {
     functions: Functions,
     device: Handle,
@@ -248,14 +245,14 @@ unsafe impl Send for Embree {}
 unsafe impl Sync for Embree {}
 
 static EMBREE: OnceLock<Result<Embree, EmbreeError>> = OnceLock::new();
-/// Memory in use, as Embree reports it.
+/// Memory in use as Embree reports it, bytes.
 static HELD_BYTES: AtomicIsize = AtomicIsize::new(0);
 
-/// Loads Embree once: the library that `MENURA_EMBREE` names, otherwise the first usual name that
-/// the system finds.
+/// Loads Embree once: the library that `MENURA_EMBREE` names, otherwise the first usual name that the operating
+/// system finds.
 ///
 /// # Errors
-/// There is none, or none whose data layout is known.
+/// No library was found, or none with a known data layout.
 pub fn embree() -> Result<&'static Embree, EmbreeError> {
     let found = EMBREE.get_or_init(|| {
         let named = std::env::var_os(LIBRARY_VARIABLE).filter(|name| !name.is_empty());
@@ -280,7 +277,7 @@ impl Embree {
             match unsafe { libloading::Library::new(name) } {
                 Ok(library) => return Self::of(library, name.display().to_string()),
                 Err(error) => {
-                    // The system's message is one level down.
+                    // The operating system's message is the source of the error.
                     let cause = std::error::Error::source(&error).map(ToString::to_string);
                     let cause = cause.unwrap_or_else(|| error.to_string());
                     let name = name.display().to_string();
@@ -295,7 +292,7 @@ impl Embree {
     fn of(library: libloading::Library, path: String) -> Result<Self, EmbreeError> {
         let functions = Functions::of(&library)
             .map_err(|function| EmbreeError::Stranger { path: path.clone(), function })?;
-        // Its functions are in use until the process ends.
+        // The library's functions are in use until the process ends.
         std::mem::forget(library);
         // SAFETY: a null pointer asks for the default configuration.
         let device = unsafe { (functions.new_device)(std::ptr::null()) };
@@ -324,12 +321,12 @@ impl Embree {
         Ok(Self { version, ..embree })
     }
 
-    /// The version in use.
+    /// Version of the loaded library.
     pub fn version(&self) -> Version {
         self.version
     }
 
-    /// The library in use, as it was named.
+    /// Name or path by which the library was loaded.
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -339,8 +336,8 @@ impl Embree {
         HELD_BYTES.load(Ordering::Relaxed).max(0) as usize
     }
 
-    /// A mesh in its own frame, as a scene that can be instanced. Rays pass through points for which
-    /// `stops_ray` returns false. `robust` closes edges between triangles.
+    /// A mesh in its own frame, as a scene that can be instanced. Rays pass through points for which `stops_ray`
+    /// returns false. With `robust`, no ray passes between adjacent triangles.
     pub fn mesh(
         &'static self,
         positions: &[[f32; 3]],
@@ -379,8 +376,8 @@ impl Embree {
         Ok(scene)
     }
 
-    /// Instances of meshes in the world, numbered from 0 in their order, each with the columns of the
-    /// matrix from its frame to World.
+    /// Instances of meshes in the world, numbered from 0 in the given order. Each has the columns of the matrix from
+    /// its frame to World.
     pub fn world<'a>(
         &'static self,
         instances: impl Iterator<Item = (&'a BuiltScene, [f32; 12])>,
@@ -470,7 +467,7 @@ impl BuiltScene {
 
     /// Finds the first hit of each ray in the first `lanes` lanes.
     pub fn intersect_8(&self, rays: &mut RayHits<8>, lanes: usize) {
-        /// With the alignment that Embree asks for.
+        /// Has the alignment that Embree requires.
         #[repr(align(32))]
         struct Valid([i32; 8]);
         let valid = Valid(std::array::from_fn(|lane| if lane < lanes { -1 } else { 0 }));
@@ -493,7 +490,7 @@ impl IntersectArguments {
     };
 }
 
-/// Calls a mesh's [`StopsRay`] for every lane. A panic in it ends the process.
+/// Calls a mesh's [`StopsRay`] for every lane. A panic in [`StopsRay`] ends the process.
 unsafe extern "C" fn filter(arguments: *const FilterArguments) {
     // SAFETY: Embree passes its arguments with as many lanes of `valid` and rows of `hit` as it
     // says, and the user data that `Embree::mesh` gave it.
@@ -514,7 +511,7 @@ unsafe extern "C" fn filter(arguments: *const FilterArguments) {
     }
 }
 
-/// Called by Embree before it takes and after it gives back memory.
+/// Embree calls this function before it allocates memory and after it frees memory.
 unsafe extern "C" fn count_memory(_: *mut c_void, bytes: isize, _: bool) -> bool {
     HELD_BYTES.fetch_add(bytes, Ordering::Relaxed);
     true

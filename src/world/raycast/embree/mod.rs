@@ -1,12 +1,12 @@
 //! Intel's Embree as a second ray caster: a reference for tests, and an option for users.
 //!
-//! Embree gets rays in packets of eight (or one by one, for comparison), in single precision relative
-//! to the middle of the scene. Embree determines which triangle is hit, and [`super::hit`] computes
-//! range, cosine and texture coordinates on it: where both casters name the same triangle, their hits are equal
-//! bit by bit. Opacity masks are evaluated during Embree's traversal, so that surfaces behind a hole are found.
+//! Embree gets rays in packets of eight (or one by one, for comparison), in single precision relative to the middle
+//! of the scene. Embree determines the hit triangle, and [`super::hit`] computes range, cosine and texture
+//! coordinates on it. Where both casters report the same triangle, their hits are therefore equal bit by bit. Opacity
+//! masks are evaluated during Embree's traversal, so that surfaces behind a hole are found.
 //!
-//! Embree has no order among surfaces at the same range: of two, it may report either. Along edges it may report the
-//! surface beside the one that is hit.
+//! Embree does not order surfaces at the same range: of two, it may report either. At an edge it may report the
+//! surface beside the correct one.
 
 mod library;
 
@@ -22,7 +22,7 @@ use super::surface::texture_coordinates;
 use super::{Finishes, Hit, Pulse, RayCaster, Stencil, finishes};
 use crate::world::scene::{Instance, MaterialId, Mesh, Scene};
 
-/// How many rays one call of Embree traces.
+/// Number of rays that one call of Embree traces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Packets {
     /// Single rays, by `rtcIntersect1`.
@@ -32,13 +32,12 @@ pub enum Packets {
     Eight,
 }
 
-/// How Embree builds and traces a scene.
+/// Options for building and tracing a scene.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EmbreeSettings {
-    /// Rays of one call.
+    /// Number of rays of one call.
     pub packets: Packets,
-    /// Embree's `RTC_SCENE_FLAG_ROBUST`: no ray passes between two adjacent triangles. It is
-    /// somewhat slower.
+    /// Embree's `RTC_SCENE_FLAG_ROBUST`: no ray passes between two adjacent triangles. Tracing is somewhat slower.
     pub robust: bool,
 }
 
@@ -69,7 +68,7 @@ struct Built {
 /// Loads the library if necessary, and returns its version and path.
 ///
 /// # Errors
-/// There is none, or none that can be used.
+/// No usable library was found.
 pub fn find() -> Result<(Version, &'static str), EmbreeError> {
     let embree = embree()?;
     Ok((embree.version(), embree.path()))
@@ -79,7 +78,7 @@ impl EmbreeCaster {
     /// Loads Embree and builds the trees of all meshes that an instance uses.
     ///
     /// # Errors
-    /// There is no Embree that can be used, or it fails, as for lack of memory.
+    /// No usable library was found, or Embree reports an error such as a lack of memory.
     pub fn new(scene: Arc<Scene>, settings: EmbreeSettings) -> Result<Self, EmbreeError> {
         let embree = embree()?;
         let held_before = embree.held_bytes();
@@ -138,7 +137,7 @@ fn masks(scene: &Arc<Scene>, mesh_index: usize) -> Option<StopsRay> {
     }))
 }
 
-/// The middle of the instances, relative to which coordinates are smallest.
+/// Middle of the instances. Coordinates relative to it are smallest.
 fn middle(scene: &Scene) -> DVec3 {
     let places = scene.instances.iter().map(|i| i.world_from_mesh.translation);
     let all = places.fold(None, |all: Option<(DVec3, DVec3)>, p| {
@@ -230,7 +229,7 @@ impl Built {
     }
 }
 
-/// The surface of the last hit, cached because the next ray often hits it too.
+/// The surface of the last hit. It is cached because the next ray often hits the same surface.
 struct Surface {
     instance: u32,
     triangle: u32,
@@ -252,10 +251,10 @@ impl Surface {
         }
     }
 
-    /// The hit of a ray for which Embree reports these shares of the second and third corner.
+    /// The hit of a ray for which Embree reports the weights `b` and `c` of the second and third corner.
     fn hit(&self, built: &Built, pulse: &Pulse, offset: [f32; 2], [b, c]: [f32; 2]) -> Hit {
         let [range_m, cos_incidence] = hit::finish_one(pulse, offset, &self.plane.facing(pulse));
-        // Embree rounds: it may have found a triangle that the ray only runs along, or one beyond its end.
+        // Because of rounding, Embree may report a triangle parallel to the ray, or one behind its end.
         if !hit::counts(pulse, range_m, cos_incidence) {
             return Hit::MISS;
         }

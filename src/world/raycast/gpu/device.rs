@@ -15,9 +15,9 @@ use super::layout::{Layout, Sizes};
 use super::spirv;
 use crate::world::raycast::{GpuFacts, MAX_RAYS, Stencil};
 
-/// Number of batches in progress at a time.
+/// Number of batches that may be in progress at a time.
 pub const SLOTS: usize = 3;
-/// Largest number of rays and of pulses in a batch.
+/// Largest number of rays, and of pulses, in a batch.
 pub const MOST_RAYS: usize = 9 * MOST_PULSES;
 pub const MOST_PULSES: usize = 98_304;
 /// Unit in which waits for the GPU are counted.
@@ -26,14 +26,14 @@ const STEP: Duration = Duration::from_millis(10);
 const MOST_STEPS: u32 = 12_000;
 /// Shortest time without an answer after which a GPU counts as lost, in [`STEP`]s.
 const LEAST_STEPS: u32 = 1000;
-/// A GPU may become slower by this factor: other programs use it, and rays that meet many triangles take longer.
+/// Factor by which a GPU may become slower: other programs use it, and rays that hit many triangles take longer.
 const SLOWER: f64 = 10.0;
 // Every GPU accepts 65,535 workgroups.
 const _: () = assert!(MOST_RAYS <= 65_535 * spirv::GROUP as usize);
 /// Size of one upload, bytes.
 const UPLOAD: usize = 64 << 20;
 
-/// A pulse as the kernel reads it: origin, direction, half-axes, start and range; [`scene_word`], and the scene's
+/// A pulse as the kernel reads it: origin, direction, half-axes, start and range, [`scene_word`], and the scene's
 /// largest coordinate.
 pub type PackedPulse = [f64; 16];
 /// A hit as the kernel writes it: instance or one of the words below, triangle, bits of range and cosine.
@@ -43,12 +43,12 @@ pub fn scene_word(scene: usize) -> f64 {
     f64::from(f32::from_bits(2.0_f32.powi(23).to_bits() | scene as u32))
 }
 
-/// No hit.
+/// Value for a ray without a hit.
 pub const NONE: u32 = u32::MAX;
-/// The processor must cast the ray.
+/// Value for a ray that the processor must cast.
 pub const UNDECIDED: u32 = u32::MAX - 1;
 
-/// Bindings of the kernel: tables of the scene, and buffers of a batch.
+/// Bindings of the kernel: the tables of the scene, and the buffers of a batch.
 const TABLES: u32 = 5;
 const PARAMS: u32 = 5;
 const PULSES: u32 = 6;
@@ -67,11 +67,11 @@ struct Params {
 /// A GPU that may be used.
 pub struct Gpu {
     adapter: wgpu::Adapter,
-    /// Its name, its driver and the driver's version.
+    /// Names of the GPU and its driver, with the driver's version.
     pub identity: String,
 }
 
-/// The first reason why a GPU is lost.
+/// The first reason for which a GPU was lost.
 #[derive(Clone, Default)]
 pub struct Fault(Arc<Mutex<Option<String>>>);
 
@@ -115,8 +115,8 @@ pub fn facts() -> Vec<GpuFacts> {
 }
 
 impl Gpu {
-    /// The GPU with `name` in its name. Without a name, the first discrete GPU, otherwise the first of another kind; a
-    /// processor that acts as a GPU is the last choice, and only if `software` is true.
+    /// The GPU with `name` in its name. Without a name, the first discrete GPU is used, otherwise the first other
+    /// GPU. A processor that acts as a GPU is the last choice, and only if `software` is true.
     pub fn find(name: Option<&str>, software: bool) -> Result<Self, GpuError> {
         let all = adapters();
         let kind = |adapter: &wgpu::Adapter| match adapter.get_info().device_type {
@@ -151,7 +151,7 @@ impl Gpu {
         Ok(Self { adapter, identity })
     }
 
-    /// Refuses a scene with a table that is too large for the GPU.
+    /// Rejects a scene with a table that is too large for the GPU.
     pub fn admit(&self, sizes: &Sizes) -> Result<(), GpuError> {
         let limits = self.adapter.limits();
         let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
@@ -233,7 +233,7 @@ pub struct Device {
     fault: Fault,
     /// The pulses of a batch while they are uploaded.
     joined: Vec<PackedPulse>,
-    /// [`STEP`]s that a ray of the slowest batch took; `None` before the first batch.
+    /// Number of [`STEP`]s per ray of the slowest batch; `None` before the first batch.
     steps_per_ray: Option<f64>,
 }
 
@@ -242,13 +242,13 @@ struct Slot {
     params: wgpu::Buffer,
     pulses: wgpu::Buffer,
     hits: wgpu::Buffer,
-    /// The hits where the processor reads them.
+    /// Copy of the hits that the processor can read.
     read: wgpu::Buffer,
     group: wgpu::BindGroup,
     pending: Option<Pending>,
 }
 
-/// A batch that is under way.
+/// A submitted batch without a result so far.
 struct Pending {
     submission: wgpu::SubmissionIndex,
     bytes: u64,
@@ -283,7 +283,8 @@ fn pipeline(
         unsafe_code,
         reason = "wgpu's own way to SPIR-V cannot keep products and sums apart: bits would differ by driver"
     )]
-    // SAFETY: naga made the words of WGSL that it validated, with a check on every index; the pass adds decorations.
+    // SAFETY: naga made the words from WGSL that it validated, with a check on every index; the pass adds
+    // decorations.
     let module = unsafe { device.create_shader_module_passthrough(descriptor) };
     let entries: Vec<wgpu::BindGroupLayoutEntry> = (0..=HITS)
         .map(|binding| wgpu::BindGroupLayoutEntry {
@@ -369,15 +370,15 @@ impl Device {
         &self.fault
     }
 
-    /// Loses the GPU, as a driver can.
+    /// A function that makes the GPU lost, as a driver can.
     #[cfg(test)]
     pub fn lose(&self) -> impl Fn() + Send + use<> {
         let device = self.device.clone();
         move || device.destroy()
     }
 
-    /// Begins to cast pulses, [`MOST_PULSES`] and [`MOST_RAYS`] at the most; with `any`, a ray ends at the first
-    /// surface that is found. `slot` has no batch under way.
+    /// Submits pulses, at most [`MOST_PULSES`] and [`MOST_RAYS`]. With `any`, a ray ends at the first surface that is
+    /// found. `slot` must have no batch in progress.
     pub fn submit(&mut self, slot: usize, stencil: &Stencil, any: bool, parts: &[&[PackedPulse]]) {
         let slot = &mut self.slots[slot];
         let mut params = Params::zeroed();
@@ -411,7 +412,8 @@ impl Device {
         slot.pending = Some(Pending { submission, bytes, is_mapped });
     }
 
-    /// Waits for the batch of a slot and lets `take` read its hits. An error says why the GPU is lost.
+    /// Waits for the batch of a slot, and passes its hits to `take`. An error is the reason for which the GPU is
+    /// lost.
     pub fn wait(&mut self, slot: usize, take: impl FnOnce(&[PackedHit])) -> Result<(), String> {
         let slot = &mut self.slots[slot];
         let Some(Pending { submission, bytes, is_mapped }) = slot.pending.take() else {
@@ -454,14 +456,14 @@ impl Device {
     }
 }
 
-/// The largest number of steps to wait for a batch of `rays`, when those of the slowest batch took `steps_per_ray`. The
-/// first batch may include the driver's work on the kernel.
+/// Largest number of steps to wait for a batch of `rays`. The slowest batch so far took `steps_per_ray`. The first
+/// batch may include the driver's compilation of the kernel.
 fn patience(steps_per_ray: Option<f64>, rays: f64) -> u32 {
     let expected = steps_per_ray.map_or(f64::INFINITY, |steps| SLOWER * steps * rays);
     expected.clamp(LEAST_STEPS.into(), MOST_STEPS.into()) as u32
 }
 
-/// The result of a future of wgpu, which needs no executor and is finished soon.
+/// The result of a wgpu future. Such a future is ready soon and needs no executor.
 fn finished<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let mut context = Context::from_waker(Waker::noop());
@@ -483,7 +485,7 @@ mod tests {
         assert_eq!(seconds(None, 600.0), 120);
         // No batch took a step.
         assert_eq!(seconds(Some(0.0), MOST_RAYS as f64), 10);
-        // As lavapipe may: 3600 rays in 0.14 s.
+        // lavapipe can take 0.14 s for 3600 rays.
         assert_eq!(seconds(Some(1.0 / 256.0), 3600.0), 10);
         assert_eq!(seconds(Some(1.0 / 256.0), 51_200.0), 20);
         assert_eq!(seconds(Some(1.0 / 256.0), MOST_RAYS as f64), 120);

@@ -1,8 +1,9 @@
 //! Layout of the trees on the GPU.
 //!
-//! A node of [`tree`](crate::world::raycast::tree) has 256 bytes there and 96 here: the bounds of its children are
-//! rounded outward to a byte each. A child is in the slot of the octant in which it lies. A ray therefore meets
-//! children in the order of `slot ^ octant`, where `octant` has a bit for each axis along which the ray runs downwards.
+//! A node of [`tree`](crate::world::raycast::tree) has 256 bytes; a node on the GPU has 96, because the bounds of its
+//! children are rounded outward to one byte each. The slot of a child is the octant in which the child lies. A ray
+//! therefore visits children in the order of `slot ^ octant`, where `octant` has a bit for each axis along which the
+//! ray's coordinate decreases.
 
 use std::sync::Arc;
 
@@ -13,10 +14,10 @@ use crate::world::raycast::bvh::{BvhCaster, MeshTree, Placed};
 use crate::world::raycast::tree::{Node, leaf};
 use crate::world::scene::{Mesh, Scene};
 
-/// As in the kernel.
+/// The value must equal that in the kernel.
 const LEAF: u32 = 1 << 31;
 const COUNT_SHIFT: u32 = 28;
-/// Triangles and entrances that a code can address.
+/// Largest number of triangles, and of entrances, that a code can address.
 pub const MOST: usize = 1 << COUNT_SHIFT;
 
 /// Lower corner and exponents; bounds by axis and slot, lower ones first; codes.
@@ -30,7 +31,7 @@ pub struct PackedNode {
     codes: [u32; 8],
 }
 
-/// The corners, the triangle's index in the mesh, and whether the material has an opacity mask.
+/// The corners, the triangle's index in the mesh, and whether its material has an opacity mask.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub struct PackedTriangle {
@@ -42,11 +43,11 @@ pub struct PackedTriangle {
     pad: u32,
 }
 
-/// Place and code of an entrance.
+/// Place and code of an `Entrance` of the top tree.
 pub type PackedEntrance = [u32; 2];
 /// Origin, and the columns of `mesh_from_world`.
 pub type PackedPose = [f64; 12];
-/// Instance, and bits of the mesh's largest coordinate.
+/// Index of the instance, and bits of the mesh's largest coordinate.
 pub type PackedPlaced = [u32; 2];
 
 /// Tables of scenes for the kernel. The first nodes are the roots of the scenes.
@@ -164,7 +165,7 @@ struct Below {
     runs: Vec<(u32, u32)>,
 }
 
-/// The first triangle of each block, from `first` on, and the number of its triangles.
+/// For each block, its first triangle, counted from `first`, and its number of triangles.
 fn runs(tree: &MeshTree, mut first: u32) -> Vec<(u32, u32)> {
     let mut runs = vec![(0, 0); tree.blocks.len()];
     for node in &tree.nodes {
@@ -188,7 +189,7 @@ fn triangle(tree: &MeshTree, mesh: &Mesh, scene: &Scene, slot: u32) -> PackedTri
     PackedTriangle { a, index: tree.triangle(slot), b, is_masked: is_masked.into(), c, pad: 0 }
 }
 
-/// Converts the codes of a tree to those of the kernel.
+/// Converts child codes of a tree to child codes of the kernel.
 struct Bases<'a> {
     node: u32,
     leaves: &'a (dyn Fn(u32) -> u32 + Sync),
@@ -216,7 +217,7 @@ fn pack(node: &Node, at: &Bases<'_>) -> PackedNode {
         let high = used.iter().map(|&slot| bound(axis, slot)[1]).fold(f64::NEG_INFINITY, f64::max);
         packed.low[axis] = (low as f32).next_down();
         let size = high - f64::from(packed.low[axis]);
-        // The least power of two of which 255 reach as far, or twice that.
+        // The least power of two for which 255 steps cover the size, or twice that.
         let exponent = ((size / 255.0).to_bits() >> 52 & 0x7ff) as i32 - 1023 + 1;
         let exponent = exponent.clamp(-100, 100);
         packed.exponents[axis] = (exponent + 127) as u8;
@@ -235,7 +236,7 @@ fn pack(node: &Node, at: &Bases<'_>) -> PackedNode {
     packed
 }
 
-/// The child in each slot. A set bit of the slot prefers children beyond the middle along an axis: 4 along x, 2 along
+/// The child in each slot. A set bit of a slot prefers children beyond the middle along an axis: 4 along x, 2 along
 /// y, 1 along z (Ylitie, Karras and Laine, HPG 2017).
 fn places(node: &Node, used: &[usize]) -> [Option<usize>; 8] {
     let mean = |axis: usize| {

@@ -1,16 +1,16 @@
-//! Ray casting on a GPU by Vulkan. Hits equal those of the processor, bit by bit.
+//! Ray casting on a GPU by Vulkan. Hits equal those of the processor bit by bit.
 //!
-//! The kernel (`cast.wgsl`) searches the trees of a [`BvhCaster`] in single precision, rounded to the safe side, and
-//! decides about the triangles that it finds as [`super::hit`] defines, in double precision and without contraction
-//! ([`spirv`]). Which triangle, range and cosine are therefore those of the processor, bit by bit. The processor casts
-//! what the kernel leaves undecided: rays that end at a texture with holes, or that meet triangles smaller than any
-//! scene needs. It also adds material and reflectance.
+//! The kernel (`cast.wgsl`) searches the trees of a [`BvhCaster`] in single precision, rounded to the safe side. It
+//! then decides about the triangles that it finds as [`super::hit`] defines, in double precision and without
+//! contraction ([`spirv`]). Triangle, range and cosine are therefore those of the processor, bit by bit. The kernel
+//! leaves some rays undecided: those that end at a texture with holes, and those that hit triangles smaller than any
+//! scene needs. The processor casts these rays. It also adds material and reflectance.
 //!
-//! The tables also hold the bodies of moving objects, as scenes of their own. A pulse names its scene, so that a batch
-//! may have pulses into several.
+//! The tables also contain the bodies of moving objects, as separate scenes. Each pulse names its scene, so that a
+//! batch may contain pulses into several scenes.
 //!
 //! Each call waits for its hits, and one thread combines waiting calls into batches ([`server`]). The processor casts
-//! calls of few rays. If the GPU is lost, the processor casts the pulses that wait and all later ones.
+//! calls with few rays. If the GPU is lost, the processor casts the pulses that wait and all later ones.
 
 mod device;
 mod layout;
@@ -37,22 +37,22 @@ use super::surface::texture_coordinates;
 use super::{Beams, BodyCast, BvhCaster, Finishes, GpuFacts, Hit, Pulse, RayCaster, Stencil, hit};
 use crate::time::SimTime;
 
-/// Environment variable with part of an adapter's name: the GPU to use where there are several.
+/// Environment variable with part of an adapter's name. It selects the GPU if there are several.
 pub const ADAPTER_VARIABLE: &str = "MENURA_GPU";
 
-/// The processor casts calls of fewer rays.
+/// The processor casts calls with fewer rays than this.
 ///
-/// With the prototype on an H100, a batch took about 65 us of the processor, and each pulse of nine rays 0.12 us. The
-/// processor alone took 1.33 us for a pulse in a scene of 191 million triangles, and 0.46 us in one of 0.36 million. It
-/// therefore took as long as the GPU for 54 pulses in the large scene and for 190 in the small one if each batch had one
-/// call, and for 48 in the small one if each had four. 600 rays are 67 such pulses.
+/// With the prototype on an H100, a batch took about 65 us of processor time, and each pulse of nine rays 0.12 us.
+/// The processor alone took 1.33 us per pulse in a scene of 191 million triangles, and 0.46 us in one of 0.36
+/// million. With one call per batch, both therefore took equally long for 54 pulses in the large scene and for 190 in
+/// the small one. With four calls per batch, this number was 48 in the small scene. 600 rays are 67 such pulses.
 const FEW_RAYS: usize = 600;
 /// Number of simultaneous calls that keeps a GPU busy.
 const IN_FLIGHT: usize = 64;
 /// Largest coordinate of a pulse that the kernel casts, metres.
 const FARTHEST_M: f64 = 1e12;
 
-/// Why no GPU casts rays.
+/// Reason why no GPU casts rays.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum GpuError {
     /// There is no Vulkan, no driver, or no GPU.
@@ -69,14 +69,14 @@ pub enum GpuError {
         /// Names of the GPUs that exist.
         found: Vec<String>,
     },
-    /// There are only processors that act as a GPU.
+    /// Vulkan finds only processors that act as a GPU.
     #[error(
         "no GPU was found, only a processor that acts as one: {}; {ADAPTER_VARIABLE} with part of \
          its name takes it all the same",
         found.join(", ")
     )]
     Software {
-        /// Their names.
+        /// Names of these processors.
         found: Vec<String>,
     },
     /// The GPU lacks a feature that the kernel needs.
@@ -94,7 +94,7 @@ pub enum GpuError {
         gpu: String,
         /// Content of the part.
         what: &'static str,
-        /// Its size.
+        /// Size of the part, bytes.
         bytes: u64,
         /// Size that the GPU can address.
         most: u64,
@@ -104,7 +104,7 @@ pub enum GpuError {
     TooMany {
         /// Triangles or entrances.
         what: &'static str,
-        /// Their number.
+        /// Number of triangles or entrances.
         count: usize,
     },
     /// The GPU's memory is too small, or others use it.
@@ -120,7 +120,7 @@ pub enum GpuError {
     Failed {
         /// Name and driver.
         gpu: String,
-        /// Its error.
+        /// Error of the driver.
         reason: String,
     },
     /// A hit differs from the processor's.
@@ -143,14 +143,14 @@ pub enum GpuError {
 /// The GPUs that Vulkan finds.
 ///
 /// # Errors
-/// There are none, or there is no Vulkan.
+/// There is no GPU, or no Vulkan.
 pub fn gpus() -> Result<Vec<GpuFacts>, GpuError> {
     let all = device::facts();
     if all.is_empty() { Err(GpuError::NoAdapter) } else { Ok(all) }
 }
 
 impl GpuError {
-    /// Whether no GPU was found that could cast, rather than one that fails, is too small, or has another name.
+    /// Whether the error is that no GPU was found, rather than a GPU that fails, is too small, or has another name.
     pub fn is_absence(&self) -> bool {
         matches!(self, Self::NoAdapter | Self::Software { .. } | Self::Lacks { .. })
     }
@@ -164,21 +164,21 @@ fn mb(bytes: u64) -> u64 {
     bytes.div_ceil(1_000_000)
 }
 
-/// Casts pulses through the scenes of [`BvhCaster`]s on a GPU, with the same bits.
+/// Casts pulses through the scenes of [`BvhCaster`]s on a GPU, with the same bits as the processor.
 pub struct GpuCaster {
     cpu: Arc<BvhCaster>,
-    /// The static scene's caster, and those of bodies.
+    /// The caster of the static scene, followed by those of bodies.
     scenes: Vec<Arc<BvhCaster>>,
     identity: String,
     bytes: u64,
-    /// `None` once the thread is to end.
+    /// `None` tells the thread to end.
     requests: Option<Sender<Request>>,
     thread: Option<JoinHandle<()>>,
     fault: Fault,
     is_lost: AtomicBool,
     /// See [`RayCaster::pulses_by_gpu`].
     pulses: AtomicU64,
-    /// Loses the GPU.
+    /// Function that makes the GPU lost.
     #[cfg(test)]
     device: Mutex<Box<dyn Fn() + Send>>,
 }
@@ -189,7 +189,7 @@ impl GpuCaster {
     /// opened only if no GPU exists and `software` is true.
     ///
     /// # Errors
-    /// No GPU can cast these scenes with the bits of `cpu`.
+    /// No GPU can cast these scenes with the same bits as `cpu`.
     pub fn new(
         cpu: Arc<BvhCaster>,
         bodies: &[Arc<BvhCaster>],
@@ -258,19 +258,19 @@ impl GpuCaster {
         self.bytes as usize
     }
 
-    /// Why the GPU was lost, once it was: from then on the processor casts.
+    /// Reason for which the GPU was lost; `None` if it was not lost. After the loss, the processor casts.
     pub fn lost(&self) -> Option<String> {
         self.is_lost
             .load(Ordering::Acquire)
             .then(|| self.fault.get().unwrap_or_else(|| "its thread ended".into()))
     }
 
-    /// Pulses for a comparison of speeds, 384 for each call, as a lidar's; none if the scene is empty.
+    /// Pulses for a comparison of speeds, 384 per call like a lidar's; none if the scene is empty.
     pub fn sample(&self) -> (Stencil, Vec<Pulse>) {
         self_test::sample(self)
     }
 
-    /// Notes that the GPU is lost.
+    /// Records that the GPU is lost.
     fn lose(&self) {
         if !self.is_lost.swap(true, Ordering::AcqRel) {
             let reason = self.lost().unwrap_or_default();
@@ -309,13 +309,13 @@ impl GpuCaster {
         found
     }
 
-    /// Casts on the GPU, and does not count the pulses; the processor casts undecided ones. Returns false if the GPU
-    /// gives no answer.
+    /// Casts on the GPU without counting the pulses; the processor casts undecided rays. Returns false if the GPU
+    /// does not answer.
     pub fn cast_by_gpu(&self, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit]) -> bool {
         self.cast_parts(stencil, &mut [Part { scene: 0, pulses, hits }])
     }
 
-    /// As [`GpuCaster::cast_by_gpu`], for pulses into several scenes.
+    /// Like [`GpuCaster::cast_by_gpu`], for pulses into several scenes.
     fn cast_parts(&self, stencil: &Stencil, parts: &mut [Part<'_>]) -> bool {
         let pulses = parts.iter().flat_map(|part| {
             let (scene, pulses) = (part.scene, part.pulses);
@@ -379,7 +379,7 @@ impl GpuCaster {
         }
     }
 
-    /// As [`GpuCaster::cast_by_gpu`], for shadows.
+    /// Like [`GpuCaster::cast_by_gpu`], for shadows.
     fn blocked_by_gpu(
         &self,
         beams: &Beams,
@@ -426,7 +426,7 @@ fn pack(pulse: &Pulse, scene: usize, extent: f32) -> Option<PackedPulse> {
         into.copy_from_slice(&vector.to_array());
     }
     packed[12] = pulse.start_m.into();
-    // A range that is a number is no greater than the largest.
+    // An infinite range is replaced by the largest finite number.
     packed[13] = pulse.max_range_m.min(f32::MAX).into();
     packed[14] = scene_word(scene);
     packed[15] = extent.into();

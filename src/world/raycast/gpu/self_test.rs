@@ -9,11 +9,12 @@ use crate::world::random::{stream, uniform};
 use crate::world::raycast::{Beams, Hit, Pulse, RayCaster, Stencil};
 use crate::world::scene::Scene;
 
-/// Pulses of nine rays into the static scene and into each body, and places in light and shadow.
+/// Number of pulses of nine rays into the static scene and into each body, and of positions that are tested for
+/// shadow.
 const PULSES: usize = 400;
 const PULSES_PER_BODY: usize = 40;
 const PLACES: usize = 400;
-/// Groups of pulses for [`sample`], and pulses of a group.
+/// Number of groups of pulses for [`sample`], and number of pulses in a group.
 const GROUPS: usize = 64;
 const PER_GROUP: u32 = 384;
 
@@ -69,7 +70,8 @@ fn compare_shadows(caster: &GpuCaster, rng: &mut SplitMix64) -> Result<(), GpuEr
     }
 }
 
-/// Pulses of nine rays as a lidar's, in groups around random rays to the scene's triangles; none if it has none.
+/// Pulses of nine rays like a lidar's, in groups around random rays to the scene's triangles; none if the scene is
+/// empty.
 pub fn sample(caster: &GpuCaster) -> (Stencil, Vec<Pulse>) {
     let scene = &caster.cpu.scene;
     if is_without_triangles(scene) {
@@ -91,7 +93,7 @@ pub fn sample(caster: &GpuCaster) -> (Stencil, Vec<Pulse>) {
     (nine(), (0..GROUPS).flat_map(group).collect())
 }
 
-/// Nine rays of a pulse.
+/// Stencil of nine rays.
 pub fn nine() -> Stencil {
     let across = [-1.0, 0.0, 1.0];
     Stencil::new(across.iter().flat_map(|&a| across.map(|b| [a, b])).collect()).expect("nine rays")
@@ -121,8 +123,8 @@ fn differs(caster: &GpuCaster, ray: String, gpu_hit: String, cpu_hit: String) ->
     GpuError::Differs { gpu: caster.identity(), ray, gpu_hit, cpu_hit }
 }
 
-/// A point of a random triangle, in World. With `kind` 0 it is inside the triangle, with 1 a corner, with 2 on an edge,
-/// and with 3 near the triangle's plane.
+/// A point at a random triangle, in World. `kind` 0 is inside the triangle, 1 at a corner, 2 on an edge, and 3 near
+/// the triangle's plane.
 fn target(scene: &Scene, rng: &mut SplitMix64, kind: usize) -> DVec3 {
     let mut draw = |count: usize| ((uniform(rng, 0.0, 1.0) * count as f64) as usize).min(count - 1);
     let instance = loop {

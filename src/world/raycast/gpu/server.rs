@@ -1,7 +1,7 @@
 //! The thread that combines requests into batches.
 //!
-//! There is no timer. When a slot of the GPU is free, all waiting requests of one kind become a batch. One lidar gets
-//! small batches without delay, and many lidars get large batches.
+//! There is no timer. When a slot of the GPU is free, all waiting requests of one kind become a batch. A single lidar
+//! gets small batches without delay, many lidars get large batches.
 
 use std::collections::VecDeque;
 use std::mem::ManuallyDrop;
@@ -10,7 +10,8 @@ use std::sync::mpsc::{Receiver, Sender};
 use super::device::{Device, MOST_PULSES, MOST_RAYS, PackedHit, PackedPulse, SLOTS};
 use crate::world::raycast::Stencil;
 
-/// Kind of a request: the rays of a pulse, and whether a ray ends at any surface. A batch has requests of one kind.
+/// Kind of a request: the rays of a pulse, and whether any surface ends a ray. All requests of a batch have the same
+/// kind.
 #[derive(Clone, PartialEq)]
 pub struct Kind {
     pub stencil: Stencil,
@@ -21,7 +22,7 @@ pub struct Kind {
 pub struct Request {
     pub kind: Kind,
     pub pulses: Vec<PackedPulse>,
-    /// Receives the hits; dropped without hits if the GPU is lost.
+    /// Receives the hits; dropped without a message if the GPU is lost.
     pub answer: Sender<Vec<PackedHit>>,
 }
 
@@ -32,9 +33,9 @@ impl Kind {
     }
 }
 
-/// Serves until all senders of requests are gone, or the GPU is lost.
+/// Processes requests until all senders are dropped or the GPU is lost.
 pub fn serve(device: Device, requests: &Receiver<Request>) {
-    // A lost GPU is never closed: wgpu would wait for it without limit, and so would the callers that still wait.
+    // A lost GPU is never closed: wgpu, and therefore all waiting callers, would wait for it without limit.
     let mut device = ManuallyDrop::new(device);
     let mut waiting = VecDeque::new();
     let mut flying: VecDeque<(usize, Vec<Request>)> = VecDeque::new();
@@ -63,7 +64,7 @@ pub fn serve(device: Device, requests: &Receiver<Request>) {
                 let rays = request.pulses.len() * request.kind.stencil.len();
                 let (now, later) = hits.split_at(rays);
                 hits = later;
-                // A caller that is gone needs no hits.
+                // The caller may have ended.
                 let _ = request.answer.send(now.to_vec());
             }
         });
@@ -74,7 +75,7 @@ pub fn serve(device: Device, requests: &Receiver<Request>) {
     }
 }
 
-/// Takes a batch from `waiting`: the first request, and all later ones of its kind for which there is space.
+/// Takes a batch from `waiting`: the first request and all later ones of its kind that fit.
 fn next_batch(waiting: &mut VecDeque<Request>) -> Vec<Request> {
     let mut batch: Vec<Request> = Vec::new();
     let mut pulses = 0;

@@ -1,7 +1,7 @@
-//! The kernel as SPIR-V in which nothing is contracted.
+//! The kernel as SPIR-V without contraction.
 //!
-//! A driver may contract a product and a sum into one operation, which rounds once instead of twice. WGSL cannot forbid
-//! it. SPIR-V can, by the decoration `NoContraction`, which naga does not write.
+//! A driver may contract a product and a sum into one operation, which rounds once instead of twice. WGSL cannot
+//! forbid this. SPIR-V can, by the decoration `NoContraction`, which naga does not write.
 
 use naga::back::spv;
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
@@ -11,7 +11,7 @@ const KERNEL: &str = include_str!("cast.wgsl");
 
 /// Name of the kernel's entry point.
 pub const ENTRY: &str = "main";
-/// Threads of a workgroup, as the kernel says.
+/// Number of threads in a workgroup; must equal that in the kernel.
 pub const GROUP: u32 = 64;
 
 /// Length of a module's header, words.
@@ -23,7 +23,7 @@ const NO_CONTRACTION: u32 = 42;
 const ARITHMETIC: [u32; 14] =
     [127, 129, 131, 133, 136, 140, 141, 142, 143, 144, 145, 146, 147, 148];
 
-/// The words of the kernel, with every operation that rounds decorated and every access within bounds.
+/// The words of the kernel. Every operation that rounds is decorated, and every access is checked against its bounds.
 pub fn kernel() -> Result<Vec<u32>, String> {
     Ok(without_contraction(&compile(KERNEL)?))
 }
@@ -112,7 +112,7 @@ mod tests {
                     floats.insert(instruction[1]);
                 }
                 EXTENDED => assert_ne!(instruction[4], FUSED, "a fused operation"),
-                // Arithmetic of integers has codes between those of floats; bits are counted and shifted from 194 on.
+                // Opcodes of integer arithmetic lie between those of floats; bit operations have opcodes from 194 on.
                 code @ 126..=148 if floats.contains(&instruction[1]) => {
                     assert!(decorated.contains(&instruction[2]), "operation {code}");
                     count += 1;

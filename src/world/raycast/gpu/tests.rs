@@ -1,4 +1,4 @@
-//! The GPU against the processor, bit by bit. Mesa's lavapipe is sufficient (Debian: mesa-vulkan-drivers).
+//! Compares the GPU with the processor, bit by bit. Mesa's lavapipe is sufficient (Debian: mesa-vulkan-drivers).
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ fn size(rng: &mut SplitMix64, low: f64, high: f64) -> f64 {
     libm::pow(10.0, uniform(rng, low, high))
 }
 
-/// Casts by both, and counts the rays that hit something.
+/// Casts with both casters and compares; returns the number of rays that hit something.
 fn compare(cpu: &dyn RayCaster, gpu: &dyn RayCaster, pulses: &[Pulse], name: &str) -> usize {
     let fired: Vec<SimTime> = (0..pulses.len() as u64).map(|k| SimTime(k * 200_000)).collect();
     let mut met = 0;
@@ -64,7 +64,7 @@ fn undecided(gpu: &GpuCaster, pulses: &[Pulse]) -> usize {
     found.iter().flatten().filter(|found| found[0] == UNDECIDED).count()
 }
 
-/// Compares shadows in four lights; returns how many places are in one.
+/// Compares shadows of four lights; returns the number of positions in shadow.
 fn compare_shadows(cpu: &dyn RayCaster, gpu: &dyn RayCaster, from: &[DVec3]) -> usize {
     let fired = vec![SimTime::ZERO; from.len()];
     let mut blocked = 0;
@@ -99,7 +99,7 @@ fn mixed(rng: &mut SplitMix64, round: usize, home: DVec3) -> Scene {
         },
     });
     let mut instances: Vec<Instance> = instances.collect();
-    // The last ones equal the first.
+    // The last instances equal the first ones.
     instances.extend_from_within(..3);
     let materials = vec![materials::plain("plain", 0.5)];
     Scene { materials, instances, meshes: meshes.to_vec(), ground: vec![] }
@@ -116,7 +116,7 @@ fn random_scenes() {
         let scene = cpu.scene().clone();
         let mut pulses = Vec::new();
         for line in 0..40 {
-            // Lines start at corners and middles of edges, where rounding decides.
+            // Lines start at corners and at middles of edges, where rounding decides.
             let origin = home + vector(&mut rng) * 8.0;
             let instance = &scene.instances[line % 4];
             let mesh = &scene.meshes[instance.mesh as usize];
@@ -134,7 +134,7 @@ fn random_scenes() {
         compare_shadows(&*cpu, &gpu, &from);
         assert_eq!(gpu.lost(), None);
     }
-    // Of triangles without area, the processor decides.
+    // The processor decides about triangles without area.
     assert!(met > 50_000 && left < met / 50, "{met} {left}");
 }
 
@@ -154,8 +154,8 @@ fn blades_and_textures_with_holes() {
     }
 }
 
-/// Copies of the blades: mirrored, sheared, through one another, and far from the origin of World, where single
-/// precision is coarse.
+/// Copies of the blades: mirrored, sheared, overlapping, and far from the origin of World, where single precision is
+/// coarse.
 #[test]
 #[ignore = "needs a Vulkan driver"]
 fn sheared_and_overlapping_copies_far_from_the_origin() {
@@ -182,7 +182,7 @@ fn sheared_and_overlapping_copies_far_from_the_origin() {
     assert_eq!(undecided(&gpu, &pulses), 0);
 }
 
-/// A rotation of a lidar with 16 lasers.
+/// One rotation of a lidar with 16 lasers.
 fn turn(origin: DVec3) -> Vec<Pulse> {
     let pulse = |k: u32| {
         let (laser, column) = (k / 120, k % 120);
@@ -227,7 +227,7 @@ fn built_in_scenes() {
     }
 }
 
-/// A passing object of [`moving_objects_and_an_empty_scene`].
+/// A moving object for [`moving_objects_and_an_empty_scene`].
 fn moving(body: Scene, start_m: f64) -> MovingObject {
     let start_m = [start_m, -3.0, 0.0];
     let line = TrajectoryConfig::Line { start_m, yaw_rad: 0.2, speed_m_s: 9.0 };
@@ -242,7 +242,7 @@ fn moving_objects_and_an_empty_scene() {
     let scene = Arc::new(room::build(&RoomParameters::default()));
     for (scene, name) in [(scene, "room"), (Arc::new(Scene::default()), "empty")] {
         let cpu = Arc::new(BvhCaster::new(scene.clone()).unwrap());
-        // Two of equal bodies at the same place, one with holes, and one that another hides in part.
+        // Two objects with equal bodies at the same place, one with holes, and one that is partly hidden.
         let (holes, ..) = textured_fixture();
         let objects: Arc<[MovingObject]> = [
             moving(bodies::build(ObjectShape::Car, [4.0, 1.8, 1.5], 0.5), 3.0),
@@ -293,7 +293,7 @@ fn many_callers_at_once_and_a_lost_gpu() {
         }
         gpu.device.lock().unwrap()();
     });
-    // Everything was cast, and is from now on.
+    // The processor cast these pulses and casts all later ones.
     let mut hits = vec![Hit::MISS; 400];
     gpu.cast(&stencils[1], &pulses[..400], &mut hits);
     let mut expected = hits.clone();

@@ -13,7 +13,7 @@ fn feed() -> Feed {
     })
 }
 
-/// At the origin, facing east, driving on at 10 m/s and turning left at 1 rad/s.
+/// At the origin, facing east, driving at 10 m/s and turning left at 1 rad/s.
 fn pose(sequence: u64, time_ms: u64) -> PoseTwist {
     PoseTwist {
         magic: MAGIC,
@@ -41,11 +41,11 @@ fn a_constant_twist_is_a_circle() {
     assert!((state.world_from_body.translation - expected).length() < 1e-9);
     assert!((state.velocity_m_s - DVec3::new(10.0 * cos, 10.0 * sin, 0.0)).length() < 1e-9);
     assert!((state.acceleration_m_s2 - DVec3::new(-10.0 * sin, 10.0 * cos, 0.0)).length() < 1e-9);
-    // A small step forward is what the velocity says.
+    // The displacement in a microsecond matches the velocity.
     let step = feed.state(SimTime(400 * MS + 1000)).world_from_body.translation;
     let way = (step - state.world_from_body.translation) / 1e-6;
     assert!((way - state.velocity_m_s).length() < 1e-4, "{way}");
-    // Straight on, the limit of ever wider circles.
+    // A straight line is the limit of circles with increasing radius.
     let straight = screw(DVec3::X, DVec3::Z * 1e-10, 1.0).translation;
     assert!((straight - screw(DVec3::X, DVec3::Z * 1e-8, 1.0).translation).length() < 1e-8);
 }
@@ -63,7 +63,7 @@ fn a_late_datagram_is_carried_on_from_when_it_was_true() {
     take(&feed, 125, still(2, 9010, 0.1)).unwrap();
     let x = |ms: u64| feed.state(SimTime(ms * MS)).world_from_body.translation.x;
     assert!((x(130) - 0.3).abs() < 1e-4, "{}", x(130));
-    // Earlier instants keep the pose that was known at the time.
+    // Earlier instants keep the pose that was known at that time.
     assert!((x(105) - 0.05).abs() < 1e-4);
     assert_eq!(feed.shown_at(SimTime(105 * MS)).unwrap().serial, 1);
     assert_eq!(feed.shown_at(SimTime(130 * MS)).unwrap().serial, 2);
@@ -82,7 +82,7 @@ fn a_feed_that_stops_is_held_and_counted_once() {
     assert!(!feed.has_just_stopped(SimTime(500 * MS)));
     assert!(feed.has_just_stopped(SimTime(501 * MS)));
     assert!(!feed.has_just_stopped(SimTime(502 * MS)));
-    // It may restart with new numbers and a new clock.
+    // The sender may restart with new numbers and a new clock.
     take(&feed, 9000, pose(1, 0)).unwrap();
     assert_eq!(feed.counts(), FeedCounts { poses: 2, holds: 1, ..FeedCounts::default() });
 }
@@ -140,7 +140,7 @@ fn a_sender_that_pauses_in_its_own_time_is_followed() {
 
 #[test]
 fn one_stray_datagram_spoils_no_figure() {
-    // (number, sender's time in ms) of the stray one; the others are 10 ms apart.
+    // (number, sender's time in ms) of the stray datagram; the others are 10 ms apart.
     let farthest = u64::MAX / MS;
     for (number, time_ms) in
         [(u64::MAX, 1020), (u64::MAX, farthest), (3, farthest), (3, 0), (0, 0), (1 << 32, 0)]
@@ -206,7 +206,7 @@ fn a_copy_shows_the_same_and_says_for_how_long() {
         take(&original, at_ms, pose(sequence, 9000 + at_ms)).unwrap();
     }
     bring();
-    // The sender's clock jumps: what came before holds no longer.
+    // The sender's clock jumps, so that earlier poses do not confirm the next one.
     assert_eq!(take(&original, 150, pose(4, 89_990)), Err(FeedRefusal::Stray));
     take(&original, 160, pose(5, 90_000)).unwrap();
     take(&original, 180, pose(6, 90_020)).unwrap();

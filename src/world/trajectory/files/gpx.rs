@@ -1,4 +1,4 @@
-//! GPX: tracks, routes and waypoints of GNSS receivers, versions 1.0 and 1.1.
+//! GPX files of GNSS receivers, versions 1.0 and 1.1: tracks, routes and waypoints.
 
 use xml::attribute::OwnedAttribute;
 use xml::common::Position;
@@ -14,10 +14,11 @@ const MAX_FROM_ORIGIN_M: f64 = 200_000.0;
 /// Elements with points, by preference. All poses come from the first kind that the file has.
 const POINT_KINDS: [&str; 3] = ["trkpt", "rtept", "wpt"];
 
-/// GPX nests six levels deep, extensions a little deeper; the XML reader slows down with depth.
+/// Largest depth of nested elements. GPX nests six levels deep, extensions a little deeper; the XML reader slows down
+/// with depth.
 const MAX_DEPTH: usize = 64;
 
-/// The XML reader hands all namespaces to every element; receivers declare a few.
+/// Largest number of namespaces. The XML reader copies them to every element; receivers declare a few.
 const MAX_NAMESPACES: usize = 64;
 
 /// A point of the file.
@@ -68,7 +69,7 @@ fn place(point: &Point, elevated: bool, geo: &GeoOrigin) -> Result<Pose, FileFau
 
 fn read_points(text: &str) -> Result<Vec<Point>, FileFault> {
     let mut by_kind: [Vec<Point>; 3] = Default::default();
-    // The open point, its kind, and the number of open elements within it.
+    // The point being read, the index of its kind, and the number of open elements within it.
     let mut open: Option<(usize, Point, usize)> = None;
     let mut content = String::new();
     let mut root_seen = false;
@@ -149,8 +150,8 @@ fn read_points(text: &str) -> Result<Vec<Point>, FileFault> {
     Ok(by_kind.into_iter().find(|points| !points.is_empty()).unwrap_or_default())
 }
 
-/// Limits far above all real files: without them, entities with long texts and repeated names would make a
-/// short file expand.
+/// Limits far above all real files. Without them, entities with long texts and repeated names would make a short file
+/// expand.
 fn limits() -> ParserConfig2 {
     ParserConfig2::new()
         .max_entity_expansion_length(64)
@@ -182,7 +183,7 @@ fn set(point: &mut Point, name: &str, content: &str) -> Result<(), String> {
             let stamp: jiff::Timestamp = content
                 .parse()
                 .or_else(|_| {
-                    // Without an offset it is UTC, as GPX times are.
+                    // A time without an offset is UTC, as GPX requires.
                     let civil: jiff::civil::DateTime = content.parse()?;
                     civil.to_zoned(jiff::tz::TimeZone::UTC).map(|zoned| zoned.timestamp())
                 })
@@ -190,7 +191,7 @@ fn set(point: &mut Point, name: &str, content: &str) -> Result<(), String> {
                     let shown: String = content.chars().take(40).collect();
                     format!("found `{shown}`; allowed: a time like 2026-06-01T12:00:00Z")
                 })?;
-            // Split so that fractions of a second keep their digits.
+            // Seconds and fraction are converted separately, so that the fraction keeps its digits.
             point.time_s =
                 Some(stamp.as_second() as f64 + f64::from(stamp.subsec_nanosecond()) * 1e-9);
         }

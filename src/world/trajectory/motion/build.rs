@@ -20,15 +20,15 @@ use crate::world::trajectory::recorded::{FittedRecording, TimedPose, fit_recordi
 use crate::world::trajectory::spline::Deviation;
 use crate::world::vehicle::Driven;
 
-/// Fastest robot, m/s.
+/// Highest speed of a robot, m/s.
 const MAX_SPEED_M_S: f64 = 1000.0;
-/// Largest deviation from waypoints.
+/// Largest deviation from waypoints, metres.
 const WAYPOINT_ALLOWED_M: Deviation = Deviation { rms: 1e-3, max: 4e-3 };
-/// Above this speed, the times of a `.vprp` must be counters rather than times.
+/// Speed above which the times of a `.vprp` must be counters instead of times, m/s.
 const COUNTER_SPEED_M_S: f64 = 100.0;
 /// Shortest recording, seconds.
 const LEAST_DURATION_S: f64 = 1e-2;
-/// Acceleration above which a warning is logged.
+/// Acceleration above which a warning is logged, m/s².
 const ROUGH_M_S2: f64 = 20.0;
 
 impl Trajectory {
@@ -131,7 +131,7 @@ impl Trajectory {
         };
         let allowed_m = match format {
             Format::Tum | Format::Csv => Deviation { rms: 0.1, max: 0.4 },
-            // Drawn by hand with a metre and more between clicks, and with impossibly sharp turns.
+            // These paths are drawn by hand, with a metre or more between clicks and with impossibly sharp turns.
             Format::Vprp => Deviation { rms: 0.25, max: 2.0 },
             Format::Gpx => Deviation { rms: 0.5, max: 2.0 },
         };
@@ -253,7 +253,7 @@ impl Trajectory {
         footprint_m: [f64; 2],
     ) -> Result<(), TrajectoryError> {
         let profile = match &mut self.base {
-            // The vehicle looks at the ground itself, see `keep_ground`.
+            // The vehicle queries the ground itself, see `keep_ground`.
             Base::Driven(_) => return Ok(()),
             Base::Feed(_) => {
                 return Err(TrajectoryError::parameter(
@@ -321,7 +321,7 @@ impl Trajectory {
         }
     }
 
-    /// Fills in the properties that only the finished motion has.
+    /// Computes the properties that require the finished motion.
     pub(super) fn survey(&mut self) {
         let (extent, spans) = match &self.base {
             Base::Still { .. } | Base::Feed(_) | Base::Driven(_) => return,
@@ -371,7 +371,7 @@ fn nowhere() -> TrajectoryError {
     )
 }
 
-/// A closed file must end near where it starts.
+/// Checks that a closed file ends near its start.
 fn check_gap(poses: &[Pose]) -> Result<(), FileFault> {
     let mut steps: Vec<f64> =
         poses.windows(2).map(|w| w[0].position_m.distance(w[1].position_m)).collect();
@@ -386,7 +386,7 @@ fn check_gap(poses: &[Pose]) -> Result<(), FileFault> {
     Ok(())
 }
 
-/// Texts for a fault: the problem, and what is allowed.
+/// Two texts about a fault: the problem, and the allowed values.
 fn explain(fault: &PathFault, place: impl Fn(usize) -> String) -> (String, String) {
     match fault {
         PathFault::TooFew { found, least } => {
