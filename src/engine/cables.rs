@@ -115,8 +115,7 @@ impl Cables {
     /// Passes the output of `source` to each device at the other end of its cables.
     pub fn carry(&mut self, source: DeviceId, transmit: &Transmit) {
         let line = self.ends[source.0].line;
-        // A receiving port gets the start of the first bit at `due`; a device input gets the bytes after their last
-        // bit.
+        // An input receives bytes after their last bit; a line (`CableKind::Line`) gets them when the first bit is due.
         let heard = |bytes: &[u8], line: LineSettings| {
             SimTime(transmit.due.0 + line.duration_ns(bytes.len()))
         };
