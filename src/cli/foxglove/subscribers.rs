@@ -238,7 +238,7 @@ impl Audience for Subscribers<'_> {
     }
 }
 
-/// The calibration of an image with `lens`, as `foxglove.CameraCalibration`. `None` if Foxglove does not support the lens.
+/// The calibration of an image with `lens`, as `foxglove.CameraCalibration`; `None` if Foxglove does not support the lens.
 fn calibration(stamp: &Value, frame: &str, lens: &Lens) -> Option<Value> {
     let (model, distortion) = match lens.model {
         Model::Rational([k1, k2, p1, p2, k3, 0.0, 0.0, 0.0]) => {
