@@ -21,10 +21,10 @@ use menura::time::{Epoch, SimTime};
 use menura::timing::clock::Stopwatch;
 
 const ROUNDS: u32 = 25;
-/// Packets per device and round: so few that their measurements stay in the caches, as when a worker has just made
-/// them.
+/// Packets per device and round: few enough that their measurements stay in the processor caches, as after a worker has
+/// made them.
 const PACKETS: usize = 100;
-/// Every n-th pulse has no return; `None` means that all pulses have one.
+/// Every n-th pulse has no return. `None`: all pulses have a return.
 const EMPTY: [Option<usize>; 2] = [None, Some(1)];
 
 /// A device, the measurements for it, and its fastest round so far.
@@ -102,7 +102,7 @@ fn lidar(rig: &Rig) -> Built {
     build_devices(rig, epoch).remove(0)
 }
 
-/// Answers to the first requests. Ranges differ, and second returns are farther than the first ones.
+/// Answers to the first requests. All ranges are different, and each second return is farther than its first return.
 fn measurements(
     device: &mut dyn Device,
     empty: Option<usize>,

@@ -69,7 +69,7 @@ fn shares_and_stages_add_up() {
     assert!((number(&lidar["pulses_per_s"]) / 289_350.0 - 1.0).abs() < 0.05, "{lidar}");
     assert_eq!(number(&devices[1]["cast_s"]), 0.0);
     assert!(number(&devices[1]["packets_per_s"]) > 90.0);
-    // This device waits for a host; in a bench it streams as if it had one.
+    // In a run, this device waits for a host. In a bench, it streams without a host.
     assert!(number(&devices[2]["packets_per_s"]) > 0.0);
     let total: f64 = STAGES.iter().map(|stage| number(&told["stages"][stage])).sum();
     let factor = number(&told["real_time_factor"]);

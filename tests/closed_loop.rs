@@ -167,7 +167,7 @@ fn a_recording_with_the_hosts_log_has_the_bytes_of_the_run() {
     assert!(silent[0].is_empty());
 }
 
-/// No measurement shows a command before the stated dead time is over, and all later ones do.
+/// A command takes effect after the stated dead time: not earlier, and in all later measurements.
 #[test]
 fn an_order_shows_after_the_time_that_is_rendered_ahead() {
     let rig = rig(1);

@@ -91,8 +91,8 @@ fn same_range(a: f32, b: f32) -> bool {
     a == b || (a - b).abs() <= TOLERANCE * a.max(b)
 }
 
-/// Compares hit by hit. If ranges differ, the ray counts as one along an edge if both tracers, for rays some
-/// microradians beside it, return the other's range.
+/// Compares hit by hit. A ray with different ranges counts as a ray along an edge if each tracer returns the range of
+/// the other tracer for a ray some microradians beside it.
 fn compare(name: &str, scene: Scene, pulses: &[Pulse], packets: Packets) -> Compared {
     let scene = Arc::new(scene);
     let (stencil, _) = spot();

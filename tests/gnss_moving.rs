@@ -158,7 +158,7 @@ fn a_lorry_hides_satellites_while_it_exists() {
 struct Said {
     second: f64,
     quality: u64,
-    /// Number of satellites in use; the next field is their dilution of precision.
+    /// Number of satellites in use; the next field is the horizontal dilution of precision (HDOP).
     used: u64,
     hdop: f64,
     /// Numbers of the satellites in the GSA sentences.

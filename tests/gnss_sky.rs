@@ -1,4 +1,4 @@
-//! A GNSS receiver whose sky objects hide: beside a wall, beside a tree, and past them.
+//! A GNSS receiver with a partly hidden sky: beside a wall, beside a tree, and when it passes them.
 
 mod common;
 
@@ -237,8 +237,8 @@ fn a_room_hides_the_sky_and_its_consequence_is_named() {
     assert!(text.contains("lidar, with gps_cable = \"gnss\", does not set its clock"), "{text}");
 }
 
-/// A roof that the robot leaves: the warning states when. The receiver itself decides: it has a fix
-/// as soon as its own satellites give one.
+/// If the robot leaves a roof, the warning states the time of the first fix. The receiver has its first fix at about
+/// this time.
 #[test]
 fn a_roof_is_left_when_the_receiver_has_a_fix() {
     let folder = tempfile::tempdir().unwrap();

@@ -32,7 +32,7 @@ const VLS128: [Bank; 12] =
 const VLS128_DUAL: [Bank; 12] =
     [Upper, Upper, Lower, Lower, Third, Third, Fourth, Fourth, Upper, Upper, Upper, Upper];
 
-/// A packet whose only points are `points` (block, slot, point) at the azimuth 123.45 degrees.
+/// A packet at the azimuth 123.45 degrees, with only these `points` (block, slot, point).
 fn packet(banks: [Bank; 12], points: &[(usize, usize, Point)], tail: [u8; 6]) -> DataPacket {
     let mut packet = DataPacket { tail, ..DataPacket::default() };
     for (block, bank) in packet.blocks.iter_mut().zip(banks) {

@@ -28,7 +28,7 @@ fn epoch() -> Epoch {
     Epoch::new("2026-06-01T12:00:00Z".parse().unwrap())
 }
 
-/// A scanner on its side on a head that rotates with `rate_deg_s`, on a robot that drives a circle.
+/// A scanner, mounted on its side on a head that rotates with `rate_deg_s`. The robot drives a circle.
 fn scanner_on_head(rate_deg_s: f64) -> String {
     format!(
         r#"

@@ -402,7 +402,8 @@ fn every_kind_of_reader_hears_its_driver() {
     }
 }
 
-/// A driver that measures waiting times with the computer's clock fails; one that does not passes.
+/// A driver that measures waiting times with the computer's clock fails; a driver that measures them without this clock
+/// passes.
 #[test]
 fn the_clock_of_the_drivers_computer_is_set_while_it_runs() {
     let bench = Bench::new();

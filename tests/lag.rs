@@ -219,8 +219,8 @@ fn samples(bytes: &[u8]) -> Vec<[f64; 12]> {
         .collect()
 }
 
-/// An output is the mean of the samples since the previous one, 25 ms. With an averaging window of 100 ms it is the
-/// mean of such means over 100 ms, which follows from the outputs themselves by the trapezoidal rule.
+/// An output is the mean of the samples of the last 25 ms. With an averaging window of 100 ms, it is the mean of these
+/// means over 100 ms; the test computes it from the outputs by the trapezoidal rule.
 #[test]
 fn an_imus_collection_time_averages_force_rate_and_field() {
     let said =

@@ -491,8 +491,8 @@ struct Live {
     said: String,
 }
 
-/// Runs the rig with faults that are started and ended meanwhile; then records it with the sections from its fault log
-/// and with its command log, and compares the bytes.
+/// Runs the rig; `script` starts and ends faults. Then records the rig with the faults of the fault log and the
+/// commands of the command log, and compares the bytes.
 fn repeats(Bench { text, script, lines, host, ranks }: Bench<'_>) {
     let folder = tempfile::tempdir().unwrap();
     let socket = common::roomy_socket();

@@ -189,7 +189,7 @@ fn what_waits_behind_a_worker_that_is_held_up_is_limited() {
     assert!((1..=129 * 384).contains(&meanwhile), "{meanwhile} pulses");
 }
 
-/// Results of a lidar that needs five times its one worker, and of an IMU beside it.
+/// Results of a lidar that needs five times the time of the one worker, and of an IMU in the same rig.
 struct Neighbours {
     lidar: DeviceFigures,
     imu: DeviceFigures,

@@ -27,8 +27,8 @@ use menura::time::SimTime;
 use menura::wire::drive_order::DriveOrder;
 use menura::wire::feed::{MAGIC, PoseTwist, VERSION};
 
-/// Nine rays, noise, weather, an object, a rotating head, faults; lidars with one, two and five echoes; devices that
-/// rank 0 measures beside those that other ranks measure.
+/// Nine rays, noise, weather, an object, a rotating head, faults; lidars with one, two and five echoes; devices
+/// measured by rank 0 and devices measured by other ranks.
 const RIG: &str = r#"
 seed = 11
 start_utc = 2026-06-01T12:59:59.9Z

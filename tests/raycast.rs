@@ -252,7 +252,7 @@ proptest! {
         climb in -0.3..0.3f64,
         travel in point(0.004),
         half in 0.0..0.002f64,
-        // Distance behind the device at which the rays meet: zero, or up to that of an Ouster OS2.
+        // The rays meet at this distance behind the device, metres: zero, or up to the distance of an Ouster OS2.
         behind_m in prop_oneof![Just(0.0), 0.1..14.0f64],
         pulses in 2..40usize,
         shuffled in any::<u64>(),

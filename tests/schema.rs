@@ -47,7 +47,7 @@ fn the_committed_page_is_what_the_program_prints() {
     );
 }
 
-/// The key at a path, through arrays and in any case that has it.
+/// The key at a dotted path. Tables in arrays are searched too, and all cases of a table with variants.
 fn key<'s>(table: &'s TableSpec, path: &str) -> Option<&'s KeySpec> {
     let (first, rest) = path.split_once('.').map_or((path, None), |(a, b)| (a, Some(b)));
     let cases = table.variants.iter().flat_map(|variants| &variants.cases);
@@ -146,7 +146,8 @@ fn refused(table: &toml::Table, spec: &TableSpec, path: &str) -> Vec<String> {
     for (name, value) in table {
         match keys.get(name).and_then(Option::as_ref) {
             Some(all) => {
-                // A key that depends on others has only the part that all cases share, so it is not checked.
+                // Keys that depend on other keys are not checked: their specification has only the part that all cases
+                // share.
                 let full = all.iter().filter(|key| !key.depends);
                 faults.extend(
                     full.flat_map(|key| refused_value(value, key, &format!("{path}{name}"))),
@@ -306,7 +307,7 @@ fn with_all_settings(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The defaults that a new rig shows are the settings of a unit whose rig sets none.
+/// The comments of a new rig show the defaults: the settings of a unit if the rig sets none.
 #[test]
 fn a_new_rig_of_any_profile_is_accepted_and_its_comments_are_the_defaults() {
     let (bases, others): (Vec<_>, Vec<_>) =

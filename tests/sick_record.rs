@@ -309,7 +309,7 @@ fn a_weak_echo_does_not_hide_the_wall_behind_it() {
     let bright = behind_rods(0.5);
     let on_rods = bright.iter().filter(|(_, range)| range.is_some_and(|m| m < 30.0)).count();
     assert!(on_rods * 4 > bright.len(), "{on_rods} of {}", bright.len());
-    // A dark rod is not. The beams are the same, and the wall gets the rest of each.
+    // A dark rod is not detected. The same part of each beam still hits the wall.
     for (wall_m, range_m) in behind_rods(0.05) {
         let range_m = range_m.expect("a direction was lost");
         assert!((range_m - wall_m).abs() < 0.2, "{range_m} {wall_m}");

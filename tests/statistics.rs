@@ -302,7 +302,7 @@ fn errors_of_direction_show_on_what_the_beam_meets_aslant() {
     let numbers = Numbers::of("velodyne-vlp16-3.0");
     let slant = 0.9;
     let (azimuth_std_deg, range_m) = (0.1f64, 10.0);
-    // A panel that is hit 52 degrees beside its centre.
+    // A panel whose centre is 52 degrees beside the sensor's forward direction.
     let beside_deg = f64::to_degrees(slant);
     let panel = Panel {
         azimuth_deg: -beside_deg,
@@ -478,9 +478,9 @@ fn counts(profile: &str, panels: &[Panel], settings: &str, seconds: f64) -> Vec<
     panels.iter().map(on).collect()
 }
 
-/// Panels of 10 % and 80 % at 0.9 and 1.1 times the range to which, by the profile, a product detects them. The near
-/// ones give a return as often as a signal of that strength is detected; the far ones as rarely, or never beyond the
-/// largest reported range. A detector that detects everything counts the pulses on a panel.
+/// Panels with reflectances of 10 % and 80 % at 0.9 and 1.1 times the detection range of the profile. The share of
+/// pulses with a return is the detection probability of a signal of this strength; beyond the largest reported range it
+/// is 0. A detector that detects everything counts the pulses on a panel.
 fn sees_as_far_as_its_profile_says(profile: &str, settings: &str, seconds: f64) {
     let numbers = Numbers::of(profile);
     let wanted = [(0.1, 0.9), (0.1, 1.1), (0.8, 0.9), (0.8, 1.1)];
@@ -523,8 +523,7 @@ fn lidars(words: &[&str]) -> Vec<String> {
     names.filter(|name| words.iter().any(|word| name.contains(word))).collect()
 }
 
-/// Value that the absolute value of a standard normal variable exceeds with the probability 1e-6, for tests of hundreds
-/// of lasers.
+/// A standard normal variable `x` has `|x| > Z_1E6` with the probability 1e-6; for tests of hundreds of lasers.
 const Z_1E6: f64 = 4.892;
 
 /// Points of each laser on a panel ahead are distributed about its plane as the profile states. Their spread about the
@@ -551,7 +550,7 @@ fn spreads_as_its_profile_says(profile: &str, settings: &str, seconds: f64, step
                 * libm::cos(point.azimuth_deg.to_radians());
             let signal = panel.reflectance * cosine.powi(3) / panel.range_m.powi(2);
             let variance = numbers.range_variance_m2(signal) + step_m * step_m / 12.0;
-            // An exit beside the sensor's origin has the same distance from the plane.
+            // Beams that leave the sensor beside its origin have the same distance from the plane.
             errors.add((point.flat_m[0] - panel.range_m) / cosine / variance.sqrt());
         }
         let mean = errors.sum / count;

@@ -50,7 +50,8 @@ fn scene(folder: &Path, walls: &[Wall<'_>]) -> String {
 struct Shot {
     /// Unit vector in the sensor's axes: x forward, y left, z up.
     direction: [f64; 3],
-    /// Range (metres) and intensity of each return: the one in the block and the one in its partner block.
+    /// Range (metres) and intensity of each return: first the return in the block, then the return in its partner
+    /// block.
     returns: [Option<(f64, u8)>; 2],
 }
 

@@ -194,8 +194,8 @@ fn wait_for(port: u16) {
     panic!("nobody listens at {port}");
 }
 
-/// Report of a probe at a port while `send` runs. If this machine is too busy to read all packets, further attempts
-/// follow, with a message: the probe itself counts the packets that are dropped at its socket.
+/// Report of a probe at a port while `send` runs. If the machine is too busy to read all packets (the probe counts the
+/// packets that its socket drops), the test prints a message and tries again.
 fn probed(port: u16, arguments: &[&str], send: impl Fn()) -> Value {
     const ATTEMPTS: usize = 5;
     for attempt in 1..=ATTEMPTS {

@@ -299,7 +299,8 @@ settings = {{ {settings} }}
             };
             let off = (f64::from(seen.reported_m) - row.point.range_m).abs();
             worst = worst.max(off);
-            // The pulse is that of the point: the point is in its direction, as seen from the lens.
+            // Checks that the pulse belongs to the point: seen from the lens, the point is in the direction of the
+            // pulse.
             let (sin_az, cos_az) = libm::sincos(f64::from(firing.azimuth_rad));
             let (sin_el, cos_el) = libm::sincos(f64::from(firing.elevation_rad));
             let beam = glam::DVec3::new(cos_el * cos_az, -cos_el * sin_az, sin_el);

@@ -106,7 +106,7 @@ fn a_run_that_is_interrupted_leaves_a_whole_truth_of_all_that_was_received() {
     }
 }
 
-/// A disk that accepts nothing while a rig runs: a pipe that is read after the run.
+/// The ground truth goes to a pipe that is read only after the run, like a disk that accepts no bytes during the run.
 #[test]
 fn a_truth_that_nobody_takes_costs_events_of_the_truth_and_no_packet() {
     // More packets than the queue, a chunk and the pipe can hold.

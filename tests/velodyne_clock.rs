@@ -121,8 +121,8 @@ fn ahead_us(packets: &[(f64, DataPacket)], span_us: f64, within: std::ops::Range
     chosen.map(ahead).collect()
 }
 
-/// The largest value. With a narrow field of view, packets that were held open until the next rotation have smaller
-/// ones.
+/// The largest value. With a narrow field of view, packets that are completed only in the next rotation have smaller
+/// values.
 fn most(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::MIN, f64::max)
 }

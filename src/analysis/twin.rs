@@ -395,7 +395,7 @@ mod tests {
         }
     }
 
-    /// One timer has a period of 10 ms, the other one of sixteen data packets.
+    /// The period of the first timer is 10 ms, that of the second timer is sixteen data packets.
     #[test]
     fn an_hdl32es_position_packets_follow_two_timers() {
         let figures = emulated("velodyne-hdl32e-2.2", "", Duration::from_secs(1));

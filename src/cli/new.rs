@@ -121,7 +121,7 @@ impl Cmd {
     }
 }
 
-/// Device name of a link, if it has one, and the link itself.
+/// Splits `NAME=LINK`; the name is `None` if only the link is given.
 fn link_in(given: &str) -> (Option<&str>, &str) {
     // A path may contain `=`, but the kind of link before it cannot.
     match given.split_once('=') {

@@ -19,7 +19,7 @@ const MACHINE_PERIOD: Duration = Duration::from_secs(1);
 pub enum Reader {
     /// People, on standard error if that is a terminal.
     People,
-    /// Machines, on standard output.
+    /// Programs, which read standard output.
     Machine,
 }
 

@@ -21,7 +21,7 @@ const MAX_SURFACES: usize = 20;
 /// Smallest share of a path that is reported.
 const LEAST_SHARE: f64 = 0.001;
 
-/// Lines about the world; warnings follow their subject.
+/// Lines about the world; each warning is after the line that it refers to.
 pub fn lines(rig: &Rig, world: &LoadedWorld) -> Vec<String> {
     let LoadedWorld { scene, trajectory, objects, .. } = world;
     let mut lines = vec![format!(

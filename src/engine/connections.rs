@@ -69,8 +69,8 @@ pub enum ControlLink {
 }
 
 impl Connections {
-    /// Opens the connections of a device. Its serial port, if it has one, starts with the settings `line`.
-    /// `engine` determines how datagrams are sent and timestamped.
+    /// Opens the connections of a device. A serial port starts with the settings `line`. `engine` determines how
+    /// datagrams are sent and timestamped.
     pub fn open(
         device: &DeviceConfig,
         line: LineSettings,

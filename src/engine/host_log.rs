@@ -84,7 +84,7 @@ struct PtpLine {
     bytes: String,
 }
 
-/// Number of one of the device's PTP messages, and the time at which it left.
+/// Number of a PTP message of the device, and its departure time.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PtpLeftLine {

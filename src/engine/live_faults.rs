@@ -233,7 +233,7 @@ impl FaultDesk {
         }
     }
 
-    /// Records the schedule, with its end, of the `index`th fault. The scheduler calls this.
+    /// Records the end of fault number `index`, by its new `schedule`. The scheduler calls this.
     pub fn note_end(&self, index: usize, name: &str, schedule: Schedule) -> Option<LiveFault> {
         let mut board = self.board.lock().expect("no holder panics");
         for (_, _, known, _) in board.wires.iter_mut().filter(|(place, ..)| *place == index) {

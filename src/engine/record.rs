@@ -83,11 +83,11 @@ const IDLE_PASSES: u32 = 1000;
 /// Interval at which the ground truth thread receives the devices' progress.
 const TELL_EVERY: Duration = Duration::from_millis(10);
 
-/// Writes every packet whose first firing is before `duration`, and all output due before it, into `folder`, which is
-/// created if missing. Files: `<device>.pcap` for each network device, `<device>.bin` with `<device>.idx.csv` for any
-/// other, `truth.csv`, `truth-<object>.csv` for each moving object, and `faults.csv` if the rig has faults. Answers of
-/// a device with a TCP server go to `<device>-peer<connection>.bin`. `truth.mcap` is written if the world keeps ground
-/// truth. `hosts` send commands. `progress` gets the recorded time so far.
+/// Records into `folder` (created if missing) every packet with a first firing before `duration`, and all other output
+/// that is due before `duration`. Files: `<device>.pcap` for each network device, `<device>.bin` with
+/// `<device>.idx.csv` for any other, `truth.csv`, `truth-<object>.csv` for each moving object, and `faults.csv` if the
+/// rig has faults. Answers of a device with a TCP server go to `<device>-peer<connection>.bin`. `truth.mcap` is written
+/// if the world keeps ground truth. `hosts` send commands. `progress` gets the recorded time so far.
 pub fn record(
     rig: &Rig,
     world: &LiveWorld,

@@ -36,7 +36,7 @@ const IN_FLIGHT_PER_WORKER: usize = 32;
 /// Largest number of requests of a device, for each worker, that wait behind a request whose worker is paused. Without
 /// a limit, the other workers would fill the memory.
 const MOST_WAITING_PER_WORKER: usize = 64;
-/// Number of waiting requests per worker from which there is a backlog.
+/// With at least this number of waiting requests per worker, there is a backlog.
 const BACKLOG_PER_WORKER: usize = 4;
 
 /// The devices of a rig, and the workers that measure for them.
@@ -65,7 +65,7 @@ struct RunningDevice {
     body_from_sensor: Transform<Body, frames::Sensor>,
     /// Requests that the device will make later start at this time or after it.
     asked_until: SimTime,
-    /// Time of the first event since which the device was not polled for requests.
+    /// Time of the first event after the last poll of the device for requests; `None` without an event.
     unasked_from: Option<SimTime>,
     /// No requested measurement is later than this instant.
     asked_end: SimTime,
@@ -83,7 +83,7 @@ struct RunningDevice {
     settled: SimTime,
     /// Outputs of a device with host input; the device may still revoke them.
     revocable: Option<DueQueue<(Transmit, Marks)>>,
-    /// Requests that need the robot's motion at a time for which it is not known yet, oldest first.
+    /// Requests for times at which the robot's motion is not known yet, oldest first.
     held: VecDeque<Job>,
     /// Poses, objects and stimuli that the next bytes are the first to show.
     marks: Marks,
@@ -214,8 +214,8 @@ impl RunningDevice {
         self.unasked_from.map_or(asked, |from| asked.min(from))
     }
 
-    /// Whether the device makes no more requests, because too many wait behind one whose worker is paused. Requests
-    /// that were given up count only if an earlier one is in work.
+    /// Whether the device makes no more requests, because too many answers wait for a request that is still in work
+    /// (its worker is paused). Requests that were given up count only if an earlier one is in work.
     fn is_held_up(&self, most_waiting: usize) -> bool {
         matches!(self.requests.front(), Some(Request::UnderWay { .. }))
             && self.requests.len() >= most_waiting
@@ -385,7 +385,7 @@ impl<'scope> Renderer<'scope> {
         self.devices.iter().any(|device| device.in_flight > 0)
     }
 
-    /// Like [`Renderer::is_measuring`], or requests wait for the robot's motion.
+    /// Whether [`Renderer::is_measuring`] is true or a request waits for the robot's motion.
     pub fn is_busy(&self) -> bool {
         self.is_measuring() || self.devices.iter().any(|device| !device.held.is_empty())
     }
@@ -567,7 +567,7 @@ impl<'scope> Renderer<'scope> {
         self.wires.cables.line_of(device)
     }
 
-    /// Advances one device to `now`, including the signals that arrive by its cable until then.
+    /// Advances one device to `now`. Signals that its cable delivers before `now` are included.
     pub(super) fn advance_to(&mut self, id: DeviceId, now: SimTime, out: &mut dyn FnMut(Rendered)) {
         while let Some((at, signal)) = self.wires.cables.next_arrival(id, now) {
             self.handle(id, at, |device, now| device.handle_cable(now, &signal), out);

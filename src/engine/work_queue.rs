@@ -6,9 +6,9 @@
 //! - **Earliest deadline first.** In real time, the lane whose oldest request is needed soonest goes first. A request
 //!   is one packet, so an urgent request waits for at most one packet of another device.
 //! - **A lane that is behind yields.** A lane is behind if its oldest request is late, or if it gave up a request
-//!   within the last look-ahead. It goes before the others only if it has used less of the workers' time, or if the
-//!   others have enough of their look-ahead left. So an overloaded device never makes a device late that needs less
-//!   than its share. Requests without rays are not in the lanes: a separate thread measures them.
+//!   within the last look-ahead. It goes before the others only if its device has used less of the workers' time, or if
+//!   the others have enough look-ahead left. So an overloaded device never delays a device that needs less than its
+//!   share. Requests without rays are not in the lanes: a separate thread measures them.
 //! - **Give up before casting.** When a worker would start a packet, the queue checks whether the packet can still be
 //!   ready in time. If not, the packet is given up, so workers only cast packets that can be sent.
 //! - **In the order of time** if no clock runs: a recording advances its devices together.
@@ -220,8 +220,9 @@ impl<T> Lane<T> {
 }
 
 impl Pace {
-    /// Look-ahead that a device keeps while another device is behind, nanoseconds. It is more than the half at which
-    /// rays are left out, so that a slow answer makes no request hopeless.
+    /// Look-ahead that a device keeps while another device is behind, nanoseconds. Half of `ahead_ns` if late packets
+    /// are sent. Otherwise three quarters: rays are left out below half, and with this margin a slow answer makes no
+    /// request too late.
     fn reserve_ns(self) -> u64 {
         match self {
             Self::Stepped => 0,
@@ -256,8 +257,8 @@ impl Turnaround {
         self.mean_ns = (7 * self.mean_ns + took_ns) / 8;
     }
 
-    /// Turnaround time that few requests exceed, nanoseconds; 0 before the first answer. It is at most half of
-    /// `ahead_ns`, and halves after each `ahead_ns` without an answer, so that one slow answer does not stop all
+    /// Turnaround time that few requests exceed, nanoseconds; 0 before the first answer. The result is at most half of
+    /// `ahead_ns`, and is halved after each `ahead_ns` without an answer: so one slow answer does not stop all
     /// measurements.
     fn likely_ns(&self, now_ns: i64, ahead_ns: u64) -> u64 {
         let likely_ns = (self.mean_ns + 4 * self.deviation_ns).min(ahead_ns / 2);

@@ -144,7 +144,7 @@ pub enum Sends {
     Garbage,
     /// Data of a second unit of the same product.
     Twin,
-    /// Given datagrams, in turn.
+    /// Datagrams that the case lists, one after the other.
     Bytes,
 }
 

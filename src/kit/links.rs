@@ -192,7 +192,8 @@ impl OneDevice<'_> {
         Ok(())
     }
 
-    /// Sets up a serial line with this `key`, which ends in a dot unless it is the link itself.
+    /// Sets up a serial line. `key` is the prefix of its keys: empty for the device's link, otherwise with a dot at the
+    /// end.
     fn line(&mut self, key: &str, line: &LineConfig) -> std::io::Result<()> {
         let word = key.replace('.', "_");
         match line {

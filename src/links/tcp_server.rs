@@ -88,7 +88,7 @@ impl TcpServer {
         Self::listen_as(0, addresses)
     }
 
-    /// Like [`TcpServer::listen`]; the [`Peer::port`]s count from `first_port`.
+    /// Like [`TcpServer::listen`], but the first [`Peer::port`] has the number `first_port` instead of 0.
     pub fn listen_as(first_port: u8, addresses: &[SocketAddr]) -> io::Result<Self> {
         let listener = |address: &SocketAddr| {
             let listener = TcpListener::bind(address)?;

@@ -108,8 +108,8 @@ impl UdpLink {
         Self::opened(options, Siblings::default())
     }
 
-    /// Like [`UdpLink::open`], with the address and port of `first`, which keeps them: a product may send several kinds
-    /// of datagrams from one port. Sockets of other programs cannot get the port.
+    /// Like [`UdpLink::open`], with the same local address and port as `first`: a product may send several kinds of
+    /// datagrams from one port. Sockets of other programs cannot get the port.
     pub fn open_beside(first: &UdpLink, options: &UdpOptions) -> io::Result<Self> {
         Self::opened(options, first.bound().siblings.clone())
     }
@@ -125,7 +125,7 @@ impl UdpLink {
 
     /// Opens this link a second time at the address `ip`, with its port, destination and settings, for
     /// [`UdpLink::take_over`]. If [`UdpOptions::from`] names no address, the system chooses another port. `first` is a
-    /// link of the same device that is already open at that address, if there is one.
+    /// link of the same device that is already open at this address.
     ///
     /// # Errors
     /// Like [`UdpLink::open`].

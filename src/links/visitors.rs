@@ -61,7 +61,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Makes the connection permanent: only its client ends it, and no new connection replaces it.
+    /// Makes the connection permanent: only the client ends it, and no new connection replaces it.
     pub fn stays(&self) {
         self.lasts.store(true, Ordering::Relaxed);
     }

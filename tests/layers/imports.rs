@@ -67,7 +67,7 @@ const SHARED_BY_FAMILIES: &[&str] = &[
     "spinning",
 ];
 
-/// The file of `src/devices` that lists the families. It imports all of them, and none of them imports it.
+/// The file of `src/devices` that lists the families. This file imports all families, and no family imports this file.
 const TABLE_OF_FAMILIES: &str = "src/devices/families.rs";
 
 /// Crate roots of layers that only declare modules and re-export items.
@@ -141,9 +141,10 @@ pub fn family_faults(file: &str, text: &str, families: &BTreeSet<String>) -> Vec
     faults.collect()
 }
 
-/// Circles of files that import one another, each once, at the line where its first file imports another. Not counted
-/// are imports between a module and its submodules (`a.rs` or `a/mod.rs`, and `a/b.rs`), except for [`ONLY_DECLARE`],
-/// and imports in test code. A re-exported name (`pub use`) counts as an import of the file that defines it.
+/// Circles of files that import one another. Each circle is reported once, at the line where its first file imports the
+/// next. Not counted are imports between a module and its submodules (`a.rs` or `a/mod.rs`, and `a/b.rs`), except for
+/// [`ONLY_DECLARE`], and imports in test code. A re-exported name (`pub use`) counts as an import of the file that
+/// defines it.
 pub fn circles(files: &[(String, String)]) -> Vec<Fault> {
     let faults = circles_in(&Tree::of(files).imports).into_iter().map(|(circle, file, line)| {
         fault(file, line, format!("imports in a circle: {}", circle.join(", ")))

@@ -33,7 +33,7 @@ pub fn dependency_faults(file: &str, manifest: &str) -> Vec<Fault> {
     faults
 }
 
-/// Checks that a page about dependencies lists none that the manifest has: the reason would be stated twice.
+/// Checks that a page about dependencies lists no dependency of the manifest: its reason would be stated twice.
 pub fn repeated_reasons(page: &str, text: &str, manifest: &str) -> Vec<Fault> {
     let is_there = |name: &str| {
         manifest.lines().any(|line| {

@@ -128,7 +128,7 @@ pub fn fit(points: &[Point], samples: usize, dt_s: f64, usual_correlation_s: f64
         true => Told::Found,
         false => Told::NotSeen,
     };
-    // A term that is not found is at most as large as if it caused all of the drift.
+    // Upper limit of a term that is not found: its size if this term caused all of the drift.
     let most_alone = |term: usize| {
         let used = [true, term == 1, term == 2];
         let (model, _) = solve(points, usual_correlation_s, used);

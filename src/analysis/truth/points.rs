@@ -36,7 +36,7 @@ pub struct SensorPoint {
 /// How the firing of a point is found among the firings of its packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PointPlace {
-    /// By the number of the firing among those of its laser, from 0.
+    /// By the number of the firing, counted from 0 among the firings of its laser.
     Firing(usize),
     /// By the angle in a scan.
     Angle {

@@ -59,7 +59,7 @@ pub fn link_of(text: &str) -> Result<String, String> {
 }
 
 impl Draft {
-    /// A rig without devices; `scene` is written as it is.
+    /// A rig without devices; `scene` is copied into the rig unchanged.
     pub fn new(scene: String) -> Self {
         Self { scene, devices: Vec::new(), taken: Taken::default() }
     }

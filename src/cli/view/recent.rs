@@ -89,9 +89,9 @@ impl Recent {
         }
     }
 
-    /// Figures at `now` with the present `counters`, for a device with the rate `nominal_rate_hz` (0: it waits for
-    /// hosts). `lateness` covers all packets so far. With `is_down`, a fault interrupts the device's link; such a
-    /// device does not count as waiting.
+    /// Figures at `now`, from the present `counters`. `nominal_rate_hz` is the rate of the device; 0 if the device
+    /// waits for hosts. `lateness` covers all packets so far. With `is_down`, a fault interrupts the device's link;
+    /// such a device does not count as waiting.
     pub fn figures(
         &self,
         now: SimTime,

@@ -88,7 +88,7 @@ pub enum Limit {
 /// Cost of a rig on this machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BenchFigures {
-    /// Real-time factor; none if nothing takes any time.
+    /// Real-time factor; `None` if the rig needs no time.
     pub real_time_factor: Option<f64>,
     /// The resource that limits the speed.
     pub limit: Limit,

@@ -189,7 +189,8 @@ struct Waiting {
     transmit: Transmit,
 }
 
-/// Largest number of telegrams that wait for a link without a known end of the fault; further telegrams are lost.
+/// Largest number of telegrams that wait while a link is down and the end of the fault is not known. Further telegrams
+/// are lost.
 const MOST_WAITING: usize = 4096;
 
 impl Lane {

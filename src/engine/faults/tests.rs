@@ -203,8 +203,8 @@ fn a_dead_link_loses_or_keeps_as_its_kind_does() {
     assert!(left.iter().all(|transmit| transmit.due == SimTime(1_001_000)));
 }
 
-/// Remaining packets in two cases: the last fault of `rig` is known from the start; or it is started before the
-/// packets, and ended after a number of them.
+/// The packets that pass in two runs. In the first, the rig has its last fault from the start. In the second, the fault
+/// is started before the first packet and ended after `end_after` packets.
 fn known_and_told(
     rig: &Rig,
     device: usize,

@@ -23,8 +23,8 @@ use crate::sensors::{FiringSlot, Measurement, MeasurementRequest, Subject, Sweep
 use crate::time::Epoch;
 use crate::timing::clock::Stopwatch;
 
-/// Number of requests that a rank has per thread: one in work, and others that keep the thread busy while the answer is
-/// on its way.
+/// Number of requests that a rank has per thread: the thread works on one request, and takes the next ones while the
+/// answer is transferred.
 const ASKED_PER_WORKER: usize = 3;
 /// Number of pulse tables that each rank keeps.
 const TABLES: usize = 64;

@@ -37,7 +37,7 @@ pub fn feeds(world: &LiveWorld) -> Vec<&Arc<Feed>> {
 }
 
 impl Told {
-    /// Motion that the rank does not have yet; `None` if there is none. The motion counts as sent.
+    /// Motion that the rank does not have yet; `None` if the rank has all motion. The returned motion counts as sent.
     pub fn news(&mut self, world: &LiveWorld) -> Option<Motion> {
         let mut motion = Motion::default();
         if let Some(driven) = world.trajectory.driven()

@@ -26,7 +26,7 @@ pub enum Order {
     Load(Load),
     /// A run begins; the numbers are UTC of its first instant in seconds and nanoseconds.
     Begin(i64, i32),
-    /// Pulses of the sweeps that refer to this table number from now on.
+    /// A table of pulses with its number. Later sweeps refer to the table by this number.
     Table(u32, Vec<FiringSlot>),
     /// New motion.
     Motion(Motion),

@@ -376,8 +376,8 @@ impl<'a> RealTimeRun<'a> {
         self.answers.figures()
     }
 
-    /// Runs until `stop` is set, or until every packet has left that is due before `duration` or whose first firing is
-    /// before it. `on_start` gets the system's answers about rights.
+    /// Runs until `stop` is set, or until all packets are sent that are due before `duration` or have their first
+    /// firing before `duration`. `on_start` gets the system's answers about rights.
     pub fn run(
         &self,
         duration: Option<Duration>,

@@ -16,7 +16,7 @@ const SHORTEST_SLEPT: Duration = Duration::from_micros(40);
 const PATIENCE_NS: i64 = 100_000;
 /// Missing sleep above which the sender sleeps although a packet is due, nanoseconds.
 const LIMIT_NS: i64 = 1_000_000;
-/// Length of a sleep that is taken although a packet is due.
+/// Duration of a sleep that the sender makes although a packet is due.
 pub const FORCED: Duration = Duration::from_micros(200);
 /// Largest surplus of sleep that counts for later, nanoseconds.
 const MOST_SAVED_NS: i64 = 5_000_000;

@@ -14,7 +14,7 @@ use crate::timing::clock::MonotonicClock;
 /// Time between two checks for room in a full queue.
 const REST: Duration = Duration::from_millis(1);
 
-/// A send queue for `capacity` packets: its input, for one thread, and its output.
+/// Creates a send queue for `capacity` packets. Returns its input, which one thread uses, and its output.
 pub fn with_capacity(capacity: usize, clock: MonotonicClock) -> (SendQueueWriter, SendQueue) {
     let (producer, incoming) = RingBuffer::new(capacity);
     (SendQueueWriter { producer, clock }, SendQueue::new(incoming, capacity))
@@ -104,8 +104,8 @@ impl SendQueue {
         self.waiting.push(Reverse(rest));
     }
 
-    /// Finds the next packet to send. A packet that the kernel has already built stays first: its socket cannot send
-    /// another one before it, and it leaves within microseconds.
+    /// Finds the next packet to send. A packet that the kernel has already built stays first: the socket cannot send
+    /// another packet before this one, which leaves within microseconds.
     pub fn settle(&mut self) -> Option<&Scheduled> {
         if self.first.as_ref().is_some_and(|first| first.prepared.is_some()) {
             return self.first.as_ref();

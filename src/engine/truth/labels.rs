@@ -53,7 +53,7 @@ pub struct Labels {
     of_material: Vec<u16>,
     /// The mesh of each instance of the scene.
     meshes: Vec<u32>,
-    /// For each object, its own label and those of its materials.
+    /// Label of each object, and the labels of its materials.
     of_object: Vec<(u16, Vec<u16>)>,
 }
 

@@ -18,7 +18,7 @@ const MOST_MESSAGES: usize = 1024;
 pub(super) enum Ending {
     /// The run has ended.
     RunOver,
-    /// The client does not even read messages other than data.
+    /// The client reads too slowly: even messages without data do not fit into its queue.
     TooSlow,
     /// The client sent bytes that are no message of the protocol.
     WrongMessage,

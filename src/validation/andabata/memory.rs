@@ -24,8 +24,8 @@ const CLOSED_SHARE: f64 = 0.15;
 const STEP_CELLS: i32 = 6;
 const STEP_M: f64 = 0.25;
 const STEP_SLOPE: f64 = 0.5;
-/// Height of a point above the lowest one around it above which the robot passes under the point, metres: the robot is
-/// 0.81 m high, and the ground rises by at most 0.25 m between traversable cells. So tree crowns close no cell.
+/// The robot passes under a point that is at least this far above the lowest point near it, metres: the robot is 0.81 m
+/// high, and the ground rises by at most 0.25 m between traversable cells. So tree crowns close no cell.
 const OVERHEAD_M: f64 = 1.2;
 /// Time for which observations are kept, nanoseconds: the wheel odometry drifts.
 const KEPT_NS: u64 = 300_000_000_000;
@@ -40,7 +40,7 @@ const NEAR_GOAL_M: f64 = 2.5;
 const AHEAD_M: f64 = 2.0;
 /// Length that must be free ahead in a free direction, metres.
 const FREE_AHEAD_M: f64 = 2.0;
-/// Distance within which a robot that is too close to an obstacle may leave it, metres.
+/// A robot that is too close to an obstacle may drive away from it within this distance, metres.
 const LEAVES_WITHIN_M: f64 = 1.0;
 
 /// Directions in which steps are searched; the opposite directions give the same steps.
@@ -397,7 +397,8 @@ mod tests {
             memory.add(SimTime(0), DVec2::ZERO, &points);
             memory.cells[index(cell_of(DVec2::new(2.1, 0.1))).unwrap()].map(|seen| seen.is_closed)
         };
-        // One cell away, the ground below is known; four cells away, it is not.
+        // If the nearest ground point is one cell away, the ground below the crown is known; if it is four cells away,
+        // the ground is unknown.
         assert_eq!([seen(1.85), seen(1.1)], [None, Some(true)]);
     }
 

@@ -7,8 +7,8 @@
 //! - **C2**: the closed loop. The rig of `examples/andabata.toml` runs in simulated time; a computer ([`robot`]) reads
 //!   the devices' bytes and commands the motor controller, and must reach three goals between ditches, barrier, fence,
 //!   rocks and trees.
-//! - **C3** (`--puddle`): a puddle on the path. Clear water gives no return, and a robot that steers by its latest scan
-//!   alone drives into it, as the paper's robot did; a diffuse puddle counts as ground.
+//! - **C3** (`--puddle`): a puddle on the path. Clear water gives no return. A robot that uses only its latest scan
+//!   drives into the puddle, as the paper's robot did. A diffuse puddle counts as ground.
 //!
 //! # What differs from the paper
 //!

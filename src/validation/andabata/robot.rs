@@ -153,7 +153,7 @@ pub struct Robot {
     offset_m: Option<DVec2>,
     waiting: Vec<PlaneScan>,
     assembly: Assembly,
-    /// Scan in classification: time of the result, position of the robot, and classified points.
+    /// Scan that is being classified: time of the result, position of the robot (World, metres), and classified points.
     classifying: Option<(SimTime, DVec2, Vec<Judged>)>,
     classified: Option<Vec<Judged>>,
     next_map: Option<SimTime>,

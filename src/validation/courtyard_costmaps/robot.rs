@@ -30,7 +30,7 @@ const LOOK_NS: u64 = 20_000_000;
 const PLAN_NS: u64 = 1_000_000_000;
 /// Largest speed, m/s, of the paper's vehicle.
 pub const SPEED_M_S: f64 = 2.0;
-/// Distance of the point on the path to which the vehicle steers, metres.
+/// The vehicle steers to the point of its path that is this far ahead, metres.
 const AHEAD_M: f64 = 4.0;
 /// Gain of the steering, 1/s; the next constant is the largest turn rate, rad/s.
 const GAIN_PER_S: f64 = 1.2;

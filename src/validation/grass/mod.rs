@@ -102,7 +102,7 @@ impl Case {
         &self.fits[scanner]
     }
 
-    /// Kolmogorov distance of the nearest ray's depths from the law with the derived `a`, and with the printed one.
+    /// Kolmogorov distances of the nearest ray's depths from two laws: with the derived `a`, and with the printed `a`.
     fn nearest(&self, scanner: usize, share: f64) -> [f64; 2] {
         let to = |law: &dyn Fn(f64) -> f64| kolmogorov(self.depths(scanner), 0.0, law);
         [to(&|x| self.stand.nearest(x, share)), to(&|x| self.stand.exponential(x))]

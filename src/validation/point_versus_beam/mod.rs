@@ -168,7 +168,8 @@ fn seen_ground(run: &Outcome, cells: &[usize]) -> f64 {
     seen as f64 / cells.len().max(1) as f64
 }
 
-/// Cells that both maps know, away from all objects and from the ground that they hide from the vehicle's path.
+/// Cells that both maps know and that are not near an object. Cells up to 6 m behind an object are excluded too,
+/// because the object hides them from the vehicle.
 fn open_ground(objects: &[Object], one: &Outcome, other: &Outcome) -> Vec<usize> {
     let taken: Vec<DVec2> =
         objects.iter().flat_map(|object| &object.cells).map(|cell| middle_of(*cell)).collect();

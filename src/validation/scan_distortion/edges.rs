@@ -22,8 +22,8 @@ const RATE_HZ: f64 = 10.0;
 /// rays, which form three columns.
 const HALF_RAD: f64 = 1.5e-3;
 const OUTER: f64 = 0.774_596_669_241_483_4;
-/// Distance of an edge from a column of rays below which its side is uncertain, radians: azimuths in packets have steps
-/// of 0.01 degrees.
+/// If the edge is nearer to a column of rays than this angle (radians), the side of the edge is uncertain: azimuths in
+/// packets have steps of 0.01 degrees.
 const MARGIN_RAD: f64 = 1.5e-4;
 /// Largest difference of two ranges that count as equal, and of a range from a wall, metres.
 const SAME_M: f64 = 0.02;

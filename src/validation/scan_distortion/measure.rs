@@ -43,7 +43,7 @@ pub struct Passes {
 struct Hits {
     least_rad: f64,
     most_rad: f64,
-    /// Position of the sensor at the first hit, metres along the path; the next field is that at the last hit.
+    /// Positions of the sensor along the path at the first hit and, in the next field, at the last hit, metres.
     from_m: f64,
     to_m: f64,
 }

@@ -1,9 +1,8 @@
 //! Simulated drives: readings of GNSS receiver and IMU, and the judge's estimate.
 //!
-//! The sensors are those of the devices (`sensors::gnss`, `sensors::imu`), with the settings of the profiles of a
-//! ZED-F9P and an N100. The sky is open, and RTK corrections exist from the start. The judge gets readings directly
-//! from the models, without delay and unrounded; or it gets them as a driver decodes them from the devices' bytes
-//! ([`super::bytes`]).
+//! The sensors are the models that devices use (`sensors::gnss`, `sensors::imu`), with the profiles of a ZED-F9P and an
+//! N100. The sky is open, and RTK corrections exist from the start. The judge gets readings directly from the models,
+//! without delay and unrounded; or it gets them as a driver decodes them from the devices' bytes ([`super::bytes`]).
 
 use std::path::Path;
 

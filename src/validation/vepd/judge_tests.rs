@@ -97,9 +97,9 @@ fn without_errors_it_follows_the_truth() {
     });
 }
 
-/// 40 drives with errors of the judge's own model: the mean of its normalised squared errors is that of the chi-squared
-/// distribution, 15 for all states and 3 for the velocity, within four standard errors at every second. The covariance
-/// stays symmetric and positive definite, the quaternion normalised.
+/// 40 drives with errors from the judge's own model. At every second, the mean of the normalised squared errors is the
+/// mean of the chi-squared distribution (15 for all states, 3 for the velocity) within four standard errors. The
+/// covariance stays symmetric and positive definite, the quaternion normalised.
 #[test]
 fn its_errors_are_as_large_as_it_believes() {
     const RUNS: u64 = 40;

@@ -143,7 +143,7 @@ fn printed(comparison: &Comparison) -> Vec<Compared> {
     all
 }
 
-/// Ch:Gauss has rank 5 on every course, so clearly that one drive shows it.
+/// Compares the rank of Ch:Gauss: in the paper it is 5 on every course, so clearly that one drive is enough.
 fn worst(comparison: &Comparison) -> Option<Compared> {
     let ranks = ranks(comparison, Variant::ChGauss)?;
     Some(Compared::judged(

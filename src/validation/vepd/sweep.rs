@@ -26,8 +26,8 @@ const OFF_M_S: [f64; 5] = [0.0, 0.05, 0.1, 0.15, 0.2];
 const OFF_LIKE_REAL_M_S: f64 = 0.2;
 /// Number of drives of each course.
 const RUNS: u32 = 4;
-/// The paper's ratios: VEPD of Ch:Gauss over that with AirSim's HDOP, and the largest over the smallest of the other
-/// three.
+/// The paper's ratios: VEPD of Ch:Gauss divided by the VEPD with AirSim's HDOP, and largest divided by smallest VEPD of
+/// the other three variants.
 const PRINTED: [f64; 2] = [2.47, 1.24];
 
 /// Results for one pair of values.
@@ -57,7 +57,8 @@ impl Swept {
     }
 }
 
-/// Drives with all pairs of values, with readings of the models, which differ from those of bytes by some mm/s.
+/// Simulates drives with all pairs of values. The readings are those of the models; speeds from decoded bytes differ by
+/// some mm/s.
 pub(super) fn run(options: &Vepd, scope: &Scope) -> Result<Vec<Swept>, ExperimentError> {
     let mut all = Vec::new();
     for still_s in STILL_S {
@@ -96,7 +97,8 @@ pub(super) fn swept(found: &Comparison, still_s: f64, off_m_s: f64) -> Swept {
     Swept { still_s, off_m_s, vepd: vepd(&COURSES), ranks }
 }
 
-/// Compares the paper's orders for its own start and a reference with the error of its real drives.
+/// Compares the ratios that the paper printed with the sweep's results for the paper's start (time at rest) and for a
+/// reference with the error of the paper's real drives.
 pub(super) fn comparisons(swept: &[Swept]) -> Vec<Compared> {
     let is_papers = |one: &&Swept| one.still_s == STILL_S[0] && one.off_m_s == OFF_LIKE_REAL_M_S;
     let Some(one) = swept.iter().find(is_papers) else { return Vec::new() };

@@ -52,8 +52,8 @@ fn variants_stand_in_the_order_that_their_errors_say() {
     assert!(nees(&comparison.groups[1]) > 6.0, "{}", nees(&comparison.groups[1]));
 }
 
-/// A sweep without an additional error equals the driven reference. With an additional error above those of all models,
-/// each distance grows by half of it.
+/// A sweep without an additional error equals the driven reference. If the additional error is larger than the errors
+/// of all models, each distance grows by half of the additional error.
 #[test]
 fn what_is_swept_is_the_reference_that_errs_more() {
     let found = find(&options(1, 4, GRASS, &Variant::USUAL));

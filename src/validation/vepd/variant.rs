@@ -109,7 +109,7 @@ impl Preset {
 }
 
 choices! {
-    /// Accuracy that a receiver states if its variant models none.
+    /// Accuracy that a receiver reports if its error model has none.
     Stated {
         /// A covariance of zero, as in Chrono
         Zero = "zero",

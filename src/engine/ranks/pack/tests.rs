@@ -149,7 +149,7 @@ fn what_is_cut_short_or_too_long_is_refused() {
     for garbled in [&[][..], &[99], &[6, 0], &[5, 1]] {
         assert!(Order::decode(garbled).is_err(), "{garbled:?}");
     }
-    // A return that is announced but missing, and one that is not announced.
+    // A missing return although the flag announces it, and a return without its flag.
     let of = |has: Vec<u8>, echoes: Vec<[f32; 3]>| outcome_of((false, has, echoes));
     assert!(of(vec![HAS_FIRST], Vec::new()).is_err());
     assert!(of(vec![0], vec![[1.0; 3]]).is_err());
