@@ -64,7 +64,7 @@ impl Numbers {
         value.as_float().or(value.as_integer().map(|whole| whole as f64)).unwrap()
     }
 
-    /// Signal of the data sheet's target, at the detection limit.
+    /// Signal at the detection limit: reflectance divided by the square of the range, for the target of the data sheet.
     fn threshold(&self) -> f64 {
         self.get("beam.sees.reflectance") / self.get("beam.sees.at_m").powi(2)
     }

@@ -6,8 +6,8 @@ use super::flows::{Analysis, ports_of};
 use crate::devices::decoder::datagram::{CloudPoint, DATA};
 use crate::wire::ethernet::Content;
 
-/// Largest number of points of a rotation; 300 rpm at 4.8 million points per second give a fifth of
-/// it.
+/// Largest number of points of a rotation; a rotation at 300 rpm with 4.8 million points per second has a fifth of this
+/// number.
 const MAX_POINTS: usize = 5_000_000;
 
 /// Why a rotation is not available.

@@ -183,7 +183,7 @@ impl<T> WorkQueue<T> {
     }
 
     /// Gives up a request of `device` that is needed at `needed`, if it cannot be ready in time and late packets are
-    /// dropped. Returns whether it did; such a request must not be added.
+    /// dropped. Returns true if the request was given up; it must not be added then.
     pub fn gives_up(&mut self, device: DeviceId, needed: SimTime, now_ns: i64) -> bool {
         let Pace::RealTime { late: LatePolicy::Drop, ahead_ns, .. } = self.pace else {
             return false;

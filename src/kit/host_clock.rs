@@ -15,7 +15,7 @@ const SOURCE: &str = include_str!("host_clock.c");
 /// Longest time for the compiler.
 const COMPILING: Duration = Duration::from_secs(60);
 
-/// The clock of the computer of one case's driver.
+/// The clock of the computer as the driver of one case sees it.
 #[derive(Debug)]
 pub struct HostClock {
     library: PathBuf,

@@ -128,7 +128,7 @@ impl PtpLink {
         Ok(socket)
     }
 
-    /// Replaces the socket. Senders continue before the old one is closed, because closing takes long too.
+    /// Replaces the socket. Senders need not wait until the old socket is closed, which takes long.
     fn keep(&self, ethernet: Option<Arc<EthernetSocket>>) {
         let _old = std::mem::replace(&mut self.carrier().ethernet, ethernet);
     }

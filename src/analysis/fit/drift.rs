@@ -24,7 +24,7 @@ pub const SHORTEST_WALK_S: f64 = 3600.0;
 pub const SHORTEST_LONE_WALK_S: f64 = 14_400.0;
 /// Number of standard errors above which a term is significant.
 const SEEN: f64 = 3.0;
-/// Largest standard error of the logarithm of the correlation time with which this time counts as found.
+/// The correlation time counts as found if the standard error of its logarithm is at most this.
 const MOST_LOG_ERROR: f64 = 0.35;
 /// Averaging times whose indices differ by more than this are assumed to be independent.
 const FAR: usize = 30;

@@ -87,9 +87,11 @@ pub struct MasterFigures {
     pub offset_ns: Option<SpreadFigures>,
     /// Path delay: half of the round-trip time, nanoseconds.
     pub path_delay_ns: Option<SpreadFigures>,
-    /// Delay from the master to this host by both clocks, nanoseconds.
+    /// Delay from the master to this host, nanoseconds: arrival on this host's clock minus departure on the master's
+    /// clock.
     pub to_here_ns: Option<SpreadFigures>,
-    /// Delay from this host to the master by both clocks, nanoseconds.
+    /// Delay from this host to the master, nanoseconds: arrival on the master's clock minus departure on this host's
+    /// clock.
     pub back_ns: Option<SpreadFigures>,
 }
 

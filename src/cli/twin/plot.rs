@@ -51,7 +51,7 @@ enum Quantity {
 }
 
 impl Quantity {
-    /// Label of the axis, and the axis unit in units of the values.
+    /// Label of the axis, and the divisor that converts values to the unit of the axis.
     fn axis(self, most: f64) -> (&'static str, f64) {
         match self {
             Self::TimeUs { .. } if most >= 1000.0 => ("time, ms", 1000.0),

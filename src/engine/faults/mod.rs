@@ -118,7 +118,7 @@ impl Stream {
 /// A row of the fault log. Rows are ordered by time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Row {
-    /// Due time of the packet before the fault.
+    /// Due time that the packet had before the fault changed it.
     pub at: SimTime,
     /// Index of the fault in the rig.
     pub fault: usize,

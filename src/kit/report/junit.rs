@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::{Counts, Subject, account, escape};
 use crate::kit::verdict::{Outcome, Verdict};
 
-/// The file.
+/// The content of the JUnit file.
 pub fn junit(subject: &Subject, outcomes: &[Outcome]) -> String {
     let counts = Counts::of(outcomes);
     let figures = format!(
