@@ -1,8 +1,8 @@
 //! Processor time of a camera's pixels and of a lidar's pulses, on one thread in the courtyard of the default rig.
 //!
-//! `cargo bench --bench camera` measures frames of 960 x 600 pixels and packets of the default rig's lidar alternately, so
-//! that other programs slow both alike. Rays are those to surfaces; shadows are the rays from there to the sun.
-//! `-- --rounds N` sets how many frames are measured.
+//! `cargo bench --bench camera` measures frames of 960 x 600 pixels and packets of the default rig's lidar alternately,
+//! so that other programs slow both equally. The figures have the rays to surfaces, and the shadow rays from there to
+//! the sun. `-- --rounds N` sets the number of measured frames.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,11 +26,11 @@ mount = { translation_m = [0.3, 0.0, 1.5] }
 link = { udp = { to = "127.0.0.1:20203", from = "127.0.0.2:20202" }, gvcp = "127.0.0.2:3956" }
 settings = { image_width = 960, image_height = 600, frame_rate_hz = 10.0, exposure_us = 1500.0, sun_deg = [45.0, 200.0], streams_alone = true }
 "#;
-/// The camera and the lidar must run at once in real time: pixels and pulses per second.
+/// Real-time rates that camera and lidar must reach together: pixels and pulses per second.
 const PIXELS_HZ: f64 = 960.0 * 600.0 * 10.0;
 const PULSES_HZ: f64 = 384.0 / 288e-6;
 
-/// Counts rays and the time that they take.
+/// Ray caster that counts rays and measures their time.
 struct Counting {
     caster: Box<dyn RayCaster>,
     rays: [AtomicU64; 2],
@@ -46,7 +46,7 @@ impl Counting {
     }
 }
 
-// The world has one reference to it, and the bench reads the counts by another.
+// The world owns one reference to the caster; the bench reads the counts through another one.
 impl RayCaster for &Counting {
     fn cast(&self, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit]) {
         self.note(0, hits.len(), || self.caster.cast(stencil, pulses, hits));
@@ -73,10 +73,10 @@ impl RayCaster for &Counting {
 #[derive(Default)]
 struct Sums {
     all_ns: u64,
-    /// Rays and time of casting and of shadows.
+    /// Number of rays to surfaces and of shadow rays.
     rays: [u64; 2],
     ns: [u64; 2],
-    /// Pulses or pixels.
+    /// Number of pulses or pixels.
     asked: u64,
 }
 
@@ -99,7 +99,7 @@ fn main() {
     let [mut of_lidar, mut of_camera] = [Sums::default(), Sums::default()];
     let mut units = [(lidar, 0, &mut of_lidar), (camera, rig.devices.len() - 1, &mut of_camera)];
     for round in 0..rounds {
-        // A tenth of a second in every two, in which the robot drives 4 m.
+        // A tenth of a second every two seconds, in which the robot drives 4 m.
         for (Built { device, sensor }, place, sums) in &mut units {
             let surroundings = world.surroundings(&rig.devices[*place].body_from_sensor);
             let mut scratch = Scratch::default();

@@ -1,8 +1,9 @@
-//! Pulses a second in the courtyard at its three sizes, for an HDL-64E S2 with nine rays a pulse.
+//! Pulses per second in the courtyard at its three sizes, for an HDL-64E S2 with nine rays per
+//! pulse.
 //!
-//! `cargo bench --bench courtyard` prints load time and memory beside each. A packet is what is
-//! measured: poses, rays, echoes, errors. "Real time" is 1.333 M pulses/s. Figures depend on the
-//! machine and on what else it does: compare within one run.
+//! `cargo bench --bench courtyard` prints load time and memory for each size. The bench measures
+//! whole packets: poses, rays, echoes, errors. "Real time" is 1.333 M pulses/s. Figures depend on
+//! the machine and its other load: compare them within one run only.
 
 use menura::devices::families::catalogue;
 use std::time::Duration;
@@ -18,15 +19,15 @@ use menura::sensors::{MeasurementRequest, Sensor, Subject};
 use menura::time::{Epoch, SimTime};
 use menura::timing::clock::Stopwatch;
 
-/// Name, blades of grass, trees, triangles of a tree.
+/// Name, number of grass blades, number of trees, triangles per tree.
 const SIZES: [(&str, u64, u32, u32); 3] = [
     ("0.36 M triangles", 22_500, 0, 1_000),
     ("20 M triangles", 2_000_000, 1, 3_500_000),
     ("191 M triangles", 2_000_000, 50, 3_500_000),
 ];
-/// Packets measured in one go, spread over a rotation so that every direction counts.
+/// Number of packets per measurement, spread over a rotation so that every direction counts.
 const PACKETS: u64 = 64;
-/// Pulses a second of an HDL-64E S2.
+/// Pulses per second of an HDL-64E S2.
 const REAL_TIME_HZ: f64 = 384.0 / 288e-6;
 
 fn rig(grass_blades: u64, trees: u32, tree_triangles: u32) -> Rig {
@@ -40,7 +41,7 @@ fn rig(grass_blades: u64, trees: u32, tree_triangles: u32) -> Rig {
     Rig::default_rig(&overrides, catalogue()).unwrap_or_else(|faults| panic!("{faults}"))
 }
 
-/// Requests that lie evenly in the first rotation.
+/// Requests, evenly spread over the first rotation.
 fn requests(lidar: &mut Built) -> Vec<MeasurementRequest> {
     let rotation = SimTime(100_000_000);
     let all: Vec<_> = std::iter::from_fn(|| lidar.device.poll_request(rotation)).collect();
@@ -56,7 +57,7 @@ fn measure(rig: &Rig, world: &LiveWorld, sensor: &dyn Sensor, requests: &[Measur
     }
 }
 
-/// Of every stencil with a spot.
+/// Number of rays of every stencil with a beam footprint.
 const RAYS_PER_PULSE: f64 = 9.0;
 
 fn pulses_of(request: &MeasurementRequest) -> u64 {

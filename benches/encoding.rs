@@ -1,10 +1,10 @@
-//! What share of one core it takes to make packets of measurements, casting aside.
+//! Share of one core for encoding measurements as packets, without ray casting.
 //!
-//! `cargo bench --bench encoding` prints, for each Velodyne and return mode, for the greatest stream of an
-//! Ouster, for Hesais with two returns, for RoboSenses and for Livoxes, the lidar packets a second that the model sends, the
-//! time a packet takes from request to bytes, and the product of both. The measurements are there beforehand. All models take turns
-//! in each round and the quickest round counts, since other programs only ever add time. `-- NAME` picks the
-//! profiles whose names contain it.
+//! `cargo bench --bench encoding` prints three numbers for each case: lidar packets per second of the model, time per
+//! packet from request to bytes, and their product. Cases are each Velodyne and return mode, the largest stream of an
+//! Ouster, Hesais with two returns, RoboSenses and Livoxes. The measurements are made beforehand. All cases take turns
+//! in each round and the fastest round counts, because other programs only add time. `-- NAME` selects the profiles
+//! whose names contain it.
 
 use menura::devices::families::catalogue;
 use std::hint::black_box;
@@ -21,13 +21,13 @@ use menura::time::{Epoch, SimTime};
 use menura::timing::clock::Stopwatch;
 
 const ROUNDS: u32 = 25;
-/// Packets a device makes in a round: so few that what was measured of them stays in the caches, where it is, too, when a
-/// worker has just measured it.
+/// Packets per device and round: few enough that their measurements stay in the processor caches, as after a worker has
+/// made them.
 const PACKETS: usize = 100;
-/// Every so many pulses have no return.
+/// Every n-th pulse has no return. `None`: all pulses have a return.
 const EMPTY: [Option<usize>; 2] = [None, Some(1)];
 
-/// A device, all it will be told, and the quickest round so far.
+/// A device, the measurements for it, and its fastest round so far.
 struct Case {
     name: String,
     rig: Rig,
@@ -43,12 +43,12 @@ impl Case {
             ("device.roof-lidar.settings.return_mode", return_mode),
         ]
         .map(|(key, value)| Override { key: key.into(), value: value.into() });
-        // Not every model has every return mode.
+        // Some models lack some return modes.
         let rig = Rig::default_rig(&overrides, catalogue()).ok()?;
         Some(Self::of(format!("{profile}, {return_mode}"), rig, false))
     }
 
-    /// A stream of a lidar whose receiver reports all echoes.
+    /// A stream of a lidar whose detector reports all echoes.
     fn echoes(profile: &str, title: &str, settings: &str) -> Self {
         let text = format!(
             "[world]\nscene = \"room\"\n[robot]\ntrajectory = {{ kind = \"still\" }}\n\
@@ -65,7 +65,7 @@ impl Case {
         let mut built = lidar(&rig);
         let measurements =
             EMPTY.map(|empty| measurements(lidar(&rig).device.as_mut(), empty, tells_echoes));
-        // Of the packets that are timed: the device's own rate counts those of other kinds, too.
+        // Rate of the timed packets: the device's nominal rate also counts other kinds of packets.
         let starts_ns = measurements[0].iter().map(|m| m.request.start.0);
         let (first_ns, last_ns) = (starts_ns.clone().min(), starts_ns.max());
         let span_ns = last_ns.zip(first_ns).map_or(0, |(last, first)| last - first);
@@ -75,7 +75,7 @@ impl Case {
             measurements,
             rate_hz,
             packet_ns: {
-                // Warm, and to see that it sends.
+                // A first request, for warm caches and as a check that the device sends.
                 let request = built.device.poll_request(SimTime(1));
                 assert!(request.is_some(), "{name} asks for nothing");
                 [f64::INFINITY; EMPTY.len()]
@@ -102,7 +102,7 @@ fn lidar(rig: &Rig) -> Built {
     build_devices(rig, epoch).remove(0)
 }
 
-/// Answers to the first requests. Ranges differ, and second returns lie behind the first.
+/// Answers to the first requests. All ranges are different, and each second return is farther than its first return.
 fn measurements(
     device: &mut dyn Device,
     empty: Option<usize>,
@@ -131,20 +131,20 @@ fn measurements(
     requests.take(PACKETS).map(answer).collect()
 }
 
-/// What a receiver that reports all echoes makes of the same.
+/// The same returns as a detector that reports all echoes gives them.
 fn echoes(returns: PulseReturns) -> Echoes {
     let mut echoes = Echoes::default();
     returns.first.into_iter().chain(returns.second).for_each(|echo| echoes.push(echo));
     echoes
 }
 
-/// The next packet's request; an HDL-32E also asks for the motion of its base.
+/// Request for the next packet; an HDL-32E also requests the motion of its base.
 fn next_sweep(device: &mut dyn Device) -> Option<MeasurementRequest> {
     let mut requests = std::iter::from_fn(|| device.poll_request(SimTime(u64::MAX / 4)));
     requests.find(|request| matches!(request.subject, Subject::Sweep(_)))
 }
 
-/// A packet from request to bytes.
+/// Encodes a packet, from its request to its bytes.
 fn encode(device: &mut dyn Device, measurement: &Measurement) -> usize {
     black_box(next_sweep(device));
     device.handle_measurement(measurement);

@@ -1,5 +1,5 @@
-//! Menura's tracer, a GPU and Embree, side by side: the same pulses through the same scenes in one run,
-//! by turns of a fraction of a second, so that what else the machine does meets all alike.
+//! Compares Menura's ray tracer, a GPU and Embree: the same pulses in the same scenes within one run. They take turns
+//! of a fraction of a second, so that other load of the machine affects all of them equally.
 //!
 //! ```text
 //! cargo bench --bench tracers                                        # the whole table
@@ -7,14 +7,14 @@
 //! cargo bench --bench tracers --features gpu -- --scene courtyard-191m --threads 2 --threads 64 --no-embree
 //! ```
 //!
-//! What is timed is `RayCaster::cast`: nine rays a pulse in, hits with range, cosine and
-//! reflectance out. Pulses come a packet at a time and laser by laser, as sensors ask for them,
-//! from eight places on the courtyard's lane. Embree runs as a simulator would have it, not
-//! closing edges between triangles (`--robust` has it close them, as `caster = "embree"` does). With `--features gpu`,
-//! a GPU takes turns as well. Its calls wait, so give it more threads than there are processors: `--threads 2 --threads 64`.
+//! The timed call is `RayCaster::cast`: nine rays per pulse in, hits with range, cosine and reflectance out. As sensors
+//! request them, pulses arrive packet by packet and laser by laser, from eight positions on the courtyard's lane.
+//! Embree runs as in other simulators, without closing the edges between triangles (`--robust` closes them, as `caster
+//! = "embree"` does). With `--features gpu`, a GPU takes turns too. Its calls wait, so give it more threads than
+//! processors: `--threads 2 --threads 64`.
 //!
-//! A second table has the whole pipeline of the products that fire so: casting, the receiver (poses, echoes,
-//! noise) and packing, each a pulse, with the profile's receiver and with a plain one by turns.
+//! A second table has the whole pipeline of products with the same firing pattern: ray casting, physics (poses, echoes,
+//! noise) and encoding, each per pulse, with the profile's detector and with a simple one alternately.
 
 #[path = "tracers/pipeline.rs"]
 mod pipeline;
@@ -79,39 +79,39 @@ struct Options {
     bench: bool,
 }
 
-/// What a sensor fires.
+/// Firing pattern of a sensor.
 struct Sensor {
     name: &'static str,
     lasers: Vec<Laser>,
     step_deg: f64,
-    /// Where the first column looks, degrees from forward, and how many there are in a turn.
+    /// Direction of the first column, degrees from forward; the next field is the number of columns per rotation.
     first_deg: f64,
     columns: u32,
-    /// Columns whose pulses are asked for together.
+    /// Number of columns whose pulses are requested together.
     columns_per_packet: u32,
     shape: BeamShape,
-    /// Full angles, radians.
+    /// Full divergence angles, radians.
     divergence_rad: [f64; 2],
-    /// Of the beam where it leaves the device.
+    /// Width of the beam at the exit, metres.
     exit_width_m: f64,
     max_range_m: f32,
     pulses_per_s: f64,
 }
 
 struct Laser {
-    /// Degrees from level, up.
+    /// Elevation above the horizon, degrees.
     elevation_deg: f64,
-    /// Fires in every column whose number this divides.
+    /// The laser fires in every column whose number is a multiple of this.
     every: u32,
 }
 
-/// `count` lasers that fire in every column.
+/// `count` lasers, each of which fires in every column.
 fn lasers(first_deg: f64, step_deg: f64, count: u32) -> Vec<Laser> {
     let laser = |k: u32| Laser { elevation_deg: first_deg + step_deg * f64::from(k), every: 1 };
     (0..count).map(laser).collect()
 }
 
-/// A sensor that turns `turns_hz` times a second and fires a column every `cycle_s` seconds.
+/// A sensor that rotates `turns_hz` times per second and fires a column every `cycle_s` seconds.
 fn turning(name: &'static str, lasers: Vec<Laser>, turns_hz: f64, cycle_s: f64) -> Sensor {
     let step_deg = 360.0 * turns_hz * cycle_s;
     let in_column: f64 = lasers.iter().map(|laser| 1.0 / f64::from(laser.every)).sum();
@@ -130,7 +130,7 @@ fn turning(name: &'static str, lasers: Vec<Laser>, turns_hz: f64, cycle_s: f64) 
     }
 }
 
-/// A sensor with one laser and a mirror, whose scan of `field_deg` is one telegram.
+/// A sensor with one laser and a mirror; a scan of `field_deg` is one telegram.
 fn scanner(name: &'static str, field_deg: f64, step_deg: f64, scans_hz: f64) -> Sensor {
     let columns = (field_deg / step_deg).round() as u32 + 1;
     Sensor {
@@ -148,7 +148,7 @@ fn scanner(name: &'static str, field_deg: f64, step_deg: f64, scans_hz: f64) -> 
     }
 }
 
-/// The patterns, after the products' manuals. Elevations of the HDL-64E are those of an ideal unit.
+/// Firing patterns by the products' manuals. The HDL-64E has the elevations of an ideal unit.
 fn sensors() -> Vec<Sensor> {
     let hdl64e = |every_lower: u32| {
         let lower = lasers(-8.83, -0.5, 32).into_iter();
@@ -162,7 +162,7 @@ fn sensors() -> Vec<Sensor> {
         divergence_rad: [3e-3, 1.5e-3],
         ..turning(name, lasers(-15.0, 2.0, 16), turns_hz, 55.296e-6)
     };
-    // Columns are asked for as packets hold them.
+    // Columns are requested together as in packets.
     let wide = |sensor: Sensor, columns_per_packet, divergence_rad, exit_width_m, max_range_m| {
         Sensor { columns_per_packet, divergence_rad, exit_width_m, max_range_m, ..sensor }
     };
@@ -174,7 +174,7 @@ fn sensors() -> Vec<Sensor> {
             columns_per_packet: 6,
             ..turning("hdl-64e-s2", hdl64e(1), 10.0, 48e-6)
         }),
-        // Three upper blocks to one lower, twelve in a packet, a million pulses a second.
+        // Three upper blocks for each lower one, twelve per packet, a million pulses per second.
         hdl64e_beam(Sensor {
             columns_per_packet: 9,
             ..turning("hdl-64e-s1", hdl64e(3), 10.0, 384e-6 / 9.0)
@@ -201,21 +201,21 @@ fn sensors() -> Vec<Sensor> {
     ]
 }
 
-/// Pulses that are asked for together, and when they are fired.
+/// Pulses that are requested together, with their firing times.
 struct Packet {
     pulses: Vec<Pulse>,
     fired: Vec<SimTime>,
 }
 
-/// Places from which packets are fired.
+/// Number of positions from which packets are fired.
 const PLACES: u32 = 8;
-/// Pulses fired in a turn of each tracer, about.
+/// Approximate number of pulses per turn of each tracer.
 const PULSES: u32 = 24_000;
-/// Above the ground, metres.
+/// Height above the ground, metres.
 const HEIGHT_M: f64 = 2.0;
 
 impl Sensor {
-    /// Packets spread evenly over turns at places around the lane.
+    /// Packets that are spread evenly over rotations at positions around the lane.
     fn packets(&self, ground: &Terrain) -> Vec<Packet> {
         let in_turn = self.columns / self.columns_per_packet;
         let in_packet = (f64::from(self.columns_per_packet) * self.in_column()) as u32;
@@ -234,12 +234,12 @@ impl Sensor {
         packets
     }
 
-    /// Pulses of a column, on average.
+    /// Mean number of pulses per column.
     fn in_column(&self) -> f64 {
         self.lasers.iter().map(|laser| 1.0 / f64::from(laser.every)).sum()
     }
 
-    /// Nine rays a pulse in a spot that is lit evenly.
+    /// A beam of nine rays in an evenly illuminated footprint.
     fn beam(&self) -> BeamSettings {
         BeamSettings {
             shape: self.shape,
@@ -250,13 +250,13 @@ impl Sensor {
         }
     }
 
-    /// Laser by laser, from `first_column` on.
+    /// Pulses laser by laser, starting with `first_column`.
     fn packet(&self, first_column: u32, origin: DVec3, yaw_rad: f64) -> Packet {
         let [across, along] = beam::half_axes_m(&self.beam());
         let apex_behind_m = beam::apex_behind_m(&self.beam());
         let pulse = |elevation_deg: f64, column: u32| {
             let turned = self.first_deg + self.step_deg * f64::from(first_column + column);
-            // Clockwise, as these turn.
+            // Clockwise, as these sensors rotate.
             let (sin_a, cos_a) = libm::sincos(yaw_rad - turned.to_radians());
             let (sin_e, cos_e) = libm::sincos(elevation_deg.to_radians());
             let direction = DVec3::new(cos_e * cos_a, cos_e * sin_a, sin_e);
@@ -272,7 +272,7 @@ impl Sensor {
                 max_range_m,
             }
         };
-        // One column after the other, all lasers of one at once.
+        // One column after the other; all lasers of a column fire at the same time.
         let column_s = self.in_column() / self.pulses_per_s;
         let fired = |column| SimTime::from_secs_f64(f64::from(first_column + column) * column_s);
         let shots = self.lasers.iter().flat_map(|laser| {
@@ -285,7 +285,7 @@ impl Sensor {
     }
 }
 
-/// A tracer with a number of threads, and what it has done so far.
+/// A tracer with a number of threads, and its results so far.
 struct Entry<'a> {
     name: String,
     threads: usize,
@@ -301,7 +301,7 @@ fn processor_time() -> Duration {
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
-/// How long something takes that runs on all processors.
+/// Measures the duration of work that uses all processors.
 struct Building {
     watch: Stopwatch,
     before: Duration,
@@ -355,13 +355,13 @@ impl Entry<'_> {
         self.pulses as f64 / self.wall.as_secs_f64()
     }
 
-    /// Of processor time, summed over threads: what other processes do matters less to it.
+    /// Pulses per second of processor time, summed over threads: other processes affect this figure less.
     fn pulses_per_processor_s(&self) -> f64 {
         self.pulses as f64 / self.processor.as_secs_f64()
     }
 }
 
-/// The scene of `menura` on a GPU, unless it is left out.
+/// The scene of `menura` on a GPU, unless the GPU is excluded.
 #[cfg(feature = "gpu")]
 fn by_gpu(menura: &Arc<BvhCaster>, options: &Options) -> Option<Box<dyn RayCaster>> {
     use menura::world::raycast::gpu::GpuCaster;
@@ -390,7 +390,7 @@ fn by_gpu(_menura: &Arc<BvhCaster>, options: &Options) -> Option<Box<dyn RayCast
     None
 }
 
-/// `still` with `count` cars that circle at 10 m/s, 5 to 60 m from the middle.
+/// The scene of `still` with `count` cars that drive circles at 10 m/s, 5 to 60 m from the centre.
 fn with_cars(still: &Arc<BvhCaster>, count: usize) -> MovingCaster {
     let geo = GeoOrigin::new(Geodetic { latitude_deg: 0.0, longitude_deg: 0.0, altitude_m: 0.0 });
     let car = |k: usize| {
@@ -412,7 +412,7 @@ fn with_cars(still: &Arc<BvhCaster>, count: usize) -> MovingCaster {
     MovingCaster::new(Box::new(still.clone()), instances, (0..count).map(car).collect())
 }
 
-/// A number of `/proc/self/status`, megabytes.
+/// A value of `/proc/self/status`, megabytes.
 fn status_mb(key: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(key));
@@ -457,7 +457,7 @@ fn main() {
     }
 }
 
-/// The numbers of threads to measure with: as asked for, or powers of two and all there are.
+/// Numbers of threads to measure with: the requested ones, or powers of two and the number of processors.
 fn threads_to_use(options: &Options) -> Vec<usize> {
     if !options.threads.is_empty() {
         return options.threads.iter().map(|&threads| threads.max(1)).collect();
@@ -549,7 +549,7 @@ fn measure_scene<'a>(
 fn measure_sensor(sensor: &Sensor, ground: &Terrain, entries: &mut [Entry<'_>], seconds: f64) {
     let stencil = beam::Spot::new(&sensor.beam(), 9).stencil;
     let packets = sensor.packets(ground);
-    // Warm caches and pages are every tracer's.
+    // Every tracer starts with warm caches and touched pages.
     for entry in entries.iter_mut() {
         entry.take_turn(&stencil, &packets);
         (entry.pulses, entry.wall, entry.processor) = (0, Duration::ZERO, Duration::ZERO);

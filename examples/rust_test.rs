@@ -23,7 +23,7 @@ link = { udp = { to = "ADDRESS" } }
 "#;
 
 fn receive_packets_of_a_lidar() -> Result<(), Box<dyn Error>> {
-    // Your driver would listen here.
+    // In a real test, your driver listens here.
     let socket = UdpSocket::bind("127.0.0.1:0")?;
     socket.set_read_timeout(Some(Duration::from_secs(5)))?;
 

@@ -1,4 +1,4 @@
-//! The sending threads ask the allocator for nothing while they send, and give nothing back.
+//! While they send, the sending threads neither allocate nor free memory.
 
 #![allow(unsafe_code)] // a global allocator cannot be had without
 
@@ -12,10 +12,10 @@ use std::time::Duration;
 use menura::engine::run::RealTimeRun;
 use menura::engine::run::sender::{SENDER_NAME, STANDBY_NAME};
 
-/// Threads told apart; a process that has few of them never puts two into one place.
+/// Number of counters: large enough that two threads of a process do not share one.
 const PLACES: usize = 1 << 16;
 
-/// Counts what each thread asks of the allocator.
+/// Allocator that counts the calls of each thread.
 struct Counting;
 
 #[allow(clippy::declare_interior_mutable_const)]
@@ -27,11 +27,11 @@ fn count() {
     CALLS[thread % PLACES].fetch_add(1, Ordering::Relaxed);
 }
 
-// SAFETY: every call is handed on to the system's allocator as it came.
+// SAFETY: every call is passed to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
-        // SAFETY: the caller's promises are those the system's allocator wants.
+        // SAFETY: the caller's guarantees are those that the system's allocator requires.
         unsafe { System.alloc(layout) }
     }
 
@@ -51,7 +51,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// The threads of this process with their names.
+/// Threads of this process with their names.
 fn threads() -> Vec<(usize, String)> {
     let tasks = std::fs::read_dir("/proc/self/task").expect("Linux");
     tasks
@@ -100,7 +100,7 @@ fn the_senders_leave_the_allocator_alone() {
     run.keep_timing();
     let stop = AtomicBool::new(false);
     let is_over = AtomicBool::new(false);
-    // The lidar's: on a busy machine the IMU's may be many of all.
+    // Packets of the lidar: on a busy machine, most packets may be the IMU's.
     let packets = || run.figures(run.elapsed())[0].packets;
     std::thread::scope(|scope| {
         scope.spawn(|| {

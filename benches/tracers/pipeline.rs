@@ -1,4 +1,4 @@
-//! What a packet costs from request to bytes, by part: casting, what is around it, packing.
+//! Cost of a packet from request to bytes, by stage: ray casting, physics, encoding.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -19,13 +19,14 @@ use menura::world::trajectory::Trajectory;
 
 use super::processor_time;
 
-/// The product that fires as a sensor of the other table does.
+/// Sensor of the first table, and the product with the same firing pattern.
 const PRODUCTS: [(&str, &str); 3] = [
     ("hdl-64e-s2", "velodyne-hdl64e-s2"),
     ("hdl-32e", "velodyne-hdl32e-2.2"),
     ("vlp-16", "velodyne-vlp16-3.0"),
 ];
-/// What the profile has, and a plain receiver: groups of hits, no threshold, the same noise for all.
+/// Detectors: that of the profile, and a simple one with groups of hits, no threshold and constant
+/// noise.
 const RECEIVERS: [(&str, &[(&str, &str)]); 2] = [
     ("as the profile has it", &[]),
     (
@@ -39,10 +40,10 @@ const RECEIVERS: [(&str, &[(&str, &str)]); 2] = [
         ],
     ),
 ];
-/// Packets of a device in a turn.
+/// Number of packets of a device per turn.
 const PACKETS: usize = 64;
 
-/// A caster that sums up the processor time it takes.
+/// A caster that adds up its processor time.
 struct Watched<'a> {
     caster: &'a dyn RayCaster,
     spent_ns: AtomicU64,
@@ -61,7 +62,7 @@ impl RayCaster for Watched<'_> {
     }
 }
 
-/// A device and what its packets have cost so far.
+/// A device and the cost of its packets so far.
 struct Case {
     name: String,
     built: Built,
@@ -142,20 +143,20 @@ impl Case {
         (self.measure, self.pack) = (Duration::ZERO, Duration::ZERO);
     }
 
-    /// Nanoseconds a pulse.
+    /// Nanoseconds per pulse.
     fn ns(&self, spent: Duration) -> f64 {
         spent.as_secs_f64() * 1e9 / self.pulses as f64
     }
 }
 
-/// The next packet's request; some devices also ask for the motion of their base.
+/// Request for the next packet; some devices also request the motion of their base.
 fn next_sweep(device: &mut dyn Device) -> MeasurementRequest {
     let mut requests = std::iter::from_fn(|| device.poll_request(SimTime(u64::MAX / 4)));
     let sweep = requests.find(|request| matches!(request.subject, Subject::Sweep(_)));
     sweep.expect("the device streams on its own")
 }
 
-/// Measures the products that fire as `sensors` do, for `seconds` each, on one thread.
+/// Measures the products with the firing patterns of `sensors`, each for `seconds`, on one thread.
 pub fn measure(caster: &dyn RayCaster, ground: &Terrain, sensors: &[&str], seconds: f64) {
     println!(
         "\n  whole pipeline, one thread: processor time of a pulse, ns\n  {:12} {:26} {:>7} {:>9} \

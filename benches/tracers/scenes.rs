@@ -1,6 +1,6 @@
-//! The scenes of the bench, made when they are asked for.
+//! Scenes of the bench, built on request.
 //!
-//! | name | triangles | what is hard about it |
+//! | name | triangles | difficulty |
 //! |---|---|---|
 //! | `courtyard-0.36m`, `-20m`, `-191m` | as named | grass, and trees of 3.5 M triangles |
 //! | `grass-dense` | 31 M | MAVS's own scene, from its files |
@@ -8,9 +8,9 @@
 //! | `poles` | 0.6 M | long thin triangles that lean every way, in one mesh |
 //! | `mesh-20m` | 20 M | one mesh without copies |
 //! | `buildings` | 19 k | large walls with windows |
-//! | `boxes` | 122 | next to nothing |
+//! | `boxes` | 122 | almost none |
 //!
-//! All leave the lane clear on which the sensors stand.
+//! In all scenes, the lane on which the sensors stand is free.
 
 use std::f64::consts::{PI, TAU};
 use std::path::{Path, PathBuf};
@@ -22,13 +22,13 @@ use menura::world::loaders::{self, Disk, Memory};
 use menura::world::materials;
 use menura::world::scene::{Instance, Mesh, Scene};
 
-/// Name, blades of grass, trees, triangles of a tree.
+/// Name, number of grass blades, number of trees, triangles per tree.
 const COURTYARDS: [(&str, u64, u32, u32); 3] = [
     ("courtyard-0.36m", 22_500, 0, 1_000),
     ("courtyard-20m", 2_000_000, 1, 3_500_000),
     ("courtyard-191m", 2_000_000, 50, 3_500_000),
 ];
-/// All scenes, in the order in which they are measured.
+/// All scenes, in the order of measurement.
 pub const NAMES: [&str; 9] = [
     "courtyard-0.36m",
     "courtyard-20m",
@@ -41,8 +41,8 @@ pub const NAMES: [&str; 9] = [
     "boxes",
 ];
 
-/// The scene called `name`, which is in [`NAMES`], or why there is none. `mavs` is the folder that
-/// holds MAVS's `data`.
+/// Loads the scene `name` of [`NAMES`], or returns the reason why this is impossible. `mavs` is the
+/// folder that contains the folder `data` of MAVS.
 pub fn load(name: &str, mavs: Option<&Path>) -> Result<Scene, String> {
     let courtyard = COURTYARDS.iter().find(|courtyard| courtyard.0 == name);
     if let Some(&(_, grass_blades, trees, tree_triangles)) = courtyard {
@@ -75,7 +75,7 @@ fn grass_dense(mavs: Option<&Path>) -> Result<Scene, String> {
     loaders::load(&source, &Disk::default()).map_err(|error| error.to_string())
 }
 
-/// Draws in 0..1 that are the same on every machine.
+/// Random numbers in 0..1, the same on every machine.
 struct Draws(u64);
 
 impl Draws {
@@ -89,7 +89,7 @@ impl Draws {
     }
 }
 
-/// A scene of one material whose first mesh is the ground; each mesh stands where it is.
+/// A scene of one material. The first mesh is the ground; each mesh is placed at the origin.
 fn of_meshes(meshes: Vec<Mesh>) -> Scene {
     let here = |mesh| Instance { mesh, world_from_mesh: DAffine3::IDENTITY };
     Scene {
@@ -115,7 +115,7 @@ fn add_quad(mesh: &mut Mesh, corners: [DVec3; 4]) {
     mesh.triangle_materials.extend([0, 0]);
 }
 
-/// Five sides of a box that stands on the ground.
+/// Adds the five visible sides of a box on the ground.
 fn add_box(mesh: &mut Mesh, [west, south]: [f64; 2], [east, north]: [f64; 2], high: f64) {
     let at = |x: f64, y: f64, z: f64| DVec3::new(x, y, z);
     let corners = [[west, south], [east, south], [east, north], [west, north]];
@@ -126,18 +126,19 @@ fn add_box(mesh: &mut Mesh, [west, south]: [f64; 2], [east, north]: [f64; 2], hi
     add_quad(mesh, corners.map(|[x, y]| at(x, y, high)));
 }
 
-/// Whether a disc is clear of the lane.
+/// Whether a disc does not overlap the lane.
 fn is_clear(middle: DVec2, radius: f64) -> bool {
     (middle.length() - courtyard::LANE_RADIUS_M).abs() > radius + 2.0
 }
 
-/// Half of the side of the field, metres.
+/// Half of the field's side, metres.
 const FIELD_M: f64 = 100.0;
-/// Leaves of a plant, and quads of a leaf: 12,600 triangles.
+/// Number of leaves of a plant; the next constant is the quads per leaf: 12,600 triangles.
 const LEAVES: u32 = 63;
 const QUADS: u32 = 100;
 
-/// A million copies of a plant, placed by MAVS's `Random`: 25 a square metre, each half a metre wide.
+/// A million copies of a plant, placed by MAVS's `Random`: 25 per square metre, each half a metre
+/// wide.
 fn random_field() -> Result<Scene, String> {
     let json = format!(
         r#"{{
@@ -199,7 +200,7 @@ fn to_obj(mesh: &Mesh) -> String {
     text
 }
 
-/// A hundred thousand leaning poles of 6 m, of two triangles on each of three sides.
+/// A hundred thousand leaning poles of 6 m; each has three sides of two triangles.
 fn poles() -> Scene {
     let mut mesh = Mesh { name: "poles".into(), ..Mesh::default() };
     let mut draws = Draws(5);
@@ -224,10 +225,10 @@ fn poles() -> Scene {
     of_meshes(vec![floor(150.0), mesh])
 }
 
-/// Cells of the rough ground along each side.
+/// Number of cells of the rough ground along each side.
 const CELLS: u32 = 3162;
 
-/// One mesh of 20 M triangles: stony ground with hillocks, 0.1 m a cell.
+/// One mesh of 20 M triangles: rough ground with hills, 0.1 m per cell.
 fn rough_ground() -> Scene {
     let side = CELLS + 1;
     let mut mesh = Mesh { name: "rough ground".into(), ..Mesh::default() };
@@ -251,7 +252,7 @@ fn rough_ground() -> Scene {
     of_meshes(vec![mesh])
 }
 
-/// Blocks of houses along streets, with windows that stand out of the walls.
+/// Blocks of houses along streets, with windows that protrude from the walls.
 fn buildings() -> Scene {
     let mut mesh = Mesh { name: "buildings".into(), ..Mesh::default() };
     let mut draws = Draws(9);

@@ -10,7 +10,7 @@ use crate::sensors::imu::settings::TriadErrors;
 /// One point of an Allan deviation plot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Averaging time.
+    /// Averaging time, seconds.
     pub tau_s: f64,
     /// Allan deviation, in the unit of the samples.
     pub deviation: f64,
@@ -18,8 +18,8 @@ pub struct Point {
     pub relative_error: f64,
 }
 
-/// Averaging times in samples, `per_decade` of them a decade, without duplicates, up to a ninth of
-/// the recording; estimates beyond that are too uncertain.
+/// Averaging times in samples, `per_decade` in each decade, without duplicates, up to a ninth of the recording;
+/// estimates at longer times are too uncertain.
 pub fn averaging_samples(samples: usize, per_decade: u32) -> Vec<usize> {
     let mut all: Vec<usize> = (0..)
         .map(|i| libm::pow(10.0, f64::from(i) / f64::from(per_decade)).round() as usize)
@@ -29,10 +29,10 @@ pub fn averaging_samples(samples: usize, per_decade: u32) -> Vec<usize> {
     all
 }
 
-/// Overlapping Allan deviation of rate samples taken every `dt_s`, for each averaging time of `averages`, in
-/// samples.
+/// Overlapping Allan deviation of rate samples at intervals of `dt_s`, for each averaging time in `averages` (in
+/// samples).
 pub fn overlapping(samples: &[f64], dt_s: f64, averages: &[usize]) -> Vec<Point> {
-    // Subtracting the mean first keeps digits in the sums.
+    // Without the mean, the sums lose fewer digits.
     let mean = samples.iter().sum::<f64>() / samples.len().max(1) as f64;
     let mut integral = Vec::with_capacity(samples.len() + 1);
     let mut sum = 0.0;
@@ -58,8 +58,8 @@ pub fn overlapping(samples: &[f64], dt_s: f64, averages: &[usize]) -> Vec<Point>
     averages.iter().filter_map(point).collect()
 }
 
-/// The three terms of the Allan variance of a [`TriadErrors`], for unit coefficients: white noise, bias
-/// instability with its correlation time, random walk.
+/// The three terms of the Allan variance of a [`TriadErrors`] with coefficients of 1: white noise, bias instability
+/// with its correlation time, random walk.
 pub(crate) fn unit_variances(correlation_s: f64, tau_s: f64) -> [f64; 3] {
     let t = correlation_s.max(1e-9);
     let x = tau_s / t;
@@ -74,8 +74,8 @@ pub(crate) fn unit_variances(correlation_s: f64, tau_s: f64) -> [f64; 3] {
     [tau_s.recip(), std * std * gauss_markov, tau_s / 3.0]
 }
 
-/// The Allan deviation that `errors` specify, sampled internally at `sample_rate_hz` and averaged
-/// to the output rate. The effect of a limited bandwidth at short times is left out.
+/// The Allan deviation of sensors with `errors`, which are sampled at `sample_rate_hz` and averaged to the output rate.
+/// The effect of a limited bandwidth at short times is neglected.
 pub fn expected(errors: &TriadErrors, sample_rate_hz: f64, tau_s: f64) -> f64 {
     let rounding = errors.resolution * errors.resolution / 12.0 / sample_rate_hz;
     let white = errors.white_density().powi(2) + rounding;
@@ -84,18 +84,18 @@ pub fn expected(errors: &TriadErrors, sample_rate_hz: f64, tau_s: f64) -> f64 {
     coefficients.iter().zip(units).map(|(c, u)| c * u).sum::<f64>().sqrt()
 }
 
-/// Coefficients of an Allan deviation plot, in the unit `u` of the samples.
+/// Coefficients of an Allan deviation plot; `u` is the unit of the samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Coefficients {
     /// White noise, u/√Hz.
     pub noise_density: f64,
-    /// Flat part, u.
+    /// Bias instability, the flat part, u.
     pub bias_instability: f64,
-    /// Random walk, u/√s.
+    /// Random walk of the bias, u/√s.
     pub random_walk: f64,
 }
 
-/// The Allan deviation of three axes: the root of the mean of their variances.
+/// The Allan deviation of three axes: the root mean square of their deviations.
 pub fn of_axes(samples: &[DVec3], dt_s: f64, averages: &[usize]) -> Vec<Point> {
     let axes = [0, 1, 2].map(|axis| {
         let of_axis: Vec<f64> = samples.iter().map(|v| v[axis]).collect();
@@ -112,8 +112,8 @@ pub fn of_axes(samples: &[DVec3], dt_s: f64, averages: &[usize]) -> Vec<Point> {
     (0..axes[0].len()).map(mean).collect()
 }
 
-/// Fits the three terms to a measured curve, by least squares of relative errors. A term that
-/// would be negative is left out. `correlation_s` is the correlation time of the bias instability.
+/// Fits the three terms to a measured curve, by least squares of relative errors. A term that would be negative is
+/// omitted. `correlation_s` is the correlation time of the bias instability.
 pub fn fit(points: &[Point], correlation_s: f64) -> Coefficients {
     fit_terms(points, correlation_s, [true; 3]).found
 }
@@ -123,15 +123,15 @@ pub fn fit(points: &[Point], correlation_s: f64) -> Coefficients {
 pub struct Fitted {
     /// The coefficients.
     pub found: Coefficients,
-    /// Approximate standard error of each; averaging times are assumed independent.
+    /// Approximate standard error of each coefficient; averaging times are assumed to be independent.
     pub standard_error: Coefficients,
-    /// Upper limit of each coefficient: two standard errors above it.
+    /// Upper limit of each coefficient: its value plus two standard errors.
     pub at_most: Coefficients,
-    /// Whether noise, instability and walk are significant: more than two standard errors.
+    /// For noise, instability and walk: whether the term is significant, larger than two standard errors.
     pub is_seen: [bool; 3],
     /// Correlation time of the bias instability, s.
     pub correlation_s: f64,
-    /// Mean square difference of curve and fit in standard errors: about 1 when the model is right.
+    /// Mean square difference of curve and fit, in standard errors: about 1 if the model is right.
     pub misfit: f64,
 }
 
@@ -179,16 +179,16 @@ pub fn fit_terms(points: &[Point], correlation_s: f64, mut used: [bool; 3]) -> F
     }
 }
 
-/// Correlation times that a curve from `shortest_s` to `longest_s` can tell apart: 24 a decade.
+/// Correlation times that a curve from `shortest_s` to `longest_s` can distinguish: 24 per decade.
 pub fn correlation_times_s(shortest_s: f64, longest_s: f64) -> Vec<f64> {
     let steps = (libm::log10(longest_s / shortest_s) * 24.0).max(0.0) as u32;
     (0..=steps).map(|i| shortest_s * libm::pow(10.0, f64::from(i) / 24.0)).collect()
 }
 
-/// Squares of the coefficients that are `used`, and variances of these squares; the others are 0. An unused
-/// term has the variance that it would have alone.
+/// Squares of the coefficients, and variances of these squares. Terms that are not `used` have the square 0 and the
+/// variance that they would have alone.
 fn solve(points: &[Point], correlation_s: f64, used: [bool; 3]) -> ([f64; 3], [f64; 3]) {
-    // The terms differ by many orders of magnitude, so columns are scaled by their largest value.
+    // The terms differ by many orders of magnitude, so each column is scaled by its largest value.
     let rows: Vec<[f64; 3]> = points
         .iter()
         .map(|p| {
@@ -218,7 +218,7 @@ fn solve(points: &[Point], correlation_s: f64, used: [bool; 3]) -> ([f64; 3], [f
     }
     let inverse = matrix.inverse();
     let solution = inverse * right;
-    // The relative error of a variance is twice that of its root.
+    // The relative error of a variance is twice that of a standard deviation.
     let variance = |i: usize| {
         let scaled = if used[i] { inverse.col(i)[i] } else { alone[i].recip() };
         4.0 * scaled / (scale[i] * scale[i])
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn the_deviation_of_a_ramp_is_exact() {
-        // A drift r t has the deviation r tau / sqrt 2 (IEEE Std 952, C.1.4).
+        // A drift of r per second has the deviation r tau / sqrt 2 (IEEE Std 952, C.1.4).
         let samples: Vec<f64> = (0..10_000).map(|i| 0.01 * f64::from(i)).collect();
         for point in overlapping(&samples, 0.01, &[1, 10, 100]) {
             let exact = point.tau_s / std::f64::consts::SQRT_2;
@@ -263,8 +263,8 @@ mod tests {
         assert!((above / below - 1.02).abs() < 0.01, "{below} {above}");
     }
 
-    /// Three axes, 2000 s at 100 Hz: the configured values are found, at every averaging time from 0.01 s to
-    /// 200 s within four standard errors of the estimate (mean of three axes).
+    /// Three axes, 2000 s at 100 Hz: the deviation is as configured at every averaging time from 0.01 s to 200 s,
+    /// within four standard errors of the estimate (mean of three axes).
     #[test]
     fn simulated_errors_have_the_deviation_that_was_asked_for() {
         let asked = TriadErrors {
@@ -291,7 +291,7 @@ mod tests {
         assert!((found.bias_instability / 0.02 - 1.0).abs() < 0.1, "{found:?}");
         assert!((found.random_walk / 0.001 - 1.0).abs() < 0.5, "{found:?}");
 
-        // The correlation time is found, too, and errors are as large as they are said to be.
+        // The fit also finds the correlation time, and the errors are within the stated standard errors.
         let times = correlation_times_s(0.1, 200.0);
         let best = times.iter().map(|t| fit_terms(&joined, *t, [true; 3]));
         let best = best.min_by(|a, b| a.misfit.total_cmp(&b.misfit)).unwrap();
@@ -299,7 +299,7 @@ mod tests {
         assert!(best.misfit < 2.0 && best.is_seen == [true; 3], "{best:?}");
         let off = (best.found.noise_density - 0.01).abs();
         assert!(off < 4.0 * best.standard_error.noise_density + 1e-4, "{best:?}");
-        // What is not there is not seen, and what it can be at the most is little.
+        // A term that is absent is not significant, and its upper limit is small.
         let quiet = TriadErrors { random_walk: 0.0, bias_instability: 0.0, ..asked };
         let mut triad = Triad::new(&quiet, NoiseSource::new(12, "imu/gyro"), 1.0 / rate_hz);
         let readings: Vec<DVec3> =

@@ -1,4 +1,4 @@
-//! Recordings of ROS 2: the messages of a bag in SQLite (`.db3`) or MCAP, one after another.
+//! Reads ROS 2 bags: the messages of a SQLite (`.db3`) or MCAP file, in order.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -14,7 +14,7 @@ use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 use ruzstd::decoding::FrameDecoder;
 
-/// The largest message and the largest chunk that is read.
+/// Largest message and largest chunk, bytes.
 const MAX_RECORD: usize = 256 << 20;
 /// Size of a zstd block with its headers, the decoder's minimum.
 const ZSTD_BLOCK: usize = 128 * 1024 + 64;
@@ -31,13 +31,13 @@ pub enum BagError {
     /// The file is not an MCAP file, or it is damaged.
     #[error("this is no whole MCAP file: {0}")]
     Mcap(#[from] McapError),
-    /// The file has no mark that its data are complete.
+    /// The MCAP file has no record that ends its data.
     #[error("this is no whole MCAP file: its data have no end")]
     NoDataEnd,
 }
 
-/// A reader that checks everything that an MCAP file provides: the CRCs of chunks, data and summary, and the
-/// magic at its end.
+/// A reader that checks all integrity data of an MCAP file: the CRCs of chunks, data and summary, and the magic bytes
+/// at its end.
 pub(super) fn mcap_reader() -> LinearReader {
     let options = LinearReaderOptions::default()
         .with_record_length_limit(MAX_RECORD)
@@ -48,7 +48,7 @@ pub(super) fn mcap_reader() -> LinearReader {
     LinearReader::new_with_options(options)
 }
 
-/// A record of an MCAP file. The library's function panics at an attachment that ends before its CRC.
+/// Parses a record of an MCAP file. The library's function panics at an attachment that ends before its CRC.
 pub(super) fn mcap_record(opcode: u8, data: &[u8]) -> McapResult<Record<'_>> {
     if opcode == op::ATTACHMENT && attachment_head(data).is_none_or(|head| data.len() < head + 4) {
         return Err(McapError::UnexpectedEof);
@@ -56,7 +56,7 @@ pub(super) fn mcap_record(opcode: u8, data: &[u8]) -> McapResult<Record<'_>> {
     mcap::parse_record(opcode, data)
 }
 
-/// Bytes of an attachment before its data: two times, name, media type, length.
+/// Length of an attachment before its data, bytes: two times, name, media type, length.
 fn attachment_head(data: &[u8]) -> Option<usize> {
     let text_end = |at: usize| -> Option<usize> {
         let len: [u8; 4] = data.get(at..at + 4)?.try_into().ok()?;
@@ -70,13 +70,13 @@ fn attachment_head(data: &[u8]) -> Option<usize> {
 pub struct Topic {
     /// Name of the topic.
     pub name: String,
-    /// Type of the messages.
+    /// Type name of the messages.
     pub type_name: String,
-    /// Encoding of the messages; `cdr`.
+    /// Encoding of the messages, such as `cdr`.
     pub encoding: String,
-    /// The offered quality of service, as the bag has it.
+    /// Offered quality of service, as stored in the bag.
     pub qos: String,
-    /// The definition of the type, where the bag has it.
+    /// Definition of the message type; empty if the bag lacks it.
     pub definition: Vec<u8>,
 }
 
@@ -91,7 +91,7 @@ pub struct Message {
     pub data: Vec<u8>,
 }
 
-/// A bag that is read from front to back; no more of it than a message or a chunk is in memory.
+/// A bag that is read from start to end, with at most one message or chunk in memory.
 pub struct Bag<'a> {
     inner: Inner<'a>,
     topics: HashMap<u64, Topic>,
@@ -129,8 +129,8 @@ impl<'a> Bag<'a> {
     /// # Errors
     /// The file is no bag.
     pub fn sqlite(path: &Path) -> Result<Self, BagError> {
-        // Nothing is written beside the file, which may be in a folder that cannot be written to; what a
-        // recorder has not merged yet is read where it is.
+        // SQLite must not write beside the file: its folder may be read-only. A write-ahead log that a recorder has
+        // left is read in place.
         let absolute = std::path::absolute(path)?;
         let encoded = percent_encode(absolute.as_os_str().as_bytes(), NON_ALPHANUMERIC);
         let log = path.with_file_name(format!(
@@ -192,7 +192,7 @@ impl<'a> Bag<'a> {
         Ok(Self { inner: Inner::Mcap(Box::new(mcap)), topics: HashMap::new() })
     }
 
-    /// The topic of a message that was read.
+    /// Topic with this number, which a message has.
     pub fn topic(&self, number: u64) -> Option<&Topic> {
         self.topics.get(&number)
     }
@@ -269,7 +269,7 @@ impl Mcap<'_> {
     }
 }
 
-/// Chunks that zstd has compressed.
+/// Decoder of chunks that are compressed with zstd.
 #[derive(Default)]
 struct Zstd(FrameDecoder);
 
@@ -282,7 +282,7 @@ impl Decompressor for Zstd {
         let failed = |error: String| McapError::DecompressionError(error);
         let (consumed, wrote) =
             self.0.decode_from_to(src, dst).map_err(|error| failed(error.to_string()))?;
-        // The decoder's own checksum counts what has been given out.
+        // The decoder's checksum covers only bytes that were read from it.
         if self.0.can_collect() == 0
             && let Some(saved) = self.0.get_checksum_from_data()
             && self.0.get_calculated_checksum() != Some(saved)

@@ -1,5 +1,5 @@
-//! Captures as a stream of frames: pcap of any precision and byte order, pcapng, and bags of ROS 2 with raw
-//! packets. IP fragments are put together, so that every command gets whole datagrams.
+//! Reads captures as a stream of frames: pcap of any precision and byte order, pcapng, and ROS 2 bags with raw packets.
+//! IP fragments are reassembled, so that every command gets whole datagrams.
 
 mod fragments;
 mod messages;
@@ -25,12 +25,12 @@ use crate::wire::ethernet::LinkType;
 /// Largest plausible number of interfaces in a pcapng section.
 const MAX_INTERFACES: usize = 4096;
 
-/// Source of a capture. It is read more than once.
+/// Source of a capture, which may be read several times.
 #[derive(Clone, Copy, Debug)]
 pub enum Source<'a> {
     /// A file.
     File(&'a Path),
-    /// Content of a capture.
+    /// Bytes of a capture.
     Bytes(&'a [u8]),
 }
 
@@ -39,11 +39,11 @@ pub enum Source<'a> {
 pub struct Captured<'a> {
     /// Number of the frame in the file, from 1.
     pub number: u64,
-    /// Time, nanoseconds of POSIX time.
+    /// Time of capture, POSIX time, nanoseconds.
     pub unix_ns: i128,
-    /// Header at the start of the frame.
+    /// Type of the header at the start of the frame.
     pub link: LinkType,
-    /// Stored bytes of the frame.
+    /// Captured bytes of the frame.
     pub frame: &'a [u8],
 }
 
@@ -56,16 +56,16 @@ pub enum CaptureError {
     /// The file is of another type.
     #[error("this is not a capture: {0}")]
     NotACapture(&'static str),
-    /// A bag that cannot be read, or not to its end.
+    /// A bag cannot be read, or not to its end.
     #[error(transparent)]
     Bag(#[from] BagError),
-    /// The file was read to its end, except for one part.
+    /// The file was read to its end, except for this part.
     #[error("{0} cannot be used")]
     Lost(String),
-    /// A capture with a fault.
+    /// The capture is damaged.
     #[error("{what}, after {packets} whole packets")]
     Broken {
-        /// The fault.
+        /// Description of the damage.
         what: String,
         /// Number of packets before the error.
         packets: u64,
@@ -76,7 +76,6 @@ pub enum CaptureError {
 pub struct CaptureReader<'a> {
     inner: Inner<'a>,
     packets: u64,
-    /// The present frame.
     frame: Vec<u8>,
     fragments: Fragments,
 }
@@ -144,19 +143,19 @@ impl<'a> CaptureReader<'a> {
                 TsResolution::MicroSecond => 1000,
                 TsResolution::NanoSecond => 1,
             };
-            // The high bits may tell of a frame check sequence.
+            // The high bits may state the length of a frame check sequence.
             let link = LinkType(u32::from(header.datalink) & 0xffff);
             Inner::Pcap { reader, link, fraction_ns }
         };
         opened(inner)
     }
 
-    /// Whether the capture is a bag of messages.
+    /// Whether the capture is a ROS 2 bag.
     pub fn is_bag(&self) -> bool {
         matches!(self.inner, Inner::Bag { .. })
     }
 
-    /// `pcap`, `pcapng`, `MCAP` or `ROS 2 bag`.
+    /// Name of the format: `pcap`, `pcapng`, `MCAP` or `ROS 2 bag`.
     pub fn format(&self) -> &'static str {
         match self.inner {
             Inner::Pcap { .. } => "pcap",
@@ -165,7 +164,7 @@ impl<'a> CaptureReader<'a> {
         }
     }
 
-    /// The next frame; `None` at the end, and after an error.
+    /// Next frame; `None` at the end and after an error.
     pub fn next_frame(&mut self) -> Option<Result<Captured<'_>, CaptureError>> {
         loop {
             self.frame.clear();
@@ -200,7 +199,7 @@ impl<'a> CaptureReader<'a> {
         }
     }
 
-    /// At the end, a message about data that belongs to no complete datagram; `None` if there is none.
+    /// After the end, a message about data that belong to no complete datagram; `None` if there are none.
     pub fn lost(&self) -> Option<CaptureError> {
         let noun = |count: u64, one: &str| match count {
             1 => format!("1 {one}"),
@@ -219,7 +218,7 @@ impl<'a> CaptureReader<'a> {
         (!lost.is_empty()).then(|| CaptureError::Lost(lost.join(" and ")))
     }
 
-    /// Messages of a bag without packets, by type.
+    /// Numbers of a bag's messages without packets, by type.
     pub fn others(&self) -> BTreeMap<String, u64> {
         match &self.inner {
             Inner::Bag { datagrams, .. } => datagrams.others.clone(),
@@ -227,7 +226,7 @@ impl<'a> CaptureReader<'a> {
         }
     }
 
-    /// A line about these messages; `None` if there are none. Other topics in a bag are no error.
+    /// A line of text about these messages; `None` if there are none. Other topics in a bag are not an error.
     pub fn others_told(&self) -> Option<String> {
         let others = self.others();
         let told = |(name, count): (&String, &u64)| format!("{count} × {name}");
@@ -242,15 +241,15 @@ fn next_of_pcap(
     frame: &mut Vec<u8>,
     fraction_ns: u32,
 ) -> Result<Option<i128>, PcapError> {
-    // The raw form, because the other one refuses what tcpdump shrugs at: lengths beyond the snap
-    // length, fractions beyond a second.
+    // The raw form, because the other one rejects packets that tcpdump accepts: with lengths beyond the snap length, or
+    // fractions beyond a second.
     let Some(packet) = reader.next_raw_packet().transpose()? else { return Ok(None) };
     frame.extend_from_slice(&packet.data);
     let fraction_ns = i128::from(packet.ts_frac) * i128::from(fraction_ns);
     Ok(Some(i128::from(packet.ts_sec) * 1_000_000_000 + fraction_ns))
 }
 
-/// Puts the next packet's bytes into `frame`; its link type and time, no time at the end.
+/// Reads the next packet's bytes into `frame`; returns its link type and time, or `None` at the end.
 fn next_of_pcapng(
     reader: &mut PcapNgReader<Input<'_>>,
     frame: &mut Vec<u8>,
@@ -264,7 +263,7 @@ fn next_of_pcapng(
             None => return Ok((LinkType::ETHERNET, None)),
             Some(Block::EnhancedPacket(packet)) => {
                 frame.extend_from_slice(&packet.data);
-                // The library takes every tick for a nanosecond; undone here.
+                // The library treats every tick as a nanosecond; this converts back to ticks.
                 (packet.interface_id, packet.timestamp.as_nanos() as u64)
             }
             Some(Block::SimplePacket(packet)) => {
@@ -273,7 +272,7 @@ fn next_of_pcapng(
             }
             Some(Block::Packet(packet)) => {
                 frame.extend_from_slice(&packet.data);
-                // Two words, the high one first whatever the byte order; read as one.
+                // Two words, the high one first in any byte order; the library reads them as one number.
                 let ticks = packet.timestamp;
                 let ticks = if little { ticks.rotate_left(32) } else { ticks };
                 (u32::from(packet.interface_id), ticks)
@@ -288,7 +287,7 @@ fn next_of_pcapng(
     }
 }
 
-/// An interface's ticks as nanoseconds of POSIX time.
+/// Converts an interface's ticks to POSIX time, nanoseconds.
 fn unix_ns(interface: &InterfaceDescriptionBlock<'_>, ticks: u64) -> i128 {
     let (mut resolution, mut offset_s) = (6, 0);
     for option in &interface.options {
@@ -298,7 +297,7 @@ fn unix_ns(interface: &InterfaceDescriptionBlock<'_>, ticks: u64) -> i128 {
             _ => {}
         }
     }
-    // The high bit says powers of two instead of ten. Absurdly fine ticks count as no time.
+    // The high bit selects powers of two instead of ten. Extremely fine ticks count as 0.
     let exponent = u32::from(resolution & 0x7f);
     let base: i128 = if resolution & 0x80 == 0 { 10 } else { 2 };
     let ns = base
@@ -307,7 +306,7 @@ fn unix_ns(interface: &InterfaceDescriptionBlock<'_>, ticks: u64) -> i128 {
     i128::from(offset_s) * 1_000_000_000 + ns
 }
 
-/// `packets` were read before the error; `None`: the error is in the file's header.
+/// Error after `packets` packets; `None` if the error is in the file header.
 fn broken(error: PcapError, packets: Option<u64>) -> CaptureError {
     let place = match packets {
         None => "its header".to_owned(),
@@ -398,7 +397,7 @@ mod tests {
         }
     }
 
-    /// A datagram of `len` bytes in IP fragments of `step` bytes, in frames of a pcap.
+    /// A datagram of `len` bytes in IP fragments of `step` bytes, as frames of a pcap file in `order`.
     fn fragmented(len: usize, step: usize, order: &[usize]) -> Vec<u8> {
         let payload: Vec<u8> = (0..len).map(|at| at as u8).collect();
         let udp_len = (8 + len) as u16;

@@ -1,4 +1,4 @@
-//! Captures in another form: pcap, MCAP and bags of ROS 2 in SQLite, with every byte and time of their packets.
+//! Converts captures to pcap, MCAP or ROS 2 bags in SQLite, with every byte and time of their packets.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{File, OpenOptions};
@@ -20,7 +20,7 @@ use crate::wire::ParseError;
 use crate::wire::ethernet::{Content, LinkType};
 use crate::wire::ros2::{NEBULA_DEFINITION, NEBULA_TYPE, nebula_packet};
 
-/// Most frames that a pcap file announces to have.
+/// Largest frame length that a pcap file announces.
 const SNAP_LEN: u32 = 262_144;
 /// Tables of a ROS 2 bag in SQLite.
 const TABLES: &str = "
@@ -39,13 +39,13 @@ const TABLES: &str = "
 /// Why a capture was not converted.
 #[derive(Debug, thiserror::Error)]
 pub enum ConvertError {
-    /// The capture.
+    /// The capture cannot be read.
     #[error(transparent)]
     Capture(#[from] CaptureError),
-    /// The bag.
+    /// The bag cannot be read.
     #[error(transparent)]
     Bag(#[from] BagError),
-    /// The file that is written.
+    /// The output file cannot be written.
     #[error("cannot write {}: {why}", path.display())]
     Output {
         /// Path of the file.
@@ -58,11 +58,11 @@ pub enum ConvertError {
 /// Result of a conversion.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Converted {
-    /// Datagrams or, from bag to bag, messages.
+    /// Number of datagrams or, from bag to bag, of messages.
     pub written: u64,
-    /// Number of messages that were left out, by kind.
+    /// Numbers of omitted messages, by kind.
     pub left_out: BTreeMap<String, u64>,
-    /// Datagrams with wrong checksums; they were written nevertheless.
+    /// Datagrams with wrong checksums, which were written unchanged.
     pub damage: Damage,
 }
 
@@ -81,7 +81,7 @@ pub fn convert(from: &Path, to: &Path) -> Result<Converted, ConvertError> {
         return Err(output("the file exists already".into()));
     }
     let part = PartFile::create(to).map_err(|error| output(error.to_string()))?;
-    // SQLite opens its file itself, so that all forms are written by the name of the unfinished file.
+    // SQLite opens its file itself, so every format is written under the name of the unfinished file.
     let open = || OpenOptions::new().write(true).open(part.path());
     let converted = if extension == "pcap" {
         let file = open().map_err(|error| output(error.to_string()))?;
@@ -137,7 +137,7 @@ fn to_pcap(
         let packet = PcapPacket::new(time, length, captured.frame);
         writer.write_packet(&packet).map_err(|error: PcapError| output(error.to_string()))?;
         converted.written += 1;
-        // A datagram without its end is written as it is; its checksum says nothing.
+        // A truncated datagram is written as it is; its checksum cannot be verified.
         if let Ok(Content::Udp(datagram)) = Content::find(captured.link, captured.frame)
             && datagram.missing == 0
         {
@@ -165,7 +165,7 @@ fn copy_messages(
     Ok(converted)
 }
 
-/// Writes datagrams as messages of one packet each, with a topic for each flow.
+/// Writes each datagram as a message of one packet; each flow has a topic.
 fn wrap_datagrams(
     reader: &mut CaptureReader<'_>,
     sink: &mut Sink,
@@ -228,7 +228,7 @@ fn finish(reader: &CaptureReader<'_>, mut converted: Converted) -> Result<Conver
     Ok(converted)
 }
 
-/// A bag that is written.
+/// A bag in one of the output formats.
 enum Sink {
     Mcap { writer: Box<Writer<BufWriter<File>>>, channels: HashMap<String, u16> },
     Sqlite { connection: Connection, topics: HashMap<String, i64> },
@@ -259,7 +259,7 @@ impl Sink {
 
     fn sqlite(path: &Path) -> Result<Self, SinkError> {
         let connection = Connection::open(path)?;
-        // One transaction: half a bag is none.
+        // One transaction, so that no incomplete bag remains.
         connection.execute_batch(&format!("BEGIN;{TABLES}"))?;
         Ok(Self::Sqlite { connection, topics: HashMap::new() })
     }
@@ -380,7 +380,7 @@ mod tests {
         }
         recorder.finish().unwrap();
         let mut bytes = std::fs::read(path("a.pcap")).unwrap();
-        // The first frame's time to live, which only the header's checksum covers, and the last frame's end.
+        // The first frame's time to live, which only the IP header checksum covers, and the last frame's last byte.
         bytes[24 + 16 + 22] ^= 1;
         *bytes.last_mut().unwrap() ^= 1;
         std::fs::write(path("b.pcap"), bytes).unwrap();

@@ -5,12 +5,12 @@ use std::path::Path;
 use super::capture::Captured;
 use crate::wire::ethernet::{Content, Datagram, UdpChecksum};
 
-/// Counts of frames that are not as they were sent.
+/// Numbers of damaged frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
     /// Frames that end within their headers, or whose headers contradict each other.
     pub broken: u64,
-    /// Datagrams of which only the beginning was captured.
+    /// Datagrams that were captured incompletely.
     pub cut_short: u64,
     /// Datagrams in IPv4 packets with a wrong header checksum.
     pub ip_checksums: u64,
@@ -19,7 +19,7 @@ pub struct Damage {
 }
 
 impl Damage {
-    /// The complete datagram in a frame; `None` if there is none. Counts errors.
+    /// The complete datagram in a frame; `None` if there is none. Counts damage.
     pub fn datagram<'a>(&mut self, captured: &Captured<'a>) -> Option<Datagram<'a>> {
         let datagram = match Content::find(captured.link, captured.frame) {
             Ok(Content::Udp(datagram)) => datagram,
@@ -37,21 +37,21 @@ impl Damage {
         Some(datagram)
     }
 
-    /// Counts what is wrong with the checksums of a whole datagram.
+    /// Counts wrong checksums of a whole datagram.
     pub fn count_checksums(&mut self, datagram: &Datagram<'_>) {
         self.ip_checksums += u64::from(datagram.ipv4.is_some_and(|fields| !fields.checksum_ok));
         self.udp_checksums += u64::from(datagram.udp_checksum == UdpChecksum::Bad);
     }
 
-    /// Logs a warning for each kind of damage in the capture at `path`, and for `others`, the messages that
-    /// its reader has ignored.
+    /// Logs a warning for each kind of damage in the capture at `path`, and `others`, a line about messages that the
+    /// reader ignored.
     pub fn warn(&self, path: &Path, others: Option<String>) {
         for line in self.told().into_iter().chain(others) {
             tracing::warn!("{}: {line}", path.display());
         }
     }
 
-    /// A line for each kind of damage that occurs.
+    /// One line for each kind of damage that occurred.
     pub fn told(&self) -> Vec<String> {
         let offload =
             "used, because captures of a sender have such if its network card computes them";
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(seen(&frame), (true, none));
         let last = frame.len() - 1;
         assert_eq!(flipped(last), (true, Damage { udp_checksums: 1, ..none }));
-        // Time to live is in the header's checksum alone.
+        // Only the IP header checksum covers the time to live.
         assert_eq!(flipped(22), (true, Damage { ip_checksums: 1, ..none }));
         assert_eq!(seen(&frame[..last]), (false, Damage { cut_short: 1, ..none }));
         assert_eq!(seen(&frame[..20]), (false, Damage { broken: 1, ..none }));

@@ -1,25 +1,25 @@
-//! Data packets of one sender: rate, completeness and directions.
+//! Statistics of one sender's data packets: rate, completeness and directions.
 
 use super::gaps::{DEVICE_TOLERANCE, Gaps};
 use crate::devices::decoder::datagram::{Head, Stamp, Sweep, TurnSteps};
 
-/// Number of issues that are kept as examples.
+/// Number of packet errors that are kept as examples.
 const MAX_EXAMPLES: usize = 3;
-/// Longest pause that is used to measure the rotor.
+/// Longest time between packets that is used to measure the rotor speed, nanoseconds.
 const MAX_ROTOR_STEP_NS: i128 = 50_000_000;
-/// The capturing host's clock jitters: more than this many periods is a gap.
+/// Length of a gap between capture times, in periods: large, because the capturing host's clock jitters.
 const CAPTURE_GAP_PERIODS: f64 = 4.0;
 const FULL_TURN_CENTIDEG: i32 = 36_000;
 const HALF_TURN_CENTIDEG: u32 = 18_000;
 
-/// Least, most and mean of steps.
+/// Smallest, largest and mean step.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Range {
     count: u64,
     sum: u64,
-    /// The least.
+    /// Smallest step.
     pub min: u32,
-    /// The most.
+    /// Largest step.
     pub max: u32,
 }
 
@@ -37,52 +37,52 @@ impl Range {
     }
 }
 
-/// Steps from one packet to the next.
+/// Step from one packet to the next.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// Arrival times, nanoseconds.
+    /// Difference of the arrival times, nanoseconds.
     pub arrival_ns: i128,
-    /// Step of the device's own time, microseconds; `None` for packets without such a time.
+    /// Difference of the device's times, microseconds; `None` if packets have no time.
     pub device_us: Option<i64>,
-    /// Between the first azimuths, forward, 0.01 degrees.
+    /// Forward difference of the first azimuths, 0.01 degrees.
     advance_centideg: u32,
 }
 
-/// The data packets of a sender.
+/// Statistics of a sender's data packets.
 #[derive(Debug, Default)]
 pub struct DataFlow {
     /// Number of packets.
     pub packets: u64,
     /// Number of packets with two returns of each firing.
     pub dual_packets: u64,
-    /// Points sent.
+    /// Number of points, with and without a return.
     pub points: u64,
     /// Number of points without a return.
     pub zero_points: u64,
-    /// From one azimuth to the next within packets, 0.01 degrees.
+    /// Steps between successive azimuths within packets, 0.01 degrees.
     pub azimuth_step: Range,
-    /// Number of times the azimuth passed zero.
+    /// Number of times that the azimuth passed zero.
     pub turns: u64,
-    /// Number of times the azimuth went back.
+    /// Number of times that the azimuth went back.
     pub azimuth_back: u64,
-    /// Faults of packets.
+    /// Number of errors in packets.
     pub issues: u64,
-    /// First issues, with the number of their packet in the flow.
+    /// First errors, with the number of their packet in the flow.
     pub issue_examples: Vec<String>,
-    /// First and last time of the device.
+    /// First and last timestamp of the device.
     pub stamps: Option<(Stamp, Stamp)>,
-    /// Number of times the device's own time went back.
+    /// Number of times that the device's time went back.
     pub stamps_back: u64,
-    /// Gaps in the device's own time.
+    /// Gaps in the device's time.
     device_gaps: Gaps,
-    /// Gaps between the capture's times.
+    /// Gaps in the capture's time.
     capture_gaps: Gaps,
-    /// Arrival and first azimuth of the last packet.
+    /// Arrival (nanoseconds) and first azimuth (0.01 degrees) of the last packet.
     last_packet: Option<(i128, u16)>,
     last_azimuth: Option<u16>,
     rotor_centideg: u64,
     rotor_ns: i128,
-    /// Steps from which the last packet's azimuths were computed.
+    /// Steps per rotation that were used for the last packet's azimuths.
     turn: Option<TurnSteps>,
 }
 
@@ -92,13 +92,13 @@ impl DataFlow {
         (self.rotor_ns > 0).then(|| self.rotor_centideg as f64 * 1e9 / self.rotor_ns as f64 / 600.0)
     }
 
-    /// Missing packets, by the device's own time if it `has_stamps`.
+    /// Gaps by the device's time if the packets have timestamps (`has_stamps`), otherwise by the capture's time.
     pub fn gaps(&self, has_stamps: bool) -> &Gaps {
         if has_stamps { &self.device_gaps } else { &self.capture_gaps }
     }
 
-    /// Takes the next packet of a sender; `has_stamps` says whether its packets contain times, if that is
-    /// known. Returns the step to the packet.
+    /// Adds the next packet of a sender. `has_stamps` states whether its packets contain times, if that is known.
+    /// Returns the step from the previous packet.
     pub fn see(
         &mut self,
         head: &Head,
@@ -131,8 +131,8 @@ impl DataFlow {
         step
     }
 
-    /// Restarts the statistics of azimuths, because the previous ones used a wrong number of steps per
-    /// rotation. The last azimuth is converted to the right number.
+    /// Restarts the statistics of azimuths, because the previous ones assumed a wrong number of steps per rotation.
+    /// Converts the last azimuth to the right number.
     fn restart_azimuths(&mut self, guessed: u16, steps: u16) {
         self.azimuth_step = Range::default();
         self.azimuth_back = 0;
@@ -146,7 +146,7 @@ impl DataFlow {
     }
 
     fn see_azimuths(&mut self, azimuths_centideg: &[u16]) {
-        // Between packets there may be packets missing.
+        // Only within a packet, because packets may be missing between two packets.
         steps_within(azimuths_centideg).for_each(|step| self.azimuth_step.see(step));
         for azimuth in azimuths_centideg {
             let Some(last) = self.last_azimuth.replace(*azimuth) else { continue };
@@ -191,19 +191,18 @@ impl DataFlow {
     }
 }
 
-/// Difference from one azimuth to another, forward, 0.01 degrees, less than a rotation.
+/// Forward difference of two azimuths, 0.01 degrees, less than a rotation.
 fn forward_centideg(from: u16, to: u16) -> u32 {
     (i32::from(to) - i32::from(from)).rem_euclid(FULL_TURN_CENTIDEG) as u32
 }
 
-/// Differences between consecutive azimuths of one packet, forward, 0.01 degrees; equal azimuths are skipped.
+/// Forward differences of successive azimuths of one packet, 0.01 degrees; equal azimuths are skipped.
 pub fn steps_within(azimuths_centideg: &[u16]) -> impl Iterator<Item = u32> {
     let steps = azimuths_centideg.windows(2).map(|pair| forward_centideg(pair[0], pair[1]));
     steps.filter(|step| (1..=HALF_TURN_CENTIDEG).contains(step))
 }
 
-/// How often the azimuth passes zero from one block to the next: far back is past zero, a little
-/// back is jitter.
+/// Whether the azimuth passes zero between two blocks: a large step back means yes, a small one is jitter.
 pub fn passes_zero(from_centideg: u16, to_centideg: u16) -> bool {
     u32::from(from_centideg.saturating_sub(to_centideg)) > HALF_TURN_CENTIDEG
 }

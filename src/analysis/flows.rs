@@ -1,6 +1,6 @@
-//! A capture as a whole: its flows, their senders, and their quality.
+//! Analysis of a whole capture: its flows, their senders, and their quality.
 //!
-//! Memory is bounded: a fixed number of flows, each of a fixed size.
+//! Memory is bounded: there is a largest number of flows, each of bounded size.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -15,27 +15,27 @@ use crate::devices::decoder::{Hints, Misfit};
 use crate::devices::families::catalogue;
 use crate::wire::ethernet::{Content, Datagram, LinkType, UdpChecksum};
 
-/// Number of flows that are analysed; further ones are only counted.
+/// Largest number of flows that are analysed; datagrams of further flows are only counted.
 const MAX_FLOWS: usize = 64;
 
-/// The whole capture.
+/// Analysis of a capture.
 #[derive(Debug, Default)]
 pub struct Analysis {
-    /// Packets of any kind.
+    /// Number of packets of any kind.
     pub packets: u64,
     /// Times of the first and the last packet, nanoseconds of POSIX time.
     pub span_unix_ns: Option<(i128, i128)>,
     /// Link type of the first packet.
     pub link: Option<LinkType>,
-    /// UDP, in the order of appearance.
+    /// UDP flows, in the order of appearance.
     pub flows: Vec<Flow>,
-    /// Datagrams of flows beyond the number that is looked into.
+    /// Number of datagrams of flows that are not analysed.
     pub crowded_out: u64,
-    /// Packets that are not UDP, by name.
+    /// Numbers of packets other than UDP, by name.
     pub others: BTreeMap<String, u64>,
-    /// Packets with invalid headers.
+    /// Number of packets with invalid headers.
     pub broken: u64,
-    /// Families that may have sent a flow that was not read yet.
+    /// Possible senders of a new flow, before its first datagram.
     unseen: Senders,
 }
 
@@ -48,7 +48,7 @@ impl Analysis {
         Ok(Self { unseen: Senders::new(hints)?, ..Self::default() })
     }
 
-    /// Takes the next packet.
+    /// Adds the next packet.
     pub fn see(&mut self, packet: &Captured<'_>) {
         self.packets += 1;
         let (first, _) = self.span_unix_ns.unwrap_or((packet.unix_ns, packet.unix_ns));
@@ -81,7 +81,7 @@ impl Analysis {
         }
     }
 
-    /// Passes a datagram of the flow with this index to the sender's other flows.
+    /// Passes a datagram of the flow with this index to the decoders of the sender's other flows.
     fn learn_aside(&mut self, index: usize, datagram: &Datagram<'_>) {
         let host = datagram.source.ip();
         for (_, flow) in self.flows.iter_mut().enumerate().filter(|(other, _)| *other != index) {
@@ -91,14 +91,14 @@ impl Analysis {
         }
     }
 
-    /// Sender of a datagram, judged by the whole flow, and the datagram's kind; `None` for a datagram that no
-    /// family sends.
+    /// Sender of a datagram, determined from its whole flow, and the kind of the datagram; `None` if no family sends
+    /// such datagrams.
     pub fn sender(&self, datagram: &Datagram<'_>) -> Option<(&dyn DatagramDecoder, Head)> {
         let flow = self.flow_index(datagram).map(|index| &self.flows[index].senders);
         flow.unwrap_or(&self.unseen).of(ports_of(datagram), datagram.payload)
     }
 
-    /// Contradiction to the profile that the user named: all data is from another product.
+    /// Message if all data contradict the profile that the user named: they are from another product.
     pub fn other_product(&self) -> Option<String> {
         let strange = |flow: &Flow| {
             let misfit = flow.misfits().into_iter().find(|misfit| misfit.is_other_product);
@@ -129,7 +129,7 @@ impl Analysis {
     }
 }
 
-/// Possible senders of a flow: a decoder of each family that sends datagrams.
+/// Possible senders of a flow: the decoder of each family that sends datagrams.
 #[derive(Debug)]
 pub struct Senders(Vec<Box<dyn DatagramDecoder>>);
 
@@ -146,7 +146,7 @@ impl Default for Senders {
 }
 
 impl Senders {
-    /// The state of all families before the first data.
+    /// Decoders of all families, before the first datagram.
     ///
     /// # Errors
     /// Errors in the files that the hints name.
@@ -157,13 +157,13 @@ impl Senders {
         decoders.collect::<Result<_, _>>().map(Self)
     }
 
-    /// The likeliest sender.
+    /// Decoder of the most probable sender.
     pub fn likeliest(&self) -> Option<&dyn DatagramDecoder> {
         likeliest(self.0.iter().map(Box::as_ref))
     }
 
-    /// The most probable family of a datagram, and the datagram's kind. `ports` are the sender's and the
-    /// receiver's.
+    /// Decoder of the most probable sender of a datagram, and the kind of the datagram. `ports` are the source and
+    /// destination ports.
     pub fn of(&self, ports: [u16; 2], payload: &[u8]) -> Option<(&dyn DatagramDecoder, Head)> {
         let able = |decoder: &&dyn DatagramDecoder| decoder.head(ports, payload).is_some();
         let sender = likeliest(self.0.iter().map(Box::as_ref).filter(able))?;
@@ -178,7 +178,7 @@ impl Senders {
         }
     }
 
-    /// The image that a datagram completes.
+    /// The image that this datagram completes, if any.
     pub fn picture(&mut self, ports: [u16; 2], payload: &[u8]) -> Option<Picture> {
         let able = |decoder: &&mut Box<dyn DatagramDecoder>| {
             decoder.sends_images() && decoder.head(ports, payload).is_some()
@@ -193,7 +193,7 @@ impl Senders {
         self.0.iter_mut().for_each(|decoder| decoder.learn_aside(payload));
     }
 
-    /// Kinds of datagrams other than data that any family sends.
+    /// All kinds of datagrams other than data.
     pub fn other_kinds(&self) -> impl Iterator<Item = &'static str> {
         self.0.iter().flat_map(|decoder| decoder.other_kinds()).copied()
     }
@@ -205,18 +205,18 @@ fn likeliest<'a>(
     decoders.max_by(|a, b| a.likelihood().total_cmp(&b.likelihood()))
 }
 
-/// The sender's port and the receiver's.
+/// Source and destination port.
 pub fn ports_of(datagram: &Datagram<'_>) -> [u16; 2] {
     [datagram.source.port(), datagram.destination.port()]
 }
 
-/// A value that should not change from packet to packet.
+/// A value that usually does not change between packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Steady<T> {
     /// Value of the first packet.
     pub first: T,
     last: T,
-    /// Number of packets whose value differed from that of the packet before.
+    /// Number of packets whose value differed from the previous packet's.
     pub changes: u64,
 }
 
@@ -234,17 +234,17 @@ impl<T: PartialEq + Copy> Steady<T> {
 /// Datagrams from one address to another.
 #[derive(Debug)]
 pub struct Flow {
-    /// Sender.
+    /// Source address.
     pub source: SocketAddr,
-    /// Receiver.
+    /// Destination address.
     pub destination: SocketAddr,
-    /// Sender's and receiver's MAC address, of the first packet.
+    /// Source and destination MAC address of the first packet.
     pub macs: Option<([u8; 6], [u8; 6])>,
     /// Number of packets.
     pub packets: u64,
-    /// Time when the first packet arrived, nanoseconds of POSIX time.
+    /// Arrival of the first packet, POSIX time, nanoseconds.
     pub first_unix_ns: i128,
-    /// Time when the last packet arrived, nanoseconds of POSIX time.
+    /// Arrival of the last packet, POSIX time, nanoseconds.
     pub last_unix_ns: i128,
     /// IP time to live.
     pub ttl: Steady<u8>,
@@ -254,19 +254,19 @@ pub struct Flow {
     pub identification: Steady<Option<u16>>,
     /// State of the UDP checksum.
     pub udp_checksum: Steady<UdpChecksum>,
-    /// IP headers with a wrong checksum.
+    /// Number of IP headers with a wrong checksum.
     pub bad_ip_checksums: u64,
-    /// Whole datagrams with a wrong UDP checksum.
+    /// Number of whole datagrams with a wrong UDP checksum.
     pub bad_udp_checksums: u64,
-    /// Datagrams of which only the beginning was captured.
+    /// Number of datagrams that were captured incompletely.
     pub cut_short: u64,
-    /// Families that may have sent the flow.
+    /// Possible senders of the flow.
     pub senders: Senders,
     /// Analysis of the flow's data packets.
     pub data: Option<Box<DataFlow>>,
-    /// The last datagram that went to the sender's other flows: the first datagram, or one that is no data packet.
+    /// Last datagram that was passed to the sender's other flows: the first datagram, or one that is not a data packet.
     aside: Option<Vec<u8>>,
-    /// Number of datagrams of each other kind that a family sends.
+    /// Numbers of datagrams other than data, by kind.
     pub other_kinds: BTreeMap<&'static str, u64>,
 }
 
@@ -294,7 +294,7 @@ impl Flow {
         }
     }
 
-    /// Packets a second, from first to last; `None` for fewer than two.
+    /// Packets per second between the first and the last; `None` for fewer than two packets.
     pub fn rate_hz(&self) -> Option<f64> {
         let span_ns = self.last_unix_ns - self.first_unix_ns;
         (span_ns > 0).then(|| (self.packets - 1) as f64 * 1e9 / span_ns as f64)
@@ -305,7 +305,7 @@ impl Flow {
         self.senders.0.iter().flat_map(|decoder| decoder.misfits()).collect()
     }
 
-    /// Takes a datagram; returns whether to pass it to the sender's other flows.
+    /// Adds a datagram; returns whether it must be passed to the sender's other flows.
     fn see(&mut self, datagram: &Datagram<'_>, unix_ns: i128) -> bool {
         self.packets += 1;
         self.last_unix_ns = unix_ns;

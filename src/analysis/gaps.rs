@@ -1,9 +1,9 @@
-//! Missing packets, found by the times between received ones.
+//! Finds missing packets from the times between received ones.
 
-/// Number of intervals that determine the usual interval.
+/// Number of intervals from which the usual interval is determined.
 const SAMPLES: usize = 101;
 
-/// A device's clock does not jitter: more than this many periods is a gap.
+/// Length of a gap in the device's time, in periods: short, because a device's clock does not jitter.
 pub const DEVICE_TOLERANCE: f64 = 1.5;
 
 /// Determines the usual time between packets from the first intervals, and then finds longer intervals.
@@ -13,27 +13,27 @@ pub struct Gaps {
     found: Found,
 }
 
-/// Number and sizes of gaps.
+/// Gaps found so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Found {
     /// The usual time between packets, microseconds; `None` without packets.
     pub period_us: Option<f64>,
-    /// Times that were too long.
+    /// Number of intervals that were too long.
     pub gaps: u64,
     /// Number of packets that would fit into the gaps.
     pub missing: u64,
-    /// The longest time between packets, microseconds.
+    /// Longest time between packets, microseconds.
     pub longest_us: f64,
 }
 
 impl Gaps {
-    /// The state before the first packet, with a usual time between packets that is known, microseconds.
+    /// State before the first packet, if the usual time between packets is known, microseconds.
     pub fn of_period(period_us: f64) -> Self {
         let found = Found { period_us: Some(period_us), ..Found::default() };
         Self { samples: Vec::new(), found }
     }
 
-    /// Takes the time between two packets, microseconds; longer than `tolerance` periods is a gap.
+    /// Adds a time between two packets, microseconds; longer than `tolerance` periods is a gap.
     pub fn see(&mut self, delta_us: f64, tolerance: f64) {
         if self.found.period_us.is_some() {
             self.found.judge(delta_us, tolerance);

@@ -1,5 +1,5 @@
-//! Analysis of received or recorded streams, and facts about their senders. Live streams and recordings share
-//! one implementation.
+//! Analysis of received or recorded streams, and of their senders. Live streams and recordings share one
+//! implementation.
 
 pub mod allan;
 pub(crate) mod bag;
@@ -27,7 +27,7 @@ pub enum ReportError {
     /// The recording cannot be read.
     #[error("{0}")]
     Input(String),
-    /// The log is of another product than the user has said; the reason.
+    /// The recording is from another product than the user named; the reason.
     #[error("{0}")]
     OtherProduct(String),
     /// The report cannot be written.

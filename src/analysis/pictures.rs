@@ -1,12 +1,12 @@
-//! One image of a captured camera.
+//! Collects one image of a captured camera.
 
 use super::capture::{CaptureError, CaptureReader, Source};
 use super::flows::{Analysis, Senders, ports_of};
 use crate::devices::decoder::picture::Picture;
 use crate::wire::ethernet::Content;
 
-/// Collects image `number` (1 is the first complete one) of the flow with the most data packets, or returns
-/// the number of complete images; `None` if its sender sends no images.
+/// Collects image `number` (1 is the first complete one) of the flow with the most data packets. If the capture has
+/// fewer images, returns their number; `None` if the sender sends no images.
 ///
 /// # Errors
 /// The capture cannot be read.
@@ -22,7 +22,7 @@ pub fn collect(
     let mut senders = Senders::default();
     let mut reader = CaptureReader::open(source)?;
     let mut whole = 0;
-    // A fault of the file was told before; what precedes it can be drawn.
+    // A fault of the file was reported before; the frames before it can be drawn.
     while let Some(Ok(captured)) = reader.next_frame() {
         let Ok(Content::Udp(datagram)) = Content::find(captured.link, captured.frame) else {
             continue;

@@ -1,4 +1,4 @@
-//! One rotation of a captured lidar as points in space.
+//! Collects one rotation of a captured lidar as points in space.
 
 use super::capture::{CaptureError, CaptureReader, Source};
 use super::data_flow::passes_zero;
@@ -6,19 +6,20 @@ use super::flows::{Analysis, ports_of};
 use crate::devices::decoder::datagram::{CloudPoint, DATA};
 use crate::wire::ethernet::Content;
 
-/// Largest number of points of a rotation: 300 rpm at 4.8 million per second give a fifth of it.
+/// Largest number of points of a rotation; a rotation at 300 rpm with 4.8 million points per second has a fifth of this
+/// number.
 const MAX_POINTS: usize = 5_000_000;
 
 /// Why a rotation is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum RotationError {
-    /// The capture.
+    /// The capture cannot be read.
     #[error(transparent)]
     Capture(#[from] CaptureError),
-    /// There is no data.
+    /// The capture has no lidar data.
     #[error("nothing to draw: no lidar's data packets in it")]
     NoData,
-    /// Positions of returns are unknown.
+    /// The positions of returns are unknown.
     #[error("{0}")]
     NoPoints(String),
     /// The recording ends before the requested rotation.
@@ -29,7 +30,7 @@ pub enum RotationError {
         /// Number of complete rotations.
         whole: u64,
     },
-    /// The data does not rotate.
+    /// The azimuth does not rotate.
     #[error("rotation {0} has no end: no lidar sends so many points")]
     Endless(u64),
 }
@@ -43,16 +44,17 @@ pub struct Rotation {
     pub number: u64,
     /// Source of the lasers' angles.
     pub calibration: &'static str,
-    /// The lowest and the highest beam's elevation, radians.
+    /// Elevations of the lowest and the highest beam, radians.
     pub elevations_rad: (f64, f64),
-    /// The mean angle between neighbouring beams, radians.
+    /// Mean angle between neighbouring beams, radians.
     pub beam_spacing_rad: f64,
     /// Points in the order of arrival.
     pub cloud: Vec<CloudPoint>,
 }
 
 impl Rotation {
-    /// Collects rotation `number` (1 is the first whole one) of the flow with the most data packets.
+    /// Collects rotation `number` (1 is the first complete one) of the flow with the most data
+    /// packets.
     ///
     /// # Errors
     /// The capture has no such rotation, or positions of its returns are unknown.
@@ -75,7 +77,7 @@ impl Rotation {
         let mut reader = CaptureReader::open(source)?;
         let mut current = 0;
         let mut last_azimuth = None;
-        // A fault of the file was told before; what precedes it can be drawn.
+        // A fault of the file was reported before; the packets before it can be drawn.
         while let Some(Ok(captured)) = reader.next_frame() {
             let Ok(Content::Udp(datagram)) = Content::find(captured.link, captured.frame) else {
                 continue;

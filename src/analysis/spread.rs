@@ -1,6 +1,6 @@
-//! Spread of the values of a quantity.
+//! Statistics of a quantity's values.
 
-/// A quantity's spread.
+/// Values of a quantity.
 #[derive(Clone, Debug, Default)]
 pub struct Spread {
     values: Vec<f64>,
@@ -29,7 +29,7 @@ impl Spread {
         (squares / self.values.len() as f64).sqrt()
     }
 
-    /// The value that `share` of all values are below; NaN without values.
+    /// The value below which the `share` of all values lies; NaN without values.
     pub fn quantile(&self, share: f64) -> f64 {
         let mut sorted = self.values.clone();
         sorted.sort_by(f64::total_cmp);
@@ -37,7 +37,7 @@ impl Spread {
         sorted.get((share * last).round() as usize).copied().unwrap_or(f64::NAN)
     }
 
-    /// Shares of all values in `bins` equal bins from `low` to `high`; outliers count in the outermost bins.
+    /// Shares of all values in `bins` equal bins from `low` to `high`; values outside count in the outermost bins.
     pub fn histogram(&self, low: f64, high: f64, bins: usize) -> Vec<f64> {
         let mut counts = vec![0.0; bins];
         for value in &self.values {

@@ -1,7 +1,7 @@
-//! Recorded byte streams: one loop for every family's.
+//! Reads recorded byte streams of all families.
 //!
-//! The family's [`StreamDecoder`] decodes frames; this module counts them, times them by the index file, and
-//! reports them.
+//! The family's [`StreamDecoder`] decodes frames; this module counts the frames, gets their times from the index file,
+//! and reports them.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -16,16 +16,16 @@ use crate::devices::decoder::{Frame, Place, Scan, ScanTotals, StreamDecoder, Tot
 use crate::devices::families::family_of;
 use crate::links::serial_record::SerialIndex;
 
-/// Bytes of a recording that identify its sender.
+/// Number of bytes of a recording from which its sender is identified.
 const HEAD_LEN: u64 = 1 << 14;
-/// Share of bytes in its frames from which a family counts as the sender.
+/// Share of bytes in valid frames above which a family counts as the sender.
 const TELLING_SHARE: f64 = 0.5;
-/// Share of bytes in its frames below which a family does not count as the sender.
+/// Share of bytes in valid frames below which a family does not count as the sender.
 const STRANGE_SHARE: f64 = 0.1;
 /// Bytes of one read.
 const PORTION: usize = 1 << 16;
 
-/// A recorded byte stream and how it is read.
+/// A recorded byte stream with its decoder.
 pub struct RecordedStream<'a> {
     path: &'a Path,
     doubt: Option<String>,
@@ -34,7 +34,7 @@ pub struct RecordedStream<'a> {
 }
 
 impl<'a> RecordedStream<'a> {
-    /// Opens a recording of the device `profile`; without it, the first bytes identify the device. With
+    /// Opens a recording of a device with `profile`; without a profile, the first bytes identify the device. With
     /// `anyway`, the profile is used even if the bytes are another product's.
     ///
     /// # Errors
@@ -60,22 +60,22 @@ impl<'a> RecordedStream<'a> {
         Ok(Self { path, doubt, index, decoder })
     }
 
-    /// Contradiction between the first bytes and the profile that the user named, for people.
+    /// Message about a contradiction between the first bytes and the profile that the user named.
     pub fn doubt(&self) -> Option<&str> {
         self.doubt.as_deref()
     }
 
-    /// Name of the sender.
+    /// Title of the sender's family.
     pub fn title(&self) -> &'static str {
         self.decoder.title()
     }
 
-    /// Whether [`RecordedStream::scan`] can find any.
+    /// Whether the stream can contain scans, for [`RecordedStream::scan`].
     pub fn has_scans(&self) -> bool {
         self.decoder.has_scans()
     }
 
-    /// Writes the content of every frame, at most `most` of them, and a summary.
+    /// Writes the content of at most `most` frames, and a summary.
     ///
     /// # Errors
     /// The recording cannot be read, or the report cannot be written.
@@ -86,7 +86,7 @@ impl<'a> RecordedStream<'a> {
         out: &mut dyn Write,
     ) -> Result<(), ReportError> {
         let name = self.path.display().to_string();
-        // A decoder that had to see the whole first can begin with what the whole says.
+        // A decoder that needs two passes can report facts about the whole stream first.
         let is_summary_first = self.decoder.needs_two_passes() && !json;
         if is_summary_first {
             let totals = self.each_frame(|_, _, _| Ok(()))?;
@@ -121,7 +121,7 @@ impl<'a> RecordedStream<'a> {
         Ok(())
     }
 
-    /// Scan `number`, counted from 1; otherwise the number of scans.
+    /// Returns scan `number`, counted from 1; if there are fewer scans, their number.
     ///
     /// # Errors
     /// The recording cannot be read.
@@ -140,9 +140,8 @@ impl<'a> RecordedStream<'a> {
         Ok(found.ok_or(count))
     }
 
-    /// Calls `see` for every frame of the stream with the time of its first byte, seconds since the
-    /// recording's start, where that is known. Ends at the first error of `see`.
-    ///
+    /// Calls `see` for every frame of the stream with the time of its first byte: seconds since the start of the
+    /// recording, if known. Ends at the first error of `see`.
     /// # Errors
     /// The recording cannot be read, or `see` fails.
     pub fn visit(
@@ -179,16 +178,16 @@ impl<'a> RecordedStream<'a> {
     }
 }
 
-/// A decoder, and its contradiction to a stream's first bytes.
+/// A decoder, with its contradiction to a stream's first bytes.
 struct Rated {
     decoder: Box<dyn StreamDecoder>,
     doubt: Option<String>,
 }
 
-/// The decoder of the family of `profile` for a byte stream that begins with `head`.
+/// Decoder of the family of `profile` for a byte stream that begins with `head`.
 ///
 /// # Errors
-/// Contradiction between the profile and the bytes, unless they are to be read `anyway`.
+/// The profile contradicts the bytes, and `anyway` is not set.
 fn named_decoder(profile: &Profile, anyway: bool, head: &[u8]) -> Result<Rated, ReportError> {
     let name = &profile.name;
     let Some(mut decoder) = family_of(profile).stream_decoder(Some(profile)) else {
@@ -222,11 +221,11 @@ fn named_decoder(profile: &Profile, anyway: bool, head: &[u8]) -> Result<Rated, 
     Ok(Rated { decoder, doubt })
 }
 
-/// The most probable decoder of a byte stream that begins with `head`, and its probability.
+/// Most probable decoder of a byte stream that begins with `head`, and its probability.
 fn likeliest_decoder(head: &[u8]) -> (f64, Box<dyn StreamDecoder>) {
     let decoders = FAMILIES.iter().filter_map(|family| family.stream_decoder(None));
     let rated = decoders.map(|mut decoder| (decoder.likelihood(head), decoder));
-    // Of equals the first.
+    // Among equal decoders the first is used.
     let likeliest = rated.reduce(|best, next| if next.0 > best.0 { next } else { best });
     likeliest.expect("families with byte streams")
 }
@@ -236,8 +235,8 @@ pub fn sends_streams(profile: &Profile) -> bool {
     family_of(profile).stream_decoder(Some(profile)).is_some()
 }
 
-/// Calls `see` for every frame of a stream, with the decoder's state after that frame; returns the stream's
-/// length.
+/// Calls `see` for every frame of a stream, with the decoder's state after that frame; returns the length of the
+/// stream, bytes.
 fn each_frame(
     path: &Path,
     decoder: &mut dyn StreamDecoder,
@@ -289,12 +288,12 @@ fn count_scan(totals: &mut ScanTotals, scan: &Scan, time_s: Option<f64>) {
     totals.without_echo += scan.ranges_m.iter().filter(|range_m| range_m.is_none()).count() as u64;
 }
 
-/// The span `times_s`, extended to the time `next_s`.
+/// Extends the range `times_s` to the time `next_s`.
 fn span(times_s: Option<(f64, f64)>, next_s: Option<f64>) -> Option<(f64, f64)> {
     next_s.map_or(times_s, |next_s| Some((times_s.map_or(next_s, |(first_s, _)| first_s), next_s)))
 }
 
-/// A frame as one JSON object.
+/// Writes a frame as one JSON object.
 fn write_fields(out: &mut dyn Write, item: &str, place: &Place, frame: &Frame) -> io::Result<()> {
     let head = [
         ("type", item.into()),

@@ -10,17 +10,17 @@ use super::spread::Spread;
 use crate::devices::decoder::datagram::{DATA, DatagramDecoder, RawReturn, Stamp};
 use crate::wire::ethernet::{Content, Datagram, LinkType, UdpChecksum};
 
-/// Longer spacings belong to pauses, not to the stream.
+/// Longest time between packets that counts as spacing, microseconds; longer ones are pauses.
 const LONGEST_SPACING_US: f64 = 10_000.0;
-/// A step longer than this crosses a part that the field of view leaves out.
+/// Longest azimuth step, 0.01 degrees; a longer one crosses directions outside the field of view.
 const FIELD_EDGE_CENTIDEG: u32 = 1000;
 
-/// Headers of the datagrams.
+/// Headers of a stream's datagrams.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Headers {
-    /// The sender.
+    /// Source address.
     source: SocketAddr,
-    /// The receiver.
+    /// Destination address.
     destination: SocketAddr,
     /// IP time to live.
     ttl: u8,
@@ -28,9 +28,9 @@ struct Headers {
     dont_fragment: Option<bool>,
     /// IP identification.
     identification: Option<u16>,
-    /// Whether there is a UDP checksum.
+    /// Whether datagrams have a UDP checksum.
     has_checksum: bool,
-    /// Source and destination.
+    /// Source and destination MAC address.
     macs: Option<([u8; 6], [u8; 6])>,
 }
 
@@ -49,34 +49,34 @@ impl Headers {
     }
 }
 
-/// A stream's figures.
+/// Figures of a stream.
 #[derive(Debug)]
 pub struct Figures {
-    /// Decoder of the stream, with the facts collected from all of it.
+    /// Decoder of the stream, with the facts collected from the whole stream.
     pub decoder: Box<dyn DatagramDecoder>,
-    /// Step counts of the data packets.
+    /// Statistics of the data packets.
     pub flow: DataFlow,
-    /// Difference between the device's own times of successive data packets, microseconds.
+    /// Difference between the device's times of successive data packets, microseconds.
     pub device_spacing_us: Spread,
-    /// Time between arrivals, microseconds.
+    /// Difference between the arrivals of successive data packets, microseconds.
     pub arrival_spacing_us: Spread,
-    /// Step between the azimuths of blocks in a packet, hundredths of a degree; steps of zero are left out.
+    /// Steps between the azimuths of successive blocks in a packet, 0.01 degrees, without steps of zero.
     pub azimuth_step_centideg: Spread,
-    /// Difference between the two returns of a firing, where they differ, in the wire's units of distance.
+    /// Pairs of returns of the same firing.
     pub pairs: Pairs,
-    /// Intensities of points with a return, and of points without one.
+    /// Intensities of points with a return, and of points without a return.
     pub intensity: [Spread; 2],
-    /// Arrival of the first and the last data packet, nanoseconds of POSIX time.
+    /// Arrival of the first and the last data packet, POSIX time, nanoseconds.
     pub span_unix_ns: Option<(i128, i128)>,
     /// Headers of the first data packet.
     headers: Option<Headers>,
-    /// Arrival of a data packet minus its own time, microseconds, including the difference of the two clocks.
+    /// Arrival of each data packet minus its own time, microseconds; includes the difference of the two clocks.
     delay_us: Spread,
-    /// Datagrams that are no data packets.
+    /// Figures of datagrams other than data, by kind.
     others: BTreeMap<&'static str, OtherFigures>,
 }
 
-/// Datagrams of a kind other than data, seen as a whole.
+/// Figures of one kind of datagrams other than data.
 #[derive(Clone, Debug, Default)]
 struct OtherFigures {
     packets: u64,
@@ -84,9 +84,9 @@ struct OtherFigures {
     device_spacing_us: Spread,
     delay_us: Spread,
     headers: Option<Headers>,
-    /// Steps of the identification that are not 1.
+    /// Number of steps of the IP identification other than 1.
     odd_identifications: u64,
-    /// Arrival, own time and identification of the last packet.
+    /// Arrival, own time and IP identification of the last packet.
     last: Option<(i128, Option<Stamp>, Option<u16>)>,
 }
 
@@ -110,20 +110,19 @@ impl OtherFigures {
     }
 }
 
-/// The upper ends of the histogram's bins, units of the wire.
+/// Upper ends of the bins of [`Pairs`], in distance units of the packets.
 const PAIR_BINS: [u32; 8] = [50, 100, 125, 150, 175, 200, 250, 500];
 
-/// Firings with two returns.
+/// Statistics of firings with two returns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pairs {
     /// Number of pairs with both returns.
     pub both: u64,
     /// Number of pairs whose returns have the same distance.
     pub same: u64,
-    /// The least difference of two distances that differ.
+    /// Smallest difference of two different distances, in distance units of the packets.
     pub least: Option<u32>,
-    /// Number of differences below each of [`PAIR_BINS`] and not below the previous one; the last entry
-    /// counts all larger differences.
+    /// Histogram of the differences: one bin below each entry of [`PAIR_BINS`], and one for larger differences.
     bins: [u64; PAIR_BINS.len() + 1],
 }
 
@@ -143,7 +142,7 @@ impl Pairs {
         self.bins[bin] += 1;
     }
 
-    /// The share of a count of the pairs that differ, per cent.
+    /// Share of `count` in the pairs with different distances, per cent.
     fn share(&self, count: u64) -> f64 {
         100.0 * count as f64 / (self.both - self.same) as f64
     }
@@ -167,7 +166,7 @@ impl Figures {
         }
     }
 
-    /// Takes a frame; ignores frames that the decoder does not know.
+    /// Adds a frame; ignores frames that the decoder does not know.
     pub fn see(&mut self, unix_ns: i128, link: LinkType, frame: &[u8]) {
         let Ok(Content::Udp(datagram)) = Content::find(link, frame) else { return };
         let Some(head) = self.decoder.head(ports_of(&datagram), datagram.payload) else { return };
@@ -202,14 +201,14 @@ impl Figures {
         }
     }
 
-    /// The share of points without a return.
+    /// Share of points without a return.
     fn empty_share(&self) -> f64 {
         self.flow.zero_points as f64 / self.flow.points.max(1) as f64
     }
 
-    /// Rotor speed, rpm, from the steps and the spacing.
+    /// Rotor speed, rpm, from the azimuth steps and the packet spacing.
     pub fn rotation_rate_rpm(&self) -> f64 {
-        // Steps within a packet, and as much again to the next packet's first block.
+        // Steps within a packet, plus one step to the next packet's first block.
         let steps = self.azimuth_step_centideg.count() as f64 / self.flow.packets as f64 + 1.0;
         let centideg_a_packet = self.azimuth_step_centideg.mean() * steps;
         let spacing_us = match self.device_spacing_us.count() {
@@ -225,7 +224,7 @@ pub fn table(real: &Figures, ours: &Figures) -> String {
     let mut text = format!("{:34} {:>14} {:>14} {:>12}\n", "", "real", "menura", "difference");
     let mut row = |name: &str, real: f64, ours: f64, unit: &str| {
         let name = format!("{name}{}{unit}", if unit.is_empty() { "" } else { ", " });
-        // A stream may have none of what is compared.
+        // A stream may lack the compared figure.
         let told = |value: f64, text: String| if value.is_nan() { "-".to_owned() } else { text };
         let difference = ours - real;
         let difference = told(difference, format!("{difference:+.3}"));
@@ -254,7 +253,7 @@ pub fn table(real: &Figures, ours: &Figures) -> String {
             spread(&format!("{kind} device spacing"), "us", &mut row, spacing);
             let spacing = [&of_real.arrival_spacing_us, &of_ours.arrival_spacing_us];
             spread(&format!("{kind} arrival spacing"), "us", &mut row, spacing);
-            // Between a data packet's first firing and its arrival lie its firings.
+            // A data packet arrives after its firings; the difference of the two kinds shows this time.
             let ahead = |figures: &Figures, other: &OtherFigures| {
                 figures.delay_us.quantile(0.5) - other.delay_us.quantile(0.5)
             };
@@ -287,7 +286,7 @@ pub fn table(real: &Figures, ours: &Figures) -> String {
     text
 }
 
-/// Values of two streams, one per line; empty if one of them has none.
+/// Values of two streams, one per line; empty if one of them has no values.
 fn beside(
     real: Vec<(&str, String)>,
     ours: Vec<(&str, String)>,
@@ -352,7 +351,7 @@ mod tests {
     use crate::engine::hosts::NoHosts;
     use crate::engine::record::{Framer, Stretch, render};
 
-    /// Figures of an emulated unit in a room, like those of a capture.
+    /// Figures of an emulated unit in a room, computed as for a capture.
     fn emulated(name: &str, settings: &str, duration: Duration) -> Figures {
         let text = format!(
             "[world]\nscene = \"room\"\n[robot]\ntrajectory = {{ kind = \"still\" }}\n\
@@ -381,7 +380,8 @@ mod tests {
         figures
     }
 
-    /// Captures of two units, at 600 and about 540 rpm, have 0.59 and 0.61.
+    /// In captures of two real units, at 600 and about 540 rpm, the azimuth steps have standard deviations of 0.59 and
+    /// 0.61 hundredths of a degree.
     #[test]
     fn an_hdl32es_azimuth_steps_deviate_as_real_ones() {
         for rpm in [600, 540] {
@@ -396,13 +396,13 @@ mod tests {
         }
     }
 
-    /// One timer of 10 ms, and one of sixteen data packets.
+    /// The period of the first timer is 10 ms, that of the second timer is sixteen data packets.
     #[test]
     fn an_hdl32es_position_packets_follow_two_timers() {
         let figures = emulated("velodyne-hdl32e-2.2", "", Duration::from_secs(1));
         let spacing_us = &figures.others["position"].device_spacing_us;
         let longest_us = spacing_us.quantile(1.0);
-        // Never longer than the shorter period and a delay; a real one's is about 8.81 ms.
+        // Never longer than the shorter period plus a delay; the longest of a real unit is about 8.81 ms.
         assert!((8500.0..8847.4 + 301.0).contains(&longest_us), "{longest_us}");
         assert!((205..=214).contains(&figures.others["position"].packets));
     }
@@ -412,7 +412,7 @@ mod tests {
         let one = |distance: u32| RawReturn { is_empty: distance == 0, intensity: 1, distance };
         let mut sweep = Sweep { is_dual: true, ..Sweep::default() };
         sweep.azimuths_centideg = vec![1, 1, 2, 2];
-        // Two lasers; the second returns of a block's points are in the block behind it.
+        // Two lasers; the second returns of a block's points are in the next block.
         sweep.returns = [100, 200, 100, 310, 0, 900, 5, 1000].map(one).to_vec();
         let mut pairs = Pairs::default();
         sweep.pairs().for_each(|pair| pairs.see(pair));

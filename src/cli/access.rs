@@ -9,9 +9,9 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::wire::http::{ClientSays, HttpMethod, HttpRequest};
 
-/// Streams of images are at this path and a camera's name.
+/// Path of image streams, followed by a camera's name.
 pub const VIDEO: &str = "/video/";
-/// Number of bytes of a token.
+/// Length of a token, bytes.
 const TOKEN_BYTES: usize = 16;
 
 /// Rules of access.
@@ -20,14 +20,15 @@ pub struct Access {
     token: Option<String>,
 }
 
-/// Why a client has no access: the HTTP status and a sentence.
+/// Why access is refused: HTTP status and message.
 pub type Refused = (u16, &'static str);
 
 impl Access {
-    /// Rules for a server at `address`: on this machine, everybody; elsewhere, clients with a random token.
+    /// Rules for a server at `address`: on the loopback interface every client has access; elsewhere, only clients with
+    /// a random token.
     ///
     /// # Errors
-    /// The system has no random numbers.
+    /// The system cannot provide random numbers.
     pub fn at(address: SocketAddr) -> std::io::Result<Self> {
         if address.ip().is_loopback() {
             return Ok(Self { token: None });
@@ -42,11 +43,11 @@ impl Access {
         self.token.as_deref()
     }
 
-    /// Whether a client of Foxglove's protocol has access, by its headers and the query of its address.
-    /// Foxglove's own page and local pages have access, because this protocol changes nothing.
+    /// Checks by its headers and query whether a Foxglove client has access. Foxglove's own page and local pages have
+    /// access, because Foxglove's protocol changes nothing.
     ///
     /// # Errors
-    /// Why the client has no access.
+    /// The client has no access; the reason.
     pub fn check_socket(&self, says: &ClientSays, query: &str) -> Result<(), Refused> {
         let is_ours = |host: &str| is_address(host) || host.ends_with(".foxglove.dev");
         let origin = says.origin.as_deref().unwrap_or("file://");
@@ -68,10 +69,10 @@ impl Access {
         }
     }
 
-    /// Whether `request` is permitted.
+    /// Checks whether `request` is permitted.
     ///
     /// # Errors
-    /// Why the request has no access.
+    /// The request is not permitted; the reason.
     pub fn check(&self, request: &HttpRequest) -> Result<(), Refused> {
         let ClientSays { host, origin, authorization, content_type } = &request.says;
         let Some(host) = host.as_deref().filter(|host| is_address(host)) else {
@@ -87,7 +88,7 @@ impl Access {
         let is_video = request.path.starts_with(VIDEO);
         let is_page =
             request.method == HttpMethod::Get && !request.path.starts_with("/api/") && !is_video;
-        // A player of a stream sends no headers of ours.
+        // A video player cannot send the token in a header, so it may be in the query.
         let given = authorization.as_deref().and_then(|text| text.strip_prefix("Bearer "));
         let given = given.or_else(|| token_in(&request.query).filter(|_| is_video));
         match &self.token {
@@ -103,7 +104,7 @@ fn token_in(query: &str) -> Option<&str> {
     query.split('&').find_map(|pair| pair.strip_prefix("token="))
 }
 
-/// Whether `host`, perhaps with a port, is an address or this machine's own name for itself.
+/// Whether `host`, with or without a port, is an IP address or a local name of this machine.
 fn is_address(host: &str) -> bool {
     let is_ip = |text: &str| text.parse::<IpAddr>().is_ok();
     let without_port = host.rsplit_once(':').map_or(host, |(name, _)| name);
@@ -113,7 +114,7 @@ fn is_address(host: &str) -> bool {
         || host.eq_ignore_ascii_case("localhost")
 }
 
-/// Compares in a time that does not depend on the position of a difference.
+/// Compares in constant time: the time does not depend on the position of a difference.
 fn is_same(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |all, (a, b)| all | (a ^ b)) == 0
 }
@@ -181,7 +182,7 @@ mod tests {
         assert_eq!(ask("/video/front", None), Err(401));
         assert_eq!(ask_with("/video/front", format!("token={}", &token[1..])), Err(401));
         assert_eq!(ask_with("/video/front", format!("token={token}")), Ok(()));
-        // A link to the rest of the view must not be enough to start a fault.
+        // The token in a query must not give access to other requests, such as starting a fault.
         assert_eq!(ask_with("/api/status", format!("token={token}")), Err(401));
     }
 

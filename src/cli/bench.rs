@@ -32,7 +32,7 @@ impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
         let mut rig = self.rig.load()?;
-        // A device that waits for a host costs nothing: as if it had one, it streams.
+        // A device that waits for a host would cost nothing, so it streams here.
         setup::start_streams(&mut rig);
         setup::refuse_feeds(&rig, "an estimate")?;
         if self.duration.is_zero() {
@@ -131,7 +131,7 @@ fn page(rig: &Rig, figures: &BenchFigures) -> String {
     text
 }
 
-/// Settings to reduce if the rig is too slow, the most effective first.
+/// Advice for a rig that is too slow: settings to reduce, the most effective first.
 fn advice(rig: &Rig, figures: &BenchFigures) -> Vec<String> {
     let most = figures.devices.iter().max_by(|one, other| one.share.total_cmp(&other.share));
     let Some(most) = most.filter(|_| figures.headroom < 0.0) else { return Vec::new() };

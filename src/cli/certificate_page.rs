@@ -1,4 +1,4 @@
-//! A certificate as one HTML page without external files: tables and charts for a report.
+//! A certificate as one HTML page without external files: tables and charts.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ use crate::plot::{Axis, BLUE, Colour, Figure, ORANGE, Panel, escape};
 use crate::time::duration::describe_us;
 use crate::timing::{ErrorFigures, Window, is_maximum};
 
-/// The page.
+/// The whole page as HTML.
 pub fn page(certificate: &Certificate) -> String {
     let mut html = format!(
         "<h1>Timing certificate</h1>\n<p>{rig}, {:.1} s{} from {}, menura {}. {}</p>\n",
@@ -31,7 +31,7 @@ pub fn page(certificate: &Certificate) -> String {
     super::page::page(&format!("Timing certificate: {}", certificate.rig), "", &html)
 }
 
-/// Text about devices that were behind real time at the end of a run.
+/// HTML about devices that were behind real time at the end of a run.
 fn shortfall(certificate: &Certificate) -> String {
     let behind_s = certificate.devices.iter().map(|device| device.behind_s).fold(0.0, f64::max);
     match behind_s >= 0.05 {
@@ -70,7 +70,7 @@ fn requirements(certificate: &Certificate, html: &mut String) {
     html.push_str("</table>\n");
 }
 
-/// Text about packets that were dropped or late; empty if there were none.
+/// HTML about packets that were dropped or late; empty if there were none.
 fn missed(device: &DeviceTiming, threshold: &str) -> String {
     let mut lines = Vec::new();
     let all = device.packets + device.dropped + device.refused;
@@ -177,7 +177,7 @@ pub fn ptp_line(ptp: &PtpFigures) -> String {
     )
 }
 
-/// Notes: the lead, packets of the standby sender, and timestamps that are missing or not the kernel's.
+/// Adds notes: the lead, packets of the standby sender, and timestamps that are missing or not from the kernel.
 fn notes(device: &DeviceTiming, html: &mut String) {
     let mut note = |text: String| {
         let _ = writeln!(html, "<p class=\"note\">{text}</p>");
@@ -224,7 +224,8 @@ fn notes(device: &DeviceTiming, html: &mut String) {
 const CHART_WIDTH: f64 = 860.0;
 const CHART_HEIGHT: f64 = 250.0;
 
-/// Histogram of packets by error, for each named series; the percentiles of the last series are marked.
+/// Histogram of packets by error as SVG, one curve for each named series; the percentiles of the last series are
+/// marked.
 pub fn histogram(series: &[(&str, &ErrorFigures, Colour)]) -> String {
     let steps: Vec<_> = series.iter().map(|(_, figures, _)| decades(&figures.histogram)).collect();
     let all = || steps.iter().flatten();
@@ -234,12 +235,12 @@ pub fn histogram(series: &[(&str, &ErrorFigures, Colour)]) -> String {
     let mut panel = Panel::new(
         "",
         Axis::logarithmic("error, microseconds", least, most),
-        // Below 1, so that a single packet shows.
+        // The axis starts below 1, so that a single packet is visible.
         Axis::logarithmic("packets", 0.5, tallest as f64),
     );
     let mut figure = Figure::new(CHART_WIDTH, "");
     for (steps, (name, _, colour)) in steps.iter().zip(series) {
-        // From the floor to each step and back; what lies between steps is empty.
+        // From zero up to each step and down again; the range between two steps is empty.
         let mut points = Vec::new();
         for (low, high, count) in steps {
             let count = *count as f64 * 1.0001;
@@ -256,7 +257,7 @@ pub fn histogram(series: &[(&str, &ErrorFigures, Colour)]) -> String {
             ("p99.9", 0.999, figures.p99_9_us),
             ("max", 0.0, figures.max_us),
         ];
-        // What few values make the maximum is marked as that alone.
+        // A percentile that equals the maximum, because there are few values, is not marked separately.
         let marks = marks.into_iter().filter(|(_, share, _)| !is_maximum(*share, figures.count));
         for (row, (name, _, value)) in marks.enumerate() {
             panel.rule(value, format!("{name} {value:.1}"), row, *colour);
@@ -266,8 +267,8 @@ pub fn histogram(series: &[(&str, &ErrorFigures, Colour)]) -> String {
     figure.svg()
 }
 
-/// A histogram as steps: bounds and count of each non-empty tenth of a power of ten. Input: upper bounds in
-/// nanoseconds, with counts. Output: bounds in microseconds.
+/// Converts a histogram to steps: bounds (microseconds) and count of each non-empty tenth of a decade. The input has
+/// upper bounds (nanoseconds) and counts.
 fn decades(histogram: &[(u64, u64)]) -> Vec<(f64, f64, u64)> {
     let mut parts: Vec<(i32, u64)> = Vec::new();
     for (size_ns, count) in histogram {
@@ -281,7 +282,7 @@ fn decades(histogram: &[(u64, u64)]) -> Vec<(f64, f64, u64)> {
     parts.into_iter().map(|(part, count)| (bound(part), bound(part + 1), count)).collect()
 }
 
-/// Least, mean and largest error in the course of time.
+/// Chart of the smallest, mean and largest error over time, as SVG.
 pub fn course(windows: &[Window]) -> String {
     let end = windows.last().map_or(1.0, |w| w.start_s);
     let step = windows.windows(2).map(|w| w[1].start_s - w[0].start_s).fold(f64::MAX, f64::min);
@@ -373,11 +374,11 @@ fn circumstances(certificate: &Certificate, html: &mut String) {
     html.push_str("</table>\n");
 }
 
-/// Units at the end of a key, with their text behind a number.
+/// Unit suffixes of keys, with the text after the number.
 const UNITS: [(&str, &str); 5] =
     [("_mbit_s", "Mbit/s"), ("_bytes", "bytes"), ("_us", "us"), ("_ms", "ms"), ("_ns", "ns")];
 
-/// Name and value of a fact about the host as text; `None` if it is unknown.
+/// Name and value of a fact about the host as text; `None` if unknown.
 fn fact(key: &str, value: &Value) -> Option<(String, String)> {
     let text = plainly(value)?;
     let unit = UNITS.iter().find_map(|(suffix, unit)| Some((key.strip_suffix(suffix)?, unit)));
@@ -389,7 +390,7 @@ fn fact(key: &str, value: &Value) -> Option<(String, String)> {
     Some((key.replace('_', " "), text))
 }
 
-/// A value as text; `None` if it is unknown or an empty list.
+/// A value as text; `None` if unknown or an empty list.
 fn plainly(value: &Value) -> Option<String> {
     Some(match value {
         Value::Null => return None,

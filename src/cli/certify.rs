@@ -27,10 +27,11 @@ pub struct CertifyArgs {
     require: Vec<Requirements>,
 }
 
-/// One `--require`. This type prevents clap from taking each condition for a separate value.
+/// Conditions of one `--require`. With this type, clap does not treat each condition as a separate
+/// value.
 type Requirements = Vec<Requirement>;
 
-/// Open files and conditions.
+/// Open certificate files, and requirements.
 pub struct Certifier {
     files: Vec<OutFile>,
     /// All requirements.
@@ -38,7 +39,7 @@ pub struct Certifier {
 }
 
 impl CertifyArgs {
-    /// Opens the files; every device that a condition names must be one of `devices`.
+    /// Opens the files, and checks that every device that a condition names is one of `devices`.
     pub fn open(&self, devices: &[&str]) -> Result<Certifier, CliError> {
         let required: Vec<_> = self.require.iter().flatten().cloned().collect();
         for name in required.iter().filter_map(Requirement::device) {
@@ -55,7 +56,7 @@ impl CertifyArgs {
 }
 
 impl Certifier {
-    /// Whether a certificate or a condition was asked for.
+    /// Whether a certificate or a requirement was requested.
     pub fn is_wanted(&self) -> bool {
         !self.files.is_empty() || !self.required.is_empty()
     }
@@ -67,7 +68,7 @@ impl Certifier {
             false => file.write_json(certificate),
         };
         let written: Vec<_> = self.files.into_iter().map(write).collect();
-        // What is not met comes first.
+        // Unmet requirements come first.
         let (met, unmet): (Vec<_>, Vec<_>) =
             certificate.requirements.iter().partition(|verdict| verdict.is_met);
         let mut text: String = unmet.iter().map(|verdict| format!("{verdict}\n")).collect();
@@ -101,8 +102,8 @@ impl Certifier {
 pub struct Certified {
     /// Whether every file could be written.
     pub written: Result<(), CliError>,
-    /// Printed text: departures and verdicts.
+    /// Text to print: departures and verdicts.
     pub text: String,
-    /// Whether everything required is met.
+    /// Error if a requirement is not met.
     pub verdict: Result<(), CliError>,
 }

@@ -34,7 +34,7 @@ pub struct Cmd {
     show: bool,
 }
 
-/// Simulated time that an estimate renders.
+/// Simulated time that is rendered for an estimate.
 const SPEED_STRETCH: Duration = Duration::from_millis(200);
 
 impl Cmd {

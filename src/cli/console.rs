@@ -1,7 +1,7 @@
-//! The only place that prints: results to standard output, talk to standard error.
+//! The only place that prints: results to standard output, messages to standard error.
 //!
-//! Output never panics. A reader that closes the pipe (`| head`) ends the output without an error. A result
-//! that cannot be written, for example on a full disk, is an error of the command. Lost messages are ignored.
+//! Output never panics. If the reader closes the pipe (`| head`), output ends without an error. A result that cannot be
+//! written, for example on a full disk, is an error of the command. Messages that cannot be written are ignored.
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, StdoutLock, Write};
@@ -28,7 +28,7 @@ pub fn questions() -> impl Write {
 
 /// Prints a line on standard error.
 pub fn say(line: impl Display) {
-    // In one piece, so that lines of two threads do not mix.
+    // A single write, so that lines of two threads do not mix.
     let _ = io::stderr().lock().write_all(format!("{line}\n").as_bytes());
 }
 
@@ -59,13 +59,13 @@ pub fn start_log() {
     let log = tracing_subscriber::fmt::layer()
         .with_writer(io::stderr)
         .with_ansi(io::stderr().is_terminal())
-        // It would tell of what it cannot write by a macro that panics.
+        // The default prints errors of writing with a macro that panics if it fails.
         .log_internal_errors(false)
         .with_target(false);
     tracing_subscriber::registry().with(log).with(filter).init();
 }
 
-/// Standard output for a long report, which is written piece by piece.
+/// Standard output for a long report, which is written in pieces.
 pub struct LongResult {
     out: BufWriter<StdoutLock<'static>>,
     goes_on: bool,
@@ -73,8 +73,7 @@ pub struct LongResult {
 }
 
 impl LongResult {
-    /// If it `goes_on`, the report continues after a failure of writing; otherwise the caller gets an error
-    /// and may stop.
+    /// With `goes_on`, the report continues after a write error; otherwise the caller gets the error and may stop.
     pub fn new(goes_on: bool) -> Self {
         Self { out: BufWriter::new(io::stdout().lock()), goes_on, failure: None }
     }

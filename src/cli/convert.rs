@@ -1,4 +1,4 @@
-//! `menura convert`: a capture in another form.
+//! `menura convert`: writes a capture in another format.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `menura doctor`: conditions of this host that delay packets, and how to change them; also its GPUs.
+//! `menura doctor`: finds conditions of this host that delay packets, with remedies; also lists its GPUs.
 
 mod findings;
 
@@ -42,7 +42,7 @@ impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
         let facts = host::facts();
-        // Shown only on a terminal.
+        // The spinner appears only on a terminal.
         let spinner = ProgressBar::new_spinner().with_message("measuring how late threads wake up");
         spinner.enable_steady_tick(Duration::from_millis(100));
         let wake_ups = wakeups::measure(self.measure);

@@ -38,7 +38,7 @@ pub struct Experiment {
     pub arguments: fn(Command) -> Command,
     /// Runs the experiment with the given options.
     pub run: fn(&ArgMatches, &Scope) -> Result<Findings, ExperimentError>,
-    /// Arguments that `menura validate --all` passes, because they are required.
+    /// Arguments for `menura validate --all`, if the experiment has required ones.
     arguments_of_all: &'static [&'static str],
 }
 
@@ -72,7 +72,7 @@ trait Options: Args {
     fn read(self) -> Self::Run;
 }
 
-/// The fields of an experiment as options.
+/// Generates the command-line options from an experiment's fields.
 macro_rules! options {
     ($type:ident { $($(#[$meta:meta])* $field:ident: $of:ty,)* }) => {
         #[derive(Debug, Args)]
@@ -104,7 +104,7 @@ fn choice<T: Copy + Send + Sync + 'static>(
     })
 }
 
-/// Reads a number of thousandths between two limits.
+/// Parses a number between two limits, which are in thousandths.
 fn in_range<const LOW: u32, const HIGH: u32>(text: &str) -> Result<f64, String> {
     let (low, high) = (f64::from(LOW) / 1000.0, f64::from(HIGH) / 1000.0);
     let number = text.parse::<f64>().ok().filter(|x| (low..=high).contains(x));

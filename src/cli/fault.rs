@@ -58,7 +58,7 @@ enum What {
     },
 }
 
-/// A key and a value in TOML; a value that is not valid TOML is a string.
+/// Parses `KEY=VALUE`; the value is TOML, or a string if it is not valid TOML.
 fn key_value(text: &str) -> Result<(String, Value), String> {
     let (key, value) = text.split_once('=').ok_or("write KEY=VALUE, such as probability=0.1")?;
     let table = toml::from_str::<Map<String, Value>>(&format!("value = {value}"));
@@ -102,7 +102,7 @@ impl Cmd {
     }
 }
 
-/// Adds `error`, which messages about rigs already have.
+/// Adds `error: ` unless the text starts with it, as messages about rigs do.
 fn with_error(text: &str) -> String {
     if text.starts_with("error") { text.to_owned() } else { format!("error: {text}") }
 }
@@ -117,7 +117,7 @@ fn line(fault: &LiveFault) -> String {
     format!("{name}: {kind} of {device} from {:.3} s on, {end}", seconds(*begins_ns))
 }
 
-/// The run that `wanted` names.
+/// Finds the run that `wanted` names.
 fn chosen(
     wanted: Option<&str>,
     runs: Vec<(PathBuf, Listing)>,

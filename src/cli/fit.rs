@@ -80,7 +80,7 @@ struct Fitted {
     fragment: Fragment,
     report: serde_json::Value,
     figure: Figure,
-    /// Part of the log that could not be used.
+    /// Message about unusable parts of the log.
     lost: Option<String>,
 }
 

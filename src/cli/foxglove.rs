@@ -1,7 +1,7 @@
-//! `menura run --foxglove`: a run as Foxglove shows it.
+//! `menura run --foxglove`: serves a run to Foxglove.
 //!
-//! Clouds, positions and IMU data are decoded from sent bytes ([`subscribers`]). Poses, frames and statistics
-//! come from the run itself ([`reporter`]). Only subscribed messages are made.
+//! Clouds, positions and IMU data are decoded from sent bytes ([`subscribers`]). Poses, frames and statistics come from
+//! the run itself ([`reporter`]). Messages are created only if a client has subscribed to them.
 
 mod reporter;
 mod subscribers;
@@ -24,7 +24,7 @@ use crate::links::foxglove::{FoxgloveServer, Hub, NewChannel};
 use crate::time::{Epoch, SimTime};
 use crate::wire::foxglove::ServerInfo;
 
-/// A port that is open for Foxglove.
+/// An open port for Foxglove.
 pub struct FoxglovePort {
     server: FoxgloveServer,
     access: Access,
@@ -34,7 +34,7 @@ impl FoxglovePort {
     /// Listens at `address`, and prints how to connect.
     ///
     /// # Errors
-    /// The port cannot be had.
+    /// The port is not available.
     pub fn open(address: SocketAddr) -> Result<Self, CliError> {
         let wrong = |error: std::io::Error| CliError::Input(format!("error: --foxglove: {error}"));
         let server = FoxgloveServer::listen(address).map_err(wrong)?;
@@ -94,7 +94,7 @@ impl<'a> Foxglove<'a> {
     }
 }
 
-/// Channels by topic; each is advertised at its first use.
+/// Channels by topic; each channel is advertised when it is first used.
 struct Topics<'a> {
     hub: &'a Hub,
     epoch: Epoch,
@@ -106,7 +106,7 @@ impl<'a> Topics<'a> {
         Self { hub, epoch, known: BTreeMap::new() }
     }
 
-    /// The channel of a topic; the first call creates it.
+    /// Channel of a topic; the first call creates it.
     fn channel(&mut self, topic: &str, new: impl FnOnce(String) -> NewChannel) -> u32 {
         if let Some(&known) = self.known.get(topic) {
             return known;
@@ -116,7 +116,7 @@ impl<'a> Topics<'a> {
         id
     }
 
-    /// The channel of a topic whose messages are JSON.
+    /// Channel of a topic with JSON messages.
     fn json(&mut self, topic: &str, kind: &Kind) -> u32 {
         self.channel(topic, |topic| NewChannel {
             topic,

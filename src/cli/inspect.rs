@@ -1,6 +1,6 @@
 //! `menura inspect`: decodes and summarises the packets of a capture.
 //!
-//! `src/analysis/report/mod.rs` has the keys of the JSON report.
+//! `src/analysis/report/mod.rs` documents the keys of the JSON report.
 
 mod plot;
 mod scan_plot;
@@ -102,7 +102,7 @@ impl Cmd {
         write_plot(&figure, path, &format!("scan {number}"))
     }
 
-    /// Number of packets or frames to print: none if a plot is written, unless requested.
+    /// Largest number of packets or frames to print: 0 if a plot is written, unless requested.
     fn most_shown(&self) -> u64 {
         let default = if self.plot.is_some() && !self.json { 0 } else { u64::MAX };
         self.packets.unwrap_or(default)
@@ -148,7 +148,7 @@ impl Cmd {
         all([drawn, whole, printed])
     }
 
-    /// Writes an image as it is, pixel by pixel.
+    /// Writes a camera image to a file without changing its pixels.
     fn write_picture(
         &self,
         picture: Result<Picture, u64>,
@@ -165,7 +165,7 @@ impl Cmd {
         Ok(())
     }
 
-    /// Why the file cannot be reported on.
+    /// Error for a file that cannot be analysed.
     fn unreadable(&self, error: ReportError) -> CliError {
         match error {
             ReportError::Output(error) => CliError::failed("cannot write the report", &error),

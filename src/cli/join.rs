@@ -39,7 +39,7 @@ pub struct Cmd {
 const COLUMNS: &str = "packet,time_s,laser,x_m,y_m,z_m,intensity,range_m,true_range_m,label,object,material,\
 instance,incidence_deg,share,why,is_mirrored,world_x_m,world_y_m,world_z_m";
 
-/// Words for the values of `sensors::truth::Why`.
+/// Words for the values of `sensors::truth::Why`, in their order.
 const WHY: [&str; 8] =
     ["nearest", "merged", "other-echo", "threshold", "noise", "weather", "fault", "nothing"];
 
@@ -79,7 +79,7 @@ impl Cmd {
                 let counts = self.write_csv(profile, &mut out);
                 let printed = out.finish();
                 match counts {
-                    // Whoever reads it may have had enough.
+                    // The reader may have closed the pipe.
                     Err(JoinFailure::Output(_)) => return printed,
                     counts => counts?,
                 }
@@ -163,7 +163,7 @@ fn write_row(out: &mut dyn Write, row: &PointRow, names: &Names) -> std::io::Res
     )
 }
 
-/// A cell of CSV.
+/// Quotes a CSV cell if necessary.
 fn quoted(text: &str) -> String {
     match text.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
@@ -171,8 +171,8 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// The profile called `name`; without a name the one that the truth names for the recording, if it is an embedded
-/// one.
+/// The profile called `name`. Without a name, the embedded profile that the ground truth names for the recording, if
+/// any.
 pub fn named(
     name: Option<&str>,
     recording: &Path,
@@ -187,18 +187,18 @@ pub fn named(
     Ok(found.and_then(|name| catalogue().profile(&name).ok()))
 }
 
-/// Why a recording cannot be joined.
+/// Error for a recording that cannot be labelled.
 pub fn wrong(recording: &Path, error: ReportError) -> CliError {
     CliError::Input(format!("error: {}: {error}", recording.display()))
 }
 
-/// Refuses a recording of which a part could not be used, when the rest is done.
+/// Error if a part of a recording was not usable, after all other points were processed.
 pub fn whole(recording: &Path, counts: &JoinCounts) -> Result<(), CliError> {
     let lost = |lost: &String| Err(wrong(recording, ReportError::Input(lost.clone())));
     counts.lost.as_ref().map_or(Ok(()), lost)
 }
 
-/// Prints how many points were labelled, and why the other points were not.
+/// Prints how many points were labelled, and why others were not.
 pub fn tell(counts: &JoinCounts) {
     let JoinCounts { packets, unknown_packets, points, unknown_points, .. } = counts;
     say(format_args!(

@@ -1,8 +1,8 @@
 //! The command line: one file per command, each with a `Cmd` and its `run`.
 //!
-//! Results go to standard output and messages to standard error, both by [`console`]. Files are written
-//! before results are printed. Exit codes: 0 success, 1 failure at run time, 2 wrong input (no work was
-//! started), 3 success, but requirements are not met.
+//! Results go to standard output and messages to standard error, both through [`console`]. Files are written before
+//! results are printed. Exit codes: 0 success; 1 failure during the work; 2 wrong input, no work was started; 3
+//! success, but requirements are not met.
 
 mod access;
 mod bench;
@@ -130,7 +130,7 @@ pub enum CliError {
 }
 
 impl CliError {
-    /// A failure at run time, described by an error and its causes.
+    /// An error during the work, with the causes of `error`.
     pub fn failed(what: impl std::fmt::Display, error: &dyn std::error::Error) -> Self {
         let mut text = format!("{what}: {error}");
         let mut source = error.source();
@@ -161,7 +161,7 @@ impl CliError {
     }
 }
 
-/// Combines the results of several steps that all were executed.
+/// Combines the results of several steps, all of which were executed.
 fn all(outcomes: impl IntoIterator<Item = Result<(), CliError>>) -> Result<(), CliError> {
     let mut errors: Vec<_> = outcomes.into_iter().filter_map(Result::err).collect();
     match errors.len() {
@@ -171,7 +171,7 @@ fn all(outcomes: impl IntoIterator<Item = Result<(), CliError>>) -> Result<(), C
     }
 }
 
-/// The program: reads the command line, runs the command, converts its result to an exit code.
+/// The program: parses the command line, runs the command, and converts its result to an exit code.
 pub fn main() -> ExitCode {
     console::start_log();
     let mut command = Cli::command();
@@ -191,7 +191,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// [`main`] of a program whose processes `connect` joins when several were started together.
+/// Like [`main`], for a program that can be started as several processes; `connect` connects them.
 pub fn main_of_ranks(connect: ranks::Connect) -> ExitCode {
     ranks::CONNECT.set(connect).expect("a program has one main function");
     main()

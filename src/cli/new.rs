@@ -71,7 +71,7 @@ impl Cmd {
         Ok(())
     }
 
-    /// The rig.
+    /// Text of the rig.
     fn text(&self) -> Result<String, CliError> {
         let scene = self.scene.as_deref().unwrap_or("courtyard");
         let mut draft = Draft::new(self.scene_as_written(scene)?);
@@ -102,7 +102,7 @@ impl Cmd {
         Ok(draft.text())
     }
 
-    /// Paths in a rig are relative to its folder; paths on the command line are not.
+    /// The scene for the rig file: paths in a rig are relative to its folder, unlike paths on the command line.
     fn scene_as_written(&self, scene: &str) -> Result<String, CliError> {
         if builtin(scene).is_some() {
             return Ok(scene.to_owned());
@@ -121,16 +121,16 @@ impl Cmd {
     }
 }
 
-/// Device name of a link, if it has one, and the link itself.
+/// Splits `NAME=LINK`; the name is `None` if only the link is given.
 fn link_in(given: &str) -> (Option<&str>, &str) {
-    // A path may hold `=`, the kind before it does not.
+    // A path may contain `=`, but the kind of link before it cannot.
     match given.split_once('=') {
         Some((name, link)) if !name.contains(':') => (Some(name), link),
         _ => (None, given),
     }
 }
 
-/// The given links with their device names.
+/// Given links, with device names where given.
 struct Links<'a>(Vec<(Option<&'a str>, &'a str)>);
 
 impl<'a> Links<'a> {
@@ -138,7 +138,7 @@ impl<'a> Links<'a> {
         Self(given.iter().map(|link| link_in(link)).collect())
     }
 
-    /// The link of a device; `None` if it gets a link on this computer.
+    /// Takes the link of a device; `None` if the device gets a link on this computer.
     fn take(&mut self, device: &str) -> Option<&'a str> {
         let own = self.0.iter().position(|(name, _)| *name == Some(device));
         let place = own.or_else(|| self.0.iter().position(|(name, _)| name.is_none()))?;
@@ -146,7 +146,7 @@ impl<'a> Links<'a> {
         (link != ask::AUTO).then_some(link)
     }
 
-    /// Links that no device has taken.
+    /// Given links that no device has taken.
     fn left(&self) -> impl Iterator<Item = &(Option<&'a str>, &'a str)> {
         self.0.iter()
     }

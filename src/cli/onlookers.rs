@@ -40,7 +40,7 @@ pub struct OnlookerArgs {
     v4l2: Vec<VideoTarget>,
 }
 
-/// Ports at which a run can be looked at.
+/// Open ports and video devices for observers of a run.
 pub struct Onlookers {
     view: Option<ViewServer>,
     foxglove: Option<FoxglovePort>,
@@ -48,10 +48,10 @@ pub struct Onlookers {
 }
 
 impl OnlookerArgs {
-    /// Opens the ports, and prints how to connect. Cameras with a video device stream from power-on.
+    /// Opens the ports and prints how to connect. Cameras with a video device stream from power-on.
     ///
     /// # Errors
-    /// A port or a video device cannot be had.
+    /// A port or a video device is not available.
     pub fn open(&self, rig: &mut Rig) -> Result<Onlookers, CliError> {
         Ok(Onlookers {
             video: VideoOutputs::open(&self.v4l2, rig)?,
@@ -62,7 +62,7 @@ impl OnlookerArgs {
 }
 
 impl Onlookers {
-    /// Whether any port is open.
+    /// Whether any observer is possible.
     pub fn are_expected(&self) -> bool {
         self.view.is_some() || self.foxglove.is_some() || !self.video.is_empty()
     }
@@ -75,7 +75,7 @@ impl Onlookers {
         let view = self.view.as_ref().map(|server| View::new(server, run, control, &desk));
         let foxglove = self.foxglove.as_ref().map(|port| Foxglove::new(port, run));
         std::thread::scope(|scope| {
-            // The threads that these start step back as well.
+            // Threads that these threads start inherit the low priority.
             let engine = &run.rig().engine;
             if let Some(view) = &view {
                 scope.spawn(|| {

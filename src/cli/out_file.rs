@@ -16,13 +16,13 @@ pub struct OutFile {
 }
 
 impl OutFile {
-    /// Opens the file; messages call it `what`.
+    /// Opens the file; `what` is its name in messages.
     pub fn create(what: &str, path: &OutPath) -> Result<Self, CliError> {
         let file = PartFile::create(path).map_err(|error| cannot_start(what, path, &error))?;
         Ok(Self { path: path.to_path_buf(), file })
     }
 
-    /// Whether the file's name requests an HTML page.
+    /// Whether the file's extension requests an HTML page.
     pub fn is_page(&self) -> bool {
         let extension = self.path.extension().and_then(|extension| extension.to_str());
         extension.is_some_and(|e| e.eq_ignore_ascii_case("html") || e.eq_ignore_ascii_case("htm"))

@@ -1,4 +1,4 @@
-//! Input and output files of a command: no input file is overwritten, and no output file is written twice.
+//! Checks a command's input and output files: no input file is overwritten, and no output file is written twice.
 
 use std::any::TypeId;
 use std::ffi::OsStr;
@@ -19,28 +19,28 @@ use crate::plot::PlotFile;
 /// Output paths of the command line.
 static WRITTEN: OnceLock<Vec<Named>> = OnceLock::new();
 
-/// A path with the name of its option.
+/// A path, with the option that has it.
 #[derive(Clone, Debug)]
 struct Named {
     option: String,
     path: PathBuf,
 }
 
-/// The file behind a path, whatever its name.
+/// The file to which a path leads, independent of the path's spelling.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Target {
-    /// Device and number of a file or a folder that exists.
+    /// An existing file or folder: its device and inode number.
     There(u64, u64),
-    /// A file that does not exist yet.
+    /// A file that does not exist yet: its resolved path.
     New(PathBuf),
 }
 
-/// Role of an option's value.
+/// Use of an option's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Written,
     Read,
-    /// `KEY=VALUE` of a rig.
+    /// A `KEY=VALUE` setting of a rig.
     Set,
     Neither,
 }
@@ -53,7 +53,7 @@ impl Role {
         };
         let written =
             [TypeId::of::<OutPath>(), TypeId::of::<PlotFile>(), TypeId::of::<TruthTarget>()];
-        // Names of profiles, scenes and suites may be paths.
+        // Names of profiles, scenes and suites can be paths.
         let read = [TypeId::of::<PathBuf>(), TypeId::of::<String>()];
         if is_one_of(&written) {
             Self::Written
@@ -67,7 +67,7 @@ impl Role {
     }
 }
 
-/// Refuses a command line of `command` that writes a file twice, or one that it reads.
+/// Returns an error if the command line writes a file twice or writes a file that it reads.
 pub fn check(command: &Command, matches: &ArgMatches) -> Result<(), CliError> {
     let (mut written, mut read) = (Vec::new(), Vec::new());
     collect(command, matches, &mut written, &mut read);
@@ -88,7 +88,8 @@ pub fn spare_with(option: &str, files: impl IntoIterator<Item = PathBuf>) -> Res
     refuse_same(&written, &read.collect::<Vec<_>>())
 }
 
-/// Refuses to empty a folder that holds a file which was read; `option` names where the folders are.
+/// Returns an error if emptying one of these folders would delete a file that was read; `option` names the option with
+/// the folders.
 pub fn spare_within(
     option: &str,
     folders: impl IntoIterator<Item = PathBuf>,
@@ -137,7 +138,7 @@ fn collect(
     }
 }
 
-/// The path in the value of an option, if there is one.
+/// Path in the value of an option, if it has one.
 fn path_of(value: &OsStr, role: Role) -> Option<PathBuf> {
     let Some(text) = value.to_str() else { return Some(value.into()) };
     let read = match role {
@@ -166,7 +167,7 @@ fn refuse_same(written: &[Named], read: &[Named]) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Whether writing `one` would change `other`.
+/// Whether writing to `one` would change `other`.
 fn is_same(one: &Named, other: &Named) -> bool {
     let [to, from] = [&one.path, &other.path].map(|path| resolved(path).ok());
     let (Some(to), Some(from)) = (to, from) else { return false };
@@ -174,7 +175,7 @@ fn is_same(one: &Named, other: &Named) -> bool {
     to.iter().any(|target| from.contains(target))
 }
 
-/// Files that writing to `path` changes: the file and its temporary name. Empty for a device or a pipe, which
+/// Files that writing to `path` changes: the file itself and its temporary file. Empty for a device or a pipe, which
 /// may have several writers.
 fn targets(path: PathBuf) -> Vec<Target> {
     let is_special = std::fs::metadata(&path).is_ok_and(|at| !at.is_file() && !at.is_dir());
@@ -241,7 +242,7 @@ mod tests {
             let Err(CliError::Input(text)) = checked(words) else { panic!("{words:?}") };
             assert!(text.contains(" would overwrite the file of "), "{text}");
         }
-        // A name that looks like a key with a value.
+        // A file name that looks like a key with a value.
         let named = format!("a={nothing}");
         let allowed: &[&[&str]] = &[
             &["menura", "export", &x, "--to", "las", "--out", &nothing],
@@ -263,8 +264,7 @@ mod tests {
         }
     }
 
-    /// Options of all commands whose names indicate an output file; each has a type that the check
-    /// recognises.
+    /// Every option of any command whose name or help indicates an output file has a type that the check recognises.
     #[test]
     fn every_option_that_writes_a_file_is_known() {
         fn look(command: &Command, found: &mut Vec<String>) {
@@ -282,7 +282,7 @@ mod tests {
                     "Output",
                 ];
                 let takes = arg.get_action().takes_values();
-                // A link that replaces no file.
+                // A symbolic link, which replaces no file.
                 let takes = takes && option != "replay --pty";
                 if takes
                     && writes.iter().any(|word| help.contains(word))

@@ -12,7 +12,7 @@ th{font-weight:600;border-bottom:1px solid #bbb}.met{color:#1a7f37;font-weight:6
 .unmet{color:#c0262d;font-weight:600}.note{color:#555}code{font-size:11px;\
 word-break:break-all}svg{max-width:100%;height:auto}";
 
-/// A whole page: `title` is its title, `style` is added to the common style, `body` is HTML.
+/// A complete page with the title `title`; `style` is added to the common style, `body` is HTML.
 pub fn page(title: &str, style: &str, body: &str) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\

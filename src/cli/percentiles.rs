@@ -1,10 +1,10 @@
-//! Printed percentiles: those that equal the maximum, because there are too few values, are marked.
+//! Text of percentiles. Percentiles that equal the maximum, because there are too few values, are marked.
 
 use crate::time::duration::describe_us;
 use crate::timing::is_maximum;
 
-/// Text `p50 … p99 … max …`; `shares` are percentiles with their values in microseconds, and `count` is the
-/// number of values.
+/// Text such as `p50 … p99 … max …`. `shares` has names of percentiles with their values in microseconds; `count` is
+/// the number of values.
 pub fn describe(count: u64, shares: &[(&str, f64)], max_us: f64) -> String {
     let mut text: String =
         shares.iter().map(|(share, us)| format!("p{share} {} ", describe_us(*us))).collect();
@@ -13,7 +13,7 @@ pub fn describe(count: u64, shares: &[(&str, f64)], max_us: f64) -> String {
     if few.is_empty() { text } else { format!("{text} ({few})") }
 }
 
-/// `p99 and p99.9 are the maximum of 72 values`; empty if values exist above each of `shares`.
+/// Text such as `p99 and p99.9 are the maximum of 72 values`; empty if there are values above each of `shares`.
 pub fn few<'s>(count: u64, shares: impl Iterator<Item = &'s str>) -> String {
     let is_few =
         |share: &&str| share.parse().is_ok_and(|share: f64| is_maximum(share / 100.0, count));

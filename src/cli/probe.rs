@@ -1,4 +1,4 @@
-//! `menura probe`: what arrives at the robot's computer, and when.
+//! `menura probe`: receives packets on the robot's computer and analyses their times.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::links::part_file::OutPath;
 use crate::plot::{BLUE, escape};
 use crate::time::duration::{describe_us, describe_us_to, parse_duration};
 
-/// Longest certificate that is read.
+/// Largest size of a certificate, bytes.
 const MAX_CERTIFICATE_BYTES: u64 = 256 << 20;
 
 /// Arguments of `menura probe`.
@@ -53,7 +53,7 @@ pub struct Cmd {
     plot: Option<OutPath>,
 }
 
-/// A port of every interface, or an address with its port.
+/// Parses a port (on every interface), or an address with a port.
 fn parse_address(text: &str) -> Result<SocketAddr, String> {
     let port = text.parse().map(|port| SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), port));
     port.or_else(|_| text.parse())
@@ -83,14 +83,14 @@ impl Cmd {
         line.finish_and_clear();
         let elapsed = elapsed.map_err(|error| CliError::failed("cannot listen", &error))?;
         let mut report = probe.report(elapsed);
-        // Read now: the sender writes it when it ends, and the probe may have been started first.
+        // Read at the end: the sender writes the certificate when it ends, and the probe may have started first.
         let mut compared = Ok(());
         if let Some(path) = &self.compare {
             compared = read_certificate(path).map(|certificate| {
                 let departures = certificate.devices.iter().map(|device| Departures {
                     device: &device.name,
                     link: &device.link,
-                    // The link's address is that of the first port.
+                    // The address of the link is that of the first port.
                     packets: device.ports.first().map_or(device.packets, |port| port.packets),
                     errors: device.evidence(),
                 });
@@ -207,7 +207,7 @@ fn describe_clock(clock: &ClockFigures) -> String {
     text
 }
 
-/// The median first; nanoseconds.
+/// Text of a distribution in nanoseconds; the median comes first.
 fn describe_spread(spread: &SpreadFigures) -> String {
     let us = |ns: f64| format!("{:.3} us", ns / 1e3);
     format!(
@@ -245,7 +245,7 @@ fn tell(report: &ProbeReport) -> String {
     lines.join("\n")
 }
 
-/// Text about packets that did not arrive or were lost on this host, and possible causes.
+/// Text about packets that did not arrive or that this host lost, with possible causes.
 fn missing(report: &ProbeReport) -> Vec<String> {
     let mut lines = Vec::new();
     if report.streams.is_empty() {
@@ -358,7 +358,7 @@ fn percentiles(count: u64, [p50, p99, p99_9, max]: [f64; 4]) -> String {
     shown::describe(count, &[("50", p50), ("99", p99), ("99.9", p99_9)], max)
 }
 
-/// The arrivals as a page.
+/// HTML page with the arrivals.
 fn page(report: &ProbeReport) -> String {
     let mut html = format!(
         "<h1>Arrivals</h1><p>{:.1} s; this host's clock: {}</p>\n",

@@ -17,7 +17,7 @@ use crate::devices::describe::Rows;
 use crate::devices::families::{catalogue, family_of, is_camera};
 use crate::links::part_file::OutPath;
 
-/// A cell longer than this moves the rest of its line.
+/// Widest column of a table, characters; the text after a longer cell moves to the right.
 const WIDEST_COLUMN: usize = 32;
 
 /// Arguments of `menura profiles`.
@@ -101,7 +101,8 @@ fn of_rig(rig: &Path, device: &str, left: Option<&str>, path: &Path) -> Result<(
     write_calibration(&device.profile, Some(device), baseline_m, path)
 }
 
-/// Distance from `left` to `right`, metres, if both are cameras that look in parallel side by side.
+/// Distance from `left` to `right`, metres; an error unless both are cameras that look in the same
+/// direction side by side.
 fn baseline_m(left: &DeviceConfig, right: &DeviceConfig) -> Result<f64, CliError> {
     for device in [left, right] {
         if !is_camera(device) {
@@ -159,7 +160,7 @@ fn list() -> String {
     profiles.iter().map(|p| format!("{:width$}  {}\n", p.name, p.summary)).collect()
 }
 
-/// The page of one firmware: its facts, and the settings that a rig may change.
+/// Text about a profile: its facts, and the settings that a rig may change.
 pub fn page(profile: &Profile) -> String {
     let (name, summary, family) = (&profile.name, &profile.summary, profile.family.key());
     let mut text = format!("{name}\n{summary}\nfamily: {family}\n\n");
@@ -172,7 +173,7 @@ pub fn page(profile: &Profile) -> String {
     text
 }
 
-/// The keys of `settings`, with the columns of `docs/RIG-KEYS.md`.
+/// Adds the keys of `settings`, with the columns of `docs/RIG-KEYS.md`.
 fn settings(text: &mut String, profile: &Profile) {
     let head = ["key", "default", "type", "allowed"].map(str::to_owned);
     let rows = rows_of(&profile.settings_spec(), "device.settings", &Sentences::new());
@@ -195,7 +196,7 @@ fn settings(text: &mut String, profile: &Profile) {
     text.push_str("`menura schema --markdown` prints what each key sets.\n\n");
 }
 
-/// Every command of one firmware.
+/// Text with every command of a profile.
 fn commands(profile: &Profile) -> String {
     let mut text = format!("{}\n", profile.name);
     for table in family_of(profile).commands(profile) {
@@ -220,8 +221,8 @@ fn commands(profile: &Profile) -> String {
     text
 }
 
-/// The page of commands, `docs/COMMANDS.md`: counts for each protocol, and the commands that units
-/// refuse or that Menura does not have.
+/// The page `docs/COMMANDS.md`: numbers of commands for each protocol, and the commands that units
+/// refuse or that Menura does not support.
 pub fn command_page() -> String {
     let mut tables: Vec<(CommandTable, Vec<&str>)> = Vec::new();
     for profile in catalogue().profiles() {

@@ -1,4 +1,4 @@
-//! The part of this process when several were started together by MPI, for `run` and `record`.
+//! The role of this process if MPI started several processes, for `run` and `record`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -16,10 +16,10 @@ use crate::engine::ranks::serve;
 use crate::engine::ranks::station::Station;
 use crate::engine::workers::RemoteWorkers;
 
-/// Connects to the other processes. The error has the reason of a failure.
+/// Connects to the other processes. The error is the reason of a failure.
 pub type Connect = fn() -> Result<Station, String>;
 
-/// Function that connects the processes of this program; without it, the program works alone.
+/// Function that connects the processes of this program; if unset, the program runs as a single process.
 pub static CONNECT: OnceLock<Connect> = OnceLock::new();
 
 /// The other processes, if any.
@@ -27,20 +27,20 @@ pub struct Ranks {
     job: Option<Job>,
 }
 
-/// Rank 0's.
+/// State of rank 0.
 struct Job {
-    /// Dropped before the session is left.
+    /// The other ranks; dropped before the session is left.
     lead: Option<Lead>,
     host: String,
-    /// Whether the others have been asked to end.
+    /// Whether the other ranks were asked to end.
     is_over: bool,
-    /// Set by signals, and when a rank is lost.
+    /// Set by signals, and if a rank is lost.
     stop: Arc<AtomicBool>,
     station: Option<Station>,
 }
 
-/// Connects to the processes that were started with this one, if any. Returns `None` in a process that
-/// measures for rank 0, when all work is done.
+/// Connects to the processes that were started with this one, if any. In a process that measures for rank 0, returns
+/// `None` after all work is done.
 pub fn join() -> Result<Option<Ranks>, CliError> {
     let Some(processes) = launcher::processes() else {
         return Ok(Some(Ranks { job: None }));
@@ -78,7 +78,7 @@ fn join_others(processes: usize) -> Result<Option<Ranks>, CliError> {
 }
 
 impl Ranks {
-    /// The flag that signals set from now on, and a rank that is lost.
+    /// Flag that signals and a lost rank set from now on.
     pub fn stop(&self) -> Result<Arc<AtomicBool>, CliError> {
         match &self.job {
             Some(job) => Ok(Arc::clone(&job.stop)),
@@ -90,7 +90,7 @@ impl Ranks {
         self.job.as_ref()?.lead.as_ref()
     }
 
-    /// Reads the rig, while the others load it as well.
+    /// Reads the rig; other ranks load it at the same time.
     pub fn load(&self, args: &RigArgs) -> Result<Rig, CliError> {
         let Some(lead) = self.lead() else { return args.load() };
         let (rig, files) = noting_files(|| args.load());
@@ -107,8 +107,8 @@ impl Ranks {
         Ok(rig)
     }
 
-    /// A copy of `rig` for the world of this process. If there are others, they cast the rays of lidars, and this one
-    /// opens a GPU for the images of cameras only.
+    /// A copy of `rig` for loading the world of this process. If there are other ranks, they cast the rays of lidars,
+    /// and this process opens a GPU only for the images of cameras.
     pub fn for_own_rays(&self, rig: &Rig) -> Rig {
         match self.lead() {
             Some(_) if !has_cameras(rig) => for_few_rays(rig),
@@ -116,7 +116,7 @@ impl Ranks {
         }
     }
 
-    /// Waits until the other processes have loaded the same data as this process; returns a line about them.
+    /// Waits until the other ranks have loaded the same data as this process, and prints a line about them.
     pub fn gather(&self, rig: &Rig, world: &LiveWorld) -> Result<(), CliError> {
         let Some(job) = &self.job else { return Ok(()) };
         let Some(lead) = &job.lead else { return Ok(()) };
@@ -134,7 +134,7 @@ impl Ranks {
         Ok(())
     }
 
-    /// The other processes as ray casters, if any.
+    /// The other ranks as ray casters, if any.
     pub fn workers(&self) -> Option<&dyn RemoteWorkers> {
         self.lead().map(|lead| lead as &dyn RemoteWorkers)
     }
@@ -145,7 +145,7 @@ impl Ranks {
         figures.iter().map(line).collect()
     }
 
-    /// Ends the other processes; the error names lost ones.
+    /// Ends the other ranks; the error names lost ones.
     pub fn finish(mut self) -> Result<(), CliError> {
         let Some(job) = &mut self.job else { return Ok(()) };
         job.is_over = true;
@@ -155,7 +155,7 @@ impl Ranks {
         if let Some(station) = job.station.take() {
             match finished {
                 Ok(()) => station.leave(),
-                // MPI's end would wait for those who are lost. The launcher ends the others.
+                // The end of MPI would wait for lost ranks. The launcher ends the remaining ones.
                 Err(_) => std::mem::forget(station),
             }
         }
@@ -165,7 +165,7 @@ impl Ranks {
     }
 }
 
-/// The other processes are ended even if the command fails before its work.
+/// Ends the other ranks even if the command fails before its work.
 impl Drop for Ranks {
     fn drop(&mut self) {
         if let Some(job) = self.job.take().filter(|job| !job.is_over) {

@@ -59,7 +59,7 @@ pub struct Cmd {
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
-        // Another rank has done all when this returns.
+        // In another rank, `join` returns after all work is done.
         let Some(ranks) = ranks::join()? else { return Ok(()) };
         let mut rig = ranks.load(&self.rig)?;
         setup::refuse_feeds(&rig, "a recording")?;
@@ -125,7 +125,7 @@ impl Cmd {
         file_names(rig, self.truth).into_iter().map(|name| self.out.join(name))
     }
 
-    /// Refuses to replace a recording, whole or not, unless that is wanted.
+    /// Returns an error if a recording, complete or not, would be replaced without `--force`.
     fn refuse_what_is_there(&self, rig: &Rig) -> Result<(), CliError> {
         let is_there = |path: &PathBuf| path.symlink_metadata().is_ok();
         let mut files = self.files(rig).flat_map(|path| [part_of(&path), path]);

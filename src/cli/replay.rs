@@ -1,4 +1,4 @@
-//! `menura replay`: a capture's datagrams once more, on time.
+//! `menura replay`: sends a capture's datagrams again with their original timing.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -22,7 +22,7 @@ use crate::engine::replay_times::{JumpLimits, ReplayTimes};
 use crate::time::SimTime;
 use crate::time::duration::parse_duration;
 
-/// Longest capture that is held in memory.
+/// Largest capture that is kept in memory, bytes.
 const MAX_CAPTURE_BYTES: u64 = 4 << 30;
 /// Largest number of distinct destinations.
 const MOST_STREAMS: usize = 256;
@@ -98,7 +98,7 @@ struct Target {
     port: Option<u16>,
 }
 
-/// Parser for the words of a choice in rigs.
+/// Parser for the words of a choice, as in rigs.
 fn choice_parser<T: Copy + Send + Sync + 'static, const N: usize>(
     words: [(&'static str, T); N],
 ) -> impl TypedValueParser<Value = T> {
@@ -221,7 +221,7 @@ impl Cmd {
         JumpLimits { most_forward: self.max_gap, most_back: self.max_back }
     }
 
-    /// The datagrams, messages where the replay differs from the capture, and messages about datagrams that
+    /// Returns the datagrams, messages about differences between replay and capture, and a message about datagrams that
     /// cannot be sent.
     fn read(&self) -> Result<(Replay, Vec<String>, Option<String>), CliError> {
         let wrong = |why: String| {

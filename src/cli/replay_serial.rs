@@ -13,18 +13,18 @@ use crate::links::serial_record::SerialIndex;
 use crate::wire::line::LineSettings;
 use crate::wire::port::PtyOptions;
 
-/// Longest recording that is held in memory.
+/// Largest recording that is kept in memory, bytes.
 const MAX_BYTES: u64 = 1 << 30;
-/// Initial rate of the terminal's host end; programs may set any rate.
+/// Initial baud rate of the terminal's host end; programs may set any rate.
 const BAUD: u32 = 115_200;
-/// Period in which the host's bytes are read.
+/// Interval at which the host's bytes are read.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Writes the bytes of `recording`, a `.bin` with its `.idx.csv`, to a new pseudo-terminal at `path`, each
-/// write at its time. It starts when a program opens the terminal; the host's bytes have no effect.
+/// Writes the bytes of `recording`, a `.bin` with its `.idx.csv`, to a new pseudo-terminal at `path`, each write at its
+/// time. Starts when a program opens the terminal. Bytes from the host are ignored.
 ///
 /// # Errors
-/// The recording cannot be read, or the terminal cannot be made.
+/// The recording cannot be read, or the terminal cannot be created.
 pub fn replay(
     recording: &Path,
     path: &Path,
@@ -78,13 +78,13 @@ pub fn replay(
             if left.is_zero() {
                 break;
             }
-            // Until then what the host says is taken, so that it does not wait for room.
+            // Meanwhile the host's bytes are read, so that its writes do not block.
             link.receive(&mut ignored, Duration::ZERO).map_err(failed)?;
             clock::sleep(left.min(TICK));
         }
         sent += link.send(&bytes[range]).map_err(failed)?;
     }
-    // What was sent last is still in the terminal.
+    // The last bytes are still in the terminal's buffer.
     clock::sleep(Duration::from_millis(200));
     console::print(format!("sent {sent} of {} bytes\n", bytes.len()))
 }

@@ -46,7 +46,7 @@ impl RigArgs {
         Ok(rig?)
     }
 
-    /// The rig as a file with every default.
+    /// Text of the rig with every default.
     ///
     /// # Errors
     /// See [`RigArgs::load`].

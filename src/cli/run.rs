@@ -1,4 +1,4 @@
-//! `menura run`: the rig in real time.
+//! `menura run`: runs a rig in real time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -78,7 +78,7 @@ pub struct Cmd {
     certify: CertifyArgs,
 }
 
-/// Content of `--report`. Keys are stable.
+/// Content of the `--report` file. Keys are stable.
 #[derive(Serialize)]
 struct Report<'a> {
     menura: &'static str,
@@ -162,7 +162,7 @@ struct FeedRow<'a> {
 impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
-        // Another rank has done all when this returns.
+        // In another rank, `join` returns after all work is done.
         let Some(ranks) = ranks::join()? else { return Ok(()) };
         let mut rig = ranks.load(&self.rig)?;
         self.spare_feed_logs(&rig)?;
@@ -220,7 +220,7 @@ impl Cmd {
 
         let mut text = summary_of(&outcome, &rig);
         text += &ranks.summary();
-        // Files first, each whatever comes of the others.
+        // Every file is written, even if another one fails; then the summary is printed.
         let failures = outcome.failures.iter().cloned();
         let mut outcomes: Vec<_> = failures.map(|text| Err(CliError::Failed(text))).collect();
         if let Some(report) = report {
@@ -259,7 +259,7 @@ impl Cmd {
         all(outcomes)
     }
 
-    /// The outputs that the command line names.
+    /// Outputs that the command line requests.
     fn options(&self) -> RunOptions {
         let path = |path: &Option<OutPath>| path.as_ref().map(|path| path.to_path_buf());
         let mut options = RunOptions {
@@ -278,7 +278,7 @@ impl Cmd {
         options
     }
 
-    /// Refuses feed logs of objects that would overwrite another file of the command line.
+    /// Returns an error if the feed log of an object would overwrite another file of the command line.
     fn spare_feed_logs(&self, rig: &Rig) -> Result<(), CliError> {
         let feeds = rig
             .world
@@ -332,7 +332,7 @@ fn print_start(rig: &Rig, summary: &WorldSummary, others: Option<&dyn RemoteWork
     ));
 }
 
-/// Reports the rights that the system did not grant.
+/// Logs the rights that the system did not grant.
 pub fn tell_refusals(grants: &[Grant]) {
     for grant in grants {
         match &grant.refused {

@@ -157,7 +157,7 @@ fn describe(out: &mut String, scene: &BuiltinScene) {
     }
 }
 
-/// `text` in lines of at most `width` columns, broken between words.
+/// Breaks `text` into lines of at most `width` characters, between words.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

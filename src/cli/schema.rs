@@ -1,4 +1,5 @@
-//! `menura schema`: every key of a rig, for editors and for people, and every key of a profile.
+//! `menura schema`: prints every key of a rig, for editors and as a page, and every key of a
+//! profile.
 
 mod json;
 mod markdown;
@@ -35,7 +36,7 @@ impl Cmd {
     }
 }
 
-/// Keys of a rig with any of the embedded profiles; finding them takes seconds.
+/// Keys of a rig with any of the embedded profiles; the first call takes seconds.
 pub fn of_rig() -> &'static TableSpec {
     static FOUND: LazyLock<TableSpec> = LazyLock::new(|| rig::spec(catalogue()));
     &FOUND
@@ -51,12 +52,12 @@ pub fn profile_schema() -> String {
     json::schema("Menura firmware profile", "profile", &catalogue().profile_spec())
 }
 
-/// The page of every key of a rig, `docs/RIG-KEYS.md`.
+/// The page `docs/RIG-KEYS.md` with every key of a rig.
 pub fn page() -> String {
     markdown::page(of_rig())
 }
 
-/// Keys without a sentence, and sentences without a key.
+/// Names of keys without a sentence, and of sentences without a key.
 pub fn sentence_faults() -> Vec<String> {
     sentences::faults(&[of_rig(), &catalogue().profile_spec()])
 }

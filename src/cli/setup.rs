@@ -17,7 +17,7 @@ use crate::engine::{LiveWorld, LoadedWorld, SetupError, sky};
 use crate::world::moving::ObjectError;
 use crate::world::scene::Scene;
 
-/// A setup error as a message that points at the line of the rig that names the culprit.
+/// Message for a setup error, which points to the line of the rig that causes it.
 pub fn explain(rig: &Rig, error: &SetupError) -> CliError {
     let (place, title) = match error {
         SetupError::Control { .. } => {
@@ -53,7 +53,7 @@ pub fn explain(rig: &Rig, error: &SetupError) -> CliError {
     Diagnostics::from(fault).into()
 }
 
-/// Rejects a rig whose robot or objects follow a feed, which only a run can do; `what` is the requested
+/// Returns an error if the robot or an object follows a feed, which only `run` supports; `what` names the requested
 /// command.
 pub fn refuse_feeds(rig: &Rig, what: &str) -> Result<(), CliError> {
     let objects = rig.world.objects.iter().map(|o| (&o.motion.trajectory, &o.trajectory_place));
@@ -87,7 +87,7 @@ pub fn read_host_log(path: &Path, rig: &Rig) -> Result<Conversation, CliError> {
     Ok(hosts)
 }
 
-/// Loads and builds the world, with a spinner on a terminal.
+/// Loads and builds the world; shows a spinner on a terminal.
 pub fn load_world(rig: &Rig) -> Result<LiveWorld, CliError> {
     load_world_with(rig, |_| ())
 }
@@ -105,17 +105,17 @@ pub fn load_world_with(rig: &Rig, look: impl FnOnce(&Scene)) -> Result<LiveWorld
     Ok(world)
 }
 
-/// Number of stored triangles above which a scene takes long to build; `check` then does not examine its sky.
+/// Number of stored triangles above which building a scene takes long; `check` then does not check its sky.
 const QUICK_TRIANGLES: u64 = 2_000_000;
 
-/// Warns of receivers from which the scene hides the sky.
+/// Logs a warning about GNSS receivers whose sky the scene hides.
 pub fn warn_of_hidden_sky(rig: &Rig, world: &LiveWorld) {
     for hidden in sky::hidden(rig, world) {
         console::say(hidden);
     }
 }
 
-/// As [`warn_of_hidden_sky`], for a scene that is loaded but not built.
+/// Like [`warn_of_hidden_sky`], for a scene that is loaded but not built.
 pub fn look_for_sky(rig: &Rig, loaded: LoadedWorld) -> Result<(), CliError> {
     if !sky::is_asked_for(rig) {
         return Ok(());
@@ -133,7 +133,7 @@ pub fn look_for_sky(rig: &Rig, loaded: LoadedWorld) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Lets devices that wait for a host stream from power-on.
+/// Makes devices that wait for a host stream from power-on.
 pub fn start_streams(rig: &mut Rig) {
     for device in &mut rig.devices {
         if let Some(settings) = family_of(&device.profile).streaming(device) {

@@ -1,5 +1,5 @@
-//! Status of a run: on a terminal a line per device, updated in place; for programs a line of JSON per
-//! second; otherwise none.
+//! Status of a run: on a terminal, one line per device, updated in place; for programs, one line of JSON per second;
+//! otherwise none.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const MACHINE_PERIOD: Duration = Duration::from_secs(1);
 pub enum Reader {
     /// People, on standard error if that is a terminal.
     People,
-    /// Machines, on standard output.
+    /// Programs, which read standard output.
     Machine,
 }
 
@@ -31,7 +31,7 @@ pub struct StatusView {
     next: Duration,
 }
 
-/// A line for machines. Keys are stable.
+/// A status line for programs. Keys are stable.
 #[derive(Serialize)]
 struct JsonLine<'a> {
     time_s: f64,
@@ -45,7 +45,7 @@ impl StatusView {
         Self { reader, bars: MultiProgress::new(), lines: Vec::new(), next: Duration::ZERO }
     }
 
-    /// Period in which to call [`StatusView::is_due`].
+    /// Interval at which to call [`StatusView::is_due`].
     pub fn check_period(&self) -> Duration {
         Duration::from_millis(50)
     }
@@ -58,7 +58,7 @@ impl StatusView {
     /// Shows the figures.
     ///
     /// # Errors
-    /// Standard output cannot be written, where machines read it.
+    /// Standard output, which programs read, cannot be written.
     pub fn show(
         &mut self,
         figures: &[DeviceFigures],
@@ -79,7 +79,7 @@ impl StatusView {
         }
         let lines = table(figures, elapsed, real_time_factor, console::has_colours());
         while self.lines.len() < lines.len() {
-            // Cut to the terminal's width: a line that is folded would stay.
+            // Cut to the terminal's width: a wrapped line could not be removed.
             let style = ProgressStyle::with_template("{wide_msg}").expect("a constant template");
             self.lines.push(self.bars.add(ProgressBar::new_spinner().with_style(style)));
         }
@@ -98,8 +98,8 @@ impl StatusView {
     }
 }
 
-/// A header, and a line for each device. The most important columns come first, because a narrow terminal
-/// cuts the others off.
+/// A header and one line per device. The most important columns come first, because a narrow terminal cuts off the
+/// others.
 fn table(
     figures: &[DeviceFigures],
     elapsed: Duration,
@@ -158,7 +158,7 @@ fn table(
     lines
 }
 
-/// Short text about the device's state.
+/// Short text about a device's state.
 fn standing(figure: &DeviceFigures) -> String {
     let troubles =
         [(figure.send_errors, "REFUSED"), (figure.sent_late, "LATE"), (figure.dropped, "DROPPED")];

@@ -1,4 +1,4 @@
-//! The flag by which signals end a command in good order.
+//! The flag by which signals end a command cleanly.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,36 +9,36 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::{CliError, console};
 use crate::kit::clock;
 
-/// `SIGHUP`'s bit among the signals of a process.
+/// Bit of `SIGHUP` in the signal masks of `/proc`.
 const HANGUP_BIT: u64 = 1;
-/// Exit code that shells show for an interrupted command.
+/// Exit code that shells use for an interrupted command.
 const INTERRUPTED: i32 = 130;
 
-/// Signals within this time after the first one count as one: `timeout`, shells and launchers send one to the
-/// process and one to its group.
+/// Time within which further signals count as the first one: `timeout`, shells and launchers send a signal to the
+/// process and another one to its group.
 const SAME_WISH: Duration = Duration::from_millis(500);
 
-/// A flag that Ctrl-C, `SIGTERM` and `SIGHUP` set. A closed terminal therefore also ends a run cleanly,
-/// unless the run was started with `nohup`. A Ctrl-C or `SIGTERM` more than half a second after the first
-/// signal ends the process at once.
+/// Returns a flag that Ctrl-C, `SIGTERM` and `SIGHUP` set. So a closed terminal also ends a run cleanly, unless the run
+/// was started with `nohup`. A Ctrl-C or `SIGTERM` more than half a second after the first signal ends the process at
+/// once.
 pub fn stop_on_signal() -> Result<Arc<AtomicBool>, CliError> {
     listen_for_signals(true)
 }
 
-/// Like [`stop_on_signal`], for a process that a launcher ends: launchers may send `SIGTERM` several times
-/// before they kill.
+/// Like [`stop_on_signal`], for a process that a launcher ends: launchers may send `SIGTERM` several times before they
+/// kill the process.
 pub fn stop_on_launchers_signal() -> Result<Arc<AtomicBool>, CliError> {
     listen_for_signals(false)
 }
 
-/// `terminates` is whether a later `SIGTERM` ends the process at once.
+/// With `terminates`, a later `SIGTERM` ends the process at once.
 fn listen_for_signals(terminates: bool) -> Result<Arc<AtomicBool>, CliError> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = stop.clone();
     let failed = |error| CliError::failed("cannot listen for signals", &error);
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(failed)?;
-    // Before this returns, so that no signal comes too early.
+    // Handlers are installed before this function returns, so that no early signal is lost.
     let listen = |kind| {
         let _inside = runtime.enter();
         signal(kind).map_err(failed)
@@ -56,7 +56,7 @@ fn listen_for_signals(terminates: bool) -> Result<Arc<AtomicBool>, CliError> {
                 let is_impatient = tokio::select! {
                     _ = interrupt.recv() => true,
                     _ = terminate.recv() => terminates,
-                    // A terminal that closes may say so twice.
+                    // A closing terminal may send `SIGHUP` twice.
                     () = next(&mut hangup) => false,
                 };
                 flag.store(true, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Summary of a finished run: misses come first, with possible causes.
+//! Summary of a finished run: deadline misses come first, with possible causes.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use crate::world::trajectory::feed::FeedCounts;
 /// Statistics of rendering.
 #[derive(Clone, Copy, Debug)]
 pub struct Rendering<'a> {
-    /// Seconds of the rig that busy workers render in a second.
+    /// Seconds of the rig that busy workers render per second.
     pub real_time_factor: f64,
-    /// Threads that cast rays.
+    /// Number of threads that cast rays.
     pub workers: usize,
-    /// The share of the time of measurements in which the workers had a processor, 0..=1.
+    /// Share of the measuring time in which the workers had a processor, 0..=1.
     pub processor_share: f64,
     /// Identity of the ray caster.
     pub caster: &'a str,
@@ -25,10 +25,10 @@ pub struct Rendering<'a> {
     pub has_gpu: bool,
 }
 
-/// Share below which other programs have delayed the workers.
+/// Processor share below which other programs have delayed the workers.
 const BUSY_MACHINE_SHARE: f64 = 0.6;
 
-/// The summary of a run or a replay; that of a run includes how it was rendered.
+/// Summary of a run or a replay; for a run it includes the statistics of rendering.
 pub fn summary(
     figures: &[DeviceFigures],
     elapsed: Duration,
@@ -53,8 +53,7 @@ pub fn summary(
     text
 }
 
-/// Checks that every device that had something to send has sent something; the error names those that have
-/// not.
+/// Checks that every device with data to send has sent some; the error names the others.
 pub fn all_sent(figures: &[DeviceFigures]) -> Result<(), CliError> {
     let silent = figures.iter().filter(|figure| figure.sent_nothing());
     let told: Vec<_> = silent.map(|f| format!("{} has sent nothing: {}", f.name, why(f))).collect();
@@ -161,7 +160,7 @@ fn device(figure: &DeviceFigures, has_points: bool) -> String {
         true => format!(", {} points", figure.points),
         false => String::new(),
     };
-    // A device that waits for its host has no rate of its own.
+    // A device that waits for its host has no nominal rate.
     let nominal = match figure.nominal_rate_hz {
         0.0 => String::new(),
         nominal => format!(" of {nominal:.1}/s"),
@@ -183,7 +182,7 @@ fn device(figure: &DeviceFigures, has_points: bool) -> String {
     )
 }
 
-/// Percentiles of `count` values that a line has room for.
+/// Text of the percentiles of `count` values that fit on a line.
 fn shown(count: u64, lateness: &Lateness) -> String {
     percentiles::describe(count, &[("50", lateness.p50), ("99", lateness.p99)], lateness.max)
 }
@@ -200,12 +199,12 @@ fn shortfall(figures: &[DeviceFigures], elapsed: Duration) -> String {
     )
 }
 
-/// Whether the delay is too large to be chance.
+/// Whether the delay is too large to be random.
 fn is_behind(figure: &DeviceFigures) -> bool {
     figure.behind_s >= 0.05
 }
 
-/// Optional parts: faults, a feed, reduced rays, a machine that is too slow.
+/// Text of optional parts: faults, a feed, reduced rays, a machine that is too slow.
 pub fn extras(figure: &DeviceFigures) -> String {
     let mut text = String::new();
     if is_behind(figure) {
@@ -367,7 +366,7 @@ mod tests {
         let text = told(&outcomes, 0.4);
         let mut lines = text.lines();
         let first = lines.next().unwrap();
-        // To the 1 % that the histogram keeps.
+        // Accurate to 1 %, like the histogram.
         let expected = "lidar: 2 of 3 packets MISSED their time: 1 left more than 1 ms late, at most \
                         19.7 ms, 1 were so late that they were dropped";
         assert_eq!(first, expected);

@@ -1,4 +1,4 @@
-//! `menura test`: a driver is tested with the faults and behaviours of real sensors.
+//! `menura test`: tests a driver with the faults and the behaviour of real sensors.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -129,7 +129,7 @@ impl Cmd {
         let folder = Folder::open(self.keep.as_deref())?;
         let plan = self.plan(&suite, adapter, &folder)?;
         plan.check().map_err(|why| CliError::Input(format!("error: {why}")))?;
-        // Each case starts with an empty folder.
+        // Each case empties its folder first.
         spare_within("--keep", cases.iter().map(|case| folder.path.join(&case.name)))?;
         spare_what_was_read()?;
         let device = &plan.rig.devices[plan.device];
@@ -147,7 +147,7 @@ impl Cmd {
         let mut results = Vec::new();
         results.extend(junit_file.map(|file| file.write(&junit(&subject, &outcomes))));
         results.extend(html_file.map(|file| file.write(&html(&subject, &outcomes))));
-        // A terminal has the lines of the cases already.
+        // On a terminal, the line of each case has already been printed.
         results.push(console::print(summary(&outcomes, console::is_one_terminal())));
         results.push(verdict(&outcomes, cases.len()));
         all(results)
@@ -169,7 +169,7 @@ impl Cmd {
 
     fn rig_source(&self, suite: &Suite) -> Result<RigSource, CliError> {
         match (&self.rig, &suite.rig) {
-            // A file may have any name.
+            // An existing file may have any name.
             (Some(path), _) if path.exists() => Ok(RigSource::File(path.clone())),
             (Some(path), _) => Ok(RigSource::find(&path.to_string_lossy(), Path::new(""))?),
             (None, Some(source)) => Ok(source.clone()),
@@ -234,7 +234,7 @@ impl Folder {
     fn open(keep: Option<&Path>) -> Result<Self, CliError> {
         let (path, goes) = match keep {
             Some(path) => (path.to_owned(), false),
-            // Short: the name of a pseudo-terminal's link has to fit into drivers' buffers.
+            // Short, because the path of a pseudo-terminal's link must fit into drivers' buffers.
             None => {
                 (std::env::temp_dir().join(format!("menura-test-{}", std::process::id())), true)
             }
@@ -259,7 +259,7 @@ impl Drop for Folder {
     }
 }
 
-/// Runs the cases with a bar and a line for each that is over.
+/// Runs the cases with a progress bar, and prints a line for each finished case.
 fn with_progress(plan: &Plan, cases: &[&Case]) -> Vec<Outcome> {
     let style = ProgressStyle::with_template("{bar:30} {pos} of {len}, {elapsed}: {wide_msg}")
         .expect("a constant template");
@@ -273,7 +273,7 @@ fn with_progress(plan: &Plan, cases: &[&Case]) -> Vec<Outcome> {
             Progress::Ends(outcome) => {
                 running.retain(|name| *name != outcome.case);
                 bar.inc(1);
-                // Asked here: while it is suspended the bar answers nobody.
+                // Checked before `suspend`: the bar cannot be queried while it is suspended.
                 if !bar.is_hidden() {
                     bar.suspend(|| console::say(line(outcome)));
                 }
@@ -291,7 +291,7 @@ fn line(outcome: &Outcome) -> String {
     format!("{:<14}  {}{reason}", outcome.verdict.word(), outcome.case)
 }
 
-/// A line for each case unless it `is_told`, the complaints of failed cases, and the counts.
+/// Text with a line for each case (unless `is_told`), the complaints of failed cases, and the counts.
 fn summary(outcomes: &[Outcome], is_told: bool) -> String {
     let mut text = String::new();
     if !is_told {
@@ -341,7 +341,7 @@ fn cases_of(suite: &Suite) -> String {
     suite.cases.iter().map(line).collect()
 }
 
-/// Description of the events in a case.
+/// Text about a case: events, behaviour of real sensors, expectations.
 fn explained(case: &Case) -> String {
     let mut text = format!(
         "{}: {}\n\nReal sensors: {}\n\nA good driver: {}\n\nIt lasts {} s.\n",

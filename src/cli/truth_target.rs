@@ -7,9 +7,9 @@ use std::str::FromStr;
 /// Destination of the ground truth.
 #[derive(Clone, Debug)]
 pub enum TruthTarget {
-    /// A file with the complete truth.
+    /// A file with the complete ground truth.
     File(PathBuf),
-    /// Poses, as datagrams.
+    /// An address that gets poses as datagrams.
     Poses(SocketAddr),
 }
 

@@ -1,8 +1,8 @@
-//! `menura twin`: how the stream of an emulated unit differs from a real one's.
+//! `menura twin`: compares the stream of an emulated unit with that of a real one.
 //!
-//! The real unit's capture determines rotation rate and return mode. The emulated unit then runs with them in
-//! a chosen scene for the same time. Spacing, steps and headers must agree in any scene; the share of empty
-//! points and the intensities also depend on the scene.
+//! Rotation rate and return mode are taken from the real unit's capture. The emulated unit runs with them in a chosen
+//! scene for the same time. Spacing, steps and headers must agree in any scene; the share of empty points and the
+//! intensities also depend on the scene.
 
 mod plot;
 
@@ -25,7 +25,7 @@ use crate::engine::record::{Framer, Stretch, render};
 use crate::plot::PlotFile;
 use crate::wire::ethernet::LinkType;
 
-/// Longest part of a capture that is used.
+/// Longest part of a capture that is compared.
 const LONGEST: Duration = Duration::from_secs(10);
 
 /// Arguments of `menura twin`.
@@ -106,7 +106,7 @@ fn read(
         }
     }
     damage.warn(path, reader.others_told());
-    // What a capture lacks is said when the figures are.
+    // A message about missing parts of the capture is printed with the figures.
     Ok((figures, reader.lost()))
 }
 

@@ -187,7 +187,8 @@ impl Subcommand for Chosen {
         let subcommands = EXPERIMENTS.iter().map(|experiment| {
             let command =
                 Output::augment_args((experiment.arguments)(Command::new(experiment.name)));
-            // Last: clap takes the documentation of types with options for the command's.
+            // Set last, because clap would use the doc comments of flattened option types as the
+            // command's help.
             command.about(experiment.about).long_about(None)
         });
         command.subcommands(subcommands)

@@ -7,7 +7,7 @@ use super::page::page;
 use crate::plot::escape;
 use crate::validation::{Comparison, ExperimentError, Findings};
 
-/// Wide tables of words, and pictures that are not torn apart by the printer.
+/// Style for wide tables of text, and for figures that printing does not split.
 const STYLE: &str = "body{max-width:1000px}td,th,td:first-child{text-align:left}\
 table.comparisons{width:100%;table-layout:fixed}table.comparisons td{padding:3px 12px 3px 0;\
 border-bottom:1px solid #e2e5e9}th.v{width:84px}pre{font-size:11px;overflow-x:auto;\
@@ -18,7 +18,7 @@ pre{white-space:pre-wrap}summary{display:none}}";
 /// An experiment with its findings, or its error.
 pub type Outcome = (&'static Experiment, Result<Findings, ExperimentError>);
 
-/// The page; `short` says that only the short forms were run.
+/// The HTML page; `short` states that only the short forms were run.
 pub fn validation_page(outcomes: &[Outcome], short: bool) -> String {
     let mut body = String::from("<h1>Experiments</h1>\n");
     let form = if short {

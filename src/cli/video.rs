@@ -1,4 +1,5 @@
-//! `menura run --v4l2`: images of cameras for programs that read `/dev/videoN`.
+//! `menura run --v4l2`: writes images of cameras to `/dev/videoN`, for programs that read video
+//! devices.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -18,7 +19,7 @@ use crate::time::SimTime;
 /// A camera and the video device that gets its images.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VideoTarget {
-    /// Name of the camera; `None`: the only camera of the rig.
+    /// Name of the camera; `None` for the rig's only camera.
     camera: Option<String>,
     path: PathBuf,
 }
@@ -38,7 +39,7 @@ impl FromStr for VideoTarget {
     }
 }
 
-/// The video devices.
+/// Video devices with their cameras.
 pub struct VideoOutputs(Vec<Sink>);
 
 struct Sink {
@@ -81,12 +82,12 @@ impl VideoOutputs {
         self.0.is_empty()
     }
 
-    /// The images that are sent, for [`super::watch::watch`].
+    /// Receiver of sent images, for [`super::watch::watch`].
     pub fn audience(&self) -> Images<'_> {
         Images(self)
     }
 
-    /// Writes images until `is_over`, with a thread for each device.
+    /// Writes images until `is_over` returns true, with one thread per device.
     pub fn write(&self, rig: &Rig, is_over: impl Fn() -> bool + Sync) {
         std::thread::scope(|scope| {
             for sink in &self.0 {
@@ -119,7 +120,7 @@ impl Sink {
     }
 }
 
-/// The device of this name that sends images, or the only one.
+/// Camera with this name; without a name, the only camera of the rig.
 fn camera_of(name: Option<&str>, rig: &Rig) -> Result<DeviceId, String> {
     let cameras: Vec<_> =
         (0..rig.devices.len()).filter(|index| is_camera(&rig.devices[*index])).collect();
@@ -137,7 +138,7 @@ fn camera_of(name: Option<&str>, rig: &Rig) -> Result<DeviceId, String> {
     }
 }
 
-/// Passes images on; those for which a device has no time are left out.
+/// Passes images to the threads; images for which a video device is too slow are dropped.
 pub struct Images<'a>(&'a VideoOutputs);
 
 impl Audience for Images<'_> {

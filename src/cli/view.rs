@@ -1,7 +1,7 @@
 //! `menura run --view`: a page that shows a run and can send faults and drive commands.
 //!
-//! The page polls and gets the newest state. A slow page misses frames and delays nothing. The binary
-//! contains all files.
+//! The page polls and gets the newest state. A slow page misses frames but delays nothing. All files of the page are
+//! embedded in the program.
 
 mod fields;
 mod recent;
@@ -43,15 +43,15 @@ use crate::wire::http::{HttpMethod, HttpRequest, HttpResponse};
 const VIEWER_PATIENCE: Duration = Duration::from_secs(3);
 /// Time without a drive command after which the robot stops.
 const DRIVER_PATIENCE: Duration = Duration::from_millis(600);
-/// Distance between points of the path, metres, and their largest number.
+/// Distance between points of the path, metres; the next constant is their largest number.
 const PATH_STEP_M: f64 = 0.2;
 const MOST_PATH: usize = 20_000;
-/// Drawn height of a robot whose rig has none, metres.
+/// Height with which a robot without a size in the rig is drawn, metres.
 const USUAL_HEIGHT_M: f64 = 0.5;
-/// The fastest that the page may order: forward, m/s, and turning, rad/s.
+/// Largest command that the page may send: forward (m/s) and turn rate (rad/s).
 const FASTEST: (f64, f64) = (20.0, 6.3);
 
-/// Security headers: only the page's own files are loaded, and no other page can show it in a frame.
+/// Security headers: the page may load only its own files, and no other page can embed it in a frame.
 const HEADERS: &[(&str, &str)] = &[
     (
         "content-security-policy",
@@ -81,7 +81,7 @@ const FILES: &[(&str, &str, &str)] = &[
 ];
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// A port that is open for viewers.
+/// An open port for viewers.
 pub struct ViewServer {
     server: HttpServer,
     access: Access,
@@ -91,7 +91,7 @@ impl ViewServer {
     /// Listens at `address`, and prints how to connect.
     ///
     /// # Errors
-    /// The port cannot be had.
+    /// The port is not available.
     pub fn open(address: SocketAddr) -> Result<Self, CliError> {
         let wrong = |error: std::io::Error| CliError::Input(format!("error: --view: {error}"));
         let server = HttpServer::listen(address).map_err(wrong)?.with_headers(HEADERS);
@@ -110,7 +110,7 @@ impl ViewServer {
 struct Facts {
     rig: String,
     fault_log: Option<PathBuf>,
-    /// The robot's length, width and height, metres.
+    /// Length, width and height of the robot, metres.
     robot_size_m: [f64; 3],
     is_driven: bool,
     devices: Vec<DeviceFacts>,
@@ -119,7 +119,7 @@ struct Facts {
 #[derive(Serialize)]
 struct DeviceFacts {
     name: String,
-    /// Faults that the device can have.
+    /// Faults that the device supports.
     faults: Vec<FaultForm>,
     /// Whether the device can send images.
     is_camera: bool,
@@ -135,7 +135,7 @@ struct Status<'a> {
     pose: Pose,
     /// Poses of the sensors, by device.
     sensors: Vec<Pose>,
-    /// Path of the robot: east, north and up, metres.
+    /// Path of the robot: east, north and up in World, metres.
     path: Vec<[f32; 3]>,
     path_length: usize,
     devices: Vec<DeviceStatus<'a>>,
@@ -172,18 +172,18 @@ pub struct View<'a> {
     path: Mutex<Vec<[f32; 3]>>,
     /// Recent activity, by device.
     recent: Mutex<Vec<Recent>>,
-    /// Time of a page's last request, and of the robot's last drive command: time of the run, nanoseconds; 0
-    /// for never.
+    /// Time of a page's last request; the next field is that of the last drive command. Times of the run, nanoseconds;
+    /// 0 for never.
     seen_ns: AtomicU64,
     driven_ns: AtomicU64,
-    /// Time of a page's last request for labels.
+    /// Time of a page's last request for labels, nanoseconds.
     labels_ns: AtomicU64,
     /// Names of labels, once they were requested.
     labels: OnceLock<Vec<String>>,
 }
 
 impl<'a> View<'a> {
-    /// The view of `run` that `server` serves; images are those of `desk`.
+    /// The view of `run` on the port of `server`; images come from `desk`.
     pub fn new(
         server: &'a ViewServer,
         run: &'a RealTimeRun<'a>,
@@ -227,7 +227,7 @@ impl<'a> View<'a> {
                 scope.spawn(move || {
                     while !is_over() {
                         let Ok((request, reply)) = asked.recv_timeout(LOOK) else { continue };
-                        // The client may have gone.
+                        // The client may have disconnected.
                         let _ = reply.send(self.answer(&request));
                     }
                 });
@@ -269,7 +269,7 @@ impl<'a> View<'a> {
         self.run.elapsed().as_nanos() as u64
     }
 
-    /// Whether something was no longer ago than this; `since` is 0 for never.
+    /// Whether the time `since` is at most `patience` ago; 0 means never.
     fn is_within(&self, since: &AtomicU64, patience: Duration) -> bool {
         let since = since.load(Ordering::Relaxed);
         since > 0 && self.now_ns() <= since.saturating_add(patience.as_nanos() as u64)
@@ -362,7 +362,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Names of labels; for a while from now on, points have theirs.
+    /// Names of labels. The call also enables labels of points for a while.
     fn label_names(&self) -> &[String] {
         self.labels_ns.store(self.now_ns().max(1), Ordering::Relaxed);
         let (rig, world) = (self.run.rig(), self.run.world());
@@ -429,7 +429,7 @@ impl<'a> View<'a> {
         json_response(200, &json!(status))
     }
 
-    /// Whether a fault has cut the link of `device`, one of the rig or one that began since.
+    /// Whether a fault interrupts the link of `device`: a fault of the rig or one started later.
     fn is_down(&self, device: DeviceId, now: SimTime) -> bool {
         let mut faults = self.run.rig().faults.iter();
         let cuts = |fault: &FaultConfig| matches!(fault.kind, FaultKind::Wire(WireFault::LinkDown));
@@ -439,7 +439,7 @@ impl<'a> View<'a> {
             })
     }
 
-    /// The frame after frame number `seen`; empty if there is none.
+    /// The frame after the one with the number `seen`; empty if there is none.
     fn cloud(&self, seen: u64) -> HttpResponse {
         match self.shown.frame_after(seen) {
             Some((_, frame)) => HttpResponse {
@@ -451,7 +451,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The newest image of a camera, unless it has this number; empty if there is none.
+    /// Newest image of a camera, unless its number is `seen`; empty if there is none.
     fn picture(&self, device: DeviceId, seen: u64) -> HttpResponse {
         let Some(jpeg) = self.desk.newest(device, seen) else {
             return HttpResponse::text(204, "");

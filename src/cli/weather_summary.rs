@@ -1,4 +1,4 @@
-//! Text of `menura check` about a rig's weather.
+//! Text of `menura check` about the weather of a rig.
 
 use crate::config::rig::objects::ObjectConfig;
 use crate::config::rig::weather::{DustConfig, DustLaw, WeatherConfig};
@@ -6,10 +6,10 @@ use crate::sensors::weather;
 
 /// Distance for which the optical depth is printed, metres.
 const DEPTH_AT_M: f64 = 50.0;
-/// Contrast of the meteorological optical range (WMO).
+/// Contrast at which the meteorological optical range is defined (WMO).
 const CONTRAST: f64 = 0.05;
 
-/// Lines of a summary; none if the air is clear.
+/// Lines about the weather; empty if the air is clear.
 pub fn lines(weather: &WeatherConfig, objects: &[ObjectConfig]) -> Vec<String> {
     let mut parts = Vec::new();
     if let Some(rain) = &weather.rain {
@@ -93,7 +93,7 @@ mod tests {
         };
         let weather =
             WeatherConfig { fog: Some(fog), rain: Some(rain), ..WeatherConfig::default() };
-        // 3.912 / 100 + 0.001556.
+        // The extinction is 3.912 / 100 + 0.001556 per metre.
         let expected = "weather: rain of 10 mm/h by marshall_palmer without echoes of drops, fog with a \
                         visibility of 100 m at 2 % contrast; optical depth 2.034 at 50 m, one way: 1.71 % of \
                         the light comes back from there; visibility 73.6 m at 5 % contrast";

@@ -1,4 +1,4 @@
-//! Text of `menura check` about a world: size of the scene, path through it, and suspicious facts.
+//! Text of `menura check` about a world: size of the scene, the robot's path, and probable mistakes.
 
 use super::weather_summary;
 use crate::config::rig::{DeviceConfig, Rig, SceneSource};
@@ -9,19 +9,19 @@ use crate::world::scene::Scene;
 use crate::world::survey::{self, describe_box};
 use crate::world::trajectory::{End, Trajectory};
 
-/// A device with surfaces on all sides nearer than this is inside an object, metres.
+/// If surfaces on all sides are nearer than this, a device is inside an object, metres.
 const ENCLOSED_M: f64 = 1.0;
-/// Largest number of devices to examine.
+/// Largest number of devices that are examined.
 const MAX_PLACES: usize = 32;
-/// Size of the ground above which its bounding box is used, because its height field would take longer than
-/// the scene.
+/// Number of the ground's triangles above which its bounding box is used: the height field would take longer than the
+/// scene.
 const MAX_GROUND_TRIANGLES: u64 = 2_000_000;
-/// Largest number of surfaces to name.
+/// Largest number of surfaces that are named.
 const MAX_SURFACES: usize = 20;
 /// Smallest share of a path that is reported.
 const LEAST_SHARE: f64 = 0.001;
 
-/// Lines of a summary; warnings come after their subject.
+/// Lines about the world; each warning is after the line that it refers to.
 pub fn lines(rig: &Rig, world: &LoadedWorld) -> Vec<String> {
     let LoadedWorld { scene, trajectory, objects, .. } = world;
     let mut lines = vec![format!(
@@ -63,7 +63,7 @@ pub fn lines(rig: &Rig, world: &LoadedWorld) -> Vec<String> {
     lines
 }
 
-/// Surfaces of `what` that are not purely diffuse; `None` if there are none.
+/// Text about surfaces of `what` that are not purely diffuse; `None` if there are none.
 fn surfaces(what: &str, scene: &Scene) -> Option<String> {
     let finished = scene.finished_materials();
     let told = finished.iter().take(MAX_SURFACES);
@@ -92,7 +92,7 @@ fn up_axis(rig: &Rig) -> String {
     }
 }
 
-/// Says which devices are inside an object at the start of the run.
+/// Warning about devices that are inside an object at the start of the run.
 fn inside(rig: &Rig, world: &LoadedWorld) -> Option<String> {
     let start = world.trajectory.pose(SimTime::default());
     let place = |device: &DeviceConfig| {

@@ -55,7 +55,7 @@ impl<'world> Actuators<'world> {
             return SimTime(u64::MAX);
         }
         let until = SimTime(slowest.0.saturating_add(self.ahead_ns));
-        // A step more: what is asked for may end between two of them.
+        // One integration step more, because the target can lie between two steps.
         let at_least = at_least.map_or(until, |end| SimTime(end.0.saturating_add(STEP_NS)));
         let until = until.max(at_least);
         joints.advance(until);

@@ -16,7 +16,7 @@ use crate::wire::line::LineSettings;
 pub struct Cables {
     /// Cable ends by device.
     ends: Vec<End>,
-    /// All devices; each comes after the source of its cable.
+    /// All devices; each one follows the source of its cable.
     order: Vec<DeviceId>,
     losses: Vec<Loss>,
 }
@@ -45,7 +45,7 @@ struct End {
     kind: CableKind,
     /// Settings of this device's own serial port.
     line: LineSettings,
-    /// Signals on the cable, by arrival.
+    /// Signals on the cable, by time of arrival.
     under_way: DueQueue<CableSignal>,
 }
 
@@ -115,7 +115,7 @@ impl Cables {
     /// Passes the output of `source` to each device at the other end of its cables.
     pub fn carry(&mut self, source: DeviceId, transmit: &Transmit) {
         let line = self.ends[source.0].line;
-        // At a line the bytes begin to leave as they do at the port; an input has heard them at their end.
+        // An input receives bytes after their last bit; a line (`CableKind::Line`) gets them when the first bit is due.
         let heard = |bytes: &[u8], line: LineSettings| {
             SimTime(transmit.due.0 + line.duration_ns(bytes.len()))
         };
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn signals_arrive_in_the_order_in_which_they_are_there() {
         let mut cables = Cables::new(&sources([None, Some(0), Some(0), None]), &[Some(SLOW); 4]);
-        // Ten bytes of 9600 baud are there after 10.4 ms, a pulse at once.
+        // Ten bytes at 9600 baud arrive after 10.4 ms; a pulse arrives at once.
         cables.carry(DeviceId(0), &Transmit::bytes(SimTime(0), vec![b'x'; 10]));
         cables.carry(DeviceId(0), &pulse(5_000_000));
         for listener in [1, 2].map(DeviceId) {

@@ -36,10 +36,10 @@ pub enum GpuProblem {
         gpu: String,
         /// Pulses of nine rays per second by the GPU.
         gpu_hz: f64,
-        /// The same by the processor.
+        /// Pulses of nine rays per second by the processor.
         processor_hz: f64,
     },
-    /// No GPU can be opened, or it is too small for the scene or computes other bits.
+    /// No GPU can be opened, or the GPU is too small for the scene or computes hits that differ from the processor's.
     #[cfg(feature = "gpu")]
     #[error(transparent)]
     Refused(#[from] GpuError),
@@ -49,20 +49,20 @@ pub enum GpuProblem {
 pub struct Chosen {
     /// Ray caster for pulses.
     pub caster: Box<dyn RayCaster>,
-    /// Size of its trees, bytes.
+    /// Size of the ray tracer's trees, bytes.
     pub tracer_bytes: usize,
-    /// Name of the processor or library that casts, with its version.
+    /// Name and version of the processor's ray tracer, GPU or library.
     pub identity: String,
 }
 
 /// Identity of the processor's ray caster.
 const PROCESSOR: &str = "processor";
 
-/// Builds the ray caster of a scene that `rig` asks for; `bodies` are those of moving objects, into which a GPU casts as
-/// well.
+/// Builds the ray caster of a scene that `rig` asks for. `bodies` are the shapes of moving objects, which a GPU casts
+/// into as well.
 ///
 /// # Errors
-/// The scene has too many triangles, or what the rig names is not available.
+/// The scene has too many triangles, or the requested caster is not available.
 pub fn choose(
     rig: &Rig,
     scene: &Arc<Scene>,
@@ -106,7 +106,8 @@ pub fn for_few_rays(rig: &Rig) -> Rig {
     rig
 }
 
-/// Identities of the ray casters of a rig whose lidars `others` cast for: theirs, and rank 0's `own` if it casts for cameras.
+/// Identities of a rig's ray casters: `others` cast for its lidars; rank 0's `own` is named too if it casts for
+/// cameras.
 pub fn of_ranks(rig: &Rig, own: &str, others: &str) -> String {
     match has_cameras(rig) {
         true => format!("{others}; images, by rank 0: {own}"),
@@ -135,10 +136,10 @@ pub fn look_for(choice: CasterChoice) -> Result<(), SetupError> {
     Ok(())
 }
 
-/// Opens the GPU that a rig would get, and casts some rays through a room with it; returns its name.
+/// Opens the GPU that a rig would use, and casts test rays through a room; returns the GPU's name.
 ///
 /// # Errors
-/// There is none, or it is refused.
+/// No GPU exists, or it is refused.
 pub fn probe_gpu() -> Result<String, GpuProblem> {
     let room = builtin::room::build(&RoomParameters::default());
     let own = BvhCaster::new(Arc::new(room)).expect("a room is small");
@@ -152,20 +153,20 @@ pub struct Probed {
     pub identity: String,
     /// The scene in which the speeds were measured.
     pub scene: String,
-    /// Pulses of nine rays per second by the GPU and by the processor.
+    /// Pulses of nine rays per second: of the GPU, then of the processor.
     pub speeds_hz: [f64; 2],
 }
 
-/// Opens the GPU that a rig would get, and measures its speed in a small courtyard.
+/// Opens the GPU that a rig would use, and measures its speed in a small courtyard.
 ///
 /// # Errors
-/// There is none, or it is refused.
+/// No GPU exists, or it is refused.
 #[cfg(feature = "gpu")]
 pub fn measure_gpu() -> Result<Probed, GpuProblem> {
     speed::measure()
 }
 
-/// Opens the GPU that a rig would get, and measures its speed.
+/// Opens the GPU that a rig would use, and measures its speed.
 ///
 /// # Errors
 /// This program has no code for GPUs.
@@ -177,7 +178,7 @@ pub fn measure_gpu() -> Result<Probed, GpuProblem> {
 /// The GPUs of this machine that Vulkan finds.
 ///
 /// # Errors
-/// There are none.
+/// No GPU exists.
 #[cfg(feature = "gpu")]
 pub fn gpus() -> Result<Vec<GpuFacts>, GpuProblem> {
     gpu::gpus().map_err(GpuProblem::from)
@@ -186,14 +187,14 @@ pub fn gpus() -> Result<Vec<GpuFacts>, GpuProblem> {
 /// The GPUs of this machine.
 ///
 /// # Errors
-/// This program has no code for them.
+/// This program has no code for GPUs.
 #[cfg(not(feature = "gpu"))]
 pub fn gpus() -> Result<Vec<GpuFacts>, GpuProblem> {
     Err(GpuProblem::NotBuilt)
 }
 
-/// Number of threads that cast the rays of `rig`: `engine.workers`, otherwise one for each processor except
-/// `reserved` ones, or as many as keep a GPU busy.
+/// Number of threads that cast the rays of `rig`: `engine.workers` if set. Otherwise one per processor except
+/// `reserved` ones; for a GPU, the number that keeps it busy.
 pub fn workers(rig: &Rig, caster: &dyn RayCaster, reserved: usize) -> usize {
     rig.engine.workers.unwrap_or_else(|| {
         default_workers().saturating_sub(reserved).max(caster.in_flight()).max(1)
@@ -211,7 +212,7 @@ fn casts_much(rig: &Rig) -> bool {
     has_cameras(rig) || products.any(|product| product.lidar.is_some())
 }
 
-/// As [`of_gpu`], but only if the GPU is faster or the environment names it.
+/// Like [`of_gpu`], but only if the GPU is faster or the environment names it.
 #[cfg(feature = "gpu")]
 fn of_faster_gpu(
     rig: &Rig,
@@ -225,7 +226,7 @@ fn of_faster_gpu(
     Ok(chosen(&own, gpu))
 }
 
-/// Opens a GPU for the scene of `own`. A processor that acts as a GPU is taken only if the environment names it.
+/// Opens a GPU for the scene of `own`. A software GPU (a processor) is accepted only if the environment names it.
 #[cfg(feature = "gpu")]
 fn open(own: Arc<BvhCaster>, bodies: &[Arc<BvhCaster>]) -> Result<GpuCaster, GpuProblem> {
     Ok(GpuCaster::new(own, bodies, false)?)
@@ -250,7 +251,8 @@ fn is_named() -> bool {
     std::env::var_os(ADAPTER_VARIABLE).is_some_and(|name| !name.is_empty())
 }
 
-/// Looks for the device files of GPUs: without one, Vulkan need not be loaded, which takes longer than small scenes.
+/// Searches for the device files of GPUs. Without such a file, Vulkan is not loaded: loading takes longer than casting
+/// small scenes.
 #[cfg(feature = "gpu")]
 fn may_have_gpu() -> Result<(), GpuProblem> {
     let has_render_node = || {
@@ -282,7 +284,7 @@ fn may_have_gpu() -> Result<(), GpuProblem> {
     Err(GpuProblem::NotBuilt)
 }
 
-/// Logs that the processor casts: as a warning if another name, scene or driver could change that.
+/// Logs that the processor casts the rays: as a warning if another GPU name, scene or driver could change this.
 fn note(problem: &GpuProblem) {
     #[cfg(feature = "gpu")]
     if let GpuProblem::Refused(error) = problem
@@ -301,7 +303,7 @@ mod tests {
     use crate::devices::families::catalogue;
     use crate::world::raycast::{Hit, OpenSky, Pulse, Stencil};
 
-    /// A caster for which calls wait.
+    /// A caster with many calls in flight, like a GPU.
     struct Waited;
 
     impl RayCaster for Waited {

@@ -32,15 +32,15 @@ pub struct Connections {
     pub link: Link,
     /// Further addresses at which hosts reach the device.
     pub controls: Vec<ControlLink>,
-    /// Link for PTP; only for a device that supports PTP.
+    /// Link for PTP; `None` if the device does not support PTP.
     pub ptp: Option<PtpLink>,
-    /// Sockets at another address, which the sender takes over.
+    /// Sockets at a new address; the sender takes them over.
     pub(super) opened: Mutex<Option<Opened>>,
-    /// Whether the device has kept its address although a host wanted another one.
+    /// Whether the device could not move to an address that a host had requested.
     pub(super) has_stayed: AtomicBool,
 }
 
-/// Sockets at another address: the links, by [`PortIndex`], and for each control its socket if it moves.
+/// Sockets at a new address: the links, by [`PortIndex`], and for each control its socket if the control moves.
 pub(super) struct Opened {
     links: Vec<UdpLink>,
     controls: Vec<Option<Bound>>,
@@ -48,7 +48,7 @@ pub(super) struct Opened {
 
 /// An open link.
 pub enum Link {
-    /// Datagrams: a socket for each of the device's ports, by [`PortIndex`].
+    /// Datagrams: one socket for each of the device's ports, by [`PortIndex`].
     Datagrams(Vec<UdpLink>),
     /// A serial line.
     Line(Arc<dyn ByteLink>),
@@ -69,8 +69,8 @@ pub enum ControlLink {
 }
 
 impl Connections {
-    /// Opens the connections of a device. Its serial port, if it has one, starts with the settings `line`.
-    /// `engine` determines how datagrams are sent and timestamped.
+    /// Opens the connections of a device. A serial port starts with the settings `line`. `engine` determines how
+    /// datagrams are sent and timestamped.
     pub fn open(
         device: &DeviceConfig,
         line: LineSettings,
@@ -90,7 +90,7 @@ impl Connections {
         let ptp = device.ptp_address().map(|address| {
             let interface = device.link.udp().and_then(|udp| udp.interface.as_deref());
             let link = PtpLink::open(address, interface, true)?;
-            // A device that is set to Ethernet needs the right to it from the start.
+            // PTP over Ethernet needs its right when the link opens, so that a missing right is reported at the start.
             link.carry_by(device.profile.family.ptp_transport(&*device.settings));
             link.open_carrier().map(|()| link)
         });
@@ -105,11 +105,11 @@ impl Connections {
         })
     }
 
-    /// Opens sockets for the device's datagrams at the address `ip`, for [`Connections::take_over`]. Controls that
-    /// are bound to all addresses stay, as do PTP and what is no datagram.
+    /// Opens sockets for the device's datagrams at the address `ip`, for [`Connections::take_over`]. Controls that are
+    /// bound to all addresses stay. PTP and connections without datagrams stay too.
     ///
     /// # Errors
-    /// This machine does not have the address, or others have its ports.
+    /// This machine does not have the address, or other programs use its ports.
     pub fn open_at(&self, ip: Ipv4Addr) -> io::Result<()> {
         let ip = IpAddr::V4(ip);
         let mut links: Vec<UdpLink> = Vec::new();
@@ -128,13 +128,13 @@ impl Connections {
         Ok(())
     }
 
-    /// Closes what [`Connections::open_at`] has opened.
+    /// Closes the sockets that [`Connections::open_at`] has opened.
     pub fn give_up_opened(&self) {
         *self.opened.lock().expect("no holder panics") = None;
     }
 
-    /// Moves the device to the sockets that [`Connections::open_at`] has opened. Called by the sender, which sends
-    /// nothing meanwhile.
+    /// Moves the device to the sockets that [`Connections::open_at`] has opened. The sender calls this while it sends
+    /// nothing.
     pub fn take_over(&self) {
         let Some(opened) = self.opened.lock().expect("no holder panics").take() else { return };
         for (link, other) in self.sockets().iter().zip(opened.links) {
@@ -147,7 +147,7 @@ impl Connections {
         }
     }
 
-    /// Message for a packet that did not leave by `port`: the device, the reason, and the remedy.
+    /// Message about a packet that was not sent by `port`: the device, the reason, and the remedy.
     pub fn explain(&self, port: PortIndex, refusal: Refusal) -> String {
         let error = refusal.error();
         match self.sockets().get(port.place()) {
@@ -156,7 +156,7 @@ impl Connections {
         }
     }
 
-    /// Sockets of the device's ports, by [`PortIndex`]; none for a device without datagrams.
+    /// Sockets of the device's ports, by [`PortIndex`]; empty for a device without datagrams.
     pub fn sockets(&self) -> &[UdpLink] {
         match &self.link {
             Link::Datagrams(sockets) => sockets,
@@ -179,7 +179,7 @@ impl Connections {
         }
     }
 
-    /// The hosts that are connected by TCP.
+    /// Addresses of the hosts that are connected by TCP.
     pub fn hosts(&self) -> Vec<SocketAddr> {
         let commands = self.controls.iter().filter_map(|control| match control {
             ControlLink::Commands(server) => Some(server),
@@ -209,7 +209,7 @@ impl Connections {
 }
 
 impl From<Link> for Connections {
-    /// A link without controls, of no device in particular.
+    /// Connections with this link and no controls, without a device name.
     fn from(link: Link) -> Self {
         Self {
             device: String::new(),
@@ -223,7 +223,7 @@ impl From<Link> for Connections {
 }
 
 impl Link {
-    /// The link in the status view.
+    /// Text for the link in the status view.
     pub fn describe(&self) -> String {
         match self {
             Self::Datagrams(ports) => {
@@ -236,7 +236,7 @@ impl Link {
 }
 
 impl ControlLink {
-    /// The control in the status view.
+    /// Text for the control in the status view.
     pub fn describe(&self) -> String {
         match self {
             Self::Web(server) => format!("http://{}", server.address()),
@@ -319,14 +319,14 @@ fn open_line(config: &LineConfig, line: LineSettings) -> io::Result<Arc<dyn Byte
     })
 }
 
-/// Opens a socket for each port of a device. The profile provides what the rig leaves out.
+/// Opens a socket for each port of a device. The profile provides ports that the rig does not set.
 fn open_ports(device: &DeviceConfig, udp: &UdpOptions) -> io::Result<Vec<UdpLink>> {
     let host = device.link.datagram_host().ok_or(io::ErrorKind::InvalidInput)?;
     let mut links: Vec<UdpLink> = Vec::new();
     for (place, port) in device.profile.ports().iter().enumerate() {
         let to = host.of(PortIndex(place as u8)).ok_or(io::ErrorKind::InvalidInput)?;
         let mut from = udp.from;
-        // A source port that the rig leaves open for the first is left open for the others too.
+        // If the rig does not set the source port of the first socket, the system also chooses the others.
         if let Some(from) = from.as_mut().filter(|from| place > 0 && from.port() != 0) {
             from.set_port(port.frame.source_port);
         }

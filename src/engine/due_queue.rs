@@ -23,7 +23,8 @@ impl<T> DueQueue<T> {
         self.push_ranked(due, 0, item);
     }
 
-    /// Adds an item that is due at `due`, behind items of the same due time with a lower rank.
+    /// Adds an item that is due at `due`, after items with the same due time and a lower or equal
+    /// rank.
     pub fn push_ranked(&mut self, due: SimTime, rank: u8, item: T) {
         self.count += 1;
         self.waiting.insert((due, rank, self.count), item);

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use crate::time::SimTime;
 use crate::world::trajectory::feed::{FeedRow, PoseSource};
 
-/// Columns; `docs/FEED.md` describes them. The columns up to `qw` are a trajectory.
+/// Columns of the log (see `docs/FEED.md`). The columns up to `qw` are those of a trajectory file.
 const COLUMNS: [&str; 20] = [
     "time_s",
     "x_m",
@@ -57,7 +57,7 @@ impl FeedLog {
             } else {
                 self.last = Some(row.at);
             }
-            // No cell holds a comma, a quote or a line's end.
+            // No cell contains a comma, a quotation mark or a line end.
             writeln!(self.sink, "{}", cells(row).join(","))?;
         }
         Ok(())

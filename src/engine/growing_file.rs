@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::links::part_file::SharedPart;
 
-/// An output file that grows during a run. Until it is complete it has the name of an unfinished file, which
-/// remains if the process ends early or writing fails.
+/// An output file that grows during a run. It has the name of an unfinished file until it is complete; it keeps this
+/// name if the process ends early or writing fails.
 pub struct GrowingFile {
     what: &'static str,
     path: PathBuf,
@@ -14,10 +14,10 @@ pub struct GrowingFile {
 }
 
 impl GrowingFile {
-    /// Opens the file; messages call it `what`.
+    /// Opens the file; `what` is its name in messages.
     ///
     /// # Errors
-    /// The system's, as a sentence.
+    /// The system's error, as a sentence.
     pub fn create(what: &'static str, path: &Path) -> Result<Self, String> {
         let file = SharedPart::create(path).map_err(|error| unwritable(what, path, &error))?;
         Ok(Self::of(what, path, file))
@@ -41,7 +41,7 @@ impl GrowingFile {
     /// Renames the complete file to its final name. The writer itself reports errors of writing.
     ///
     /// # Errors
-    /// The system's, as a sentence.
+    /// The system's error, as a sentence.
     pub fn finish(self) -> Result<(), String> {
         self.file.finish().map(drop).map_err(|error| unwritable(self.what, &self.path, &error))
     }

@@ -1,6 +1,6 @@
 //! Properties of this host that affect punctual sending, read from `/proc` and `/sys`.
 //!
-//! Everything is read below a root folder, so that tests describe hosts as files.
+//! All files are read below a root folder, so that tests can describe a host by files.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,35 +17,36 @@ pub struct HostFacts {
     pub kernel_release: String,
     /// `uname -v`
     pub kernel_build: String,
-    /// Whether the kernel is fully preemptible (PREEMPT_RT).
+    /// Whether the kernel has real-time preemption (PREEMPT_RT).
     pub is_preempt_rt: bool,
-    /// Model name that the processor reports.
+    /// Model name of the processor.
     pub processor: String,
     /// Cores that are online.
     pub cores: usize,
     /// Whether the host is a virtual machine.
     pub is_virtual: bool,
-    /// Share of time since boot that the hypervisor gave to others, 0 to 1.
+    /// Share of the time since boot that the hypervisor gave to other guests, 0 to 1.
     pub stolen_share: Option<f64>,
-    /// Processes that want to run, averaged over a minute.
+    /// Load average over one minute: number of processes that run or wait for a processor.
     pub load: Option<f64>,
     /// Frequency governors in use; empty where frequencies cannot be set.
     pub governors: BTreeSet<String>,
-    /// Longest exit latency of the idle states that are on, microseconds.
+    /// Longest exit latency of the enabled idle states, microseconds.
     pub deepest_idle_us: Option<u32>,
     /// Cores that the kernel keeps free of other work (`isolcpus`), in its notation.
     pub isolated_cores: String,
-    /// Whether cores share their units with a sibling.
+    /// Whether two logical cores share a physical core (SMT).
     pub has_siblings: Option<bool>,
     /// Clock source of the kernel.
     pub clock_source: Option<String>,
     /// Microseconds of each period in which real-time threads may run; -1: no limit.
     pub rt_runtime_us: Option<i64>,
-    /// The period of [`HostFacts::rt_runtime_us`].
+    /// Length of the period of [`HostFacts::rt_runtime_us`], microseconds.
     pub rt_period_us: Option<i64>,
-    /// Step to which the sleeps of ordinary threads are rounded up, nanoseconds.
+    /// Timer slack: time by which the kernel may extend the sleeps of ordinary threads,
+    /// nanoseconds.
     pub timer_slack_ns: Option<u64>,
-    /// `always`, `madvise` or `never`.
+    /// Transparent huge pages: `always`, `madvise` or `never`.
     pub huge_pages: Option<String>,
     /// Rights of this process.
     pub rights: Rights,
@@ -53,9 +54,9 @@ pub struct HostFacts {
     pub receive_buffer_bytes: Option<u64>,
     /// Largest receive buffer that a socket can request, bytes.
     pub max_receive_buffer_bytes: Option<u64>,
-    /// First port that needs no right.
+    /// Lowest port that a program without rights can open.
     pub first_free_port: Option<u32>,
-    /// Network interfaces that are up, but loopback, by name.
+    /// Network interfaces that are up, without loopback, by name.
     pub interfaces: Vec<InterfaceFacts>,
     /// USB serial adapters.
     pub adapters: Vec<AdapterFacts>,
@@ -66,13 +67,13 @@ pub struct HostFacts {
 pub struct Rights {
     /// Real-time scheduling: `CAP_SYS_NICE`, or the limit `rtprio`.
     pub real_time: bool,
-    /// Locked memory without bounds: `CAP_IPC_LOCK`, or the limit `memlock`.
+    /// Unlimited locked memory: `CAP_IPC_LOCK`, or the limit `memlock`.
     pub locked_memory: bool,
-    /// `CAP_NET_RAW`, for sending by a chosen interface.
+    /// `CAP_NET_RAW`, for sending by a chosen network interface.
     pub net_raw: bool,
     /// `CAP_NET_ADMIN`, for additional addresses and for launch times.
     pub net_admin: bool,
-    /// `CAP_NET_BIND_SERVICE`, for low source ports.
+    /// `CAP_NET_BIND_SERVICE`, for source ports below [`HostFacts::first_free_port`].
     pub low_ports: bool,
 }
 
@@ -81,9 +82,9 @@ pub struct Rights {
 pub struct InterfaceFacts {
     /// Name as in `ip link`.
     pub name: String,
-    /// Speed, megabits a second.
+    /// Speed, megabits per second.
     pub speed_mbit_s: Option<u64>,
-    /// Whether the card has a clock, so that it timestamps packets itself.
+    /// Whether the card has a PTP clock and timestamps packets itself.
     pub has_clock: bool,
 }
 
@@ -92,12 +93,12 @@ pub struct InterfaceFacts {
 pub struct AdapterFacts {
     /// Name as in `/dev`.
     pub name: String,
-    /// Longest time for which the port may hold received bytes back, milliseconds.
+    /// Longest time for which the adapter may hold back received bytes, milliseconds.
     pub latency_ms: Option<u32>,
 }
 
 impl HostFacts {
-    /// Whether the kernel is of this release or a later one.
+    /// Whether the kernel has this version or a later one.
     pub fn is_at_least(&self, major: u32, minor: u32) -> bool {
         let mut parts = self.kernel_release.split(|c: char| !c.is_ascii_digit());
         let mut number = || parts.next().and_then(|text| text.parse().ok()).unwrap_or(0);
@@ -250,11 +251,11 @@ fn count_of(list: &str) -> usize {
     list.split(',').filter_map(range).sum()
 }
 
-/// The stolen share of all time, from `/proc/stat`: the eighth column of the first line.
+/// Share of stolen time in all time, from `/proc/stat`: the eighth column of the first line.
 fn stolen_share(stat: &str) -> Option<f64> {
     let line = stat.lines().next()?.strip_prefix("cpu ")?;
     let columns: Vec<f64> = line.split_whitespace().filter_map(|text| text.parse().ok()).collect();
-    // The last two, time spent for guests, are part of the first two.
+    // The last two columns, time of guests, are included in the first two.
     let all: f64 = columns.iter().take(8).sum();
     let stolen = columns.get(7)?;
     (all > 0.0).then_some(stolen / all)

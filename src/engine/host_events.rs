@@ -13,22 +13,22 @@ use crate::wire::http::{HttpRequest, HttpResponse};
 use crate::wire::port::Peer;
 use crate::world::actuation::Actuation;
 
-/// An action of a host.
+/// An input of a host, during a run.
 pub struct HostEvent {
     /// Input, target device, and time of arrival.
     pub said: Said,
-    /// Channel for the answer, if the event is a request.
+    /// Channel for the answer, if the input is a request.
     pub reply: Option<oneshot::Sender<HttpResponse>>,
 }
 
 /// A host's input to a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Said {
-    /// Time of the event: the device's time, or the time of arrival if no device has processed it yet.
+    /// Time at which the input takes effect; its time of arrival until a device has processed it.
     pub at: SimTime,
-    /// Receiver of the input.
+    /// Receiver of the input: a device or the robot.
     pub to: HostTarget,
-    /// Content of the event.
+    /// Content of the input.
     pub words: Words,
 }
 
@@ -37,7 +37,7 @@ pub struct Said {
 pub enum HostTarget {
     /// A device.
     Device(DeviceId),
-    /// The robot itself, which has no drive base.
+    /// The robot itself, if it has no drive base.
     Robot,
 }
 
@@ -46,36 +46,36 @@ pub enum HostTarget {
 pub enum Words {
     /// Bytes on a serial line.
     Bytes(Vec<u8>),
-    /// A host has connected by TCP (`true`) or disconnected.
+    /// A host has connected by TCP (`true`) or disconnected (`false`).
     Connected(Peer, bool),
     /// Bytes from a host that is connected by TCP.
     PeerBytes(Peer, Vec<u8>),
-    /// A request at a web interface.
+    /// A request to a web interface.
     Request(HttpRequest),
-    /// A PTP message, and the time at which the kernel received it.
+    /// A PTP message with its receive timestamp.
     Ptp {
-        /// The kernel's stamp.
+        /// The kernel's receive timestamp.
         stamped: SimTime,
         /// Address of the sender for unicast messages; `None` for broadcasts and multicasts.
         from: Option<Ipv4Addr>,
         /// The message.
         bytes: Vec<u8>,
     },
-    /// A PTP message that the device sent has left.
+    /// A PTP message of the device has left.
     PtpLeft {
-        /// Key of the connection, as the device counts them.
+        /// Number of the message, as the device counts them.
         key: u32,
-        /// The kernel's stamp.
+        /// The kernel's transmit timestamp.
         at: SimTime,
     },
-    /// Answer to the device's wish for another address.
+    /// Result of the device's request for another address.
     Address {
-        /// The address.
+        /// The requested address.
         ip: Ipv4Addr,
-        /// Whether the device has it from now on.
+        /// Whether the device has this address from now on.
         moves: bool,
     },
-    /// An order to the robot.
+    /// A drive command to the robot.
     Order(DriveOrder),
 }
 
@@ -112,7 +112,8 @@ impl Renderer<'_> {
             None => (device, None),
         };
         let at = &SimTime(at.0.max(1));
-        // What befalls the device until then comes first, as it will when this is repeated.
+        // Earlier inputs of the device come first: cable signals and measurements up to this time. A repetition has the
+        // same order.
         self.advance_to(device, *at, out);
         let mut tell = |event: &mut dyn FnMut(&mut dyn Device, SimTime)| {
             self.handle(

@@ -15,7 +15,7 @@ use crate::wire::drive_order::DriveOrder;
 use crate::wire::http::{HttpMethod, HttpRequest};
 use crate::wire::port::Peer;
 
-/// The version described here.
+/// Version of the format.
 const VERSION: u32 = 1;
 
 /// The first line of the log.
@@ -25,11 +25,11 @@ struct Head {
     menura_host_log: u32,
     rig: String,
     seed: u64,
-    /// The UTC of the first instant.
+    /// UTC at the first instant.
     start_utc: String,
 }
 
-/// Any line but the first. Bytes are hexadecimal.
+/// Any line but the first. Bytes are written in hexadecimal.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
@@ -41,7 +41,7 @@ struct Line {
     peer: Option<(u64, u8)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     connected: Option<bool>,
-    /// Address of the client; left out for this machine.
+    /// Address of the client; omitted if it is this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<IpAddr>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,7 +54,7 @@ struct Line {
     ptp_left: Option<PtpLeftLine>,
     #[serde(skip_serializing_if = "Option::is_none")]
     address: Option<AddressLine>,
-    /// The datagram of an order to the robot.
+    /// The datagram of a drive command to the robot.
     #[serde(skip_serializing_if = "Option::is_none")]
     order: Option<String>,
 }
@@ -64,27 +64,27 @@ struct Line {
 struct RequestLine {
     method: String,
     path: String,
-    /// Query of the request; left out if empty.
+    /// Query of the request; omitted if empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     query: String,
     body: String,
-    /// Address of the sender; left out for this machine.
+    /// Address of the sender; omitted if it is this machine.
     #[serde(default = "this_machine", skip_serializing_if = "is_this_machine")]
     from: IpAddr,
 }
 
-/// A PTP message, and the time at which the kernel received it.
+/// A PTP message with its receive timestamp.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PtpLine {
     stamped_ns: u64,
-    /// Address of the sender; left out for broadcasts.
+    /// Address of the sender; omitted for broadcasts and multicasts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     from: Option<Ipv4Addr>,
     bytes: String,
 }
 
-/// Number and time of one of the device's PTP messages that left.
+/// Number of a PTP message of the device, and its departure time.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PtpLeftLine {
@@ -92,7 +92,7 @@ struct PtpLeftLine {
     at_ns: u64,
 }
 
-/// An address that the device asked for, and whether it has it from then on.
+/// An address that the device requested, and whether the device has it from then on.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AddressLine {
@@ -178,7 +178,7 @@ pub struct HostLog {
 }
 
 impl HostLog {
-    /// A log of a run of `rig` that begins at `start`.
+    /// A log of a run of `rig`; `start` is the UTC of the first instant.
     ///
     /// # Errors
     /// Errors of `sink`.
@@ -214,18 +214,18 @@ impl HostLog {
     }
 }
 
-/// A log that has been read.
+/// A command log that has been read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conversation {
-    /// The UTC of the run's first instant.
+    /// UTC of the run's first instant.
     pub start: jiff::Timestamp,
     /// Hosts' inputs, in the order of time.
     pub said: Vec<Said>,
-    /// Whether the last line was incomplete and ignored, as in the log of a killed run.
+    /// Whether the last line was incomplete and therefore ignored, as after a crash.
     pub is_cut_off: bool,
 }
 
-/// Why a log cannot be repeated with this rig.
+/// Why a log cannot be replayed with this rig.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("line {line}: {problem}")]
 pub struct LogFault {

@@ -1,4 +1,4 @@
-//! Hosts of a run that is stepped by the work: a log that is repeated, or a program in simulated time.
+//! Hosts in a run without real time: a log that is replayed, or a program in simulated time.
 
 use super::host_events::Said;
 use super::host_log::Conversation;
@@ -8,8 +8,8 @@ use crate::time::SimTime;
 
 /// Hosts that communicate with the devices of a run in simulated time.
 ///
-/// All devices advance to [`Hosts::next`]. First the hosts receive the output of each device up to that
-/// instant, in order; then they send. Their commands, and so the run, depend on that output.
+/// All devices advance to [`Hosts::next`]. Then the hosts receive the output of each device up to that instant, in
+/// order. Then the hosts send; their commands may depend on that output.
 pub trait Hosts {
     /// Time at which the hosts send next; `None`: never again.
     fn next(&self) -> Option<SimTime>;
@@ -21,7 +21,7 @@ pub trait Hosts {
     fn speak(&mut self, now: SimTime) -> Vec<Said>;
 }
 
-/// No hosts.
+/// A run without hosts.
 #[derive(Clone, Copy, Debug)]
 pub struct NoHosts;
 
@@ -35,7 +35,7 @@ impl Hosts for NoHosts {
     }
 }
 
-/// Hosts of an earlier run.
+/// Replays the hosts of an earlier run.
 #[derive(Clone, Copy, Debug)]
 pub struct Repeated<'a> {
     said: &'a [Said],
@@ -50,7 +50,7 @@ impl<'a> Repeated<'a> {
 
 impl Hosts for Repeated<'_> {
     fn next(&self) -> Option<SimTime> {
-        // Right after the first instant at the soonest, as `Renderer::hear` has it.
+        // Right after the first instant at the earliest, as in `Renderer::hear`.
         self.said.first().map(|said| said.at.max(SimTime(1)))
     }
 

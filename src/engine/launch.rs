@@ -1,5 +1,5 @@
-//! Launch times: the packet scheduler of a network interface holds a datagram until its launch time. Delays
-//! of the sending thread in the last millisecond then have no effect.
+//! Launch times: the packet scheduler of a network interface holds a datagram until its launch time. Delays of the
+//! sending thread during the last millisecond then have no effect.
 //!
 //! Two packet schedulers support launch times: `etf`, with the help of a suitable network card, and `fq`. All
 //! others silently ignore launch times, so the packet scheduler is checked first.
@@ -11,10 +11,10 @@ use serde::Deserialize;
 
 use crate::links::udp::{LaunchClock, UdpLink};
 
-/// Lets the `ports` of a device send with launch times by `interface`.
+/// Sets up the `ports` of a device for sending with launch times by `interface`.
 ///
 /// # Errors
-/// Why launch times are unavailable, and the remedy.
+/// Launch times are unavailable; the message has the reason and the remedy.
 pub fn prepare(ports: &mut [UdpLink], interface: &str) -> io::Result<()> {
     let clock = clock_of(interface, &schedulers_of(interface)?).map_err(io::Error::other)?;
     ports.iter_mut().try_for_each(|port| port.set_launch_clock(clock))
@@ -65,7 +65,7 @@ fn rows(json: &str) -> Result<Vec<Row>, String> {
     Ok(rows)
 }
 
-/// The clock of launch times on an interface with these packet schedulers.
+/// Clock of launch times on an interface with the packet schedulers in `json`, the output of `tc`.
 fn clock_of(interface: &str, json: &str) -> Result<LaunchClock, String> {
     let rows = rows(json)?;
     let queues = || rows.iter().filter(|row| !matches!(row.kind.as_str(), "mq" | "mqprio"));

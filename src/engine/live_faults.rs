@@ -1,8 +1,8 @@
 //! Faults that are started and ended while a rig runs: requests and the list of faults.
 //!
-//! A client (`menura fault`, the live view) sends its request to the [`FaultDesk`] of the run, and the
-//! scheduler chooses the instant of effect. That instant is later than all measurements and output so far. So
-//! the same fault in the rig, with that instant as `start_s`, gives the same bytes.
+//! A client (`menura fault`, the live view) sends its request to the [`FaultDesk`] of the run. The scheduler chooses
+//! the time of effect, later than all measurements and output so far. So the same fault as a `[[fault]]` with that time
+//! as `start_s` gives the same bytes.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -23,20 +23,19 @@ use crate::time::SimTime;
 pub const MOST_FAULTS: usize = 1000;
 /// Longest request, bytes.
 pub const MAX_REQUEST: usize = 4096;
-/// Length of the queue of requests to the scheduler; when it is full, requests are refused.
+/// Largest number of requests that wait for the scheduler; further requests are refused.
 const ORDER_QUEUE: usize = 16;
 /// Longest time to wait for the scheduler.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Key that the log adds to the keys of a fault: its index among the faults that were started while the rig
-/// ran.
+/// Key that the log adds to the keys of a fault: its index among the faults that were started while the rig ran.
 pub const TOLD: &str = "told";
 
 /// A client's request, as JSON: `{"start": {"device": …, "kind": …}}`, `{"end": "NAME"}`, `"list"`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultRequest {
-    /// A fault, by the keys of its `[[fault]]` without `start_s` and `period_s`.
+    /// Start a fault. It has the keys of a `[[fault]]` without `start_s` and `period_s`.
     Start(Map<String, Value>),
     /// End the fault of this name.
     End(String),
@@ -62,10 +61,10 @@ impl FaultRequest {
     }
 }
 
-/// The keys of a fault as TOML, which the reader of rigs understands.
+/// Converts the keys of a fault to TOML, for the rig reader.
 ///
 /// # Errors
-/// A value that TOML cannot express.
+/// TOML cannot express a value.
 pub fn toml_of(keys: &Map<String, Value>) -> Result<String, String> {
     let table = toml::Table::try_from(keys);
     let text = table.map_err(|error| error.to_string());
@@ -85,21 +84,21 @@ pub struct LiveFault {
     pub kind: String,
     /// Time at which the fault takes effect, nanoseconds since the first instant.
     pub begins_ns: u64,
-    /// Time at which the fault ends, if it is known or was requested.
+    /// Time at which the fault ends, nanoseconds since the first instant; `None` while unknown.
     pub ends_ns: Option<u64>,
 }
 
-/// Request to the scheduler.
+/// Request to the scheduler of a run.
 pub enum FaultOrder {
     /// Start a fault.
     Begin {
         /// The fault; the scheduler sets its schedule.
         config: Box<FaultConfig>,
-        /// Duration; `None` until the fault is ended.
+        /// Duration; `None` for a fault that ends on request.
         duration_ns: Option<u64>,
         /// All keys of the fault as a line of JSON.
         keys: String,
-        /// Keys of the fault in TOML, for other readers of rigs.
+        /// Keys of the fault in TOML, for the other ranks.
         text: String,
         /// Channel for the answer.
         reply: Sender<Result<LiveFault, String>>,
@@ -113,7 +112,7 @@ pub enum FaultOrder {
     },
 }
 
-/// Desk that takes requests for faults of a run.
+/// Takes requests for faults of a run and passes them to the scheduler.
 pub struct FaultDesk {
     orders: Sender<FaultOrder>,
     inbox: Receiver<FaultOrder>,
@@ -123,7 +122,7 @@ pub struct FaultDesk {
 #[derive(Default)]
 struct Board {
     faults: Vec<LiveFault>,
-    /// Faults of links and casters, with their index in the rig.
+    /// Faults of links and NTRIP casters, each with its index in the rig.
     wires: Vec<(usize, DeviceId, Schedule, WireFault)>,
     asked: u64,
 }
@@ -167,7 +166,7 @@ impl FaultDesk {
         for key in ["name", "duration_s"] {
             keys.shift_remove(key);
         }
-        // Its place among them: that in which those of a device act.
+        // Faults of a device act in the order of this number.
         keys.insert(TOLD.to_owned(), told.into());
         let keys = Value::Object(keys).to_string();
         let config = Box::new(config);
@@ -196,18 +195,18 @@ impl FaultDesk {
         })?
     }
 
-    /// All faults that were started while the rig ran, in their order.
+    /// All faults that were started while the rig ran, in the order of their start.
     pub fn faults(&self) -> Vec<LiveFault> {
         self.board.lock().expect("no holder panics").faults.clone()
     }
 
-    /// Whether one of these faults interrupts the link of `device` at `at`.
+    /// Whether one of these faults interrupts the link of `device` at time `at`.
     pub fn is_down(&self, device: DeviceId, at: SimTime) -> bool {
         let down = |fault: &WireFault| (*fault == WireFault::LinkDown).then_some(());
         self.find_wire(device, at, down).is_some()
     }
 
-    /// Calls `of` for each fault of the link or caster of `device` at `at`; returns the first result.
+    /// Calls `of` for each active fault of the link or NTRIP caster of `device` at time `at`; returns the first result.
     pub fn find_wire<T>(
         &self,
         device: DeviceId,
@@ -220,12 +219,12 @@ impl FaultDesk {
             .find_map(|(.., fault)| of(fault))
     }
 
-    /// Requests for the scheduler.
+    /// Queue of requests for the scheduler.
     pub fn orders(&self) -> &Receiver<FaultOrder> {
         &self.inbox
     }
 
-    /// The scheduler reports the start of `config`, which is the `index`th fault of the rig.
+    /// Records that `config`, the `index`th fault of the run, was started. The scheduler calls this.
     pub fn note_begin(&self, index: usize, config: &FaultConfig, fault: LiveFault) {
         let mut board = self.board.lock().expect("no holder panics");
         board.faults.push(fault);
@@ -234,7 +233,7 @@ impl FaultDesk {
         }
     }
 
-    /// The scheduler has settled when the `index`th fault ends.
+    /// Records the end of fault number `index`, by its new `schedule`. The scheduler calls this.
     pub fn note_end(&self, index: usize, name: &str, schedule: Schedule) -> Option<LiveFault> {
         let mut board = self.board.lock().expect("no holder panics");
         for (_, _, known, _) in board.wires.iter_mut().filter(|(place, ..)| *place == index) {

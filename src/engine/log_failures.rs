@@ -8,7 +8,8 @@ use std::sync::Mutex;
 pub struct LogFailures(Mutex<Vec<String>>);
 
 impl LogFailures {
-    /// Reports at once that the log `what` cannot be written, and keeps the message for the end.
+    /// Logs at once that the log `what` cannot be written, and keeps the message for the end of the
+    /// run.
     pub fn note(&self, what: &str, error: &io::Error) {
         let text = format!("cannot write the {what}: {error}");
         tracing::error!("{text}");

@@ -71,13 +71,13 @@ pub enum SetupError {
     /// The scene cannot be loaded.
     #[error(transparent)]
     Scene(#[from] SceneError),
-    /// The scene cannot be cast into.
+    /// The scene cannot be prepared for ray casting.
     #[error("{0}")]
     Build(#[from] BuildError),
-    /// Embree was requested, and is not installed or fails.
+    /// Embree was requested, but is not installed or fails.
     #[error(transparent)]
     Embree(#[from] EmbreeError),
-    /// A GPU was requested, and there is none or it is refused.
+    /// A GPU was requested, but none exists or it is refused.
     #[error(transparent)]
     Gpu(#[from] GpuProblem),
     /// The trajectory cannot be driven.
@@ -94,11 +94,11 @@ pub enum SetupError {
     /// The port of a feed cannot be opened.
     #[error("cannot listen at {listen} for the motion of `{of}`: {error}")]
     Feed {
-        /// Name of the object that moves.
+        /// Name of the robot or object that the feed moves.
         of: String,
         /// Address of the feed.
         listen: SocketAddr,
-        /// The system's answer.
+        /// The system's error.
         error: io::Error,
     },
     /// The port of a response cannot be opened.
@@ -106,7 +106,7 @@ pub enum SetupError {
     Response {
         /// The response's name.
         response: String,
-        /// The system's answer.
+        /// The system's error.
         error: io::Error,
     },
     /// A device's control cannot be opened.
@@ -114,7 +114,7 @@ pub enum SetupError {
     Control {
         /// Device of the control.
         device: String,
-        /// The system's answer.
+        /// The system's error.
         error: io::Error,
     },
     /// The sockets of the PTP master cannot be opened.
@@ -125,7 +125,7 @@ pub enum SetupError {
     Link {
         /// Device of the link.
         device: String,
-        /// The system's answer.
+        /// The system's error.
         error: io::Error,
     },
 }

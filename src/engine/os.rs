@@ -1,7 +1,7 @@
 //! Rights and settings that the operating system grants a real-time process.
 //!
-//! Each wish is asked for and the answer reported; a refusal is never fatal. Rights: root, or
-//! `CAP_SYS_NICE` for the priority and `CAP_IPC_LOCK` (or a large `ulimit -l`) for the memory.
+//! Each right is requested and the answer reported; a refusal is never fatal. Root has all rights. Otherwise the
+//! priority needs `CAP_SYS_NICE`, and locked memory needs `CAP_IPC_LOCK` or a large `ulimit -l`.
 
 use std::fs::File;
 use std::io::Write;
@@ -23,27 +23,27 @@ use crate::config::rig::{EngineConfig, SchedulerChoice};
 const SENDER_PRIORITY: u8 = 40;
 /// Largest rounding of a sleep by the kernel, nanoseconds. The default is 50 000.
 const TIMER_SLACK_NS: u64 = 1;
-/// Share that SCHED_DEADLINE reserves: this part of a core in every period.
+/// Processor time that SCHED_DEADLINE reserves for the thread in every period.
 const DEADLINE_RUNTIME: Duration = Duration::from_micros(400);
 const DEADLINE_PERIOD: Duration = Duration::from_micros(500);
-/// Longest permitted wake-up time of a core, microseconds. With 0 an idle core does not even halt. In a
-/// virtual machine a halt gives the core to other guests, which may return it late.
+/// Longest permitted wake-up latency of a core, microseconds. With 0 an idle core does not even halt: in a virtual
+/// machine a halt gives the core to other guests, which may return it late.
 const WAKE_LATENCY_US: i32 = 0;
-/// Bytes of the sending thread's stack that are touched before they are needed.
+/// Bytes of the sending thread's stack that are touched in advance.
 const STACK_BYTES: usize = 64 << 10;
 
-/// Niceness of threads that answer observers. With more, a page gets no answers on a busy machine.
+/// Niceness of threads that answer observers. With a higher value, a page gets no answers on a busy machine.
 pub const ANSWERER_NICE: i32 = 10;
-/// Niceness of threads that decode sent packets, pass them on or write ground truth: the highest one. Packets
-/// that they have no time for are kept for a while, then dropped.
+/// Niceness of threads that decode or forward sent packets or write ground truth: the highest value. If they are too
+/// slow, packets wait for a while and are then dropped.
 pub const ONLOOKER_NICE: i32 = 19;
 
-/// A wish and the system's answer.
+/// A right that was requested, and the system's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// The request.
+    /// Name of the right.
     pub wish: String,
-    /// Reason of the refusal.
+    /// Reason of the refusal; `None` if granted.
     pub refused: Option<String>,
 }
 
@@ -103,8 +103,8 @@ fn deadline(core: Option<usize>) -> Grant {
         flags: thread_priority::DeadlineFlags::default(),
     };
     let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Deadline);
-    // The kernel knows this thread by 0; its other name for threads is not pthread's, which is a
-    // number in one C library and a pointer in another.
+    // 0 is the calling thread in the kernel. A `pthread_t` does not work here: it is a number in one C library and a
+    // pointer in another.
     let this_thread = 0 as ThreadId;
     let answer = set_thread_priority_and_policy(this_thread, priority, policy);
     let answer = answer.map_err(|error| match core {
@@ -128,12 +128,11 @@ fn pin_to(core: usize) -> Result<(), String> {
     })
 }
 
-/// Lowers the priority of the calling thread and of threads that it starts. With `nice` added to the
-/// niceness, they get little of a busy processor, and they leave the cores of both senders free if another
-/// core exists. Threads for observers and logs use this. A refusal is harmless: the thread is then scheduled
-/// as others are.
+/// Lowers the priority of the calling thread and of threads that it starts: `nice` is added to the niceness. The
+/// threads also leave the cores of both senders free if another core exists. Threads for observers and logs use this. A
+/// refusal has no effect: the thread is then scheduled like others.
 pub fn step_back(engine: &EngineConfig, nice: i32) {
-    // Only this thread's, on Linux.
+    // On Linux this changes only the calling thread.
     let _ = rustix::process::nice(nice);
     let Ok(mut cores) = sched_getaffinity(None) else { return };
     for core in engine.send_core.into_iter().chain(engine.standby_core) {
@@ -146,7 +145,7 @@ pub fn step_back(engine: &EngineConfig, nice: i32) {
     }
 }
 
-/// Keeps all threads of this process off a core, until this is dropped.
+/// Keeps all threads of this process off a core, until this value is dropped.
 #[derive(Debug)]
 pub struct KeptOff {
     before: CpuSet,
@@ -163,13 +162,13 @@ impl KeptOff {
         if others.count() == 0 || sched_setaffinity(None, &others).is_err() {
             return None;
         }
-        // Those that run already: of the scene's loader, of the signals.
+        // Threads that run already, such as those of the scene's loader and of signals, must leave the core too.
         set_all(&others);
         Some(Self { before })
     }
 }
 
-/// Lets every thread of this process run on `cores`; ignores threads that have ended meanwhile.
+/// Allows every thread of this process to run on `cores`; ignores threads that have ended meanwhile.
 fn set_all(cores: &CpuSet) {
     for task in std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
         let thread = task.file_name().to_str().and_then(|name| name.parse().ok());
@@ -181,20 +180,19 @@ fn set_all(cores: &CpuSet) {
 
 impl Drop for KeptOff {
     fn drop(&mut self) {
-        // Was allowed before.
         set_all(&self.before);
     }
 }
 
-/// Locks the present memory in RAM, touching every page, and later allocations as well if no limit prevents
-/// that. With a low limit, locking later memory would make allocations fail.
+/// Locks the present memory in RAM and touches every page. Later allocations are locked too, unless a limit exists:
+/// with a low limit, locking later memory would make allocations fail.
 pub fn lock_memory() -> Grant {
     touch_stack();
     let locked = rustix::mm::mlockall(MlockAllFlags::CURRENT);
     let is_privileged =
         capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::IPC_LOCK));
     if locked.is_ok() && (is_privileged || getrlimit(Resource::Memlock).current.is_none()) {
-        // Pages are locked as they are touched: nothing is brought in that nobody needs.
+        // With ONFAULT, pages are locked when they are touched; untouched pages stay out of RAM.
         let later = rustix::mm::mlockall(MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT);
         return Grant::of("locked memory, later memory included", later);
     }
@@ -206,15 +204,15 @@ fn touch_stack() {
     std::hint::black_box([0_u8; STACK_BYTES]);
 }
 
-/// Forbids cores to enter sleep states, until this is dropped.
+/// Prevents cores from entering sleep states, until this value is dropped.
 #[derive(Debug)]
 pub struct StayAwake {
     _held_open: File,
 }
 
 impl StayAwake {
-    /// Requests it. Returns `None` and the refusal if the system does not allow it, and no grant if the
-    /// system lacks the feature.
+    /// Requests that cores stay awake. Returns `None` and the refusal if the system does not allow it, and no grant if
+    /// the system lacks the feature.
     pub fn ask() -> (Option<Self>, Option<Grant>) {
         let wish = "cores that stay awake";
         let opened = File::options().write(true).open("/dev/cpu_dma_latency");

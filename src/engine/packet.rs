@@ -1,11 +1,11 @@
-//! Output of a device, on its way to the device's link.
+//! Output of a device until it leaves by the device's link.
 //!
 //! | type | what it adds |
 //! |---|---|
-//! | [`Transmit`] | what a device gives out, and when it is due |
-//! | [`Packet`] | whose it is, and what it is the first to show |
-//! | [`super::run::send_queue::Scheduled`] | when the sender acts, and what it has done so far |
-//! | [`super::run::send_log::SendRecord`] | what became of it |
+//! | [`Transmit`] | the output of a device and its due time |
+//! | [`Packet`] | the device, and the events that this output is the first to show |
+//! | [`super::run::send_queue::Scheduled`] | the time at which the sender acts, and its progress |
+//! | [`super::run::send_log::SendRecord`] | the outcome |
 
 use crate::config::rig::DeviceId;
 use crate::devices::Transmit;
@@ -28,18 +28,18 @@ pub struct Packet {
 pub struct Marks {
     /// The latest pose of the robot's feed, or the latest command to its drive.
     pub pose: Option<ShownPose>,
-    /// Watched objects with returns in the packet.
+    /// Watched objects from which the packet has returns.
     pub seen: Option<Seen>,
-    /// First firing in the packet.
+    /// Start of the first firing in the packet.
     pub fired: Option<SimTime>,
     /// Stimuli that the packet is the first to carry, one bit each.
     pub stimuli: u32,
 }
 
-/// Objects that a lidar had returns from.
+/// Objects from which a lidar had returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// A bit an object.
+    /// One bit for each object.
     pub objects: u64,
     /// Start of the packet's first firing.
     pub from: SimTime,

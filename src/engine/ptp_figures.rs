@@ -5,10 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::devices::ptp::PortState;
 use crate::devices::ptp::account::ClockAccount;
 
-/// Accounts of a device's PTP clock.
+/// Records the states of a device's PTP clock.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PtpAccounts {
-    /// The last account.
     last: Option<ClockAccount>,
     changes: u64,
     /// Absolute error of the clock while it was locked, nanoseconds, once per second.
@@ -16,7 +15,7 @@ pub(super) struct PtpAccounts {
     locked_s: u64,
 }
 
-/// Errors of a clock that are kept: a week.
+/// Largest number of recorded errors: one week.
 const MOST_ERRORS: usize = 604_800;
 
 /// A device's PTP clock in a run.
@@ -25,13 +24,13 @@ pub struct PtpFigures {
     /// Clock that stamped the last packets: `ptp`, `holdover`, `oscillator`, or `other` if it is not the PTP
     /// clock.
     pub stamps: String,
-    /// The state of the port at the end.
+    /// State of the PTP port at the end.
     pub state: String,
     /// Number of times the state changed.
     pub changes: u64,
     /// Time for which the clock was locked, seconds.
     pub locked_s: u64,
-    /// Statistics of the true error while the clock was locked, nanoseconds.
+    /// Statistics of the absolute clock error while the clock was locked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_ns: Option<PtpError>,
 }
@@ -39,16 +38,16 @@ pub struct PtpFigures {
 /// Statistics of a clock's absolute error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PtpError {
-    /// The least.
+    /// Smallest error, nanoseconds.
     pub least: u64,
-    /// The median.
+    /// Median error, nanoseconds.
     pub median: u64,
-    /// The worst.
+    /// Largest error, nanoseconds.
     pub worst: u64,
 }
 
 impl PtpAccounts {
-    /// Records the state of the clock at an instant, and its error.
+    /// Records a state of the clock and its error, nanoseconds.
     pub(super) fn note(&mut self, account: &ClockAccount, error_ns: i64) {
         let last = self.last.replace(*account);
         let is_change = last.is_some_and(|last| last.state != account.state);

@@ -1,6 +1,6 @@
 //! The recorder: the bytes of a run, written as fast as the workers render.
 //!
-//! Recordings: the work itself advances the clock, and each packet is stamped with its due time.
+//! The work itself advances the clock, and each packet is stamped with its due time.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -40,7 +40,7 @@ use crate::world::vehicle::STEP_NS;
 /// Result of a recording.
 #[derive(Clone, Debug)]
 pub struct Recording {
-    /// The files with the number of packets (or rows) in each.
+    /// Written files, each with its number of packets or rows.
     pub files: Vec<(PathBuf, u64)>,
     /// Whether the recording was stopped before its end.
     pub is_cut_short: bool,
@@ -49,15 +49,15 @@ pub struct Recording {
 /// Why no more files could be written.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// A file.
+    /// A file cannot be written.
     #[error("{path}: {error}")]
     File {
         /// Path of the file.
         path: String,
-        /// The system's answer.
+        /// The system's error.
         error: io::Error,
     },
-    /// The truth.
+    /// The ground truth cannot be written.
     #[error(transparent)]
     Truth(#[from] TruthError),
     /// Errors of several files.
@@ -72,23 +72,22 @@ impl RecordError {
     }
 }
 
-/// Largest step of a device's time before its next requests. No device has a shorter time from a request to
-/// the measurement.
+/// Largest step of a device's time before its next requests. Every device needs more time from a request to the
+/// measurement.
 const STEP: Duration = Duration::from_millis(5);
-/// Largest lead of a device over the slowest one, because measurements wait in memory. It is long enough for
-/// slow devices to keep many workers busy.
+/// Largest lead of a device over the slowest one: measurements wait in memory. It is long enough for slow devices to
+/// keep many workers busy.
 const AHEAD: Duration = Duration::from_secs(1);
 /// Passes without progress after which a recording counts as stuck.
 const IDLE_PASSES: u32 = 1000;
-/// Interval at which the truth receives the devices' progress.
+/// Interval at which the ground truth thread receives the devices' progress.
 const TELL_EVERY: Duration = Duration::from_millis(10);
 
-/// Writes every packet whose first firing is before `duration`, and everything due before it, into `folder`,
-/// which is created if missing: `<device>.pcap` for each network device, `<device>.bin` with
-/// `<device>.idx.csv` for any other, `truth.csv`, `truth-<object>.csv` for each moving object, and
-/// `faults.csv` if the rig has faults. `hosts` send commands. `truth.mcap` is written if the world keeps
-/// ground truth. Answers of a device with a TCP server go to `<device>-peer<connection>.bin`. `progress` gets
-/// the recorded time so far.
+/// Records into `folder` (created if missing) every packet with a first firing before `duration`, and all other output
+/// that is due before `duration`. Files: `<device>.pcap` for each network device, `<device>.bin` with
+/// `<device>.idx.csv` for any other, `truth.csv`, `truth-<object>.csv` for each moving object, and `faults.csv` if the
+/// rig has faults. Answers of a device with a TCP server go to `<device>-peer<connection>.bin`. `truth.mcap` is written
+/// if the world keeps ground truth. `hosts` send commands. `progress` gets the recorded time so far.
 pub fn record(
     rig: &Rig,
     world: &LiveWorld,
@@ -117,12 +116,12 @@ pub fn file_names(rig: &Rig, keeps_truth: bool) -> Vec<String> {
     names
 }
 
-/// Civil time at the start of a recording whose rig has no `start_utc`, so that its bytes are the same on any
-/// day: 2026-06-01T12:00:00Z.
+/// UTC of the first instant if a rig has no `start_utc`: 2026-06-01T12:00:00Z. A constant, so that the bytes are the
+/// same on any day.
 const RECORDING_START: jiff::Timestamp = jiff::Timestamp::constant(1_780_315_200, 0);
 
-/// Like [`record`], with rays cast by `casters`. The recording of a log without `rig.start_utc` starts at the
-/// time at which the logged run started.
+/// Like [`record`], with rays cast by `casters`. The replay of a log without `rig.start_utc` starts at the time at
+/// which the logged run started.
 pub fn record_by(
     casters: Casters<'_>,
     Stretch { rig, world, duration, start, stop }: Stretch<'_>,
@@ -177,7 +176,8 @@ pub fn record_by(
         if due > reached {
             reached = due;
             progress(due);
-            // Along with the packets, so that a recording that is stopped has the truth of what it has.
+            // Poses are written along with the packets, so that a stopped recording has the ground truth of its
+            // packets.
             let known = world.trajectory.driven().map_or(past_last, |driven| driven.known_until());
             let until = due.min(past_last).min(known);
             truths.iter_mut().try_for_each(|truth| truth.write_until(until, stop))?;
@@ -196,14 +196,14 @@ pub fn record_by(
             (rendered, Some((log, stream)))
         }),
     };
-    // Nobody waits for a robot to move on after a recording that was stopped.
+    // After a stopped recording, the robot is not moved further.
     if let Some(driven) = world.trajectory.driven().filter(|_| !stop.load(Ordering::Relaxed)) {
         let row_ns = (1e9 / rig.engine.truth_rate_hz) as u64;
         driven.advance(SimTime(past_last.0 + row_ns + STEP_NS), world.caster.as_ref());
     }
     let truth_written = truths.iter_mut().try_for_each(|truth| truth.write_until(past_last, stop));
 
-    // What could not be rendered or written to its end stays under the names of unfinished files.
+    // Output that is not complete keeps the names of unfinished files.
     let log_written = log_outcome.map_err(RecordError::at(&log_path));
     let mut failures: Vec<_> =
         [rendered, truth_written, log_written].into_iter().filter_map(Result::err).collect();
@@ -249,22 +249,22 @@ pub fn record_by(
 /// The part of a run to render.
 #[derive(Clone, Copy)]
 pub struct Stretch<'a> {
-    /// The bench.
+    /// Rig whose devices are rendered.
     pub rig: &'a Rig,
     /// World of the rig.
     pub world: &'a LiveWorld,
     /// Duration from the first instant.
     pub duration: Duration,
-    /// The UTC of the first instant; the host's clock if left out.
+    /// UTC of the first instant; default: the host's clock.
     pub start: Option<jiff::Timestamp>,
     /// Stops the rendering early when set.
     pub stop: &'a AtomicBool,
 }
 
-/// Renders the packets that [`record`] writes and passes them to `sink`: index of the device in the rig, time
-/// of the first byte (nanoseconds of POSIX time, and since the first instant), and an output with bytes.
-/// Outputs of one device are in order of time. Rendering ends at the first error of `sink`. `hosts` receive
-/// the same packets and send commands; `note` gets the effects of the rig's faults.
+/// Renders the packets that [`record`] writes and passes them to `sink`: index of the device in the rig, time of the
+/// first byte (nanoseconds of POSIX time, and since the first instant), and an output with bytes. Outputs of one device
+/// are in the order of time. Rendering ends at the first error of `sink`. `hosts` receive the same packets and send
+/// commands; `note` gets the effects of the rig's faults.
 pub fn render<E>(
     stretch: Stretch<'_>,
     hosts: &mut dyn Hosts,
@@ -274,8 +274,7 @@ pub fn render<E>(
     render_telling(own_threads(stretch.rig, stretch.world), stretch, hosts, note, None, sink)
 }
 
-/// Like [`render`] without hosts, with `devices` in place of the rig's devices; `stats` counts the cost of
-/// rendering.
+/// Like [`render`] without hosts, with `devices` in place of the rig's devices; `stats` counts the cost of rendering.
 pub fn render_devices<E>(
     stretch: Stretch<'_>,
     devices: Vec<Built>,
@@ -286,7 +285,7 @@ pub fn render_devices<E>(
     render_all(casters, stretch, devices, stats, &mut NoHosts, &mut |_| (), None, sink)
 }
 
-/// Like [`render`]; ground truth goes to `truth`, if given.
+/// Like [`render`]; sends ground truth to `truth`, if given.
 fn render_telling<E>(
     casters: Casters<'_>,
     stretch: Stretch<'_>,
@@ -302,7 +301,7 @@ fn render_telling<E>(
     render_all(casters, stretch, devices, &stats, hosts, note, truth, sink)
 }
 
-/// The threads of this process that cast rays when the rig is recorded here.
+/// Threads of this process that cast rays for a recording of the rig.
 pub fn own_threads(rig: &Rig, world: &LiveWorld) -> Casters<'static> {
     Casters::Threads(caster::workers(rig, world.caster.as_ref(), 0))
 }
@@ -341,7 +340,7 @@ fn render_all<E>(
         let (mut last, mut idle_passes) = (None, 0);
         while !stop.load(Ordering::Relaxed) {
             renderer.dispatch((renderer.slowest() + AHEAD).min(end));
-            // All devices come to the time at which hosts speak, and no further, before they do.
+            // Before hosts send, all devices reach exactly the time at which the hosts send.
             while let Some(now) = hosts.next().filter(|next| *next < end) {
                 if renderer.slowest() < now {
                     break;
@@ -362,14 +361,14 @@ fn render_all<E>(
             let mut take = |rendered| sent.take(rendered, hosts);
             let all_at_end = renderer.advance_behind(until, STEP, &mut take) && until == end;
             if renderer.is_measuring() {
-                // Fails only when every worker has ended, which only a panic there brings about.
+                // This fails only if every worker has ended, which only a panic causes.
                 let Ok(answer) = renderer.answers().recv() else { break };
                 renderer.collect(answer, &mut take);
                 idle_passes = 0;
             } else if all_at_end && !renderer.is_busy() {
                 break;
             } else {
-                // A device that asks for more than will ever be known is a bug, and not to be waited for.
+                // A device that requests motion beyond the known one is a bug; it must not block the recording.
                 let here = Some((renderer.way(), hosts.next()));
                 idle_passes = if last == here { idle_passes + 1 } else { 0 };
                 last = here;
@@ -387,9 +386,9 @@ fn render_all<E>(
     })
 }
 
-/// Output of devices on its way through the rig's faults to the files.
+/// Passes output of devices through the rig's faults to the files.
 struct Sent<'a, W> {
-    /// For each device, outputs that an output with an earlier due time may still precede.
+    /// Outputs of each device that later outputs with an earlier due time may still precede.
     queues: Vec<DueQueue<(Output, PacketTruth)>>,
     faults: WireFaults,
     note: &'a mut dyn FnMut(Row),
@@ -410,7 +409,7 @@ impl<W: FnMut(usize, SimTime, &Output)> Sent<'_, W> {
             Rendered::Frame(device, frame) => {
                 return self.tell(|| TruthEvent::Frame(device, frame));
             }
-            // There is nobody to hear it.
+            // A recording has no receiver for these.
             Rendered::Ptp(..)
             | Rendered::PtpTransport(..)
             | Rendered::GivenUp(_)
@@ -428,7 +427,7 @@ impl<W: FnMut(usize, SimTime, &Output)> Sent<'_, W> {
         self.settle(device, settled, hosts);
     }
 
-    /// `device` will give out nothing that is due before `settled`.
+    /// Writes outputs of `device` that are due before `settled`: no later output precedes them.
     fn settle(&mut self, device: DeviceId, settled: SimTime, hosts: &mut dyn Hosts) {
         while let Some((due, (output, truth))) = self.queues[device.0].pop_until(settled) {
             hosts.hear(device, due, &output);
@@ -468,13 +467,13 @@ pub struct Framer {
 }
 
 impl Framer {
-    /// `None` for products without datagrams.
+    /// Creates the headers for a product; `None` for products without datagrams.
     pub fn new(profile: &Profile) -> Option<Self> {
         let ports = profile.ports().to_vec();
         (!ports.is_empty()).then_some(Self { ports })
     }
 
-    /// Header of the next output; `None` for an output that is no datagram.
+    /// Header of the next output; `None` for output without a datagram.
     pub fn header(&mut self, output: &Output) -> Option<FrameHeader> {
         let port = self.ports.get_mut(output.port()?.place())?;
         let header = port.frame.clone();
@@ -491,7 +490,7 @@ enum Recorder {
     Line { path: PathBuf, recorder: SerialRecorder, writes: u64, peers: PeerRecorders },
 }
 
-/// Files with the bytes to each host that is connected to a device's server.
+/// One file for each host that is connected to a device's server.
 struct PeerRecorders {
     folder: PathBuf,
     device: String,
@@ -553,7 +552,7 @@ impl Recorder {
         }
     }
 
-    /// The files, with the number of packets or writes in each.
+    /// Completes the files; returns each with its number of packets or writes.
     fn finish(self) -> Result<Vec<(PathBuf, u64)>, RecordError> {
         match self {
             Self::Network { path, recorder, .. } => {
@@ -573,11 +572,11 @@ impl Recorder {
     }
 }
 
-/// Longest time from a packet's first firing to its last; firings may end this long after the recording's
-/// end.
+/// Longest time from a packet's first firing to its last; the last packet's firings may end this long after the
+/// recording's end.
 const LONGEST_PACKET_NS: u64 = 1_000_000;
 
-/// The poses of a motion at the rig's truth rate, from the first instant to past the last firing.
+/// Writes the poses of a motion at the rig's truth rate, from the first instant to after the last firing.
 struct Truth<'a> {
     path: PathBuf,
     writer: TruthWriter<BufWriter<PartFile>>,
@@ -616,7 +615,7 @@ impl<'a> Truth<'a> {
         Ok(())
     }
 
-    /// The file and its number of rows.
+    /// Completes the file; returns it with its number of rows.
     fn finish(self) -> Result<(PathBuf, u64), RecordError> {
         let file = self.writer.finish();
         file.and_then(|file| file.into_inner().map_err(|error| error.into_error())?.finish())

@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// A refusal, small enough for the sender to hand on without the allocator.
+/// A refusal that can be passed on without allocating memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// An error number of the system.
@@ -14,12 +14,12 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The refusal for an error of sending.
+    /// Converts an error of sending.
     pub fn of(error: &io::Error) -> Self {
         error.raw_os_error().map_or(Self::Other(error.kind()), Self::System)
     }
 
-    /// The refusal as an error.
+    /// Converts the refusal to an error.
     pub fn error(self) -> io::Error {
         match self {
             Self::System(number) => io::Error::from_raw_os_error(number),

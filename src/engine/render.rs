@@ -1,5 +1,5 @@
-//! Rendering ahead: the devices of a rig, their requests for measurements, and the output that they make from
-//! the answers.
+//! Rendering ahead: the devices of a rig, their requests for measurements, and the output that they build from the
+//! answers.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -30,20 +30,20 @@ use crate::timing::clock::{MonotonicClock, thread_cpu_ns};
 use crate::wire::ptp::Transport;
 use crate::world::actuation::Actuation;
 
-/// Number of requests of a device, for each worker, that are in work or available. This number keeps all workers
-/// busy while the scheduler is paused for some milliseconds.
+/// Number of requests of a device, for each worker, that are in work or wait for a worker. This number keeps all
+/// workers busy while the scheduler is paused for some milliseconds.
 const IN_FLIGHT_PER_WORKER: usize = 32;
-/// Largest number of requests of a device, for each worker, that wait behind a request whose worker is
-/// paused. Without a limit, the other workers would fill the memory.
+/// Largest number of requests of a device, for each worker, that wait behind a request whose worker is paused. Without
+/// a limit, the other workers would fill the memory.
 const MOST_WAITING_PER_WORKER: usize = 64;
-/// Number of waiting requests per worker from which there is a backlog.
+/// With at least this number of waiting requests per worker, there is a backlog.
 const BACKLOG_PER_WORKER: usize = 4;
 
 /// The devices of a rig, and the workers that measure for them.
 pub struct Renderer<'scope> {
     devices: Vec<RunningDevice>,
     wires: Wires<'scope>,
-    /// Time after which there is no input from hosts.
+    /// Time from which hosts send no input.
     end: SimTime,
     board: Arc<Board>,
     answers: Receiver<Answer>,
@@ -52,7 +52,7 @@ pub struct Renderer<'scope> {
     stats: &'scope RenderStats,
 }
 
-/// Output of a device that does not leave by its link.
+/// Output of a device that goes to cables, to the robot and to ground truth.
 struct Wires<'scope> {
     cables: Cables,
     actuators: Actuators<'scope>,
@@ -63,9 +63,9 @@ struct RunningDevice {
     device: Box<dyn Device>,
     sensor: Arc<dyn Sensor>,
     body_from_sensor: Transform<Body, frames::Sensor>,
-    /// No request that the device has not made yet begins before this time.
+    /// Requests that the device will make later start at this time or after it.
     asked_until: SimTime,
-    /// Time of an event after which the device has not been asked again for its requests.
+    /// Time of the first event after the last poll of the device for requests; `None` without an event.
     unasked_from: Option<SimTime>,
     /// No requested measurement is later than this instant.
     asked_end: SimTime,
@@ -73,21 +73,21 @@ struct RunningDevice {
     latest_due: SimTime,
     /// Requests that have not been answered to the device, oldest first.
     requests: VecDeque<Request>,
-    /// Index of the oldest of these requests.
+    /// Index of the oldest request in `requests`.
     oldest: u64,
-    /// Number of jobs that a worker has or can choose.
+    /// Number of jobs that a worker measures or can choose.
     in_flight: usize,
     /// Present time of the device.
     now: SimTime,
-    /// All outputs that are due before this have been passed on.
+    /// All outputs that are due before this time have been passed on.
     settled: SimTime,
-    /// Outputs of a device that hosts can change; the device may still revoke them.
+    /// Outputs of a device with host input; the device may still revoke them.
     revocable: Option<DueQueue<(Transmit, Marks)>>,
-    /// Requests that need the robot's motion later than it is known, oldest first.
+    /// Requests for times at which the robot's motion is not known yet, oldest first.
     held: VecDeque<Job>,
-    /// Poses, objects and stimuli that the next bytes will show and none before did.
+    /// Poses, objects and stimuli that the next bytes are the first to show.
     marks: Marks,
-    /// Events that bytes will show from these instants on, because the device is measured ahead.
+    /// Marks that apply to bytes from these instants on, because the device is measured ahead.
     marks_to_come: VecDeque<(SimTime, Marks)>,
 }
 
@@ -110,7 +110,7 @@ impl Request {
     }
 }
 
-/// Output of a [`Renderer`].
+/// Output of a [`Renderer`], by device.
 pub enum Rendered {
     /// A packet.
     Packet {
@@ -119,19 +119,19 @@ pub enum Rendered {
         /// Later outputs of the device are not due before this instant.
         settled: SimTime,
     },
-    /// Measurement of a sensor of that device that is no lidar, if ground truth is kept.
+    /// Measurement of a sensor other than a lidar, if ground truth is kept.
     Measured(DeviceId, Box<Measurement>),
-    /// A PTP message of that device, to be sent immediately.
+    /// A PTP message, to be sent immediately.
     Ptp(DeviceId, PtpSend),
-    /// Transport of that device's PTP messages from now on.
+    /// Transport of the device's PTP messages from now on.
     PtpTransport(DeviceId, Transport),
-    /// State of that device's PTP clock at an instant.
+    /// State of the device's PTP clock at an instant.
     Clock(DeviceId, ClockAccount),
-    /// Truth of a frame that that device sends.
+    /// Ground truth of a camera frame.
     Frame(DeviceId, Box<FrameTruth>),
-    /// A packet of that device was given up because it would be late.
+    /// A packet was given up because it would be late.
     GivenUp(DeviceId),
-    /// A measurement for that device has fewer rays than its sensor.
+    /// A measurement has fewer rays per pulse than its sensor.
     Thinned(DeviceId),
 }
 
@@ -157,16 +157,16 @@ impl RunningDevice {
         }
     }
 
-    /// Notes the marks that a measurement ended at `end` shows; no bytes that are due earlier show them.
+    /// Notes the marks of a measurement that ended at `end`; bytes that are due earlier do not show them.
     fn mark(&mut self, end: SimTime, marks: Marks) {
         if marks != Marks::default() {
             self.marks_to_come.push_back((end, marks));
         }
-        // A device that sends nothing would gather them for ever.
+        // Without this, a device that sends nothing would collect marks for ever.
         self.bring_marks(self.now);
     }
 
-    /// Marks the bytes that are due at `due` with the events that were measured until then.
+    /// Moves marks of measurements that ended by `due` to `marks`.
     fn bring_marks(&mut self, due: SimTime) {
         while let Some((_, marks)) = self.marks_to_come.pop_front_if(|(end, _)| *end <= due) {
             self.marks.merge(marks);
@@ -184,7 +184,7 @@ impl RunningDevice {
             self.marks.fired = marks.fired.take();
         }
         if transmit.points == 0 {
-            // Nobody sees an object in bytes without points.
+            // Bytes without points show no objects.
             self.marks.seen = marks.seen.take();
         }
         marks
@@ -198,8 +198,8 @@ impl RunningDevice {
         })
     }
 
-    /// All requested measurements before this time are done. A held request waits for a motion that the
-    /// robot's computer may still change; the device's time advances until the answer is needed.
+    /// Time before which all requested measurements are done. A held request waits for a motion that a host may still
+    /// change; the device's time then advances until the answer is needed.
     fn awaited(&self) -> SimTime {
         let is_held = self.held.front().is_some_and(|job| {
             let answered = self.requests.iter().take_while(|request| !request.is_under_way());
@@ -207,22 +207,22 @@ impl RunningDevice {
         });
         let asked = match self.oldest_under_way() {
             None => self.asked_until,
-            // Whoever waited for it to be asked again would wait for ever.
+            // The device must not wait for its next poll, which would never happen.
             Some((_, needed)) if is_held => return needed,
             Some((start, _)) => start,
         };
         self.unasked_from.map_or(asked, |from| asked.min(from))
     }
 
-    /// Whether no more requests are issued, because too many wait behind one whose worker is paused. Requests
-    /// that were given up count only if an earlier one is in work.
+    /// Whether the device makes no more requests, because too many answers wait for a request that is still in work
+    /// (its worker is paused). Requests that were given up count only if an earlier one is in work.
     fn is_held_up(&self, most_waiting: usize) -> bool {
         matches!(self.requests.front(), Some(Request::UnderWay { .. }))
             && self.requests.len() >= most_waiting
     }
 
-    /// Passes on the device's outputs, except those that it may still revoke. `heard` is the arrival time of
-    /// the host's command that the output answers, if any.
+    /// Passes on the device's outputs, except those that it may still revoke. `heard` is the arrival time of the host's
+    /// command that caused the output, if any.
     fn hand_on(
         &mut self,
         id: DeviceId,
@@ -267,7 +267,7 @@ impl RunningDevice {
         while let Some(send) = self.device.poll_ptp() {
             out(Rendered::Ptp(id, send));
         }
-        // What is due sooner cannot be revoked any more.
+        // Outputs that are due earlier can no longer be revoked.
         self.release(id, SimTime(self.now.0 + REACTION_NS - 1), out);
         self.settled = self.now;
     }
@@ -300,7 +300,7 @@ impl<'scope> Renderer<'scope> {
         let workers = casters.count();
         let pace = clock.map_or(Pace::Stepped, |_| real_time(&rig.engine, workers));
         let board = Arc::new(Board::new(pace, clock, devices.len()));
-        // Never long: what is in flight is limited.
+        // Unbounded, but short: the number of requests in work is limited.
         let (answer_queue, answers) = unbounded::<Answer>();
         let threads = match casters {
             Casters::Threads(count) => count,
@@ -327,8 +327,7 @@ impl<'scope> Renderer<'scope> {
         Self { devices, wires, end, board, answers, workers, keeps_truth, stats }
     }
 
-    /// Posts requests for measurements before `horizon` to the workers, as far as there is room; each device
-    /// has its own share.
+    /// Posts requests for measurements before `horizon` to the workers, up to the limit of each device.
     pub fn dispatch(&mut self, horizon: SimTime) {
         let most_in_flight = IN_FLIGHT_PER_WORKER * self.workers;
         let most_waiting = MOST_WAITING_PER_WORKER * self.workers;
@@ -364,8 +363,8 @@ impl<'scope> Renderer<'scope> {
         }
     }
 
-    /// Moves a driven robot up to the instant that hosts can no longer change; returns the time up to which
-    /// its motion is known.
+    /// Moves a driven robot up to the instant that hosts can no longer change; returns the time up to which its motion
+    /// is known.
     fn move_robot(&mut self) -> SimTime {
         let slowest = self.slowest();
         let held = self.devices.iter().flat_map(|device| &device.held);
@@ -386,7 +385,7 @@ impl<'scope> Renderer<'scope> {
         self.devices.iter().any(|device| device.in_flight > 0)
     }
 
-    /// Like [`Renderer::is_measuring`], or requests wait for the robot's motion.
+    /// Whether [`Renderer::is_measuring`] is true or a request waits for the robot's motion.
     pub fn is_busy(&self) -> bool {
         self.is_measuring() || self.devices.iter().any(|device| !device.held.is_empty())
     }
@@ -415,7 +414,7 @@ impl<'scope> Renderer<'scope> {
         self.flush(id, out);
     }
 
-    /// Hands on packets at the front that were given up.
+    /// Passes on packets of all devices after requests that were given up.
     pub fn flush_all(&mut self, out: &mut dyn FnMut(Rendered)) {
         for index in 0..self.devices.len() {
             self.flush(DeviceId(index), out);
@@ -449,8 +448,8 @@ impl<'scope> Renderer<'scope> {
         }
     }
 
-    /// Lets a device handle an event that arrives at `at`, or at the device's present time if that is later.
-    /// Passes on the outputs that result. The device's requests may then change.
+    /// Lets a device handle an event that arrives at `at`, or at the device's present time if this is later. Passes on
+    /// the resulting outputs. The device's requests may change.
     pub fn handle<R>(
         &mut self,
         id: DeviceId,
@@ -478,18 +477,17 @@ impl<'scope> Renderer<'scope> {
         result
     }
 
-    /// The time that the slowest device has reached.
+    /// Time that the slowest device has reached.
     pub fn slowest(&self) -> SimTime {
         self.devices.iter().map(|device| device.now).min().unwrap_or(SimTime::ZERO)
     }
 
-    /// Sum of the times of all devices, nanoseconds: an unchanged sum means no progress.
+    /// Sum of the times of all devices, nanoseconds. If the sum does not change, there is no progress.
     pub fn way(&self) -> u128 {
         self.devices.iter().map(|device| u128::from(device.now.0)).sum()
     }
 
-    /// The earliest time that no device has used: no measurement requested at or after it, no output due at
-    /// or after it.
+    /// Earliest time that no device has used: no requested measurement and no output is at or after it.
     pub fn untouched_from(&self) -> SimTime {
         let reached = self.devices.iter().flat_map(|device| {
             [device.asked_end, device.asked_until, device.latest_due, device.now]
@@ -521,8 +519,8 @@ impl<'scope> Renderer<'scope> {
         self.wires.cables.set_faults(faults);
     }
 
-    /// At the end of all host commands, passes on outputs that might have been revoked. Records the delay of
-    /// devices that are not measured to the end.
+    /// After all host commands, passes on outputs that could have been revoked. Records the delay of devices that are
+    /// not measured to the end.
     pub fn finish(&mut self, out: &mut dyn FnMut(Rendered)) {
         let now_ns = self.board.now_ns();
         for (index, device) in self.devices.iter_mut().enumerate() {
@@ -564,12 +562,12 @@ impl<'scope> Renderer<'scope> {
         self.devices.iter().all(|device| device.now >= end)
     }
 
-    /// For a device that is only the line of another device's port: that device and its port.
+    /// If the device is only the line of another device's port: that device and its port.
     pub(super) fn line_of(&self, device: DeviceId) -> Option<(DeviceId, u8)> {
         self.wires.cables.line_of(device)
     }
 
-    /// Advances one device to `now`, including the signals that arrive by its cable until then.
+    /// Advances one device to `now`. Signals that its cable delivers before `now` are included.
     pub(super) fn advance_to(&mut self, id: DeviceId, now: SimTime, out: &mut dyn FnMut(Rendered)) {
         while let Some((at, signal)) = self.wires.cables.next_arrival(id, now) {
             self.handle(id, at, |device, now| device.handle_cable(now, &signal), out);
@@ -586,7 +584,7 @@ impl Drop for Renderer<'_> {
     }
 }
 
-/// Posts the requests of `device` to the workers; gives up those that cannot be ready in time.
+/// Posts the next request of `device` to the workers, or gives it up if it cannot be ready in time.
 fn post(board: &Board, stats: &RenderStats, device: &mut RunningDevice, job: Job) {
     let (id, index) = (job.device, job.request.index);
     if board.post(job) {

@@ -1,4 +1,4 @@
-//! Sends the datagrams of a capture again with their original intervals, by the sender of the real-time loop.
+//! Sends the datagrams of a capture with their original intervals, by the sender of the real-time loop.
 
 use std::net::SocketAddr;
 use std::sync::Mutex;
@@ -22,20 +22,20 @@ use crate::timing::clock::MonotonicClock;
 use crate::wire::line::LineSettings;
 use crate::wire::port::UdpOptions;
 
-/// Time between deciding on the first instant and that instant.
+/// Time from the choice of the first instant to that instant.
 const START_DELAY: Duration = Duration::from_millis(250);
-/// Time by which packets reach the sender before they are due. On a busy machine, the thread that submits
-/// them may be paused for hundreds of milliseconds.
+/// Time by which packets reach the sender before they are due. On a busy machine, the submitting thread may be paused
+/// for hundreds of milliseconds.
 const AHEAD: Duration = Duration::from_secs(2);
 /// Time between two checks for due packets.
 const REST: Duration = Duration::from_millis(10);
-/// Packets with the sender at most: [`AHEAD`] of the fastest device.
+/// Largest number of packets in the sender's queue: [`AHEAD`] of the fastest device.
 const SEND_QUEUE: usize = 32_768;
 
 /// A capture to replay.
 #[derive(Clone, Debug, Default)]
 pub struct Replay {
-    /// Destinations of datagrams, with the name of each stream.
+    /// Name and destination of each stream.
     pub streams: Vec<(String, SocketAddr)>,
     /// The datagrams in order of time.
     pub packets: Vec<ReplayPacket>,
@@ -46,7 +46,7 @@ pub struct Replay {
 pub struct ReplayPacket {
     /// Index of the packet's stream.
     pub stream: usize,
-    /// Time since the first datagram of all.
+    /// Time since the first datagram of the capture.
     pub at: SimTime,
     /// Bytes of the datagram.
     pub payload: Vec<u8>,
@@ -79,8 +79,8 @@ impl<'a> ReplayRun<'a> {
     /// Opens a socket for every stream; the first instant is a quarter of a second from now.
     pub fn new(replay: &'a Replay, engine: &'a EngineConfig) -> Result<Self, SetupError> {
         let open = |(name, to): &(String, SocketAddr)| {
-            // Whoever replays a capture has said where to: that may be a broadcast address, and of which
-            // network's size only the interface knows.
+            // The user chose the destination, which may be a broadcast address: only the interface knows the size of
+            // its network.
             let options = UdpOptions { broadcast: true, ..UdpOptions::from(*to) };
             let opened = UdpLink::open(&options).and_then(|link| {
                 let mut ports = vec![link];
@@ -133,8 +133,8 @@ impl<'a> ReplayRun<'a> {
             .collect()
     }
 
-    /// Sends everything that is due before `end`, pass after pass, until `stop` is set. `on_start` receives
-    /// what the system granted.
+    /// Sends all packets that are due before `end`, pass after pass, until `stop` is set. `on_start` receives the
+    /// system's answers about rights.
     pub fn run(&self, end: SimTime, stop: &AtomicBool, on_start: impl FnOnce(&[Grant]) + Send) {
         if self.replay.packets.is_empty() {
             return;
@@ -152,7 +152,7 @@ impl<'a> ReplayRun<'a> {
                 ntrip: None,
             };
             sender::start(scope, context, Some(&self.timing), queue, stop, on_start);
-            // The sender ends when it has sent what it has.
+            // The sender ends after the last packet of its queue.
             self.feed(end, stop, packets);
         });
     }

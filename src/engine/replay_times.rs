@@ -1,4 +1,4 @@
-//! Times of a replay: those of the capture, corrected where the capture's clock jumped.
+//! Times of a replay: times of the capture, without its clock jumps.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -8,12 +8,12 @@ use crate::time::SimTime;
 /// Number of jumps that are described individually.
 const MOST_SHOWN: usize = 5;
 
-/// Largest jumps of a capture's clock that are followed.
+/// Limits of the steps in a capture's times that a replay keeps; larger steps are clock jumps.
 #[derive(Clone, Copy, Debug)]
 pub struct JumpLimits {
-    /// The longest pause.
+    /// Longest pause that is kept.
     pub most_forward: Duration,
-    /// Largest backward step of the times that is accepted. Captures of several processors are often slightly
+    /// Largest backward step that counts as another order of packets. Captures of several processors are often slightly
     /// out of order.
     pub most_back: Duration,
 }
@@ -22,7 +22,7 @@ pub struct JumpLimits {
 #[derive(Clone, Debug)]
 pub struct ReplayTimes {
     limits: JumpLimits,
-    /// The latest time since the last jump: of the capture, nanoseconds, and of the replay.
+    /// Latest time since the last jump: of the capture (POSIX nanoseconds), and of the replay.
     latest: Option<(i128, SimTime)>,
     count: u64,
     jumps: u64,
@@ -38,7 +38,7 @@ impl ReplayTimes {
         Self { limits, latest: None, count: 0, jumps: 0, shown, early: 0, earliest_ns: 0 }
     }
 
-    /// Time when that which was captured next, at `unix_ns`, is due.
+    /// Due time of the next packet, which was captured at `unix_ns`.
     pub fn due(&mut self, unix_ns: i128) -> SimTime {
         self.count += 1;
         let Some((latest_ns, latest)) = self.latest else {
@@ -54,7 +54,7 @@ impl ReplayTimes {
         } else if step_ns >= 0 {
             after(latest, step_ns)
         } else if step_ns >= -(self.limits.most_back.as_nanos() as i128) {
-            // In another order; the time goes on from the latest.
+            // The packet is out of order: it is due together with the latest one.
             self.early += 1;
             self.earliest_ns = self.earliest_ns.max(-step_ns);
             return latest;
@@ -96,7 +96,7 @@ impl ReplayTimes {
     }
 }
 
-/// `step_ns`, which is not negative, after `at`.
+/// Time `step_ns` after `at`; `step_ns` is not negative.
 fn after(at: SimTime, step_ns: i128) -> SimTime {
     SimTime(at.0.saturating_add(u64::try_from(step_ns).unwrap_or(u64::MAX)))
 }
@@ -107,7 +107,7 @@ mod tests {
 
     const S: f64 = 1e9;
 
-    /// Due times, seconds, of packets with these capture times, and the messages.
+    /// Due times, seconds, of packets with the capture times `captured_s`, and the messages.
     fn due(captured_s: &[f64]) -> (Vec<f64>, Vec<String>) {
         let limits = JumpLimits {
             most_forward: Duration::from_secs(60),

@@ -1,7 +1,7 @@
 //! Response times: from a stimulus to the robot's response.
 //!
-//! The sender reports when the first packet with a stimulus leaves, listeners report when a response arrives;
-//! [`Board`] combines them.
+//! The sender reports when the first packet with a stimulus leaves; listeners report when a response arrives. [`Board`]
+//! combines both.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -14,16 +14,15 @@ use super::stats::Lateness;
 use crate::config::rig::responses::{ResponseConfig, StimulusConfig};
 use crate::time::SimTime;
 
-/// Longest time by which a response may be reported before its stimulus.
+/// Longest time by which a response may be reported before its stimulus, nanoseconds.
 const PATIENCE_NS: u64 = 1_000_000_000;
-/// Longest message, bytes.
+/// Longest match of a pattern, bytes.
 const LONGEST_MESSAGE: usize = 4096;
 
 /// Event for the response tracker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The first packet that carries a stimulus was handed to the system, or would have been if no fault had
-    /// removed it.
+    /// The first packet with a stimulus was submitted to the kernel, or would have been if no fault had removed it.
     Left {
         /// Index of the stimulus in the rig.
         stimulus: usize,
@@ -42,7 +41,7 @@ pub enum Event {
 /// Statistics of a response.
 #[derive(Clone, Debug, Serialize)]
 pub struct ResponseFigures {
-    /// The response.
+    /// Name of the response.
     pub name: String,
     /// Name of the stimulus.
     pub stimulus: String,
@@ -52,17 +51,17 @@ pub struct ResponseFigures {
     pub answered: u64,
     /// Stimuli without an answer.
     pub timeouts: u64,
-    /// Further responses to a stimulus that was already answered, within its timeout.
+    /// Further responses to a stimulus that was already answered, within the timeout.
     pub repeated: u64,
     /// Responses without a stimulus.
     pub unexpected: u64,
-    /// The quickest answer, microseconds after the stimulus left; none without answers.
+    /// Shortest response time, microseconds after the stimulus left; none without answers.
     pub min_us: Option<f64>,
-    /// Response times of all answers.
+    /// Response times of all answers, microseconds.
     pub latency_us: Option<Lateness>,
 }
 
-/// Puts responses and stimuli together.
+/// Assigns responses to stimuli.
 pub struct Board {
     open: Vec<Open>,
 }
@@ -72,11 +71,11 @@ struct Open {
     config: ResponseConfig,
     stimulus_name: String,
     stimuli: u64,
-    /// Departures without an answer, the oldest first.
+    /// Stimuli that left and have no answer, oldest first.
     waiting: VecDeque<SimTime>,
-    /// Responses that arrived before their stimulus was reported.
+    /// Responses whose stimulus was not reported yet.
     early: VecDeque<SimTime>,
-    /// Departures with an answer that may be repeated, the oldest first.
+    /// Stimuli with an answer that may be repeated, oldest first.
     answered: VecDeque<SimTime>,
     timeouts: u64,
     repeated: u64,
@@ -85,7 +84,7 @@ struct Open {
 }
 
 impl Board {
-    /// A board without events.
+    /// A tracker without events.
     pub fn new(stimuli: &[StimulusConfig], responses: &[ResponseConfig]) -> Self {
         let open = |config: &ResponseConfig| Open {
             config: config.clone(),
@@ -116,12 +115,12 @@ impl Board {
         }
     }
 
-    /// Counts stimuli without a response by `now` as missed.
+    /// Counts stimuli whose timeout is over at `now` as missed.
     pub fn look(&mut self, now: SimTime) {
         self.open.iter_mut().for_each(|open| open.give_up(now));
     }
 
-    /// Figures of each response. Stimuli that still have time are not counted as missed.
+    /// Figures of each response. Stimuli whose timeout is not over are not counted as missed.
     pub fn figures(&self) -> Vec<ResponseFigures> {
         self.open.iter().map(Open::figures).collect()
     }
@@ -202,7 +201,7 @@ impl Open {
     }
 }
 
-/// Finds a pattern in a stream that arrives in pieces.
+/// Finds matches of a pattern in a stream that arrives in pieces.
 pub struct Matcher {
     pattern: Regex,
     kept: Vec<u8>,
@@ -272,11 +271,11 @@ mod tests {
         assert_eq!(counts(&[left(100), heard(601)]), [1, 0, 1, 0, 1]);
         assert_eq!(counts(&[left(100)]), [1, 0, 1, 0, 0]);
         assert_eq!(counts(&[heard(90), left(100)]), [1, 0, 1, 0, 1]);
-        // Two threads tell: the order is not that of time.
+        // Two threads report, so events may arrive in another order than they happened.
         assert_eq!(counts(&[heard(130), left(100)]), [1, 1, 0, 0, 0]);
-        // Even while an answer to the stimulus before might be said again.
+        // The same while a repeated answer to the previous stimulus is possible.
         assert_eq!(counts(&[left(0), heard(10), heard(430), left(400)]), [2, 2, 0, 0, 0]);
-        // Known beforehand, as a fault that swallows a packet is.
+        // A stimulus may be reported before it leaves, as for a fault that removes the packet.
         assert_eq!(counts(&[left(200), heard(130), heard(220)]), [1, 1, 0, 0, 1]);
         assert_eq!(
             counts(&[left(0), heard(30), left(1000), left(2000), heard(2030)]),

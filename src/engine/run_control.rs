@@ -1,7 +1,7 @@
 //! Control of a run by other programs: a Unix socket, used by `menura fault`.
 //!
-//! A client sends a line of JSON ([`FaultRequest`]) and receives a line of JSON: `{"ok": …}` or `{"error":
-//! "…"}`. The socket is in a folder that only its user can enter.
+//! A client sends a line of JSON ([`FaultRequest`]) and receives a line of JSON: `{"ok": …}` or
+//! `{"error": "…"}`. The socket is in a folder that only its user can open.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -29,11 +29,11 @@ const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
 /// Status that a run reports.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Listing {
-    /// The rig's name.
+    /// Name of the rig.
     pub rig: String,
-    /// The process.
+    /// Process ID.
     pub pid: u32,
-    /// The file of the fault log, if there is one.
+    /// Path of the fault log, if there is one.
     pub fault_log: Option<PathBuf>,
     /// Devices of the run.
     pub devices: Vec<DeviceKinds>,
@@ -41,14 +41,14 @@ pub struct Listing {
     pub faults: Vec<LiveFault>,
 }
 
-/// A device, and the faults that it can have.
+/// A device and the faults that it supports.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct DeviceKinds {
     /// Name of the device in the rig.
     pub name: String,
     /// Firmware profile of the device.
     pub profile: String,
-    /// The kinds of faults.
+    /// Kinds of faults that the device supports.
     pub kinds: Vec<String>,
 }
 
@@ -80,7 +80,7 @@ impl<'a> RunControl<'a> {
         }
     }
 
-    /// Lists devices, faults and controls.
+    /// Lists devices and faults.
     pub fn listing(&self) -> Listing {
         let kinds = |device| kinds_of(device, catalogue()).into_iter().map(str::to_owned).collect();
         let devices = self.rig.devices.iter().map(|device| DeviceKinds {
@@ -123,7 +123,7 @@ impl<'a> RunControl<'a> {
     }
 }
 
-/// A Unix socket of this process; its file is deleted with it.
+/// A Unix socket of this process; dropping it deletes its file.
 pub struct ControlSocket {
     listener: UnixListener,
     path: PathBuf,
@@ -144,7 +144,7 @@ impl ControlSocket {
             return Err(io::Error::other(text));
         }
         let path = folder.join(format!("{}.sock", std::process::id()));
-        // Of an earlier process with this number.
+        // The file remains from an earlier process with the same ID.
         let _ = std::fs::remove_file(&path);
         let listener = UnixListener::bind(&path)?;
         listener.set_nonblocking(true)?;
@@ -166,7 +166,7 @@ fn folder() -> PathBuf {
     }
 }
 
-/// Sockets of this user's runs, with the listing of each; sockets without an answer are left out.
+/// Sockets of this user's runs, each with the listing of its run; sockets without an answer are omitted.
 pub fn runs() -> Vec<(PathBuf, Listing)> {
     let entries = std::fs::read_dir(folder()).into_iter().flatten().flatten();
     let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();

@@ -1,7 +1,7 @@
-//! A run from its start to its results, for `menura run` and for programs that embed Menura.
+//! A run from its start to its results: for `menura run` and for programs that embed Menura.
 //!
-//! [`RunSession::spawn`] runs a rig on a thread of its own, which suits tests. [`RunSession::open`] and
-//! [`RunSession::run_to_end`] borrow rig and world and let the program watch the run from inside.
+//! [`RunSession::spawn`] runs a rig on its own thread, which suits tests. [`RunSession::open`] and
+//! [`RunSession::run_to_end`] borrow rig and world, and let the program observe the run from inside.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -31,19 +31,19 @@ use crate::world::trajectory::feed::FeedCounts;
 pub struct RunOptions {
     /// CSV file for the effects of faults.
     pub fault_log: Option<PathBuf>,
-    /// CSV file for the poses of the robot's feed; the poses of an object go to [`feed_log_of`].
+    /// CSV file for the poses of the robot's feed; the poses of an object go to the file of [`feed_log_of`].
     pub feed_log: Option<PathBuf>,
-    /// File for host commands, which a recording repeats.
+    /// File for host commands, which a recording can replay.
     pub host_log: Option<PathBuf>,
     /// MCAP file for the ground truth. [`LiveWorld::keeps_truth`] must be set.
     pub truth: Option<PathBuf>,
-    /// Receiver of poses as JSON datagrams.
+    /// Destination of poses as JSON datagrams.
     pub poses_to: Option<SocketAddr>,
-    /// Keep the timing of every packet, for a certificate.
+    /// Record the timing of every packet, for a certificate.
     pub keeps_timing: bool,
-    /// Open the tap by which observers get sent packets.
+    /// Open the tap, through which observers get sent packets.
     pub opens_tap: bool,
-    /// Open the socket by which `menura fault` finds this run.
+    /// Open the socket through which `menura fault` finds this run.
     pub opens_control: bool,
 }
 
@@ -56,7 +56,7 @@ pub enum RunError {
     /// An output cannot be opened.
     #[error("{0}")]
     Output(String),
-    /// The head of the host log cannot be written.
+    /// The first line of the host log cannot be written.
     #[error("cannot write the host log: {0}")]
     HostLog(std::io::Error),
 }
@@ -67,7 +67,7 @@ pub struct RunLogs {
     fault_log: Option<FaultLog>,
     feed_logs: Vec<(String, FeedLog)>,
     host_log: Option<GrowingFile>,
-    /// The files of these logs, and of the ground truth.
+    /// Files of these logs and of the ground truth.
     growing: Vec<GrowingFile>,
 }
 
@@ -75,7 +75,7 @@ impl RunLogs {
     /// Opens the logs that `options` name.
     ///
     /// # Errors
-    /// A file cannot be created, or there is a feed log without a feed.
+    /// A file cannot be created, or a feed log is requested for a rig without a feed.
     pub fn open(rig: &Rig, options: &RunOptions) -> Result<Self, RunError> {
         let mut logs = Self::default();
         if let Some(path) = &options.fault_log {
@@ -137,7 +137,7 @@ pub fn feed_log_of(path: &Path, object: &str) -> PathBuf {
 
 /// A rig with open links and outputs, ready to run.
 pub struct RunSession<'a> {
-    /// The run, with its controls, clock and remote workers.
+    /// The run, with its links, clock and remote workers.
     pub run: RealTimeRun<'a>,
     options: RunOptions,
     growing: Vec<GrowingFile>,
@@ -146,7 +146,7 @@ pub struct RunSession<'a> {
 /// A run in progress, for observers.
 #[derive(Clone, Copy)]
 pub struct LiveRun<'a> {
-    /// Results so far, and the tap.
+    /// The run, with its results so far and the tap.
     pub run: &'a RealTimeRun<'a>,
     /// Starts and ends faults.
     pub control: &'a RunControl<'a>,
@@ -163,7 +163,7 @@ pub struct RunOutcome {
     pub host_start: jiff::Timestamp,
     /// Duration of the run, including the time to finish measurements at its end.
     pub elapsed: Duration,
-    /// Seconds of the rig's time that were simulated: fewer than elapsed if a device was behind.
+    /// Simulated seconds of the rig: less than `elapsed` if a device was behind.
     pub simulated_s: f64,
     /// Figures of each device, in the rig's order.
     pub figures: Vec<DeviceFigures>,
@@ -175,7 +175,7 @@ pub struct RunOutcome {
     pub contacts: Option<u64>,
     /// Result of writing the ground truth, if it was requested.
     pub truth: Option<TruthOutcome>,
-    /// Real-time rights that were asked for, and the system's answers.
+    /// Real-time rights that were requested, and the system's answers.
     pub grants: Vec<Grant>,
     /// Threads that cast rays.
     pub workers: usize,
@@ -183,15 +183,15 @@ pub struct RunOutcome {
     pub caster: String,
     /// See [`RealTimeRun::has_gpu`].
     pub has_gpu: bool,
-    /// Pulses cast.
+    /// Number of pulses cast.
     pub pulses: u64,
-    /// Seconds of the rig that busy workers render in a second.
+    /// Seconds of the rig that busy workers render per second.
     pub real_time_factor: f64,
     /// Share of the time of measurements in which the workers had a processor, 0..=1.
     pub processor_share: f64,
     /// Timing of each device's packets, if it was recorded.
     pub timing: Option<Vec<Mutex<TimingLog>>>,
-    /// Outputs that are incomplete, a sentence each.
+    /// Messages about outputs that are incomplete, one sentence each.
     pub failures: Vec<String>,
 }
 
@@ -238,9 +238,8 @@ impl<'a> RunSession<'a> {
         Ok(Self { run, options, growing })
     }
 
-    /// Runs until everything due before `duration` has left, or `stop` is set. `on_start` gets the system's
-    /// answers to the wishes for real-time rights. `watch` has a thread of its own, which must end when the run is
-    /// over.
+    /// Runs until everything due before `duration` has left, or `stop` is set. `on_start` gets the system's answers
+    /// about real-time rights. `watch` runs on its own thread and must end when the run is over.
     pub fn run_to_end(
         self,
         duration: Option<Duration>,
@@ -301,7 +300,7 @@ impl<'a> RunSession<'a> {
 }
 
 impl RunSession<'static> {
-    /// Loads the world of `rig` and runs it on a thread of its own. Returns when all links are open.
+    /// Loads the world of `rig` and runs it on its own thread. Returns when all links are open.
     ///
     /// # Errors
     /// The world cannot be loaded; a link or an output cannot be opened.
@@ -331,7 +330,7 @@ fn prepare(rig: &Rig, options: &RunOptions) -> Result<(RunLogs, LiveWorld), RunE
     Ok((logs, world))
 }
 
-/// A run on a thread of its own. It stops when this is dropped.
+/// A run on its own thread. Dropping it stops the run.
 pub struct SpawnedRun {
     rig: Arc<Rig>,
     faults: Arc<FaultDesk>,
@@ -362,7 +361,7 @@ impl Drop for SpawnedRun {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // Its panic has been printed.
+            // The panic has already been printed.
             let _ = thread.join();
         }
     }

@@ -1,7 +1,7 @@
-//! Whether the receivers of a rig can get a fix where their robot starts.
+//! Checks whether the GNSS receivers of a rig can get a fix where the robot starts.
 //!
-//! A GNSS receiver in a closed room sends what a real one sends there: sentences without a position, and no
-//! PPS. That is correct, but seldom intended, so `check` warns.
+//! A GNSS receiver in a closed room sends the same as a real one there: sentences without a position, and no PPS. This
+//! is correct, but rarely intended, so `check` warns.
 
 use std::fmt;
 
@@ -12,34 +12,34 @@ use crate::sensors::lidar::Scratch;
 use crate::time::SimTime;
 use crate::timing::clock::epoch_now_or;
 
-/// A robot that leaves a roof within this time is no mistake, seconds.
+/// A robot that leaves the roof within this time is not reported, seconds.
 const GRACE_S: u64 = 5;
 /// Time for which the robot's path is checked in advance, seconds.
 const LOOKED_AT_S: u64 = 60;
 
-/// A receiver from which the scene hides the sky when it starts.
+/// A GNSS receiver whose view of the sky the scene hides at the start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HiddenSky {
-    /// The receiver's name.
+    /// Name of the receiver.
     pub receiver: String,
-    /// Outlook at the start.
+    /// View of the sky at the start.
     pub at_start: SkyOutlook,
     /// Time from which enough sky is visible for a fix, seconds; `None` if not within the first minute.
     pub fix_at_s: Option<u64>,
-    /// Names of the devices that the receiver supplies through their `gps_cable`.
+    /// Names of the devices that this receiver supplies through their `gps_cable`.
     pub feeds: Vec<String>,
 }
 
-/// Whether any device of `rig` needs a view of the sky, so that [`hidden`] makes sense.
+/// Whether any device of `rig` needs a view of the sky, so that [`hidden`] applies.
 pub fn is_asked_for(rig: &Rig) -> bool {
     let is_moved_from_outside =
         matches!(rig.robot.trajectory, TrajectoryConfig::Feed(_) | TrajectoryConfig::Drive(_));
     !is_moved_from_outside && rig.devices.iter().any(|device| device.profile.product.has_gps_output)
 }
 
-/// GNSS receivers of `rig` that have no fix in the first seconds, whatever their time since power-on, because
-/// the scene hides the satellites. The robot's path is checked once per second. A robot that a feed or a host
-/// moves has no known path, so the list is then empty.
+/// GNSS receivers of `rig` that have no fix in the first seconds because the scene hides the satellites, independent of
+/// their time since power-on. The robot's path is checked once per second. If a feed or a host moves the robot, its
+/// path is unknown and the list is empty.
 pub fn hidden(rig: &Rig, world: &LiveWorld) -> Vec<HiddenSky> {
     if !is_asked_for(rig) {
         return Vec::new();

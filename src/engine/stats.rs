@@ -15,15 +15,15 @@ use crate::devices::ptp::account::ClockAccount;
 use crate::time::SimTime;
 use crate::timing::clock::{Stopwatch, thread_cpu_ns};
 
-/// Longest lateness of the histogram, nanoseconds; longer ones count as this. One day: a machine that is too
-/// slow falls behind during the whole run.
+/// Longest lateness of the histogram, nanoseconds; longer ones count as this. One day, because a machine that is too
+/// slow falls further behind during the whole run.
 const LATENESS_LIMIT_NS: u64 = 86_400_000_000_000;
 
-/// Reasons of refusals that are told apart, at most.
+/// Largest number of refusal reasons that are recorded separately.
 const MOST_REASONS: usize = 8;
 
-/// Counters of one device. The sender writes them without waiting for anybody; only the lateness,
-/// which the send log writes, has a lock.
+/// Counters of one device. The sender writes them without waiting; only the lateness has a lock, and the send log
+/// writes it.
 #[derive(Debug)]
 pub struct DeviceStats {
     sent: AtomicU64,
@@ -31,7 +31,7 @@ pub struct DeviceStats {
     bytes: AtomicU64,
     sent_late: AtomicU64,
     dropped: AtomicU64,
-    /// Number of the late and the dropped that were not ready in time.
+    /// Number of late and dropped packets that were not ready in time.
     not_ready: AtomicU64,
     send_errors: AtomicU64,
     /// Reasons of refusals, each once, in the order of their first occurrence.
@@ -45,12 +45,12 @@ pub struct DeviceStats {
     shown_on_wire_ns: Mutex<Histogram<u64>>,
     fired_to_wire_ns: Mutex<Histogram<u64>>,
     lead_ns: AtomicU64,
-    /// Time at which the latest packet was handed to the system; 0 for never.
+    /// Time at which the latest packet was submitted to the kernel; 0 if none was.
     last_sent_ns: AtomicU64,
     ptp: Mutex<PtpAccounts>,
 }
 
-/// Packets of a device up to an instant, and its misses.
+/// Numbers of a device's packets and deadline misses up to an instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets sent, including late ones.
@@ -59,9 +59,9 @@ pub struct Counters {
     pub sent_late: u64,
     /// Packets not sent because they were too late.
     pub dropped: u64,
-    /// Packets the system refused to send.
+    /// Packets that the system refused.
     pub send_errors: u64,
-    /// Time when the latest packet was handed to the system; `None` before the first.
+    /// Time at which the latest packet was submitted to the kernel; `None` before the first.
     pub last_sent: Option<SimTime>,
 }
 
@@ -70,7 +70,7 @@ pub struct Counters {
 pub struct RenderStats {
     devices: Vec<DeviceRendering>,
     pulses: AtomicU64,
-    /// Processor time that moving the robot took.
+    /// Processor time for moving the robot.
     moving_ns: AtomicU64,
 }
 
@@ -79,12 +79,12 @@ pub struct RenderStats {
 pub struct Effort {
     /// Processor time, nanoseconds.
     pub busy_ns: u64,
-    /// Time from the call to its return, nanoseconds.
+    /// Wall-clock time of the measurement, nanoseconds.
     pub lasted_ns: u64,
 }
 
 impl Effort {
-    /// Result of `work`, and its cost on this thread.
+    /// Runs `work`; returns its result and its cost on this thread.
     pub fn of<T>(work: impl FnOnce() -> T) -> (T, Self) {
         let (watch, before_ns) = (Stopwatch::start(), thread_cpu_ns());
         let given = work();
@@ -96,13 +96,12 @@ impl Effort {
 /// Workers' statistics of one device.
 #[derive(Debug, Default)]
 struct DeviceRendering {
-    /// Processor time.
     busy_ns: AtomicU64,
-    /// Time from beginning to end, with the time in which a worker had no processor.
+    /// Time from the start to the end of measurements, including the time in which a worker had no processor.
     lasted_ns: AtomicU64,
     measured: AtomicU64,
     given_up: AtomicU64,
-    /// The start of the latest request that was measured.
+    /// Start of the latest measured request.
     rendered_ns: AtomicU64,
     behind_ns: AtomicU64,
 }
@@ -110,11 +109,11 @@ struct DeviceRendering {
 /// Figures of one device at an instant.
 #[derive(Clone, Debug, Serialize)]
 pub struct DeviceFigures {
-    /// The device.
+    /// Name of the device.
     pub name: String,
-    /// Profile of the device.
+    /// Name of the device's profile.
     pub profile: String,
-    /// Link of the device.
+    /// Link of the device, as text.
     pub link: String,
     /// Packets sent, including late ones.
     pub packets: u64,
@@ -122,9 +121,9 @@ pub struct DeviceFigures {
     pub points: u64,
     /// Payload bytes.
     pub bytes: u64,
-    /// Packets a second since the first instant.
+    /// Packets per second since the first instant.
     pub rate_hz: f64,
-    /// Packets a second of the real device.
+    /// Packets per second of the real device.
     pub nominal_rate_hz: f64,
     /// Packets by port; empty for a device that sends no datagrams.
     pub ports: Vec<PortPackets>,
@@ -134,27 +133,26 @@ pub struct DeviceFigures {
     pub sent_late: u64,
     /// Packets not sent because they were too late.
     pub dropped: u64,
-    /// Part of `misses` that was not measured or packed in time. The sender was late for the others.
+    /// Part of `misses` that were not measured or encoded in time. For the others the sender was late.
     pub not_ready: u64,
-    /// Packets the system refused to send.
+    /// Packets that the system refused.
     pub send_errors: u64,
     /// Reasons of refusals, each once, in the order of their first occurrence.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub refused_because: Vec<String>,
-    /// Packets that a fault of the rig did something to.
+    /// Packets on which a fault of the rig acted.
     pub faulted: u64,
-    /// Packets whose lateness was not recorded, because the recording thread had no time; all counts include
-    /// them.
+    /// Packets whose lateness was not recorded, because the recording thread was too slow; all counts include them.
     pub unrecorded: u64,
-    /// Measurements with fewer rays per pulse because rendering fell behind: a packet of a Velodyne, a scan
-    /// of a SICK. Their bytes differ from those of a recording.
+    /// Measurements with fewer rays per pulse because rendering was late; a measurement is a packet of a Velodyne or a
+    /// scan of a SICK. Their bytes differ from those of a recording.
     pub thinned: u64,
-    /// Delay of the device's measurements behind real time, seconds: of the latest finished one, or of the
-    /// oldest unfinished one.
+    /// Delay of the device's measurements behind real time, seconds: of the latest finished one or the oldest
+    /// unfinished one.
     pub behind_s: f64,
     /// Lead: time before the due time at which datagrams are submitted to the kernel, microseconds.
     pub lead_us: f64,
-    /// Time from due to handed to the system, microseconds.
+    /// Lateness: time from the due time to the submission to the kernel, microseconds.
     pub lateness_us: Lateness,
     /// Latency from the arrival of a pose at the robot's feed to the submission of the first packet that
     /// shows it, microseconds; none without a feed.
@@ -164,8 +162,8 @@ pub struct DeviceFigures {
     /// motion, microseconds; none if the robot is not driven.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order_to_wire_us: Option<Lateness>,
-    /// Time from a packet's first firing to the packet being handed to the system, microseconds; none if the
-    /// robot is not driven, or the device casts no rays.
+    /// Latency from a packet's first firing to the packet's submission to the kernel, microseconds; none if the robot
+    /// is not driven or the device casts no rays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub firing_to_wire_us: Option<Lateness>,
     /// Figures of the device's PTP clock; none without PTP.
@@ -201,16 +199,16 @@ pub struct Lateness {
     pub p50: f64,
     /// 99 % of the values are no larger.
     pub p99: f64,
-    /// 99.9 %.
+    /// 99.9 % of the values are no larger.
     pub p99_9: f64,
-    /// Worst.
+    /// Largest value.
     pub max: f64,
 }
 
 /// Reason of a deadline miss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissCause {
-    /// The packet entered the send queue late: it was not measured or packed in time.
+    /// The packet entered the send queue late: it was not measured or encoded in time.
     NotReady,
     /// The packet waited in the send queue, because the sender was late.
     SenderLate,
@@ -231,7 +229,7 @@ impl MissCause {
 pub enum Outcome {
     /// The packet was sent before its deadline.
     OnTime,
-    /// Sent after.
+    /// The packet was sent after its deadline.
     Late,
     /// The system refused the packet.
     Refused(Refusal),
@@ -298,17 +296,17 @@ impl DeviceStats {
         }
     }
 
-    /// Records how late a packet was that was sent.
+    /// Records the lateness of a packet that was sent.
     pub fn record_lateness(&self, lateness: Duration) {
         record(&self.lateness_ns, lateness);
     }
 
-    /// Notes when a packet was handed to the system.
+    /// Records when a packet was submitted to the kernel.
     pub fn note_sent(&self, at: SimTime) {
         self.last_sent_ns.fetch_max(at.0.max(1), Ordering::Relaxed);
     }
 
-    /// Counts so far, without locks.
+    /// Counts so far; needs no lock.
     pub fn counters(&self) -> Counters {
         let last_ns = self.last_sent_ns.load(Ordering::Relaxed);
         Counters {
@@ -320,7 +318,7 @@ impl DeviceStats {
         }
     }
 
-    /// Pairs of lateness, nanoseconds, ascending, and number of packets, so far.
+    /// Pairs of lateness (nanoseconds, ascending) and number of packets, so far.
     pub fn lateness_counts(&self) -> Vec<(u64, u64)> {
         let lateness = self.lateness_ns.lock().expect("no holder panics");
         let recorded = lateness.iter_recorded();
@@ -369,13 +367,13 @@ impl DeviceStats {
         self.thinned.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a pose or a command that was first shown by a packet; the packet was handed to the system
-    /// `latency` after the pose arrived.
+    /// Records that a packet, the first to show a pose or a command, was submitted `latency` after the pose or command
+    /// arrived.
     pub fn count_pose(&self, latency: Duration) {
         record(&self.shown_on_wire_ns, latency);
     }
 
-    /// Counts a packet that was handed to the system `latency` after its first firing.
+    /// Records that a packet was submitted `latency` after its first firing.
     pub fn count_fired(&self, latency: Duration) {
         record(&self.fired_to_wire_ns, latency);
     }
@@ -390,7 +388,7 @@ impl DeviceStats {
         Duration::from_nanos(self.lead_ns.load(Ordering::Relaxed))
     }
 
-    /// Histogram of the lateness in bins of a factor of two, without empty bins.
+    /// Histogram of the lateness in bins by factors of two, without empty bins.
     pub fn lateness_bins(&self) -> Vec<LatenessBin> {
         let lateness = self.lateness_ns.lock().expect("no holder panics");
         let bins = lateness.iter_log(LEAST_BIN_NS, 2.0);
@@ -406,7 +404,7 @@ impl DeviceStats {
         self.ptp.lock().expect("no holder panics").note(account, error_ns);
     }
 
-    /// The figures after `elapsed` of run time.
+    /// Figures after the time `elapsed` of the run.
     pub fn figures(
         &self,
         name: &str,
@@ -459,7 +457,7 @@ impl DeviceStats {
     }
 }
 
-/// Simulated time of a run that took `elapsed`, seconds: that of the device that is farthest behind.
+/// Simulated time of a run that took `elapsed`, seconds: the time of the device that is farthest behind.
 pub fn simulated_s(figures: &[DeviceFigures], elapsed: Duration) -> f64 {
     let behind_s = figures.iter().map(|device| device.behind_s).fold(0.0, f64::max);
     (elapsed.as_secs_f64() - behind_s).max(0.0)
@@ -498,7 +496,7 @@ impl RenderStats {
         Self { devices, pulses: AtomicU64::new(0), moving_ns: AtomicU64::new(0) }
     }
 
-    /// Counts one measurement: the worker's time for it, and its pulses.
+    /// Counts one measurement, with its cost and its number of pulses.
     pub fn count(&self, device: DeviceId, effort: Effort, pulses: usize) {
         let device = &self.devices[device.0];
         device.busy_ns.fetch_add(effort.busy_ns, Ordering::Relaxed);
@@ -512,13 +510,13 @@ impl RenderStats {
         self.devices[device.0].given_up.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Notes that a device is rendered up to `start`, and how far that is behind real time.
+    /// Records that a device is rendered up to `start`, and its delay behind real time.
     pub fn set_rendered(&self, device: DeviceId, start: SimTime, behind_ns: u64) {
         self.devices[device.0].rendered_ns.store(start.0, Ordering::Relaxed);
         self.set_behind(device, behind_ns);
     }
 
-    /// Notes how far a device is behind real time.
+    /// Records the delay of a device behind real time.
     pub fn set_behind(&self, device: DeviceId, behind_ns: u64) {
         self.devices[device.0].behind_ns.store(behind_ns, Ordering::Relaxed);
     }
@@ -528,7 +526,7 @@ impl RenderStats {
         Duration::from_nanos(self.devices[device.0].behind_ns.load(Ordering::Relaxed))
     }
 
-    /// Pulses cast.
+    /// Number of pulses cast.
     pub fn pulses(&self) -> u64 {
         self.pulses.load(Ordering::Relaxed)
     }
@@ -543,8 +541,8 @@ impl RenderStats {
         self.moving_ns.load(Ordering::Relaxed)
     }
 
-    /// Share of the measuring time in which the workers had a processor, 0..=1; 1 before the first
-    /// measurement. Other threads and programs had the rest.
+    /// Share of the measuring time in which the workers had a processor, 0..=1; 1 before the first measurement. Other
+    /// threads and programs used the rest.
     pub fn processor_share(&self) -> f64 {
         let sum = |counter: fn(&DeviceRendering) -> &AtomicU64| {
             let counts = self.devices.iter().map(|device| counter(device).load(Ordering::Relaxed));
@@ -554,8 +552,8 @@ impl RenderStats {
         if lasted_ns == 0.0 { 1.0 } else { (sum(|device| &device.busy_ns) / lasted_ns).min(1.0) }
     }
 
-    /// Real-time factor of the whole rig with `workers` threads that each have a processor and give up
-    /// nothing; above 1 there is spare time.
+    /// Real-time factor of the whole rig with `workers` threads that each have a processor and give up no request;
+    /// above 1 time is left.
     pub fn real_time_factor(&self, workers: usize) -> f64 {
         self.factor(workers, |device| &device.busy_ns)
     }
@@ -568,7 +566,7 @@ impl RenderStats {
 
     /// Real-time factor of `threads`, from the total duration of measurements in `counter`.
     fn factor(&self, threads: usize, counter: fn(&DeviceRendering) -> &AtomicU64) -> f64 {
-        // Each device by itself: none is as far as the others.
+        // Computed for each device, because devices have reached different times.
         let needs: f64 = self.devices.iter().map(|device| device.share_of(counter(device))).sum();
         if needs == 0.0 { 0.0 } else { threads as f64 / needs }
     }
@@ -581,7 +579,7 @@ impl DeviceRendering {
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
         let measured = count(&self.measured);
         let requests = measured + count(&self.given_up);
-        // Of the time that its requests have come to, the share that was measured.
+        // Rendered time of the device without the requests that were given up.
         let measured_ns = count(&self.rendered_ns) * measured / requests.max(1.0);
         if measured_ns == 0.0 { 0.0 } else { count(spent) / measured_ns }
     }
@@ -624,29 +622,29 @@ mod tests {
         let effort = |ms: u64| Effort { busy_ns: ms * 1_000_000, lasted_ns: ms * 4_000_000 };
         let stats = RenderStats::new(3);
         assert_eq!(stats.real_time_factor(2), 0.0);
-        // The first has come to 10 s, and needs a hundredth of a thread.
+        // The first device has reached 10 s, and needs a hundredth of a thread.
         for _ in 0..10 {
             stats.count(DeviceId(0), effort(10), 0);
         }
         stats.set_rendered(DeviceId(0), second(10), 0);
         assert_eq!(stats.real_time_factor(2), 200.0);
-        // The second needs four threads and is at 5 s when the others are at 10 s.
+        // The second device needs four threads, and has reached 5 s when the others are at 10 s.
         for _ in 0..100 {
             stats.count(DeviceId(1), effort(200), 384);
         }
         stats.set_rendered(DeviceId(1), second(5), 5_000_000_000);
         assert!((stats.real_time_factor(2) - 2.0 / 4.01).abs() < 1e-9);
         assert_eq!(stats.behind(DeviceId(1)), Duration::from_secs(5));
-        // With half of it given up, it is at 10 s, and needs no less.
+        // If half of its requests are given up, the second device reaches 10 s, and still needs four threads.
         for _ in 0..100 {
             stats.count_given_up(DeviceId(1));
         }
         stats.set_rendered(DeviceId(1), second(10), 0);
         assert!((stats.real_time_factor(2) - 2.0 / 4.01).abs() < 1e-9);
         assert_eq!(stats.pulses(), 38_400);
-        // Who has a processor for a quarter of the time needs no more of one.
+        // A share of the processor does not change the number of threads that are needed.
         assert_eq!(stats.processor_share(), 0.25);
-        // Workers that wait for a GPU: measurements last four times as long as they keep a processor busy.
+        // Measurements of workers that wait for a GPU take four times as long as they use a processor.
         let limited = |workers, processors| stats.waiting_real_time_factor(workers, processors);
         assert!((limited(64, 2) - 2.0 / 4.01).abs() < 1e-9, "by the processors");
         assert!((limited(4, 2) - 1.0 / 4.01).abs() < 1e-9, "by the waiting");

@@ -1,5 +1,5 @@
-//! Wake-up delays of this host for a thread that sleeps to absolute instants: no sender without spinning can
-//! be more punctual.
+//! Measures the wake-up delays of a thread that sleeps to absolute instants on this host. A sender that does not spin
+//! cannot be more punctual.
 
 use std::time::Duration;
 
@@ -17,27 +17,27 @@ const PERIOD_NS: u64 = 1_000_000;
 /// Lateness of wake-ups, nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WakeUps {
-    /// Wake-ups that were measured.
+    /// Number of measured wake-ups.
     pub count: u64,
-    /// Median lateness.
+    /// Median lateness, nanoseconds.
     pub p50_ns: u64,
     /// 99 of 100 values are no larger, nanoseconds.
     pub p99_ns: u64,
     /// 999 of 1000 values are no larger, nanoseconds.
     pub p99_9_ns: u64,
-    /// The latest.
+    /// Largest lateness, nanoseconds.
     pub max_ns: u64,
     /// Rights that the system granted the thread.
     #[serde(skip)]
     pub grants: Vec<Grant>,
 }
 
-/// Largest wake-up delay of the histogram, nanoseconds; longer ones count as this.
+/// Largest wake-up delay of the histogram, nanoseconds; longer delays count as this.
 const LIMIT_NS: u64 = 60_000_000_000;
-/// Significant digits of a lateness.
+/// Significant digits of the histogram.
 const DIGITS: u8 = 3;
 
-/// Sleeps a thousand times a second for `duration`, at least once, as the sending thread would.
+/// Sleeps 1000 times per second for `duration`, at least once, like the sending thread.
 pub fn measure(duration: Duration) -> WakeUps {
     let count = (duration.as_nanos() as u64 / PERIOD_NS).max(1);
     let measuring = std::thread::spawn(move || {
@@ -56,7 +56,7 @@ pub fn measure(duration: Duration) -> WakeUps {
 impl WakeUps {
     /// Statistics of wake-up delays, nanoseconds.
     fn of(lateness_ns: impl Iterator<Item = u64>) -> Self {
-        // With bounds: a histogram without them records nothing above its first few values.
+        // Bounds are necessary: without them the histogram records only very small values.
         let mut histogram = Histogram::<u64>::new_with_bounds(1, LIMIT_NS, DIGITS)
             .expect("constant bounds that hdrhistogram allows");
         for lateness in lateness_ns {
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn figures_are_those_of_the_wake_ups() {
-        // 1 us to 1 ms in even steps, and one that came 2.5 s late.
+        // 1 us to 1 ms in equal steps, and one wake-up that is 2.5 s late.
         let lateness_ns = (1..=1000).map(|n| n * 1000).chain([2_500_000_000]);
         let found = WakeUps::of(lateness_ns);
         assert_eq!(found.count, 1001);
@@ -98,7 +98,7 @@ mod tests {
         let found = measure(Duration::from_millis(20));
         assert_eq!(found.count, 20);
         assert!(found.p50_ns <= found.p99_ns && found.p99_9_ns <= found.max_ns);
-        // To return from the system call and read the clock alone takes longer than this.
+        // Even the return from the system call and the reading of the clock take longer.
         assert!(found.max_ns > 20, "{found:?}");
     }
 }

@@ -1,18 +1,17 @@
 //! Choice of the next measurement.
 //!
-//! Each device has its own queue, and a worker chooses a request only when it is free to begin. Three rules
-//! follow:
+//! Each device has its own queue (lane). A worker chooses a request only when it is free to start. This gives four
+//! rules:
 //!
-//! - **Earliest deadline first.** In real time the lane goes first whose oldest request is needed
-//!   soonest. A request is one packet, so none that is urgent waits for more than one of another device.
-//! - **A lane that is behind yields.** A lane is behind if its oldest request is late, or if it gave up a request within the last
-//!   look-ahead. It goes before the others only if it has used the workers less, or if the others have enough
-//!   of their look-ahead left. A device that needs less than its share is therefore never behind because
-//!   another needs more than there is. Requests without rays are not in the lanes: a separate thread
-//!   measures them.
-//! - **Dropped before it is cast.** Whether a packet can still be ready in time is asked when a worker
-//!   would begin with it. What cannot is given up there, so workers only cast what can.
-//! - **In the order of time** where no clock runs: a recording keeps its devices side by side.
+//! - **Earliest deadline first.** In real time, the lane whose oldest request is needed soonest goes first. A request
+//!   is one packet, so an urgent request waits for at most one packet of another device.
+//! - **A lane that is behind yields.** A lane is behind if its oldest request is late, or if it gave up a request
+//!   within the last look-ahead. It goes before the others only if its device has used less of the workers' time, or if
+//!   the others have enough look-ahead left. So an overloaded device never delays a device that needs less than its
+//!   share. Requests without rays are not in the lanes: a separate thread measures them.
+//! - **Give up before casting.** When a worker would start a packet, the queue checks whether the packet can still be
+//!   ready in time. If not, the packet is given up, so workers only cast packets that can be sent.
+//! - **In the order of time** if no clock runs: a recording advances its devices together.
 
 use std::collections::VecDeque;
 
@@ -21,14 +20,14 @@ use crate::config::rig::{DeviceId, LatePolicy};
 use crate::sensors::lidar::Thinning;
 use crate::time::SimTime;
 
-/// Largest credit of a device over the one that used most workers' time, nanoseconds: for this long it is
-/// served first when it suddenly needs much.
+/// Largest credit of a device relative to the one that used most of the workers' time, nanoseconds. A device that
+/// suddenly needs much is served first for this long.
 const MOST_CREDIT_NS: u64 = 50_000_000;
 
 /// Pace of the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// No real time: as fast as the workers can; no packet is late.
+    /// No real time: workers measure as fast as they can, and no packet is late.
     Stepped,
     /// Real time, by the clock.
     RealTime {
@@ -36,7 +35,7 @@ pub enum Pace {
         late: LatePolicy,
         /// Time from the request of a packet to its due time, nanoseconds.
         ahead_ns: u64,
-        /// Number of waiting requests from which rays may be left out.
+        /// Number of waiting requests above which rays may be left out.
         backlog: usize,
     },
 }
@@ -44,7 +43,7 @@ pub enum Pace {
 /// A waiting request, with the times that the queue needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting<T> {
-    /// Device that waits.
+    /// Device of the request.
     pub device: DeviceId,
     /// Time of the request's first firing or sample.
     pub start: SimTime,
@@ -59,40 +58,40 @@ pub struct Waiting<T> {
 pub enum Choice<T> {
     /// Measure the request, perhaps with fewer rays.
     Measure(T, Thinning),
-    /// Do not measure the request, only report it: its packet would be too late.
+    /// Do not measure the request, only report that it was given up: its packet would be too late.
     GiveUp(T),
 }
 
-/// Requests that no worker has begun.
+/// Requests that no worker has started.
 #[derive(Debug)]
 pub struct WorkQueue<T> {
     pace: Pace,
-    /// Lanes of devices that cast rays, by device.
+    /// Requests with rays, by device.
     lanes: Vec<Lane<T>>,
     waiting: usize,
-    /// Measurements without rays, of all devices.
+    /// Requests without rays, of all devices.
     rayless: DueQueue<T>,
 }
 
-/// Waiting jobs of one device.
+/// Waiting requests of one device.
 #[derive(Debug)]
 struct Lane<T> {
-    /// Oldest first.
+    /// Oldest request first.
     waiting: VecDeque<Waiting<T>>,
     /// Processor time that workers spent on the device, nanoseconds; older time is forgotten.
     spent_ns: u64,
     turnaround: Turnaround,
-    /// Time at which the device last gave up a request.
+    /// Time at which the device last gave up a request, nanoseconds.
     gave_up_ns: Option<i64>,
 }
 
-/// Time from a worker's start until the packet is ready: mean and deviation, as TCP estimates round-trip
+/// Estimates the time from a worker's start until the packet is ready: mean and deviation, as TCP estimates round-trip
 /// times (RFC 6298).
 #[derive(Clone, Copy, Debug, Default)]
 struct Turnaround {
     mean_ns: u64,
     deviation_ns: u64,
-    /// Time of the last observation.
+    /// Time of the last sample, nanoseconds.
     seen_ns: i64,
 }
 
@@ -115,19 +114,19 @@ impl<T> WorkQueue<T> {
         self.lanes[request.device.0].waiting.push_back(request);
     }
 
-    /// Adds a request with no or almost no rays.
+    /// Adds a request with few or no rays.
     pub fn push_rayless(&mut self, request: Waiting<T>) {
         self.rayless.push(request.needed, request.item);
     }
 
-    /// The request without rays whose answer is needed first.
+    /// Request without rays whose answer is needed first.
     pub fn next_rayless(&mut self) -> Option<Choice<T>> {
         let (_, item) = self.rayless.pop_until(SimTime(u64::MAX))?;
         Some(Choice::Measure(item, Thinning::None))
     }
 
-    /// Next request with rays for a worker that is free at `now_ns`: nanoseconds since the first instant,
-    /// negative before it.
+    /// Next request with rays for a worker that is free at `now_ns`, in nanoseconds since the first instant (negative
+    /// before it).
     pub fn next(&mut self, now_ns: i64) -> Option<Choice<T>> {
         if let Some(hopeless) = self.pop_hopeless(now_ns) {
             return Some(Choice::GiveUp(hopeless.item));
@@ -141,7 +140,7 @@ impl<T> WorkQueue<T> {
         Some(Choice::Measure(request.item, thinning))
     }
 
-    /// The queue whose oldest request is to be measured first at `now_ns`; `None` if all are empty.
+    /// Index of the lane whose request is measured next at `now_ns`; `None` if all lanes are empty.
     fn first_lane(&self, now_ns: i64) -> Option<usize> {
         let fronts = || {
             let lanes = self.lanes.iter().enumerate();
@@ -168,7 +167,7 @@ impl<T> WorkQueue<T> {
         Some(if behind_first { behind.0 } else { next.0 })
     }
 
-    /// A processor has worked for `busy_ns` for a device.
+    /// Adds `busy_ns` of processor time to a device's account.
     pub fn charge(&mut self, device: DeviceId, busy_ns: u64) {
         self.lanes[device.0].spent_ns += busy_ns;
         let most_ns = self.lanes.iter().map(|lane| lane.spent_ns).max().unwrap_or(0);
@@ -177,14 +176,14 @@ impl<T> WorkQueue<T> {
         }
     }
 
-    /// A packet of `device` is ready at `now_ns` with which a worker began at `begun_ns`.
+    /// Records that a packet of `device`, which a worker started at `begun_ns`, is ready at `now_ns`.
     pub fn note_ready(&mut self, device: DeviceId, begun_ns: i64, now_ns: i64) {
         let took_ns = now_ns.saturating_sub(begun_ns).max(0) as u64;
         self.lanes[device.0].turnaround.note(took_ns, now_ns);
     }
 
-    /// Gives up a request of `device` for the time `needed` if it cannot be ready and late packets are not
-    /// sent; returns whether it did. Such a request need not be added.
+    /// Gives up a request of `device` that is needed at `needed`, if it cannot be ready in time and late packets are
+    /// dropped. Returns true if the request was given up; it must not be added then.
     pub fn gives_up(&mut self, device: DeviceId, needed: SimTime, now_ns: i64) -> bool {
         let Pace::RealTime { late: LatePolicy::Drop, ahead_ns, .. } = self.pace else {
             return false;
@@ -197,7 +196,7 @@ impl<T> WorkQueue<T> {
         is_hopeless
     }
 
-    /// Removes a request that cannot be ready in time, if late packets are not sent.
+    /// Removes a request that cannot be ready in time, if late packets are dropped.
     fn pop_hopeless(&mut self, now_ns: i64) -> Option<Waiting<T>> {
         let Pace::RealTime { late: LatePolicy::Drop, ahead_ns, .. } = self.pace else {
             return None;
@@ -214,15 +213,16 @@ impl<T> WorkQueue<T> {
 }
 
 impl<T> Lane<T> {
-    /// Time when a packet will most likely be ready that a worker begins with at `now_ns`.
+    /// Time at which a packet is most likely ready if a worker starts it at `now_ns`.
     fn ready_if_begun_ns(&self, now_ns: i64, ahead_ns: u64) -> i64 {
         now_ns.saturating_add_unsigned(self.turnaround.likely_ns(now_ns, ahead_ns))
     }
 }
 
 impl Pace {
-    /// Part of its look-ahead that a device keeps while another is behind, nanoseconds: more than the half
-    /// below which rays are left out, or a slow answer makes a request hopeless.
+    /// Look-ahead that a device keeps while another device is behind, nanoseconds. Half of `ahead_ns` if late packets
+    /// are sent. Otherwise three quarters: rays are left out below half, and with this margin a slow answer makes no
+    /// request too late.
     fn reserve_ns(self) -> u64 {
         match self {
             Self::Stepped => 0,
@@ -231,7 +231,7 @@ impl Pace {
         }
     }
 
-    /// Number of rays for a request that is needed in `left_ns`, while `waiting` requests wait.
+    /// Reduction of the rays for a request that is needed in `left_ns`, while `waiting` requests wait.
     fn thinning(self, left_ns: u64, waiting: usize) -> Thinning {
         let Self::RealTime { late: LatePolicy::Thin, ahead_ns, backlog } = self else {
             return Thinning::None;
@@ -257,8 +257,8 @@ impl Turnaround {
         self.mean_ns = (7 * self.mean_ns + took_ns) / 8;
     }
 
-    /// Turnaround time that few requests exceed; 0 before the first answer. It is at most half of `ahead_ns`,
-    /// and halves after each `ahead_ns` without an answer, so that one slow answer does not stop all
+    /// Turnaround time that few requests exceed, nanoseconds; 0 before the first answer. The result is at most half of
+    /// `ahead_ns`, and is halved after each `ahead_ns` without an answer: so one slow answer does not stop all
     /// measurements.
     fn likely_ns(&self, now_ns: i64, ahead_ns: u64) -> u64 {
         let likely_ns = (self.mean_ns + 4 * self.deviation_ns).min(ahead_ns / 2);

@@ -19,7 +19,7 @@ use crate::sensors::{Measurement, MeasurementRequest, Sensor, Subject};
 use crate::time::Epoch;
 use crate::timing::clock::MonotonicClock;
 
-/// A measurement to be made.
+/// A measurement for a worker.
 pub struct Job {
     /// Device that the measurement is for.
     pub device: DeviceId,
@@ -31,25 +31,25 @@ pub struct Job {
     pub body_from_sensor: Transform<Body, frames::Sensor>,
 }
 
-/// Result of a [`Job`].
+/// Answer to a [`Job`].
 pub struct Answer {
-    /// Device that the measurement is for.
+    /// Device of the job.
     pub device: DeviceId,
-    /// The index of the request.
+    /// Index of the job's request.
     pub index: u64,
     /// `None` if the request was given up, because its packet would have been too late.
     pub measured: Option<Measured>,
 }
 
-/// The answer to a [`Job`] that was measured.
+/// Result of a [`Job`] that was measured.
 pub struct Measured {
-    /// The answer.
+    /// The measurement.
     pub measurement: Measurement,
     /// Poses, objects and stimuli that the measurement shows.
     pub marks: Marks,
     /// Start time of the measurement, on the clock of [`Board::now_ns`].
     pub begun_ns: i64,
-    /// Whether the measurement has fewer rays than the sensor.
+    /// Whether the measurement has fewer rays per pulse than the sensor.
     pub is_thinned: bool,
 }
 
@@ -96,7 +96,7 @@ pub trait RemoteWorkers: Sync {
 pub enum Trade {
     /// Jobs that cast rays.
     Rays,
-    /// Jobs without rays; they never wait for a thread that casts.
+    /// Jobs without rays; they never wait for a thread that casts rays.
     NoRays,
 }
 
@@ -111,20 +111,20 @@ pub struct Board {
 
 struct BoardState {
     queue: WorkQueue<Job>,
-    /// Threads that wait for rays to cast.
+    /// Number of threads that wait for jobs with rays.
     idle: usize,
     is_closed: bool,
 }
 
 impl Board {
-    /// An empty board for the given number of devices.
+    /// An empty board for `devices` devices.
     pub fn new(pace: Pace, clock: Option<MonotonicClock>, devices: usize) -> Self {
         let queue = WorkQueue::new(pace, devices);
         let state = Mutex::new(BoardState { queue, idle: 0, is_closed: false });
         Self { state, has_rays: Condvar::new(), has_rayless: Condvar::new(), clock }
     }
 
-    /// Present instant, nanoseconds since the first one and negative before it; 0 in a recording.
+    /// Present time, nanoseconds since the first instant (negative before it); 0 in a recording.
     pub fn now_ns(&self) -> i64 {
         self.clock.map_or(0, |clock| clock.since_start_ns())
     }
@@ -149,7 +149,7 @@ impl Board {
         true
     }
 
-    /// The packet that was measured from `begun_ns` on is ready now.
+    /// Records that the packet that was measured from `begun_ns` on is ready now.
     pub fn note_ready(&self, device: DeviceId, begun_ns: i64) {
         if self.clock.is_some() {
             self.lock().queue.note_ready(device, begun_ns, self.now_ns());
@@ -168,8 +168,7 @@ impl Board {
         self.lock().is_closed
     }
 
-    /// Waits for the next job of a kind; returns it with the instant of the choice, or `None` when the board
-    /// is closed.
+    /// Waits for the next job of a kind; returns the time of the choice and the job, or `None` if the board is closed.
     pub(super) fn next(&self, trade: Trade) -> Option<(i64, Choice<Job>)> {
         let mut state = self.lock();
         loop {
@@ -201,7 +200,7 @@ impl Board {
     }
 }
 
-/// Measures jobs of `board` until it is closed or the answers are no longer received.
+/// Measures jobs of `board` until the board is closed or the answers are no longer received.
 pub fn work(
     world: &LiveWorld,
     board: &Board,
@@ -235,7 +234,7 @@ pub fn work(
     }
 }
 
-/// Measures `job`, with which a worker began at `begun_ns`.
+/// Measures `job`; a worker started it at `begun_ns`.
 pub(super) fn measure(
     world: &LiveWorld,
     job: Job,
@@ -243,7 +242,7 @@ pub(super) fn measure(
     scratch: &mut Scratch,
 ) -> Measured {
     let Job { device, request, sensor, body_from_sensor } = job;
-    // Before it is measured: what comes meanwhile may be seen or not.
+    // Read before the measurement, which may or may not show poses that arrive during it.
     let pose = world.trajectory.shown_at(request.end());
     let surroundings = world.surroundings_of(device, &body_from_sensor);
     let measurement = sensor.measure(request, &surroundings, scratch);

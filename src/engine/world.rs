@@ -30,15 +30,15 @@ pub struct LiveWorld {
     pub trajectory: Trajectory,
     /// Joints of the robot.
     pub joints: Joints,
-    /// The joint that carries each device, by [`DeviceId`]; `None` for devices on the body.
+    /// Index of the joint that carries each device, by [`DeviceId`]; `None` for devices on the body.
     pub carriers: Vec<Option<usize>>,
     /// Moving objects, in the rig's order.
     pub objects: Arc<[MovingObject]>,
     /// Static scene.
     pub scene: Arc<Scene>,
-    /// Objects that are watched for.
+    /// Objects whose returns are watched.
     pub watch: Watch,
-    /// Whether sensors return ground truth with their measurements. It must be set before the world is used.
+    /// Whether sensors return ground truth with their measurements. Must be set before the world is used.
     pub keeps_truth: bool,
     /// Whether an observer shows labels of lidar points; while it is set, lidars return ground truth with
     /// their measurements.
@@ -54,25 +54,25 @@ pub struct LiveWorld {
 /// Summary of a loaded world.
 #[derive(Clone, Debug)]
 pub struct WorldSummary {
-    /// The scene's name or path.
+    /// Name or path of the scene.
     pub scene: String,
-    /// Triangles counting copies.
+    /// Number of triangles, including those of all copies.
     pub instanced_triangles: u64,
     /// Number of instances.
     pub instances: usize,
     /// Number of moving objects, without the robot.
     pub moving_objects: usize,
-    /// Size of the tracer's trees, bytes.
+    /// Size of the ray tracer's trees, bytes.
     pub tracer_bytes: usize,
     /// Identity of the ray caster: the processor, a GPU with its driver, or a library.
     pub caster: String,
 }
 
-/// Loaded files of a rig before the ray caster is built; enough for `check`.
+/// Files of a rig, loaded, before the ray caster is built; enough for `check`.
 pub struct LoadedWorld {
     /// Static scene.
     pub scene: Scene,
-    /// The robot's motion.
+    /// Trajectory of the robot.
     pub trajectory: Trajectory,
     /// Joints of the robot.
     pub joints: Joints,
@@ -82,7 +82,7 @@ pub struct LoadedWorld {
     pub origin: GeoOrigin,
 }
 
-/// Loads the scene of `rig`, its objects and all motions.
+/// Loads the scene of `rig`, its objects and all trajectories.
 pub fn load_scene(rig: &Rig) -> Result<LoadedWorld, SetupError> {
     caster::look_for(rig.engine.caster)?;
     let colours = caster::has_cameras(rig);
@@ -112,7 +112,7 @@ pub fn load_scene(rig: &Rig) -> Result<LoadedWorld, SetupError> {
     Ok(LoadedWorld { scene, trajectory, joints, objects, origin })
 }
 
-/// The joints of `rig`, with the faults that hold them.
+/// Joints of `rig`, with the faults that block them.
 fn joints(rig: &Rig) -> Joints {
     let jams = rig.faults.iter().enumerate().filter_map(|(fault, config)| {
         let FaultKind::Device(kind) = &config.kind else { return None };
@@ -124,7 +124,7 @@ fn joints(rig: &Rig) -> Joints {
 }
 
 impl LiveWorld {
-    /// Loads and builds everything `rig` names.
+    /// Loads and builds everything that `rig` names.
     pub fn load(rig: &Rig) -> Result<Self, SetupError> {
         Self::load_with(rig, |_| ())
     }
@@ -184,7 +184,7 @@ impl LiveWorld {
         })
     }
 
-    /// Identity of the ray caster; also that a GPU has cast no pulses, or why it was lost.
+    /// Identity of the ray caster, with a note if a GPU has cast no pulses or was lost.
     pub fn caster_report(&self) -> String {
         let identity = &self.summary.caster;
         match self.caster.lost() {
@@ -196,7 +196,7 @@ impl LiveWorld {
         }
     }
 
-    /// Surroundings of a device's sensor at `body_from_sensor`, on the body or on the joint that carries it.
+    /// Surroundings of a device's sensor; `body_from_sensor` is its pose on the body or on the joint that carries it.
     pub fn surroundings_of(
         &self,
         device: DeviceId,
@@ -207,7 +207,7 @@ impl LiveWorld {
         Surroundings { carrier, ..self.surroundings(body_from_sensor) }
     }
 
-    /// Surroundings of a sensor at `body_from_sensor` on the body.
+    /// Surroundings of a sensor on the body; `body_from_sensor` is its pose.
     pub fn surroundings(&self, body_from_sensor: &Transform<Body, Sensor>) -> Surroundings<'_> {
         Surroundings {
             caster: self.caster.as_ref(),

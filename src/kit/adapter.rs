@@ -4,22 +4,22 @@ use std::path::PathBuf;
 
 use regex::Regex;
 
-/// Facts about a driver under test.
+/// Properties of a driver under test.
 #[derive(Clone, Debug)]
 pub struct Adapter {
-    /// A matching line reports that the driver is ready. Without a pattern, it is ready after
+    /// Pattern of an output line that reports the driver ready. Without a pattern, the driver counts as ready after
     /// [`Adapter::start_s`].
     pub ready: Option<Regex>,
     /// Longest time until the driver is ready, seconds.
     pub ready_within_s: f64,
     /// Time until a driver without a `ready` pattern counts as ready, seconds.
     pub start_s: f64,
-    /// Time from power-on of the sensor to the start of a case, seconds: the driver configures the sensor and
-    /// becomes steady.
+    /// Time from power-on of the sensor to the start of a case, seconds: the driver configures the sensor and reaches a
+    /// steady state.
     pub settle_s: f64,
-    /// Whether a driver that ends is started again, as a supervisor would.
+    /// Whether a driver that ends is restarted, as by a supervisor.
     pub respawn: bool,
-    /// How to read the driver's reports.
+    /// Sources of the driver's reports.
     pub reads: Vec<Read>,
     /// Python functions that check each case.
     pub judges: Vec<PythonJudge>,
@@ -34,12 +34,12 @@ pub enum Read {
     Pattern {
         /// The pattern.
         pattern: Regex,
-        /// The event.
+        /// Name of the event.
         event: String,
     },
-    /// Lines of the driver's output, and datagrams to `{report}`, that are JSON objects.
+    /// JSON objects: output lines, and datagrams to `{report}`.
     Json {
-        /// Reads only objects with these values, by the path of their keys.
+        /// Read only objects with these values, by the path of their keys.
         only: Vec<(String, serde_json::Value)>,
         /// Name of the event (default: the object's own `event`).
         event: Option<String>,
@@ -48,23 +48,23 @@ pub enum Read {
     },
     /// A point-cloud file that the driver rewrites repeatedly.
     Cloud {
-        /// The file, with placeholders.
+        /// Path of the file, with placeholders.
         path: String,
-        /// The event.
+        /// Name of the event.
         event: String,
     },
-    /// A command that runs repeatedly. Each exit code 0 is an event; the output may be an object with fields.
+    /// A command that runs repeatedly. Each exit code 0 is an event; the output may be a JSON object with fields.
     Ask {
         /// The command, with placeholders.
         command: Vec<String>,
         /// Period of the runs, seconds.
         every_s: f64,
-        /// The event.
+        /// Name of the event.
         event: String,
     },
 }
 
-/// A Python function that gets the driver's reports and the ground truth and returns what is wrong.
+/// A Python function that gets the driver's reports and the ground truth and returns errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PythonJudge {
     /// File of the function.
@@ -74,7 +74,7 @@ pub struct PythonJudge {
 }
 
 impl Default for Adapter {
-    /// A driver that reports in the kit's own JSON.
+    /// Adapter of a driver that reports in the kit's own JSON.
     fn default() -> Self {
         Self {
             ready: None,

@@ -10,9 +10,9 @@ use crate::config::toml::reader::{Faults, Limit, Node, TableReader, Value, parse
 use crate::kit::adapter::{Adapter, PythonJudge, Read};
 use crate::kit::toml_fields::{pattern, tables};
 
-/// Origin of the limits.
+/// Source of the limits, for messages.
 const FORMAT: &str = "the format of adapters, docs/DRIVER-TESTS.md";
-/// Largest number of readers, judges and commands.
+/// Largest number of readers, of judges and of commands.
 const MOST: usize = 50;
 
 /// Largest size of an adapter file, bytes.
@@ -135,7 +135,7 @@ fn command(table: &mut TableReader<'_>) -> Option<Vec<String>> {
     Some(command)
 }
 
-/// The entries of a table whose keys are the user's.
+/// Entries of a table whose keys the user chooses.
 fn entries(table: &mut TableReader<'_>, key: &'static str) -> Vec<(String, Node)> {
     let field = table.optional(key);
     if !field.is_written() {

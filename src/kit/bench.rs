@@ -1,5 +1,5 @@
-//! The rig of a case. It runs as a child process of the same program, so that its power can be cut and no
-//! state remains.
+//! The rig of a case. It runs as a child process of the same program, so that its power can be cut and no state
+//! remains.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -19,40 +19,40 @@ const LOADING: Duration = Duration::from_secs(60);
 /// Longest time for a run to end and complete its files.
 const ENDING: Duration = Duration::from_secs(5);
 
-/// Lateness from which a packet may explain a failure, ms.
+/// Lateness above which a packet may explain a failure, milliseconds.
 const LATE_MS: f64 = 150.0;
 
-/// Bench that runs a rig.
+/// Runs the rig of a case.
 #[derive(Clone, Debug)]
 pub struct Bench {
-    /// The program.
+    /// Path of the program `menura`.
     pub menura: PathBuf,
-    /// The rig's file.
+    /// Path of the rig.
     pub rig: PathBuf,
-    /// Keys that replace those of the rig, `KEY=VALUE`.
+    /// `KEY=VALUE` settings that replace those of the rig.
     pub sets: Vec<String>,
-    /// Folder for files.
+    /// Folder for the files of the case.
     pub folder: PathBuf,
-    /// Mark of the case. The rig's processes have a mark of their own, so that they end without the driver.
+    /// Mark of the rig's processes. It differs from the driver's mark, so that the rig can end without the driver.
     pub mark: String,
 }
 
-/// A period for which the sensor has power.
+/// A period in which the sensor has power.
 #[derive(Clone, Debug)]
 pub struct Stretch {
-    /// Number of the stretch, from 1.
+    /// Number of the period, from 1.
     pub number: usize,
-    /// Civil time at the start.
+    /// UTC at the start.
     pub start_utc: jiff::Timestamp,
     /// Duration, seconds.
     pub lasts_s: f64,
-    /// `[[fault]]`s as TOML.
+    /// `[[fault]]` tables as TOML.
     pub faults: String,
-    /// Keys of the rig that are different in this stretch, `KEY=VALUE`.
+    /// `KEY=VALUE` settings that differ in this period.
     pub sets: Vec<String>,
 }
 
-/// Figures of a device in a run's report.
+/// Figures of one device in the report of a run.
 #[derive(Clone, Debug, Default, Deserialize)]
 struct Figures {
     name: String,
@@ -76,7 +76,7 @@ struct Report {
     devices: Vec<Figures>,
 }
 
-/// A rig that runs.
+/// A running rig.
 pub struct RunningRig {
     group: Group,
     first_instant: Arc<Mutex<Option<Instant>>>,
@@ -85,7 +85,7 @@ pub struct RunningRig {
 }
 
 impl Bench {
-    /// The arguments of `menura VERB RIG` with all keys of a stretch.
+    /// Arguments of `menura VERB RIG` with all settings of a period.
     fn arguments(&self, verb: &str, stretch: &Stretch) -> Vec<String> {
         let mut arguments = vec![verb.to_owned(), self.rig.display().to_string()];
         let own =
@@ -97,7 +97,7 @@ impl Bench {
         arguments
     }
 
-    /// A file of a stretch.
+    /// Path of a file of a period.
     pub fn file(&self, stretch: &Stretch, name: &str, extension: &str) -> PathBuf {
         self.folder.join(format!("{name}-{}.{extension}", stretch.number))
     }
@@ -138,8 +138,7 @@ impl Bench {
         Ok(RunningRig { group, first_instant, reader: Some(reader), log })
     }
 
-    /// Records again what was sent in a period with power: the same seed gives the same bytes. Returns the
-    /// folder of the files.
+    /// Records the output of a period again: the same seed gives the same bytes. Returns the folder of the files.
     ///
     /// # Errors
     /// A message about the error.
@@ -176,7 +175,7 @@ impl Bench {
         let force = ["--truth".into(), "--force".into()];
         arguments.extend(force.into_iter().chain(["--out".into(), out.display().to_string()]));
         let hosts = self.file(stretch, "hosts", "csv");
-        // A run whose power was cut has not come to finish it.
+        // After a power cut, the log still has the name of an unfinished file.
         let is_there = |path: &PathBuf| std::fs::metadata(path).is_ok_and(|about| about.len() > 0);
         if let Some(hosts) = [part_of(&hosts), hosts].into_iter().find(is_there) {
             arguments.extend(["--host-log".into(), hosts.display().to_string()]);
@@ -184,14 +183,14 @@ impl Bench {
         arguments
     }
 
-    /// The command that records a stretch again, for a shell.
+    /// Shell command that records a period again.
     pub fn record_command(&self, stretch: &Stretch, out: &Path) -> String {
         let arguments = self.record_arguments(stretch, out).into_iter();
         let words = std::iter::once("menura".to_owned()).chain(arguments);
         words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
     }
 
-    /// Lateness of `device`'s packets in a period with power, if it may have affected a driver.
+    /// Text about the lateness of `device`'s packets in a period, if it may have affected a driver.
     pub fn lateness(&self, stretch: &Stretch, device: &str) -> Option<String> {
         let text = std::fs::read_to_string(self.file(stretch, "report", "json")).ok()?;
         let report: Report = serde_json::from_str(&text).ok()?;
@@ -207,7 +206,7 @@ impl RunningRig {
     /// Waits until the rig runs; returns its first instant.
     ///
     /// # Errors
-    /// The rig ended early, with its output; or it takes too long.
+    /// The rig ended early (the message has its output), or it takes too long.
     pub fn first_instant(&mut self) -> Result<Instant, String> {
         let until = clock::now() + LOADING;
         loop {
@@ -225,7 +224,7 @@ impl RunningRig {
         }
     }
 
-    /// Cuts the sensor's power: kills the rig.
+    /// Cuts the sensor's power by killing the rig.
     pub fn cut(mut self) {
         self.group.kill();
         self.finish();
@@ -246,7 +245,7 @@ impl RunningRig {
     }
 }
 
-/// A word quoted for a shell.
+/// Quotes a word for a shell.
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-=:,+".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

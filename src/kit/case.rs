@@ -1,4 +1,4 @@
-//! One case of a suite: events that happen to a sensor, and expectations of its driver.
+//! One case of a suite: events at a sensor, and expectations of its driver.
 
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -7,48 +7,47 @@ use std::path::PathBuf;
 use crate::kit::expectation::Expectation;
 use crate::kit::rig_source::RigSource;
 
-/// A case as its suite defines it.
+/// A case as defined in a suite.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
     /// Name of the case, unique among the cases of a run.
     pub name: String,
-    /// Suite that contains the case.
+    /// Name of the suite that contains the case.
     pub suite: String,
-    /// Events of the case, in a few words.
+    /// Short description of the case.
     pub title: String,
     /// Behaviour of real units, with its source.
     pub real: String,
     /// Behaviour of a good driver.
     pub good: String,
-    /// Patterns of the profiles that the case is for; empty for all.
+    /// Patterns of the profiles to which the case applies; empty for all.
     pub profiles: Vec<String>,
     /// Rig of the case if the user names none.
     pub rig: Option<RigSource>,
-    /// Whether the driver must be ready before the sensor is switched on. `None`: depends on the link,
-    /// because a serial line must exist before a driver can open it.
+    /// Whether the driver must be ready before the sensor is switched on. `None`: depends on the link, because a serial
+    /// line must exist before a driver can open it.
     pub driver_first: Option<bool>,
     /// Time from the sensor's start to the driver's, seconds, if the sensor starts first.
     pub driver_after_s: f64,
-    /// Duration of the case, seconds. All times of a case count from the moment at which the driver has
-    /// settled.
+    /// Duration of the case, seconds. All times of a case count from the time at which the driver has settled.
     pub lasts_s: f64,
-    /// Civil time of the first instant, if it matters; the sensor is switched on earlier.
+    /// UTC at the start of the case, if it matters; the sensor is switched on earlier.
     pub start_utc: Option<jiff::Timestamp>,
-    /// Keys of the rig that are different, `KEY=VALUE`; `{device}` is the device under test.
+    /// `KEY=VALUE` settings of the rig for this case; `{device}` stands for the device under test.
     pub set: Vec<String>,
-    /// Variables of the driver's environment, `NAME=VALUE`.
+    /// `NAME=VALUE` environment variables of the driver.
     pub env: Vec<String>,
-    /// Faults of the device, by the keys of `[[fault]]`.
+    /// Faults of the device, with the keys of `[[fault]]`.
     pub faults: Vec<CaseFault>,
-    /// Times at which the sensor loses its power.
+    /// Periods without power.
     pub power_cuts: Vec<PowerCut>,
-    /// Time when the driver is killed and started again, seconds.
+    /// Times at which the driver is killed and restarted, seconds.
     pub driver_restarts_s: Vec<f64>,
     /// Requests to the device's web interface.
     pub web_posts: Vec<WebPost>,
-    /// Rogue senders to the driver.
+    /// Rogue senders.
     pub strangers: Vec<Stranger>,
-    /// Changes of the clock of the driver's computer.
+    /// Steps of the clock of the driver's computer.
     pub clock_steps: Vec<ClockStep>,
     /// Expectations.
     pub expectations: Vec<Expectation>,
@@ -57,18 +56,18 @@ pub struct Case {
 /// A fault of the device under test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CaseFault {
-    /// The kind.
+    /// Kind of the fault.
     pub kind: String,
     /// Start of the fault, seconds of the case.
     pub start_s: f64,
-    /// Whether the fault is of the GNSS receiver at the device's GPS cable instead of the device under test.
+    /// Whether the fault affects the GNSS receiver at the device's GPS cable instead of the device itself.
     pub on_cable: bool,
-    /// Other keys of the fault with their values in TOML.
+    /// Further keys of the fault, with their values in TOML.
     pub keys: Vec<(String, String)>,
 }
 
 impl CaseFault {
-    /// The fault as an inline table of TOML for `device`, in a run in which the case begins after `settle_s`.
+    /// The fault as an inline TOML table for `device`, in a run in which the case starts at `settle_s` seconds.
     pub fn toml(&self, name: &str, device: &str, settle_s: f64) -> String {
         let mut text = format!(
             "{{ name = \"{name}\", device = \"{device}\", kind = \"{}\", start_s = {:?}",
@@ -82,21 +81,21 @@ impl CaseFault {
     }
 }
 
-/// A sensor without power for a while.
+/// A period without power.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PowerCut {
     /// Time of the power cut, seconds of the case.
     pub off_s: f64,
     /// Time when power returns, seconds of the case.
     pub on_s: f64,
-    /// Keys of the rig that are different from then on, `KEY=VALUE`; `{device}` is the device under test.
+    /// `KEY=VALUE` settings of the rig from then on; `{device}` stands for the device under test.
     pub set: Vec<String>,
 }
 
-/// The clock of the driver's computer is set to another time.
+/// A step of the clock of the driver's computer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClockStep {
-    /// Time of the event, seconds of the case.
+    /// Time of the step, seconds of the case.
     pub at_s: f64,
     /// Step of the clock, seconds; negative for a step back.
     pub by_s: f64,
@@ -105,18 +104,18 @@ pub struct ClockStep {
 /// A form that is sent to the device's web interface.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WebPost {
-    /// Time of the event, seconds of the case.
+    /// Time of the request, seconds of the case.
     pub at_s: f64,
     /// Path of the request, such as `/cgi/setting`.
     pub path: String,
-    /// Body of the request, `rpm=300`.
+    /// Body of the request, such as `rpm=300`.
     pub body: String,
 }
 
 /// A rogue sender: another program that sends datagrams to the driver or to the device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stranger {
-    /// The data.
+    /// Kind of the data.
     pub sends: Sends,
     /// Start, seconds of the case.
     pub start_s: f64,
@@ -124,40 +123,39 @@ pub struct Stranger {
     pub duration_s: f64,
     /// Datagrams per second; a second unit sends at its own rate.
     pub rate_hz: f64,
-    /// Size of each datagram of garbage, bytes (default: random).
+    /// Size of each random datagram, bytes (default: random sizes).
     pub size_bytes: Option<u16>,
-    /// Source address of the datagrams, an address of this machine; port 0: any.
+    /// Source address of the datagrams, an address of this machine; with port 0, the system chooses the port.
     pub from: SocketAddr,
-    /// Keys of the rig that differ in a twin.
+    /// `KEY=VALUE` settings of the second unit's rig.
     pub set: Vec<String>,
-    /// A capture of a real unit (a second unit), instead of a recording by Menura.
+    /// Capture whose data are sent as those of a second unit (default: a recording by Menura).
     pub capture: Option<PathBuf>,
-    /// Datagrams that a sender of given bytes sends in turn.
+    /// Datagrams that are sent in turn, for [`Sends::Bytes`].
     pub datagrams: Vec<Vec<u8>>,
-    /// The device's control that receives the datagrams, by its key in a rig (default: the driver receives
-    /// them).
+    /// Control of the device that receives the datagrams, as the rig's key (default: the driver receives them).
     pub to: Option<String>,
 }
 
-/// Data of a rogue sender.
+/// Kind of a rogue sender's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sends {
-    /// Random bytes, of random lengths or of one length.
+    /// Random bytes, of random or fixed length.
     Garbage,
     /// Data of a second unit of the same product.
     Twin,
-    /// The given datagrams, in turn.
+    /// Datagrams that the case lists, one after the other.
     Bytes,
 }
 
 impl Case {
-    /// Whether the case is for the profile with this name.
+    /// Whether the case applies to the profile of this name.
     pub fn fits_profile(&self, profile: &str) -> bool {
         self.profiles.is_empty() || self.profiles.iter().any(|pattern| fits(pattern, profile))
     }
 }
 
-/// Whether `name` matches `pattern`, in which `*` stands for any letters.
+/// Whether `name` matches `pattern`, in which `*` stands for any characters.
 fn fits(pattern: &str, name: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(name) = name.strip_prefix(start) else { return false };

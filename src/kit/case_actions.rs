@@ -3,7 +3,7 @@
 use crate::kit::bench::Stretch;
 use crate::kit::case::{Case, ClockStep, WebPost};
 
-/// An action at an instant.
+/// An event of a case with its time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Action<'a> {
     /// Time of the event, seconds of the case.
@@ -12,7 +12,7 @@ pub(super) struct Action<'a> {
     pub what: What<'a>,
 }
 
-/// The event.
+/// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum What<'a> {
     /// The sensor loses its power.
@@ -21,13 +21,13 @@ pub(super) enum What<'a> {
     On,
     /// The driver is killed and restarted.
     RestartDriver,
-    /// A setting is sent to the device's web interface.
+    /// A form is sent to the device's web interface.
     Post(&'a WebPost),
     /// The clock of the driver's computer is set.
     StepClock(&'a ClockStep),
 }
 
-/// All actions in `case`, in the order of time.
+/// All events of `case`, in the order of time.
 pub(super) fn actions(case: &Case) -> Vec<Action<'_>> {
     let action = |at_s, what| Action { at_s, what };
     let cuts = case.power_cuts.iter();
@@ -41,8 +41,8 @@ pub(super) fn actions(case: &Case) -> Vec<Action<'_>> {
     actions
 }
 
-/// Periods for which `device` has power. `faults` are the faults of the first period, which begins at
-/// `start_utc`; the case begins `settle_s` later.
+/// Periods in which `device` has power. `faults` are the faults of the first period, which starts
+/// at `start_utc`; the case starts `settle_s` seconds later.
 pub(super) fn stretches(
     case: &Case,
     device: &str,

@@ -1,4 +1,4 @@
-//! Reads the actions of a case: faults, power cuts, strangers, forms for a web interface.
+//! Reads the events of a case: faults, power cuts, rogue senders, forms for a web interface.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -7,7 +7,7 @@ use crate::kit::case::{CaseFault, ClockStep, PowerCut, Sends, Stranger, WebPost}
 use crate::kit::stranger::{ADDRESS, LONGEST};
 use crate::kit::toml_fields::{FORMAT, pairs, seconds, toml_of};
 
-/// Reads a fault. The reader of rigs checks the keys that depend on the kind.
+/// Reads a fault. The rig reader checks the keys that depend on the kind.
 pub(super) fn fault(mut table: TableReader<'_>) -> Option<CaseFault> {
     let kind = table.required("kind").text("a kind of fault, docs/FAULTS.md");
     let start_s = table.required("start_s").number(&seconds(0.0));
@@ -35,7 +35,7 @@ pub(super) fn power_cut(mut table: TableReader<'_>) -> Option<PowerCut> {
 
 pub(super) fn clock_step(mut table: TableReader<'_>) -> Option<ClockStep> {
     let at_s = table.required("at_s").number(&seconds(0.0));
-    // A hundred years.
+    // The limit is about a hundred years.
     let by_s = table.required("by_s").number(&Limit::new(-3.2e9..=3.2e9, "s", FORMAT));
     table.finish();
     Some(ClockStep { at_s: at_s?, by_s: by_s? })
@@ -48,7 +48,7 @@ pub(super) fn web_post(mut table: TableReader<'_>) -> Option<WebPost> {
     let body_field = table.required("body");
     let body = body_field.text("a form, such as \"rpm=300\"");
     if let Some(path) = &path {
-        // A space or the end of a line would end the request's first line.
+        // A space or line end would break the first line of the HTTP request.
         let is_fine =
             path.value.starts_with('/') && path.value.chars().all(|c| c.is_ascii_graphic());
         if !is_fine {
@@ -117,7 +117,7 @@ pub(super) fn stranger(mut table: TableReader<'_>) -> Option<Stranger> {
     })
 }
 
-/// Datagrams in hexadecimal digits, at least one.
+/// One or more datagrams in hexadecimal digits.
 fn datagrams(field: &Field<'_>) -> Option<Vec<Vec<u8>>> {
     const ALLOWED: &str = "texts of hexadecimal digits, such as [\"42 01 00 02 00 00 00 01\"]";
     let texts = field.strings(ALLOWED)?;
@@ -139,7 +139,7 @@ fn datagrams(field: &Field<'_>) -> Option<Vec<Vec<u8>>> {
     read
 }
 
-/// `"ADDRESS"` or `"ADDRESS:PORT"` of the loopback interface.
+/// Reads `"ADDRESS"` or `"ADDRESS:PORT"` of the loopback interface.
 fn stranger_address(field: &Field<'_>) -> Option<SocketAddr> {
     if !field.is_written() {
         return Some((ADDRESS, 0).into());

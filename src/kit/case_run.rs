@@ -1,4 +1,4 @@
-//! The course of one case: start of the rig, start of the driver, the actions, and the verdict.
+//! The run of one case: starts rig and driver, executes the events, and gives the verdict.
 
 use std::net::UdpSocket;
 use std::path::PathBuf;
@@ -24,17 +24,17 @@ use crate::kit::verdict::{Complaint, Outcome, Verdict};
 use crate::kit::web;
 use crate::links::part_file::PartFile;
 
-/// Longest time for a recording of the evidence.
+/// Longest time for recording the evidence.
 const RECORDING: Duration = Duration::from_secs(90);
 /// Longest time for a command at the end of a case.
 const ASKING: Duration = Duration::from_secs(20);
-/// Longest time until a pseudo-terminal exists.
+/// Longest time until a pseudo-terminal appears.
 const TERMINAL: Duration = Duration::from_secs(5);
 /// Longest pause of this process; a longer one may explain a failure.
 const STALLED: Duration = Duration::from_millis(400);
-/// Total wait of the driver for a processor; a longer one may explain a failure.
+/// Total time for which the driver waits for a processor; a longer time may explain a failure.
 const WAITED: Duration = Duration::from_millis(700);
-/// Number of complaints whose evidence is shown.
+/// Number of complaints for which evidence is shown.
 const MOMENTS: usize = 2;
 
 /// Inputs of one case.
@@ -45,37 +45,37 @@ pub struct CaseRun<'a> {
     pub bench: Bench,
     /// The device under test.
     pub device: String,
-    /// Links of the case.
+    /// Links of the devices.
     pub links: CaseLinks,
     /// Faults of the case in TOML.
     pub faults: String,
-    /// The civil time when the sensor is switched on.
+    /// UTC at power-on of the sensor.
     pub start_utc: jiff::Timestamp,
     /// Time from power-on to the start of the case, seconds.
     pub settle_s: f64,
     /// The command that starts the driver.
     pub command: &'a [String],
-    /// Facts about the driver.
+    /// Properties of the driver.
     pub adapter: &'a Adapter,
-    /// Data of rogue senders that are second units.
+    /// Datagrams of each rogue sender that is a second unit.
     pub twins: Vec<Vec<Timed>>,
-    /// The truth.
+    /// Ground truth of the device.
     pub truth: Truth,
-    /// The file of the device's calibration.
+    /// Path of the device's calibration file, if there is one.
     pub calibration: Option<PathBuf>,
-    /// Clock of the driver's computer, if the case sets it.
+    /// Clock of the driver's computer, if the case changes it.
     pub clock: Option<HostClock>,
-    /// Seed of the random draws.
+    /// Seed of random samples.
     pub seed: u64,
     /// Whether the files of the case are kept.
     pub keep: bool,
-    /// Complaints about values in each earlier attempt, if this is the last attempt; else empty.
+    /// For the last attempt: complaints about values that occurred in each earlier attempt; otherwise empty.
     pub wrong_before: Vec<String>,
     /// Stops the case at once when set.
     pub stop: &'a AtomicBool,
 }
 
-/// Observations of a case.
+/// Observations during a case.
 struct Seen {
     output: DriverOutput,
     zero: Instant,
@@ -84,13 +84,13 @@ struct Seen {
     life: Life,
     /// Whether the rig ended in time.
     ended_in_time: bool,
-    /// Why the case cannot be run, for example because the device's web interface refuses a setting.
+    /// Why the case cannot be run, such as a web interface that refuses a setting.
     refusal: Option<String>,
     complaints: Vec<Complaint>,
     notes: Vec<String>,
 }
 
-/// Adds the placeholders that every case has.
+/// Adds the placeholders that exist in every case.
 pub fn add_common(known: &mut Placeholders, case: &str, dir: &str, report: &str, menura: &str) {
     let (host, port) = report.rsplit_once(':').unwrap_or((report, ""));
     known.add("report_host", host);
@@ -116,21 +116,21 @@ impl CaseRun<'_> {
         if verdict != Verdict::Failed {
             return verdict;
         }
-        // A driver is not to blame for a machine that is too busy.
+        // A failure on a machine that was too busy is not the driver's fault.
         if let Some(why) = self.excuse(&seen) {
             let is_again = |complaint: &Complaint| self.wrong_before.contains(&complaint.expected);
             if !outcome.complaints.iter().any(is_again) {
                 let found = outcome.reason_of_complaints();
                 return Verdict::BenchFailed(format!("this machine was too busy: {why}; {found}"));
             }
-            // The same wrong values each time are no accident.
+            // Values that are wrong in each attempt are not caused by a busy machine.
             outcome.notes.push(format!("this machine was busy, but it was wrong each time: {why}"));
         }
         self.show(&seen, outcome);
         verdict
     }
 
-    /// A condition of this machine that may explain a failure.
+    /// A state of this machine that may explain a failure.
     fn excuse(&self, seen: &Seen) -> Option<String> {
         if !seen.ended_in_time {
             return Some("the rig was not done when its time was over".into());
@@ -174,7 +174,7 @@ impl CaseRun<'_> {
             mark: &mark,
         });
         let done = std::thread::scope(|scope| {
-            // Whatever comes, threads and processes end with the scope.
+            // Whatever happens, threads and processes end with the scope.
             let _end = EndOfCase { over: &over, driver: &driver };
             scope.spawn(|| listener.read_datagrams(&report, &over));
             for read in &self.adapter.reads {
@@ -204,7 +204,7 @@ impl CaseRun<'_> {
         Ok(seen)
     }
 
-    /// Carries out all events in order.
+    /// Starts the rig and the driver, and executes all events in order.
     fn play<'scope>(
         &'scope self,
         driver: &'scope Driver<'scope>,
@@ -218,7 +218,7 @@ impl CaseRun<'_> {
         let driver_first = self.case.driver_first.unwrap_or(self.links.data.is_some());
         let (start_utc, settle_s) = (self.start_utc, self.settle_s);
         let mut stretches = stretches(self.case, &self.device, start_utc, settle_s, &self.faults);
-        // Whether it lives, or may live again.
+        // Returns whether the driver runs or may be restarted.
         let launch = |complaints: &mut Vec<Complaint>| -> Result<bool, String> {
             driver.launch(listener, scope).map_err(cannot)?;
             scope.spawn(|| driver.watch(listener, scope));
@@ -255,7 +255,7 @@ impl CaseRun<'_> {
         }
         let mut switched_on = vec![first];
         let mut refusal = None;
-        // A driver that has ended is not to be waited for.
+        // Without a running driver, the events are skipped.
         for action in actions(self.case).into_iter().filter(|_| lives) {
             self.sleep_until(zero + Duration::from_secs_f64(action.at_s));
             if self.stop.load(Ordering::Relaxed) {
@@ -266,8 +266,8 @@ impl CaseRun<'_> {
                     if let Some(rig) = rig.take() {
                         rig.cut();
                     }
-                    // As udev does when a device leaves the bus. A link that stayed would lead to whichever
-                    // pseudo-terminal gets the number next, perhaps that of another case.
+                    // udev also removes the link when a device disappears. A remaining link could lead to a new
+                    // pseudo-terminal with the same number, perhaps of another case.
                     for link in &self.links.terminals {
                         let _ = std::fs::remove_file(link);
                     }
@@ -301,7 +301,7 @@ impl CaseRun<'_> {
         if refusal.is_none() && lives {
             self.sleep_until(zero + Duration::from_secs_f64(self.case.lasts_s));
         }
-        // Before the driver is told to end: what it says then is not judged.
+        // The commands run before the driver is asked to end: its output at the end is not judged.
         complaints.extend(self.ask(known)?);
         let life = driver.finish();
         over.store(true, Ordering::Relaxed);
@@ -337,7 +337,7 @@ impl CaseRun<'_> {
         }
     }
 
-    /// Runs the commands that check each case at its end.
+    /// Runs the adapter's commands at the end of the case.
     fn ask(&self, known: &Placeholders) -> Result<Vec<Complaint>, String> {
         let mut complaints = Vec::new();
         for ask in &self.adapter.asks {
@@ -357,7 +357,7 @@ impl CaseRun<'_> {
         Ok(complaints)
     }
 
-    /// The verdict about the observations.
+    /// Compares the observations with the expectations.
     fn verdict(&self, seen: &Seen, outcome: &mut Outcome) -> (Verdict, Vec<Complaint>) {
         let start_unix_s = self.start_utc.as_nanosecond() as f64 / 1e9;
         let seconds = |at: Instant| match at.checked_duration_since(seen.zero) {
@@ -416,8 +416,7 @@ impl CaseRun<'_> {
         (Verdict::Passed, complaints)
     }
 
-    /// Adds the evidence to the outcome: packets and output around the failure, and the command that repeats
-    /// them.
+    /// Adds the evidence to the outcome: packets and output around the failure, and the command that reproduces them.
     fn show(&self, seen: &Seen, outcome: &mut Outcome) {
         let commands = seen.stretches.iter().map(|stretch| {
             let out = self.bench.folder.join(format!("capture-{}", stretch.number));

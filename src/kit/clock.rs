@@ -7,7 +7,7 @@ pub fn now() -> Instant {
     Instant::now()
 }
 
-/// Waits.
+/// Waits for `duration`.
 pub fn sleep(duration: Duration) {
     std::thread::sleep(duration);
 }

@@ -1,8 +1,9 @@
-//! Point-cloud files that a driver writes: PCD (text and binary), and text with a point a line.
+//! Point-cloud files of a driver: PCD (text and binary), and text with one point per line.
 
 use serde_json::{Map, Value};
 
-/// The points in a file of this name; `None` if the file is incomplete because it is being written.
+/// Points of a file with this name, metres in the sensor's axes; `None` if the file is incomplete
+/// because the driver still writes it.
 pub fn read(name: &str, bytes: &[u8]) -> Option<Vec<[f32; 3]>> {
     if name.to_ascii_lowercase().ends_with(".pcd") { pcd(bytes) } else { text(bytes) }
 }
@@ -13,7 +14,7 @@ pub fn fields(points: &[[f32; 3]]) -> Map<String, Value> {
     Map::from_iter([("points".to_owned(), Value::Array(points.collect()))])
 }
 
-/// One point per line; lines that do not begin with three numbers, such as a header, are ignored.
+/// One point per line. Lines that do not start with three numbers, such as a header, are ignored.
 fn text(bytes: &[u8]) -> Option<Vec<[f32; 3]>> {
     let text = std::str::from_utf8(bytes).ok()?;
     let line = |line: &str| {

@@ -1,4 +1,4 @@
-//! The driver under test: started, listened to, watched and ended.
+//! The driver under test: starts it, reads its output, monitors it and ends it.
 
 use std::io;
 use std::process::{Command, Stdio};
@@ -18,18 +18,18 @@ const TICK: Duration = Duration::from_millis(50);
 /// Longest time for the driver to end after a request.
 const ENDING: Duration = Duration::from_secs(2);
 
-/// Share of this computer's memory above which the driver is killed, before other programs suffer.
+/// Share of this computer's memory above which the driver is killed, to protect other programs.
 const MOST_MEMORY: f64 = 0.5;
 
 /// Inputs for the start of a driver.
 pub struct Start<'a> {
-    /// The command, filled in.
+    /// The command, with placeholders replaced.
     pub command: &'a [String],
-    /// Environment of the case, `NAME=VALUE`.
+    /// `NAME=VALUE` environment variables of the case.
     pub env: &'a [String],
-    /// Placeholders with facts about the sensor.
+    /// Placeholders about the sensor.
     pub placeholders: &'a Placeholders,
-    /// Facts about the driver.
+    /// Properties of the driver.
     pub adapter: &'a Adapter,
     /// Mark of the driver's processes.
     pub mark: &'a str,
@@ -48,13 +48,13 @@ struct State {
     /// First unrequested end of the driver: time and reason.
     ended: Option<(Instant, String)>,
     memory: Vec<(Instant, u64)>,
-    /// The longest time for which this machine gave the kit no processor.
+    /// Longest time for which the kit's thread had no processor.
     stalled: Duration,
     /// Total time for which the driver has waited for a processor.
     waited: Duration,
 }
 
-/// Life of a driver.
+/// Record of a driver's process.
 #[derive(Debug)]
 pub struct Life {
     /// Time and reason of an unrequested end, unless the driver was restarted.
@@ -91,7 +91,7 @@ impl<'a> Driver<'a> {
             self.start.command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         let mut command = Command::new(program);
         command.args(arguments);
-        // What it says is to come when it says it.
+        // Python then writes its output without a buffer, so that lines arrive in time.
         command.env("PYTHONUNBUFFERED", "1");
         command.envs(self.start.placeholders.variables());
         command.envs(self.start.env.iter().filter_map(|pair| pair.split_once('=')));
@@ -101,12 +101,12 @@ impl<'a> Driver<'a> {
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         scope.spawn(|| stdout.map(|pipe| listener.read_lines(pipe)));
         scope.spawn(|| stderr.map(|pipe| listener.read_lines(pipe)));
-        // The one before, if there was one, has ended.
+        // The previous process, if any, has ended.
         *self.group.lock().expect("no holder panics") = Some(group);
         Ok(())
     }
 
-    /// Waits until the driver is ready; returns a message if it does not become ready.
+    /// Waits until the driver is ready; the error says why it is not.
     pub fn wait_ready(&self, listener: &Listener<'_>, stop: &AtomicBool) -> Result<(), String> {
         let adapter = self.start.adapter;
         let begun = clock::now();
@@ -163,7 +163,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Kills the driver if its `bytes` of memory endanger other programs.
+    /// Kills the driver if its memory, `bytes`, endangers other programs.
     fn end_if_it_takes_too_much(&self, bytes: u64) {
         if (bytes as f64) < MOST_MEMORY * computer_memory_bytes() as f64 {
             return;
@@ -193,12 +193,12 @@ impl<'a> Driver<'a> {
         self.launch(listener, scope)
     }
 
-    /// Whether the driver ended without a request.
+    /// Whether the driver has ended without a request.
     pub fn has_ended(&self) -> bool {
         self.how_it_ended().is_some()
     }
 
-    /// How the driver ended, if nobody requested its end.
+    /// How the driver ended; `None` if it runs or its end was requested.
     fn how_it_ended(&self) -> Option<String> {
         use std::os::unix::process::ExitStatusExt;
         let mut group = self.group.lock().expect("no holder panics");

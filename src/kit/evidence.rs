@@ -8,19 +8,19 @@ use crate::analysis::capture::{CaptureReader, Source};
 use crate::links::serial_record::SerialIndex;
 use crate::wire::ethernet::Content;
 
-/// Packets that are shown before and after the moment.
+/// Number of packets that are shown before and after the failure.
 const PACKETS_AROUND: usize = 3;
 /// Number of bytes shown of each packet.
 const BYTES_SHOWN: usize = 24;
-/// Rows of the fault log that are shown.
+/// Number of rows of the fault log that are shown.
 const FAULT_ROWS: usize = 8;
-/// Lines of the driver that are shown before and after.
+/// Number of the driver's output lines that are shown before and after the failure.
 const LINES_AROUND: usize = 8;
 /// Largest part of a serial recording that is read, bytes.
 const MAX_SERIAL_BYTES: u64 = 64 << 20;
 
-/// Packets of a device around `at_s` of its recording in `folder`, which began at `start_unix_ns`; empty if
-/// they cannot be found.
+/// Packets of a device around the time `at_s` of its recording in `folder`, as text; empty if there are none. The
+/// recording starts at `start_unix_ns`.
 pub fn packets(folder: &Path, device: &str, start_unix_ns: i128, at_s: f64) -> String {
     let capture = folder.join(format!("{device}.pcap"));
     let bytes = folder.join(format!("{device}.bin"));
@@ -70,7 +70,7 @@ fn serial(path: &Path, at_s: f64) -> String {
     if file.and_then(|file| file.take(MAX_SERIAL_BYTES).read_to_end(&mut bytes)).is_err() {
         return String::new();
     }
-    // The first byte that was written at that time or later.
+    // First byte that was written at or after that time.
     let at = (0..bytes.len() as u64)
         .collect::<Vec<_>>()
         .partition_point(|offset| index.time_s(*offset).is_some_and(|time_s| time_s < at_s));
@@ -96,7 +96,7 @@ fn hex(bytes: &[u8]) -> String {
     shown.join(" ") + rest
 }
 
-/// Rows of a run's fault log around `at_s` of the run.
+/// Rows of a run's fault log around `at_s`, seconds of the run.
 pub fn faults(log: &Path, at_s: f64) -> String {
     let Ok(text) = std::fs::read_to_string(log) else { return String::new() };
     let row = |line: &str| {
@@ -110,7 +110,7 @@ pub fn faults(log: &Path, at_s: f64) -> String {
     shown.collect::<Vec<_>>().join("\n")
 }
 
-/// Lines `(seconds, text)` of the driver around `at_s`.
+/// Output lines `(seconds, text)` of the driver around `at_s`.
 pub fn lines(said: &[(f64, String)], at_s: f64) -> String {
     let middle = said.partition_point(|(time_s, _)| *time_s < at_s);
     let from = middle.saturating_sub(LINES_AROUND);

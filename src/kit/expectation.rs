@@ -4,7 +4,7 @@ use std::fmt;
 
 use regex::Regex;
 
-/// Matches every event that reports sensor data.
+/// Stands for every event with sensor data.
 pub const ANY: &str = "any";
 
 /// One expectation, for a period of the case.
@@ -14,16 +14,16 @@ pub struct Expectation {
     pub check: Check,
     /// Start of the period, seconds of the case.
     pub from_s: f64,
-    /// End of the period (default: the end of the case).
+    /// End of the period, seconds of the case (default: the end of the case).
     pub to_s: Option<f64>,
 }
 
-/// What is expected. `of` names the driver's event: `points`, `fix`, `imu`, the user's own, or [`ANY`].
+/// An expectation. `of` is the name of an event: `points`, `fix`, `imu`, a name of the user's own, or [`ANY`].
 #[derive(Clone, Debug)]
 pub enum Check {
-    /// Number of events a second.
+    /// Number of events per second.
     Rate {
-        /// The event.
+        /// Name of the event.
         of: String,
         /// Lowest rate, Hz.
         at_least_hz: f64,
@@ -32,83 +32,83 @@ pub enum Check {
     },
     /// Longest time without an event.
     Gap {
-        /// The event.
+        /// Name of the event.
         of: String,
-        /// Largest value, seconds.
+        /// Longest permitted time, seconds.
         at_most_s: f64,
     },
     /// Number of events.
     Count {
-        /// The event.
+        /// Name of the event.
         of: String,
         /// Smallest number that passes.
         at_least: u64,
         /// Largest number that passes.
         at_most: u64,
     },
-    /// Events resume within a time after the start of the period, and continue.
+    /// After the start of the period, events resume within a time limit, and then continue.
     Resumes {
-        /// The event.
+        /// Name of the event.
         of: String,
         /// Time limit, seconds.
         within_s: f64,
     },
-    /// Number of reported points a second.
+    /// Number of reported points per second.
     PointRate {
-        /// The event.
+        /// Name of the event.
         of: String,
         /// Lowest rate, Hz.
         at_least_hz: f64,
         /// Highest rate, Hz.
         at_most_hz: f64,
     },
-    /// A reported value is near the truth.
+    /// A reported value is close to the ground truth.
     NearTruth {
-        /// The event.
+        /// Name of the event.
         of: String,
         /// Allowed deviation.
         near: Nearness,
     },
     /// A field is within limits.
     Value {
-        /// The event.
+        /// Name of the event.
         of: String,
-        /// The field.
+        /// Name of the field.
         field: String,
         /// Smallest value that passes.
         least: f64,
         /// Largest value that passes.
         most: f64,
-        /// Share of values that may be outside.
+        /// Share of values that may be outside the limits, 0 to 1.
         share: f64,
     },
-    /// Events do not have a field.
+    /// Events do not have a certain field.
     TellsNot {
-        /// The event.
+        /// Name of the event.
         of: String,
-        /// The field.
+        /// Name of the field.
         field: String,
     },
-    /// A field is a time: from one event to the next it advances by the time that has passed.
+    /// A field is a time: between two events it advances by the elapsed time.
     Steady {
-        /// The event.
+        /// Name of the event.
         of: String,
-        /// The field, seconds.
+        /// Name of the field, which is in seconds.
         field: String,
-        /// Tolerance of an advance, seconds.
+        /// Tolerance of each advance, seconds.
         tolerance_s: f64,
     },
-    /// A line of the driver's output matches this expression.
+    /// A line of the driver's output matches this pattern.
     Says(Regex),
-    /// No output line matches.
+    /// No line of the driver's output matches this pattern.
     SaysNot(Regex),
-    /// The driver's process is alive at the end.
+    /// The driver's process runs at the end.
     Alive,
-    /// The driver's memory stays small.
+    /// The driver's memory stays within limits.
     Memory {
-        /// Largest size, MB.
+        /// Largest memory, MB.
         at_most_mb: f64,
-        /// Largest growth in the stretch, MB.
+        /// Largest growth during the period, MB.
         growth_mb: f64,
     },
 }
@@ -118,23 +118,23 @@ pub enum Check {
 pub struct Nearness {
     /// The compared quantity.
     pub quantity: Quantity,
-    /// Farther than this is wrong, in the quantity's unit.
+    /// Largest permitted error, in the unit of the quantity.
     pub tolerance: f64,
-    /// Share of values that may be wrong.
+    /// Share of values that may exceed the tolerance, 0 to 1.
     pub share: f64,
-    /// Least number of values.
+    /// Smallest number of values.
     pub at_least: u64,
-    /// Expected delay of times behind the run's time, seconds.
+    /// Expected delay of reported times behind the time of the run, seconds.
     pub behind_s: f64,
 }
 
 impl Check {
-    /// Whether the expectation concerns the values of a driver's reports, not their times or number.
+    /// Whether the expectation concerns the values of reports, not their times or number.
     pub fn is_about_values(&self) -> bool {
         match self {
             Self::NearTruth { near, .. } => near.quantity != Quantity::Time,
             Self::Value { .. } | Self::TellsNot { .. } | Self::SaysNot(_) => true,
-            // Too many, when there should be none or few.
+            // These limit a number from above only: too many events.
             Self::Count { at_least, .. } => *at_least == 0,
             Self::PointRate { at_least_hz, .. } | Self::Rate { at_least_hz, .. } => {
                 *at_least_hz <= 0.0
@@ -153,30 +153,29 @@ impl PartialEq for Expectation {
 words!(Quantity: "range" => Range, "position" => Position, "height" => Height, "altitude" => Altitude,
     "time" => Time, "force" => Force, "rate" => Rate, "usual" => Usual);
 
-/// Quantities that can be compared with the truth.
+/// Quantities that can be compared with the ground truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
-    /// Distance of each point from the nearest surface along its beam, m.
+    /// Distance of each point from the nearest surface along its beam, metres.
     Range,
-    /// Latitude and longitude, m along the ground.
+    /// Latitude and longitude; the error is in metres along the ground.
     Position,
-    /// Height above the ellipsoid, m.
+    /// Height above the ellipsoid, metres.
     Height,
-    /// Height above the sea, m.
+    /// Height above mean sea level, metres.
     Altitude,
-    /// The stamp as UTC, s.
+    /// Reported time as UTC, seconds.
     Time,
-    /// The length of the specific force, m/s2.
+    /// Magnitude of the specific force, m/s².
     Force,
-    /// The length of the angular rate, rad/s.
+    /// Magnitude of the angular rate, rad/s.
     Rate,
-    /// All quantities of the event among range, position and force, each within its
-    /// [`Quantity::usual_error`].
+    /// All of range, position and force that the event has, each within its [`Quantity::usual_error`].
     Usual,
 }
 
 impl Quantity {
-    /// Unit of the quantity.
+    /// Unit of the error.
     pub fn unit(self) -> &'static str {
         match self {
             Self::Range | Self::Position | Self::Height | Self::Altitude => "m",
@@ -201,7 +200,7 @@ impl Quantity {
         }
     }
 
-    /// Error that a working sensor stays below, in the error's unit.
+    /// Error below which a working sensor stays, in the unit of [`Quantity::unit`].
     pub fn usual_error(self) -> f64 {
         match self {
             Self::Range => 0.3,
@@ -211,7 +210,7 @@ impl Quantity {
     }
 }
 
-/// Text of the limits, such as `at least 3`; empty without limits.
+/// Text of limits, such as `at least 3`; empty without limits.
 fn limits(least: f64, most: f64, unit: &str) -> String {
     match (least > f64::MIN, most < f64::MAX) {
         (true, true) => format!("{least} to {most}{unit}"),

@@ -10,18 +10,18 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::kit::clock;
 
-/// Environment variable that marks the processes of one case by the same value.
+/// Environment variable that marks all processes of one case with the same value.
 pub const MARK: &str = "MENURA_TEST";
-/// Largest number of searches for processes with a mark, until none is found.
+/// Largest number of searches for marked processes.
 const PASSES: usize = 100;
-/// Number of consecutive searches that must find none.
+/// Number of consecutive searches that must find no process.
 const ENOUGH_EMPTY: usize = 3;
-/// Interval at which the processes of a group are searched for.
+/// Shortest time between two searches for the processes of a group.
 const SEARCH: Duration = Duration::from_millis(500);
 /// Period of checks for an end.
 const TICK: Duration = Duration::from_millis(5);
 
-/// A process with all its descendants. They end when this is dropped.
+/// A process with all its descendants. Dropping the value ends them.
 #[derive(Debug)]
 pub struct Group {
     child: Child,
@@ -41,7 +41,7 @@ impl Group {
         Ok(Self { child, mark: mark.to_owned(), status: None, found: None })
     }
 
-    /// The first process, for its pipes.
+    /// The first process, for access to its pipes.
     pub fn child(&mut self) -> &mut Child {
         &mut self.child
     }
@@ -54,7 +54,7 @@ impl Group {
         self.status
     }
 
-    /// Waits for the end of the first process, at most for `patience`.
+    /// Waits for the end of the first process, for at most `patience`.
     pub fn wait(&mut self, patience: Duration) -> Option<ExitStatus> {
         let until = clock::now() + patience;
         while self.ended().is_none() && clock::now() < until {
@@ -63,7 +63,7 @@ impl Group {
         self.status
     }
 
-    /// Requests the end of the group, and kills it after `patience`; descendants end as well.
+    /// Requests the end of the group, and kills it after `patience`, with all descendants.
     pub fn end(&mut self, patience: Duration) {
         if self.ended().is_none() {
             self.signal(Signal::TERM);
@@ -81,9 +81,9 @@ impl Group {
         kill_marked(&self.mark);
     }
 
-    /// Resident memory of the group, bytes. A new process is included after half a second at the latest.
+    /// Resident memory of the group, bytes. A new process is included after at most half a second.
     pub fn memory_bytes(&mut self) -> u64 {
-        // The search reads a file of every process of this computer.
+        // A search is expensive: it reads a file of every process of this computer.
         let last = self.found.take().filter(|(at, _)| at.elapsed() < SEARCH);
         let (at, members) = last.unwrap_or_else(|| (clock::now(), self.members()));
         let resident = |pid: &i32| {
@@ -96,11 +96,11 @@ impl Group {
         kb * 1024
     }
 
-    /// Present processes of the group.
+    /// IDs of the group's processes.
     fn members(&self) -> Vec<i32> {
         let is_own = |pid: &i32| {
             let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-            // Behind the name in brackets: state, parent, group.
+            // After the name in brackets follow state, parent and group.
             let group = stat.rsplit_once(") ").and_then(|(_, fields)| fields.split(' ').nth(2));
             group.and_then(|group| group.parse().ok()) == Some(self.child.id())
         };
@@ -128,11 +128,11 @@ impl Drop for Group {
     }
 }
 
-/// Kills every process with this mark, whatever its group, and the processes that they start meanwhile.
+/// Kills every process with this mark, in any group, and the processes that they start meanwhile.
 fn kill_marked(mark: &str) {
     let wanted = format!("{MARK}={mark}");
     let is_marked = |pid: &i32| {
-        // One that has ended and waits for its parent has no environment any more.
+        // A process that has ended and waits for its parent has no environment.
         let variables = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         variables.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
     };
@@ -140,7 +140,7 @@ fn kill_marked(mark: &str) {
     for _ in 0..PASSES {
         let marked: Vec<_> = processes().filter(is_marked).filter_map(Pid::from_raw).collect();
         if marked.is_empty() {
-            // One that becomes another program has no environment for a moment.
+            // During exec, a process briefly has no environment, so one empty search proves nothing.
             empty_passes += 1;
             if empty_passes == ENOUGH_EMPTY {
                 return;
@@ -149,7 +149,7 @@ fn kill_marked(mark: &str) {
             continue;
         }
         empty_passes = 0;
-        // First all of them stand still: one that is alone could start the next as fast as they are ended.
+        // All processes are stopped before they are killed: otherwise each could start the next one in time.
         for signal in [Signal::STOP, Signal::KILL] {
             for pid in &marked {
                 let _ = kill_process(*pid, signal);
@@ -158,7 +158,7 @@ fn kill_marked(mark: &str) {
     }
 }
 
-/// Memory of this computer, bytes; the largest number if it is unknown.
+/// Memory of this computer, bytes; `u64::MAX` if unknown.
 pub fn computer_memory_bytes() -> u64 {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn processes_that_start_each_other_end_all() {
-        // Each starts the next one in a session of its own, and ends; the last one does not.
+        // Each process starts the next one in a new session and ends; the last one starts none.
         let script =
             "if [ $1 -gt 0 ]; then sleep 0.01; setsid sh -c \"$0\" \"$0\" $(($1 - 1)) & fi";
         let mut command = Command::new("sh");
@@ -217,7 +217,7 @@ mod tests {
             processes().any(has)
         };
         clock::sleep(Duration::from_millis(200));
-        // One that becomes another program has no environment for a moment.
+        // During exec, a process briefly has no environment.
         let until = clock::now() + Duration::from_secs(5);
         let mut was_there = false;
         while !was_there && clock::now() < until {

@@ -1,5 +1,5 @@
-//! The clock of the driver's computer as the driver alone sees it. A small C library, loaded before the
-//! driver's own, lets a case set it without root and without effect on other programs.
+//! The clock of the driver's computer, changed for the driver only. A small C library is loaded before the driver's own
+//! libraries; it lets a case set the clock without root and without effect on other programs.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use crate::kit::group::Group;
 
-/// The library's source.
+/// Source of the library.
 const SOURCE: &str = include_str!("host_clock.c");
 /// Longest time for the compiler.
 const COMPILING: Duration = Duration::from_secs(60);
 
-/// The clock of the computer of one case's driver.
+/// The clock of the computer as the driver of one case sees it.
 #[derive(Debug)]
 pub struct HostClock {
     library: PathBuf,
@@ -24,10 +24,10 @@ pub struct HostClock {
 }
 
 impl HostClock {
-    /// A clock without an offset, with its files in `folder`; `mark` is the mark of the case's processes.
+    /// A clock without an offset; its files are in `folder`. `mark` is the mark of the case's processes.
     ///
     /// # Errors
-    /// There is no C compiler, or it fails; the message has the reason.
+    /// No C compiler exists, or it fails; the message has the reason.
     pub fn new(folder: &Path, mark: &str) -> Result<Self, String> {
         let path = |name| folder.join(name);
         let clock = Self {
@@ -53,7 +53,7 @@ impl HostClock {
         }
     }
 
-    /// Environment variables for the driver.
+    /// `NAME=VALUE` environment variables for the driver.
     pub fn variables(&self) -> Vec<String> {
         let library = self.library.display().to_string();
         let preload = match std::env::var("LD_PRELOAD") {
@@ -86,7 +86,7 @@ mod tests {
     use crate::kit::clock as machine;
     use std::io::{BufRead, BufReader};
 
-    /// Output of `date` in a program that runs while the clock is set.
+    /// Runs `date` while the clock is set.
     #[test]
     fn a_program_sees_its_clock_being_set_and_nobody_else_does() {
         let folder = tempfile::tempdir().unwrap();

@@ -8,44 +8,44 @@ use crate::kit::observation::{Line, Observation};
 use crate::kit::truth::Truth;
 use crate::time::SimTime;
 
-/// Events that do not concern the sensor's data.
+/// Events that are not sensor data.
 const NOT_OF_THE_SENSOR: [&str; 2] = ["ready", "message"];
 
-/// Record of a case, from which the verdict follows.
+/// Record of a case, for the verdict.
 pub struct CaseRecord<'a> {
     /// The driver's observations, in order of arrival.
     pub observations: &'a [Observation],
     /// Lines of the driver's output.
     pub lines: &'a VecDeque<Line>,
-    /// The instant from which the case's time counts.
+    /// Time from which the case's time counts.
     pub zero: Instant,
-    /// Each time at which the sensor was switched on.
+    /// Times at which the sensor was switched on.
     pub switched_on: &'a [Instant],
-    /// Civil time at which the sensor was first switched on, seconds of POSIX time.
+    /// Time at which the sensor was first switched on, seconds of POSIX time.
     pub start_unix_s: f64,
     /// Duration of the case, seconds.
     pub lasts_s: f64,
-    /// The truth.
+    /// Ground truth of the device.
     pub truth: &'a Truth,
-    /// The driver's memory, seconds of the case and MB.
+    /// Memory of the driver: seconds of the case, MB.
     pub memory: &'a [(f64, f64)],
-    /// Reason and time, seconds, of the driver's end, if it was not requested.
+    /// Time (seconds of the case) and reason of the driver's end, if it was not requested.
     pub ended: Option<(f64, String)>,
 }
 
-/// Result of a judge.
+/// Result of one comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found {
     /// The expectation is met.
     Fine,
-    /// The result is wrong in another way; the number is the approximate time, seconds of the case.
+    /// The expectation is not met: a message, and the approximate time in seconds of the case.
     Wrong(String, Option<f64>),
-    /// Inconclusive: the driver does not report the required values.
+    /// Inconclusive: the driver does not report the required values. The text names them.
     NotTold(String),
 }
 
 impl CaseRecord<'_> {
-    /// An instant as seconds of the case.
+    /// Converts an instant to seconds of the case.
     pub fn seconds(&self, at: Instant) -> f64 {
         match at.checked_duration_since(self.zero) {
             Some(after) => after.as_secs_f64(),
@@ -60,7 +60,7 @@ impl CaseRecord<'_> {
         SimTime(since.as_nanos() as u64)
     }
 
-    /// The observations of an event in a stretch of the case.
+    /// Observations of an event in a period of the case, in seconds.
     fn between(&self, event: &str, from_s: f64, to_s: f64) -> Vec<&Observation> {
         let is_meant = |seen: &&Observation| match event {
             ANY => !NOT_OF_THE_SENSOR.contains(&seen.event.as_str()),
@@ -71,7 +71,7 @@ impl CaseRecord<'_> {
     }
 }
 
-/// Judges one expectation.
+/// Compares one expectation with the record.
 pub fn judge(expectation: &Expectation, record: &CaseRecord<'_>) -> Found {
     let from_s = expectation.from_s;
     let to_s = expectation.to_s.unwrap_or(record.lasts_s);
@@ -220,7 +220,7 @@ fn limited(value: f64, least: f64, most: f64, unit: &str, at_s: f64) -> Found {
     }
 }
 
-/// Judges the longest time without one of `times`, ends counted.
+/// Checks the longest gap between `times`, including the gaps to both ends of the period.
 fn longest_gap(times: &[f64], from_s: f64, to_s: f64, at_most_s: f64) -> Found {
     let ends = std::iter::once(from_s).chain(times.iter().copied());
     let gaps = ends.zip(times.iter().copied().chain([to_s]));
@@ -244,8 +244,8 @@ fn nothing_told(seen: &[&Observation], of: &str, fields: &[&str]) -> Found {
     }
 }
 
-/// Deviations of the values, and delays beyond `behind_s` of the times; empty if the observation lacks the
-/// quantity.
+/// Errors of the reported values, in the unit of the quantity; for times, the delay minus `behind_s`. Empty if the
+/// observation lacks the quantity.
 fn errors(
     record: &CaseRecord<'_>,
     seen: &Observation,
@@ -298,7 +298,7 @@ fn near_truth(record: &CaseRecord<'_>, seen: &[&Observation], of: &str, near: &N
             errors(record, observation, quantity, behind_s).into_iter().enumerate()
         {
             count += 1;
-            // Also what is no number.
+            // False for NaN as well.
             let is_near = error <= tolerance;
             if is_near {
                 continue;
@@ -352,7 +352,7 @@ mod tests {
         Truth::load(&rig, 0).unwrap()
     });
 
-    /// Judges events `(seconds, name, fields)` of a case of 10 s.
+    /// Compares events `(seconds, name, fields)` of a case of 10 s with `check`.
     fn judged(check: Check, from_s: f64, events: &[(f64, &str, Value)]) -> Found {
         let zero = clock::now();
         let observations: Vec<_> = events

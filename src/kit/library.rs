@@ -1,29 +1,29 @@
 //! The suites and rigs that are part of the program: the files of `test-suites/`.
 
-// `EMBEDDED_SUITES` and `EMBEDDED_RIGS`: name, path and text of each file, in the order of their names.
+// `EMBEDDED_SUITES` and `EMBEDDED_RIGS`: name, path and text of each file, sorted by name.
 include!(concat!(env!("OUT_DIR"), "/embedded_suites.rs"));
 
-/// File and text of the suite of this name.
+/// Path and text of the suite with this name.
 pub fn suite(name: &str) -> Option<(&'static str, &'static str)> {
     find(EMBEDDED_SUITES, name)
 }
 
-/// The suites' names.
+/// Names of the suites.
 pub fn suite_names() -> impl Iterator<Item = &'static str> {
     EMBEDDED_SUITES.iter().map(|(name, ..)| *name)
 }
 
-/// File and text of the rig of this name.
+/// Path and text of the rig with this name.
 pub fn rig(name: &str) -> Option<(&'static str, &'static str)> {
     find(EMBEDDED_RIGS, name)
 }
 
-/// The rigs' names.
+/// Names of the rigs.
 pub fn rig_names() -> impl Iterator<Item = &'static str> {
     EMBEDDED_RIGS.iter().map(|(name, ..)| *name)
 }
 
-/// Names of the rigs with their descriptions: the first sentence of the first comment.
+/// Names of the rigs with a description: the first sentence of the first comment in the file.
 pub fn rigs() -> impl Iterator<Item = (&'static str, &'static str)> {
     EMBEDDED_RIGS.iter().map(|(name, _, text)| {
         let first = text.lines().next().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Links of a case: free ports and new pseudo-terminals, so that cases can run in parallel, and the
-//! placeholders with these links.
+//! Links of a case: free ports and new pseudo-terminals, so that cases can run in parallel, and placeholders for these
+//! links.
 
 use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
@@ -11,7 +11,7 @@ use crate::config::profile::ControlKind;
 use crate::config::rig::{ControlConfig, DeviceConfig, LineConfig, LinkConfig, Rig};
 use crate::kit::placeholders::Placeholders;
 
-/// Ports that cases of this run use.
+/// Ports that the cases of this run use.
 #[derive(Debug, Default)]
 pub struct Ports {
     given: Mutex<HashSet<u16>>,
@@ -19,7 +19,7 @@ pub struct Ports {
 }
 
 impl Ports {
-    /// A free port of the loopback interface, of UDP or TCP.
+    /// Returns a free UDP or TCP port of the loopback interface.
     ///
     /// # Errors
     /// The system has no free port.
@@ -36,13 +36,13 @@ impl Ports {
         }
     }
 
-    /// An address of the loopback interface on which this UDP port is free, for devices whose hosts expect
-    /// the product's port.
+    /// Returns an address of the loopback interface on which this UDP port is free: hosts of some devices expect the
+    /// product's port.
     ///
     /// # Errors
     /// The system has no such address.
     fn own_address(&self, port: u16) -> std::io::Result<Ipv4Addr> {
-        // Runs of the kit beside one another begin with networks of their own.
+        // Different runs of the kit start in different networks, so that they rarely collide.
         let network = 64 + (std::process::id() % 128) as u8;
         let mut last = std::io::Error::from(std::io::ErrorKind::AddrInUse);
         for _ in 0..1000 {
@@ -63,9 +63,9 @@ impl Ports {
 /// The links of a case.
 #[derive(Clone, Debug, Default)]
 pub struct CaseLinks {
-    /// Keys of the rig, `KEY=VALUE`.
+    /// `KEY=VALUE` settings of the rig.
     pub sets: Vec<String>,
-    /// Facts about the device under test and the other devices.
+    /// Placeholders about the device under test and the other devices.
     pub placeholders: Placeholders,
     /// Pseudo-terminals that exist once the rig runs.
     pub terminals: Vec<PathBuf>,
@@ -73,12 +73,12 @@ pub struct CaseLinks {
     pub data: Option<SocketAddr>,
     /// Address of the web interface of the device under test, if it has one.
     pub web: Option<SocketAddr>,
-    /// Addresses for command datagrams of the device under test, by the keys of a rig.
+    /// Addresses for command datagrams of the device under test, by their key in a rig.
     pub commands: Vec<(&'static str, SocketAddr)>,
 }
 
-/// Gives every device of `rig` its own links in `folder`, or keeps the links if `keep`; `subject` is the
-/// device under test.
+/// Gives every device of `rig` its own links in `folder`, or keeps the rig's links if `keep`; `subject` is the index of
+/// the device under test.
 ///
 /// # Errors
 /// The system has no free port.
@@ -116,7 +116,7 @@ struct OneDevice<'a> {
     keep: bool,
     folder: &'a Path,
     ports: &'a Ports,
-    /// Own address of the device, if its hosts expect the product's port.
+    /// Own address of the device, if hosts of the product expect its port.
     own: Option<Ipv4Addr>,
     links: &'a mut CaseLinks,
 }
@@ -137,7 +137,7 @@ impl OneDevice<'_> {
                 if !self.keep {
                     to = SocketAddr::from((Ipv4Addr::LOCALHOST, self.ports.free(true)?));
                     self.set("udp.to", &format!("\"{to}\""));
-                    // Units of other cases have the port that the rig names.
+                    // Source port 0, because units of other cases may use the rig's port.
                     if let Some(from) = udp.from.filter(|from| from.port() != 0) {
                         self.set("udp.from", &format!("\"{}\"", SocketAddr::new(from.ip(), 0)));
                     }
@@ -192,7 +192,8 @@ impl OneDevice<'_> {
         Ok(())
     }
 
-    /// A serial line by its `key`, which ends in a dot unless it is the link itself.
+    /// Sets up a serial line. `key` is the prefix of its keys: empty for the device's link, otherwise with a dot at the
+    /// end.
     fn line(&mut self, key: &str, line: &LineConfig) -> std::io::Result<()> {
         let word = key.replace('.', "_");
         match line {
@@ -234,7 +235,7 @@ impl OneDevice<'_> {
                 }
                 ControlConfig::Line(_) => ControlKind::SerialPort,
             };
-            // Both lists have the product's order; a product may leave out some.
+            // Both lists have the product's order; a product may omit some controls.
             let Some(key) = keys.find(|known| known.kind == kind).map(|known| known.key) else {
                 continue;
             };

@@ -1,5 +1,4 @@
-//! Reads a driver's output: lines, datagrams, files and answers become observations by the rules of the
-//! adapter.
+//! Reads a driver's output: lines, datagrams, files and answers become observations by the rules of the adapter.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read as _};
@@ -18,13 +17,13 @@ use crate::kit::clouds;
 use crate::kit::group::Group;
 use crate::kit::observation::{Line, Observation, at_path};
 
-/// A longer line is cut.
+/// Longest line, bytes; the rest is cut off.
 const MAX_LINE: usize = 16 << 20;
-/// Longest part of a line that is kept for people.
+/// Longest part of a line that is kept for reports, characters.
 const KEPT_LINE: usize = 200;
 /// Number of most recent lines that are kept.
 const MOST_LINES: usize = 5000;
-/// Number of observations and points that are kept; further ones are only counted.
+/// Largest number of observations, and of points, that are kept; further ones are only counted.
 const MOST_OBSERVATIONS: usize = 500_000;
 const MOST_POINTS: usize = 5_000_000;
 /// Largest size of a cloud file, bytes.
@@ -39,9 +38,9 @@ const TICK: Duration = Duration::from_millis(20);
 pub struct DriverOutput {
     /// The latest lines of the driver's output.
     pub lines: VecDeque<Line>,
-    /// Observations of the sensor.
+    /// Observations in order of arrival.
     pub observations: Vec<Observation>,
-    /// Number of observations without room.
+    /// Number of observations that were not kept.
     pub left_out: u64,
     points: usize,
 }
@@ -58,7 +57,7 @@ impl<'a> Listener<'a> {
         Self { reads, output: Mutex::default() }
     }
 
-    /// Calls `look` with the output so far.
+    /// Calls `look` with the output so far; returns its result.
     pub fn with<T>(&self, look: impl FnOnce(&DriverOutput) -> T) -> T {
         look(&self.output.lock().expect("no holder panics"))
     }
@@ -81,7 +80,7 @@ impl<'a> Listener<'a> {
         }
     }
 
-    /// Receives datagrams until `over`.
+    /// Receives datagrams until `over` is set.
     pub fn read_datagrams(&self, socket: &UdpSocket, over: &AtomicBool) {
         let mut buffer = vec![0; 65_536];
         let _ = socket.set_read_timeout(Some(TICK));
@@ -94,7 +93,7 @@ impl<'a> Listener<'a> {
         }
     }
 
-    /// Reads a cloud file repeatedly until `over`.
+    /// Reads a cloud file repeatedly until `over` is set.
     pub fn watch_cloud(&self, path: &PathBuf, event: &str, over: &AtomicBool) {
         let mut known = None;
         while !over.load(Ordering::Relaxed) {
@@ -116,7 +115,7 @@ impl<'a> Listener<'a> {
         }
     }
 
-    /// Runs a command repeatedly until `over`.
+    /// Runs a command repeatedly until `over` is set.
     pub fn ask(&self, command: &[String], every: Duration, event: &str, over: &AtomicBool) {
         let mut next = clock::now();
         while !over.load(Ordering::Relaxed) {
@@ -188,7 +187,7 @@ impl<'a> Listener<'a> {
     }
 }
 
-/// Observation in a JSON object, if it is of a known kind.
+/// The observation in a JSON object, if a rule accepts the object.
 fn observation(
     at: Instant,
     object: &Value,
@@ -213,7 +212,7 @@ fn observation(
     Some(observation)
 }
 
-/// Runs a command, at most for `patience`; returns whether its exit code was 0, and its output.
+/// Runs a command for at most `patience`; returns whether its exit code was 0, and its output.
 ///
 /// # Errors
 /// The command cannot be started.
@@ -248,7 +247,7 @@ pub fn answer(
         scope.spawn(move || collect(stdout, said));
         scope.spawn(move || collect(stderr, said));
         ended = group.wait(patience);
-        // What it has started and left behind would keep the pipes open.
+        // Processes that the command has left behind would keep the pipes open.
         group.kill();
     });
     let mut said = said.into_inner().expect("no holder panics");

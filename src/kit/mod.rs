@@ -1,8 +1,8 @@
-//! The driver test kit: it tests a driver with the faults and behaviours of real sensors, case by case.
+//! The driver test kit: it tests a driver with the faults and the behaviour of real sensors, case by case.
 //!
-//! [`suite`] has the cases, all of them data. [`adapter`] defines how a driver reports its observations.
-//! [`runner`] runs the cases, each with its own rig and driver, and [`judge`] compares the observations with
-//! the expectations of each case and with the [`truth`]. [`report`] writes the verdicts.
+//! [`suite`] has the cases, which are data. [`adapter`] defines how a driver reports its observations. [`runner`] runs
+//! the cases, each with its own rig and driver, and [`judge`] compares the observations with the expectations of each
+//! case and with the ground [`truth`]. [`report`] writes the verdicts.
 //!
 //! ```text
 //! suite, adapter --> runner --> bench (the rig as a child process)      --> sensor's bytes

@@ -4,24 +4,23 @@ use std::time::Instant;
 
 use serde_json::{Map, Value};
 
-/// A message of a driver about its sensor.
+/// A report of a driver about its sensor.
 #[derive(Clone, Debug)]
 pub struct Observation {
     /// Time of arrival at the kit.
     pub at: Instant,
-    /// Name of the event: `points`, `fix`, `imu`, or a word of the user's.
+    /// Name of the event: `points`, `fix`, `imu`, or a name of the user's own.
     pub event: String,
     /// Fields of the observation, without the points.
     pub fields: Map<String, Value>,
-    /// Points in the sensor's axes (forward, left, up), metres; points with a coordinate that is not a number
-    /// are left out.
+    /// Points in the sensor's axes (x forward, y left, z up), metres; points with a non-finite coordinate are omitted.
     pub points: Vec<[f32; 3]>,
-    /// Whether the event has a list of points, even an empty one.
+    /// Whether the report has a list of points, even an empty one.
     pub has_points: bool,
 }
 
 impl Observation {
-    /// An event with these fields; `points` holds points.
+    /// A report with these fields; the field `points` becomes the points.
     pub fn new(at: Instant, event: String, mut fields: Map<String, Value>) -> Self {
         let written = fields.shift_remove("points");
         let has_points = matches!(written, Some(Value::Array(_)));
@@ -32,8 +31,8 @@ impl Observation {
         Self { at, event, fields, points, has_points }
     }
 
-    /// The number in a field; a text that is a number counts, and one that is an instant (RFC 3339) as seconds of POSIX
-    /// time.
+    /// The number in a field. A text counts if it is a number, or an instant (RFC 3339), which is returned as seconds
+    /// of POSIX time.
     pub fn number(&self, field: &str) -> Option<f64> {
         number(self.fields.get(field)?)
     }
@@ -50,7 +49,7 @@ impl Observation {
         numbers.try_into().ok()
     }
 
-    /// Short text of the fields, for people.
+    /// Short text of the fields, for messages.
     pub fn brief(&self) -> String {
         let mut text = self.event.clone();
         for (key, value) in self.fields.iter().take(8) {
@@ -83,7 +82,7 @@ fn point(value: &Value) -> Option<[f32; 3]> {
     Some([coordinate(0)?, coordinate(1)?, coordinate(2)?])
 }
 
-/// The value at a path of keys such as `position.lat` or `values.0`.
+/// Value at a path of keys, such as `position.lat` or `values.0`.
 pub fn at_path<'v>(object: &'v Value, path: &str) -> Option<&'v Value> {
     path.split('.').try_fold(object, |value, key| match value {
         Value::Array(items) => items.get(key.parse::<usize>().ok()?),

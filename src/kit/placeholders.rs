@@ -1,4 +1,4 @@
-//! Facts about the sensor for the driver: `{placeholders}` in its command, and environment variables.
+//! Facts about the sensor for the driver: `{placeholders}` in its command and environment variables.
 
 use crate::config::toml::reader::nearest;
 
@@ -19,11 +19,11 @@ impl Placeholders {
         self.all.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Replaces names in braces in `text` by their values. Text in braces that cannot be a name stays; `{{`
+    /// Replaces `{name}` in `text` by the value of the placeholder. Text in braces that cannot be a name stays; `{{`
     /// gives a brace.
     ///
     /// # Errors
-    /// A name that is not known here.
+    /// A name is unknown.
     pub fn fill(&self, text: &str) -> Result<String, String> {
         let mut filled = String::new();
         let mut rest = text;
@@ -46,7 +46,7 @@ impl Placeholders {
         Ok(filled + rest)
     }
 
-    /// Each placeholder as an environment variable: `MENURA_` and its name in capitals.
+    /// Each placeholder as an environment variable: `MENURA_` and the name in capitals.
     pub fn variables(&self) -> impl Iterator<Item = (String, &str)> {
         self.all.iter().map(|(name, value)| {
             let name: String = name

@@ -1,4 +1,4 @@
-//! Checks in Python: a function gets the driver's reports and the ground truth, and returns what is wrong.
+//! Checks in Python: a function gets the driver's reports and the ground truth and returns errors.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use crate::kit::case::Case;
 use crate::kit::judge::CaseRecord;
 use crate::kit::listener::answer;
 
-/// Longest time for the function.
+/// Longest run time of the function.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Marks the line with the answer; other output is ignored.
+/// Prefix of the line with the answer; other output is ignored.
 const MARK: &str = "menura-judge:";
 /// Number of complaints that are shown.
 const MOST_COMPLAINTS: usize = 10;
-/// Number of ground-truth samples for the function.
+/// Number of ground truth samples that the function gets.
 const TRUTH_SAMPLES: usize = 1000;
 
 /// Program that loads the function, passes it the input and prints its answer.
@@ -57,7 +57,7 @@ pub fn judge(
     }
 }
 
-/// Input of a judge.
+/// Input of the function.
 fn input(case: &Case, record: &CaseRecord<'_>) -> Value {
     let seen = record.observations.iter().map(|seen| {
         let mut fields = seen.fields.clone();

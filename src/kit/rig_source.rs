@@ -1,4 +1,4 @@
-//! The rig that a driver is tested with.
+//! The rig with which a driver is tested.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ pub enum RigSource {
 }
 
 impl RigSource {
-    /// The rig with this name, or in the file with this path, which ends in `.toml`; paths are relative to
+    /// Finds the rig with this name, or in the file at this path, which ends in `.toml`; paths are relative to
     /// `folder`.
     ///
     /// # Errors
@@ -36,18 +36,18 @@ impl RigSource {
         }
     }
 
-    /// Path of the rig's file; a rig of the program is written into `folder`.
+    /// Path of the rig; an embedded rig is first written into `folder`.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn file(&self, folder: &Path) -> std::io::Result<PathBuf> {
         match self {
-            // As `repeat.sh` is to work from any folder.
+            // An absolute path, so that `repeat.sh` works from any folder.
             Self::File(path) => Ok(path.canonicalize().unwrap_or_else(|_| path.clone())),
             Self::Embedded(file, text) => {
                 let name = file.rsplit('/').next().unwrap_or(file);
                 let path = folder.join(name);
-                // Cases that run side by side may want the same one, whole.
+                // Parallel cases may write the same file, which must always be complete.
                 match std::fs::read(&path) {
                     Ok(there) if there == text.as_bytes() => return Ok(path),
                     Ok(_) => {
@@ -64,7 +64,7 @@ impl RigSource {
         }
     }
 
-    /// Name for people.
+    /// Name for messages.
     pub fn shown(&self) -> String {
         match self {
             Self::File(path) => path.display().to_string(),

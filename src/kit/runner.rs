@@ -1,4 +1,4 @@
-//! Runs the cases of a suite, several in parallel on request, each with its own rig and driver.
+//! Runs the cases of a suite, several in parallel if requested, each with its own rig and driver.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -22,36 +22,36 @@ use crate::kit::truth::Truth;
 use crate::kit::verdict::{Outcome, Verdict};
 use crate::links::part_file::PartFile;
 
-/// Civil time at the start of cases without their own.
+/// UTC at the start of cases that set none.
 const START: &str = "2026-06-01T12:00:00Z";
 
-/// Number of times a case is run at most when this machine was too busy.
+/// Largest number of runs of a case if this machine is too busy.
 const ATTEMPTS: usize = 3;
 
 /// Plan of a test run.
 #[derive(Clone)]
 pub struct Plan {
-    /// The program, which runs the rigs.
+    /// Path of the program `menura`, which runs the rigs.
     pub menura: PathBuf,
-    /// The file of the rig.
+    /// Path of the rig.
     pub rig_file: PathBuf,
-    /// Whether the user named the rig; cases then do not use their own.
+    /// Whether the user named the rig; cases then do not use their own rigs.
     pub is_users_rig: bool,
-    /// Keys of the rig that the user has changed.
+    /// Settings of the rig that the user changed.
     pub sets: Vec<Override>,
     /// Index of the device under test in the rig.
     pub device: usize,
-    /// The rig with the user's keys.
+    /// The rig with the user's settings.
     pub rig: Rig,
     /// The command that starts the driver.
     pub command: Vec<String>,
-    /// Facts about the driver.
+    /// Properties of the driver.
     pub adapter: Adapter,
-    /// Whether links remain as the rig has them.
+    /// Whether the links of the rig are kept.
     pub keep_links: bool,
     /// Folder for the files of cases.
     pub folder: PathBuf,
-    /// Whether files of failed cases are kept there.
+    /// Whether files of failed cases are kept in `folder`.
     pub keep: bool,
     /// Number of cases that run in parallel.
     pub jobs: usize,
@@ -69,7 +69,7 @@ pub enum Progress<'a> {
 }
 
 impl Plan {
-    /// Whether this sensor has the placeholders of the command, and the program exists.
+    /// Checks that this sensor has all placeholders of the command, and that the program exists.
     ///
     /// # Errors
     /// A message about the missing placeholder or program.
@@ -88,7 +88,7 @@ impl Plan {
         }
     }
 
-    /// Runs `cases`; returns the outcomes in their order, fewer after a stop.
+    /// Runs `cases`; returns the outcomes in the order of the cases, or fewer after a stop.
     pub fn run(&self, cases: &[&Case], tell: &(dyn Fn(Progress<'_>) + Sync)) -> Vec<Outcome> {
         let ports = Ports::default();
         let next = AtomicUsize::new(0);
@@ -172,7 +172,7 @@ impl Plan {
         outcome
     }
 
-    /// The plan with the case's own rig, if it has one and the user has not named another.
+    /// The plan with the case's own rig; `None` if the case has none or the user named a rig.
     fn with_rig_of(&self, case: &Case) -> Result<Option<Self>, Verdict> {
         let Some(source) = case.rig.as_ref().filter(|_| !self.is_users_rig) else {
             return Ok(None);
@@ -191,7 +191,7 @@ impl Plan {
         Ok(Some(Self { rig_file, rig, device, ..self.clone() }))
     }
 
-    /// Prepares the inputs of a case, or returns the reason why that is impossible.
+    /// Prepares the inputs of a case; the error is the reason why this is impossible.
     fn prepare<'a>(
         &'a self,
         case: &'a Case,
@@ -207,7 +207,7 @@ impl Plan {
             let wanted = case.profiles.join(", ");
             return Err(Verdict::NotApplicable(format!("it is for {wanted}")));
         }
-        // Of an earlier run; what is left of it would be taken for this one's.
+        // Files of an earlier run must not be mistaken for new ones.
         let _ = std::fs::remove_dir_all(folder);
         std::fs::create_dir_all(folder).map_err(bench_failed("cannot make a folder"))?;
         let links = links::of_case(&self.rig, self.device, self.keep_links, folder, ports)
@@ -221,7 +221,7 @@ impl Plan {
             self.sets.iter().map(|set| format!("{}={}", set.key, set.value)).collect();
         sets.extend(links.sets.iter().cloned());
         sets.extend(case.set.iter().map(named));
-        // What the case changes this product may not have; what it has decides which faults it can have.
+        // A product may lack the case's settings. The remaining settings decide which faults it supports.
         let refused = |told| Verdict::NotApplicable(reason_of(&told));
         let changed = self.rig_with(&sets, "").map_err(refused)?;
         let faults = self.faults(case, &changed, settle_s)?;
@@ -310,7 +310,7 @@ impl Plan {
         Rig::load(&self.rig_file, &overrides, catalogue())
     }
 
-    /// Datagrams of the second units of a case, each from its own recording.
+    /// Datagrams of each second unit of a case, from its own recording.
     fn twins(
         &self,
         case: &Case,
@@ -366,7 +366,7 @@ fn is_program(name: &str) -> bool {
     std::env::split_paths(&folders).any(|folder| may_be_run(&folder.join(name)))
 }
 
-/// One line about the errors of a rig: the title of the first message, and the allowed values.
+/// One line about the errors of a rig: title and allowed values of the first message.
 fn reason_of(told: &Diagnostics) -> String {
     let text = told.to_string();
     let title = text.lines().next().unwrap_or_default();

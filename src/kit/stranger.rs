@@ -1,4 +1,4 @@
-//! A rogue sender to the driver or the device: garbage, given bytes, or packets of a second unit of the same
+//! Rogue senders to the driver or the device: random bytes, given bytes, or packets of a second unit of the same
 //! product.
 
 use std::collections::BTreeMap;
@@ -15,21 +15,21 @@ use crate::analysis::damage::Damage;
 use crate::kit::case::{Sends, Stranger};
 use crate::kit::clock;
 
-/// The stranger's address if the case names none: another one of the loopback interface.
+/// Source address of a rogue sender if the case names none: a second address of the loopback interface.
 pub const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 66);
-/// The longest datagram of garbage.
+/// Longest random datagram, bytes.
 pub const LONGEST: u16 = 1500;
-/// Largest number of a second unit's datagrams.
+/// Largest number of datagrams of a second unit.
 const MOST: usize = 200_000;
 
-/// A datagram, and its time after the first datagram.
+/// A datagram with its time after the first one.
 pub type Timed = (Duration, Vec<u8>);
 
-/// The datagrams of a capture to its most frequent destination port: its data, without position packets and the like. The
-/// capture is pcap, pcapng or a bag of ROS 2 with raw packets; IP fragments are put together.
+/// Datagrams of a capture to its most frequent destination port: the data, without position packets and the like. The
+/// capture is pcap, pcapng or a ROS 2 bag with raw packets; IP fragments are reassembled.
 ///
 /// # Errors
-/// The file cannot be read whole, or has no datagrams.
+/// The file is damaged or has no datagrams.
 pub fn twin(recording: &Path) -> Result<Vec<Timed>, String> {
     let mut reader = CaptureReader::open(Source::File(recording)).map_err(|e| e.to_string())?;
     let mut first_ns = None;
@@ -53,8 +53,8 @@ pub fn twin(recording: &Path) -> Result<Vec<Timed>, String> {
     ports.into_values().max_by_key(Vec::len).ok_or_else(|| "it has no whole datagrams".to_owned())
 }
 
-/// Sends to `to` for as long as the stranger does, or until `over`; `zero` is when the case begins, `seed` fixes the
-/// garbage. How many were sent.
+/// Sends to `to` for the duration that `stranger` sets, or until `over` is set. `zero` is the start of the case, `seed`
+/// determines random bytes. Returns the number of datagrams.
 ///
 /// # Errors
 /// The socket cannot be opened.

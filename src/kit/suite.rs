@@ -1,4 +1,4 @@
-//! A suite: related cases, and the rig that they run on if the user names none.
+//! A suite: related cases, and the rig on which they run if the user names none.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,27 +10,27 @@ use crate::kit::{library, suite_read};
 
 /// Largest size of a suite, bytes.
 const MAX_SUITE_BYTES: u64 = 4 << 20;
-/// Largest depth of suites that include others.
+/// Largest depth of nested includes.
 const MAX_DEPTH: usize = 8;
 
-/// A suite with its own cases and those of all included suites.
+/// A suite with its own cases and the cases of all included suites.
 #[derive(Clone, Debug)]
 pub struct Suite {
     /// Name of the suite, or path of its file.
     pub name: String,
     /// Purpose of the suite.
     pub summary: String,
-    /// Rig of the suite.
+    /// Rig of the suite, if it sets one.
     pub rig: Option<RigSource>,
     /// Cases of the suite; those of included suites come first.
     pub cases: Vec<Case>,
 }
 
 impl Suite {
-    /// The suite of that name, or in that file (a path ends in `.toml`).
+    /// Loads the suite with this name, or from this file (a path ends in `.toml`).
     ///
     /// # Errors
-    /// All errors in the suite's name or files.
+    /// All errors in the name or the files of the suite.
     pub fn load(name: &str) -> Result<Self, Diagnostics> {
         let mut suite =
             Self { name: name.into(), summary: String::new(), rig: None, cases: vec![] };
@@ -72,13 +72,14 @@ impl Suite {
         }
         for mut case in file.cases {
             if let Some(RigSource::File(path)) = &case.rig {
-                // A name, or a path from the suite's folder.
+                // The name of a rig, or a path relative to the suite's folder.
                 case.rig = Some(RigSource::find(&path.to_string_lossy(), &base)?);
             }
             for capture in case.strangers.iter_mut().filter_map(|one| one.capture.as_mut()) {
                 *capture = base.join(&capture);
             }
-            // One that is included twice is run once; the user's own of that name takes its place.
+            // A case that is included twice runs once; a suite's own case replaces an included one
+            // of the same name.
             match self.cases.iter_mut().find(|known| known.name == case.name) {
                 Some(known) => *known = case,
                 None => self.cases.push(case),

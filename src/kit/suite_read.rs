@@ -1,4 +1,4 @@
-//! Reads suites.
+//! Reads suite files.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use crate::kit::expectation::{Check, Expectation, Nearness, Quantity};
 use crate::kit::rig_source::RigSource;
 use crate::kit::toml_fields::{FORMAT, optional_strings, pairs, pattern, seconds, tables};
 
-/// Largest number of cases of a file.
+/// Largest number of cases in a file.
 const MAX_CASES: usize = 1000;
-/// Largest number of parts of any kind in a case.
+/// Largest number of parts of each kind in a case.
 const MAX_PARTS: usize = 100;
-/// A file of a suite.
+/// Content of a suite file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SuiteFile {
     pub summary: String,
@@ -23,7 +23,7 @@ pub(super) struct SuiteFile {
     pub cases: Vec<Case>,
 }
 
-/// Reads a file.
+/// Reads a suite file.
 ///
 /// # Errors
 /// All errors in the file.
@@ -53,7 +53,7 @@ pub(super) fn suite(source: &Arc<SourceFile>) -> Result<SuiteFile, Diagnostics> 
     }
 }
 
-/// A name that cases and files can have.
+/// Reads a name of a case or suite.
 fn name(field: &Field<'_>) -> Option<String> {
     let expected = "1 to 64 of a-z, 0-9 and -";
     let text = field.text(expected)?;
@@ -66,7 +66,7 @@ fn name(field: &Field<'_>) -> Option<String> {
     Some(text.value)
 }
 
-/// Reads a case, or each of its variants.
+/// Reads a case; returns all its variants.
 fn case(mut table: TableReader<'_>, suite: &str) -> Option<Vec<Case>> {
     let case_name = name(&table.required("name"));
     let title = table.required("title").text("what happens, in a few words");
@@ -142,7 +142,7 @@ fn case(mut table: TableReader<'_>, suite: &str) -> Option<Vec<Case>> {
     })
 }
 
-/// A case as one of several that differ in a value.
+/// One of several variants of a case, which differ in a value.
 struct Variant {
     name: String,
     value: String,
@@ -196,7 +196,7 @@ fn start(field: &Field<'_>) -> Option<jiff::Timestamp> {
     }
 }
 
-/// The kinds of expectations.
+/// Words for the kinds of expectations, each with the value that it stands for (the same word).
 const KINDS: [(&str, &str); 13] = [
     ("rate", "rate"),
     ("gap", "gap"),

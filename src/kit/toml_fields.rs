@@ -1,20 +1,20 @@
-//! Fields of suites and adapters: seconds, pairs, patterns, tables.
+//! Reads fields of suites and adapters: seconds, pairs, patterns, tables.
 
 use regex::Regex;
 
 use crate::config::toml::reader::{Field, Limit, Node, TableReader, Value};
 
-/// Origin of the limits.
+/// Source of the limits, for messages.
 pub(super) const FORMAT: &str = "the format of suites, docs/DRIVER-TESTS.md";
-/// The longest case, seconds.
+/// Longest case, seconds.
 const LONGEST_S: f64 = 3600.0;
 
-/// Strings of an optional field.
+/// Strings of an optional field; `expected` describes them in messages.
 pub(super) fn optional_strings(field: &Field<'_>, expected: &str) -> Vec<String> {
     if field.is_written() { field.strings(expected).unwrap_or_default() } else { Vec::new() }
 }
 
-/// Reads each table of an optional array; wrong ones are reported and left out.
+/// Reads each table of an optional array; wrong ones are reported and omitted.
 pub(super) fn tables<T>(
     field: &Field<'_>,
     what: &str,
@@ -32,12 +32,12 @@ pub(super) fn tables<T>(
     items.iter().filter_map(table).collect()
 }
 
-/// A key for seconds within a case.
+/// Limits of a time within a case, seconds.
 pub(super) fn seconds(from: f64) -> Limit<f64> {
     Limit::new(from..=LONGEST_S, "s", FORMAT)
 }
 
-/// Strings of the form `KEY=VALUE`.
+/// Reads strings of the form `KEY=VALUE`.
 pub(super) fn pairs(field: &Field<'_>, expected: &str) -> Vec<String> {
     if !field.is_written() {
         return Vec::new();
@@ -55,7 +55,7 @@ pub(super) fn pairs(field: &Field<'_>, expected: &str) -> Vec<String> {
     items.iter().filter_map(pair).collect()
 }
 
-/// A regular expression.
+/// Reads a regular expression.
 pub(super) fn pattern(field: &Field<'_>) -> Option<Regex> {
     let text = field.text("a regular expression")?;
     match Regex::new(&text.value) {

@@ -1,4 +1,4 @@
-//! The truth of a case: what a sensor without errors would have seen.
+//! Ground truth of a case: the measurements of a sensor without errors.
 
 use glam::DVec3;
 
@@ -9,12 +9,12 @@ use crate::sensors::imu::{ImuSensor, InertialTruth};
 use crate::time::SimTime;
 use crate::world::raycast::{Hit, Pulse, Stencil};
 
-/// Largest distance at which surfaces are searched, m.
+/// Largest distance at which surfaces are searched, metres.
 const FARTHEST_M: f32 = 1000.0;
-/// Rays that are cast at a time.
+/// Number of rays in one call.
 const BATCH: usize = 4096;
 
-/// The truth about one device of a rig.
+/// Ground truth for one device of a rig.
 pub struct Truth {
     world: LiveWorld,
     rig: Rig,
@@ -31,8 +31,8 @@ impl Truth {
         Ok(Self { world, rig: rig.clone(), device: DeviceId(device) })
     }
 
-    /// Distance of each point from the surface along its beam, m; infinite without a surface. The sensor has
-    /// its pose of the time `at`.
+    /// Distance of each point from the nearest surface along its beam, metres; infinite without a surface. Points are
+    /// in the sensor's axes; the sensor has its pose at time `at`.
     pub fn off_surface_m(&self, at: SimTime, points: &[[f32; 3]]) -> Vec<f64> {
         let device = &self.rig.devices[self.device.0];
         let surroundings = self.world.surroundings_of(self.device, &device.body_from_sensor);
@@ -45,7 +45,7 @@ impl Truth {
             let pulse = |position: &DVec3| Pulse {
                 origin: pose.translation,
                 start_m: 0.0,
-                // A point at the sensor itself has no direction; any will do.
+                // A point at the sensor itself has no direction; any direction will do.
                 direction: pose.direction(position.try_normalize().unwrap_or(DVec3::X)),
                 half_axis_u: DVec3::ZERO,
                 half_axis_v: DVec3::ZERO,
@@ -63,21 +63,21 @@ impl Truth {
         found
     }
 
-    /// Error-free measurements of an IMU or an antenna at the place of the device.
+    /// Error-free measurements of an IMU or GNSS antenna at the position of the device.
     pub fn inertial(&self, at: SimTime) -> InertialTruth {
         let device = &self.rig.devices[self.device.0];
         let surroundings = self.world.surroundings_of(self.device, &device.body_from_sensor);
         ImuSensor::of_motion_alone().truth(at, &surroundings)
     }
 
-    /// Distance of a latitude and longitude from the truth, m along the ground.
+    /// Distance of a latitude and longitude from the device's true position, metres along the ground.
     pub fn off_position_m(&self, at: SimTime, latitude_deg: f64, longitude_deg: f64) -> f64 {
         let truth = self.inertial(at).place;
         let told = crate::frames::Geodetic { latitude_deg, longitude_deg, ..truth };
         told.to_ecef().distance(truth.to_ecef())
     }
 
-    /// The truth at some instants as JSON, for judges in Python.
+    /// Ground truth at some instants as JSON, for Python judges.
     pub fn samples(&self, rig_s: impl Iterator<Item = (f64, f64)>) -> Vec<serde_json::Value> {
         rig_s
             .map(|(case_s, rig_s)| {

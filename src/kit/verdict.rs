@@ -1,4 +1,4 @@
-//! Verdicts of cases, with their evidence.
+//! Verdicts of cases and their evidence.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use std::time::Duration;
 pub enum Verdict {
     /// The driver met all expectations.
     Passed,
-    /// The case failed.
+    /// The driver did not meet an expectation.
     Failed,
-    /// The case cannot be made, or not be judged, here; the reason.
+    /// Skipped: the case cannot be run or judged here. The text is the reason.
     NotApplicable(String),
-    /// Inconclusive: the test bench failed, not the driver; contains the reason.
+    /// Inconclusive: the test bench failed, not the driver. The text is the reason.
     BenchFailed(String),
 }
 
 impl Verdict {
-    /// Whether the run as a whole may still pass.
+    /// Whether the verdict lets the whole run pass.
     pub fn is_fine(&self) -> bool {
         matches!(self, Self::Passed | Self::NotApplicable(_))
     }
@@ -35,25 +35,25 @@ impl Verdict {
 /// One expectation that was not met.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Complaint {
-    /// The expectation.
+    /// Text of the expectation.
     pub expected: String,
-    /// The finding instead, with figures.
+    /// Text of the actual result, with figures.
     pub found: String,
-    /// Around when, seconds of the case.
+    /// Approximate time, seconds of the case.
     pub at_s: Option<f64>,
-    /// Whether the complaint concerns values, not times. A slow machine makes drivers late and, by lost
-    /// packets, sometimes wrong.
+    /// Whether the complaint concerns values, not times. A slow machine delays drivers and, if it loses packets,
+    /// sometimes also causes wrong values.
     pub is_about_values: bool,
 }
 
-/// A case that was run, or could not be.
+/// Result of a case that was run or skipped.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Name of the case.
     pub case: String,
     /// Suite of the case.
     pub suite: String,
-    /// Events of the case.
+    /// Short description of the case.
     pub title: String,
     /// Behaviour of real units.
     pub real: String,
@@ -61,13 +61,13 @@ pub struct Outcome {
     pub good: String,
     /// Verdict of the case.
     pub verdict: Verdict,
-    /// Complaints.
+    /// Expectations that were not met.
     pub complaints: Vec<Complaint>,
-    /// Further remarks: expectations that could not be checked, a busy machine.
+    /// Further remarks, such as expectations that could not be checked, or a busy machine.
     pub notes: Vec<String>,
-    /// Packets, faults and lines around the failure.
+    /// Packets, faults and output lines around the failure.
     pub evidence: String,
-    /// Command that reproduces the same bytes.
+    /// Shell command that reproduces the same bytes.
     pub repeat: String,
     /// Duration of the run.
     pub took: Duration,

@@ -1,4 +1,4 @@
-//! Changes a setting by the device's web interface, like a person with a browser.
+//! Changes a setting through the device's web interface.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -6,12 +6,12 @@ use std::time::Duration;
 
 /// Longest time for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Longest part of an answer that is read.
+/// Longest part of an answer that is read, bytes.
 const LONGEST_ANSWER: u64 = 64 << 10;
-/// Longest part of an answer that is shown.
+/// Longest part of an answer that is shown, characters.
 const TOLD_CHARS: usize = 200;
 
-/// Posts the form `body` to `path` of the web interface at `to`; returns the reason if the device refuses it.
+/// Posts the form `body` to `path` of the web interface at `to`; returns the reason if the device refuses the form.
 ///
 /// # Errors
 /// The device does not answer.

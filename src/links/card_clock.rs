@@ -1,5 +1,4 @@
-//! The clock of a network card (a PTP hardware clock): enables transmit timestamps of the card, and opens its
-//! clock.
+//! The clock of a network card (a PTP hardware clock): enables transmit timestamps of the card and opens the clock.
 //!
 //! Sources: the kernel's `Documentation/networking/timestamping.rst`, sections 2.1.1 and 3, and
 //! `Documentation/driver-api/ptp.rst`.
@@ -14,19 +13,19 @@ use rustix::net::{AddressFamily, SocketType};
 
 use super::told;
 
-/// The clock of the card behind a network interface: a file descriptor used as a clock. Its time counts from
-/// its own epoch, often the start of 1970 in international atomic time.
+/// The clock of the card behind a network interface: a file descriptor that is used as a clock. Its time counts from
+/// its own epoch, often the start of 1970 in TAI.
 #[derive(Debug)]
 pub struct CardClock {
     file: File,
 }
 
 impl CardClock {
-    /// Enables transmit timestamps of the card behind `interface`, which stay enabled until a program
-    /// disables them, and opens the card's clock.
+    /// Enables transmit timestamps of the card behind `interface` and opens the card's clock. The timestamps stay
+    /// enabled until a program disables them.
     ///
     /// # Errors
-    /// Why the clock is unavailable, and the remedy.
+    /// The clock is unavailable; the message has the reason and the remedy.
     pub fn open(interface: &str) -> io::Result<Self> {
         let path = device_of(Path::new("/sys"), interface)?;
         stamp_what_leaves(interface)?;
@@ -41,7 +40,7 @@ impl AsFd for CardClock {
     }
 }
 
-/// Path in `/dev` of the clock of the card behind `interface`, from the tree `sys`.
+/// Path in `/dev` of the clock of the card behind `interface`; `sys` is the root of the sysfs tree.
 ///
 /// # Errors
 /// The card has no clock.
@@ -55,7 +54,7 @@ pub fn device_of(sys: &Path, interface: &str) -> io::Result<PathBuf> {
     Ok(Path::new("/dev").join(clock.file_name()))
 }
 
-/// Leaves timestamps of arrivals unchanged: a PTP daemon may rely on them.
+/// Enables transmit timestamps. Receive timestamps stay unchanged, because a PTP daemon may need them.
 fn stamp_what_leaves(interface: &str) -> io::Result<()> {
     let socket = rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None)?;
     let now = ask::<SIOCGHWTSTAMP>(&socket, interface, Stamping::default())
@@ -89,7 +88,7 @@ struct Stamping {
     arrivals: i32,
 }
 
-/// `struct ifreq` of `linux/if.h` for these calls. The kernel's struct is no longer.
+/// `struct ifreq` of `linux/if.h`, as these calls use it, with the kernel's size.
 #[repr(C)]
 struct Request {
     interface: [u8; 16],
@@ -97,20 +96,20 @@ struct Request {
     unused: [usize; 3],
 }
 
-/// Makes the call `CODE`, which reads or fills the struct.
+/// Calls the ioctl `CODE`, which reads or fills the struct.
 fn ask<const CODE: Opcode>(
     socket: impl AsFd,
     interface: &str,
     mut stamping: Stamping,
 ) -> io::Result<Stamping> {
     let mut name = [0; 16];
-    // The last byte stays 0, as in C.
+    // The last byte stays 0: the name is a C string.
     for (place, byte) in name.iter_mut().take(15).zip(interface.bytes()) {
         *place = byte;
     }
     let mut request = Request { interface: name, stamping: &raw mut stamping, unused: [0; 3] };
-    // SAFETY: the kernel reads the name and reads or fills the struct behind the pointer, which
-    // lives longer than the call; both have the layout of its headers. It keeps no pointer to them.
+    // SAFETY: the kernel reads the name, and reads or fills the struct behind the pointer. The struct lives longer than
+    // the call, both have the layout of the kernel's headers, and the kernel keeps no pointer.
     unsafe { ioctl(socket, Updater::<CODE, Request>::new(&mut request)) }?;
     Ok(stamping)
 }

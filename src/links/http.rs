@@ -1,8 +1,7 @@
 //! A device's web interface: receives requests and passes them to the device.
 //!
-//! All resources are bounded: the number of connections, their lifetime, the size of a request and the time
-//! to wait for an answer. A connection carries one request. If there are too many, the oldest connection is
-//! closed.
+//! All resources are bounded: the number of connections, their lifetime, the size of a request and the time to wait for
+//! an answer. A connection carries one request. If there are too many connections, the oldest one is closed.
 
 use std::convert::Infallible;
 use std::io;
@@ -31,15 +30,15 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Longest delay until the end of a run is noticed.
 const END_CHECK: Duration = Duration::from_millis(50);
 
-/// Passes on a request and returns the receiver of its answer; `None` if there is no room.
+/// Passes on a request and returns the receiver of its answer; `None` if the queue is full.
 pub type Ask = Arc<dyn Fn(HttpRequest) -> Option<oneshot::Receiver<HttpResponse>> + Send + Sync>;
 
-/// Opens the stream that a request names, or returns the reason of a refusal; `None` if the request names no
+/// Opens the stream that a request names, or returns the reason of a refusal; `None` if the request does not name a
 /// stream.
 pub type OpenStream =
     Arc<dyn Fn(&HttpRequest) -> Option<Result<HttpStream, HttpResponse>> + Send + Sync>;
 
-/// An answer that continues until one side ends it.
+/// An answer without a fixed length, which continues until one side ends it.
 #[derive(Debug)]
 pub struct HttpStream {
     /// The media type of the body.
@@ -50,13 +49,13 @@ pub struct HttpStream {
     pub parts: mpsc::Receiver<Vec<u8>>,
 }
 
-/// A port that is listened at.
+/// A listening port.
 #[derive(Debug)]
 pub struct HttpServer {
     listener: std::net::TcpListener,
     address: SocketAddr,
     connection_life: Duration,
-    /// Sent with every answer.
+    /// Headers of every answer.
     headers: &'static [(&'static str, &'static str)],
 }
 
@@ -120,7 +119,7 @@ impl HttpServer {
     }
 }
 
-/// Facts in a client's headers.
+/// Facts from a client's headers.
 pub(super) fn says(headers: &HeaderMap) -> ClientSays {
     let said = |name: HeaderName| Some(headers.get(name)?.to_str().ok()?.to_owned());
     ClientSays {
@@ -218,10 +217,10 @@ mod tests {
     use super::*;
     use crate::links::visitors::MAX_CONNECTIONS;
 
-    /// Answers to clients while a server answers with `ask`.
+    /// Runs a server that answers by `ask`, and calls `clients` with its address.
     fn with_server(ask: Ask, clients: impl FnOnce(SocketAddr)) {
         let mut server = HttpServer::listen((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
-        // So that nothing here goes on only because others' time is up.
+        // With this long lifetime, a test cannot pass only because other connections expire.
         server.connection_life = Duration::from_secs(3600);
         let over = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -245,7 +244,7 @@ mod tests {
     fn exchange(address: SocketAddr, sent: &[u8]) -> String {
         let mut stream = std::net::TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        // The server may have answered and gone before all was sent.
+        // The server may answer and close the connection before everything is sent.
         let _ = stream.write_all(sent);
         let mut got = Vec::new();
         let _ = stream.read_to_end(&mut got);
@@ -261,7 +260,7 @@ mod tests {
             assert!(got.ends_with("Get /a/b c=d 0 127.0.0.1\n"), "{got}");
             let post = b"POST /s HTTP/1.0\r\nContent-Length: 5\r\n\r\na=b&c";
             assert!(exchange(address, post).ends_with("Post /s  5 127.0.0.1\n"));
-            // As a client asks whose proxy this is.
+            // Request of a client that uses a proxy.
             let absolute = b"DELETE http://10.0.0.9/s HTTP/1.1\r\nHost: 10.0.0.9\r\n\r\n";
             assert!(exchange(address, absolute).ends_with("Delete /s  0 127.0.0.1\n"));
         });
@@ -282,8 +281,7 @@ mod tests {
     fn the_silent_keep_nobody_out() {
         let deaf: Ask = Arc::new(|_| None);
         with_server(deaf, |address| {
-            // They take more than all the room there is; some say nothing, some half a request, again
-            // and again.
+            // More silent clients than connections; some send nothing, others half a request, repeatedly.
             let mut silent: Vec<_> = (0..3 * MAX_CONNECTIONS)
                 .map(|_| std::net::TcpStream::connect(address).unwrap())
                 .collect();
@@ -326,7 +324,7 @@ mod tests {
             };
             read_until(b"<");
             assert!(exchange(address, b"GET /video HTTP/1.0\r\n\r\n").contains("503"));
-            // Others' time is up before the next part comes.
+            // The lifetime of other connections ends before the next part is sent.
             let mut idle = std::net::TcpStream::connect(address).unwrap();
             let _ = idle.read_to_end(&mut Vec::new());
             part.blocking_send(b"part".to_vec()).unwrap();

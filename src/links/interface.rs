@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
-/// The name of the interface by which datagrams to `to` leave, according to the routing table.
+/// Name of the network interface by which datagrams to `to` leave, according to the routing table.
 pub fn towards(to: SocketAddr) -> io::Result<String> {
     let any: SocketAddr = match to {
         SocketAddr::V4(_) => ([0, 0, 0, 0], 0).into(),

@@ -1,5 +1,5 @@
-//! The kernel's low-latency flag of a serial port: received bytes are passed on at once, instead of after a
-//! timer of a millisecond (16 ms in some USB adapters).
+//! The kernel's low-latency flag of a serial port. With it, received bytes are passed on at once; otherwise after a
+//! timer of one millisecond (16 ms in some USB adapters).
 
 use std::io;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use rustix::ioctl::{Opcode, Updater, ioctl};
 
-/// `struct serial_struct` of `linux/serial.h`; only `flags` is looked at here.
+/// `struct serial_struct` of `linux/serial.h`; this module uses only `flags`.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct SerialStruct {
@@ -36,17 +36,16 @@ const TIOCSSERIAL: Opcode = 0x541F;
 /// `ASYNC_LOW_LATENCY` of `linux/tty_flags.h`.
 const LOW_LATENCY: i32 = 1 << 13;
 
-/// Sets the flag of the port at `path`; it stays set until a program clears it. Fails if the driver has no
-/// such flag, as for a pseudo-terminal.
+/// Sets the flag of the port at `path`, until a program clears it. Fails if the driver has no such flag, as for a
+/// pseudo-terminal.
 pub fn request(path: &Path) -> io::Result<()> {
     let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let port = rustix::fs::open(path, flags, Mode::empty())?;
     let mut settings = SerialStruct::default();
-    // SAFETY: the kernel fills the struct, whose layout is that of `linux/serial.h`, and keeps no
-    // pointer to it.
+    // SAFETY: the kernel fills the struct, which has the layout of `linux/serial.h`, and keeps no pointer to it.
     unsafe { ioctl(&port, Updater::<TIOCGSERIAL, SerialStruct>::new(&mut settings)) }?;
     settings.flags |= LOW_LATENCY;
-    // SAFETY: as above, but that it reads the struct.
+    // SAFETY: as above, except that the kernel reads the struct.
     unsafe { ioctl(&port, Updater::<TIOCSSERIAL, SerialStruct>::new(&mut settings)) }?;
     Ok(())
 }

@@ -8,7 +8,7 @@ pub(crate) mod interface;
 #[allow(unsafe_code)] // one ioctl that no library has
 mod low_latency;
 #[allow(clippy::disallowed_methods)]
-// how long a host is silent is told by the host's clock, not the run's
+// the silence of a host is measured with real time, not with the time of the run
 mod often;
 pub mod part_file;
 pub mod pcap;
@@ -19,7 +19,7 @@ pub(crate) mod serial;
 pub mod serial_record;
 pub(crate) mod tcp;
 #[allow(clippy::disallowed_methods)]
-// how long a host is silent is told by the host's clock, not the run's
+// the silence of a host is measured with real time, not with the time of the run
 pub(crate) mod tcp_server;
 pub mod timestamps;
 pub(crate) mod udp;
@@ -32,30 +32,30 @@ use std::time::Duration;
 
 use crate::wire::line::LineSettings;
 
-/// A system error of the same kind, with a text about the failed operation.
+/// An error of the same kind whose text names the failed operation.
 fn told(error: &io::Error, what: &str) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 
-/// A serial line, or a substitute. Two threads use it: one sends, one receives.
+/// A serial line or a substitute. One thread sends, another one receives.
 pub trait ByteLink: Send + Sync {
-    /// Sends the bytes that fit at once and returns their number; the rest is lost, as on a line without
-    /// handshake. A missing reader is no error.
+    /// Sends the bytes that fit at once and returns their number; the rest is lost, as on a line without handshake. It
+    /// is no error if nobody reads the line.
     fn send(&self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// Waits up to `timeout` for bytes from the host; 0 if there are none. After a failure, the next call
-    /// reopens the link if possible.
+    /// Waits up to `timeout` for bytes from the host; returns their number, 0 if none arrived. After a failure, the
+    /// next call reopens the link if possible.
     fn receive(&self, buffer: &mut [u8], timeout: Duration) -> io::Result<usize>;
 
     /// Sets the device's UART to `line` from now on.
     fn set_line(&self, line: LineSettings);
 
-    /// Raises or lowers the pulse-per-second line, if there is one.
+    /// Raises or lowers the PPS line, if the link has one.
     fn set_pulse_per_second(&self, high: bool);
 
-    /// Whether the line itself paces bytes.
+    /// Whether the line itself paces bytes at the baud rate.
     fn paces_itself(&self) -> bool;
 
-    /// The link in the status view and in messages.
+    /// Text for the status view and messages.
     fn describe(&self) -> String;
 }

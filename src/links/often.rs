@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// Shortest time between two messages about the same event.
 const QUIET: Duration = Duration::from_secs(10);
 
-/// Reports the first of many equal events at once, and the number of the following ones later.
+/// Logs the first of many equal events at once, and the number of the following ones later.
 #[derive(Debug, Default)]
 pub(super) struct Often {
     state: Mutex<State>,
@@ -19,21 +19,22 @@ struct State {
 }
 
 impl Often {
-    /// Counts an event; calls `first`, unless an event was reported recently.
+    /// Counts an event; calls `first` unless an event was logged recently.
     pub(super) fn happened(&self, first: impl FnOnce()) {
         if self.is_news(Instant::now()) {
             first();
         }
     }
 
-    /// Calls `rest` with the number of events since the last message, if it is time for another.
+    /// Calls `rest` with the number of events that were not logged, if the last message is long
+    /// enough ago.
     pub(super) fn tell_rest(&self, rest: impl FnOnce(u64)) {
         if let Some(count) = self.take_rest(Instant::now()) {
             rest(count);
         }
     }
 
-    /// Number of events that were not reported, for the end.
+    /// Number of events that were not logged, for a message at the end.
     pub(super) fn untold(&self) -> u64 {
         self.state.lock().map_or(0, |state| state.untold)
     }
@@ -78,7 +79,7 @@ mod tests {
         assert_eq!(often.untold(), 100_000);
         assert_eq!(often.take_rest(after(10)), Some(100_000));
         assert_eq!(often.take_rest(after(40)), None);
-        // After some peace the next is the first again.
+        // After a pause, the next event counts as the first again.
         assert!(often.is_news(after(41)));
         assert!(!often.is_news(after(42)));
     }

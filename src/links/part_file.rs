@@ -1,6 +1,6 @@
-//! Result files: a file is called `NAME.part` until it is complete, and then `NAME`.
+//! Result files: a file is named `NAME.part` until it is complete, and then `NAME`.
 //!
-//! So a file called `NAME` is always complete, even after a failure of the disk or the process.
+//! So a file named `NAME` is always complete, even after a failure of the disk or the process.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -15,22 +15,22 @@ use rustix::io::Errno;
 
 use super::told;
 
-/// End of the name of an unfinished file.
+/// Suffix of an unfinished file.
 const SUFFIX: &str = ".part";
-/// Paths that name something open rather than a file of a folder.
+/// Paths of open streams and of the process itself, not of files in a folder.
 const OPEN_ALREADY: [&str; 4] = ["/dev/fd", "/dev/stdout", "/dev/stderr", "/proc"];
-/// Symbolic links that are followed to a file, as many as Linux follows.
+/// Largest number of symbolic links that are followed, as in Linux.
 const MOST_LINKS: usize = 40;
-/// Attempts to open a file that other processes finish at the same moment.
+/// Number of attempts to open a file that other processes finish at the same time.
 const ATTEMPTS: usize = 8;
 
-/// A file that is being written. It is not buffered.
+/// A file that is being written, without a buffer.
 ///
 /// A pipe, a device or `/dev/stdout` is written in place.
 #[derive(Debug)]
 pub struct PartFile {
     file: File,
-    /// Name until the file is complete.
+    /// Name of the unfinished file.
     part: PathBuf,
     /// Final name; `None` if the file is written in place.
     target: Option<PathBuf>,
@@ -40,12 +40,11 @@ pub struct PartFile {
 }
 
 impl PartFile {
-    /// Creates `PATH.part` in the folder of `path`, or of the file to which `path` is a symbolic link. It is
-    /// deleted if it is dropped before [`PartFile::finish`].
+    /// Creates `PATH.part` in the folder of `path`, or of the file to which `path` is a symbolic link. Dropping the
+    /// value before [`PartFile::finish`] deletes the file.
     ///
     /// # Errors
-    /// The system's error; also if an existing file at `path` must not be replaced, or if it is being written
-    /// already.
+    /// The system's error. An existing file at `path` is write-protected, or another process writes it.
     pub fn create(path: &Path) -> io::Result<Self> {
         let there = std::fs::metadata(path).ok();
         let is_open_already = OPEN_ALREADY.iter().any(|start| path.starts_with(start));
@@ -54,7 +53,7 @@ impl PartFile {
             return Ok(Self::of(file, path.to_owned(), None));
         }
         if there.is_some() {
-            // A name in a folder may be replaced although the file must not be written.
+            // A folder may allow replacing a file that is write-protected; this refuses it.
             OpenOptions::new().write(true).open(path)?;
         }
         let target = resolved(path)?;
@@ -66,7 +65,7 @@ impl PartFile {
         Ok(Self::of(file, part, Some(target)))
     }
 
-    /// Like [`PartFile::create`], for a stream: `PATH.part` is kept if it is never finished.
+    /// Like [`PartFile::create`], for a stream: `PATH.part` is kept even if it is never finished.
     ///
     /// # Errors
     /// See [`PartFile::create`].
@@ -85,7 +84,7 @@ impl PartFile {
         &self.part
     }
 
-    /// Whether something could not be written.
+    /// Whether a write has failed.
     pub fn has_failed(&self) -> bool {
         self.has_failed
     }
@@ -93,7 +92,7 @@ impl PartFile {
     /// Waits until the disk has all data, and renames the file; returns its length, bytes.
     ///
     /// # Errors
-    /// The system's, and a write that failed before.
+    /// The system's error, or an earlier write has failed.
     pub fn finish(self) -> io::Result<u64> {
         self.finish_by(|part, target| std::fs::rename(part, target))
     }
@@ -101,11 +100,11 @@ impl PartFile {
     /// Like [`PartFile::finish`], but never replaces an existing file.
     ///
     /// # Errors
-    /// As [`PartFile::finish`]; in addition, the file exists.
+    /// Like [`PartFile::finish`]; in addition, the file exists.
     pub fn finish_new(self) -> io::Result<u64> {
         self.finish_by(|part, target| {
             match renameat_with(CWD, part, CWD, target, RenameFlags::NOREPLACE) {
-                // Some file systems cannot do both at once.
+                // Some file systems do not support renaming without replacing.
                 Err(Errno::INVAL | Errno::NOSYS) if !target.exists() => {
                     std::fs::rename(part, target)
                 }
@@ -131,7 +130,7 @@ impl PartFile {
     /// Writes `bytes` to the file `path`.
     ///
     /// # Errors
-    /// The system's error; a file that was at `path` is unchanged.
+    /// The system's error; an existing file at `path` stays unchanged.
     pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
         let mut file = Self::create(path)?;
         file.write_all(bytes)?;
@@ -154,13 +153,13 @@ impl Write for PartFile {
 impl Drop for PartFile {
     fn drop(&mut self) {
         if !self.is_finished && !self.is_kept && self.target.is_some() {
-            // Whoever drops it reports why.
+            // The caller that drops the file reports the reason.
             let _ = std::fs::remove_file(&self.part);
         }
     }
 }
 
-/// A stream that one writes and another finishes.
+/// A file that one part of the program writes and another one finishes.
 #[derive(Clone, Debug)]
 pub struct SharedPart(Arc<Mutex<Option<PartFile>>>);
 
@@ -173,15 +172,15 @@ impl SharedPart {
         Ok(Self(Arc::new(Mutex::new(Some(PartFile::create(path)?)))))
     }
 
-    /// Keeps the unfinished file from now on, as [`PartFile::create_growing`] does.
+    /// Keeps the unfinished file from now on, like [`PartFile::create_growing`].
     pub fn keep(&self) {
         if let Some(file) = &mut *self.0.lock().expect("no holder panics") {
             file.is_kept = true;
         }
     }
 
-    /// Like [`PartFile::finish`]; `None` if a write has failed, which the writer knows, or the file is
-    /// finished.
+    /// Like [`PartFile::finish`]. Returns `None` if the file is finished already, or if a write has failed, which the
+    /// writer reports.
     ///
     /// # Errors
     /// The system's error.
@@ -233,14 +232,14 @@ impl Deref for OutPath {
     }
 }
 
-/// Name of a file until it is complete.
+/// Name of the unfinished file for `path`.
 pub fn part_of(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(SUFFIX);
     name.into()
 }
 
-/// The file that `path` names, in its real folder, whether it exists or not.
+/// Path of the file to which `path` leads after all symbolic links, whether the file exists or not.
 ///
 /// # Errors
 /// The folder does not exist, the path has no file name, or there are too many symbolic links.
@@ -274,10 +273,10 @@ fn lock(path: &Path) -> io::Result<File> {
                 let text = format!("{} is being written already", path.display());
                 return Err(io::Error::new(ErrorKind::ResourceBusy, text));
             }
-            // A file system without locks.
+            // Some file systems have no locks.
             Ok(()) | Err(TryLockError::Error(_)) => {}
         }
-        // Whoever had it before may have given it its name meanwhile.
+        // The previous owner of the lock may have renamed the file meanwhile.
         let is_same = std::fs::symlink_metadata(path)
             .is_ok_and(|now| (now.dev(), now.ino()) == (about.dev(), about.ino()));
         if is_same {
@@ -332,7 +331,7 @@ mod tests {
         stream.write_all(b"some").unwrap();
         drop(stream);
         assert_eq!(names(folder.path()), ["x.part"]);
-        // It is in nobody's way.
+        // An unfinished file does not prevent another attempt.
         PartFile::write_whole(&path, b"y").unwrap();
         assert_eq!(
             (names(folder.path()), fs::read(&path).unwrap()),
@@ -351,7 +350,7 @@ mod tests {
         assert!(at("link").is_symlink());
         symlink("circle", at("circle")).unwrap();
         assert!(PartFile::create(&at("circle")).is_err());
-        // Nobody makes this write elsewhere by a link under the other name.
+        // A symbolic link under the `.part` name does not redirect the output.
         symlink("far/data", at("trap.part")).unwrap();
         assert!(PartFile::create(&at("trap")).is_err());
         assert_eq!(fs::read(at("far/data")).unwrap(), b"1");

@@ -1,4 +1,4 @@
-//! Recordings of network devices: pcap files with nanosecond stamps and whole Ethernet frames.
+//! Recordings of network devices: pcap files with nanosecond timestamps and whole Ethernet frames.
 
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use crate::wire::ethernet::FrameHeader;
 
 /// Size of the write buffer, bytes.
 const BUFFER_BYTES: usize = 1 << 20;
-/// The longest frame the file announces: the highest that readers accept.
+/// Longest frame that the file header announces, bytes: the largest value that readers accept.
 const SNAP_LEN: u32 = 262_144;
 
-/// Writes the datagrams of one device to a file, each with the same headers.
+/// Writes the datagrams of one device to a file, all with the same headers.
 #[derive(Debug)]
 pub struct PcapRecorder {
     path: PathBuf,
@@ -36,7 +36,7 @@ impl PcapRecorder {
             snaplen: SNAP_LEN,
             datalink: DataLink::ETHERNET,
             ts_resolution: TsResolution::NanoSecond,
-            // The same bytes on every machine.
+            // Fixed, so that every machine writes the same bytes.
             endianness: Endianness::Little,
             ..PcapHeader::default()
         };
@@ -56,7 +56,7 @@ impl PcapRecorder {
         self.write_in(&header, timestamp_unix_ns, payload)
     }
 
-    /// Like [`PcapRecorder::write`], with other headers.
+    /// Like [`PcapRecorder::write`], with different headers.
     pub fn write_in(
         &mut self,
         header: &FrameHeader,

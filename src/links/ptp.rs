@@ -1,5 +1,5 @@
-//! PTP of one device, on an address of its own: by UDP to PTP's multicast groups and to single hosts, or by Ethernet.
-//! Arrivals, and departures of event messages, are stamped by the kernel.
+//! PTP of one device at its own address: by UDP to the multicast groups of PTP and to single hosts, or by Ethernet. The
+//! kernel timestamps arrivals, and departures of event messages.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -19,17 +19,17 @@ use crate::wire::ptp::{
     PRIMARY_MAC, Target, Transport,
 };
 
-/// PTP crosses no router.
+/// Time to live of packets: PTP must not cross a router.
 const TTL: u32 = 1;
-/// Messages that are read from a socket before the next socket.
+/// Largest number of messages that are read from a socket before the next socket is read.
 const AT_ONCE: usize = 64;
-/// Largest number of departures that wait for their stamps.
+/// Largest number of sent messages that wait for their timestamps.
 const MOST_PENDING: usize = 64;
-/// Number of departures without a timestamp after which the driver is assumed to have none.
+/// Number of sent messages without a timestamp after which the driver is assumed to have no timestamps.
 const UNSTAMPED: usize = 8;
-/// Length of an Ethernet header, bytes: the two addresses and the type.
+/// Length of an Ethernet header, bytes: two addresses and the type.
 const ETHERNET_HEADER: usize = 14;
-/// Length up to which a frame is filled, bytes.
+/// Length to which shorter frames are padded, bytes.
 const SHORTEST_FRAME: usize = 60;
 
 /// The sockets of one device.
@@ -38,16 +38,16 @@ pub struct PtpLink {
     address: Ipv4Addr,
     interface: Option<String>,
     groups: UdpSockets,
-    /// Sockets of the address alone.
+    /// Sockets for unicast messages to the device's address.
     own: Option<UdpSockets>,
     carrier: Mutex<Carrier>,
 }
 
-/// Carrier of messages.
+/// Transport of messages, and its socket.
 #[derive(Clone, Debug, Default)]
 struct Carrier {
     wanted: Transport,
-    /// Open socket, if the transport is Ethernet.
+    /// Open socket if the transport is Ethernet.
     ethernet: Option<Arc<EthernetSocket>>,
 }
 
@@ -71,28 +71,28 @@ struct Stamped {
     departures: Mutex<Departures>,
 }
 
-/// Messages that a socket has sent.
+/// Event messages that a socket has sent.
 #[derive(Debug, Default)]
 struct Departures {
-    /// The kernel's key of the next departure.
+    /// The kernel's key of the next message.
     next: u32,
-    /// The kernel's keys, and the device's.
+    /// The kernel's and the device's keys of messages without a timestamp yet.
     pending: Vec<(u32, u32)>,
 }
 
-/// An event at the sockets, with the kernel's stamp: nanoseconds of POSIX time.
+/// An event at the sockets, with the kernel's timestamp: POSIX time, nanoseconds.
 #[derive(Debug, PartialEq, Eq)]
 pub enum PtpEvent<'a> {
-    /// Bytes that arrived at this time; with the sender, if they were sent to this address alone.
+    /// Bytes that arrived at this time; the sender is known for unicast messages only.
     Arrived(u64, Option<Ipv4Addr>, &'a [u8]),
     /// The event message with this key left at this time.
     Left(u64, u32),
 }
 
 impl PtpLink {
-    /// Opens the sockets of the device with `address`, on that address's network interface or on `interface`.
-    /// If it `is_device`, unicast messages to the address are received as well; on a host's own address
-    /// another program may need them.
+    /// Opens the sockets of the device with `address`, on the network interface of that address or on `interface`. If
+    /// `is_device`, unicast messages to the address are received as well; on a host's own address another program may
+    /// need them.
     pub fn open(address: Ipv4Addr, interface: Option<&str>, is_device: bool) -> io::Result<Self> {
         let groups = UdpSockets::open(address, None, interface)?;
         let own = is_device.then(|| UdpSockets::open(address, Some(address), interface));
@@ -100,7 +100,7 @@ impl PtpLink {
         Ok(Self { address, interface, groups, own: own.transpose()?, carrier })
     }
 
-    /// The link in messages.
+    /// Name of the link for messages.
     pub fn describe(&self) -> String {
         format!("PTP at {}", self.address)
     }
@@ -128,8 +128,7 @@ impl PtpLink {
         Ok(socket)
     }
 
-    /// Replaces the socket; the old one is closed after senders can continue, because closing takes long,
-    /// too.
+    /// Replaces the socket. Senders need not wait until the old socket is closed, which takes long.
     fn keep(&self, ethernet: Option<Arc<EthernetSocket>>) {
         let _old = std::mem::replace(&mut self.carrier().ethernet, ethernet);
     }
@@ -138,9 +137,8 @@ impl PtpLink {
         self.carrier.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends a message. An event message has a `key`, by which [`PtpEvent::Left`] reports its departure.
-    /// Returns false if the network driver seems to have no transmit timestamps. Messages for Ethernet are
-    /// lost until its socket is open.
+    /// Sends a message. An event message has a `key`, which [`PtpEvent::Left`] reports. Returns false if the network
+    /// driver seems to have no transmit timestamps. Messages for Ethernet are lost until the socket is open.
     pub fn send(&self, bytes: &[u8], key: Option<u32>, target: Target) -> io::Result<bool> {
         let Carrier { wanted, ethernet } = self.carrier().clone();
         let (sockets, group) = match (target, &self.own) {
@@ -165,7 +163,7 @@ impl PtpLink {
         }
     }
 
-    /// Waits up to `patience` for an event, and reports it.
+    /// Waits up to `patience` for events and reports them.
     pub fn receive(
         &self,
         reader: &mut StampReader,
@@ -186,7 +184,7 @@ impl PtpLink {
         let own = self.own.iter().flat_map(|own| [&own.event.socket, &own.general]);
         let sockets: Vec<_> = groups.into_iter().chain(own).collect();
         wait(&sockets, &patience)?;
-        // Departures first: their answers may be here already.
+        // Departures are reported first, because their answers may have arrived already.
         for sockets in [&self.groups].into_iter().chain(&self.own) {
             sockets.event.tell_departures(reader, &mut tell)?;
         }
@@ -200,7 +198,7 @@ impl PtpLink {
     }
 }
 
-/// Waits up to `patience` for something at one of the sockets.
+/// Waits up to `patience` for an event at one of the sockets.
 fn wait(sockets: &[&Socket], patience: &Timespec) -> io::Result<()> {
     let mut waiting: Vec<_> = sockets
         .iter()
@@ -217,7 +215,7 @@ fn hear(
     mut tell: impl FnMut(u64, Option<Ipv4Addr>, &[u8]),
 ) -> io::Result<()> {
     let mut buffer = [0; LONGEST + ETHERNET_HEADER];
-    // Not for ever, when more arrives than is taken.
+    // The loop is bounded, because messages may arrive faster than they are handled.
     for _ in 0..AT_ONCE {
         let Some(arrival) = reader.arrival(socket, &mut buffer)? else { break };
         let from = match arrival.from {
@@ -239,7 +237,7 @@ impl Stamped {
 
     /// See [`PtpLink::send`].
     fn send(&self, bytes: &[u8], key: Option<u32>, to: Option<SocketAddr>) -> io::Result<bool> {
-        // The lock is held so that the stamp is not read before its key is noted.
+        // The lock is held so that the timestamp is read only after its key is stored.
         let mut departures = self.departures.lock().expect("no holder panics");
         match to {
             Some(to) => self.socket.send_to(bytes, &to.into())?,
@@ -265,7 +263,7 @@ impl Stamped {
             let key = {
                 let mut departures = self.departures.lock().expect("no holder panics");
                 let place = departures.pending.iter().position(|(own, _)| *own == stamp.key);
-                // Stamps come in order: those before it are lost.
+                // Timestamps arrive in order: the missing earlier ones are lost.
                 place.and_then(|place| departures.pending.drain(..=place).next_back())
             };
             if let Some((_, key)) = key {
@@ -284,7 +282,7 @@ impl UdpSockets {
     }
 }
 
-/// A socket at `port` for the multicast groups, or for the address `own`.
+/// A socket at `port` for the multicast groups, or for the unicast address `own`.
 fn open_udp(
     address: Ipv4Addr,
     own: Option<Ipv4Addr>,
@@ -293,7 +291,7 @@ fn open_udp(
 ) -> io::Result<Socket> {
     let open = || -> io::Result<Socket> {
         let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
-        // Other devices of this host, and other programs, hear the same groups.
+        // Other devices and programs on this host receive the same multicast groups.
         socket.set_reuse_address(true)?;
         if let Some(name) = interface {
             socket.bind_device(Some(name.as_bytes()))?;
@@ -331,7 +329,7 @@ impl EthernetSocket {
             let mac = link.addr().unwrap_or_default();
             let protocol = Protocol::from(i32::from(ETHER_TYPE.to_be()));
             let socket = Socket::new(Domain::PACKET, Type::RAW, Some(protocol))?;
-            // The kernel keeps the protocol, as the interface's own address names none.
+            // The address has no protocol, so the kernel keeps the one of the socket.
             bind(socket.as_raw_fd(), &link)?;
             for group in [PRIMARY_MAC, PEER_DELAY_MAC] {
                 membership::join(&socket, link.ifindex(), group)?;
@@ -349,7 +347,7 @@ impl EthernetSocket {
         })
     }
 
-    /// The frame with this message.
+    /// Builds the Ethernet frame with this message.
     fn frame(&self, bytes: &[u8], target: Target) -> Vec<u8> {
         let to = match (self.transport, target) {
             (Transport::Gptp, _) | (_, Target::Neighbours) => PEER_DELAY_MAC,
@@ -360,7 +358,7 @@ impl EthernetSocket {
         frame
     }
 
-    /// The message in a frame; `None` for frames that the socket has sent, or frames to another host.
+    /// The PTP message in a frame; `None` for frames that this socket has sent and for frames to another host.
     fn message<'f>(&self, frame: &'f [u8]) -> Option<&'f [u8]> {
         let (head, message) = frame.split_at_checked(ETHERNET_HEADER)?;
         let is_heard =
@@ -370,12 +368,12 @@ impl EthernetSocket {
     }
 }
 
-/// The Ethernet address of `interface`, or of that which has `address`.
+/// Ethernet address of `interface`, or of the interface that has `address`.
 fn link_of(address: Ipv4Addr, interface: Option<&str>) -> io::Result<LinkAddr> {
     let all: Vec<_> = nix::ifaddrs::getifaddrs()?.collect();
     let has_address = |found: &&nix::ifaddrs::InterfaceAddress| {
         let own = found.address.as_ref().and_then(|storage| storage.as_sockaddr_in());
-        // All of 127.0.0.0/8 is the loopback interface's.
+        // The loopback interface has all addresses of 127.0.0.0/8.
         let is_of_loopback = |own: Ipv4Addr| own.is_loopback() && address.is_loopback();
         own.is_some_and(|own| own.ip() == address || is_of_loopback(own.ip()))
     };
@@ -383,14 +381,14 @@ fn link_of(address: Ipv4Addr, interface: Option<&str>) -> io::Result<LinkAddr> {
         Some(name) => Some(name),
         None => all.iter().find(has_address).map(|found| found.interface_name.as_str()),
     };
-    // The address may have a label, such as eth0:1.
+    // An address may have a label, such as eth0:1.
     let name = name.and_then(|name| name.split(':').next());
     let mut links = all.iter().filter(|found| Some(found.interface_name.as_str()) == name);
     let link = links.find_map(|found| found.address.as_ref()?.as_link_addr().copied());
     link.ok_or_else(|| io::Error::other(format!("no network interface has {address}")))
 }
 
-/// Membership of a packet socket in a group of Ethernet.
+/// Membership of a packet socket in an Ethernet multicast group.
 mod membership {
     use nix::{setsockopt_impl, sockopt_impl};
 
@@ -405,7 +403,7 @@ mod membership {
         libc::packet_mreq
     );
 
-    /// Joins `group` at the interface with this number.
+    /// Joins `group` at the interface with index `interface`.
     pub fn join(socket: &Socket, interface: usize, group: [u8; 6]) -> io::Result<()> {
         use nix::sys::socket::SetSockOpt as _;
         let mut mr_address = [0; 8];

@@ -1,9 +1,9 @@
 //! A pseudo-terminal that behaves like a serial port.
 //!
-//! The kernel moves the bytes of a pseudo-terminal at once, at any rate; this link paces them like a line.
-//! Bytes between ends with different rates arrive garbled, as a UART would receive them ([`received`]). While
-//! no program has the port open, output of the device is lost, as on a real port. PPS is left out: a
-//! pseudo-terminal has no modem lines.
+//! The kernel moves the bytes of a pseudo-terminal at once, at any rate; this link paces them like a line. If the rates
+//! of both ends differ, bytes arrive corrupted, as a UART would receive them ([`received`]). While no program has the
+//! port open, output of the device is lost, as on a real port. PPS is not supported: a pseudo-terminal has no modem
+//! lines.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -23,7 +23,7 @@ use super::pty_name::PtyName;
 use crate::wire::line::{LineSettings, Parity, received};
 use crate::wire::port::PtyOptions;
 
-/// Interval at which a port that no program has open is checked.
+/// Interval at which a closed port is checked for a program that opens it.
 const CLOSED_CHECK: Duration = Duration::from_millis(5);
 
 /// An open pseudo-terminal.
@@ -38,7 +38,7 @@ pub struct PtyLink {
 }
 
 impl PtyLink {
-    /// Creates a pseudo-terminal and the symbolic link to it, with its folders. A link of a killed run is
+    /// Creates a pseudo-terminal, and the symbolic link to it with its folders. A link that a killed run left is
     /// replaced; any other file is kept and is an error. Errors name the path.
     pub fn open(options: PtyOptions, line: LineSettings) -> io::Result<Self> {
         let failed = |what: &str, error: io::Error| {
@@ -65,7 +65,7 @@ impl PtyLink {
         *self.line.lock().expect("no holder panics")
     }
 
-    /// Settings of the host's UART, from the terminal's settings.
+    /// Settings of the host's UART, read from the terminal.
     fn host_line(&self) -> io::Result<LineSettings> {
         let settings = termios::tcgetattr(&self.ours)?;
         let modes = settings.control_modes;
@@ -82,7 +82,7 @@ impl PtyLink {
         })
     }
 
-    /// Settings of both ends, or `None` if they match.
+    /// Settings of the host and of the device, or `None` if they match.
     fn mismatch(&self) -> io::Result<Option<(LineSettings, LineSettings)>> {
         if !self.options.strict_rate || self.line() == LineSettings::USB {
             return Ok(None);
@@ -93,13 +93,13 @@ impl PtyLink {
         } else {
             host.baud
         };
-        // A pseudo-terminal refuses parity (pty(7)), so a driver's wish for it cannot be seen.
+        // A pseudo-terminal does not store parity (pty(7)), so the driver's parity is unknown.
         let host = LineSettings { baud: host_baud, ..device };
         Ok((host != device).then_some((host, device)))
     }
 
-    /// Whether a program has the port open. When the last program closes it, unread bytes are discarded and
-    /// echo is switched off.
+    /// Whether a program has the port open. When the last program closes the port, unread bytes are discarded and echo
+    /// is switched off.
     ///
     /// # Errors
     /// The state of the terminal cannot be read.
@@ -142,7 +142,7 @@ impl ByteLink for PtyLink {
 
     fn receive(&self, buffer: &mut [u8], timeout: Duration) -> io::Result<usize> {
         if !self.is_open()? {
-            // Nothing tells when a program opens the port; a closed one cannot be waited on.
+            // The kernel does not report when a program opens the port, so a closed port is polled.
             std::thread::park_timeout(timeout.min(CLOSED_CHECK));
             return Ok(0);
         }
@@ -155,7 +155,7 @@ impl ByteLink for PtyLink {
         }
         let count = match rustix::io::read(&self.ours, &mut *buffer) {
             Ok(count) => count,
-            // EIO: the last program has gone.
+            // EIO: the last program has closed the port.
             Err(Errno::AGAIN | Errno::INTR | Errno::IO) => return Ok(0),
             Err(error) => return Err(error.into()),
         };
@@ -186,7 +186,7 @@ fn open_terminal(terminal: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(terminal, flags, Mode::empty())?)
 }
 
-/// Sets the terminal to pass bytes unchanged; the host's end starts at the device's rate.
+/// Sets the terminal to pass bytes unchanged; the host's rate is initially the device's rate.
 fn make_raw(terminal: &OwnedFd, line: LineSettings) -> io::Result<()> {
     let mut settings = termios::tcgetattr(terminal)?;
     settings.make_raw();

@@ -1,13 +1,13 @@
 //! The symbolic link to a pseudo-terminal, and its owner.
 //!
-//! A name may belong to another run, to udev or to a user. So a run that creates the link `imu` also creates
-//! a mark, the file `.imu.menura`, which it keeps locked (flock(2)) while it lives and which names the link.
-//! However a run ends, the kernel unlocks its mark, so a mark that can be locked has no living owner. Process
-//! ids decide nothing, because the system reuses them.
+//! A name may belong to another run, to udev or to a user. So a run that creates the link `imu` also creates a mark:
+//! the file `.imu.menura`, which names the link. The run keeps the mark locked (flock(2)) until it ends. The kernel
+//! unlocks it however the run ends, so a mark that can be locked has no running owner. Process ids are not used,
+//! because the system reuses them.
 //!
-//! A link is replaced if its mark can be locked and names it, and removed at the end if it is still the same
-//! link. All other links stay. No lock prevents a program from replacing the link in the microseconds between
-//! this check and the removal.
+//! A link is replaced if its mark can be locked and names it, and removed at the end if it is still the same link. All
+//! other links stay. No lock prevents a program from replacing the link in the microseconds between this check and the
+//! removal.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
 
-/// Attempts to lock a mark. Several runs may create and remove marks at the same time; a run whose mark was
+/// Number of attempts to lock a mark. Several runs may create and remove marks at the same time; a run whose mark was
 /// removed tries again.
 const ATTEMPTS: usize = 100;
 /// Largest size of a mark, bytes.
@@ -33,7 +33,7 @@ pub(super) struct PtyName {
     made: LinkIdentity,
 }
 
-/// Identity of a symbolic link among all links with its name.
+/// Distinguishes a symbolic link from others of the same name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct LinkIdentity {
     inode: u64,
@@ -42,11 +42,11 @@ struct LinkIdentity {
 }
 
 impl PtyName {
-    /// Makes the symbolic link `link` to `terminal`, folders included.
+    /// Creates the symbolic link `link` to `terminal`, and its folders.
     ///
     /// # Errors
-    /// The name belongs to another run, or to a file that no run of this program has left; the error names it
-    /// and the remedy.
+    /// The name belongs to another run, or to a file that no run of this program created; the error names it and the
+    /// remedy.
     pub(super) fn claim(link: &Path, terminal: &Path) -> io::Result<Self> {
         let told = |error: io::Error| super::told(&error, &cannot_make(link));
         let Some(name) = link.file_name() else {
@@ -60,7 +60,7 @@ impl PtyName {
         match make(link, terminal, &mark) {
             Ok(made) => Ok(Self { link: link.to_owned(), mark_path, _mark: mark, made }),
             Err(error) => {
-                // It marks nothing of ours any more.
+                // The link does not exist, so its mark is removed.
                 let _ = fs::remove_file(&mark_path);
                 Err(told(error))
             }
@@ -74,7 +74,7 @@ impl Drop for PtyName {
         if fs::symlink_metadata(&self.link).as_ref().is_ok_and(is_ours) {
             let _ = fs::remove_file(&self.link);
         }
-        // While it is locked, so that it cannot be one that another run has made.
+        // Removed while it is locked, so that it cannot be the mark of another run.
         let _ = fs::remove_file(&self.mark_path);
     }
 }
@@ -112,7 +112,7 @@ fn make(link: &Path, terminal: &Path, mark: &File) -> io::Result<LinkIdentity> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    // First what will be made, so that it is known even if this process ends in between.
+    // The terminal is recorded first, so that the link can be recognised even if this process ends meanwhile.
     Mark { terminal: Some(terminal.to_owned()), link: None }.write(mark)?;
     symlink(terminal, link)?;
     let made = LinkIdentity::of(&fs::symlink_metadata(link)?)
@@ -125,7 +125,7 @@ fn make(link: &Path, terminal: &Path, mark: &File) -> io::Result<LinkIdentity> {
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Mark {
     terminal: Option<PathBuf>,
-    /// `None` if a run ended while it created the link.
+    /// Identity of the link; `None` if a run ended while it created the link.
     link: Option<LinkIdentity>,
 }
 
@@ -148,7 +148,7 @@ impl Mark {
         Ok(mark)
     }
 
-    /// Whether the mark names this symbolic link, which leads to `target`.
+    /// Whether the mark names this symbolic link, which points to `target`.
     fn names(&self, found: &Metadata, target: Option<&Path>) -> bool {
         let is_same_target = target.is_some() && self.terminal.as_deref() == target;
         is_same_target
@@ -193,7 +193,7 @@ fn lock_mark(path: &Path) -> io::Result<File> {
             Err(Errno::WOULDBLOCK) => return Err(in_use(&file)),
             Err(error) => return Err(super::told(&error.into(), &cannot_lock(path))),
         }
-        // Whoever had it may have removed it before it was locked here.
+        // The previous owner may have removed the file before it was locked here.
         let now = fs::symlink_metadata(path);
         if !now.is_ok_and(|now| (now.dev(), now.ino()) == (found.dev(), found.ino())) {
             continue;
@@ -208,13 +208,13 @@ fn lock_mark(path: &Path) -> io::Result<File> {
     Err(io::Error::other(format!("{} comes and goes all the time", path.display())))
 }
 
-/// Opens a mark, read-only if it belongs to another user; `None` if it was created or removed meanwhile.
+/// Opens a mark, read-only if it belongs to another user; `None` if it was created or removed at the same time.
 fn open_mark(path: &Path) -> io::Result<Option<(File, bool)>> {
-    // Names in shared folders may be anything: no link is followed, and no pipe waited for.
+    // A shared folder may contain anything: symbolic links are not followed, and a pipe must not block.
     let safe = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let open = |flags| rustix::fs::open(path, flags | safe, Mode::from_raw_mode(0o644));
     let opened = match open(OFlags::RDWR) {
-        // Made by itself: what exists must not be opened as if it were to be made (proc_sys_fs(5),
+        // A separate call creates the file: opening an existing file with O_CREAT can be refused (proc_sys_fs(5),
         // protected_regular).
         Err(Errno::NOENT) => open(OFlags::RDWR | OFlags::CREATE | OFlags::EXCL),
         other => other,
@@ -237,7 +237,7 @@ fn cannot_lock(mark: &Path) -> String {
     format!("cannot lock its mark {}", mark.display())
 }
 
-/// The error for a name whose mark is locked: it is in use.
+/// The error for a name in use, whose mark is locked.
 fn in_use(mark: &File) -> io::Error {
     let text = text_of(mark).unwrap_or_default();
     let process = text.lines().find_map(|line| line.strip_prefix("process "));
@@ -259,7 +259,7 @@ mod tests {
         PtyName::claim(link, Path::new(terminal))
     }
 
-    /// Leaves a name as a killed run does.
+    /// Leaves a name in the state after a killed run.
     fn killed(name: PtyName) {
         flock(&name._mark, FlockOperation::Unlock).unwrap();
         std::mem::forget(name);
@@ -300,7 +300,7 @@ mod tests {
         assert_eq!(target(&link), "/dev/pts/1000002");
         drop(next);
         assert!(names_in(folder.path()).is_empty());
-        // Killed between making the link and writing down which one it is.
+        // The run was killed after it created the link and before it recorded its identity.
         killed(claim(&link, "/dev/pts/1000001").unwrap());
         let mark = folder.path().join(".imu.menura");
         fs::write(&mark, "process 1\nterminal /dev/pts/1000001\n").unwrap();
@@ -311,7 +311,7 @@ mod tests {
     fn a_link_of_others_is_neither_replaced_nor_removed() {
         let folder = tempfile::tempdir().unwrap();
         let link = folder.path().join("imu");
-        // Whether it leads somewhere or not, and to a terminal of whomever.
+        // Whether the target exists or not, and whoever owns the terminal.
         for theirs in ["/dev/ttyUSB0", "/dev/null", "/dev/pts/1000001"] {
             symlink(theirs, &link).unwrap();
             let error = claim(&link, "/dev/pts/1000002").unwrap_err();
@@ -320,14 +320,14 @@ mod tests {
             assert_eq!(names_in(folder.path()), ["imu"]);
             fs::remove_file(&link).unwrap();
         }
-        // Put in place of ours while the run goes on, even if it leads to the same terminal.
+        // The link was replaced during the run by one to the same terminal.
         let ours = claim(&link, "/dev/pts/1000001").unwrap();
         fs::remove_file(&link).unwrap();
         symlink("/dev/pts/1000001", &link).unwrap();
         drop(ours);
         assert_eq!(names_in(folder.path()), ["imu"]);
         fs::remove_file(&link).unwrap();
-        // Put in place of what a killed run left, whose terminal's number was given again.
+        // The link of a killed run was replaced, and the number of its terminal is in use again.
         killed(claim(&link, "/dev/pts/1000001").unwrap());
         fs::remove_file(&link).unwrap();
         symlink("/dev/pts/1000001", &link).unwrap();
@@ -352,7 +352,7 @@ mod tests {
         assert!(mark.exists() && !link.exists());
     }
 
-    /// Several threads create and remove marks at the same time; still only one has the name at a time.
+    /// Several threads create and remove marks at the same time; only one has the name at a time.
     #[test]
     fn of_many_at_once_one_has_the_name() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,8 +1,7 @@
-//! A real serial port: an RS-232 or RS-422 adapter. Handshake lines are left alone but for the one
-//! that carries the pulse per second.
+//! A real serial port: an RS-232 or RS-422 adapter. Handshake lines are unused, except the one that carries PPS.
 //!
-//! A removed adapter is reported once and tried again twice per second; when it returns, the link continues.
-//! Meanwhile the device runs on, and its bytes are lost.
+//! A removed adapter is reported once, and opening is tried twice per second; when it returns, the link continues.
+//! Meanwhile the device runs on and its bytes are lost.
 
 use std::io::{self, Read, Write};
 use std::sync::{Mutex, MutexGuard};
@@ -17,7 +16,7 @@ use crate::wire::port::{PulseLine, SerialOptions};
 /// Time between two attempts to open a port that has disappeared.
 const RETRY: Duration = Duration::from_millis(500);
 
-/// An open serial port, or one that is being waited for.
+/// A serial port, open or missing.
 pub struct SerialLink {
     options: SerialOptions,
     state: Mutex<State>,
@@ -43,7 +42,7 @@ impl SerialLink {
         self.state.lock().expect("no holder panics")
     }
 
-    /// Waits a while, then tries to open the port again.
+    /// Waits, then tries to open the port again.
     fn try_again(&self) {
         std::thread::park_timeout(RETRY);
         let mut state = self.state();
@@ -84,7 +83,7 @@ impl ByteLink for SerialLink {
         };
         let read = reader.set_timeout(timeout).map_err(io::Error::from);
         match read.and_then(|()| reader.read(buffer)) {
-            // A terminal that answers 0 has hung up.
+            // A read of 0 bytes means that the terminal has hung up.
             Ok(0) => {
                 self.give_up(&io::Error::new(io::ErrorKind::UnexpectedEof, "it hung up"));
                 Ok(0)
@@ -140,7 +139,7 @@ impl ByteLink for SerialLink {
 
 fn open(options: &SerialOptions, line: LineSettings) -> io::Result<TTYPort> {
     let name = options.port.to_string_lossy();
-    // A write that does not fit is lost rather than waited for.
+    // Bytes that do not fit are lost; sending never waits.
     let builder = serialport::new(name, line.baud).timeout(Duration::ZERO);
     let mut port = TTYPort::open(&builder)?;
     set_up(&mut port, line)?;
@@ -170,7 +169,7 @@ mod tests {
 
     const LINE: LineSettings = LineSettings::eight_n_one(38_400);
 
-    /// A pseudo-terminal in place of the adapter; its other end is the robot's.
+    /// A pseudo-terminal in place of the adapter; the test uses its other end.
     fn adapter(folder: &std::path::Path) -> PtyLink {
         let path = folder.join("adapter");
         PtyLink::open(PtyOptions { path, strict_rate: false, rate_aliases: Vec::new() }, LINE)
@@ -196,7 +195,7 @@ mod tests {
         assert_eq!(link.receive(&mut buffer, Duration::from_millis(1)).unwrap(), 0);
         link.set_line(LineSettings::eight_n_one(500_000));
         assert_eq!(link.state().port.as_ref().unwrap().baud_rate().unwrap(), 500_000);
-        // No modem lines here: said in the log, no harm.
+        // A pseudo-terminal has no modem lines: this is logged and has no other effect.
         link.set_pulse_per_second(true);
     }
 

@@ -1,7 +1,7 @@
-//! Recordings of serial devices: the bytes as they would leave, and a table of their times.
+//! Recordings of serial devices: the bytes, and a table of their times.
 //!
-//! `<device>.bin` has the bytes one after another. `<device>.idx.csv` has a row for each write: `time_s`
-//! after the run's first instant (nine decimals, exact), `offset` into the `.bin`, and `length`, bytes.
+//! `<device>.bin` has the bytes without gaps. `<device>.idx.csv` has a row for each write: `time_s` after the run's
+//! first instant (nine decimals, exact), `offset` in the `.bin`, and `length` in bytes.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub struct SerialIndex {
 }
 
 impl SerialIndex {
-    /// Reads `NAME.idx.csv` beside `NAME.bin`; if it is missing, no time is known. Errors name the file.
+    /// Reads `NAME.idx.csv` beside `NAME.bin`; if it is missing, the index is empty. Errors name the file.
     pub fn beside(bytes_path: &Path) -> io::Result<Self> {
         let path = bytes_path.with_extension("idx.csv");
         if !path.exists() {
@@ -60,8 +60,7 @@ impl SerialIndex {
         after.checked_sub(1).map(|row| self.rows[row].1)
     }
 
-    /// Start time of each write, seconds, and the range of its bytes; `total` is the number of recorded
-    /// bytes.
+    /// For each write, its start time in seconds and the range of its bytes; `total` is the number of recorded bytes.
     pub fn writes(&self, total: usize) -> impl Iterator<Item = (f64, std::ops::Range<usize>)> {
         let start = move |offset: u64| usize::try_from(offset).map_or(total, |at| at.min(total));
         let ends = self.rows.iter().skip(1).map(|(offset, _)| *offset);
@@ -87,8 +86,8 @@ pub struct SerialRecorder {
 }
 
 impl SerialRecorder {
-    /// Creates `<device>.bin` and `<device>.idx.csv` in `folder`, with names that end in `.part` until they
-    /// are finished. Errors name the file.
+    /// Creates `<device>.bin` and `<device>.idx.csv` in `folder`; their names end in `.part` until they are finished.
+    /// Errors name the file.
     pub fn create(folder: &Path, device: &str) -> io::Result<Self> {
         let bytes_path = folder.join(format!("{device}.bin"));
         let index_path = folder.join(format!("{device}.idx.csv"));
@@ -105,7 +104,7 @@ impl SerialRecorder {
         Ok(Self { bytes_path, index_path, bytes, index, offset: 0 })
     }
 
-    /// Appends bytes, of which the first leaves at `at`.
+    /// Appends bytes; the first one leaves at `at`.
     pub fn write(&mut self, at: SimTime, bytes: &[u8]) -> io::Result<()> {
         self.bytes.write_all(bytes).map_err(|error| told("write", &self.bytes_path, &error))?;
         let (seconds, nanos) = (at.0 / 1_000_000_000, at.0 % 1_000_000_000);
@@ -117,7 +116,7 @@ impl SerialRecorder {
 
     /// Writes buffered data and renames the files; returns the number of recorded bytes.
     pub fn finish(self) -> io::Result<u64> {
-        // The index first, so that no bytes are found without it.
+        // The index is renamed first, so that a finished `.bin` always has its index.
         for (file, path) in [(self.index, self.index_path), (self.bytes, self.bytes_path)] {
             let file = file.into_inner().map_err(|error| error.into_error());
             file.and_then(PartFile::finish).map_err(|error| told("write", &path, &error))?;

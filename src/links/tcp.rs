@@ -1,6 +1,6 @@
-//! A serial line over TCP, as terminal servers carry one: raw bytes, one host at a time.
+//! A serial line over TCP, like that of a terminal server: raw bytes, one host at a time.
 //!
-//! The last host to connect gets the line, so that a host that vanished does not block it.
+//! The host that connected last gets the line, so that a vanished host does not block it.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -22,7 +22,7 @@ pub struct TcpLink {
 }
 
 impl TcpLink {
-    /// Listens at `address`. Errors name it.
+    /// Listens at `address`. Errors name the address.
     pub fn listen(address: SocketAddr) -> io::Result<Self> {
         let told = |error: io::Error| {
             io::Error::new(error.kind(), format!("cannot listen at {address}: {error}"))
@@ -64,7 +64,7 @@ impl ByteLink for TcpLink {
         match stream.write(bytes) {
             Ok(sent) => Ok(sent),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
-            // The receiving thread notices and forgets the host.
+            // The receiving thread notices this and drops the host.
             Err(error) if is_gone(&error) => Ok(bytes.len()),
             Err(error) => Err(error),
         }
@@ -77,7 +77,7 @@ impl ByteLink for TcpLink {
         let Some(mut host) = host else { return Ok(0) };
         match host.read(buffer) {
             Ok(0) => {
-                // It may have been replaced a moment ago; then the new one stays.
+                // A new host may have replaced this one; the new one stays.
                 if self.host()?.is_some_and(|now| now.peer_addr().ok() == host.peer_addr().ok()) {
                     self.forget_host();
                 }
@@ -114,7 +114,7 @@ fn is_gone(error: &io::Error) -> bool {
     )
 }
 
-/// Waits until either can be read.
+/// Waits until one of both can be read.
 fn wait(
     first: BorrowedFd<'_>,
     second: Option<BorrowedFd<'_>>,

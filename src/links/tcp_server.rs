@@ -1,11 +1,11 @@
-//! A device with its own TCP port: several hosts can connect at a time.
+//! A device with its own TCP port; several hosts can connect at the same time.
 //!
-//! Memory is bounded: the number of clients, and for each client the number of unread bytes. A client that
+//! Memory is bounded: the number of clients is limited, and for each client the number of unread bytes. A client that
 //! reads too slowly loses whole telegrams; the device never waits for it.
 //!
-//! A client may be silent for any time. If all places are taken, a new client replaces the idlest one: first
-//! clients that never got an answer, then clients to which nothing was sent for a while. If the device serves
-//! all of them, the new client is rejected.
+//! A client may be silent for any time. If all places are taken, a new client replaces an idle one: first clients that
+//! never got an answer, then clients to which nothing was sent for a while. If the device serves all of them, the new
+//! client is rejected.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -19,32 +19,31 @@ use socket2::{SockRef, TcpKeepalive};
 use super::often::Often;
 use crate::wire::port::Peer;
 
-/// Clients at a time.
+/// Largest number of simultaneous clients.
 const MAX_CLIENTS: usize = 16;
-/// A client that got data within this time keeps its place: many drivers poll once per second.
+/// A client that got data within this time keeps its place: many drivers poll only once per second.
 const SERVED_LATELY: Duration = Duration::from_secs(5);
-/// Number of new clients that are accepted before others are served again.
+/// Largest number of new clients that are accepted before connected clients are served again.
 const NEWCOMERS_AT_ONCE: usize = MAX_CLIENTS;
-/// Largest number of bytes kept for a client that does not read, in addition to the system's buffer.
+/// Largest number of bytes that wait for a client that does not read, in addition to the system's buffer.
 const MAX_PENDING: usize = 256 << 10;
-/// Size of the system's buffer for a client; a robot cannot use data that is a second late.
+/// Size of the system's buffer for a client, bytes: small, because a robot cannot use data that is a second late.
 const SEND_BUFFER: usize = 128 << 10;
-/// Time after which, with three more probes, a vanished client is noticed.
+/// Idle time after which the system starts to probe a client; a vanished client is noticed after three more probes.
 const KEEPALIVE_AFTER: Duration = Duration::from_secs(10);
 const KEEPALIVE_PROBE: Duration = Duration::from_secs(5);
 
-/// Listening sockets and the clients that are connected to them. Used from two threads: one sends,
-/// one receives.
+/// Listening sockets and their connected clients. One thread sends, another one receives.
 #[derive(Debug)]
 pub struct TcpServer {
     listeners: Vec<(TcpListener, SocketAddr)>,
-    /// [`Peer::port`] of clients of the first address.
+    /// [`Peer::port`] of clients of the first address; the next addresses count on.
     first_port: u8,
     clients: Mutex<Clients>,
     messages: Messages,
 }
 
-/// Limits messages about events that clients can cause as often as they like.
+/// Limits log messages about events that clients can cause without limit.
 #[derive(Debug, Default)]
 struct Messages {
     turned_away: Often,
@@ -63,12 +62,12 @@ struct Client {
     peer: Peer,
     from: SocketAddr,
     stream: Arc<TcpStream>,
-    /// The rest of a telegram, and the telegrams that wait behind it.
+    /// Rest of a telegram, and the telegrams after it.
     pending: Vec<u8>,
     is_losing: bool,
-    /// Time of the client's connection or of its last bytes.
+    /// Time of the connection or of the client's last bytes.
     heard_at: Instant,
-    /// Time when the client last accepted bytes of the device.
+    /// Time at which the client last accepted bytes of the device.
     served_at: Option<Instant>,
 }
 
@@ -89,7 +88,7 @@ impl TcpServer {
         Self::listen_as(0, addresses)
     }
 
-    /// Like [`TcpServer::listen`], but the [`Peer::port`]s are numbered from `first_port`.
+    /// Like [`TcpServer::listen`], but the first [`Peer::port`] has the number `first_port` instead of 0.
     pub fn listen_as(first_port: u8, addresses: &[SocketAddr]) -> io::Result<Self> {
         let listener = |address: &SocketAddr| {
             let listener = TcpListener::bind(address)?;
@@ -118,7 +117,7 @@ impl TcpServer {
         clients.connected.iter().map(|client| client.from).collect()
     }
 
-    /// Whether `port` is the [`Peer::port`] of one of its addresses.
+    /// Whether `port` is the [`Peer::port`] of one of the server's addresses.
     pub fn has_port(&self, port: u8) -> bool {
         port.checked_sub(self.first_port).is_some_and(|n| usize::from(n) < self.listeners.len())
     }
@@ -128,14 +127,13 @@ impl TcpServer {
         self.listeners.iter().map(|(_, address)| *address)
     }
 
-    /// The link in the status view and in messages.
+    /// Text for the status view and messages.
     pub fn describe(&self) -> String {
         let addresses: Vec<_> = self.addresses().map(|address| address.to_string()).collect();
         format!("tcp {}", addresses.join(", "))
     }
 
-    /// Sends one telegram; returns whether it was sent or waits. A client that has disconnected is no
-    /// failure.
+    /// Sends one telegram; returns whether it was sent or queued. A disconnected client is not a failure.
     pub fn send_to(&self, peer: Peer, bytes: &[u8]) -> bool {
         let mut clients = self.clients();
         match clients.connected.iter_mut().find(|client| client.peer == peer) {
@@ -144,17 +142,17 @@ impl TcpServer {
         }
     }
 
-    /// Closes the connection to a client, as if the client had closed it.
+    /// Closes the connection to a client; the device then sees the client disconnect.
     pub fn disconnect(&self, peer: Peer) {
         let clients = self.clients();
         if let Some(client) = clients.connected.iter().find(|client| client.peer == peer) {
-            // One that has gone already will be noticed all the same.
+            // If the client has already left, the receiving thread notices it anyway.
             let _ = client.stream.shutdown(Shutdown::Both);
         }
     }
 
-    /// Waits up to `timeout` for events of clients and passes each to `happened`, with at most as many bytes
-    /// as `buffer` holds.
+    /// Waits up to `timeout` for events of clients and passes each one to `happened`, with at most as many bytes as
+    /// `buffer` holds.
     pub fn receive(
         &self,
         buffer: &mut [u8],
@@ -194,7 +192,7 @@ impl TcpServer {
         Ok(())
     }
 
-    /// Waits until something can be read or more can be written, and gives the clients' streams.
+    /// Waits until a client can be read or can accept more bytes; returns the clients' streams.
     fn wait(&self, timeout: Duration) -> io::Result<Vec<(Peer, Arc<TcpStream>)>> {
         let mut streams = Vec::new();
         let mut flags = Vec::new();
@@ -302,7 +300,7 @@ impl Drop for TcpServer {
 }
 
 impl Clients {
-    /// Index of the client that is the first to be replaced, if one may be.
+    /// Index of the client that a new client replaces, if one may be replaced.
     fn idlest(&self, now: Instant) -> Option<usize> {
         let is_idle = |client: &Client| {
             client.served_at.is_none_or(|at| now.duration_since(at) >= SERVED_LATELY)
@@ -324,7 +322,7 @@ impl Client {
             self.is_losing = false;
             return true;
         }
-        // A telegram that was begun must be ended, or what follows cannot be read.
+        // The rest of a started telegram is always queued: without it, the next telegrams could not be parsed.
         if sent > 0 || self.pending.len() + bytes.len() <= MAX_PENDING {
             self.pending.extend_from_slice(&bytes[sent..]);
             return true;
@@ -346,8 +344,8 @@ impl Client {
         }
     }
 
-    /// Number of bytes that the system took. A broken stream takes everything; the receiving side notices the
-    /// failure.
+    /// Writes bytes; returns the number that the system accepted. A broken stream accepts everything; the receiving
+    /// side notices the failure.
     fn write(&mut self, bytes: &[u8]) -> usize {
         let mut sent = 0;
         while sent < bytes.len() {
@@ -375,10 +373,10 @@ fn prepare(stream: &TcpStream) -> io::Result<()> {
     socket.set_tcp_keepalive(&keepalive.with_retries(3))
 }
 
-/// Whether the operation only needs to be tried again.
+/// Whether the operation can simply be tried again.
 fn is_passing(error: &io::Error) -> bool {
     use io::ErrorKind as Kind;
-    // A client that went away before it was accepted.
+    // ConnectionAborted: a client left before it was accepted.
     matches!(error.kind(), Kind::WouldBlock | Kind::Interrupted | Kind::ConnectionAborted)
 }
 
@@ -463,7 +461,7 @@ mod tests {
         let (mut quick, quick_peer) = connect(&server, 0);
         let telegram = |number: u32| [number.to_be_bytes(); 4096].concat();
         let length = telegram(0).len();
-        // Until some are lost: more than the buffers of both ends hold.
+        // Send until some telegrams are lost: more than the buffers of both ends hold.
         let mut lost = 0;
         let mut sent = 0;
         while lost < 5 {
@@ -477,7 +475,7 @@ mod tests {
         let mut heard = [0; 10];
         quick.read_exact(&mut heard).unwrap();
 
-        // What arrives is whole telegrams in their order.
+        // Only whole telegrams arrive, in order.
         slow.set_read_timeout(Some(SOON)).unwrap();
         let mut last = None;
         for _ in 0..sent - lost {
@@ -495,7 +493,7 @@ mod tests {
         }
     }
 
-    /// Clients that send nothing, and clients that keep sending half a request.
+    /// Silent clients, and clients that send half a request repeatedly.
     #[test]
     fn idle_clients_make_room_for_others() {
         let server = server();
@@ -537,7 +535,7 @@ mod tests {
         }
         let mut heard = [0; 4];
         served.read_exact(&mut heard).unwrap();
-        // One that was served a while ago is idle too, if there is none who never was.
+        // A client that was served long ago counts as idle if every client was served before.
         let later = Instant::now() + 2 * SERVED_LATELY;
         let mut clients = server.clients();
         let place = clients.idlest(later).unwrap();
@@ -554,7 +552,7 @@ mod tests {
         let server = server();
         let kept: Vec<_> = (0..MAX_CLIENTS).map(|_| connect(&server, 0)).collect();
         assert!(kept.iter().all(|(_, peer)| server.send_to(*peer, b"answer")));
-        // However slow this machine is, they have been served lately.
+        // Independent of the machine's speed, all clients count as recently served.
         for client in &mut server.clients().connected {
             client.served_at = Some(Instant::now() + Duration::from_secs(3600));
         }

@@ -1,11 +1,10 @@
-//! The kernel's timestamps of datagrams (`SO_TIMESTAMPING`): of departure to the network interface and of
+//! The kernel's timestamps of datagrams (`SO_TIMESTAMPING`): of their departure to the network interface and their
 //! arrival from it.
 //!
-//! Timestamps are of the real-time clock (`CLOCK_REALTIME`), nanoseconds of POSIX time, unless the network
-//! card took them: those are of its own clock. The interface's driver takes a departure's timestamp just
-//! before the hardware gets the frame; a card takes it when the frame is on the wire. It waits in the
-//! socket's error queue. An arrival's timestamp is taken when the network stack gets the frame. See the
-//! kernel's `Documentation/networking/timestamping.rst`.
+//! Timestamps are `CLOCK_REALTIME` (POSIX time, nanoseconds), unless the network card took them: then they are on the
+//! card's clock. The interface's driver takes a transmit timestamp just before the hardware gets the frame; a card
+//! takes it when the frame is on the wire. The timestamp then waits in the socket's error queue. A receive timestamp is
+//! taken when the network stack gets the frame. See the kernel's `Documentation/networking/timestamping.rst`.
 
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
@@ -24,42 +23,42 @@ use nix::sys::time::TimeSpec;
 /// `SO_EE_ORIGIN_TIMESTAMPING` of `linux/errqueue.h`.
 const ORIGIN_TIMESTAMPING: u8 = 4;
 
-/// Source of the stamp of a datagram that leaves, and its clock.
+/// Source of a transmit timestamp, and its clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stamper {
-    /// The interface's driver, by the real-time clock.
+    /// The interface's driver, with `CLOCK_REALTIME`.
     Kernel,
-    /// The network card, by [`super::card_clock::CardClock`].
+    /// The network card, with the clock of [`super::card_clock::CardClock`].
     Card,
 }
 
-/// Timestamp of a datagram's departure.
+/// Transmit timestamp of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DepartureStamp {
     /// Number of datagrams that the socket sent before this one, since timestamps were enabled.
     pub key: u32,
-    /// Time of departure, nanoseconds on the timestamping clock.
+    /// Time of departure on the clock of `by`, nanoseconds.
     pub at_ns: u64,
-    /// Source of the stamp.
+    /// Source of the timestamp.
     pub by: Stamper,
 }
 
 /// A datagram that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// Bytes of payload in the buffer.
+    /// Length of the payload in the buffer, bytes.
     pub length: usize,
-    /// The payload did not fit the buffer.
+    /// Whether the payload was longer than the buffer.
     pub is_cut: bool,
     /// Sender, if the kernel reports it.
     pub from: Option<SocketAddr>,
     /// Time of arrival at the kernel, nanoseconds of POSIX time; `None` without a timestamp.
     pub unix_ns: Option<u64>,
-    /// Datagrams that the socket lost for lack of room since it was opened, as far as known.
+    /// Number of datagrams that the socket has lost for lack of room since it was opened, if known.
     pub overflowed: Option<u32>,
 }
 
-/// Enables timestamps of all datagrams that leave `socket`. If the card has none, the kernel takes them.
+/// Enables transmit timestamps of `socket`. The kernel takes them if the card cannot.
 pub fn stamp_departures(socket: &impl AsFd, by: Stamper) -> io::Result<()> {
     let mut flags = Flag::SOF_TIMESTAMPING_TX_SOFTWARE
         | Flag::SOF_TIMESTAMPING_SOFTWARE
@@ -71,17 +70,17 @@ pub fn stamp_departures(socket: &impl AsFd, by: Stamper) -> io::Result<()> {
     Ok(setsockopt(socket, Timestamping, &flags)?)
 }
 
-/// Enables timestamps of all datagrams that arrive at `socket`, and reports of lost ones.
+/// Enables receive timestamps of `socket`, and reports of lost datagrams.
 pub fn stamp_arrivals(socket: &impl AsFd) -> io::Result<()> {
     setsockopt(socket, ReceiveTimestampns, &true)?;
     Ok(setsockopt(socket, sockopt::RxqOvfl, &1)?)
 }
 
-/// Requests a receive buffer of `bytes` for `socket`, beyond the system's limit if permitted; returns its
-/// size.
+/// Requests a receive buffer of `bytes` for `socket`, beyond the system's limit if permitted; returns the actual size,
+/// bytes.
 pub fn enlarge_receive_buffer(socket: &impl AsFd, bytes: usize) -> usize {
     if setsockopt(socket, sockopt::RcvBufForce, &bytes).is_err() {
-        // Without the right the system's limit is taken, and what it came to is told.
+        // Without the right, the system limits the size.
         let _ = setsockopt(socket, sockopt::RcvBuf, &bytes);
     }
     nix::sys::socket::getsockopt(socket, sockopt::RcvBuf).unwrap_or(0)
@@ -102,8 +101,8 @@ impl Default for StampReader {
 }
 
 impl StampReader {
-    /// Adds the waiting timestamps of `socket` to `stamps`, without waiting for more. Received datagrams are
-    /// discarded, because they would fill the buffer.
+    /// Adds the waiting timestamps of `socket` to `stamps`; does not wait for more. Received datagrams are discarded,
+    /// because they would fill the socket's buffer.
     pub fn departures(
         &mut self,
         socket: &impl AsFd,
@@ -114,7 +113,7 @@ impl StampReader {
         Ok(())
     }
 
-    /// Like [`StampReader::departures`], but keeps received datagrams.
+    /// Like [`StampReader::departures`], but leaves received datagrams in the socket.
     pub fn departure_stamps(
         &mut self,
         socket: &impl AsFd,
@@ -126,7 +125,7 @@ impl StampReader {
         Ok(())
     }
 
-    /// The next message, if one waits: its length and its control data.
+    /// Next message in a queue of the socket, if one waits: its length and its control data.
     fn next(&mut self, socket: &impl AsFd, queue: MsgFlags) -> io::Result<Option<(usize, Extras)>> {
         let mut payload = [IoSliceMut::new(&mut self.discarded)];
         let arrived = receive(socket, &mut payload, &mut self.control, queue)?;
@@ -179,7 +178,7 @@ fn receive(
         }
     };
     let mut extras = Extras::default();
-    // Control messages that did not fit are only those nobody asked for.
+    // Truncated control messages are ignored: nobody requested them.
     for item in message.cmsgs().into_iter().flatten() {
         match item {
             ControlMessageOwned::ScmTimestampsns(stamps) => {
@@ -210,7 +209,7 @@ fn receive(
     Ok(Some((arrival, extras)))
 }
 
-/// The key of a departure's stamp that a packet socket gives: `struct sock_extended_err` of `linux/errqueue.h`.
+/// Key of a packet socket's transmit timestamp: `struct sock_extended_err` of `linux/errqueue.h`.
 fn packet_key(head: &libc::cmsghdr, error: &[u8]) -> Option<u32> {
     let is_stamp =
         (head.cmsg_level, head.cmsg_type) == (libc::SOL_PACKET, libc::PACKET_TX_TIMESTAMP);
@@ -224,7 +223,7 @@ fn address(storage: &SockaddrStorage) -> Option<SocketAddr> {
     v4.or_else(|| storage.as_sockaddr_in6().map(|a| SocketAddr::from((a.ip(), a.port()))))
 }
 
-/// 0 means that there is no timestamp.
+/// Converts a time; `None` for 0, which means that there is no timestamp.
 fn nanoseconds(time: TimeSpec) -> Option<u64> {
     let seconds = u64::try_from(time.tv_sec()).ok()?;
     let nanos = seconds.checked_mul(1_000_000_000)?.checked_add(time.tv_nsec() as u64)?;

@@ -1,8 +1,8 @@
-//! UDP: one socket for each port of a device, set up so that its datagrams resemble the product's as far as a
-//! plain socket permits.
+//! UDP: one socket for each port of a device. As far as a plain socket permits, its datagrams resemble those of the
+//! product.
 //!
-//! A plain socket cannot choose the IP identification (Linux sends 0 with don't-fragment, as the products do)
-//! and cannot leave out the UDP checksum. No driver checks either; recordings have both right.
+//! A plain socket cannot choose the IP identification (Linux sends 0 with don't-fragment, as the products do) and
+//! cannot omit the UDP checksum. No driver checks them; recordings have the product's values.
 
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
@@ -26,37 +26,36 @@ use super::timestamps::{self, DepartureStamp, StampReader, Stamper};
 use super::told;
 use crate::wire::port::UdpOptions;
 
-/// Size for about 0.1 s of the fastest device, so that a busy network card does not stall the sender.
+/// Size of the send buffer: about 0.1 s of the fastest device, so that a busy network card does not block the sender.
 const SEND_BUFFER_BYTES: usize = 1 << 20;
 
 /// An open socket with its destination.
 #[derive(Debug)]
 pub struct UdpLink {
-    /// Only [`UdpLink::take_over`] writes.
+    /// Only [`UdpLink::take_over`] writes this.
     bound: RwLock<Bound>,
     options: UdpOptions,
-    /// Socket that never sends. It is separate, because a datagram that is kept in it could be sent by
-    /// mistake.
+    /// Socket that never sends. It is separate, because the other socket could send a prepared datagram by mistake.
     rehearsal: Socket,
     to: Mutex<SocketAddr>,
     broadcast: AtomicBool,
-    /// Number of datagrams sent; the kernel numbers its timestamps in the same way.
+    /// Number of sent datagrams; the kernel's timestamps have the same numbers.
     sent: AtomicU32,
     launch_clock: Option<LaunchClock>,
     card_clock: Option<Arc<CardClock>>,
     stamps_departures: AtomicBool,
 }
 
-/// The socket at the link's address.
+/// Socket at the link's address.
 #[derive(Debug)]
 struct Bound {
     socket: Socket,
     siblings: Siblings,
-    /// Key of the first datagram of this socket: the kernel counts from 0 in each socket.
+    /// Key of the first datagram of this socket: the kernel counts from 0 for each socket.
     first_key: u32,
 }
 
-/// The sockets at one address and port, which a product may send several kinds of datagrams from.
+/// Sockets with one address and port: a product may send several kinds of datagrams from one port.
 #[derive(Clone, Debug, Default)]
 struct Siblings(Arc<Mutex<Vec<Socket>>>);
 
@@ -70,7 +69,7 @@ impl Siblings {
         self.0.lock().expect("no holder panics")
     }
 
-    /// Runs `bind`, which binds one more socket to the same address and port. No other socket can get them.
+    /// Runs `bind`, which binds another socket to the same address and port. Sockets of other programs cannot get them.
     fn shared<T>(&self, bind: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         let all = self.all();
         let share = |on| all.iter().try_for_each(|socket| socket.set_reuse_address(on));
@@ -86,37 +85,37 @@ const MSG_MORE: i32 = 0x8000;
 /// `MSG_PROBE` of `linux/socket.h`: no datagram is built.
 const MSG_PROBE: i32 = 0x10;
 
-/// Room for the stamps of a tenth of a second of the fastest device and more.
+/// Size of the receive buffer for timestamps: more than a tenth of a second of the fastest device.
 const STAMP_BUFFER_BYTES: usize = 8 << 20;
 
-/// Longest time for a released datagram to reach a socket of this host.
+/// Longest time for a released datagram to arrive at a socket of this host.
 const RELEASE_PATIENCE: Duration = Duration::from_millis(100);
 
 /// The clock of launch times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaunchClock {
-    /// `CLOCK_MONOTONIC`, which the packet scheduler `fq` follows.
+    /// `CLOCK_MONOTONIC`, for the packet scheduler `fq`.
     Monotonic,
-    /// `CLOCK_TAI`, which `etf` follows; needs `CAP_NET_ADMIN`.
+    /// `CLOCK_TAI`, for the packet scheduler `etf`; needs `CAP_NET_ADMIN`.
     Tai,
 }
 
 impl UdpLink {
-    /// Opens the socket. Nothing is sent.
+    /// Opens the socket; sends nothing.
     ///
     /// Errors name the wrong option and its value, and keep the system's error kind.
     pub fn open(options: &UdpOptions) -> io::Result<Self> {
         Self::opened(options, Siblings::default())
     }
 
-    /// Like [`UdpLink::open`], with the address and port of `first`, which keeps them: a product may send
-    /// several kinds of datagrams from one port. No other socket can get the port.
+    /// Like [`UdpLink::open`], with the same local address and port as `first`: a product may send several kinds of
+    /// datagrams from one port. Sockets of other programs cannot get the port.
     pub fn open_beside(first: &UdpLink, options: &UdpOptions) -> io::Result<Self> {
         Self::opened(options, first.bound().siblings.clone())
     }
 
-    /// Runs `open`, which may bind another socket to this socket's address and port. No other socket can get
-    /// them.
+    /// Runs `open`, which may bind another socket to this socket's address and port. Sockets of other programs cannot
+    /// get them.
     ///
     /// # Errors
     /// Errors of `open` and of the system.
@@ -126,12 +125,12 @@ impl UdpLink {
 
     /// Opens this link a second time at the address `ip`, with its port, destination and settings, for
     /// [`UdpLink::take_over`]. If [`UdpOptions::from`] names no address, the system chooses another port. `first` is a
-    /// link of the same device at that address, if there is one.
+    /// link of the same device that is already open at this address.
     ///
     /// # Errors
     /// Like [`UdpLink::open`].
     pub fn opened_at(&self, ip: IpAddr, first: Option<&UdpLink>) -> io::Result<Self> {
-        // The port of a socket that is bound to all addresses is taken until it is closed.
+        // A socket that is bound to all addresses keeps its port until it is closed.
         let has_own = self.options.from.is_some_and(|from| !from.ip().is_unspecified());
         let port = if has_own { self.local_addr()?.port() } else { 0 };
         let from = SocketAddr::new(ip, port);
@@ -142,7 +141,7 @@ impl UdpLink {
             None => Self::open(&options)?,
         };
         if from.is_ipv4() {
-            // A host may have changed it.
+            // A host may have changed this setting.
             let discovery = ip_mtu_discover(&self.bound().socket)?;
             set_ip_mtu_discover(&link.bound().socket, discovery)?;
         }
@@ -156,14 +155,14 @@ impl UdpLink {
         Ok(link)
     }
 
-    /// Sends by the socket of `other` from now on; the own socket is closed. No datagram may be prepared.
+    /// Sends by the socket of `other` from now on and closes the own socket. No datagram may be prepared.
     pub fn take_over(&self, other: UdpLink) {
         let bound = other.bound.into_inner().expect("no holder panics");
         let first_key = self.sent.load(Ordering::Relaxed);
         *self.bound.write().expect("no holder panics") = Bound { first_key, ..bound };
     }
 
-    /// Costs nanoseconds: nobody else writes while a sender reads.
+    /// The lock takes only nanoseconds: nothing writes while a sender reads.
     fn bound(&self) -> RwLockReadGuard<'_, Bound> {
         self.bound.read().expect("no holder panics")
     }
@@ -230,16 +229,16 @@ impl UdpLink {
         })
     }
 
-    /// Sends one datagram; waits only if the send buffer is full. Allocates nothing. Returns the datagram's
-    /// key: the number of datagrams that this socket sent before it, as in [`DepartureStamp`].
+    /// Sends one datagram; waits only if the send buffer is full. Allocates nothing. Returns the datagram's key: the
+    /// number of datagrams that this socket sent before, as in [`DepartureStamp`].
     ///
-    /// A destination without a listener is no error, as for a product; it is counted. For other errors see
+    /// A destination without a listener is counted but is no error, as for the product. For other errors see
     /// [`UdpLink::explain`].
     pub fn send(&self, payload: &[u8]) -> io::Result<u32> {
         self.send_to(payload, self.to())
     }
 
-    /// Like [`UdpLink::send`], but to `to`, which avoids the lock of the link's own address.
+    /// Like [`UdpLink::send`], but to `to`; this avoids the lock of the destination.
     pub fn send_to(&self, payload: &[u8], to: SocketAddr) -> io::Result<u32> {
         let to = SockAddr::from(to);
         self.counted(self.bound().socket.send_to(payload, &to))
@@ -256,9 +255,9 @@ impl UdpLink {
         self.counted(sent.map_err(io::Error::from))
     }
 
-    /// Lets the kernel build and keep a datagram: [`UdpLink::release`] then sends it in less time than
-    /// [`UdpLink::send_to`] takes. This socket must send nothing else before that. Returns the key that the
-    /// datagram will have.
+    /// Lets the kernel build and keep a datagram, which [`UdpLink::release`] then sends faster than
+    /// [`UdpLink::send_to`] does. This socket must send nothing else before that. Returns the key that the datagram
+    /// will have.
     ///
     /// # Errors
     /// Like [`UdpLink::send_to`]; after an error nothing is kept.
@@ -267,26 +266,25 @@ impl UdpLink {
         self.counted(self.bound().socket.send_to_with_flags(payload, &to, MSG_MORE))
     }
 
-    /// Sends the prepared datagram; afterwards nothing is kept, even after an error.
+    /// Sends the prepared datagram. Afterwards no datagram is kept, even after an error.
     pub fn release(&self) -> io::Result<()> {
-        // A probe adds nothing to what is kept, so that it takes no key, and without `MSG_MORE` what
-        // is kept goes.
+        // MSG_PROBE adds no data and takes no key; without `MSG_MORE`, the kernel sends the kept datagram.
         self.bound().socket.send_with_flags(&[], MSG_PROBE).map(drop)
     }
 
-    /// Follows the path of [`UdpLink::send_to`] through the kernel without sending, so that code and route
-    /// are in the caches. Does not affect a prepared datagram.
+    /// Runs the code path of [`UdpLink::send_to`] through the kernel without sending, so that code and route are in the
+    /// caches. Does not affect a prepared datagram.
     pub fn rehearse(&self, to: SocketAddr) {
         let _ = self.rehearsal.send_to_with_flags(&[0; 64], &SockAddr::from(to), MSG_PROBE);
     }
 
-    /// The key of the sent datagram.
+    /// Counts a sent datagram; returns its key.
     fn counted(&self, outcome: io::Result<usize>) -> io::Result<u32> {
         outcome.map(|_| self.sent.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Enables launch times of datagrams. Whether they are kept depends on the packet scheduler of the
-    /// network interface.
+    /// Enables launch times of datagrams. They have an effect only with a suitable packet scheduler of the network
+    /// interface.
     pub fn set_launch_clock(&mut self, clock: LaunchClock) -> io::Result<()> {
         let clock_id = match clock {
             LaunchClock::Monotonic => ClockId::Monotonic,
@@ -303,17 +301,17 @@ impl UdpLink {
         Ok(())
     }
 
-    /// The clock of launch times, if the link uses them.
+    /// Clock of launch times, if they are enabled.
     pub fn launch_clock(&self) -> Option<LaunchClock> {
         self.launch_clock
     }
 
-    /// Selects this card's clock for transmit timestamps.
+    /// Sets the card's clock, which takes the transmit timestamps.
     pub fn set_card_clock(&mut self, clock: Arc<CardClock>) {
         self.card_clock = Some(clock);
     }
 
-    /// The clock of the card that stamps departures; none if the kernel does.
+    /// Clock of the card that takes transmit timestamps; `None` if the kernel takes them.
     pub fn card_clock(&self) -> Option<&CardClock> {
         self.card_clock.as_deref()
     }
@@ -341,7 +339,7 @@ impl UdpLink {
         outcome
     }
 
-    /// Text of an error of [`UdpLink::send`], with the remedy.
+    /// Message about an error of [`UdpLink::send`], with the remedy.
     pub fn explain(&self, error: &io::Error) -> String {
         let hint = match error.raw_os_error() {
             Some(libc_code::EACCES) if !self.broadcast.load(Ordering::Relaxed) => {
@@ -361,7 +359,7 @@ impl UdpLink {
         format!("cannot send to {}: {error}{hint}", self.to())
     }
 
-    /// Changes the destination of datagrams to `to`, which must be of the same address family.
+    /// Changes the destination of datagrams to `to`, which must have the same address family.
     pub fn set_to(&self, to: SocketAddr) -> io::Result<()> {
         let so_far = self.to();
         if so_far.is_ipv4() != to.is_ipv4() {
@@ -376,7 +374,7 @@ impl UdpLink {
         Ok(())
     }
 
-    /// Whether routers must not divide the datagrams that are sent from now on.
+    /// Sets whether routers must not fragment datagrams from now on.
     ///
     /// # Errors
     /// The system's error.
@@ -404,8 +402,8 @@ impl UdpLink {
     }
 }
 
-/// Whether this system keeps a prepared datagram until its release and then sends it, tested on the loopback
-/// interface. Other systems with Linux's interface may know `MSG_MORE` for TCP only.
+/// Whether this system keeps a prepared datagram until its release and then sends it, tested on the loopback interface.
+/// Other systems with Linux's interface may support `MSG_MORE` for TCP only.
 pub fn system_keeps_datagrams() -> bool {
     let keeps = || -> io::Result<bool> {
         let listener = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
@@ -435,8 +433,8 @@ mod libc_code {
     pub const EHOSTUNREACH: i32 = 113;
 }
 
-/// The limited broadcast, or the directed one of any network of 8, 16 or 24 bits (and of many smaller ones:
-/// the socket does not know the netmask).
+/// Whether an address is the limited broadcast address, or the directed one of any network with a prefix of 8, 16 or 24
+/// bits (and of many smaller networks: the socket does not know the netmask).
 fn looks_like_broadcast(ip: IpAddr) -> bool {
     matches!(ip, IpAddr::V4(ip) if ip.octets()[3] == 255)
 }

@@ -1,7 +1,7 @@
 //! A UDP port for host commands, one per datagram, and their answers.
 //!
-//! There are no connections: a host is an address from which datagrams arrived recently. Memory is bounded;
-//! the host with the longest silence is dropped first.
+//! There are no connections: a host is an address from which datagrams arrived recently. Memory is bounded; the host
+//! that was silent for longest is dropped first.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, UdpSocket};
@@ -16,13 +16,13 @@ use super::told;
 use super::udp::UdpLink;
 use crate::wire::port::Peer;
 
-/// Hosts that can be answered.
+/// Largest number of hosts that can get answers.
 const MAX_HOSTS: usize = 64;
 
-/// The sockets, and the hosts that spoke last. Used from two threads: one sends, one receives.
+/// The sockets, and the hosts that sent last. One thread sends, another one receives.
 #[derive(Debug)]
 pub struct UdpServer {
-    /// Only [`UdpServer::take_over`] writes.
+    /// Only [`UdpServer::take_over`] writes this.
     bound: RwLock<Arc<Bound>>,
     /// Socket for broadcasts.
     broadcasts: Option<UdpSocket>,
@@ -31,7 +31,7 @@ pub struct UdpServer {
     hosts: Mutex<Hosts>,
 }
 
-/// The socket at the server's address.
+/// Socket at the server's address.
 #[derive(Debug)]
 pub struct Bound {
     socket: UdpSocket,
@@ -39,7 +39,7 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// Binds a socket; `bind` does it.
+    /// Opens a socket by `bind` and prepares it for the server.
     fn open(
         address: SocketAddr,
         hears_broadcasts: bool,
@@ -78,20 +78,20 @@ impl Hosts {
 }
 
 impl UdpServer {
-    /// Listens at `address`, and for broadcasts to its port if it `hears_broadcasts`; broadcasts are answered
-    /// by broadcast. Hosts have `port` as [`Peer::port`].
+    /// Listens at `address`, and for broadcasts to its port if `hears_broadcasts`; broadcasts are answered by
+    /// broadcast. Hosts have `port` as [`Peer::port`].
     ///
     /// # Errors
-    /// The address cannot be had.
+    /// The address is not available.
     pub fn listen_as(port: u8, address: SocketAddr, hears_broadcasts: bool) -> io::Result<Self> {
         Self::listening(port, address, hears_broadcasts, UdpSocket::bind)
     }
 
-    /// Like [`UdpServer::listen_as`], at the address and port of `link`, because a product may send datagrams
-    /// from its command port. All datagrams to that port arrive here.
+    /// Like [`UdpServer::listen_as`], at the address and port of `link`, because a product may send data from its
+    /// command port. This server gets all datagrams to that port.
     ///
     /// # Errors
-    /// The address cannot be had.
+    /// The address is not available.
     pub fn listen_beside(
         link: &UdpLink,
         port: u8,
@@ -110,7 +110,7 @@ impl UdpServer {
     ) -> io::Result<Self> {
         let bound = Bound::open(address, hears_broadcasts, bind)?;
         let broadcasts = hears_broadcasts.then(|| {
-            // Every unit hears the search of a host, and so does the host itself.
+            // Every unit receives a host's search broadcast, and so does the host itself.
             let all = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
             all.set_reuse_address(true)?;
             all.bind(&SocketAddr::from((Ipv4Addr::BROADCAST, bound.address.port())).into())?;
@@ -124,8 +124,8 @@ impl UdpServer {
         Ok(Self { bound, broadcasts, port, answers_all: true, hosts: Mutex::default() })
     }
 
-    /// Opens a socket at the address `ip` with the server's port, for [`UdpServer::take_over`]; `links` are those
-    /// of the device there.
+    /// Opens a socket at the address `ip` with the server's port, for [`UdpServer::take_over`]; `links` are the
+    /// device's links at that address.
     ///
     /// # Errors
     /// Like [`UdpServer::listen_as`].
@@ -138,12 +138,12 @@ impl UdpServer {
         })
     }
 
-    /// Receives and answers at `other` from now on. Broadcasts that have arrived are not lost. Commands that wait at
-    /// the old address are.
+    /// Receives and answers at `other` from now on. Broadcasts that have arrived are kept; commands that wait at the
+    /// old address are lost.
     pub fn take_over(&self, other: Bound) {
         let mut bound = self.bound.write().expect("no holder panics");
         let old = std::mem::replace(&mut *bound, Arc::new(other));
-        // Wakes the thread that waits for datagrams: it keeps the old address until then.
+        // Wakes the thread that waits for datagrams; until then it uses the old address.
         let _ = SockRef::from(&old.socket).shutdown(Shutdown::Both);
     }
 
@@ -151,7 +151,7 @@ impl UdpServer {
         Arc::clone(&self.bound.read().expect("no holder panics"))
     }
 
-    /// Whether broadcasts are answered by broadcast instead of unicast.
+    /// Sets whether broadcasts are answered by broadcast instead of unicast.
     #[must_use]
     pub fn answering_all(self, answers_all: bool) -> Self {
         Self { answers_all, ..self }
@@ -167,12 +167,12 @@ impl UdpServer {
         self.port == port
     }
 
-    /// The link in the status view and in messages.
+    /// Text for the status view and messages.
     pub fn describe(&self) -> String {
         format!("udp {}", self.address())
     }
 
-    /// Sends a datagram to a host that has spoken. One that is forgotten is no failure.
+    /// Sends a datagram to a known host. A host that was dropped is no failure.
     pub fn send_to(&self, peer: Peer, bytes: &[u8]) {
         let hosts = self.hosts.lock().expect("no holder panics");
         let known = hosts.known.iter().find(|(known, _)| *known == peer).map(|(_, to)| *to);
@@ -184,7 +184,7 @@ impl UdpServer {
         }
     }
 
-    /// Waits up to `timeout` for datagrams and passes each to `heard`, with at most as many bytes as `buffer`
+    /// Waits up to `timeout` for datagrams and passes each one to `heard`, with at most as many bytes as `buffer`
     /// holds.
     ///
     /// # Errors
@@ -206,13 +206,13 @@ impl UdpServer {
             Err(error) => return Err(error.into()),
         }
         if !Arc::ptr_eq(&bound, &self.bound()) {
-            return Ok(()); // it has moved
+            return Ok(()); // the server has moved to another address
         }
         for socket in sockets() {
             let (count, from) = match socket.recv_from(buffer) {
                 Ok(received) => received,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
-                // What a host refused that was answered before.
+                // A host refused an earlier answer.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => continue,
                 Err(error) => return Err(error),
             };
@@ -233,12 +233,12 @@ impl UdpServer {
     }
 }
 
-/// Binds a socket at the address and port of `link`, which can then have no other.
+/// Binds a socket to the address and port of `link`. Afterwards `link` can share its port with no further socket.
 fn bind_beside(link: &UdpLink, address: SocketAddr) -> io::Result<UdpSocket> {
     let domain = Domain::for_address(address);
     let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
     socket.set_reuse_address(true)?;
-    // Of sockets at one address, Linux hands datagrams to that which was bound last.
+    // If sockets share an address, Linux delivers datagrams to the one that was bound last.
     link.shared(|| socket.bind(&address.into()))?;
     socket.set_reuse_address(false)?;
     Ok(UdpSocket::from(socket))
@@ -300,7 +300,7 @@ mod tests {
             server.take_over(moved);
             assert_eq!(server.address(), ([127, 0, 0, 14], old.port()).into());
             host.send_to(b"hello", server.address()).unwrap();
-            // Its patience is shorter than that of the thread, which was woken.
+            // Shorter than the receiving thread's timeout: the answer shows that the thread was woken.
             assert_eq!(host.recv_from(&mut [0; 16]).unwrap(), (6, server.address()));
         });
         UdpSocket::bind(old).expect("the old address is free");

@@ -1,4 +1,4 @@
-//! Images of cameras for v4l2loopback: programs read them from `/dev/videoN`.
+//! Camera images for v4l2loopback, which programs read from `/dev/videoN`.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use linuxvideo::format::{PixFormat, PixelFormat};
 use linuxvideo::{CapabilityFlags, Device, VideoOutputDevice};
 
-/// A video device to which images are written, YUYV.
+/// A video device to which YUYV images are written.
 pub struct VideoOutput {
     path: PathBuf,
     /// The open device with its image size, after the first image.
@@ -14,10 +14,10 @@ pub struct VideoOutput {
 }
 
 impl VideoOutput {
-    /// Opens the device at `path`, if it accepts images.
+    /// Opens the device at `path` and checks that it accepts images.
     ///
     /// # Errors
-    /// The device is missing or takes no images; the error has the remedy.
+    /// The device is missing or does not accept images; the error has the remedy.
     pub fn new(path: &Path) -> io::Result<Self> {
         let device = Device::open(path).map_err(|error| explained(path, &error))?;
         let can = device.capabilities()?.device_capabilities();
@@ -31,11 +31,11 @@ impl VideoOutput {
         Ok(Self { path: path.to_owned(), open: None })
     }
 
-    /// Writes an image of this size. After a change of size the device is set up again, which v4l2loopback
-    /// permits while no program reads.
+    /// Writes an image; `size` is width and height, pixels. After a change of the size the device is set up again,
+    /// which v4l2loopback permits while no program reads.
     ///
     /// # Errors
-    /// The device does not take the size, or not the image.
+    /// The device does not accept the size or the image.
     pub fn write(&mut self, size: [u32; 2], yuyv: &[u8]) -> io::Result<()> {
         if self.open.as_ref().is_none_or(|(set, _)| *set != size) {
             self.open = None;
@@ -69,7 +69,7 @@ fn explained(path: &Path, error: &io::Error) -> io::Error {
         io::ErrorKind::PermissionDenied => {
             format!("{path} may not be written: join the group `video`")
         }
-        // What every file that is no video device answers.
+        // Error of every file that is not a video device.
         _ if error.raw_os_error() == Some(rustix::io::Errno::NOTTY.raw_os_error()) => {
             format!("{path} is no video device")
         }

@@ -20,10 +20,11 @@ use super::often::Often;
 
 /// Largest number of connections; a further one replaces the oldest temporary one.
 pub const MAX_CONNECTIONS: usize = 16;
-/// Longest lifetime of a temporary connection, however slow its client.
+/// Longest lifetime of a temporary connection, even if its client is slow.
 pub const CONNECTION_LIFE: Duration = Duration::from_secs(10);
 
-/// Listens at `address` for clients of `what`; returns the listener and its address.
+/// Listens at `address` for clients of `what`, the name in messages; returns the listener and its
+/// address.
 ///
 /// # Errors
 /// The port is unavailable; the error has the reason and the system's error kind.
@@ -51,7 +52,7 @@ pub fn listen(address: SocketAddr, what: &str) -> io::Result<(std::net::TcpListe
     Ok((listener, address))
 }
 
-/// Origin of a connection, and whether it is permanent.
+/// Address of a connected client, and whether its connection is permanent.
 #[derive(Clone, Debug)]
 pub struct Caller {
     /// The client's address.
@@ -60,7 +61,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Makes the connection permanent: only its client ends it, and it is never replaced.
+    /// Makes the connection permanent: only the client ends it, and no new connection replaces it.
     pub fn stays(&self) {
         self.lasts.store(true, Ordering::Relaxed);
     }
@@ -82,7 +83,7 @@ pub struct LimitedListener {
 }
 
 impl LimitedListener {
-    /// Takes a listener that does not block; must be called within a runtime.
+    /// Wraps a non-blocking listener; must be called within a runtime.
     ///
     /// # Errors
     /// The system's error.
@@ -99,12 +100,12 @@ impl LimitedListener {
 /// A client that is connected.
 struct Visitor {
     number: u64,
-    /// A duplicate of the socket to end the connection with, because the server reads from its own.
+    /// Duplicate of the socket, for ending the connection: the server owns the original.
     end: OwnedFd,
     lasts: Arc<AtomicBool>,
 }
 
-/// Connected clients, the oldest first.
+/// Connected clients, oldest first.
 #[derive(Default)]
 struct Visitors {
     next: u64,
@@ -112,7 +113,7 @@ struct Visitors {
 }
 
 impl Visitors {
-    /// Number of the new connection, and the connection to close for it, if any.
+    /// Adds a connection; returns its number, and whether an older connection was closed.
     fn let_in(&mut self, stream: &TcpStream, lasts: &Arc<AtomicBool>) -> io::Result<(u64, bool)> {
         let end = stream.as_fd().try_clone_to_owned()?;
         let is_full = self.connected.len() >= MAX_CONNECTIONS;
@@ -161,7 +162,7 @@ impl axum::serve::Listener for LimitedListener {
     }
 }
 
-/// A connection with an end.
+/// A connection that can be ended.
 pub struct Visit {
     stream: TcpStream,
     end: Pin<Box<Sleep>>,

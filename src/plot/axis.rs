@@ -1,11 +1,11 @@
-//! Axes: scales and their numbers.
+//! Axes: scales and their tick labels.
 
-/// A direction of a panel.
+/// One axis of a panel.
 #[derive(Clone, Debug)]
 pub struct Axis {
     /// Name of the axis, with the unit.
     pub(super) name: String,
-    /// Start and end of the axis, in the scale's steps; the end may be smaller.
+    /// Start and end of the axis, in steps of the scale; the end may be smaller.
     start: f64,
     end: f64,
     scale: Scale,
@@ -16,7 +16,7 @@ pub struct Axis {
 enum Scale {
     Linear,
     Logarithmic,
-    /// Powers of ten on either side of 0.
+    /// Powers of ten on both sides of 0.
     Signed,
 }
 
@@ -31,21 +31,22 @@ impl Scale {
 }
 
 impl Axis {
-    /// Equal steps from `start` to `end`, which may be less.
+    /// A linear axis from `start` to `end`, which may be smaller.
     pub fn linear(name: &str, start: f64, end: f64) -> Self {
         let end = if start == end || !end.is_finite() { start + 1.0 } else { end };
         Self { name: name.to_owned(), start, end, scale: Scale::Linear, ticks: None }
     }
 
-    /// Powers of ten, from one that is no more than `least` to one that is no less than `most`.
+    /// A logarithmic axis whose ends are powers of ten: the first is at most `least`, the last at
+    /// least `most`.
     pub fn logarithmic(name: &str, least: f64, most: f64) -> Self {
         let start = libm::floor(Scale::Logarithmic.steps(least));
         let end = libm::ceil(Scale::Logarithmic.steps(most)).max(start + 1.0);
         Self { name: name.to_owned(), start, end, scale: Scale::Logarithmic, ticks: None }
     }
 
-    /// Powers of ten and 0, from 0 or below to 1 or above: nearly linear within 1 of 0. Reaches to
-    /// the power beyond `least` and beyond `most`.
+    /// A logarithmic axis for both signs: powers of ten and 0, nearly linear between -1 and 1. It
+    /// ends at powers of ten beyond `least` and `most`, at least from 0 to 1.
     pub fn signed(name: &str, least: f64, most: f64) -> Self {
         let reach = |size: f64| libm::pow(10.0, libm::ceil(libm::log10(size.max(1.0))));
         let start = if least < 0.0 { Scale::Signed.steps(-reach(-least)) } else { 0.0 };
@@ -53,18 +54,18 @@ impl Axis {
         Self { name: name.to_owned(), start, end, scale: Scale::Signed, ticks: None }
     }
 
-    /// Numbers at places of the caller's choice instead.
+    /// Replaces the ticks by the given values, each with its label.
     pub fn with_ticks(mut self, ticks: impl IntoIterator<Item = (f64, String)>) -> Self {
         self.ticks = Some(ticks.into_iter().collect());
         self
     }
 
-    /// Position of a value on the axis: 0 at its start, 1 at its end, below 0 or above 1 outside.
+    /// Position of a value on the axis: 0 at the start, 1 at the end, below 0 or above 1 outside.
     pub(super) fn share(&self, value: f64) -> f64 {
         (self.scale.steps(value) - self.start) / (self.end - self.start)
     }
 
-    /// Values with their numbers, about as many as there is room for.
+    /// Ticks with their labels; `room` is their approximate number.
     pub(super) fn ticks(&self, room: usize) -> Vec<(f64, String)> {
         if let Some(ticks) = &self.ticks {
             return ticks.clone();
@@ -87,7 +88,7 @@ impl Axis {
     }
 }
 
-/// Round numbers from one end to the other, about as many as there is room for.
+/// Round numbers between `start` and `end`; `room` is their approximate number.
 pub(super) fn linear_ticks(start: f64, end: f64, room: usize) -> Vec<(f64, String)> {
     let (least, most) = (start.min(end), start.max(end));
     let rough = (most - least) / room.max(1) as f64;
@@ -97,7 +98,7 @@ pub(super) fn linear_ticks(start: f64, end: f64, room: usize) -> Vec<(f64, Strin
     let nearly = step * 1e-6;
     let first = libm::ceil((least - nearly) / step) as i64;
     let last = libm::floor((most + nearly) / step) as i64;
-    // As many decimals for all as the step needs.
+    // All labels have the number of decimals that the step needs.
     let decimals = (0..9).find(|n| {
         let scaled = step * libm::pow(10.0, f64::from(*n));
         (scaled - scaled.round()).abs() < 1e-6 * scaled
@@ -112,7 +113,7 @@ pub(super) fn linear_ticks(start: f64, end: f64, room: usize) -> Vec<(f64, Strin
         .collect()
 }
 
-/// A number of a scale.
+/// Label of a number.
 fn shown(value: f64) -> String {
     let size = value.abs();
     if size > 0.0 && size < 0.999e-3 {
@@ -140,7 +141,7 @@ mod tests {
         assert_eq!(values(&axis, 9), [0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0]);
         assert!(Axis::logarithmic("", 0.0, 0.0).ticks(9).len() >= 2);
         assert_eq!(values(&Axis::linear("", 0.0, 10.0), 5), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
-        // From right to left, as the left side of a robot is.
+        // Larger values on the left, as for the left side of a robot.
         assert_eq!(values(&Axis::linear("", 2.0, -2.0), 4), [-2.0, -1.0, 0.0, 1.0, 2.0]);
         assert_eq!(values(&Axis::signed("", 0.0, 30.0), 9), [0.0, 1.0, 10.0, 100.0]);
         let signed = Axis::signed("", -3.0, 0.5);

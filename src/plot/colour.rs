@@ -1,21 +1,21 @@
 //! Colours with good contrast on white.
 
-/// Red, green, blue.
+/// A colour: red, green, blue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Colour(pub [u8; 3]);
 
 pub const WHITE: Colour = Colour([255, 255, 255]);
-/// Titles and axes.
+/// Colour of titles and axes.
 pub const INK: Colour = Colour([40, 44, 52]);
-/// Numbers of axes.
+/// Colour of tick labels.
 pub const LABEL: Colour = Colour([90, 96, 106]);
-/// Lines of the grid.
+/// Colour of grid lines.
 pub const GRID: Colour = Colour([226, 229, 233]);
 
-/// Colour of the first of two series. With [`ORANGE`] it can be distinguished by colour-blind people and in
-/// print.
+/// Colour of the first of two series. Colour-blind people, and readers of grey prints, can distinguish it from
+/// [`ORANGE`].
 pub const BLUE: Colour = Colour([31, 111, 180]);
-/// Second of two series.
+/// Colour of the second of two series.
 pub const ORANGE: Colour = Colour([217, 115, 13]);
 /// Colour of a reference series.
 pub const GREY: Colour = Colour([150, 153, 160]);
@@ -31,7 +31,7 @@ pub const PALETTE: [Colour; 8] = [
     Colour([205, 90, 160]),
 ];
 
-/// A scale of colours, evenly spaced.
+/// A colour scale, with its colours in equal steps.
 #[derive(Clone, Copy, Debug)]
 pub struct ColourScale(&'static [[u8; 3]]);
 
@@ -51,8 +51,8 @@ pub const RANGE: ColourScale = ColourScale(&[
     [71, 113, 233],
     [63, 62, 156],
 ]);
-/// Colours from dark (weak) to bright (strong): Plasma (Smith and van der Walt 2015), without its brightest
-/// end.
+/// Colour scale of intensities, from dark (weak) to bright (strong): Plasma (Smith and van der Walt 2015), without its
+/// brightest end.
 pub const INTENSITY: ColourScale = ColourScale(&[
     [13, 8, 135],
     [72, 3, 159],
@@ -64,8 +64,8 @@ pub const INTENSITY: ColourScale = ColourScale(&[
     [252, 169, 52],
     [251, 215, 36],
 ]);
-/// Colours from violet (low) to yellow (high): Viridis (Smith and van der Walt 2015), without its brightest
-/// end.
+/// Colour scale of heights, from violet (low) to yellow (high): Viridis (Smith and van der Walt 2015), without its
+/// brightest end.
 pub const HEIGHT: ColourScale = ColourScale(&[
     [68, 1, 84],
     [71, 42, 122],
@@ -78,7 +78,7 @@ pub const HEIGHT: ColourScale = ColourScale(&[
     [223, 227, 24],
 ]);
 
-/// Colour scale of differences: less is orange, more is blue, zero is nearly white.
+/// Colour scale of differences: negative is orange, positive is blue, zero is nearly white.
 pub const DIFFERENCE: ColourScale = ColourScale(&[
     [166, 72, 4],
     [217, 115, 13],
@@ -90,10 +90,10 @@ pub const DIFFERENCE: ColourScale = ColourScale(&[
 ]);
 
 impl ColourScale {
-    /// Number of colours of a scale: few, so that pictures of many points stay small.
+    /// Number of colours of a scale: small, so that files with many points stay small.
     const STEPS: f64 = 48.0;
 
-    /// The colour at `share`, 0..=1; clamped.
+    /// Colour at `share`, which is clamped to 0..=1.
     pub fn at(self, share: f64) -> Colour {
         let last = self.0.len() - 1;
         let share = (share.clamp(0.0, 1.0) * Self::STEPS).round() / Self::STEPS;
@@ -123,7 +123,7 @@ mod tests {
         let (near, far) = (colours[0], colours[48]);
         assert!(near[0] > 3.0 * near[1] && near[0] > 3.0 * near[2], "{near:?}");
         assert!(far[2] > 2.0 * far[0] && far[2] > 2.0 * far[1], "{far:?}");
-        // Red, yellow, green, blue: warmth falls from end to end.
+        // The order is red, yellow, green, blue: red minus blue falls from end to end.
         let warmth = |[red, _, blue]: [f64; 3]| red - blue;
         let quarters: Vec<f64> = colours.iter().step_by(12).map(|c| warmth(*c)).collect();
         assert!(quarters[0] > 100.0 && quarters[4] < -50.0, "{quarters:?}");

@@ -58,13 +58,13 @@ impl PlotFile {
 }
 
 impl Figure {
-    /// A figure without panels; an empty `title` takes no room.
+    /// A figure without panels; `width` is in pixels. An empty `title` takes no space.
     pub fn new(width: f64, title: impl Into<String>) -> Self {
         let (title, notes) = (title.into(), Vec::new());
         Self { width, title, notes, legend: Vec::new(), panels: Vec::new() }
     }
 
-    /// Adds a line below the title.
+    /// Adds a line of text below the title.
     pub fn note(&mut self, line: impl Into<String>) {
         self.notes.push(line.into());
     }
@@ -79,7 +79,7 @@ impl Figure {
         self.panels.push((area, panel));
     }
 
-    /// Adds a panel that is as wide as the figure, below all others.
+    /// Adds a panel of the figure's width below all others; `height` is in pixels.
     pub fn panel_below(&mut self, height: f64, panel: Panel) {
         let (left, top) = (0.0, self.panels_height());
         self.panel(Area { left, top, width: self.width, height }, panel);
@@ -89,7 +89,7 @@ impl Figure {
         self.panels.iter().map(|(area, _)| area.top + area.height).fold(0.0, f64::max)
     }
 
-    /// Content of `file`, in the format of its name.
+    /// Content of `file`, in the format that its name selects.
     pub fn bytes(&self, file: &PlotFile) -> Vec<u8> {
         match file.form {
             Form::Svg => self.svg().into_bytes(),
@@ -97,7 +97,7 @@ impl Figure {
         }
     }
 
-    /// The figure as SVG, for a page or alone.
+    /// The figure as SVG, for a page or as a file.
     pub fn svg(&self) -> String {
         let (size, shapes) = self.shapes();
         svg::write(size, &shapes)
@@ -109,7 +109,7 @@ impl Figure {
         png::write(size, &shapes)
     }
 
-    /// Positions of all dots of one colour.
+    /// Positions of all dots of one colour, pixels.
     pub fn dots_of(&self, wanted: Colour) -> Vec<(f64, f64)> {
         let dots = self.shapes().1.into_iter().filter_map(|shape| match shape {
             Shape::Dots { middles, colour, .. } if colour == wanted => Some(middles),
@@ -183,7 +183,7 @@ mod tests {
             _ => None,
         });
         let line = line.unwrap();
-        // The dot outside the axes is left out, the other halves the line.
+        // The dot outside the axes is omitted; the other one is at the middle of the line.
         assert_eq!(dots.len(), 1);
         assert!((dots[0].0 - (line[0].0 + line[1].0) / 2.0).abs() < 1e-9);
         assert!((dots[0].1 - (line[0].1 + line[1].1) / 2.0).abs() < 1e-9);
@@ -202,7 +202,7 @@ mod tests {
         let ((width, height), _) = figure().shapes();
         assert_eq!((f64::from(info.width), f64::from(info.height)), (width, height));
         let blue = pixels.chunks_exact(3).filter(|p| **p == BLUE.0).count();
-        // The legend's sample alone has 14 by 9.
+        // The colour sample of the legend has 14 by 9 pixels.
         assert!(blue > 126, "{blue}");
     }
 

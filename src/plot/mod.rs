@@ -1,8 +1,8 @@
-//! Plots: panels with axes, lines, areas, bars and points, drawn as SVG and as PNG alike.
+//! Plots: panels with axes, lines, areas, bars and points, drawn as SVG or PNG.
 //!
-//! A [`Figure`] describes the content. It is laid out once, into [`shape`]s in pixels; [`svg`] and [`png`]
-//! write these. Text has a fixed-width font, so that its width is known without the system's fonts and every
-//! machine gives the same bytes.
+//! A [`Figure`] describes the content. It is laid out once, as [`shape`]s in pixels; [`svg`] and [`png`] write these.
+//! Text has a fixed-width font, so its width is known without the system's fonts, and every machine writes the same
+//! bytes.
 
 mod axis;
 mod colour;

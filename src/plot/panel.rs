@@ -9,15 +9,15 @@ const LEFT: f64 = 62.0;
 const RIGHT: f64 = 16.0;
 const TITLE: f64 = 24.0;
 const BOTTOM: f64 = 46.0;
-/// Width of a colour bar with its numbers and its name.
+/// Width of a colour bar with its labels and name, pixels.
 const BAR: f64 = 84.0;
 const BAR_WIDTH: f64 = 12.0;
-/// Approximate number of values next to a colour bar.
+/// Approximate number of ticks of a colour bar.
 const BAR_TICKS: usize = 8;
-/// Space for a number of an axis, pixels.
+/// Space for a tick label: width and height, pixels.
 const TICK_ROOM: (f64, f64) = (64.0, 26.0);
 
-/// Two axes and the marks between them, in layers from the lowest.
+/// Two axes and the marks between them; later marks cover earlier ones.
 #[derive(Clone, Debug)]
 pub struct Panel {
     title: String,
@@ -34,12 +34,12 @@ pub struct ColourBar {
     pub name: &'static str,
     /// Colours from the lowest value to the highest.
     pub colours: ColourScale,
-    /// Positions from 0 to 1 with their numbers.
+    /// Positions of ticks, from 0 to 1, with their labels.
     pub ticks: Vec<(f64, String)>,
 }
 
 impl ColourBar {
-    /// A scale from `low` to `high` in equal steps, with round numbers.
+    /// A linear bar from `low` to `high`, with round numbers.
     pub fn linear(name: &'static str, colours: ColourScale, low: f64, high: f64) -> Self {
         let place = |(value, number): (f64, String)| ((value - low) / (high - low), number);
         let ticks = linear_ticks(low, high, BAR_TICKS).into_iter().map(place).collect();
@@ -62,41 +62,41 @@ impl Panel {
         Self { title: title.into(), x, y, marks: Vec::new(), bar: None }
     }
 
-    /// Adds a bar with the meaning of the colours of dots.
+    /// Adds a colour bar that explains the colours of dots.
     pub fn colour_bar(mut self, bar: ColourBar) -> Self {
         self.bar = Some(bar);
         self
     }
 
-    /// A line through points.
+    /// Adds a line through points.
     pub fn line(&mut self, points: impl IntoIterator<Item = (f64, f64)>, colour: Colour) {
         let points = points.into_iter().collect();
         self.marks.push(Mark::Line { points, colour });
     }
 
-    /// The area between two lines over the same places: (x, lower, upper).
+    /// Adds the area between two lines: (x, lower y, upper y).
     pub fn band(&mut self, points: Vec<(f64, f64, f64)>, colour: Colour) {
         self.marks.push(Mark::Band { points, colour });
     }
 
-    /// Bars from the lower edge: (from, to, height).
+    /// Adds bars from the lower edge: (start x, end x, height).
     pub fn bars(&mut self, bars: Vec<(f64, f64, f64)>, colour: Colour) {
         self.marks.push(Mark::Bars { bars, colour });
     }
 
-    /// Adds dots of one size, each with its colour; dots outside the axes are left out.
+    /// Adds dots of one size, each with its colour; dots outside the axes are omitted.
     pub fn dots(&mut self, points: Vec<(f64, f64, Colour)>, size_px: (f64, f64)) {
         self.marks.push(Mark::Dots { points, size_px });
     }
 
-    /// A vertical line with text next to it; `row` separates the texts.
+    /// Adds a vertical line with text beside it; different `row`s keep the texts apart.
     pub fn rule(&mut self, x: f64, text: impl Into<String>, row: usize, colour: Colour) {
         self.marks.push(Mark::Rule { x, text: text.into(), row, colour });
     }
 
-    /// The plotted area of a panel that takes `outer`: without titles, numbers and names.
+    /// The area for marks within `outer`: without titles, tick labels and names.
     fn inner(&self, outer: Area) -> Area {
-        // As many numbers as there will be at most, for the widest of them.
+        // Ticks in the largest possible number, to find the widest label.
         let room = (outer.height / TICK_ROOM.1) as usize;
         let longest = self.y.ticks(room).iter().map(|(_, text)| text.chars().count()).max();
         let left = LEFT.max(longest.unwrap_or(0) as f64 * CHARACTER_PX + 32.0);
@@ -169,7 +169,7 @@ impl Panel {
             Mark::Bars { bars, colour } => {
                 for (from, to, height) in bars.iter().filter(|bar| bar.2 > 0.0) {
                     let (left, top) = (x(*from), y(*height));
-                    // What is there is seen.
+                    // A bar with any content is at least one pixel high.
                     let tall = (bottom - top).max(1.0);
                     let area = [left, bottom - tall, (x(*to) - left).max(1.0), tall];
                     shapes.push(Shape::Fill { area, colour: *colour });
@@ -214,7 +214,7 @@ impl Panel {
 }
 
 impl ColourBar {
-    /// Drawn to the right of `area`.
+    /// Adds the bar's shapes, to the right of `area`.
     fn shapes(&self, area: Area, shapes: &mut Vec<Shape>) {
         let (left, bottom) = (area.left + area.width + 12.0, area.top + area.height);
         let steps = area.height as usize;

@@ -10,17 +10,17 @@ use tiny_skia::{
 use super::colour::{Colour, WHITE};
 use super::shape::{Anchor, CHARACTER_PX, Shape, Style};
 
-/// Rows of a character.
+/// Height of a character, pixels.
 const CHARACTER_HEIGHT_PX: f64 = 16.0;
 
-/// The whole file.
+/// Returns the bytes of the PNG file.
 pub(super) fn write((width, height): (f64, f64), shapes: &[Shape]) -> Vec<u8> {
     let mut pixmap = Pixmap::new(width as u32, height as u32).expect("figures have a size");
     pixmap.fill(tiny_skia::Color::WHITE);
     for shape in shapes {
         draw(shape, &mut pixmap);
     }
-    // All is opaque.
+    // All pixels are opaque.
     let pixels: Vec<_> = pixmap.data().chunks_exact(4).map(|p| [p[0], p[1], p[2]]).collect();
     picture([pixmap.width(), pixmap.height()], &pixels)
 }
@@ -40,7 +40,7 @@ fn draw(shape: &Shape, pixmap: &mut Pixmap) {
             }
         }
         Shape::Line { points, colour, width, is_dashed } => {
-            // Thin lines along the pixels are not smeared over two.
+            // Thin horizontal and vertical lines lie on pixel centres, so that they do not blur over two pixels.
             let grid = *width == 1.0;
             let place = |v: f64| if grid { v.floor() + 0.5 } else { v };
             let points = points.iter().map(|(x, y)| (place(*x), place(*y)));
@@ -58,7 +58,7 @@ fn draw(shape: &Shape, pixmap: &mut Pixmap) {
     }
 }
 
-/// Fills whole pixels, so that pictures of many points have few colours.
+/// Fills whole pixels, so that figures with many points have few colours.
 fn fill(pixmap: &mut Pixmap, [left, top, width, height]: [f64; 4], colour: Colour) {
     let pixels = |from: f64, length: f64, limit: usize| {
         let begin = from.round();
@@ -143,7 +143,7 @@ fn blend(pixmap: &mut Pixmap, (x, y): (i64, i64), cover: u8, colour: Colour) {
     }
 }
 
-/// Uses a palette for few colours, else three bytes per pixel.
+/// Encodes with a palette if there are few colours, otherwise with three bytes per pixel.
 fn encode([width, height]: [u32; 2], pixels: &[[u8; 3]]) -> Result<Vec<u8>, png::EncodingError> {
     let mut palette: BTreeMap<[u8; 3], u8> = BTreeMap::new();
     for pixel in pixels {

@@ -2,17 +2,17 @@
 
 use super::colour::Colour;
 
-/// Advance of a character, pixels.
+/// Width of a character, pixels.
 pub(super) const CHARACTER_PX: f64 = 7.0;
 
-/// One of a figure's shapes; later shapes cover earlier ones.
+/// A shape of a figure; later shapes cover earlier ones.
 #[derive(Clone, Debug)]
 pub(super) enum Shape {
-    /// A filled rectangle: left, upper edge, width, height.
+    /// A filled rectangle: left edge, upper edge, width, height.
     Fill { area: [f64; 4], colour: Colour },
     /// A line through points.
     Line { points: Vec<(f64, f64)>, colour: Colour, width: f64, is_dashed: bool },
-    /// A filled, transparent outline.
+    /// A filled, transparent polygon.
     Outline { points: Vec<(f64, f64)>, colour: Colour, opacity: f64 },
     /// Rectangles of one size and colour; `middles` are their centres.
     Dots { middles: Vec<(f64, f64)>, size: (f64, f64), colour: Colour },
@@ -28,7 +28,7 @@ pub(super) struct Style {
     pub(super) is_bold: bool,
     /// Whether the text is rotated, to be read from bottom to top.
     pub(super) is_upright: bool,
-    /// White around the letters, for text that stands on lines.
+    /// Whether the letters have a white outline, for text on lines.
     pub(super) has_halo: bool,
 }
 
@@ -38,7 +38,7 @@ impl Style {
     }
 }
 
-/// The part of the text that is placed.
+/// Part of the text that is at its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Anchor {
     Start,
@@ -46,15 +46,15 @@ pub(super) enum Anchor {
     End,
 }
 
-/// A rectangle in pixels; of panels below the figure's title and legend.
+/// A rectangle in pixels. For a panel, it counts from below the figure's title and legend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Area {
     /// Left edge, pixels.
     pub left: f64,
     /// Upper edge, pixels.
     pub top: f64,
-    /// Pixels.
+    /// Width, pixels.
     pub width: f64,
-    /// Pixels.
+    /// Height, pixels.
     pub height: f64,
 }

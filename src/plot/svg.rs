@@ -9,7 +9,7 @@ use super::shape::{Anchor, Shape, Style};
 const FONT: &str =
     "font-family=\"'Noto Sans Mono','DejaVu Sans Mono',monospace\" font-size=\"11.67\"";
 
-/// The whole document.
+/// Returns the SVG document.
 pub(super) fn write((width, height): (f64, f64), shapes: &[Shape]) -> String {
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
@@ -60,7 +60,7 @@ fn write_shape(shape: &Shape, svg: &mut String) {
 }
 
 fn text_attributes((x, y): (f64, f64), style: &Style) -> String {
-    // From the middle of the letters to their baseline.
+    // Distance from the middle of the letters to their baseline, pixels.
     const DOWN: f64 = 4.2;
     let mut text = match style.is_upright {
         true => format!("transform=\"translate({:.1} {y:.1}) rotate(-90)\"", x + DOWN),

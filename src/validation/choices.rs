@@ -1,7 +1,6 @@
-//! Options with a few values.
+//! Options with a fixed set of values.
 
-/// An enum whose values each have a word, by which users choose them. The sentence before a value is also its
-/// help.
+/// Defines an enum whose values users choose by a word. The doc comment of a value is also its help text.
 macro_rules! choices {
     ($(#[$meta:meta])* $type:ident { $($(#[doc = $help:literal])* $value:ident = $word:literal,)+ }) => {
         $(#[$meta])*
@@ -12,7 +11,7 @@ macro_rules! choices {
         }
 
         impl $type {
-            /// Every value with its word, and a description if the word is not sufficient.
+            /// Every value with its word, and a description if the word alone is not clear.
             pub const CHOICES: &'static [(Self, &'static str, &'static str)] =
                 &[$((Self::$value, $word, concat!($($help),*).trim_ascii()),)+];
 

@@ -7,13 +7,13 @@ use crate::config::toml::diagnostic::Diagnostics;
 pub trait Run {
     /// Name of the experiment on the command line.
     const NAME: &'static str;
-    /// The comparison, in one line.
+    /// What the experiment compares, in one line.
     const ABOUT: &'static str;
 
-    /// Does the work.
+    /// Runs the experiment.
     ///
     /// # Errors
-    /// Options ask for something that cannot be done, or a file cannot be written.
+    /// The options are impossible, or a file cannot be written.
     fn run(&self, scope: &Scope) -> Result<Findings, ExperimentError>;
 }
 
@@ -23,13 +23,13 @@ pub enum ExperimentError {
     /// The options are impossible; the text is ready to print.
     #[error("{0}")]
     Input(String),
-    /// The rig or the profile that its options name is wrong.
+    /// The rig or profile that the options name contains errors.
     #[error("{0}")]
     Rig(#[from] Diagnostics),
     /// A file cannot be written.
     #[error("cannot write {path}")]
     Write {
-        /// The file.
+        /// Path of the file.
         path: String,
         /// Why the file cannot be read or written.
         #[source]

@@ -6,27 +6,27 @@ use crate::plot::Figure;
 
 /// Findings of an experiment.
 pub struct Findings {
-    /// Tables for people.
+    /// Tables as text.
     pub text: String,
     /// The results as a JSON object.
     pub report: Value,
     /// The results as figures, the most important first.
     pub plots: Vec<Plot>,
-    /// Numbers with their expected values. The verdict follows from them.
+    /// Compared numbers, each with its expected value. The verdict follows from them.
     pub comparisons: Vec<Comparison>,
 }
 
 /// A figure with its name.
 #[derive(Clone, Debug)]
 pub struct Plot {
-    /// Suffix of its file name, which distinguishes the experiment's figures; empty for the first.
+    /// Suffix of the file name, which distinguishes the experiment's figures; empty for the first.
     pub stem: &'static str,
     /// The figure that is drawn.
     pub figure: Figure,
 }
 
 impl Plot {
-    /// The figure that shows an experiment if only one can be shown.
+    /// The experiment's main figure.
     pub fn main(figure: Figure) -> Self {
         Self { stem: "", figure }
     }
@@ -37,7 +37,7 @@ impl Plot {
     }
 }
 
-/// One number, or one group of numbers, with the expected value.
+/// One number, or one group of numbers, compared with the expected value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// Subject of the comparison, without a full stop.
@@ -48,12 +48,12 @@ pub struct Comparison {
     pub ours: String,
     /// Tolerance, with its reason.
     pub tolerance: String,
-    /// Whether the difference is within the tolerance; `None` for values that are only reported.
+    /// Whether the difference is within the tolerance; `None` if the value is only reported.
     pub holds: Option<bool>,
 }
 
 impl Comparison {
-    /// A comparison that is judged.
+    /// A comparison with a tolerance.
     pub fn judged(
         what: impl Into<String>,
         paper: impl Into<String>,
@@ -71,7 +71,7 @@ impl Comparison {
         }
     }
 
-    /// A comparison that is reported but not judged; `why` is the reason.
+    /// A comparison without a tolerance; `why` is the reason.
     pub fn reported(
         what: impl Into<String>,
         paper: impl Into<String>,
@@ -87,7 +87,7 @@ impl Comparison {
         }
     }
 
-    /// `holds`, `does not hold` or `reported`.
+    /// Word for the result: `holds`, `does not hold` or `reported`.
     pub fn word(&self) -> &'static str {
         match self.holds {
             Some(true) => "holds",
@@ -119,7 +119,7 @@ impl Comparison {
 pub struct Verdict {
     /// Number of comparisons with a tolerance.
     pub judged: usize,
-    /// Whether all of these hold.
+    /// Whether all of them hold.
     pub holds: bool,
     /// One line with the verdict.
     pub line: String,
@@ -151,7 +151,7 @@ impl Findings {
         Verdict::of(&self.comparisons)
     }
 
-    /// The findings for machines: the report with `comparisons`, `holds` and `verdict`.
+    /// The findings as JSON: the report with `comparisons`, `holds` and `verdict`.
     pub fn json(&self) -> Value {
         let mut all = match &self.report {
             Value::Object(report) => report.clone(),
@@ -165,7 +165,7 @@ impl Findings {
         Value::Object(all)
     }
 
-    /// The findings for people: the tables, and each comparison on a line.
+    /// The findings as text: the tables, and one line for each comparison.
     pub fn tables(&self) -> String {
         let mut text = self.text.trim_end().to_owned();
         text += "\n\n";

@@ -1,7 +1,7 @@
 //! Experiments: each compares Menura's simulation with expected results and gives a verdict.
 //!
-//! An experiment is one folder with a type that implements [`Run`]; `cli/experiments.rs` lists all for the
-//! command line. Its data come from the bytes that devices send ([`recording`]), as for a driver.
+//! An experiment is one folder with a type that implements [`Run`]; `cli/experiments.rs` lists all of them for the
+//! command line. An experiment decodes the bytes that devices send ([`recording`]), like a driver.
 
 #[macro_use]
 mod choices;

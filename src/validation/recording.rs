@@ -1,4 +1,4 @@
-//! Recordings of an experiment's rigs: rendered, and decoded from their bytes.
+//! Recordings of an experiment's rigs: renders a rig and decodes the bytes of its devices.
 //!
 //! ```text
 //! let rig = recording::rig("rods.toml", RIG, &[("seed", "3".into())])?;
@@ -6,8 +6,7 @@
 //! recording::decode(&rig, &world, duration, &mut |sweep| ...)?;
 //! ```
 //!
-//! An experiment gets the data that a driver would read from the same bytes. The device's family makes no
-//! difference.
+//! An experiment gets the data that a driver would read from the same bytes. It does not depend on the device's family.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -27,28 +26,28 @@ use crate::engine::hosts::NoHosts;
 use crate::engine::record::{Stretch, render};
 use crate::time::SimTime;
 
-/// Ports for the decoder of a datagram; the rig determines the real ones.
+/// Ports for the decoder of a datagram, which does not use them here.
 const NO_PORTS: [u16; 2] = [0, 0];
 
 /// A block of a datagram, or a scan of a byte stream.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sweep {
-    /// Id of the device in the rig.
+    /// Device of the rig.
     pub device: DeviceId,
-    /// Time when the datagram, or the scan's first byte, leaves.
+    /// Time at which the datagram, or the scan's first byte, leaves.
     pub leaves: SimTime,
-    /// Azimuth on the wire, degrees, clockwise as all spinning lidars count; `None` for a scan.
+    /// Azimuth in the packet, degrees, clockwise as for all spinning lidars; `None` for a scan.
     pub azimuth_deg: Option<f64>,
-    /// Points, in the order of the wire.
+    /// Points in the order of the packet.
     pub points: Vec<Point>,
 }
 
 /// A return as a driver with the device's calibration computes it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Point {
-    /// Position in the sensor's axes (forward, left, up), metres.
+    /// Position in the sensor's axes (x forward, y left, z up), metres.
     pub position_m: DVec3,
-    /// The laser that fired, from 0; always 0 for a scanner with one laser.
+    /// Index of the laser, from 0; 0 for a scanner with a single laser.
     pub laser: usize,
 }
 
@@ -58,22 +57,21 @@ impl Point {
         self.position_m.length()
     }
 
-    /// Direction counterclockwise from straight ahead, degrees.
+    /// Direction, counterclockwise from forward, degrees.
     pub fn direction_deg(&self) -> f64 {
         libm::atan2(self.position_m.y, self.position_m.x).to_degrees()
     }
 }
 
-/// Reads an experiment's rig from `text`, with keys that replace its own, like `--set`. Messages call it
-/// `name`.
+/// Reads an experiment's rig from `text`, with `sets` that replace its keys, like `--set`. `name` is its name in
+/// messages.
 pub(super) fn rig(name: &str, text: &str, sets: &[(&str, String)]) -> Result<Rig, ExperimentError> {
     let set = |(key, value): &(&str, String)| Override { key: (*key).into(), value: value.clone() };
     let sets: Vec<Override> = sets.iter().map(set).collect();
     Ok(Rig::parse(name, text, Path::new(""), &sets, catalogue())?)
 }
 
-/// The rig `text` with copies of a device: each is the one called `original` under another name, with texts
-/// replaced.
+/// The rig `text` with copies of the device `original`; each copy has another name and text replacements.
 pub(super) fn with_copies(
     text: &str,
     original: &str,
@@ -85,7 +83,7 @@ pub(super) fn with_copies(
     let is_it = |part: &&str| part.contains(&format!("name = \"{original}\"\n"));
     let device = parts.find(is_it).expect("the rig has the device");
     for (name, replacements) in copies {
-        // In the name, and at the end of the link's path.
+        // Replaces the name itself, and the end of the link's path.
         let mut copy = device.replace(&format!("\"{original}\""), &format!("\"{name}\""));
         copy = copy.replace(&format!("/{original}\""), &format!("/{name}\""));
         for (from, to) in replacements {
@@ -98,13 +96,13 @@ pub(super) fn with_copies(
     rig
 }
 
-/// The world of a rig.
+/// Loads the world of a rig.
 pub(super) fn world(rig: &Rig) -> Result<LiveWorld, ExperimentError> {
     LiveWorld::load(rig).map_err(|error| ExperimentError::Input(error.to_string()))
 }
 
-/// Renders `duration` of a rig and passes the decoded output to `see`: for each device in the order of
-/// departure; byte streams (scans) come after all datagrams.
+/// Renders `duration` of a rig and passes the decoded output to `see`. Each device's output is in the order of
+/// departure; byte streams (scans) follow after all datagrams.
 pub(super) fn decode(
     rig: &Rig,
     world: &LiveWorld,
@@ -129,11 +127,11 @@ pub(super) fn decode(
 struct Reader {
     device: DeviceId,
     datagrams: Option<Box<dyn DatagramDecoder>>,
-    /// Known from the first data packet on.
+    /// Known after the first data packet.
     points: Option<PointSource>,
     stream: Option<Box<dyn StreamDecoder>>,
     bytes: Vec<u8>,
-    /// Offset and time of each write in the stream.
+    /// Offset in the stream and time of each write.
     writes: Vec<(u64, SimTime)>,
 }
 
@@ -229,7 +227,7 @@ fn each_frame(decoder: &mut dyn StreamDecoder, bytes: &[u8], mut see: impl FnMut
 mod tests {
     use super::*;
 
-    /// A spinning lidar and a scanner on a serial line in a room of 10 by 8 m by 3 m.
+    /// A spinning lidar and a scanner on a serial line, in a room of 10 m by 8 m by 3 m.
     const RIG: &str = r#"
 seed = 1
 [world]
@@ -280,14 +278,14 @@ settings = { baud_rate = 500000, power_on_mode = "continuous", errors = "none" }
                 let nearest_m = off_m.into_iter().map(f64::abs).fold(f64::MAX, f64::min);
                 assert!(nearest_m < 0.02, "{sweep:?}");
             }
-            // Half of a firing of sixteen lasers, or of a scan.
+            // Half of the points of a firing of sixteen lasers, or of a scan.
             assert!(
                 sweep.points.len() >= if sweep.azimuth_deg.is_some() { 16 } else { 90 },
                 "{sweep:?}"
             );
         })
         .unwrap();
-        // 12 blocks a packet of 1.327 ms, and 75 scans a second.
+        // 12 blocks per packet of 1.327 ms, and 75 scans per second.
         assert!((2500..2800).contains(&blocks), "{blocks}");
         assert!((18..=23).contains(&scans), "{scans}");
     }

@@ -10,12 +10,12 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Extent of an experiment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Scope {
-    /// A few seconds of it, as in tests; otherwise all.
+    /// Whether to run the short form of a few seconds, as in tests.
     pub short: bool,
 }
 
 impl Scope {
-    /// `full`, or `short` of the short form.
+    /// Returns `short` for the short form, otherwise `full`.
     pub(super) fn of<T>(&self, full: T, short: T) -> T {
         if self.short { short } else { full }
     }
@@ -38,7 +38,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// `steps` more are done.
+    /// Reports that `steps` more are finished.
     pub(super) fn advance(&self, steps: u64) {
         self.appear();
         self.bar.inc(steps);

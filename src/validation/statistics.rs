@@ -1,27 +1,27 @@
-//! Statistics of samples, and their distance from a law.
+//! Statistics of samples, and their distance from a distribution.
 
-/// The mean.
+/// Arithmetic mean; 0 without values.
 pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// Standard deviation about the mean.
+/// Standard deviation about the mean, with the divisor n.
 pub(super) fn std(values: &[f64]) -> f64 {
     central_moment(values, 2).sqrt()
 }
 
-/// Standard deviation of the population, estimated from a sample; 0 for one value.
+/// Standard deviation with the divisor n - 1; 0 for one value.
 pub(super) fn sample_std(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     std(values) * (count / (count - 1.0).max(1.0)).sqrt()
 }
 
-/// Third standardised moment: 0 for symmetric values.
+/// Skewness: the third standardised moment, 0 for symmetric values.
 pub(super) fn skewness(values: &[f64]) -> f64 {
     central_moment(values, 3) / libm::pow(std(values), 3.0)
 }
 
-/// Fourth standardised moment less that of a normal law.
+/// Excess kurtosis: the fourth standardised moment minus 3, that of a normal distribution.
 pub(super) fn excess_kurtosis(values: &[f64]) -> f64 {
     central_moment(values, 4) / libm::pow(std(values), 4.0) - 3.0
 }
@@ -32,11 +32,10 @@ fn central_moment(values: &[f64], order: i32) -> f64 {
     powers.sum::<f64>() / values.len().max(1) as f64
 }
 
-/// Kolmogorov's distance between samples and a law: the largest difference of their distribution
-/// functions.
+/// Kolmogorov distance between samples and a distribution: the largest difference of their distribution functions.
 ///
-/// Samples are rounded to steps of `step` (0 for exact ones). Both distributions are compared at the borders
-/// of the steps, which rounding does not move. Without samples the distance is the largest possible.
+/// Samples are rounded to multiples of `step` (0 for exact ones). Both distributions are compared at the borders
+/// between the steps, which rounding does not move. Without samples, the distance is 1.
 pub(super) fn kolmogorov(samples: &[f64], step: f64, law: impl Fn(f64) -> f64) -> f64 {
     if samples.is_empty() {
         return 1.0;
@@ -57,8 +56,8 @@ pub(super) fn kolmogorov(samples: &[f64], step: f64, law: impl Fn(f64) -> f64) -
     largest
 }
 
-/// Samples that were rounded to steps of an unknown scale, spread evenly over their steps in an order that is
-/// independent of theirs.
+/// Spreads rounded samples evenly over their steps of the size `step`. The offsets follow the order of the samples, not
+/// their values.
 pub(super) fn unrounded(samples: &[f64], step: f64) -> Vec<f64> {
     // Multiples of the golden ratio fill an interval evenly.
     let share = |place: usize| (place as f64 * 0.618_033_988_749_895) % 1.0;
@@ -66,14 +65,14 @@ pub(super) fn unrounded(samples: &[f64], step: f64) -> Vec<f64> {
     spread.map(|(place, sample)| sample + (share(place) - 0.5) * step).collect()
 }
 
-/// Limit of [`kolmogorov`] that 99 of 100 sets of this number of independent samples of the law itself keep
-/// (Smirnov's limit for many samples).
+/// 99 % limit of [`kolmogorov`] for this number of independent samples of the distribution itself (Smirnov's limit for
+/// many samples).
 pub(super) fn kolmogorov_limit(samples: usize) -> f64 {
     1.628 / (samples.max(1) as f64).sqrt()
 }
 
-/// Wasserstein's distance (of order 1) between samples and a law on `from..=to`: the area between their
-/// distribution functions.
+/// First Wasserstein distance between samples and a distribution on `from..=to`: the area between their distribution
+/// functions.
 pub(super) fn area_between(samples: &[f64], [from, to]: [f64; 2], law: impl Fn(f64) -> f64) -> f64 {
     const STEPS: u32 = 2000;
     let mut sorted = samples.to_vec();
@@ -87,7 +86,7 @@ pub(super) fn area_between(samples: &[f64], [from, to]: [f64; 2], law: impl Fn(f
     area.sum()
 }
 
-/// Correlation of pairs.
+/// Correlation coefficient of pairs.
 pub(super) fn correlation(pairs: &[(f64, f64)]) -> f64 {
     let (first, second): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
     let (a, b) = (mean(&first), mean(&second));
@@ -95,13 +94,13 @@ pub(super) fn correlation(pairs: &[(f64, f64)]) -> f64 {
     products / pairs.len().max(1) as f64 / (std(&first) * std(&second))
 }
 
-/// The distribution function of a normal law.
+/// Distribution function of a normal distribution.
 pub(super) fn normal(value: f64, mean: f64, std: f64) -> f64 {
     0.5 * libm::erfc((mean - value) / (std * std::f64::consts::SQRT_2))
 }
 
-/// The distribution function of a gamma law of this shape and rate: the series of the incomplete
-/// gamma function (Abramowitz & Stegun 6.5.29).
+/// Distribution function of a gamma distribution with this shape and rate: series of the incomplete gamma function
+/// (Abramowitz & Stegun 6.5.29).
 pub(super) fn gamma(value: f64, shape: f64, rate: f64) -> f64 {
     let x = value * rate;
     if x <= 0.0 {
@@ -117,8 +116,8 @@ pub(super) fn gamma(value: f64, shape: f64, rate: f64) -> f64 {
     sum.min(1.0)
 }
 
-/// The shape of the gamma law that makes positive samples likeliest (the closed form of Minka 2002,
-/// good to 1.5 %).
+/// Maximum-likelihood estimate of a gamma distribution's shape, from the positive samples (closed form of Minka 2002,
+/// accurate to 1.5 %).
 pub(super) fn gamma_shape(samples: &[f64]) -> f64 {
     let positive: Vec<f64> = samples.iter().copied().filter(|value| *value > 0.0).collect();
     let logs: Vec<f64> = positive.iter().map(|value| libm::log(*value)).collect();
@@ -142,7 +141,7 @@ pub(super) fn histogram(samples: &[f64], from: f64, width: f64, bins: usize) -> 
 mod tests {
     use super::*;
 
-    /// Values whose distribution function is the inverse of `quantile`, as evenly as possible.
+    /// `count` values that are distributed as evenly as possible, by the inverse distribution function `quantile`.
     fn evenly(count: usize, quantile: impl Fn(f64) -> f64) -> Vec<f64> {
         (0..count).map(|n| quantile((n as f64 + 0.5) / count as f64)).collect()
     }
@@ -152,11 +151,11 @@ mod tests {
         let law = |x: f64| 1.0 - libm::exp(-x.max(0.0));
         let samples = evenly(1000, |share| -libm::log(1.0 - share));
         assert!((kolmogorov(&samples, 0.0, law) - 0.0005).abs() < 1e-9);
-        // Rounded to steps as wide as the law itself they still are.
+        // Also if the samples are rounded to steps as wide as the distribution.
         let rounded: Vec<f64> = samples.iter().map(|x| (x / 0.5).round() * 0.5).collect();
         assert!(kolmogorov(&rounded, 0.5, law) < 0.001);
         assert!(kolmogorov(&rounded, 0.0, law) > 0.1);
-        // Steps on a scale that is not known, of a law without an edge.
+        // Rounded samples of a distribution without an edge, if the offset of the steps is unknown.
         let logistic = |x: f64| 1.0 / (1.0 + libm::exp(-x));
         let exact = evenly(1000, |share| libm::log(share / (1.0 - share)));
         let steps: Vec<f64> = exact.iter().map(|x| (x / 0.5).round() * 0.5).collect();
@@ -164,7 +163,7 @@ mod tests {
             (kolmogorov(&steps, 0.0, logistic), kolmogorov(&unrounded(&steps, 0.5), 0.0, logistic));
         assert!(was > 0.05 && is < 0.01, "{was} {is}");
         let twice = |x: f64| law(2.0 * x);
-        // Where exp(-x) - exp(-2 x) is largest.
+        // The difference is largest where exp(-x) - exp(-2 x) is.
         assert!((kolmogorov(&samples, 0.0, twice) - 0.25).abs() < 1e-3);
         assert!((area_between(&samples, [0.0, 20.0], twice) - 0.5).abs() < 0.01);
         assert!((kolmogorov_limit(10_000) - 0.01628).abs() < 1e-12);

@@ -1,16 +1,16 @@
-//! Conversations of hosts with devices: files of `tests/dialogues/`, a line a step. `#` starts a comment, at the
+//! Dialogues between hosts and devices: files of `tests/dialogues/`, one step per line. `#` starts a comment at the
 //! beginning of a line or after a space.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 
-/// A device and its host, which take the steps of a conversation.
+/// A device and its host, which execute the steps of a dialogue.
 pub trait Bench: Sized {
-    /// `profile NAME` comes first; `settings TOML` of a rig may follow.
+    /// The first line is `profile NAME`; `settings TOML` lines may follow.
     fn new(profile: &str, settings: &str) -> Self;
 
-    /// Takes a step; panics if it goes otherwise than written.
+    /// Executes a step; panics if the result differs from the expectation.
     fn step(&mut self, step: &Step);
 }
 
@@ -18,7 +18,7 @@ pub trait Bench: Sized {
 pub struct Step<'a> {
     pub verb: &'a str,
     pub rest: &'a str,
-    /// The first word of `rest`, and what follows it.
+    /// First word of `rest`; `rest` is the text after the verb.
     pub first: &'a str,
     pub after: &'a str,
     /// All words of `rest`.
@@ -40,7 +40,7 @@ impl<'a> Step<'a> {
     }
 }
 
-/// Plays a conversation, which messages call `name`.
+/// Plays a dialogue; `name` is its name in messages.
 pub fn play<B: Bench>(name: &str, text: &str) {
     let (mut profile, mut settings) = ("", String::new());
     let mut bench: Option<B> = None;
@@ -62,24 +62,24 @@ pub fn play<B: Bench>(name: &str, text: &str) {
     assert!(bench.is_some(), "{name} has no steps");
 }
 
-/// The conversation `name` of a folder in `tests/dialogues/`.
+/// Text of the dialogue `name` in a folder of `tests/dialogues/`.
 pub fn text_of(folder: &str, name: &str) -> String {
     fs::read_to_string(folder_of(folder).join(format!("{name}.txt"))).expect("a conversation")
 }
 
-/// Plays one conversation of a folder.
+/// Plays one dialogue of a folder.
 pub fn play_file<B: Bench>(folder: &str, name: &str) {
     play::<B>(name, &text_of(folder, name));
 }
 
-/// Plays all conversations of a folder, of which there are at least `least`.
+/// Plays all dialogues of a folder, which must have at least `least` of them.
 pub fn play_all<B: Bench>(folder: &str, least: usize) {
     let names = names_in(folder);
     assert!(names.len() >= least, "only {names:?}");
     names.iter().for_each(|name| play_file::<B>(folder, name));
 }
 
-/// The conversations of a folder, sorted.
+/// Names of the dialogues in a folder, sorted.
 pub fn names_in(folder: &str) -> Vec<String> {
     let paths = fs::read_dir(folder_of(folder)).expect("part of the repository");
     let name = |path: PathBuf| path.file_stem().unwrap().to_str().unwrap().to_owned();
@@ -92,7 +92,7 @@ fn folder_of(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dialogues").join(folder)
 }
 
-/// A test for each conversation of a folder, and one that none is left out.
+/// Defines a test for each dialogue of a folder, and a test that the list is complete.
 #[macro_export]
 macro_rules! conversations {
     ($bench:ty, $folder:literal: $($test:ident: $name:literal),+ $(,)?) => {
@@ -107,16 +107,16 @@ macro_rules! conversations {
     };
 }
 
-/// Asserts that a conversation goes otherwise.
+/// Asserts that a dialogue fails.
 pub fn assert_fails<B: Bench>(what: &str, text: &str) {
     assert!(catch_unwind(|| play::<B>(what, text)).is_err(), "{what} is not noticed");
 }
 
-/// Bytes, of which some are not looked at.
+/// Expected bytes; `None` stands for any byte.
 pub struct Pattern(Vec<Option<u8>>);
 
 impl Pattern {
-    /// Text in quotes with `\r`, `\n` and `\0`, or bytes in hex, `..` for one that is not looked at.
+    /// Parses text in quotes with `\r`, `\n` and `\0`, or hexadecimal bytes with `..` for any byte.
     pub fn of(text: &str) -> Self {
         if let Some(quoted) = text.strip_prefix('"') {
             let inner = quoted.strip_suffix('"').expect("a closing quote");
@@ -130,36 +130,36 @@ impl Pattern {
         Self(text.split_whitespace().map(byte).collect())
     }
 
-    /// The bytes, all of which are given.
+    /// The bytes of a pattern without `..`.
     pub fn bytes(self) -> Vec<u8> {
         self.0.into_iter().map(|byte| byte.expect("a byte")).collect()
     }
 
-    /// Whether `bytes` begin like this.
+    /// Whether `bytes` begin with the pattern.
     pub fn begins(&self, bytes: &[u8]) -> bool {
         let is_it = |(byte, wanted): (&u8, &Option<u8>)| wanted.is_none_or(|w| w == *byte);
         bytes.len() >= self.0.len() && bytes.iter().zip(&self.0).all(is_it)
     }
 
-    /// Whether `bytes` are this.
+    /// Whether `bytes` match the whole pattern.
     pub fn is(&self, bytes: &[u8]) -> bool {
         bytes.len() == self.0.len() && self.begins(bytes)
     }
 }
 
-/// A host on a serial line that looks at pieces.
+/// A host on a serial line that checks received pieces.
 pub trait LineHost {
-    /// Lets a millisecond pass.
+    /// Advances the time by a millisecond.
     fn pass_ms(&mut self);
 
-    /// Sends bytes to the device; what was not looked at before is dropped.
+    /// Sends bytes to the device; drops pieces that were received before.
     fn say(&mut self, bytes: &[u8]);
 
-    /// Pieces that the device has sent and nobody has looked at.
+    /// Received pieces that were not checked yet.
     fn sent(&mut self) -> &mut Vec<Vec<u8>>;
 
-    /// Takes a step of those that all lines have, if it is one: `>`, `<` within `deadline_ms`, `wait`, `silent`,
-    /// `stream`, whose count may be off by `margin`.
+    /// Executes a step that all lines support: `>`, `<` within `deadline_ms`, `wait`, `silent`, and `stream`, whose
+    /// count may differ by `margin`. Returns whether the step is one of these.
     fn take(&mut self, step: &Step, deadline_ms: u64, margin: i64) -> bool {
         match step.verb {
             ">" => self.say(&Pattern::of(step.rest.trim()).bytes()),
@@ -205,7 +205,7 @@ pub trait LineHost {
     }
 }
 
-/// A time of so many ms.
+/// Parses a time in milliseconds.
 pub fn ms(words: &[&str]) -> u64 {
     assert_eq!(words[1], "ms", "times are in ms");
     words[0].parse().expect("a number of ms")

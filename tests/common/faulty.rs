@@ -1,4 +1,4 @@
-//! What recordings of rigs with faults hold, and the logs beside them.
+//! Reads recordings of rigs with faults, and their fault logs.
 
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -8,13 +8,13 @@ use menura::engine::faults::log::FaultLog;
 use menura::engine::run::RealTimeRun;
 use menura::engine::stats::DeviceFigures;
 
-/// Stamp (nanoseconds) and payload of each packet of `len` bytes in a capture.
+/// Timestamp (nanoseconds) and payload of each packet with the length `len` in a capture.
 pub fn packets(pcap: &[u8], len: usize) -> Vec<(u64, Vec<u8>)> {
     super::frames(pcap).into_iter().filter(|(_, payload)| payload.len() == len).collect()
 }
 
-/// A live run that logs its faults: the datagrams that `socket` receives of it, the log, and the run's
-/// figures. A run of which this machine loses something is made again.
+/// A live run with a fault log: returns the datagrams that `socket` receives, the log, and the figures of the run. If
+/// this machine loses datagrams, the run is repeated.
 pub fn live_with_log(
     rig: &Rig,
     duration: Duration,
@@ -44,7 +44,7 @@ pub struct LogRow {
     pub amount: Option<u64>,
 }
 
-/// The rows of a log.
+/// Rows of a fault log.
 pub fn log_rows(csv: &[u8]) -> Vec<LogRow> {
     let mut reader = csv::Reader::from_reader(csv);
     let header: Vec<_> = reader.headers().unwrap().iter().map(str::to_owned).collect();

@@ -1,4 +1,4 @@
-//! What several test files need.
+//! Functions for several test files.
 
 #![allow(dead_code, reason = "not every test file needs all of it")]
 
@@ -25,9 +25,8 @@ use menura::links::pcap::PcapRecorder;
 use menura::wire::ethernet::FrameHeader;
 use pcap_file::pcap::PcapReader;
 
-/// A file or folder of the reference data that lies beside a developer's checkout: in
-/// `$MENURA_SHARED`, else in `../shared` beside the crate. Tests that ask for one are ignored unless
-/// asked for; `tools/test` asks where the data is.
+/// Path of a reference file or folder, which is not part of the repository: below `$MENURA_SHARED`, or in `../shared`
+/// beside the crate. Tests that need one are ignored by default; `tools/test` runs them if the data exists.
 pub fn shared(path: &str) -> PathBuf {
     let root = std::env::var_os("MENURA_SHARED")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
@@ -40,36 +39,36 @@ pub fn shared(path: &str) -> PathBuf {
     file
 }
 
-/// The program, whatever this process would have it log.
+/// The program, with the default log level.
 pub fn menura() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_menura"));
     command.env_remove("MENURA_LOG");
     command
 }
 
-/// What the program prints with these arguments on standard output; it must not fail.
+/// Standard output of the program with these arguments; it must succeed.
 pub fn printed(args: &[&str]) -> String {
     let output = menura().args(args).output().expect("the program");
     assert!(output.status.success(), "{args:?}: {}", stderr(&output));
     stdout(&output)
 }
 
-/// What a program has printed on standard output.
+/// Standard output of a program as text.
 pub fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("UTF-8")
 }
 
-/// What a program has printed on standard error.
+/// Standard error of a program as text.
 pub fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("UTF-8")
 }
 
-/// Twenty datagrams to the broadcast address of the loopback network.
+/// A capture of twenty datagrams to the broadcast address of the loopback network; returns its path.
 pub fn broadcast_capture(folder: &Path) -> String {
     capture_of(folder, (0..20).map(|number| number * 1_000_000))
 }
 
-/// Datagrams to the broadcast address of the loopback network, captured at these times, nanoseconds.
+/// A capture of datagrams to the broadcast address of the loopback network at these times, nanoseconds.
 pub fn capture_of(folder: &Path, times_ns: impl Iterator<Item = i128>) -> String {
     let capture = folder.join("broadcast.pcap");
     let header = FrameHeader {
@@ -92,7 +91,7 @@ pub fn capture_of(folder: &Path, times_ns: impl Iterator<Item = i128>) -> String
     capture.to_str().expect("UTF-8").to_owned()
 }
 
-/// Width of a PNG, and its pixels as red, green and blue.
+/// Width of a PNG file, and its pixels as red, green and blue.
 #[allow(dead_code, reason = "not every test file needs it")]
 pub fn picture(path: &Path) -> (u32, Vec<[u8; 3]>) {
     let file = std::io::BufReader::new(std::fs::File::open(path).expect("a picture"));
@@ -105,7 +104,7 @@ pub fn picture(path: &Path) -> (u32, Vec<[u8; 3]>) {
     (info.width, samples.chunks_exact(3).map(|p| [p[0], p[1], p[2]]).collect())
 }
 
-/// The rig that `text` describes, with some keys set otherwise.
+/// Reads the rig `text`, with some keys replaced.
 pub fn rig(text: &str, sets: &[(&str, &str)]) -> Rig {
     let set = |(key, value): &(&str, &str)| Override { key: (*key).into(), value: (*value).into() };
     let overrides: Vec<Override> = sets.iter().map(set).collect();
@@ -113,22 +112,22 @@ pub fn rig(text: &str, sets: &[(&str, &str)]) -> Rig {
         .unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// The rig's world.
+/// Loads the world of the rig.
 pub fn world(rig: &Rig) -> LiveWorld {
     LiveWorld::load(rig).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A rig and its world, from the rig's text.
+/// Reads the rig `text` and loads its world.
 pub fn load(text: &str) -> (Rig, LiveWorld) {
     let rig = rig(text, &[]);
     let world = world(&rig);
     (rig, world)
 }
 
-/// A port of this host that nobody has, of UDP and of TCP.
+/// A free port of this host, for UDP and TCP.
 ///
-/// It lies below the kernel's ephemeral ports, and each process starts its search at a different port, so another
-/// process is unlikely to take it before the test binds it.
+/// It is below the kernel's ephemeral ports, and each process starts its search at another port. So another process is
+/// unlikely to take the port before the test binds it.
 pub fn free_port() -> u16 {
     static ASKED: AtomicU32 = AtomicU32::new(0);
     let begin = std::process::id() * 61;
@@ -142,7 +141,7 @@ pub fn free_port() -> u16 {
     }
 }
 
-/// The files of a recording by name.
+/// Files of a recording, by name.
 pub fn recorded(rig: &Rig, duration: Duration) -> BTreeMap<String, Vec<u8>> {
     let folder = tempfile::tempdir().unwrap();
     record(rig, &world(rig), duration, None, folder.path(), &AtomicBool::new(false), |_| {})
@@ -156,13 +155,13 @@ pub fn recorded(rig: &Rig, duration: Duration) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// The captures of these devices in a recording, empty for a device without one.
+/// Captures of these devices in a recording; empty for a device without a capture.
 pub fn captures<const N: usize>(rig: &Rig, duration: Duration, names: [&str; N]) -> [Vec<u8>; N] {
     let mut files = recorded(rig, duration);
     names.map(|name| files.remove(&format!("{name}.pcap")).unwrap_or_default())
 }
 
-/// What a capture holds: when each frame left, nanoseconds since 1970, and its payload.
+/// Frames of a capture: time of departure (nanoseconds since 1970) and payload.
 pub fn frames(pcap: &[u8]) -> Vec<(u64, Vec<u8>)> {
     let mut reader = PcapReader::new(pcap).unwrap();
     let mut frames = Vec::new();
@@ -174,8 +173,7 @@ pub fn frames(pcap: &[u8]) -> Vec<(u64, Vec<u8>)> {
     frames
 }
 
-/// A socket of the loopback that a reader may leave alone for a while, as far as this user may have one:
-/// a busy machine keeps readers waiting.
+/// A loopback socket with the largest receive buffer that this user may have: on a busy machine, readers are late.
 pub fn roomy_socket() -> UdpSocket {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     make_roomy(&socket);
@@ -186,7 +184,7 @@ fn make_roomy(socket: &UdpSocket) {
     menura::links::timestamps::enlarge_receive_buffer(socket, 64 << 20);
 }
 
-/// How many datagrams the kernel has dropped because the buffer of a socket at this port was full.
+/// Number of datagrams that the kernel has dropped because the buffer of a socket at this port was full.
 pub fn dropped_at(port: u16) -> u64 {
     let table = std::fs::read_to_string("/proc/self/net/udp").expect("Linux");
     let of = |line: &str| -> Option<u64> {
@@ -197,22 +195,22 @@ pub fn dropped_at(port: u16) -> u64 {
     table.lines().skip(1).filter_map(of).sum::<u64>()
 }
 
-/// What came of an attempt to hear a sender.
+/// Result of one attempt to receive from a sender.
 pub struct Heard<T> {
-    /// What is to be judged.
+    /// The received data.
     pub told: T,
-    /// Datagrams that this machine has dropped at the receiver's socket.
+    /// Number of datagrams that this machine dropped at the receiver's socket.
     pub dropped: u64,
 }
 
-/// Attempts that this machine may spoil.
+/// Largest number of attempts in which this machine may drop datagrams.
 const ATTEMPTS: usize = 5;
 
-/// What was told by the first attempt at which this machine has dropped nothing. What is missing then
-/// is the sender's loss, and no attempt follows.
+/// Result of the first attempt in which this machine dropped no datagram. Data that is missing then was lost by the
+/// sender, so no further attempt follows.
 ///
 /// # Panics
-/// This machine has spoilt every attempt: nothing can be said of the sender.
+/// This machine has dropped datagrams in every attempt, so the sender cannot be tested.
 pub fn until_whole<T>(mut attempt: impl FnMut() -> Heard<T>) -> T {
     let mut spoilt = Vec::new();
     for _ in 0..ATTEMPTS {
@@ -225,7 +223,7 @@ pub fn until_whole<T>(mut attempt: impl FnMut() -> Heard<T>) -> T {
     panic!("this machine dropped datagrams at the test's own socket in each attempt: {spoilt:?}");
 }
 
-/// The datagrams that `socket` receives of a run.
+/// Datagrams that `socket` receives during a run.
 pub fn live(run: &RealTimeRun, duration: Duration, socket: &UdpSocket) -> Heard<Vec<Vec<u8>>> {
     let port = socket.local_addr().unwrap().port();
     let before = dropped_at(port);

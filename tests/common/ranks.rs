@@ -1,4 +1,4 @@
-//! Other ranks as threads of the test: all but MPI, and each with a world of its own.
+//! Other ranks as threads of the test, without MPI; each has its own world.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,18 +11,18 @@ use menura::engine::ranks::line::Line;
 use menura::engine::ranks::pack::{Load, Loaded};
 use menura::engine::ranks::serve;
 
-/// What the rig is called; no such file is there.
+/// Name of the rig; no such file exists.
 const NAME: &str = "rig-of-rank-0.toml";
 
-/// The others, while they serve.
+/// Other ranks while they serve.
 pub struct Others {
-    /// Rank 0's view of them.
+    /// State of the other ranks, as rank 0 has it.
     pub lead: Lead,
-    /// Set to end one of them as a signal would.
+    /// Setting one of these ends a rank, as a signal would.
     pub stops: Vec<Arc<AtomicBool>>,
 }
 
-/// Does `work` with `others` ranks that serve rank 0, which has not told them anything yet.
+/// Runs `work` with `others` ranks that serve rank 0; rank 0 has sent no message yet.
 pub fn with_serving<R>(others: usize, work: impl FnOnce(&Others) -> R) -> R {
     let (to_others, from_lead) = unbounded::<(usize, Vec<u8>)>();
     let (to_lead, mail) = unbounded();
@@ -57,7 +57,7 @@ pub fn with_serving<R>(others: usize, work: impl FnOnce(&Others) -> R) -> R {
     })
 }
 
-/// What rank 0 has them load.
+/// Load message that rank 0 sends.
 pub fn load_of(text: &str, sets: &[(&str, &str)]) -> Load {
     let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
     Load {
@@ -68,12 +68,12 @@ pub fn load_of(text: &str, sets: &[(&str, &str)]) -> Load {
     }
 }
 
-/// What rank 0 has loaded itself.
+/// Report about the data that rank 0 itself has loaded.
 pub fn loaded(rig: &Rig, world: &LiveWorld) -> Loaded {
     serve::loaded("here".to_owned(), rig, world)
 }
 
-/// Does `work` with `others` ranks that have loaded the rig of `text`.
+/// Runs `work` with `others` ranks that have loaded the rig `text`.
 pub fn with_others<R>(
     text: &str,
     sets: &[(&str, &str)],

@@ -1,4 +1,4 @@
-//! A scanner that stands in a room, for the tests that talk to one.
+//! A scanner in a room, for tests of dialogues.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -10,24 +10,25 @@ use menura::sensors::Sensor;
 use menura::sensors::lidar::Scratch;
 use menura::time::{Epoch, SimTime};
 
-/// Where hosts connect from.
+/// Address from which hosts connect.
 pub const HOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// Half of the room's length and width; the scanner looks along the length.
+/// Half of the room's length and width, metres; the scanner's forward direction is along the
+/// length.
 const HALF_ROOM_M: [f64; 2] = [6.0, 4.0];
 
-/// A device of its own in a room, with a single ray a pulse and no noise.
+/// A device in a room, with a single ray per pulse and no noise.
 pub struct Scanner {
     world: LiveWorld,
     rig: Rig,
-    /// What is talked to.
+    /// The device under test.
     pub device: Box<dyn Device>,
     sensor: Arc<dyn Sensor>,
     scratch: Scratch,
 }
 
 impl Scanner {
-    /// `link` and `settings` are TOML of the rig.
+    /// Builds the device; `link` and `settings` are TOML of the rig.
     pub fn new(profile: &str, link: &str, settings: &str) -> Self {
         let text = format!(
             "[world]\nscene = \"room\"\nparameters = {{ size_m = [12.0, 8.0, 3.0] }}\n\
@@ -44,7 +45,7 @@ impl Scanner {
         Self { world, rig, device: built.device, sensor: built.sensor, scratch }
     }
 
-    /// Measures what the device wants to know of the time before `horizon_ns`.
+    /// Makes the measurements that the device requests before `horizon_ns`.
     pub fn measure(&mut self, horizon_ns: u64) {
         let surroundings = self.world.surroundings(&self.rig.devices[0].body_from_sensor);
         while let Some(request) = self.device.poll_request(SimTime(horizon_ns)) {
@@ -54,13 +55,13 @@ impl Scanner {
     }
 }
 
-/// The wall's distance at an angle from the scanner's heading, metres.
+/// Distance of the wall at an angle from the scanner's forward direction, metres.
 pub fn wall_m(heading_rad: f64) -> f64 {
     let [length, width] = HALF_ROOM_M;
     (length / libm::cos(heading_rad).abs()).min(width / libm::sin(heading_rad).abs())
 }
 
-/// Nanoseconds of `5ms`, `0.2s` or `40us`.
+/// Nanoseconds of a time such as `5ms`, `0.2s` or `40us`.
 pub fn time_ns(word: &str) -> u64 {
     let (digits, scale) = if let Some(digits) = word.strip_suffix("us") {
         (digits, 1e3)

@@ -1,11 +1,11 @@
-//! What a box hides of the sky, by plane geometry and without Menura's ray caster.
+//! Computes the part of the sky that a box hides, by plane geometry and without Menura's ray caster.
 
-/// A box with its sides along the axes: least and greatest x, y and z, metres.
+/// A box with sides along the axes: smallest and largest x, y and z, metres.
 pub type Sides = [[f64; 2]; 3];
 
-/// Whether a box stands before a satellite, for an antenna at `from_m`; none where part of a bundle of
-/// directions, which differ from the satellite's by up to `spread_rad`, passes an edge. Angles are in
-/// radians: above the horizon, and clockwise from north, which is y.
+/// Whether a box hides a satellite from an antenna at `from_m`. `None` if an edge of the box divides the bundle of
+/// directions that differ from the satellite's by up to `spread_rad`. Angles are in radians: elevation above the
+/// horizon, and azimuth clockwise from north, which is y.
 pub fn is_hidden(
     sides: &Sides,
     from_m: [f64; 3],
@@ -16,7 +16,7 @@ pub fn is_hidden(
         let (sin_e, cos_e) = libm::sincos(elevation);
         let (sin_a, cos_a) = libm::sincos(azimuth);
         let towards = [cos_e * sin_a, cos_e * cos_a, sin_e];
-        // Between which distances the line is within the box, axis by axis.
+        // Distances between which the line is within the box, axis by axis.
         let (mut enters, mut leaves) = (0.0_f64, f64::INFINITY);
         for axis in 0..3 {
             let ends = sides[axis].map(|end| (end - from_m[axis]) / towards[axis]);

@@ -1,11 +1,11 @@
-//! Which module may import which: layers, circles of files, and device families among one another.
+//! Permitted imports between modules: layers, circles of files, and imports between device families.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::paths::{Said, UsedPath, module_of, paths_of, said_in};
 use crate::{Fault, fault};
 
-/// The layers in their order: each may import those before it. Everything in `src/` belongs to one.
+/// The layers in order: each may import the ones before it. Every file in `src/` belongs to a layer.
 pub const LAYERS: &[&str] = &[
     "time",
     "frames",
@@ -24,7 +24,7 @@ pub const LAYERS: &[&str] = &[
     "cli",
 ];
 
-/// Layers that may import fewer.
+/// Layers with fewer permitted imports.
 const MAY_IMPORT_ONLY: &[(&str, &[&str])] = &[
     ("frames", &[]),
     ("wire", &["time"]),
@@ -33,7 +33,7 @@ const MAY_IMPORT_ONLY: &[(&str, &[&str])] = &[
     ("plot", &[]),
 ];
 
-/// What a layer must not use although its order or its manifest allows it, and why. Tests may.
+/// Paths that a layer must not use although its order or its manifest permits it, with the reason. Tests may use them.
 const MUST_NOT_USE: &[(&str, &[&str], &str)] = &[
     (
         "world",
@@ -53,8 +53,8 @@ const MUST_NOT_USE: &[(&str, &[&str], &str)] = &[
     ("validation", &["clap"], "the options of experiments are in `cli/experiments.rs`"),
 ];
 
-/// Modules of `src/devices` that stay no family when they are folders. Families may import them and the
-/// single files beside them; none of these imports a family but [`TABLE_OF_FAMILIES`].
+/// Folders of `src/devices` that are not families. Families may import them and the single files beside them. None of
+/// them imports a family except [`TABLE_OF_FAMILIES`].
 const SHARED_BY_FAMILIES: &[&str] = &[
     "decoder",
     "describe",
@@ -67,10 +67,10 @@ const SHARED_BY_FAMILIES: &[&str] = &[
     "spinning",
 ];
 
-/// The file of `src/devices` that lists the families. It imports all of them, and none of them imports it.
+/// The file of `src/devices` that lists the families. This file imports all families, and no family imports this file.
 const TABLE_OF_FAMILIES: &str = "src/devices/families.rs";
 
-/// Crate roots of layers that declare and pass on, and hold nothing that their modules import.
+/// Crate roots of layers that only declare modules and re-export items.
 const ONLY_DECLARE: &[&str] = &["src/devices/lib.rs"];
 
 pub fn layer_of(file: &str) -> Option<&'static str> {
@@ -118,7 +118,7 @@ pub fn families(files: &[(String, String)]) -> BTreeSet<String> {
     families
 }
 
-/// A family must not import another, and what families share imports none.
+/// Checks that a family imports no other family, and that code shared by families imports no family.
 pub fn family_faults(file: &str, text: &str, families: &BTreeSet<String>) -> Vec<Fault> {
     let Some(own) = module_of(file).filter(|module| module[0] == "devices") else {
         return Vec::new();
@@ -141,10 +141,10 @@ pub fn family_faults(file: &str, text: &str, families: &BTreeSet<String>) -> Vec
     faults.collect()
 }
 
-/// Circles of files that import one another, each once, at the line where its first file imports
-/// another. A file and those in its own folder (`a.rs` or `a/mod.rs`, and `a/b.rs`) are aside, but for
-/// [`ONLY_DECLARE`], and so is code for tests alone. A name that a module passes on (`pub use`) counts as an import of the file it
-/// comes from.
+/// Circles of files that import one another. Each circle is reported once, at the line where its first file imports the
+/// next. Not counted are imports between a module and its submodules (`a.rs` or `a/mod.rs`, and `a/b.rs`), except for
+/// [`ONLY_DECLARE`], and imports in test code. A re-exported name (`pub use`) counts as an import of the file that
+/// defines it.
 pub fn circles(files: &[(String, String)]) -> Vec<Fault> {
     let faults = circles_in(&Tree::of(files).imports).into_iter().map(|(circle, file, line)| {
         fault(file, line, format!("imports in a circle: {}", circle.join(", ")))
@@ -152,8 +152,7 @@ pub fn circles(files: &[(String, String)]) -> Vec<Fault> {
     faults.collect()
 }
 
-/// Circles of modules of the same folder, a folder with all that is in it: `a` uses `b` somewhere, and `b` uses
-/// `a`.
+/// Circles of modules in the same folder; a folder includes all files in it: `a` uses `b` somewhere, and `b` uses `a`.
 pub fn circles_of_folders(files: &[(String, String)]) -> Vec<Fault> {
     let tree = Tree::of(files);
     let mut imports: BTreeMap<String, BTreeMap<String, (&str, usize)>> = BTreeMap::new();
@@ -162,7 +161,7 @@ pub fn circles_of_folders(files: &[(String, String)]) -> Vec<Fault> {
         for (other, line) in others {
             let Some(other) = module_of(other) else { continue };
             let shared = own.iter().zip(&other).take_while(|(a, b)| a == b).count();
-            // In the same folder, if neither is in the other. Between layers there is an order already.
+            // Both are in the same folder and neither contains the other. Layers already have an order.
             if shared > 0 && own.len() > shared && other.len() > shared {
                 let folder = |module: &[String]| module[..=shared].join("/");
                 imports.entry(folder(&other)).or_default();
@@ -177,8 +176,7 @@ pub fn circles_of_folders(files: &[(String, String)]) -> Vec<Fault> {
     faults.collect()
 }
 
-/// Circles of what imports one another: all that are in it, the first of them, and where that imports
-/// another.
+/// Circles of items that import one another: all members, the first member, and the place where it imports another one.
 fn circles_in<T: Ord + Clone, P: Copy + Ord>(
     imports: &BTreeMap<T, BTreeMap<T, P>>,
 ) -> Vec<(Vec<T>, T, P)> {
@@ -214,13 +212,13 @@ fn reached_from<'a, T: Ord, P>(
     reached
 }
 
-/// Files and what they import of one another.
+/// Files and their imports of one another.
 #[derive(Default)]
 struct Tree<'a> {
     files: BTreeMap<Vec<String>, &'a str>,
-    /// What modules know by a name that a `use` gave it.
+    /// Paths of the names that a `use` introduces in a module.
     uses: BTreeMap<(Vec<String>, String), Vec<String>>,
-    /// File to file, with the first line that says so.
+    /// Imports from file to file, with the line of the first one.
     imports: BTreeMap<&'a str, BTreeMap<&'a str, usize>>,
 }
 
@@ -258,7 +256,7 @@ impl<'a> Tree<'a> {
                 let Some(target) = tree.file_of(&from_root, 0) else { continue };
                 let other = module_of(target).expect("a file of a module");
                 let is_aside = other.starts_with(module) || module.starts_with(&other);
-                // `pub(crate)` names the root and nothing in it.
+                // `pub(crate)` names the root but imports nothing from it.
                 let is_root = [*file, target].iter().any(|root| ONLY_DECLARE.contains(root));
                 if !is_aside || is_root && from_root.len() > 1 {
                     imports.entry(target).or_insert(path.line);
@@ -269,7 +267,7 @@ impl<'a> Tree<'a> {
         tree
     }
 
-    /// A path of `module` from the crate's root, `crate` left out; of another crate, empty.
+    /// A path of `module` from the crate's root, without `crate`; empty for a path of another crate.
     fn path_from_root(&self, module: &[String], names: &[String]) -> Vec<String> {
         if names[0] == "crate" {
             return names[1..].to_vec();
@@ -279,7 +277,7 @@ impl<'a> Tree<'a> {
         if self.files.contains_key(child) { as_child } else { Vec::new() }
     }
 
-    /// The file that a path from the root leads to, behind names that are passed on.
+    /// File to which a path from the root leads, through re-exported names.
     fn file_of(&self, path: &[String], steps: usize) -> Option<&'a str> {
         let at = (1..=path.len()).rev().find(|at| self.files.contains_key(&path[..*at]))?;
         if let Some(name) = path.get(at).filter(|_| steps < 8)
@@ -379,7 +377,7 @@ fn f() { crate::devices::build() }
         assert_eq!(lines_of("src/engine/mod.rs"), [0; 0]);
     }
 
-    /// The circles of small files, each given as its path below `src/` and its text.
+    /// Circles of small files, each given as its path below `src/` and its text.
     fn circles_of(files: &[(&str, &str)]) -> Vec<String> {
         let files: Vec<(String, String)> =
             files.iter().map(|(file, text)| (format!("src/{file}"), (*text).to_owned())).collect();

@@ -1,13 +1,13 @@
-//! Layers that compute do no I/O, start no threads and ask no clock: bytes and time are arguments.
+//! Layers that compute do no I/O, start no threads and read no clock: bytes and time are arguments.
 
 use crate::imports::layer_of;
 use crate::paths::paths_of;
 use crate::{Fault, fault};
 
-/// The layers the rule is for.
+/// Layers to which the rule applies.
 pub const LAYERS: &[&str] = &["wire", "world", "sensors", "devices"];
 
-/// Parts of the standard library and crates that reach the system.
+/// Parts of the standard library and of crates that access the system.
 const BANNED: &[&[&str]] = &[
     &["std", "env"],
     &["std", "fs"],
@@ -34,7 +34,7 @@ const BANNED: &[&[&str]] = &[
     &["wgpu"],
 ];
 
-/// Of `std::net`, values that name an address and reach nothing.
+/// Types of `std::net` that only represent addresses.
 const ADDRESSES: &[&str] = &[
     "AddrParseError",
     "IpAddr",
@@ -45,7 +45,7 @@ const ADDRESSES: &[&str] = &[
     "SocketAddrV6",
 ];
 
-/// What a file or folder may use all the same, and why.
+/// Exceptions for a file or folder, with the reason.
 pub const ALLOWED: &[(&str, &[&str], &str)] = &[
     ("src/world/loaders/", &["std", "fs"], "scenes are loaded before the run"),
     ("src/world/trajectory/files.rs", &["std", "fs"], "trajectories are loaded before the run"),
@@ -73,7 +73,7 @@ pub fn io_faults(file: &str, text: &str) -> Vec<Fault> {
         .collect()
 }
 
-/// Rows of [`ALLOWED`] that nothing needs.
+/// Rows of [`ALLOWED`] that are not needed.
 pub fn idle_allowances(files: &[(String, String)]) -> Vec<Fault> {
     let needed = |place: &str, path: &[&str]| {
         files.iter().filter(|(file, _)| file.starts_with(place)).any(|(file, text)| {
@@ -87,7 +87,7 @@ pub fn idle_allowances(files: &[(String, String)]) -> Vec<Fault> {
         .collect()
 }
 
-/// Paths that reach the system or a clock, with their lines.
+/// Paths that access the system or a clock, with their lines.
 fn reaching_paths(file: &str, text: &str) -> Vec<(String, usize)> {
     let reaches = |names: &[String]| {
         let path = names.join("::");
@@ -95,7 +95,7 @@ fn reaching_paths(file: &str, text: &str) -> Vec<(String, usize)> {
         let is_address = path.starts_with("std::net")
             && names.get(2).is_some_and(|name| ADDRESSES.contains(&name.as_str()));
         let all_of_time = path == "std::time";
-        // A single name may be a variable's.
+        // A single name may be a variable.
         let banned = names.len() > 1 && BANNED.iter().any(|banned| starts_with(&path, banned));
         asks_clock || all_of_time || banned && !is_address
     };

@@ -1,6 +1,6 @@
-//! The rules of the source tree that the compiler does not know: which module may import which, what
-//! must do no I/O, which file prints, what the top folder holds, and why each dependency is there. Each rule's own tests
-//! show that it finds what breaks it.
+//! Rules of the source tree that the compiler does not check: permitted imports, layers without I/O, the file that
+//! prints, the content of the top folder, and a reason for each dependency. Tests of each rule show that it detects
+//! violations.
 
 mod imports;
 mod io;
@@ -18,7 +18,7 @@ use std::process::Command;
 use menura::devices::FAMILIES;
 use proc_macro2::{TokenStream, TokenTree};
 
-/// Files of `src/` that may say `unsafe`.
+/// Files of `src/` that may contain `unsafe`.
 const UNSAFE_ALLOWED: &[&str] = &[
     "src/devices/ouster/pixels.rs",
     "src/timing/clock_state.rs",
@@ -29,7 +29,7 @@ const UNSAFE_ALLOWED: &[&str] = &[
     "src/world/raycast/memory.rs",
 ];
 
-/// What the top folder may hold, in addition to hidden files and what git ignores.
+/// Permitted entries of the top folder, in addition to hidden files and files that git ignores.
 const TOP_FOLDER: &[&str] = &[
     "Cargo.toml",
     "Cargo.lock",
@@ -51,7 +51,7 @@ const TOP_FOLDER: &[&str] = &[
     "tools",
 ];
 
-/// Places on the machine of whoever wrote a file; in halves, as this file is searched too.
+/// Paths on a developer's machine; split in halves, because this file is searched too.
 const MACHINE_PATHS: &[&str] =
     &[concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/tmp", "/wt")];
 
@@ -149,7 +149,7 @@ fn what_an_ignored_test_needs_is_known_to_tools_test() {
     report(files.iter().flat_map(|(name, text)| ignore_faults(name, text, &script)));
 }
 
-/// One broken rule.
+/// A violation of a rule.
 #[derive(Debug, PartialEq)]
 struct Fault {
     file: String,
@@ -176,7 +176,7 @@ fn top() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Text files of `src/` as (path from the top, text).
+/// Text files of `src/` as (path from the top folder, text).
 fn source_files() -> Vec<(String, String)> {
     let mut files = Vec::new();
     collect(&top().join("src"), &mut files);
@@ -185,10 +185,10 @@ fn source_files() -> Vec<(String, String)> {
     files
 }
 
-/// The files of the source in `top`: those that git tracks or would add. In a source archive, git lists nothing, and
-/// every file belongs to the source.
+/// Source files in `top`: those that git tracks or would add. In a source archive, git lists nothing, and every file
+/// counts.
 fn files_of(top: &Path) -> Vec<String> {
-    // Git refuses a checkout of another user without `safe.directory`.
+    // Without `safe.directory`, git refuses the checkout of another user.
     let listed = Command::new("git")
         .args(["-c", "safe.directory=*", "ls-files", "-z"])
         .args(["--cached", "--others", "--exclude-standard"])
@@ -221,7 +221,7 @@ fn collect(folder: &Path, files: &mut Vec<(String, String)>) {
     }
 }
 
-/// Every file below `folder` as a path from `top`, without what git, Cargo or Python keep there.
+/// Every file below `folder` as a path from `top`, without files of git, Cargo and Python.
 fn walk(top: &Path, folder: &Path, names: &mut Vec<String>) {
     for entry in fs::read_dir(folder).expect("a folder of the crate") {
         let path = entry.expect("an entry of a folder").path();
@@ -268,7 +268,8 @@ fn top_folder_fault(name: &str) -> Option<Fault> {
     })
 }
 
-/// An ignored test says what it needs, and `tools/test` has a row that runs it where that is there.
+/// Checks that an ignored test states its requirement, and that a row of `tools/test` runs it if the requirement is
+/// met.
 fn ignore_faults(file: &str, text: &str, script: &str) -> Vec<Fault> {
     let mut folders = file.trim_end_matches(".rs").split('/');
     let (program, module) = match (folders.next(), folders.next().unwrap_or_default()) {
@@ -339,7 +340,7 @@ mod checker {
             files.sort();
             files
         };
-        // The folder lies below target/, of which a checkout around it lists nothing.
+        // The folder is below target/, so a surrounding checkout lists none of its files.
         let archive = [".gitignore", "ignored", "new", "sub/new"];
         assert_eq!(files(&folder), archive);
         let made = Command::new("git").args(["init", "--quiet"]).current_dir(&folder).status();
@@ -347,7 +348,7 @@ mod checker {
             Ok(made) if made.success() => {
                 assert_eq!(files(&folder), [".gitignore", "new", "sub/new"]);
             }
-            // A package may be built without git; then its sources are no checkout either.
+            // A package may be built without git; its sources are not a checkout then.
             _ => assert!(!top().join(".git").exists(), "{made:?}"),
         }
     }

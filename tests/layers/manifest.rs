@@ -1,8 +1,8 @@
-//! Why each dependency is there: the manifest says it, and no page says it again.
+//! Checks that the manifest has a reason for each dependency, and that no page repeats it.
 
 use crate::{Fault, fault};
 
-/// A dependency needs a comment above it; `serde_json` below `serde` shares its own.
+/// Checks that each dependency has a comment above it; `serde_json` directly after `serde` shares its comment.
 pub fn dependency_faults(file: &str, manifest: &str) -> Vec<Fault> {
     let mut faults = Vec::new();
     let mut in_dependencies = false;
@@ -17,7 +17,7 @@ pub fn dependency_faults(file: &str, manifest: &str) -> Vec<Fault> {
             (in_dependencies, line.starts_with('#'), line.split_once('='))
         {
             let name = name.trim();
-            // A crate of the workspace says itself what it is for, and another has its reason where the workspace lists it.
+            // Crates of the workspace describe themselves; for inherited dependencies, the workspace has the reason.
             if name.starts_with("menura") || name.ends_with(".workspace") {
                 continue;
             }
@@ -33,7 +33,7 @@ pub fn dependency_faults(file: &str, manifest: &str) -> Vec<Fault> {
     faults
 }
 
-/// A page about dependencies must not list one that the manifest has: its reason would stand twice.
+/// Checks that a page about dependencies lists no dependency of the manifest: its reason would be stated twice.
 pub fn repeated_reasons(page: &str, text: &str, manifest: &str) -> Vec<Fault> {
     let is_there = |name: &str| {
         manifest.lines().any(|line| {

@@ -1,8 +1,8 @@
-//! Outside a family's own room nobody names it: its folder, its types and the words of its profiles'
-//! `driver` key stand in the table of the families only.
+//! Outside of a family's folder, only the table of families may contain the family's name: its folder, its types and
+//! the words of its profiles' `driver` key.
 //!
-//! Formats of `src/wire` may bear the name of the product they are of, wherever they are used, and tests
-//! may name what they try. `gnss` is a kind of sensor too; of it only the folder in `src/devices` counts.
+//! Formats of `src/wire` may have the name of their product wherever they are used, and tests may name the products
+//! that they test. `gnss` is also a kind of sensor, so for this family only the folder in `src/devices` counts.
 
 use std::collections::BTreeSet;
 
@@ -11,16 +11,16 @@ use proc_macro2::{TokenStream, TokenTree};
 use crate::paths::{paths_of, tokens_of};
 use crate::{Fault, fault};
 
-/// The table, and the file that declares the rooms.
+/// The table of families, and the file that declares their modules.
 const TABLES: &[&str] = &["src/devices/families.rs", "src/devices/lib.rs"];
-/// Two families send the data packet of `src/wire/velodyne`; what both make of it stands here.
+/// Two families send the data packet of `src/wire/velodyne`; this file has their common code.
 const SHARED_FORMAT: &str = "src/devices/spinning/data_packet.rs";
 /// Families whose name is a kind of sensor.
 const SENSOR_KINDS: &[&str] = &["gnss"];
-/// Experiments say which receiver they try.
+/// Experiments may name the kind of sensor that they test.
 const MAY_NAME_SENSOR_KINDS: &str = "src/validation/";
 
-/// The names in a file outside the rooms of `families`, whose `driver` words are `keys`.
+/// Names of families in a file outside of the folders of `families`; `keys` are the words of the `driver` key.
 pub fn name_faults(
     file: &str,
     text: &str,
@@ -59,7 +59,7 @@ pub fn name_faults(
     faults
 }
 
-/// The names in the paths of a file that lead to formats of `src/wire`.
+/// Names in the paths of a file that lead to formats of `src/wire`.
 fn names_of_formats(file: &str, text: &str) -> BTreeSet<String> {
     let paths = paths_of(file, text).into_iter();
     paths
@@ -68,7 +68,7 @@ fn names_of_formats(file: &str, text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// `SickLms1xx` of `sick_lms1xx`.
+/// Converts `sick_lms1xx` to `SickLms1xx`.
 fn camel_case(family: &str) -> String {
     let parts = family.split('_').map(|part| part[..1].to_uppercase() + &part[1..]);
     parts.collect()

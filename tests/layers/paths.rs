@@ -1,34 +1,34 @@
-//! The paths that Rust source text names, read from its tokens: comments and strings are no code.
+//! Paths in Rust source text, read from its tokens: comments and strings are ignored.
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
 use crate::imports::LAYERS;
 
-/// Layers that are crates: paths in their folders start at the layer, unless they name another one.
+/// Layers that are crates: paths in their folders start at the layer, unless they name another crate.
 const CRATES: &[&str] = &["config", "devices", "wire"];
 
-/// A path as written, from the root of `menura` where it starts in one of its crates: `crate` also stands
-/// for `menura`, `self` and `super`.
+/// A path as written, relative to the root of `menura` if it starts in one of its crates. `crate` is replaced for
+/// `menura`, `self` and `super` as well.
 #[derive(Clone, Debug)]
 pub struct UsedPath {
     pub names: Vec<String>,
     pub line: usize,
-    /// The name by which a `use` makes it known in its module; `*` for all that is in it.
+    /// Name that a `use` gives the path in its module; `*` for all items of the path.
     pub imported_as: Option<String>,
-    /// In code that is built for tests alone.
+    /// Whether the path is in test code.
     pub in_tests: bool,
 }
 
-/// What a file says of other modules.
+/// Paths and modules in a file.
 #[derive(Debug, Default)]
 pub struct Said {
-    /// Every path in its code, macros and tests included; groups (`a::{b, c}`) taken apart.
+    /// Every path in the code, including macros and tests; groups (`a::{b, c}`) are split.
     pub paths: Vec<UsedPath>,
-    /// Modules it declares for tests alone (`#[cfg(test)] mod tests;`), from the crate's root.
+    /// Modules that the file declares for tests only (`#[cfg(test)] mod tests;`), from the crate's root.
     pub test_modules: Vec<Vec<String>>,
 }
 
-/// The module a file of `src/` is, or `None` for the crate's roots.
+/// Module path of a file in `src/`; `None` for crate roots.
 pub fn module_of(file: &str) -> Option<Vec<String>> {
     let inner = file.strip_prefix("src/")?.strip_suffix(".rs")?;
     if ["lib", "main", "config/build", "engine/lib", "mpi/main", "validation/lib", "world/lib"]
@@ -36,7 +36,7 @@ pub fn module_of(file: &str) -> Option<Vec<String>> {
     {
         return None;
     }
-    // These two layers are in the crate of the third.
+    // These two layers are in the crate of `wire`.
     let inner = ["wire/time", "wire/frames"]
         .iter()
         .find(|layer| inner.starts_with(*layer))
@@ -69,7 +69,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn read(&mut self, tokens: TokenStream) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-        // The item at hand is one for tests, or a `use`: both end at `;` or behind braces.
+        // Whether the current item is test code, and whether it is a `use`; both end at `;` or after braces.
         let (mut for_tests, mut is_use) = (false, false);
         let mut at = 0;
         while at < tokens.len() {
@@ -109,7 +109,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads what follows `mod`, and returns how many tokens it and its keyword are.
+    /// Reads the tokens after `mod`; returns the number of tokens including `mod`.
     fn read_module(&mut self, tokens: &[TokenTree], for_tests: bool) -> usize {
         let [TokenTree::Ident(name), next, ..] = tokens else { return 1 };
         let mut inner = self.module.to_vec();
@@ -125,7 +125,7 @@ impl Reader<'_> {
         3
     }
 
-    /// Reads the path that starts at `tokens[at]` behind `names`, and returns where it ends.
+    /// Reads the path that starts at `tokens[at]` and continues `names`; returns its end.
     fn take_path(
         &mut self,
         tokens: &[TokenTree],
@@ -149,7 +149,7 @@ impl Reader<'_> {
                     }
                     return at + 1;
                 }
-                // `*`, or generics: what goes before is the path.
+                // For `*` or generics, the path ends before them.
                 _ => break,
             }
             match tokens.get(at..at + 2) {
@@ -189,7 +189,8 @@ fn is_punct(token: Option<&TokenTree>, wanted: char) -> bool {
     matches!(token, Some(TokenTree::Punct(found)) if found.as_char() == wanted)
 }
 
-/// `menura::a`, `self::a`, `super::a` and a crate's own `crate::a`, seen from `module`, as `crate::…` of `menura`.
+/// Converts `menura::a`, `self::a`, `super::a` and a crate's own `crate::a`, as seen from `module`, to `crate::…` of
+/// `menura`.
 fn from_the_root(names: Vec<String>, module: &[String]) -> Vec<String> {
     let mut place = match names[0].as_str() {
         "menura" => Vec::new(),

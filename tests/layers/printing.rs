@@ -1,5 +1,5 @@
-//! One file prints. Elsewhere a full disk or a closed pipe would be a panic in the middle of a run:
-//! that is what the macros of the standard library do.
+//! Only one file prints. With the macros of the standard library, a full disk or a closed pipe
+//! would cause a panic in the middle of a run.
 
 use proc_macro2::{Punct, Spacing, TokenStream, TokenTree};
 
@@ -12,7 +12,7 @@ const PRINTER: &str = "src/cli/console.rs";
 const MACROS: &[&str] = &["print", "println", "eprint", "eprintln", "dbg"];
 
 pub fn printing_faults(file: &str, text: &str) -> Vec<Fault> {
-    // Cargo reads what a build script prints, and an example is a program of its own.
+    // Cargo reads the output of a build script, and an example is a separate program.
     if file == PRINTER || file.ends_with("/build.rs") || file.contains("/examples/") {
         return Vec::new();
     }
@@ -48,7 +48,7 @@ fn search(tokens: TokenStream, found: &mut dyn FnMut(&str, usize)) {
     }
 }
 
-/// The mark of a macro, and not the first of `!=`.
+/// Whether this is the `!` of a macro, and not the first character of `!=`.
 fn is_bang(mark: &Punct) -> bool {
     mark.as_char() == '!' && mark.spacing() == Spacing::Alone
 }

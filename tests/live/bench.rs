@@ -1,5 +1,5 @@
-//! What `menura bench` says of a rig: shares and stages add up, and its packets are counted. Never how fast this
-//! machine is.
+//! Output of `menura bench`: shares and stages add up, and packets are counted. The speed of this machine is not
+//! checked.
 
 use serde_json::Value;
 
@@ -63,13 +63,13 @@ fn shares_and_stages_add_up() {
         assert!((sum - number(&told["stages"][stage])).abs() < 1e-9, "{stage}");
         assert!(number(&devices[0][stage]) > 0.0, "{stage} of the lidar");
     }
-    // As its manual has it: 754 data packets of 24 firing sequences of 16 lasers, and 143 position packets.
+    // By the manual: 754 data packets of 24 firing sequences of 16 lasers, and 143 position packets.
     let lidar = &devices[0];
     assert!((number(&lidar["packets_per_s"]) - 897.0).abs() < 15.0, "{lidar}");
     assert!((number(&lidar["pulses_per_s"]) / 289_350.0 - 1.0).abs() < 0.05, "{lidar}");
     assert_eq!(number(&devices[1]["cast_s"]), 0.0);
     assert!(number(&devices[1]["packets_per_s"]) > 90.0);
-    // It waits for a host, and streams here as with one.
+    // In a run, this device waits for a host. In a bench, it streams without a host.
     assert!(number(&devices[2]["packets_per_s"]) > 0.0);
     let total: f64 = STAGES.iter().map(|stage| number(&told["stages"][stage])).sum();
     let factor = number(&told["real_time_factor"]);
@@ -77,7 +77,7 @@ fn shares_and_stages_add_up() {
     assert_eq!(number(&told["workers"]), 2.0);
     assert!(factor <= processors / total * 1.000_001, "{factor}");
     assert!((1.0 - 1.0 / factor - number(&told["headroom"])).abs() < 1e-9);
-    // A run counts the time of its measurements: what it prints is what they take of the workers here.
+    // A run uses the time of its measurements, so its printed factor agrees with the measuring time here.
     let measuring_s = number(&told["stages"]["cast_s"]) + number(&told["stages"]["physics_s"]);
     let of_run = number(&told["workers_factor"]);
     assert!((of_run * measuring_s / 2.0 - 1.0).abs() < 0.25, "{of_run} {measuring_s}");

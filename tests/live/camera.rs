@@ -1,4 +1,4 @@
-//! Cameras with GigE Vision and a host, by real sockets: units that get other addresses.
+//! GigE Vision cameras and a host on real sockets: units that change their addresses.
 
 use std::io::{ErrorKind, Read};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -9,7 +9,7 @@ use menura::wire::gige::{Command, command, status};
 
 use crate::common;
 
-/// Below the ports that systems give out themselves.
+/// A port below the range from which systems assign ports.
 const PORT: u16 = 20_341;
 const PATIENCE: Duration = Duration::from_secs(60);
 const MASK: Ipv4Addr = Ipv4Addr::new(255, 0, 0, 0);
@@ -24,7 +24,7 @@ impl Drop for Run {
 }
 
 impl Run {
-    /// A camera at `ip` that streams from the start if `host` is given.
+    /// A camera at `ip`, which streams from the start if `host` is given.
     fn start(folder: &std::path::Path, ip: Ipv4Addr, host: Option<SocketAddr>) -> Self {
         let (to, streams) = (host.unwrap_or(([127, 0, 0, 1], 9).into()), host.is_some());
         let text = format!(
@@ -41,7 +41,7 @@ impl Run {
         Self(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap())
     }
 
-    /// What it has printed when it ends.
+    /// Ends the process; returns its output.
     fn end(mut self) -> String {
         let pid = rustix::process::Pid::from_child(&self.0);
         rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
@@ -62,8 +62,8 @@ impl Host {
         Self { socket: udp(), id: 0 }
     }
 
-    /// What is answered, and from where. Commands are repeated as hosts do it; a unit that has just moved, or restarts,
-    /// answers later.
+    /// Sends a command; returns the answer and its source. Commands are repeated, as hosts do: a unit that has just
+    /// moved or restarted answers later.
     fn ask(&mut self, to: Ipv4Addr, code: u16, payload: &[u8]) -> (Ipv4Addr, u16, Vec<u8>) {
         self.id += 1;
         let id = self.id;
@@ -91,7 +91,7 @@ impl Host {
         assert_eq!(status, status::SUCCESS, "{address:#x} = {value:#x}");
     }
 
-    /// Where a unit says that it is, and its MAC address.
+    /// Address and MAC address that a unit reports.
     fn find(&mut self, at: Ipv4Addr) -> (Ipv4Addr, [u8; 6]) {
         let (from, status, found) = self.ask(at, command::DISCOVERY, &[]);
         assert_eq!((from, status, found.len()), (at, status::SUCCESS, 248));
@@ -115,7 +115,7 @@ fn udp() -> UdpSocket {
     socket
 }
 
-/// Nobody listens there: the system says so at once.
+/// Whether nobody listens at `ip`: the system reports this at once.
 fn is_silent(ip: Ipv4Addr) -> bool {
     let socket = udp();
     socket.connect((ip, PORT)).unwrap();
@@ -141,7 +141,7 @@ fn a_camera_moves_to_the_address_that_a_host_forces_on_it() {
         UdpSocket::bind((first, port)).expect("others can have the old address");
     }
 
-    // It streams from there.
+    // The camera streams from this address.
     let stream = udp();
     host.write(second, 0x0a00, 2);
     host.write(second, 0x0d18, Ipv4Addr::LOCALHOST.to_bits());
@@ -152,12 +152,12 @@ fn a_camera_moves_to_the_address_that_a_host_forces_on_it() {
     assert_eq!((from, packet[4]), ((second, 20_342).into(), 1), "the leader of a frame");
     assert_eq!(host.force(second, mac, first), (second, status::ACCESS_DENIED));
 
-    // What this machine does not have is refused.
+    // An address that this machine does not have is refused.
     host.write(second, 0x0a00, 0);
     assert_eq!(host.force(second, mac, nobodys), (second, status::INVALID_PARAMETER));
     assert_eq!(host.find(second), (second, mac));
 
-    // The persistent address holds from a restart on.
+    // The persistent address is used after a restart.
     host.write(second, 0x0a00, 2);
     host.write(second, 0x064c, third.to_bits());
     host.write(second, 0x065c, MASK.to_bits());

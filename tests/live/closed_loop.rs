@@ -1,5 +1,5 @@
-//! A robot that its host drives: what it does follows from what the host said and when, so that a
-//! recording with the host's log has the bytes of the run.
+//! A robot that its host drives. Its motion depends only on the host's commands and their times, so a recording with
+//! the command log has the same bytes as the run.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, UdpSocket};
@@ -21,7 +21,7 @@ use crate::common;
 
 const RUN: Duration = Duration::from_secs(3);
 
-/// A robot in a room with a scanner that is asked by TCP and an inertial unit on a line.
+/// A robot in a room, with a scanner that is polled over TCP and an IMU on a serial line.
 fn rig(workers: usize) -> Rig {
     let [orders, scanner, unit] = [(); 3].map(|()| common::free_port());
     let text = format!(
@@ -72,7 +72,7 @@ impl Write for Shared {
     }
 }
 
-/// What a client reads that says `words` when it is connected.
+/// Bytes that a client receives after it has connected and sent `words`.
 #[allow(clippy::disallowed_methods)] // waits for another thread, not for the simulation
 fn heard_at(address: &str, words: &[u8]) -> Vec<u8> {
     let mut stream = (0..3000)
@@ -88,7 +88,7 @@ fn heard_at(address: &str, words: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Drives until `over`.
+/// Sends drive commands until `over` is set.
 #[allow(clippy::disallowed_methods)] // a host has a clock
 fn drive(rig: &Rig, over: &AtomicBool) {
     let world_address = match &rig.robot.trajectory {
@@ -108,7 +108,7 @@ fn drive(rig: &Rig, over: &AtomicBool) {
     }
 }
 
-/// What the hosts of the devices read in a run, and its host log.
+/// Bytes that the devices' hosts receive in a run, the command log, and figures.
 fn live(rig: &Rig) -> ([Vec<u8>; 2], Conversation, Vec<u64>) {
     let world = common::world(rig);
     let sink = Shared::default();
@@ -123,7 +123,8 @@ fn live(rig: &Rig) -> ([Vec<u8>; 2], Conversation, Vec<u64>) {
         over.store(true, Ordering::Relaxed);
         let figures = run.figures(run.took());
         for device in &figures {
-            // Nothing shows an order sooner than it holds: a packet that was measured before does not count.
+            // No packet shows a command before the command takes effect: packets that were measured before do not
+            // count.
             let latency = device.order_to_wire_us.expect("orders were shown");
             assert!(latency.p50 >= rig.engine.render_ahead_ns as f64 * 1e-3, "{latency:?}");
         }
@@ -153,20 +154,20 @@ fn a_recording_with_the_hosts_log_has_the_bytes_of_the_run() {
     let folders = [(); 3].map(|()| tempfile::tempdir().unwrap());
     let again = repeated(&one, Some(&hosts), folders[0].path());
     for (read, recorded) in live.iter().zip(&again) {
-        // Who connects late, or leaves early, reads a part.
+        // A host that connects late or leaves early receives only a part.
         assert!(read.len() > 10_000, "{} bytes were read", read.len());
         let found = recorded.windows(read.len()).any(|part| part == read);
         assert!(found, "{} bytes read are not among {} recorded", read.len(), recorded.len());
     }
     let by_three = repeated(&rig(3), Some(&hosts), folders[1].path());
     assert!(again == by_three, "the number of workers shows");
-    // The robot has moved: nobody says anything here.
+    // The commands moved the robot: without them, the bytes differ.
     let silent = repeated(&one, None, folders[2].path());
     assert!(silent[1] != again[1]);
     assert!(silent[0].is_empty());
 }
 
-/// Nothing that is measured shows an order sooner than the stated dead time, and all of it later.
+/// A command takes effect after the stated dead time: not earlier, and in all later measurements.
 #[test]
 fn an_order_shows_after_the_time_that_is_rendered_ahead() {
     let rig = rig(1);
@@ -182,15 +183,15 @@ fn an_order_shows_after_the_time_that_is_rendered_ahead() {
         let row = truth.lines().find(|line| line.starts_with(time)).expect(time);
         row.split(',').nth(1).unwrap().parse().unwrap()
     };
-    // The order holds from 500 + 20 ms on.
+    // The command takes effect at 500 + 20 ms.
     assert_eq!(moved_m("0.520000000"), 0.0);
     assert!(moved_m("0.530000000") > 0.0);
-    // 2 s of full speed less a lag of 35 ms.
+    // 2 s at full speed, minus a time constant of 35 ms.
     let expected_m = 0.5 * (2.48 - 0.035);
     assert!((moved_m("3.000000000") - expected_m).abs() < 1e-3, "{}", moved_m("3.000000000"));
 }
 
-/// The rig of a robot that is driven, with such a device; `None` if a rig cannot be like that.
+/// A rig with a driven robot and this device; `None` if the combination is not valid.
 fn driven_with(profile: &str, commands: &str, place: &str, link: &str) -> Option<Rig> {
     let text = format!(
         r#"
@@ -218,7 +219,7 @@ fn driven_with(profile: &str, commands: &str, place: &str, link: &str) -> Option
     Rig::parse("test rig", &text, Path::new("."), &[], catalogue()).ok()
 }
 
-/// No byte depends on how many samples an inertial unit, a lidar with one, or an encoder asks for at once.
+/// The number of samples that an IMU, a lidar with an IMU or an encoder requests at a time changes no byte.
 #[test]
 fn the_length_of_a_series_changes_no_byte() {
     let text = r#"
@@ -281,8 +282,8 @@ fn the_length_of_a_series_changes_no_byte() {
     }
 }
 
-/// What a device asks for in one piece must be known before it has to wait for it, or it would wait for
-/// ever: at the least look-ahead, too.
+/// Even with the smallest look-ahead, the motion for each request must become known before the device waits for the
+/// answer; otherwise it would wait for ever.
 #[test]
 fn a_driven_robot_with_any_device_is_recorded_to_the_end() {
     let links = [
@@ -291,7 +292,7 @@ fn a_driven_robot_with_any_device_is_recorded_to_the_end() {
         "{ tcp = \"127.0.0.1:9\" }",
     ];
     for profile in catalogue().profiles() {
-        // An encoder is on a joint; a base hears its host, and others leave that to the robot.
+        // An encoder needs a joint; a drive base gets commands from its own host, all other devices need `twist`.
         let rig = links.iter().find_map(|link| {
             let twist = "twist = \"127.0.0.1:9\"";
             let ways = [(twist, ""), (twist, "parent = \"mast\","), ("", "")];

@@ -1,4 +1,4 @@
-//! Network scanners by the binary: recorded, inspected, and live on real sockets.
+//! Network scanners with the real binary: recorded, inspected, and live on real sockets.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -75,7 +75,7 @@ fn a_recording_holds_what_a_subscriber_gets_whatever_the_workers() {
     assert_eq!((front.len(), rear.len()), (20, 10));
     assert!(front.iter().all(|(dialect, _)| *dialect == Dialect::A));
     assert!(rear.iter().all(|(dialect, _)| *dialect == Dialect::B));
-    // Straight ahead (90 degrees) is the wall that the robot drives to.
+    // The wall towards which the robot drives is straight ahead (90 degrees).
     let ahead_m = |scan: &ScanData, index: usize| {
         f64::from(scan.channel(b"DIST1").unwrap().values[index]) / 1000.0
     };
@@ -99,7 +99,7 @@ fn a_recording_holds_what_a_subscriber_gets_whatever_the_workers() {
     assert!(text.contains("DIST1 1141 from -5 by 0.1667 deg"), "{text}");
 }
 
-/// Ends the process when the test does, however it does.
+/// Ends the process when the test ends, also by a panic.
 struct Running(Child);
 
 impl Drop for Running {
@@ -139,7 +139,7 @@ fn two_hosts_are_served_live() {
             assert_eq!(scan.channel(b"DIST1").unwrap().values.len(), 541);
         }
     }
-    // A host that goes leaves the other alone, and another may come.
+    // If a host disconnects, the other one is not affected, and a new one can connect.
     drop(first);
     read(&mut second, 3);
     let mut third = connect(ports[0]);

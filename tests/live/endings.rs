@@ -1,5 +1,5 @@
-//! How commands end, through the real binary: with a full disk or nobody who reads where they print, by
-//! a signal, with a host that no packet reaches. What was asked for is in its file whatever happens.
+//! How commands end, with the real binary: with a full disk, a closed pipe, a signal, or an unreachable host. In every
+//! case, the requested files are complete.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -13,8 +13,8 @@ use crate::common::{self, stderr, stdout};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A TEST-NET of RFC 5737 leads nowhere; from the loopback address it is refused at once, whatever
-/// routes this host has.
+/// An address in a TEST-NET (RFC 5737). From the loopback address, sending to it fails at once, independent of this
+/// host's routes.
 const NOWHERE: &str = "203.0.113.7:2368";
 
 fn menura(arguments: &[&str]) -> Command {
@@ -31,7 +31,7 @@ fn full() -> File {
     File::options().write(true).open("/dev/full").expect("Linux has it")
 }
 
-/// A folder with `rig.toml`: a still robot in a room, and these devices.
+/// A folder with `rig.toml`: a static robot in a room, with the given devices.
 struct Bench(TempDir);
 
 impl Bench {
@@ -58,7 +58,7 @@ impl Bench {
     }
 }
 
-/// A lidar with one ray a pulse, which any machine renders in time.
+/// A lidar with one ray per pulse, which any machine renders in time.
 fn lidar(link: &str) -> String {
     format!(
         "[[device]]\nname = \"lidar\"\nprofile = \"velodyne-vlp16-3.0\"\nlink = {{ udp = {{ {link} }} }}\n\
@@ -66,7 +66,7 @@ fn lidar(link: &str) -> String {
     )
 }
 
-/// A port that is open, and the lidar that sends to it.
+/// An open socket, and a lidar that sends to it.
 fn heard_lidar() -> (UdpSocket, String) {
     let port = UdpSocket::bind("127.0.0.1:0").unwrap();
     let link = format!("to = \"{}\"", port.local_addr().unwrap());
@@ -77,8 +77,8 @@ fn refused_lidar() -> String {
     lidar(&format!("to = \"{NOWHERE}\", from = \"127.0.0.1:0\""))
 }
 
-/// Devices that nobody has asked for anything: a scanner on a pseudo-terminal that no program has open,
-/// and one on TCP without a client.
+/// Devices without requests from hosts: a scanner on a pseudo-terminal that no program has open, and one on TCP without
+/// a client.
 fn idle_scanners(bench_of: &Path) -> String {
     format!(
         "[[device]]\nname = \"scanner\"\nprofile = \"sick-lms291-s05-x1.27\"\n\
@@ -89,13 +89,13 @@ fn idle_scanners(bench_of: &Path) -> String {
     )
 }
 
-// --- printing ---
+// --- output ---
 
 #[test]
 fn a_run_writes_its_files_although_nothing_can_be_printed() {
     let (_port, devices) = heard_lidar();
     type Set = fn(&mut Command);
-    // (standard streams, exit code, told on standard error)
+    // (standard streams, exit code, text on standard error)
     let cases: [(&str, Set, i32, &str); 4] = [
         ("full output", |c| _ = c.stdout(full()).stderr(Stdio::piped()), 1, "No space left"),
         ("full talk", |c| _ = c.stderr(full()).stdout(Stdio::piped()), 0, ""),
@@ -125,7 +125,7 @@ fn a_run_writes_its_files_although_nothing_can_be_printed() {
     }
 }
 
-/// The writing end of a pipe that nobody reads.
+/// The writing end of a pipe whose reading end is closed.
 fn closed() -> std::io::PipeWriter {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -231,7 +231,7 @@ fn a_file_that_cannot_be_written_is_told_and_loses_no_other() {
             "/dev/full",
             "--certificate",
             &good[1],
-            // The other two, or once more where it may be given again.
+            // The other two options, or the same one again if it may be repeated.
             if full_one == "--report" { "--certificate" } else { "--report" },
             &good[0],
             if full_one == "--fault-log" { "--certificate" } else { "--fault-log" },
@@ -259,7 +259,7 @@ fn a_run_that_cannot_start_leaves_files_as_they_were() {
     assert!(!Path::new(&new).exists(), "an empty report is none");
 }
 
-/// What `bash` runs with a limit of 512-byte blocks for files, so that a write fails as on a full disk.
+/// Runs a command in `bash` with a limit of 512-byte blocks for file sizes, so that a write fails as on a full disk.
 fn limited(blocks: u32, arguments: &[&str]) -> Output {
     let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
     let mut command = Command::new("bash");
@@ -302,7 +302,7 @@ fn a_file_that_is_cut_off_never_has_the_name_that_was_asked_for() {
         &["new", &new, "--device", "velodyne-vlp16-3.0"],
     ];
     for arguments in commands {
-        // A picture of plain walls is small.
+        // An image of plain walls is small, so the limit is lower.
         let ended = limited(u32::from(arguments[0] != "scenes"), arguments);
         let told = stderr(&ended);
         assert_eq!(ended.status.code(), Some(1), "{arguments:?}: {told}");
@@ -311,7 +311,7 @@ fn a_file_that_is_cut_off_never_has_the_name_that_was_asked_for() {
     }
     assert_eq!(fs::read_to_string(&las).unwrap(), "precious");
 
-    // A recording leaves what it has, and the name says that it is not whole.
+    // An incomplete recording keeps its data, under the name of an unfinished file.
     let cut = bench.path("part");
     let ended = limited(100, &["record", &rig, "--duration", "10s", "--truth", "--out", &cut]);
     assert_eq!(ended.status.code(), Some(1), "{}", stderr(&ended));
@@ -363,14 +363,14 @@ fn a_recording_is_replaced_only_if_that_is_wanted() {
     assert!(output(&forced).status.success());
     assert!(fs::metadata(&capture).unwrap().len() > 100);
 
-    // Two files of a recording that are one.
+    // Two files of a recording are the same file.
     fs::remove_file(&capture).unwrap();
     std::os::unix::fs::symlink("truth.csv", &capture).unwrap();
     let ended = output(&forced);
     assert_eq!(ended.status.code(), Some(2), "{}", stderr(&ended));
     assert!(stderr(&ended).contains("would overwrite"), "{}", stderr(&ended));
 
-    // A file that the rig names.
+    // A file that the rig reads.
     fs::remove_file(&capture).unwrap();
     let driven = output(
         &[
@@ -385,7 +385,7 @@ fn a_recording_is_replaced_only_if_that_is_wanted() {
 
 // --- signals ---
 
-/// Whether a signal was delivered.
+/// Sends a signal; asserts that it was delivered.
 fn signal(child: &Child, name: &str) {
     let sent = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
     assert!(sent.success());
@@ -406,7 +406,7 @@ fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     panic!("{what} has not come about");
 }
 
-/// What a process that was told to end has left. One that goes on all the same is killed.
+/// Output of a process that was asked to end. A process that continues is killed.
 fn finish(mut child: Child) -> Output {
     for _ in 0..3000 {
         if child.try_wait().unwrap().is_some() {
@@ -418,7 +418,7 @@ fn finish(mut child: Child) -> Output {
     panic!("it goes on: {:?}", child.wait_with_output());
 }
 
-// `env` sees to it that a signal is heard or ignored whatever started the tests has done about it.
+// With `env`, the signal has the given default action, independent of the program that started the tests.
 
 #[test]
 fn every_signal_that_ends_a_run_ends_it_in_order() {
@@ -440,20 +440,20 @@ fn every_signal_that_ends_a_run_ends_it_in_order() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        // It runs: packets come, and the terminal is there.
+        // The run has started: packets arrive, and the terminal exists.
         port.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         for _ in 0..50 {
             port.recv(&mut [0; 2048]).unwrap();
         }
         assert!(fs::read_link(bench.path("scanner")).is_ok());
         if hangups == ignored {
-            // Whoever started it wants it to outlive the terminal.
+            // A run that was started with `nohup` continues after the terminal has closed.
             signal(&child, "-HUP");
             for _ in 0..200 {
                 port.recv(&mut [0; 2048]).unwrap();
             }
         } else {
-            // A terminal that closes, `timeout` and launchers may say so twice.
+            // A closing terminal, `timeout` and launchers may send the signal twice.
             signal(&child, name);
         }
         signal(&child, name);
@@ -473,7 +473,7 @@ fn every_signal_that_ends_a_run_ends_it_in_order() {
 fn a_later_signal_ends_a_run_at_once_that_cannot_end_in_order() {
     let (port, devices) = heard_lidar();
     let bench = Bench::new(&devices);
-    // Nobody reads the pipe, which is full: the summary cannot be printed.
+    // The pipe is full and nobody reads it: the summary cannot be printed.
     let (_reader, mut writer) = std::io::pipe().unwrap();
     writer.write_all(&[b' '; 65_536]).unwrap();
     let child = Command::new("env")
@@ -496,8 +496,8 @@ fn a_later_signal_ends_a_run_at_once_that_cannot_end_in_order() {
     assert!(stderr(&output).contains("ended at once by a second signal"), "{}", stderr(&output));
 }
 
-/// Ends a recording of `duration`, ten thousand poses a second, with the signal `name` when `holds` of
-/// its folder.
+/// Stops a recording of `duration`, with ten thousand poses per second, by the signal `name` as soon as `holds` returns
+/// true for its folder.
 fn stopped_recording(
     name: &str,
     duration: &str,
@@ -545,7 +545,8 @@ fn a_recording_that_is_stopped_holds_whole_packets_and_their_truth() {
 
 #[test]
 fn a_recording_hears_signals_while_it_writes_the_truth() {
-    // Nobody asks these scanners for anything, so that an hour is rendered in no time: the rest is truth.
+    // These scanners have no host, so an hour is rendered quickly; the rest of the time is for writing the ground
+    // truth.
     let bench = Bench::new("");
     let rig = fs::read_to_string(bench.rig()).unwrap();
     let scanners = idle_scanners(bench.0.path());
@@ -559,7 +560,7 @@ fn a_recording_hears_signals_while_it_writes_the_truth() {
     assert!(told.contains("stopped before the end"), "{told}");
 }
 
-// --- nothing sent ---
+// --- devices that send nothing ---
 
 #[test]
 fn a_device_that_sends_nothing_fails_the_run_and_every_requirement() {
@@ -572,16 +573,16 @@ fn a_device_that_sends_nothing_fails_the_run_and_every_requirement() {
     let ended = output(&["run", &bench.rig(), "--duration", "300ms", "--report", &report]);
     let told = stderr(&ended);
     assert_eq!(ended.status.code(), Some(1), "{told}");
-    // Told when it happens, once, with whose it was, whither, why and what to do.
+    // Reported once, when it happens, with the device, the destination, the reason and a remedy.
     let warnings: Vec<_> =
         told.lines().filter(|line| line.contains("a packet was refused")).collect();
     let [warning] = warnings[..] else { panic!("{told}") };
     for part in ["lost", "203.0.113.7:", "(os error 22)", "127.0.0.1 reaches this host alone"] {
         assert!(warning.contains(part), "{part:?}: {warning}");
     }
-    // And at the end: misses first.
+    // Reported again at the end; failures come first.
     assert!(told.contains("error: lost has sent nothing: all of its "), "{told}");
-    // On a busy machine, the other device may have missed something too.
+    // On a busy machine, the other device may have missed packets too.
     let shown = stdout(&ended);
     let mut first = shown.lines().take_while(|line| !line.starts_with("ran "));
     assert!(
@@ -645,8 +646,7 @@ fn a_replay_to_a_broadcast_address_goes() {
     assert_eq!(ended.status.code(), Some(0), "{}{}", stdout(&ended), stderr(&ended));
 }
 
-/// The output of Menura on a host of its own with the one address 10.9.8.1 in a network of 64, whose
-/// broadcast address is 10.9.8.63.
+/// Output of Menura in a network namespace with the single address 10.9.8.1/26, whose broadcast address is 10.9.8.63.
 fn alone(arguments: &[&str]) -> Output {
     let network = "ip link set lo up && ip link add v0 type veth peer name v1 && \
                    ip addr add 10.9.8.1/26 brd + dev v0 && ip link set v0 up && ip link set v1 up && \

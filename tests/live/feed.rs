@@ -1,4 +1,4 @@
-//! A robot that another program moves: poses in by UDP, packets out that show them.
+//! A robot that another program moves: it receives poses over UDP, and packets show them.
 
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,14 +32,14 @@ settings = {{ beam = {{ shape = "ray" }}, errors = "none" }}
     )
 }
 
-/// The range straight ahead in a packet that holds it: to the wall at x = 10.
+/// Range straight ahead to the wall at x = 10, metres, if the packet has it.
 fn range_ahead_m(packet: &[u8; DATA_PACKET_LEN]) -> Option<f64> {
     let packet = DataPacket::parse(packet).ok()?;
     let block = packet.blocks.iter().find(|block| {
         let azimuth = i32::from(block.azimuth_centideg);
         !(30..=35_970).contains(&azimuth)
     })?;
-    // Laser 1 of a VLP-16 looks one degree up.
+    // Laser 1 of a VLP-16 has an elevation of one degree.
     let range = f64::from(block.points[1].distance) * 0.002 * 0.999_848;
     (range > 0.0).then_some(range)
 }
@@ -82,7 +82,7 @@ fn packets_show_the_poses_that_came() {
     };
     std::thread::scope(|scope| {
         scope.spawn(|| run.run(None, &stop, |_| {}));
-        // Whatever happens below, the run must end.
+        // The run must end even if a check fails.
         let checked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             assert!((ahead() - 8.0).abs() < 0.05, "it stands where the rig says at first");
             let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -91,7 +91,7 @@ fn packets_show_the_poses_that_came() {
             sender.send_to(&pose(1, -3.0).encode(), to).unwrap();
             let seen = (0..2000).any(|_| (ahead() - 13.0).abs() < 0.05);
             assert!(seen, "no packet shows the pose");
-            // Nothing more comes: it is held where it is, and that is counted.
+            // No more poses arrive: the robot keeps its pose, and this is counted.
             for _ in 0..2000 {
                 assert!((ahead() - 13.0).abs() < 0.05);
                 if run.feeds()[0].1.holds == 1 {
@@ -111,7 +111,7 @@ fn packets_show_the_poses_that_came() {
     assert!(counts.holds >= 1);
     let latency = run.figures(Duration::from_secs(1))[0].pose_to_wire_us;
     assert!(latency.is_some_and(|latency| latency.max > 0.0), "{latency:?}");
-    // The log tells it all, and its poses are a trajectory.
+    // The log has all poses, and they form a trajectory.
     let text = std::fs::read_to_string(&log).unwrap();
     let rows: Vec<Vec<_>> = text.lines().map(|line| line.split(',').collect()).collect();
     let of = |event: &str| rows.iter().filter(|row| row[8] == event).collect::<Vec<_>>();

@@ -1,5 +1,5 @@
-//! Satellites that something hides which comes, stands there and goes: in the sensor, and in what
-//! receivers write into a recording and to a host.
+//! Satellites that a moving object hides for a while: in the sensor's view, and in the sentences of a recording and of
+//! a live run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -23,18 +23,18 @@ use menura::wire::nmea::{Content, RawSentence, Sentence};
 
 /// The rig's receivers.
 const RECEIVERS: [&str; 2] = ["ublox", "garmin"];
-/// The antenna's height over the ground, on which the robot stands still.
+/// Height of the antenna above the ground, metres; the robot is at rest.
 const ANTENNA_M: f64 = 1.0;
-/// Half of the angle of the rays towards a satellite, as the profiles have it.
+/// Half-angle of the bundle of rays to a satellite, as in the profiles, degrees.
 const SPREAD_DEG: f64 = 2.0;
-/// A lorry: length, width, height.
+/// Length, width and height of a lorry, metres.
 const LORRY_M: [f64; 3] = [12.0, 2.6, 4.0];
-/// It passes, or stands, this far south of the antenna.
+/// y of the lorry's path relative to the antenna (negative: south), metres.
 const ASIDE_M: f64 = -3.0;
-/// The first instant is this long after midnight, UTC.
+/// The first instant, seconds after midnight UTC.
 const START_S: f64 = (9.0 * 60.0 + 27.0) * 60.0 + 25.0;
 
-/// Receivers on an open plain, and a lorry with `way`; `rest` is added to the rig.
+/// GNSS receivers on an open plain, and a lorry with the path `way`; `rest` is added to the rig.
 fn rig(folder: &Path, way: &str, rest: &str) -> Rig {
     let plain = "v -300 -300 0\nv 300 -300 0\nv 300 300 0\nv -300 300 0\nf 1 2 3 4\n";
     std::fs::write(folder.join("plain.obj"), plain).unwrap();
@@ -70,13 +70,13 @@ settings = {{ baud_rate = 9600, sentences = ["RMC", "GGA", "GSA", "GSV"] }}
         .unwrap_or_else(|faults| panic!("{faults}"))
 }
 
-/// The lorry with its middle at `x_m`.
+/// The lorry with its centre at `x_m`.
 fn lorry_at(x_m: f64) -> Sides {
     let half = LORRY_M.map(|side| side / 2.0);
     [[x_m - half[0], x_m + half[0]], [ASIDE_M - half[1], ASIDE_M + half[1]], [0.0, LORRY_M[2]]]
 }
 
-/// Whether the lorry, if there is one, hides a satellite; none at its edges.
+/// Whether the lorry, if there is one, hides a satellite; `None` at its edges.
 fn hides(lorry: Option<&Sides>, direction_rad: [f64; 2], spread_deg: f64) -> Option<bool> {
     let from_m = [0.0, 0.0, ANTENNA_M];
     lorry.map_or(Some(false), |sides| {
@@ -88,12 +88,12 @@ const PASSES: &str =
     r#"{ kind = "line", start_m = [-60.0, -3.0, 0.0], yaw_deg = 0.0, speed_m_s = 2.0 }"#;
 const STANDS: &str = r#"{ kind = "still", position_m = [0.0, -3.0, 0.0] }"#;
 
-/// Where the lorry that passes is.
+/// Position of the passing lorry.
 fn passing_at(second: f64) -> Sides {
     lorry_at(-60.0 + 2.0 * second)
 }
 
-/// A lorry that exists from 20 s on for 15 s only.
+/// A lorry that exists only from 20 s to 35 s.
 const SHOWN: &str = "[[stimulus]]\nname = \"lorry-comes\"\nobject = \"lorry\"\nstart_s = 20.0\n\
                      duration_s = 15.0\nperiod_s = 1000.0\n";
 
@@ -101,7 +101,7 @@ fn shown_at(second: f64) -> Option<Sides> {
     (20.0..35.0).contains(&second).then(|| lorry_at(0.0))
 }
 
-/// Every satellite at every second: the share of open rays is that of the lorry's place at that second.
+/// For every satellite at every second, the share of open rays agrees with the position of the lorry.
 fn compare_views(rig: &Rig, lorry_at: impl Fn(f64) -> Option<Sides>) {
     let world = common::world(rig);
     let epoch = Epoch::new(rig.start_utc.expect("a stated start"));
@@ -119,7 +119,7 @@ fn compare_views(rig: &Rig, lorry_at: impl Fn(f64) -> Option<Sides>) {
         let mut hidden = 0;
         for seen in &view.satellites {
             let direction = [seen.elevation_rad, seen.azimuth_rad];
-            // Some rays towards the lowest meet the ground.
+            // Some rays to the lowest satellites hit the ground.
             if direction[0] < 3.0_f64.to_radians() {
                 continue;
             }
@@ -136,7 +136,7 @@ fn compare_views(rig: &Rig, lorry_at: impl Fn(f64) -> Option<Sides>) {
         }
     }
     assert!(told[0] > 600 && told[1] > 40, "{told:?}");
-    // It hides nothing at the start, when a sensor without a sense of time would look.
+    // The lorry hides no satellite at the start, so a sensor that ignored the time would fail.
     assert!(hidden_at.first() > Some(&10) && hidden_at.last() < Some(&50), "{hidden_at:?}");
 }
 
@@ -152,21 +152,21 @@ fn a_lorry_hides_satellites_while_it_exists() {
     compare_views(&rig(folder.path(), STANDS, SHOWN), shown_at);
 }
 
-/// What the sentences of an epoch say.
+/// Content of an epoch's sentences.
 #[derive(Clone, Debug, Default)]
 struct Said {
     second: f64,
     quality: u64,
-    /// Satellites used, and their dilution.
+    /// Number of satellites in use; the next field is the horizontal dilution of precision (HDOP).
     used: u64,
     hdop: f64,
-    /// Numbers of the satellites that the GSA name.
+    /// Numbers of the satellites in the GSA sentences.
     named: BTreeSet<u64>,
-    /// Elevation and azimuth, radians, and whether there is a signal, by the satellite's number.
+    /// For each satellite number: elevation and azimuth (radians), and whether it has a signal.
     in_view: BTreeMap<u64, ([f64; 2], bool)>,
 }
 
-/// The epochs of a stream of sentences, GSA and GSV after their GGA.
+/// Epochs of a stream of sentences; GSA and GSV follow their GGA.
 fn epochs(bytes: &[u8]) -> Vec<Said> {
     let mut epochs: Vec<Said> = Vec::new();
     for frame in Framer::new(GnssStream).frames(bytes) {
@@ -199,7 +199,7 @@ fn epochs(bytes: &[u8]) -> Vec<Said> {
                         continue;
                     };
                     let direction = [elevation, azimuth].map(|deg| deg.to_f64().to_radians());
-                    // A Garmin writes 00 for a satellite without signal.
+                    // Garmin writes 00 for a satellite without a signal.
                     let is_heard = seen.cno_dbhz.is_some_and(|cno| cno.integer() > 0);
                     epoch.in_view.insert(number.integer(), (direction, is_heard));
                 }
@@ -210,9 +210,9 @@ fn epochs(bytes: &[u8]) -> Vec<Said> {
     epochs
 }
 
-/// Compares what sentences say of each satellite with where the lorry was, from `settled` seconds on:
-/// hidden is without a signal and unused, open has one and is used. Returns how many satellites were
-/// hidden at each epoch.
+/// Compares each satellite in the sentences with the position of the lorry, from `settled` seconds on: a hidden
+/// satellite has no signal and is not used; an open one has a signal and is used. Returns the number of hidden
+/// satellites in each epoch.
 fn compare_sentences(
     said: &[Said],
     settled: f64,
@@ -222,7 +222,7 @@ fn compare_sentences(
         let lorry = lorry_at(epoch.second);
         let mut hidden = 0;
         for (number, (direction, has_signal)) in &epoch.in_view {
-            // Low ones are masked, and angles are told in whole degrees.
+            // Low satellites are masked, and angles have a resolution of one degree.
             if epoch.second < settled || direction[0] < 7.0_f64.to_radians() {
                 continue;
             }
@@ -242,7 +242,7 @@ fn compare_sentences(
     judged.collect()
 }
 
-/// The mean over epochs of a time of what they say.
+/// Mean of a value over the epochs within a time range.
 fn mean(said: &[Said], time: std::ops::Range<f64>, value: impl Fn(&Said) -> f64) -> f64 {
     let wanted: Vec<f64> =
         said.iter().filter(|epoch| time.contains(&epoch.second)).map(value).collect();
@@ -250,7 +250,7 @@ fn mean(said: &[Said], time: std::ops::Range<f64>, value: impl Fn(&Said) -> f64)
     wanted.iter().sum::<f64>() / wanted.len() as f64
 }
 
-/// Both receivers record a lorry that comes, passes and is gone.
+/// Both receivers record a lorry that arrives, passes and leaves.
 #[test]
 fn sentences_of_a_recording_have_fewer_satellites_while_a_lorry_passes() {
     let folder = tempfile::tempdir().unwrap();
@@ -273,14 +273,14 @@ fn sentences_of_a_recording_have_fewer_satellites_while_a_lorry_passes() {
         assert!((counts[0] - counts[2]).abs() < 1.0, "{receiver} {counts:?}");
         assert!(dilutions[1] > 1.1 * dilutions[0], "{receiver} {dilutions:?}");
         assert!((dilutions[2] / dilutions[0] - 1.0).abs() < 0.1, "{receiver} {dilutions:?}");
-        // GGA's count is that of the GSA, as far as it counts.
+        // GGA counts the satellites of the GSA sentences, up to its maximum of 12.
         for epoch in said.iter().filter(|epoch| epoch.quality > 0) {
             assert_eq!(epoch.used, (epoch.named.len() as u64).min(12), "{receiver} {epoch:?}");
         }
     }
 }
 
-/// What arrives at a host that has a port open, until the port is closed.
+/// Bytes that arrive at a host which has the port open, until the port is closed.
 fn host(port: &Path) -> mpsc::Receiver<Vec<u8>> {
     let mut port = std::fs::File::open(port).unwrap();
     let (heard, arrives) = mpsc::channel();
@@ -295,8 +295,8 @@ fn host(port: &Path) -> mpsc::Receiver<Vec<u8>> {
     arrives
 }
 
-/// A lorry that stands there for some seconds only, heard live by a host and recorded: the same bytes,
-/// and both show it when it is there.
+/// A lorry that exists for some seconds. The live run and the recording have the same bytes, and both show the lorry at
+/// the right time.
 #[test]
 fn a_host_reads_of_a_lorry_what_a_recording_has() {
     const SECONDS: u64 = 13;

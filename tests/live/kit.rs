@@ -1,4 +1,4 @@
-//! `menura test` from end to end: suites of a few seconds on drivers in shell and Python.
+//! `menura test` end to end: short suites with drivers in shell and Python.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -19,7 +19,7 @@ profile = "vectornav-vn100"
 link = { tcp = "127.0.0.1:4001" }
 "#;
 
-/// Reads a VN-100 by TCP and tells its force; what its first argument asks for goes wrong.
+/// A driver that reads a VN-100 over TCP and prints its specific force; its first argument selects an error.
 const DRIVER: &str = r#"
 import json, os, socket, sys, time
 fault = sys.argv[1]
@@ -47,7 +47,7 @@ while True:
         time.sleep(1e6)
 "#;
 
-/// Prints all that comes by a terminal until it goes.
+/// A program that prints all bytes from a terminal until the terminal closes.
 const READ_TERMINAL: &str = r#"
 import os, sys, time
 until = time.monotonic() + 10
@@ -65,7 +65,7 @@ while True:
 sys.stdout.buffer.flush()
 "#;
 
-/// Reads a VN-100 and does not look at checksums; waits for the port, and ends when it goes.
+/// A driver for a VN-100 that ignores checksums; it waits for the port, and ends when the port closes.
 const READ_VN100: &str = r#"
 import json, os, sys, termios, time
 while True:
@@ -188,8 +188,8 @@ impl Bench {
     }
 }
 
-/// What the kit says, asked again while it finds the machine too busy to judge a driver or to record a failure again: eight
-/// times is no accident.
+/// Runs the kit again while it reports that the machine was too busy to judge a driver or to record a failure. After
+/// eight times, a busy machine is no longer the reason.
 fn in_a_calm_minute(judge: impl Fn() -> Output) -> Output {
     let mut output = judge();
     for _ in 0..7 {
@@ -247,7 +247,7 @@ fn bad_drivers_fail_with_evidence_that_can_be_had_again() {
     {
         assert!(kept.join(file).exists(), "{file}: {told}");
     }
-    // The recording comes out of a terminal again.
+    // A replay sends the recording to a terminal.
     let terminal = bench.path("again.tty");
     let mut replay = common::menura()
         .arg("replay")
@@ -263,7 +263,7 @@ fn bad_drivers_fail_with_evidence_that_can_be_had_again() {
     assert!(replay.wait().unwrap().success());
     let recorded = std::fs::read(kept.join("capture-1/imu.bin")).unwrap();
     assert!(heard.stdout == recorded, "{} {}", heard.stdout.len(), stderr(&heard));
-    // The command that is told gives the bytes that are kept.
+    // The printed command reproduces the kept bytes.
     let script = std::fs::read_to_string(kept.join("repeat.sh")).unwrap();
     let recorded = std::fs::read(kept.join("capture-1/imu.bin")).unwrap();
     std::fs::remove_dir_all(kept.join("capture-1")).unwrap();
@@ -293,7 +293,7 @@ fn a_lidar_is_changed_by_its_web_interface_and_the_recording_knows() {
     let told = stdout(&output);
     assert_eq!(output.status.code(), Some(1), "{told}{}", stderr(&output));
     assert!(told.contains("never longer than 0.6 s without `points`"), "{told}");
-    // The forms are in the host log, so the recording has packets of both modes.
+    // The command log has the forms, so the recording has packets of both modes.
     let kept = folder.path().join("kept/dual-return-switch/capture-1/lidar.pcap");
     let recorded = std::fs::read(kept).unwrap();
     let has = |mode: u8| recorded.windows(2).any(|bytes| bytes == [mode, 0x22]);
@@ -317,7 +317,7 @@ fn a_driver_that_dies_or_hangs_is_a_result_and_leaves_nothing() {
     let left = Command::new("pgrep").args(["-f", "sleep 654321"]).output().unwrap();
     assert!(left.stdout.is_empty(), "a process is left: {}", stdout(&left));
     let output = bench.test(&["--only", "steady"], &["python3", "driver.py"]);
-    // On a busy machine it may live for longer than a driver is given to become ready.
+    // On a busy machine, the driver may live longer than the time limit for becoming ready.
     let told = stdout(&output);
     let is_told = ["it ended: exit code 1", "it ended before it was ready: exit code 1"];
     assert!(is_told.iter().any(|words| told.contains(words)), "{told}");
@@ -327,7 +327,7 @@ fn a_driver_that_dies_or_hangs_is_a_result_and_leaves_nothing() {
 #[test]
 fn adapters_make_foreign_drivers_speak() {
     let bench = Bench::new();
-    // It reads the line by itself, and says it in its own way.
+    // This driver reads the line itself and prints in its own format.
     let shell = "exec 3<>/dev/tcp/$MENURA_TCP_HOST/$MENURA_TCP_PORT; echo up; \
                  while IFS=, read -r -u 3 head y p r mx my mz ax ay az rest; do \
                  [ \"$head\" = '$VNYMR' ] && echo \"z is $az\"; done";
@@ -400,7 +400,8 @@ fn every_kind_of_reader_hears_its_driver() {
     }
 }
 
-/// A driver that measures its waits with the clock of the computer is found; one that does not is not disturbed.
+/// A driver that measures waiting times with the computer's clock fails; a driver that measures them without this clock
+/// passes.
 #[test]
 fn the_clock_of_the_drivers_computer_is_set_while_it_runs() {
     let bench = Bench::new();
@@ -425,7 +426,7 @@ fn the_clock_of_the_drivers_computer_is_set_while_it_runs() {
     assert!(told.contains("- the clock of its computer is set back by 3600 s at 2 s\n"), "{told}");
 }
 
-/// A kept recording shows the failure again, without the kit, the world and the sensor.
+/// A replay of the kept recording shows the failure again, without the kit, the world and the sensor.
 #[test]
 fn a_receivers_failure_is_seen_again_by_a_replay_of_what_is_kept() {
     let bad_driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/bad_driver.py");
@@ -443,8 +444,8 @@ fn a_units_failure_is_seen_again_by_a_replay_of_what_is_kept() {
     a_failure_is_seen_again("imu", &[driver.to_str().unwrap()]);
 }
 
-/// Runs the case `noise` of a suite, and its driver once more on a replay of the capture that is kept. The suite's device
-/// has its name.
+/// Runs the case `noise` of a suite, then its driver again with a replay of the kept capture. The suite's device has
+/// the suite's name.
 #[allow(clippy::disallowed_methods)] // waits for another process, not for the simulation
 fn a_failure_is_seen_again(suite: &str, driver: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
@@ -455,7 +456,7 @@ fn a_failure_is_seen_again(suite: &str, driver: &[&str]) {
     });
     let told = stdout(&output);
     assert_eq!(output.status.code(), Some(1), "{told}{}", stderr(&output));
-    // What was wrong, as the driver said it.
+    // The driver's error reports.
     let events = |path: PathBuf| -> Vec<String> {
         let log = std::fs::read_to_string(path).unwrap();
         let event = |line: &str| Some(line[line.find("{\"event\"")?..].to_owned());
@@ -464,10 +465,10 @@ fn a_failure_is_seen_again(suite: &str, driver: &[&str]) {
     let first = events(folder.path().join("kept/noise/driver.log"));
     assert!(first.len() > 5, "{first:?}");
     let capture = folder.path().join(format!("kept/noise/capture-1/{suite}.bin"));
-    // The replay has the time before the driver was there, too; its first line may have been half a one.
+    // The replay includes the time before the driver started; the driver's first line may have been incomplete.
     let lacks = |again: &[String]| first.iter().skip(1).any(|event| !again.contains(event));
     let mut again = Vec::new();
-    // On a busy machine, the second driver may begin to read later in the capture than the first one did.
+    // On a busy machine, the second driver may start to read later in the capture than the first one.
     for number in 0..3 {
         let terminal = folder.path().join(format!("replay-{number}.tty"));
         let mut replay = common::menura()

@@ -1,5 +1,5 @@
-//! Faults that begin and end while a rig runs: the log of such a run, as sections of the rig, repeats it
-//! byte for byte.
+//! Faults that are started and ended while a rig runs: the log of such a run, converted to sections of the rig,
+//! reproduces the run byte for byte.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -21,7 +21,7 @@ use menura::wire::nmea::RawSentence;
 
 use crate::common::{self, faulty};
 
-/// Whose pseudo-terminals are named `FOLDER/DEVICE`.
+/// A rig whose pseudo-terminals are named `FOLDER/DEVICE`.
 const RIG: &str = r#"
 seed = 11
 start_utc = 2026-06-01T12:59:59.9Z
@@ -55,7 +55,7 @@ start_s = 0.5
 "#;
 const DURATION: Duration = Duration::from_millis(4600);
 
-/// What is asked for, and when, milliseconds.
+/// Requests with their times, milliseconds.
 type Script = [(u64, &'static str)];
 const SCRIPT: &Script = &[
     (
@@ -91,7 +91,7 @@ const SCRIPT: &Script = &[
     (3000, r#"{"start": {"device": "gnss", "kind": "gnss-jump", "offset_m": [5, 0, 1]}}"#),
 ];
 
-/// A lidar of its own kind, a scanner and an inertial unit.
+/// A lidar of another family, a scanner and an IMU.
 const OTHERS: &str = r#"
 seed = 12
 start_utc = 2026-06-01T12:00:00Z
@@ -158,7 +158,7 @@ const SCRIPT_OF_OTHERS: &Script = &[
     (2600, r#"{"end": "down"}"#),
 ];
 
-/// An Ouster, and a scanner that a host reads by TCP.
+/// An Ouster, and a scanner that a host reads over TCP.
 const OUSTER: &str = r#"
 seed = 13
 start_utc = 2026-06-01T12:00:00Z
@@ -223,7 +223,7 @@ const OUSTER_SCRIPT: &Script = &[
     ),
 ];
 
-/// A Hesai on a joint that turns, and a scanner of another maker that a host reads by TCP.
+/// A Hesai on a rotating joint, and a scanner of another maker that a host reads over TCP.
 const HESAI: &str = r#"
 seed = 14
 start_utc = 2026-06-01T12:00:00Z
@@ -291,7 +291,7 @@ const HESAI_SCRIPT: &Script = &[
     (2300, r#"{"start": {"device": "scanner", "kind": "delay", "delay_ms": 10, "jitter_ms": 5}}"#),
 ];
 
-/// A robot whose drive base and turning head hosts command, with an Ouster and a scanner.
+/// A robot with an Ouster and a scanner; hosts command its drive base and its rotating head.
 const DRIVEN: &str = r#"
 seed = 15
 start_utc = 2026-06-01T12:00:00Z
@@ -375,9 +375,9 @@ const DRIVEN_SCRIPT: &Script = &[
     (2000, r#"{"end": "held-up"}"#),
     (2300, r#"{"start": {"device": "base", "kind": "power-cycle", "duration_s": 0.2}}"#),
 ];
-/// Start, full mode, an arc of a metre's radius, and a stream of counts, voltage and charge.
+/// Start, full mode, an arc with a radius of one metre, and a stream of counts, voltage and charge.
 const DRIVE_AND_TELL: &[u8] = &[128, 132, 137, 0, 100, 3, 232, 148, 4, 43, 44, 22, 25];
-/// It turns for ever.
+/// Rotates without end.
 const TURN: &[u8] = b"TC+9\r";
 
 fn ask(run: &RealTimeRun<'_>, request: &str) -> Result<LiveFault, String> {
@@ -388,7 +388,7 @@ fn ask(run: &RealTimeRun<'_>, request: &str) -> Result<LiveFault, String> {
     }
 }
 
-/// All that comes by a pseudo-terminal until `over` is set, to a host that says `words` first.
+/// Bytes that arrive on a pseudo-terminal until `over` is set; the host first sends `words`.
 fn talk_by_pty(path: &Path, words: &[u8], over: &AtomicBool) -> Vec<u8> {
     let mut file = loop {
         match File::options().read(true).write(!words.is_empty()).open(path) {
@@ -408,7 +408,7 @@ fn talk_by_pty(path: &Path, words: &[u8], over: &AtomicBool) -> Vec<u8> {
     }
 }
 
-/// All that comes by TCP until `over` is set and nothing more comes.
+/// Bytes that arrive over TCP until `over` is set and no more arrive.
 fn read_tcp(port: u16, over: &AtomicBool) -> Vec<u8> {
     let mut stream = loop {
         match TcpStream::connect(("127.0.0.1", port)) {
@@ -433,7 +433,7 @@ fn the_log_as_sections_of_the_rig_repeats_the_run() {
     repeats(Bench::new(RIG, SCRIPT, &[("gnss", b"")]));
 }
 
-/// Where other ranks measure, they hear of each fault before they measure what it changes.
+/// Other ranks learn about each fault before they make the measurements that it changes.
 #[test]
 fn so_it_does_where_other_ranks_measure() {
     repeats(Bench { ranks: Some(2), ..Bench::new(RIG, SCRIPT, &[("gnss", b"")]) });
@@ -460,15 +460,15 @@ fn so_it_does_for_a_drive_base_and_a_turning_head_that_hosts_command() {
     repeats(Bench { host: Some("scanner"), ..Bench::new(DRIVEN, DRIVEN_SCRIPT, lines) });
 }
 
-/// What runs, what is asked for meanwhile, and who listens.
+/// A rig, the requests during its run, and its hosts.
 struct Bench<'a> {
     text: &'a str,
     script: &'a Script,
-    /// The devices on lines, and what their hosts say.
+    /// Devices on serial lines, with the bytes that their hosts send.
     lines: &'a [(&'a str, &'a [u8])],
-    /// A device that is read by TCP.
+    /// Device that is read over TCP.
     host: Option<&'a str>,
-    /// So many other ranks measure.
+    /// Number of other ranks that measure.
     ranks: Option<usize>,
 }
 
@@ -478,19 +478,19 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// What came of a run.
+/// Results of a run.
 struct Live {
     datagrams: Vec<Vec<u8>>,
-    /// Of each line.
+    /// Bytes of each serial line.
     on_lines: Vec<Vec<u8>>,
-    /// By the connection of the host.
+    /// Bytes of the TCP connection.
     by_tcp: Vec<u8>,
-    /// What hosts said.
+    /// Command log.
     said: String,
 }
 
-/// Runs the bench with faults that begin and end meanwhile, and records it again with the sections of its log
-/// and what hosts said.
+/// Runs the rig; `script` starts and ends faults. Then records the rig with the faults of the fault log and the
+/// commands of the command log, and compares the bytes.
 fn repeats(Bench { text, script, lines, host, ranks }: Bench<'_>) {
     let folder = tempfile::tempdir().unwrap();
     let socket = common::roomy_socket();
@@ -565,9 +565,9 @@ fn repeats(Bench { text, script, lines, host, ranks }: Bench<'_>) {
         let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
         files.map(|path| (name(&path), std::fs::read(path).unwrap())).collect()
     };
-    // Without the faults it is another recording.
+    // Without the faults, the recording differs.
     let (without, recorded) = (recorded(&rig), recorded(&again));
-    // The other port's datagrams, which are of another length, go to another socket.
+    // Datagrams of the other port, which have another length, go to another socket.
     let expected = faulty::packets(&recorded["lidar.pcap"], datagrams[0].len());
     let expected: Vec<_> = expected.into_iter().map(|(_, bytes)| bytes).collect();
     let differs = datagrams.iter().zip(&expected).position(|(a, b)| a != b);
@@ -587,7 +587,7 @@ fn repeats(Bench { text, script, lines, host, ranks }: Bench<'_>) {
         assert!(recorded[&stream] != without[&stream], "{stream}");
     }
     if let Some(name) = host {
-        // The end of the run cuts off what is on its way.
+        // The end of the run cuts off bytes in transit.
         let stream = format!("{name}-peer0.bin");
         let expected = &recorded[&stream];
         let differs = by_tcp.iter().zip(expected).position(|(a, b)| a != b);
@@ -598,7 +598,7 @@ fn repeats(Bench { text, script, lines, host, ranks }: Bench<'_>) {
     }
 }
 
-/// When a delay ends, the next telegram is due while the late one is still on the line.
+/// When a delay ends, the next telegram is due while the late one is still being transmitted.
 #[test]
 fn a_late_telegram_is_on_its_line_alone() {
     let folder = tempfile::tempdir().unwrap();
@@ -623,10 +623,10 @@ fn a_late_telegram_is_on_its_line_alone() {
     });
     let text = String::from_utf8_lossy(&heard);
     let mut lines: Vec<_> = text.split("\r\n").collect();
-    // The run ends within one.
+    // The run ends within a telegram.
     lines.pop();
     assert!(lines.len() > 10, "{text}");
-    // The first may have begun before it was listened to.
+    // The first telegram may have started before the host listened.
     for line in &lines[1..] {
         assert!(RawSentence::parse(format!("{line}\r\n").as_bytes()).is_ok(), "{line}");
     }

@@ -1,5 +1,4 @@
-//! What a run takes of the machine that it runs on, and leaves there: names of pseudo-terminals,
-//! memory of its threads.
+//! Effects of a run on its machine: names of pseudo-terminals, memory of its threads.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -40,7 +39,7 @@ fn finished(rig: &Path) -> Output {
 }
 
 impl Run {
-    /// Its devices, so many of them, send when this returns.
+    /// Starts the run; returns when all `devices` devices send.
     #[allow(clippy::disallowed_methods)] // waits for another process, not for the simulation
     fn start(rig: &Path, devices: usize) -> Self {
         let menura = menura(rig, "120s").stderr(Stdio::null()).spawn().unwrap();
@@ -62,7 +61,7 @@ impl Run {
         self.menura.wait().unwrap();
     }
 
-    /// Bytes of all its threads' stacks but the first one's: what lies behind a guard page.
+    /// Size of all threads' stacks except the first one's, bytes: the mappings after guard pages.
     fn stack_bytes(&self) -> u64 {
         let maps = fs::read_to_string(format!("/proc/{}/maps", self.menura.id())).unwrap();
         let areas: Vec<(u64, u64, &str)> = maps
@@ -124,7 +123,7 @@ fn a_link_that_no_run_made_is_left_alone() {
     assert_eq!(count, 1, "nothing half-started is left");
 }
 
-/// Stacks are locked in RAM with the rest where the system allows it.
+/// If the system permits it, stacks are locked in RAM with all other memory.
 #[test]
 fn a_serial_device_takes_little_memory() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Who looks on at a run and takes nothing of what is sent to him holds up neither the packets nor others.
+//! An observer that reads nothing delays neither the packets nor other observers.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, UdpSocket};
@@ -21,7 +21,7 @@ link = { udp = { to = "ADDRESS" } }
 settings = { beam = { shape = "ray" } }
 "#;
 
-/// Asks for a page and reads all of the answer.
+/// Requests a page; returns the whole answer.
 fn asked(address: &str, path: &str) -> Vec<u8> {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -31,7 +31,7 @@ fn asked(address: &str, path: &str) -> Vec<u8> {
     answer
 }
 
-/// Asks for clouds again and again, and reads nothing.
+/// Requests clouds repeatedly and reads nothing.
 fn deaf_page(address: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_write_timeout(Some(Duration::from_millis(100))).unwrap();
@@ -41,7 +41,7 @@ fn deaf_page(address: &str) -> TcpStream {
     stream
 }
 
-/// A client of Foxglove's protocol that has subscribed to all there is, and reads nothing.
+/// A Foxglove client that has subscribed to all channels and reads nothing.
 struct DeafClient {
     stream: TcpStream,
     subscriptions: u32,
@@ -57,12 +57,12 @@ impl DeafClient {
              Sec-WebSocket-Protocol: foxglove.sdk.v1\r\n\r\n"
         );
         stream.write_all(head.as_bytes()).unwrap();
-        // A first letter, so that it is known to be let in.
+        // After the first byte, the client is known to be admitted.
         stream.read_exact(&mut [0]).unwrap();
         Self { stream, subscriptions: 0 }
     }
 
-    /// Subscribes to channels that may have come since; what it has already is refused.
+    /// Subscribes to channels that may be new; repeated subscriptions are refused.
     fn subscribe(&mut self) {
         for channel in 0..8 {
             self.subscriptions += 1;
@@ -105,7 +105,7 @@ fn who_takes_nothing_holds_up_neither_packets_nor_others() {
     };
     let view = address_after("live view: http://");
     let foxglove = address_after("Foxglove: ws://");
-    // What it says later is not to fill the pipe.
+    // Later output must not fill the pipe.
     let rest = std::thread::spawn(move || lines.count());
 
     let mut buffer = [0; 2048];
@@ -123,14 +123,14 @@ fn who_takes_nothing_holds_up_neither_packets_nor_others() {
         let status = asked(&view, "/api/status");
         assert!(status.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&status));
     }
-    // The figures of the last second, and what the page's form of a fault is made of.
+    // Figures of the last second, and the data for the page's form of faults.
     let has = |path: &str, text: &str| {
         let answer = String::from_utf8_lossy(&asked(&view, path)).into_owned();
         assert!(answer.contains(text), "{path} has no {text}: {answer}");
     };
     has("/api/status", r#""recent":{"activity":"sends","rate_hz":"#);
     has("/api/rig", r#"{"kind":"link-down","keys":[]}"#);
-    // There are frames of points, which those who take nothing have been sent as well. On a busy machine they come late.
+    // Frames of points exist; they were also sent to the clients that read nothing. On a busy machine they are late.
     let mut clouds = (0..500).map(|_| {
         hear(350);
         asked(&view, "/api/cloud?after=0").len()

@@ -1,4 +1,4 @@
-//! A machine that is too slow, on purpose: each policy does what it says and counts it.
+//! A machine that is made too slow: each policy for late packets acts as documented, and is counted.
 
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,14 +12,14 @@ use menura::world::raycast::{Hit, Pulse, RayCaster, Stencil};
 
 use crate::common;
 
-/// Takes two microseconds of a processor for a ray in addition to what it takes to cast it: with nine rays a VLP-16's
-/// packets, 384 pulses every 1.3 ms, take five times as long as there is.
+/// A caster that uses two more microseconds of processor time per ray. With nine rays per pulse, a VLP-16's packets
+/// (384 pulses every 1.3 ms) need five times the available time.
 struct Slow(Box<dyn RayCaster>);
 
 impl Slow {
     fn wait(stencil: &Stencil, pulses: &[Pulse]) {
-        // It takes a processor meanwhile, as rays do, however many others want one: the real-time factor counts
-        // processor time.
+        // Busy waiting uses a processor like ray casting does, even if other threads want one: the real-time factor is
+        // computed from processor time.
         let until_ns = thread_cpu_ns() + 2000 * (stencil.len() * pulses.len()) as u64;
         while thread_cpu_ns() < until_ns {
             std::hint::spin_loop();
@@ -39,7 +39,7 @@ impl RayCaster for Slow {
     }
 }
 
-/// Hits nothing.
+/// A caster without hits.
 struct Nothing;
 
 impl RayCaster for Nothing {
@@ -53,8 +53,8 @@ impl RayCaster for Nothing {
 }
 
 const DURATION: Duration = Duration::from_millis(300);
-/// Data packets whose first firing is within it: 24 firings of 55.296 us each; and the position
-/// packets that a unit of seed 0 makes meanwhile.
+/// Number of data packets whose first firing is within the run (24 firings of 55.296 us each), and of position packets
+/// of a unit with seed 0.
 const PACKETS: u64 = 227 + 43;
 
 fn overloaded(late: &str) -> DeviceFigures {
@@ -100,8 +100,7 @@ link = {{ udp = {{ to = "{}" }} }}
     )
 }
 
-/// The same where users drive: grass, leaves and a robot that turns, whose rays hit and whose packets
-/// hold returns.
+/// The same in a real scene: grass, leaves and a robot that turns; rays hit, and packets contain returns.
 #[test]
 fn each_policy_does_the_same_in_the_courtyard() {
     let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -149,12 +148,11 @@ fn thinned_packets_all_leave_and_are_counted() {
     assert!(figures.thinned > 0 && figures.thinned < PACKETS, "{figures:?}");
 }
 
-/// Holds the worker that comes first up until the others have cast so many pulses, for half a second at
-/// most.
+/// Pauses the first worker until the others have cast this number of pulses, for at most half a second.
 struct HoldsFirst {
     until: u64,
     pulses: AtomicU64,
-    /// Pulses that had been cast when the first worker went on.
+    /// Number of pulses that had been cast when the first worker continued.
     meanwhile: &'static AtomicU64,
 }
 
@@ -181,17 +179,17 @@ impl RayCaster for HoldsFirst {
 #[test]
 fn what_waits_behind_a_worker_that_is_held_up_is_limited() {
     static MEANWHILE: AtomicU64 = AtomicU64::new(0);
-    // 128 requests wait at most; the run has 227 of 384 pulses.
+    // At most 128 requests wait; the run has 227 requests of 384 pulses.
     let until = 180 * 384;
     let caster = HoldsFirst { until, pulses: AtomicU64::new(0), meanwhile: &MEANWHILE };
     let figures = run_with(Box::new(caster), "late", 2);
     assert_eq!((figures.packets, figures.dropped), (PACKETS, 0));
     let meanwhile = MEANWHILE.load(Ordering::Relaxed);
-    // The worker that is held may be the one with the second request: the first is no more waiting.
+    // The paused worker may have the second request, when the first one no longer waits.
     assert!((1..=129 * 384).contains(&meanwhile), "{meanwhile} pulses");
 }
 
-/// What came of a lidar that is five times too heavy for its one worker, and of an IMU beside it.
+/// Results of a lidar that needs five times the time of the one worker, and of an IMU in the same rig.
 struct Neighbours {
     lidar: DeviceFigures,
     imu: DeviceFigures,
@@ -199,7 +197,7 @@ struct Neighbours {
     real_time_factor: f64,
 }
 
-/// One second of them; a packet is late after 20 ms.
+/// Simulates one second; a packet is late after 20 ms.
 fn lidar_beside_imu(late: &str) -> Neighbours {
     let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
     let text = format!(
@@ -233,17 +231,17 @@ link = {{ tcp = "127.0.0.1:0" }}
     Neighbours { lidar, imu, took_s: took.as_secs_f64(), real_time_factor }
 }
 
-/// IMU frames in a second.
+/// Number of IMU frames in one second.
 const IMU_FRAMES: u64 = 200;
 
 #[test]
 fn a_device_without_rays_is_not_held_up_by_a_lidar_that_is_too_heavy() {
     let Neighbours { lidar, imu, took_s, real_time_factor } = lidar_beside_imu("late");
     assert_eq!((imu.packets, lidar.dropped), (IMU_FRAMES, 0), "{imu:?}");
-    // All but what a busy machine may hold up anyway.
+    // All except those that a busy machine may delay in any case.
     assert!(imu.sent_late < IMU_FRAMES / 4, "{imu:?}");
     assert!(lidar.sent_late > lidar.packets / 2, "{lidar:?}");
-    // The run tells how long it took, how far the lidar was behind, and what was simulated.
+    // The run reports its duration, the delay of the lidar, and the simulated time.
     assert!(took_s > 2.5 && lidar.behind_s > 1.5, "{took_s} s, {lidar:?}");
     assert!(imu.behind_s < lidar.behind_s / 4.0, "{imu:?}");
     let simulated_s = simulated_s(&[lidar, imu], Duration::from_secs_f64(took_s));
@@ -261,7 +259,7 @@ fn dropping_delivers_no_less_than_sending_late_and_all_that_costs_nothing() {
     assert_eq!(drop.imu.packets + drop.imu.dropped, IMU_FRAMES);
     assert!(drop.imu.packets > IMU_FRAMES * 3 / 4, "{:?}", drop.imu);
     assert_eq!(drop.lidar.ports[0].packets + drop.lidar.ports[1].packets, drop.lidar.packets);
-    // It is as heavy as it is, however much of it is dropped.
+    // The load is the same, even if parts of it are dropped.
     let factor = drop.real_time_factor;
     assert!(drop.took_s < 2.0 && factor < 0.3, "{} s, {factor} of real time", drop.took_s);
 }

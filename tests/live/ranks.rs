@@ -1,5 +1,5 @@
-//! Other ranks measure: the same bytes as from one process, for any number of them, and words for whatever goes
-//! wrong. Here they are threads; `tools/test --only mpi` starts processes.
+//! Other ranks measure: the bytes are the same as from one process for any number of ranks, and every failure has a
+//! message. Here ranks are threads; `tools/test --only mpi` starts processes.
 
 use std::collections::BTreeMap;
 use std::net::UdpSocket;
@@ -26,8 +26,8 @@ use menura::time::SimTime;
 use menura::wire::drive_order::DriveOrder;
 use menura::wire::feed::{MAGIC, PoseTwist, VERSION};
 
-/// Nine rays, noise, weather, an object, a head that turns, faults; lidars that report one, two and five
-/// echoes; what is measured here beside what is measured elsewhere.
+/// Nine rays, noise, weather, an object, a rotating head, faults; lidars with one, two and five echoes; devices
+/// measured by rank 0 and devices measured by other ranks.
 const RIG: &str = r#"
 seed = 11
 start_utc = 2026-06-01T12:59:59.9Z
@@ -139,7 +139,7 @@ mount = { translation_m = [0.0, 0.0, 1.5] }
 link = { udp = { to = "127.0.0.1:9" } }
 "#;
 
-/// What was recorded by these, by file.
+/// Files of a recording by these casters, by name.
 fn recorded(
     rig: &Rig,
     world: &LiveWorld,
@@ -195,7 +195,7 @@ fn recordings_are_those_of_one_process_with_the_truth() {
                 assert!(figures.away_ns > figures.busy_ns, "{figures:?}");
             }
             assert_eq!(lead.caster(), "processor");
-            // Once more: nothing of the first recording is left.
+            // The second recording must not depend on state of the first.
             let again = recorded(&rig, &world, duration, None, Some(lead));
             assert_same(&files, &again, "a second time");
             files
@@ -230,8 +230,8 @@ fn a_robot_that_is_driven_is_where_rank_0_knows_it_to_be() {
     }
 }
 
-/// The poses of a feed come while it runs, so that no two runs are the same: each packet shows the pose that
-/// rank 0's log has for its time.
+/// Poses of a feed arrive in real time, so runs differ. Each packet must show the pose that rank 0's log has for its
+/// time.
 #[test]
 fn feeds_reach_other_ranks_and_what_they_showed_comes_back() {
     let [robot, cart] = [(); 2].map(|()| common::free_port());
@@ -260,11 +260,11 @@ fn feeds_reach_other_ranks_and_what_they_showed_comes_back() {
     let place = names.iter().position(|name| name.contains("shown")).expect("a column");
     let rows: Vec<_> = rows.records().map(Result::unwrap).collect();
     let shown = rows.iter().filter(|row| !row[place].is_empty()).count();
-    // Those that came between two packets, or while a busy machine did nothing else, never are.
+    // Poses that arrive between two packets, or while a busy machine is paused, are never shown.
     assert!(rows.len() > 50 && shown > 10, "{shown} of {} rows", rows.len());
 }
 
-/// A hundred poses a second to each port.
+/// Sends a hundred poses per second to each port.
 fn send_poses(run: &RealTimeRun<'_>, ports: [u16; 2], over: &AtomicBool) {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     let mut sequence = 0;
@@ -343,7 +343,7 @@ fn a_rank_that_ends_stops_the_recording_and_is_named() {
         serving.lead.gather(&loaded(&rig, &world), &never).unwrap();
         let stop = Arc::new(AtomicBool::new(false));
         serving.lead.stop_if_lost(Arc::clone(&stop));
-        // Longer than anybody waits: it ends because a rank does.
+        // Longer than any test waits: the run ends because a rank ends.
         let duration = Duration::from_secs(10_000);
         let start = rig.start_utc;
         let stretch = Stretch { rig: &rig, world: &world, duration, start, stop: &stop };

@@ -1,4 +1,4 @@
-//! Recordings in the forms that users have, through the real binary.
+//! Recordings in users' formats, with the real binary.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -26,14 +26,14 @@ fn menura(arguments: &[&str]) -> Output {
     common::menura().args(arguments).output().expect("the binary runs")
 }
 
-/// What a command printed and said that must succeed.
+/// Output of a command, which must succeed.
 fn done(arguments: &[&str]) -> Output {
     let output = menura(arguments);
     assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
     output
 }
 
-/// A folder with `out/lidar.pcap`, what a VLP-16 sends in a room, and its truth.
+/// A folder with `out/lidar.pcap`, the output of a VLP-16 in a room, and its ground truth.
 struct Recorded(tempfile::TempDir);
 
 impl Recorded {
@@ -58,7 +58,7 @@ impl Recorded {
     }
 }
 
-/// A replay to a socket of this test: how it ended, and what came.
+/// Replays a capture to a socket of this test; returns the output of the command and the datagrams.
 fn replayed(capture: &str) -> (Output, Vec<Vec<u8>>) {
     common::until_whole(|| {
         let socket = common::roomy_socket();
@@ -85,7 +85,7 @@ fn replayed(capture: &str) -> (Output, Vec<Vec<u8>>) {
     })
 }
 
-/// Writes the messages of one MCAP file to another, and three transforms behind them.
+/// Copies the messages of an MCAP file to another one, followed by three transforms.
 fn add_transforms(from: &str, to: &str) {
     let bytes = fs::read(from).unwrap();
     let mut writer = mcap::Writer::new(File::create(to).unwrap()).unwrap();
@@ -125,7 +125,7 @@ fn other_topics_of_a_bag_are_told_and_are_no_failure() {
     }
 }
 
-/// What `menura inspect` says of a capture, a value for each line; the last one is of the whole.
+/// Lines of `menura inspect --json` for a capture; the last one is the summary.
 fn inspected(capture: &str) -> Vec<Value> {
     let report = stdout(&done(&["inspect", capture, "--json"]));
     report.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -167,29 +167,29 @@ fn bags_of_a_recording_are_read_as_the_recording_is() {
         assert_eq!(replay.status.code(), Some(0), "{name}: {told}");
         assert!(!told.contains("left out"), "{name}: {told}");
         assert!(received == sent, "{name}: {} of {} came", received.len(), sent.len());
-        // What the second unit of a kit's case sends: the data, without the positions beside them.
+        // Data of a second unit for a kit's case, without position packets.
         let unit = |path: &str| menura::kit::stranger::twin(Path::new(path)).unwrap();
         let (own, other) = (unit(&capture), unit(&bag));
         assert!(own.len() > 200 && own == other, "{name}: {} and {}", own.len(), other.len());
     }
 }
 
-/// A datagram of an OS1-128 in the format LEGACY: 16 columns of 128 pixels.
+/// Length of a datagram of an OS1-128 in the format LEGACY: 16 columns of 128 pixels.
 const DATAGRAM_LEN: usize = 24_896;
-/// What an Ethernet frame carries behind an IP header.
+/// Bytes in an Ethernet frame after the IP header.
 const FRAGMENT_LEN: usize = 1480;
-/// Fragments of a datagram with its UDP header.
+/// Number of fragments of a datagram with its UDP header.
 const FRAGMENTS: usize = (8 + DATAGRAM_LEN).div_ceil(FRAGMENT_LEN);
 const DATAGRAMS: u16 = 20;
 
-/// When it was captured, nanoseconds since 1970, and its bytes.
+/// Time of capture (nanoseconds since 1970), and bytes.
 type Frame = (u64, Vec<u8>);
 
 fn datagram(number: u16) -> Vec<u8> {
     (0..DATAGRAM_LEN).map(|at| (at / 7 + usize::from(number)) as u8).collect()
 }
 
-/// The checksum of an IP header in which its place is zero (RFC 791).
+/// Checksum of an IP header whose checksum field is zero (RFC 791).
 fn checksum(header: &[u8]) -> u16 {
     let words = header.chunks_exact(2).map(|word| u16::from_be_bytes([word[0], word[1]]));
     let mut sum: u32 = words.map(u32::from).sum();
@@ -199,7 +199,7 @@ fn checksum(header: &[u8]) -> u16 {
     !(sum as u16)
 }
 
-/// The datagrams as an interface with an MTU of 1500 sees them.
+/// The datagrams as frames of an interface with an MTU of 1500.
 fn fragments() -> Vec<Frame> {
     let (mut frames, mut whole) = (Vec::new(), Vec::new());
     for number in 0..DATAGRAMS {
@@ -271,7 +271,7 @@ fn datagrams_in_ip_fragments_are_counted_and_sent() {
     let folder = tempfile::tempdir().unwrap();
     let whole = fragments();
     assert_eq!(whole.len(), FRAGMENTS * usize::from(DATAGRAMS));
-    // Of datagram 3, one fragment is missing.
+    // One fragment of datagram 3 is missing.
     let mut gappy = whole.clone();
     gappy.remove(3 * FRAGMENTS + 5);
     let mut sent: Vec<Vec<u8>> = (0..DATAGRAMS).map(datagram).collect();
@@ -357,7 +357,7 @@ fn the_limits_of_a_replay_say_what_is_a_jump() {
     }
     assert!(took < Duration::from_secs(30), "{took:?}");
 
-    // The last packet is 50 ms earlier than the one before it.
+    // The last packet is 50 ms earlier than the previous one.
     let capture = common::capture_of(folder.path(), (0..60).chain([9]).map(|k: i128| k * ms));
     let jump = "packet 61: captured 0.050 s earlier than the one before it; is sent with it";
     let order = "1 packets have earlier times than packets before them, by up to 50.000 ms";
@@ -376,14 +376,14 @@ fn damage_of_a_capture_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let capture = common::broadcast_capture(folder.path());
     let mut bytes = fs::read(&capture).unwrap();
-    // The file's header; 20 frames of 142 bytes, each after a header of 16.
+    // The file header; then 20 frames of 142 bytes, each after a header of 16 bytes.
     let record = |number: usize| 24 + number * (16 + 142);
     assert_eq!(bytes.len(), record(20));
-    // Time to live, which only the checksum of the IP header covers.
+    // Time to live, which only the IP header checksum covers.
     bytes[record(0) + 16 + 22] ^= 1;
-    // A UDP checksum where there was none.
+    // A UDP checksum in a datagram that had none.
     bytes[record(1) + 16 + 40] = 0x12;
-    // The last frame loses ten bytes; its header says so.
+    // The last frame loses ten bytes, and its header states this.
     let kept = record(19) + 8;
     bytes[kept..kept + 4].copy_from_slice(&132u32.to_le_bytes());
     bytes.truncate(record(20) - 10);

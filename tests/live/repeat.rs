@@ -1,4 +1,4 @@
-//! Same seed, same bytes: whatever the number of workers, recorded or live.
+//! Same seed, same bytes: for any number of workers, recorded or live.
 
 use std::net::UdpSocket;
 use std::path::Path;
@@ -46,7 +46,7 @@ fn rig(sets: &[(&str, &str)]) -> Rig {
     common::rig(RIG, sets)
 }
 
-/// Both devices' captures, `duration` long.
+/// Captures of both devices with this duration.
 fn recorded(rig: &Rig, duration: Duration) -> [Vec<u8>; 2] {
     common::captures(rig, duration, ["first", "second"])
 }
@@ -64,7 +64,8 @@ fn bytes_do_not_depend_on_the_number_of_workers() {
     assert!(one == of("4"), "four workers give other bytes than one");
 }
 
-/// Points, inertial samples and pushes that are due at one instant leave in the order of their ports.
+/// Points, IMU samples and status messages that are due at the same instant leave in the order of
+/// their ports.
 #[test]
 fn ports_of_a_device_keep_their_order() {
     let text = r#"
@@ -87,7 +88,7 @@ settings = { push_period_s = 0.012 }
     };
     let one = of("1");
     assert!(one == of("1") && one == of("4"), "another recording has other bytes");
-    // A push begins with 0xaa; samples are short.
+    // A status message begins with 0xaa; samples are short.
     let port = |payload: &[u8]| match payload {
         [0xaa, ..] => 2,
         _ => u8::from(payload.len() == 60),
@@ -99,7 +100,7 @@ settings = { push_period_s = 0.012 }
     assert!(together.iter().all(|[first, second]| first < second), "{together:?}");
 }
 
-/// On any day: a recording has a start of its own.
+/// A recording without `start_utc` has a fixed start, so it is the same on any day.
 #[test]
 fn recordings_without_a_start_are_equal() {
     let undated = RIG.replace("start_utc = 2026-06-01T12:59:59.9Z", "");
@@ -172,7 +173,7 @@ fn rigs_with_every_default_written_give_the_same_recordings() {
     }
 }
 
-/// A form changes what is measured from then on, though more was measured ahead.
+/// A form changes measurements from its time on, although later ones were already measured.
 #[test]
 fn what_hosts_change_does_not_depend_on_the_number_of_workers() {
     const PUCK: &str = r#"
@@ -240,10 +241,10 @@ fn another_seed_gives_other_noise_but_the_same_frames() {
     }
 }
 
-/// A live run of the rig with these keys, heard by the second device's receiver.
+/// Results of a live run of the rig with these keys; packets are those of the second device.
 struct Live {
     received: Vec<Vec<u8>>,
-    /// As the run counts them, of all devices.
+    /// Number of sent packets of all devices, as counted by the run.
     sent: u64,
     dropped: u64,
 }
@@ -274,7 +275,7 @@ fn a_live_run_sends_the_recorded_bytes() {
     assert!(received == second, "live bytes differ from recorded ones");
 }
 
-/// Sends what `sent` says to `socket`, which is read only then.
+/// Sends the numbers `sent` to `socket`, which is read only afterwards.
 fn heard(socket: &UdpSocket, sent: impl Iterator<Item = u32>) -> common::Heard<Vec<u32>> {
     let (sender, to) = (UdpSocket::bind("127.0.0.1:0").unwrap(), socket.local_addr().unwrap());
     for number in sent {
@@ -288,7 +289,7 @@ fn heard(socket: &UdpSocket, sent: impl Iterator<Item = u32>) -> common::Heard<V
     common::Heard { told: told.collect(), dropped }
 }
 
-/// More than a socket holds by default, and less than one that was made roomy.
+/// More datagrams than the default buffer holds, and fewer than an enlarged one holds.
 const MANY: u32 = 2000;
 
 #[test]
@@ -325,7 +326,7 @@ fn a_machine_that_always_drops_says_nothing_of_the_sender() {
 
 #[test]
 fn a_rig_too_heavy_for_its_workers_drops_and_counts_but_keeps_its_phase() {
-    // One thread cannot cast 2.3 million pulses of nine rays in a second.
+    // One thread cannot cast 2.3 million pulses of nine rays per second.
     let keys =
         [("engine.workers", "1"), ("engine.late", "\"drop\""), ("engine.render_ahead_ms", "5")];
     let duration = Duration::from_millis(400);
@@ -333,7 +334,7 @@ fn a_rig_too_heavy_for_its_workers_drops_and_counts_but_keeps_its_phase() {
     let all = recorded(&rig(&keys), duration).map(|pcap| payloads(&pcap));
     assert!(dropped > 0, "nothing was dropped");
     assert_eq!(sent + dropped, (all[0].len() + all[1].len()) as u64);
-    // What did arrive is, in order, some of what a fast machine would have sent.
+    // The received packets are, in order, a subset of those that a fast machine would send.
     let mut expected = all[1].iter();
     for packet in &received {
         assert!(

@@ -1,4 +1,5 @@
-//! Stimuli and responses: a small robot answers, and what is reported is what it did.
+//! Stimuli and responses: a small robot responds, and the reported figures agree with its
+//! behaviour.
 
 use std::io::Write;
 use std::net::{TcpStream, UdpSocket};
@@ -68,7 +69,7 @@ settings = {{ beam = {{ shape = "ray" }} }}
     common::rig(&text, &[])
 }
 
-/// Whether something stands ahead, if the packet looks there.
+/// Whether an object is ahead; `None` if the packet has no firing in this direction.
 fn is_blocked(packet: &[u8]) -> Option<bool> {
     let packet = DataPacket::parse(packet).ok()?;
     let mut ahead = packet
@@ -77,7 +78,7 @@ fn is_blocked(packet: &[u8]) -> Option<bool> {
         .filter(|block| !(200..=35_800).contains(&block.azimuth_centideg))
         .peekable();
     ahead.peek()?;
-    // Laser 1 looks one degree up.
+    // Laser 1 has an elevation of one degree.
     Some(ahead.any(|block| (1..3000).contains(&block.points[1].distance)))
 }
 
@@ -129,7 +130,8 @@ fn a_robot_that_answers_is_timed() {
     assert_eq!((never.stimuli, never.answered, never.timeouts), (1, 0, 1), "{never:?}");
 }
 
-/// A receiver has its fix at once and loses the sky after a second; the robot reads its sentences.
+/// A GNSS receiver has a fix at once and loses the sky after a second; the robot reads its
+/// sentences.
 #[test]
 fn a_lost_sky_is_a_stimulus() {
     let [udp, tcp] = [common::free_port(), common::free_port()];

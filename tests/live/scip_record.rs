@@ -1,4 +1,4 @@
-//! Hokuyo's scanners by the binary: recorded, inspected, and live on real sockets.
+//! Hokuyo scanners with the real binary: recorded, inspected, and live on real sockets.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -95,13 +95,13 @@ fn a_recording_holds_what_a_host_gets_whatever_the_workers() {
 
     let [front, rear, line] = one.map(|bytes| messages(&bytes));
     assert_eq!((front.len(), line.len()), (16, 4));
-    // Stamps are those of step 0, an eighth of a turn after a revolution's beginning.
+    // Timestamps are those of step 0, an eighth of a rotation after the rotation's start.
     let times: Vec<u32> = front.iter().map(|message| scan(message).time_ms).collect();
     assert!(
         times.iter().enumerate().all(|(turn, ms)| *ms == 60_003 + 25 * turn as u32),
         "{times:?}"
     );
-    // Straight ahead is the wall that the robot drives to.
+    // The wall towards which the robot drives is straight ahead.
     let ahead_m = |message: &Message, step: usize| {
         f64::from(scan(message).steps[step].first.distance) / 1000.0
     };
@@ -112,7 +112,7 @@ fn a_recording_holds_what_a_host_gets_whatever_the_workers() {
     let dark = scan(&front[0]);
     let dark: Vec<usize> = (0..1081).filter(|step| dark.steps[*step].first.distance == 1).collect();
     assert_eq!((dark.first(), dark.last(), dark.len()), (Some(&860), Some(&940), 81));
-    // The motor of the other one is held: it verifies.
+    // The motor of the other scanner is blocked: the scanner reports status 21 (it checks an error).
     let statuses: Vec<Status> = rear.iter().map(|message| message.status).collect();
     assert_eq!(statuses[..8], [Status::Code(*b"99"); 8]);
     assert_eq!(statuses[8..], [Status::Code(*b"21")]);
@@ -144,7 +144,7 @@ fn a_recording_holds_what_a_host_gets_whatever_the_workers() {
     assert!(fs::read_to_string(folder.path().join("line.svg")).unwrap().contains("Hokuyo SCIP"));
 }
 
-/// Ends the process when the test does, however it does.
+/// Ends the process when the test ends, also by a panic.
 struct Running(Child);
 
 impl Drop for Running {
@@ -178,7 +178,7 @@ fn hosts_are_served_live_one_after_another_and_sent_away_by_a_reboot() {
         assert_eq!(message.echo, [b"MD00001080102", left.as_bytes()].concat());
         assert_eq!(scan(message).steps.len(), 109);
     }
-    // The second has waited.
+    // The second host has waited.
     drop(first);
     let heard = read(&mut second, 1);
     assert_eq!(heard[0].to_bytes(), b"%ST\n00P\n000@\n\n");

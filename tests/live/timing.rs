@@ -1,5 +1,5 @@
-//! Certificates, requirements, the probe and the replay, by the real binary. Nothing here asserts a
-//! speed: counts, hashes, verdicts and exit codes do not depend on the machine's mood.
+//! Certificates, requirements, probe and replay, with the real binary. No test asserts a speed: counts, hashes,
+//! verdicts and exit codes do not depend on the machine's load.
 
 use std::net::UdpSocket;
 use std::path::Path;
@@ -29,12 +29,12 @@ fn json(path: &Path) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// An HDL-64E S2 alone in a room, one ray a pulse: 3472 packets a second.
+/// An HDL-64E S2 alone in a room, one ray per pulse: 3472 packets per second.
 fn rig(folder: &Path, to: &str) -> String {
     rig_with(folder, "velodyne-hdl64e-s2", &format!("to = \"{to}\""))
 }
 
-/// A lidar alone in a room, one ray a pulse.
+/// A lidar alone in a room, one ray per pulse.
 fn rig_with(folder: &Path, profile: &str, udp: &str) -> String {
     let path = folder.join("rig.toml");
     let text = format!(
@@ -80,7 +80,7 @@ fn a_certificate_accounts_for_every_packet() {
         let counts: u64 = bars.iter().map(|bar| bar[1].as_u64().unwrap()).sum();
         assert_eq!(counts, 1389, "{series}");
     }
-    // What left cannot have left before it was handed over; the clocks agree to that.
+    // A packet cannot leave before it is submitted; the clocks agree accurately enough.
     assert_eq!(device["in_kernel"]["early"], 0);
     assert!(certificate["clock"]["source"].is_string());
     assert_eq!(certificate["requirements"].as_array().unwrap().len(), 3);
@@ -182,7 +182,7 @@ fn probe(port: u16, arguments: &[&str]) -> Child {
         .unwrap()
 }
 
-/// Waits until somebody has the port.
+/// Waits until a program has the port.
 #[allow(clippy::disallowed_methods)] // another process opens it
 fn wait_for(port: u16) {
     for _ in 0..3000 {
@@ -194,8 +194,8 @@ fn wait_for(port: u16) {
     panic!("nobody listens at {port}");
 }
 
-/// What a probe at a port says of what `send` sends meanwhile. A machine that is too busy to read all of
-/// it is given further attempts, aloud: what it drops at the probe's socket it counts itself.
+/// Report of a probe at a port while `send` runs. If the machine is too busy to read all packets (the probe counts the
+/// packets that its socket drops), the test prints a message and tries again.
 fn probed(port: u16, arguments: &[&str], send: impl Fn()) -> Value {
     const ATTEMPTS: usize = 5;
     for attempt in 1..=ATTEMPTS {
@@ -294,7 +294,7 @@ fn position_packets_are_stamped_and_not_missed_at_the_data_port() {
     assert_eq!(device["ports"], json!(ports));
     assert!(all > 227, "a unit of 600 rpm makes some within 300 ms");
     assert_eq!((&device["departed"]["count"], &device["unstamped"]), (&all.into(), &0.into()));
-    // Files of before count the packets of the second port under another key.
+    // Certificates of the older format have the packets of the second port under another key.
     let text = std::fs::read_to_string(&certificate).unwrap();
     let old = text.replace("\"ports\"", "\"position_packets\"");
     let old = old.replace("menura-certificate-2", "menura-certificate-1");
@@ -302,14 +302,14 @@ fn position_packets_are_stamped_and_not_missed_at_the_data_port() {
     assert!(old.devices[0].ports.is_empty());
 }
 
-/// Of a thread in `/proc`: its name, the cores it may use, and how it is scheduled (`SCHED_FIFO` is
-/// 1, `SCHED_DEADLINE` 6).
+/// A thread in `/proc`: its name, its permitted cores, and its scheduling policy (`SCHED_FIFO` is 1, `SCHED_DEADLINE`
+/// 6).
 fn thread(path: &Path) -> Option<(String, String, u32)> {
     let status = std::fs::read_to_string(path.join("status")).ok()?;
     let value =
         |key: &str| Some(status.lines().find_map(|l| l.strip_prefix(key))?.trim().to_owned());
     let stat = std::fs::read_to_string(path.join("stat")).ok()?;
-    // The 41st, counted behind the name, which may hold blanks.
+    // Field 41, counted after the name, which may contain blanks.
     let policy = stat.rsplit_once(')')?.1.split_whitespace().nth(38)?.parse().ok()?;
     Some((value("Name:")?, value("Cpus_allowed_list:")?, policy))
 }
@@ -329,8 +329,8 @@ fn what_the_system_grants_a_standby_is_in_force() {
     grants_are_in_force(&[("fifo", "SCHED_FIFO", 1, true)]);
 }
 
-/// What is granted is in force, or it must not be said. Each case: the scheduler, the wish that asks for
-/// it, the kernel's number of it, and whether a second thread stands by.
+/// A granted right is in effect; otherwise it must not be reported as granted. Each case: scheduler, name of the right,
+/// the kernel's number of the policy, and whether a standby sender exists.
 #[allow(clippy::disallowed_methods)] // looks at another process while it runs
 fn grants_are_in_force(cases: &[(&str, &str, u32, bool)]) {
     let folder = tempfile::tempdir().unwrap();
@@ -350,7 +350,7 @@ fn grants_are_in_force(cases: &[(&str, &str, u32, bool)]) {
         }
         let mut run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let tasks = format!("/proc/{}/task", run.id());
-        // The last look at which the sender was there.
+        // The last time at which the sender existed.
         let mut seen = Vec::new();
         let ended = loop {
             if let Some(ended) = run.try_wait().unwrap() {
@@ -405,9 +405,9 @@ fn a_probe_holds_out_against_anything() {
             hostile.send_to(&vec![fill; length], to).unwrap();
         }
     }
-    // What has arrived when it is told to stop is read.
+    // Packets that have arrived before the stop are read.
     let seen = report(listening);
     let stream = &seen["streams"][0];
-    // An Ouster's packets have 33 kB, so that all are read whole.
+    // An Ouster's packets have 33 kB, and all of them are read completely.
     assert_eq!((&stream["packets"], &stream["cut"]), (&24.into(), &0.into()));
 }

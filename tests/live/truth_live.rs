@@ -1,5 +1,5 @@
-//! The truth of a run in real time: a run that is interrupted leaves a whole file, which has every packet that was
-//! received, by its digest, and the same truth of it as a recording.
+//! Ground truth of a real-time run: an interrupted run leaves a complete file. The file has every received packet, by
+//! its digest, with the same ground truth as a recording.
 
 use std::collections::{HashMap, HashSet};
 use std::net::UdpSocket;
@@ -29,7 +29,7 @@ settings = { beam = { shape = "ray" } }
 late = "late"
 "#;
 
-/// The lidar's data packets of a truth file, by their digests.
+/// The lidar's data packets in a ground truth file, by their digests.
 fn packets(path: &std::path::Path) -> HashMap<[u8; 8], PacketRecord> {
     let mut reader = TruthReader::open(path).unwrap();
     let mut all = HashMap::new();
@@ -83,7 +83,7 @@ fn a_run_that_is_interrupted_leaves_a_whole_truth_of_all_that_was_received() {
     let missing = received.iter().filter(|digest| !told.contains_key(*digest)).count();
     assert_eq!(missing, 0, "of {} received, {} told", received.len(), told.len());
 
-    // A recording of the same rig tells the same of the same packets.
+    // A recording of the same rig has the same ground truth for the same packets.
     let again = folder.path().join("again");
     let text = std::fs::read_to_string(&rig).unwrap();
     let rig = common::rig(&text, &[]);
@@ -96,7 +96,7 @@ fn a_run_that_is_interrupted_leaves_a_whole_truth_of_all_that_was_received() {
     assert!(recorded.len() > 300, "{}", recorded.len());
     for (digest, record) in &recorded {
         let Some(live) = told.get(digest) else { panic!("packet {} is missing", record.number) };
-        // Those of no returns compare as numbers that are none: by their bytes.
+        // Missing returns are NaN, so they are compared by their bytes.
         let bytes = |record: &PacketRecord| {
             let mut bytes = Vec::new();
             record.emit(&mut bytes);
@@ -106,10 +106,10 @@ fn a_run_that_is_interrupted_leaves_a_whole_truth_of_all_that_was_received() {
     }
 }
 
-/// A disk that takes nothing while a rig runs: a pipe that is read when the run is over.
+/// The ground truth goes to a pipe that is read only after the run, like a disk that accepts no bytes during the run.
 #[test]
 fn a_truth_that_nobody_takes_costs_events_of_the_truth_and_no_packet() {
-    // More than find room in the queue, a chunk and the pipe.
+    // More packets than the queue, a chunk and the pipe can hold.
     const ENOUGH: usize = 7000;
     let folder = tempfile::tempdir().unwrap();
     let socket: UdpSocket = common::roomy_socket();
@@ -145,6 +145,6 @@ fn a_truth_that_nobody_takes_costs_events_of_the_truth_and_no_packet() {
     let sent = report["devices"][0]["packets"].as_u64().unwrap();
     let told = packets(&told).len() as u64;
     assert!(dropped > 0, "{report}");
-    // Each event is a packet here: what was not told was counted.
+    // Each event is a packet here; events without a message were counted.
     assert!(told > 1000 && told + dropped >= sent, "{told} told, {dropped} dropped, {sent} sent");
 }

@@ -1,4 +1,4 @@
-//! The clocks of Velodynes that a rig wires to a receiver, from power-up to UTC.
+//! Clocks of Velodynes with a cable to a GNSS receiver, from power-up to UTC.
 
 use std::net::UdpSocket;
 use std::sync::atomic::AtomicBool;
@@ -13,8 +13,8 @@ use pcap_file::pcap::PcapReader;
 
 use crate::common;
 
-/// A receiver that has a fix at once and pulses some seconds later; one unit hears it, another hears a
-/// receiver at a rate that it does not understand.
+/// A GNSS receiver that has a fix at once and sends PPS some seconds later; one unit is connected to it, another one to
+/// a receiver whose baud rate it does not understand.
 const RIG: &str = r#"
 seed = 5
 start_utc = 2026-06-01T12:59:48.3Z
@@ -56,7 +56,7 @@ gps_cable = "slow-gps"
 settings = { sector_deg = [0, 9] }
 "#;
 
-/// An HDL-64E with a receiver that pulses with its first fix.
+/// An HDL-64E with a GNSS receiver that sends PPS with its first fix.
 const HDL64E: &str = r#"
 start_utc = 2026-06-01T12:59:55.1Z
 [world]
@@ -81,7 +81,7 @@ link = { tcp = "127.0.0.1:0" }
 settings = { baud_rate = 9600, pulse = { after_fix_s = 0.0 }, acquisition = { startup_s = 0.0 } }
 "#;
 
-/// 12:59:48.3, microseconds past the hour.
+/// 12:59:48.3 as microseconds past the hour.
 const START_US: f64 = (59.0 * 60.0 + 48.3) * 1e6;
 const HOUR_US: f64 = 3.6e9;
 
@@ -89,14 +89,14 @@ fn rig(sets: &[(&str, &str)]) -> Rig {
     common::rig(RIG, sets)
 }
 
-/// A frame's payload and when it left, seconds after the start.
+/// Departure of a frame (seconds after the start), and its payload.
 type Left = (f64, Vec<u8>);
 
-/// What the recordings of these devices hold.
+/// Frames in the recordings of these devices.
 fn recorded<const N: usize>(rig: &Rig, duration: Duration, names: [&str; N]) -> [Vec<Left>; N] {
     let start_s = rig.start_utc.unwrap().as_nanosecond() as f64 / 1e9;
     common::captures(rig, duration, names).map(|bytes| {
-        // A receiver's recording is another file.
+        // The recording of a GNSS receiver is another kind of file.
         if bytes.is_empty() {
             return Vec::new();
         }
@@ -110,8 +110,7 @@ fn data_packets(frames: &[Left]) -> Vec<(f64, DataPacket)> {
     data.map(|(at, payload)| (*at, DataPacket::parse(payload).unwrap())).collect()
 }
 
-/// How far timestamps are ahead of UTC, microseconds, of packets whose firings take `span_us` and
-/// that left within these seconds.
+/// Timestamps minus UTC, microseconds, for packets whose firings take `span_us` and that left within these seconds.
 fn ahead_us(packets: &[(f64, DataPacket)], span_us: f64, within: std::ops::Range<f64>) -> Vec<f64> {
     let ahead = |(at, packet): &(f64, DataPacket)| {
         let utc_us = (START_US + at * 1e6 - span_us).rem_euclid(HOUR_US);
@@ -122,7 +121,8 @@ fn ahead_us(packets: &[(f64, DataPacket)], span_us: f64, within: std::ops::Range
     chosen.map(ahead).collect()
 }
 
-/// Of a narrow view, packets that were not held open until the next turn are the least ahead.
+/// The largest value. With a narrow field of view, packets that are completed only in the next rotation have smaller
+/// values.
 fn most(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::MIN, f64::max)
 }
@@ -132,24 +132,24 @@ fn a_receiver_on_the_cable_sets_the_clock_of_who_hears_it() {
     let rig = rig(&[]);
     let [vlp16, deaf] = recorded(&rig, Duration::from_secs(13), ["vlp16", "deaf"]);
     let vlp16 = data_packets(&vlp16);
-    // The count begins at 3598 s, at 3588.3 s past the hour.
+    // The count starts at 3598 s; the time is 3588.3 s past the hour.
     let first = ahead_us(&vlp16, 1327.104, 0.0..0.1);
     assert!((most(&first) - 9.7e6).abs() < 10.0, "{first:?}");
-    // Until the lock what is below a second is its own: 0.7 s off and drifting.
+    // Before the lock, the fraction of a second comes from the unit's own clock: 0.7 s off and drifting.
     let is_set = |(at, _): &&(f64, DataPacket)| {
         let ahead = ahead_us(&vlp16, 1327.104, *at..*at + 1e-6);
         ahead[0].abs() < 1000.0
     };
     let (locked_at, _) = vlp16.iter().find(is_set).unwrap();
-    // The lock comes with the sixth pulse; a turn takes 0.1 s, and some packets two.
+    // The lock follows the sixth pulse; a rotation takes 0.1 s, and some packets take two.
     let after_pulse = (locked_at - 0.7).fract();
     assert!((8.7..11.1).contains(locked_at) && after_pulse < 0.31, "{locked_at}");
-    // Locked: no more ahead than a second's drift, across the top of the hour at 11.7 s.
+    // After the lock, the error is at most the drift of one second, also across the top of the hour at 11.7 s.
     let locked = ahead_us(&vlp16, 1327.104, 11.2..13.0);
     assert!(locked.iter().all(|ahead| *ahead < 59.0), "{locked:?}");
     assert!(most(&locked) > 20.0, "drifts between pulses: {}", most(&locked));
 
-    // The other counts on, though it feels a pulse: a rate of 4800 baud is noise.
+    // The other unit continues its own count although it gets PPS: bytes at 4800 baud are noise to it.
     let deaf = ahead_us(&data_packets(&deaf), 663.552, 12.0..13.0);
     assert!(most(&deaf).abs() > 1e6, "{}", most(&deaf));
 }
@@ -168,12 +168,12 @@ fn the_status_bytes_of_an_hdl64e_follow_the_receiver() {
         values.dedup();
         values
     };
-    // At power-up it is midnight of the first day of 2000, and nothing is heard.
+    // At power-up, the time is midnight of the first day of 2000, and no sentence has arrived.
     let date = |within: std::ops::Range<f64>| {
         [b'D', b'N', b'Y', b'H', b'M', b'G'].map(|kind| status(kind, within.clone()))
     };
     assert_eq!(date(0.0..0.5), [1, 1, 0, 0, 0, 0].map(|value| vec![value]));
-    // 13:00:00 is at 4.9 s; the sentence of that second comes 0.2 s later.
+    // 13:00:00 is at 4.9 s; the sentence for that second arrives 0.2 s later.
     assert_eq!(date(5.2..5.6), [1, 6, 26, 13, 0, b'A'].map(|value| vec![value]));
     assert_eq!(status(b'S', 5.2..5.6), [0]);
     let utc_us = |at: f64| (59.0 * 60.0 + 55.1) * 1e6 + at * 1e6 - 288.0 - HOUR_US;
@@ -181,7 +181,7 @@ fn the_status_bytes_of_an_hdl64e_follow_the_receiver() {
         let ahead = f64::from(packet.timestamp_us()) - utc_us(*at);
         assert!((-2.0..59.0).contains(&ahead), "{at}: {ahead}");
     }
-    // An S2 tells its warnings once a round of 1.2 s.
+    // An S2 reports its warnings once in a cycle of 1.2 s.
     let warnings: Vec<u8> = packets
         .iter()
         .enumerate()
@@ -191,7 +191,7 @@ fn the_status_bytes_of_an_hdl64e_follow_the_receiver() {
     assert_eq!(warnings.last(), Some(&0x60));
 }
 
-/// Times of leaving, headers and contents of the position packets of a recording.
+/// Departure times, headers and contents of a recording's position packets.
 fn position_packets(frames: &[Left]) -> Vec<(f64, PositionPacket)> {
     let position = frames.iter().filter(|(_, payload)| payload.len() == POSITION_PACKET_LEN);
     position.map(|(at, payload)| (*at, PositionPacket::parse(payload).unwrap())).collect()
@@ -210,7 +210,7 @@ fn position_packets_tell_of_the_cable() {
     states.dedup();
     let known = [PpsStatus::Absent, PpsStatus::Synchronizing, PpsStatus::Locked];
     assert_eq!(states, known.map(Some));
-    // 12:59:56 was at 7.7 s; the sentence was there some 0.2 s later.
+    // 12:59:56 was at 7.7 s; its sentence arrived some 0.2 s later.
     let (_, heard) = packets.iter().find(|(at, _)| *at > 8.2).unwrap();
     let sentence = heard.nmea().unwrap();
     assert!(sentence.starts_with("$GPRMC,125956,A,"), "{sentence}");
@@ -219,7 +219,7 @@ fn position_packets_tell_of_the_cable() {
         let ahead = f64::from(packet.timestamp_us) - made_us;
         assert!((-2.0..59.0).contains(&ahead), "{at} s: {ahead} us");
     }
-    // Of the other receiver only the pulse is felt.
+    // From the other GNSS receiver, only the pulse is received.
     let (_, last) = position_packets(&deaf).pop().unwrap();
     assert_eq!(last.nmea(), None);
     assert_eq!(last.pps_status(), Some(PpsStatus::Synchronizing));
@@ -281,7 +281,7 @@ fn the_base_of_an_hdl32e_feels_the_robot_turn() {
         let counts = packets.iter().map(|(_, packet)| f64::from(ImuWords::value(value(packet))));
         counts.sum::<f64>() / packets.len() as f64
     };
-    // A circle of 3 m at 1 m/s: a third of a radian a second, a third of a metre a second squared.
+    // A circle of 3 m at 1 m/s: 1/3 rad/s and 1/3 m/s².
     let yaw_deg_s = mean(|packet| packet.imu[2].gyro) * 0.09766;
     let left_g = mean(|packet| packet.imu[2].acceleration_y) * 0.001221;
     let up_g = mean(|packet| packet.imu[0].acceleration_x) * 0.001221;

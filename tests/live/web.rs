@@ -1,4 +1,4 @@
-//! A Velodyne's web interface over real HTTP, against `menura run`, and what it makes of the stream.
+//! A Velodyne's web interface over real HTTP with `menura run`, and its effects on the stream.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
@@ -9,7 +9,7 @@ use menura::wire::velodyne::DataPacket;
 
 use crate::common;
 
-/// A running sensor, its web interface and the host that it sends to.
+/// A running sensor, its web interface, and the host that receives its packets.
 struct Bench {
     menura: Child,
     web: SocketAddr,
@@ -44,12 +44,12 @@ impl Bench {
         Self { menura, web: web.expect("the address of the web interface"), host }
     }
 
-    /// Status and body.
+    /// Sends a request; returns status and body of the answer.
     fn exchange(&self, method: &str, path: &str, body: &str) -> (u16, String) {
         self.exchange_from("http://sensor", method, path, body)
     }
 
-    /// As [`Bench::exchange`], asked for by a page of the site `origin`.
+    /// Like [`Bench::exchange`], as a page of the site `origin` would send it.
     fn exchange_from(&self, origin: &str, method: &str, path: &str, body: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(self.web).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
@@ -77,7 +77,7 @@ impl Bench {
         serde_json::from_str(&body).unwrap()
     }
 
-    /// Waits for packets that follow one another of which `is_so` holds.
+    /// Waits for a sequence of packets for which `is_so` returns true.
     fn expect(&self, what: &str, is_so: impl Fn(&[DataPacket]) -> bool) {
         const TOGETHER: usize = 20;
         let mut packets = Vec::new();
@@ -113,7 +113,7 @@ fn receive(host: &UdpSocket) -> Option<DataPacket> {
     Some(DataPacket::parse(&buffer[..len]).expect("a data packet"))
 }
 
-/// How far the azimuth moves from packet to packet, hundredths of a degree.
+/// Azimuth steps between packets, 0.01 degrees.
 fn steps(packets: &[DataPacket]) -> Vec<i32> {
     let azimuths: Vec<_> =
         packets.iter().map(|p| i32::from(p.blocks[0].azimuth_centideg)).collect();
@@ -124,12 +124,12 @@ fn mode(packet: &DataPacket) -> u8 {
     packet.status_bytes()[0]
 }
 
-/// What scripts that robots' makers use do, one after another.
+/// The requests that scripts of robot makers send, in order.
 #[test]
 fn a_host_changes_the_stream() {
-    // A strong motor, so that nobody waits for seconds.
+    // A strong motor, so that the test does not wait for seconds.
     let bench = Bench::start("velodyne-vlp16-3.0", "motor = { acceleration_rpm_s = 5000 }");
-    // 12 double sequences of 110.592 us a packet.
+    // 12 double firing sequences of 110.592 us per packet.
     let turning_at = |rpm: i64| {
         move |packets: &[DataPacket]| {
             let expected = rpm * 600 * 1_327_104 / 1_000_000_000;
@@ -210,7 +210,7 @@ fn what_is_wrong_is_refused_and_changes_nothing() {
     assert!(bench.exchange("GET", "/", "").1.contains("emulated by Menura"));
 }
 
-/// The real units ask no page for its origin (docs/SECURITY.md).
+/// Real units do not check the origin of a request (docs/SECURITY.md).
 #[test]
 fn a_page_of_another_site_changes_settings() {
     let bench = Bench::start("velodyne-vlp16-3.0", "");

@@ -1,13 +1,13 @@
 //! Every wrong file of `tests/bad-rigs/` is refused with the exact message beside it.
 //!
-//! - `NAME.toml` is a rig, `profile-*.toml` whose first key is `summary` a firmware profile,
+//! - `NAME.toml` is a rig, `profile-*.toml` with the first key `summary` a firmware profile, and
 //!   `NAME.yaml` a calibration; `NAME.expected` is the message. Lines `#$ --set KEY=VALUE` at the
-//!   head of a rig are overrides.
-//! - `NAME/` holds a `rig.toml` with the files it needs; `menura check rig.toml` runs there, and
-//!   `expected.txt` is what it says on standard error.
+//!   top of a rig are overrides.
+//! - `NAME/` contains a `rig.toml` with the files that it needs. `menura check rig.toml` runs
+//!   there, and `expected.txt` is its standard error.
 //!
-//! `MENURA_BLESS=1` writes the expectations anew; read them before they are committed: would the
-//! message help a stranger?
+//! `MENURA_BLESS=1` writes new expectations. Read them before you commit: would the message help a
+//! user who has never seen it?
 
 use menura::devices::families::catalogue;
 use std::fs;
@@ -33,7 +33,7 @@ fn cases() -> Vec<PathBuf> {
     paths
 }
 
-/// What is said about the file or folder; `None` when it is accepted.
+/// Message about the file or folder; `None` if it is accepted.
 fn message(path: &Path) -> Option<String> {
     let name = path.file_name().and_then(|name| name.to_str()).expect("plain names");
     if path.is_dir() {
@@ -126,7 +126,7 @@ proptest! {
         prop_assert!(read(&text, &[]).is_err());
     }
 
-    /// Damaged rigs are read or refused with a message that renders, never a panic.
+    /// Damaged rigs are read, or refused with a message; they never cause a panic.
     #[test]
     fn a_damaged_rig_is_answered(
         cuts in prop::collection::vec((0..Rig::default_text().len(), 0..20usize, ".{0,6}"), 1..4),

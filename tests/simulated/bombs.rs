@@ -1,8 +1,8 @@
-//! Small files that would take minutes or gigabytes if they were believed: each is answered with a
-//! message, and before the work is done.
+//! Small files that would take minutes or gigabytes if they were processed naively. Each is refused
+//! with a message before the work is done.
 //!
-//! Nothing here looks at a clock. The sizes are such that what was quadratic, or summed only after it
-//! was made, ends in no time that a person waits for, or in no memory.
+//! No test checks the time. The sizes are so large that quadratic time, or a check only after the
+//! allocation, would be noticed.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -20,13 +20,13 @@ const WORLD: &str = "[world]\nscene = \"room\"\n[robot]\ntrajectory = { kind = \
 const DEVICE: &str = "[[device]]\nname = \"lidar\"\nprofile = \"velodyne-vlp16-3.0\"\n\
                       link = { udp = { to = \"127.0.0.1:2368\" } }\n";
 
-/// What is said of a rig.
+/// Message about a rig.
 fn told(text: &str) -> String {
     let rig = Rig::parse("rig.toml", text, Path::new("/nowhere"), &[], catalogue());
     rig.expect_err("a bomb").to_string()
 }
 
-/// `count` copies of a text, in which `#` is their number.
+/// `count` copies of a text in which `#` is replaced by their number.
 fn many(count: usize, text: &str) -> String {
     let mut out = String::new();
     for number in 0..count {
@@ -58,7 +58,7 @@ fn rigs_that_are_bombs_get_a_short_answer() {
             ],
         ),
         (
-            // Each is compared with the known keys, and quoted.
+            // Each key is compared with the known keys, and quoted.
             format!("{}{WORLD}{DEVICE}", many(1000, &format!("{}# = 1", "k".repeat(5000)))),
             &["error: unknown key `kkkk", "error: 950 more faults are not shown"],
         ),
@@ -75,7 +75,7 @@ fn rigs_that_are_bombs_get_a_short_answer() {
             ],
         ),
         (
-            // All of one name: each was compared with all before it.
+            // All have the same name: each one was compared with all previous ones.
             format!("{WORLD}{}", many(50_000, DEVICE)),
             &["error: 50000 of [[device]] are too many", "allowed: at most 256"],
         ),
@@ -99,7 +99,7 @@ fn rigs_that_are_bombs_get_a_short_answer() {
             ],
         ),
         (
-            // All on one line, which each message showed.
+            // All on one line, which each message would show.
             points("\"a string that is no point, and rather long\"", 10_000),
             &["error: `points_m[0]` must be an array", "9950 more faults are not shown"],
         ),
@@ -123,10 +123,10 @@ fn rigs_that_are_bombs_get_a_short_answer() {
     }
 }
 
-/// A file that is named many times is read once.
+/// A file that is named many times is read only once.
 #[test]
 fn files_are_read_once_however_often_they_are_named() {
-    // 20,000 times 2 MB are 40 GB.
+    // Without that, 20,000 times 2 MB would be 40 GB.
     let triangle = "v 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl m7\nf 1 2 3\n";
     let materials = many(50_000, "newmtl m#\nKd 0.25 0 0\n# a comment of some length");
     let files = Memory::default()
@@ -134,7 +134,7 @@ fn files_are_read_once_however_often_they_are_named() {
         .with("a.mtl", materials);
     let scene = load_file(Path::new("a.obj"), 0, &files).unwrap();
     assert_eq!(scene.materials[0].reflectance, 0.25);
-    // 20,000 times 5 MB are 100 GB.
+    // Without that, 20,000 times 5 MB would be 100 GB.
     let buffer = r#"{ "byteLength": 36, "uri": "p.bin" }"#;
     let buffers = vec![buffer; 20_000].join(",");
     let gltf = format!(
@@ -153,7 +153,7 @@ fn files_are_read_once_however_often_they_are_named() {
     assert_eq!(scene.instanced_triangles(), 1);
 }
 
-/// Bodies that are equal are built once, so that many objects cost little more than one.
+/// Equal shapes are built only once, so many objects cost little more than one.
 #[test]
 fn equal_bodies_are_built_once() {
     let source = menura::config::toml::diagnostic::SourceFile::new("rig.toml", "", "");
@@ -181,7 +181,7 @@ fn equal_bodies_are_built_once() {
     assert_eq!(bodies.loaded(), 2);
 }
 
-/// Short XML that stands for gigabytes, or whose every element brings all names along.
+/// Short XML that expands to gigabytes, or in which every element repeats all namespace names.
 #[test]
 fn gpx_bombs_are_refused() {
     let geo = GeoOrigin::new(Geodetic { latitude_deg: 0.0, longitude_deg: 0.0, altitude_m: 0.0 });

@@ -1,4 +1,4 @@
-//! Bytes that real units sent: decoded, encoded again, compared byte for byte.
+//! Bytes of real units: decoded, encoded again and compared.
 
 use std::fs::File;
 
@@ -16,10 +16,10 @@ use pcap_file::pcapng::{Block, PcapNgReader};
 
 use crate::common;
 
-/// VLP-16 with a GPS receiver, 2016, from MRPT's test data.
+/// VLP-16 with a GPS receiver, 2016, from the test data of MRPT.
 const VLP16: &str = "captures/velodyne/vlp16-with-position-packets.pcap";
 
-/// TiM5xx, CoLa-B by TCP, from the tests of sick_scan_xd.
+/// TiM5xx, CoLa-B over TCP, from the tests of sick_scan_xd.
 const TIM5XX: &str = "captures/sick/sick-scan-xd-test.pcapng";
 
 fn frames(file: &str) -> Vec<Vec<u8>> {
@@ -74,7 +74,7 @@ fn vlp16_frames_and_payloads_survive() {
     assert_eq!((data, position), (293, 57));
 }
 
-/// The packets of one unit make sense together: azimuths move on, timestamps too.
+/// Packets of one unit are consistent: azimuths and timestamps advance.
 #[test]
 #[ignore = "needs reference data"]
 fn vlp16_packets_follow_one_another() {
@@ -97,7 +97,7 @@ fn vlp16_packets_follow_one_another() {
     }
 }
 
-/// A MicroStrain unit of the GQ7 family, from the test data of its maker's SDK.
+/// A MicroStrain unit of the GQ7 family, from the test data of the maker's SDK.
 #[test]
 #[ignore = "needs reference data"]
 fn mip_packets_survive() {
@@ -116,13 +116,13 @@ fn mip_packets_survive() {
         }
     }
     assert_eq!(again, recorded);
-    // The unit was moved; at rest it feels 1 g.
+    // The unit was moved; at rest it measures 1 g.
     specific_force_g.sort_by(f32::total_cmp);
     let median = specific_force_g[specific_force_g.len() / 2];
     assert!((median - 1.0).abs() < 0.05, "{median} g of {}", specific_force_g.len());
 }
 
-/// What came by TCP from `port`, in the order of the sequence numbers.
+/// Bytes that arrived over TCP from `port`, in the order of the sequence numbers.
 fn tcp_stream(file: &str, port: u16) -> Vec<u8> {
     let mut reader = PcapNgReader::new(File::open(common::shared(file)).unwrap()).unwrap();
     let mut stream = Vec::new();

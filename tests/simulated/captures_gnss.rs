@@ -1,4 +1,4 @@
-//! Bytes that real GNSS receivers sent: taken apart, decoded, encoded again, compared byte for byte.
+//! Bytes of real GNSS receivers: split, decoded, encoded again and compared.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use menura::wire::ubx::{Message, MessageId, name};
 
 use crate::common;
 
-/// What stands in a stream, with its bytes; `None` is what belongs to no frame.
+/// Frames of a stream with their bytes; `None` for bytes outside of frames.
 type Pieces = Vec<(Option<Frame>, Vec<u8>)>;
 
 fn pieces(file: &str) -> Pieces {
@@ -30,7 +30,7 @@ fn pieces(file: &str) -> Pieces {
     pieces
 }
 
-/// Decodes and encodes every line and frame; how many of each message there were.
+/// Decodes and encodes every line and frame; returns the number of each message.
 fn survive(pieces: &Pieces) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for (frame, bytes) in pieces {
@@ -61,7 +61,7 @@ fn noise(pieces: &Pieces) -> Vec<u8> {
     noise.flat_map(|(_, bytes)| bytes.clone()).collect()
 }
 
-/// ZED-F9P, HPG 1.11, NMEA 4.10, from gpsd's daemon tests.
+/// ZED-F9P, HPG 1.11, NMEA 4.10, from the daemon tests of gpsd.
 #[test]
 #[ignore = "needs reference data"]
 fn zed_f9p_sentences_survive() {
@@ -83,7 +83,7 @@ fn zed_f9p_sentences_survive() {
     ] {
         assert_eq!(counts.get(address), Some(&count), "{address}");
     }
-    // All else is the file's header.
+    // The rest is the file's header.
     assert!(noise(&pieces).split(|b| *b == b'\n').all(|l| l.is_empty() || l.starts_with(b"#")));
 }
 
@@ -111,7 +111,7 @@ fn zed_f9p_frames_survive() {
     assert!(noise(&pieces).is_ascii());
 }
 
-/// NEO-M8T with raw measurements, which have a name but no fields here.
+/// NEO-M8T with raw measurements; these messages are named but have no fields here.
 #[test]
 #[ignore = "needs reference data"]
 fn neo_m8t_frames_survive() {
@@ -131,7 +131,7 @@ fn neo_m8t_frames_survive() {
     assert_eq!(name(MessageId::new(0x02, 0x15)), Some("RXM-RAWX"));
 }
 
-/// An epoch's messages agree with one another, so the fields are where we think they are.
+/// The messages of an epoch agree with each other, so the fields have the right offsets.
 #[test]
 #[ignore = "needs reference data"]
 fn messages_of_an_epoch_agree() {
@@ -175,7 +175,7 @@ fn messages_of_an_epoch_agree() {
     assert!(compared.iter().all(|&count| count > 0), "{compared:?}");
 }
 
-/// Another reader of NMEA gets the same values from the same lines.
+/// Another NMEA parser reads the same values from the same lines.
 #[test]
 #[ignore = "needs reference data"]
 fn the_nmea_crate_agrees() {

@@ -1,4 +1,4 @@
-//! The real binary: its help, its exit codes, what it writes.
+//! The real binary: help, exit codes, output files.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -16,7 +16,7 @@ fn output(arguments: &[&str]) -> Output {
     menura().args(arguments).output().expect("the binary runs")
 }
 
-/// A rig that any machine renders in time: one ray a pulse in an empty room.
+/// Settings that any machine renders in time: one ray per pulse in an empty room.
 const LIGHT: [&str; 6] = [
     "--set",
     "world.scene=room",
@@ -26,8 +26,7 @@ const LIGHT: [&str; 6] = [
     "device.front-lidar.settings.beam.shape=\"ray\"",
 ];
 
-/// Serial links of the default rig in `folder`: of two runs at once, the second would be refused those
-/// of the first.
+/// Own serial links in `folder` for the default rig: two simultaneous runs cannot use the same links.
 fn own_links(folder: &Path) -> Vec<String> {
     let link = |device: &str| {
         let path = folder.join(device);
@@ -151,7 +150,7 @@ fn a_run_reports_what_it_did() {
     assert_eq!(report["scene"], "room");
     let device = &report["devices"][0];
     assert_eq!(device["packets"], 1041);
-    // Of the room's floor and ceiling too little comes back where beams only graze them.
+    // Beams that graze the room's floor or ceiling give no return.
     let points = device["points"].as_u64().unwrap();
     assert!((1041 * 384 * 9 / 10..1041 * 384).contains(&points), "{points}");
     assert_eq!(device["nominal_rate_hz"], 2600.0);
@@ -273,7 +272,7 @@ fn a_receiver_without_a_sky_is_warned_of_before_it_is_waited_for() {
     assert!(!stderr(&open).contains("warning"), "{}", stderr(&open));
 }
 
-/// Two lidars whose datagrams go to one port are one stream to a host, unless their addresses differ.
+/// A host cannot separate the datagrams of two lidars at one port, unless their source addresses differ.
 #[test]
 fn check_reports_two_lidars_at_one_port() {
     let folder = tempfile::tempdir().unwrap();
@@ -302,7 +301,7 @@ fn check_reports_two_lidars_at_one_port() {
     assert!(apart.lines().any(|l| l == line), "{apart}");
 }
 
-/// A word of a product's name leads to the profiles that hold it.
+/// For an unknown profile, the message names the profiles that contain the same word.
 #[test]
 fn an_unknown_profile_leads_to_those_that_hold_the_word() {
     let folder = tempfile::tempdir().unwrap();
@@ -325,12 +324,12 @@ fn an_unknown_profile_leads_to_those_that_hold_the_word() {
     assert!(none.contains("allowed: ") && none.contains("a drive base: "), "{none}");
 }
 
-/// `check` says what a person asks first: how large, which way up, where to, and what looks wrong.
+/// `check` reports the size and orientation of a scene, the robot's path, and probable mistakes.
 #[test]
 fn check_tells_the_scene_and_the_way() {
     let folder = tempfile::tempdir().unwrap();
     let rig = folder.path().join("rig.toml");
-    // A floor of 60 m by 60 m in millimetres, y up, with a crate around the lidar; odd materials.
+    // A floor of 60 m by 60 m in millimetres, y up, with a crate around the lidar and unusual materials.
     let mut mesh = "mtllib gone.mtl\nv -3e4 0 -3e4\nv 3e4 0 -3e4\nv 3e4 0 3e4\nv -3e4 0 3e4\n\
                     usemtl a\nf 1 2 3 4\nusemtl b\n"
         .to_string();

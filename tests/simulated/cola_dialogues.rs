@@ -1,23 +1,23 @@
-//! Start-up conversations of real drivers with the SICK LMS1xx and LMS5xx, each to its scans.
+//! Start-up dialogues of real drivers with SICK LMS1xx and LMS5xx, each until its scans arrive.
 //!
-//! A file of `tests/dialogues/sick-lms1xx/` is one conversation, a line a step. `#` starts a comment.
+//! A file of `tests/dialogues/sick-lms1xx/` is one dialogue, one step per line. `#` starts a comment.
 //!
 //! | line | meaning |
 //! |---|---|
-//! | `profile NAME` | which scanner; comes first |
-//! | `settings TOML` | of the rig, on top of a single ray a pulse and no noise |
-//! | `connect PORT` | a host connects to port 2111 or 2112 and speaks from now on |
-//! | `disconnect` | that host goes |
-//! | `send TEXT`, `send-b TEXT` | it sends this in CoLa-A (as it stands), in CoLa-B |
-//! | `raw HEX` | it sends these bytes |
-//! | `bytewise TIME TEXT` | as `send`, a byte each TIME |
+//! | `profile NAME` | profile of the scanner; the first line |
+//! | `settings TOML` | settings of the device, in addition to a single ray per pulse and no noise |
+//! | `connect PORT` | a host connects to port 2111 or 2112 and sends from now on |
+//! | `disconnect` | that host disconnects |
+//! | `send TEXT`, `send-b TEXT` | the host sends this telegram in CoLa-A (as written), in CoLa-B |
+//! | `raw HEX` | the host sends these bytes |
+//! | `bytewise TIME TEXT` | like `send`, with one byte per TIME |
 //! | `sleep TIME` | time passes |
-//! | `reply TIME TEXT` | the next telegram that is no scan arrives within TIME, in the dialect of the last command and with nothing behind it for a millisecond; written as CoLa-A it is TEXT; a final `*` stands for any rest |
-//! | `event TIME TEXT` | the next telegram is this event, in CoLa-A |
-//! | `no-reply TIME` | nothing arrives |
+//! | `reply TIME TEXT` | the next telegram other than a scan arrives within TIME, in the dialect of the last command and with no telegram after it for a millisecond; written as CoLa-A it is TEXT; `*` at the end stands for any rest |
+//! | `event TIME TEXT` | the next telegram is this event, written as CoLa-A |
+//! | `no-reply TIME` | no telegram arrives |
 //! | `until-ready TIME` | `SCdevicestate` becomes 1 |
-//! | `scans COUNT TIME values=N start=DEG step=DEG channels=LIST` | so many scans arrive, each within TIME of the one before, with these channels (`/8`: of 8 bits); their ranges are those of the room |
-//! | `poll COUNT TIME ...` | as `scans`, each asked for |
+//! | `scans COUNT TIME values=N start=DEG step=DEG channels=LIST` | this number of scans arrive, each within TIME of the previous one, with these channels (`/8`: 8 bits); their ranges are those of the room |
+//! | `poll COUNT TIME ...` | like `scans`, each requested separately |
 
 use std::collections::VecDeque;
 
@@ -41,7 +41,7 @@ struct Bench {
     hosts: u64,
     speaker: Option<Peer>,
     dialect: Dialect,
-    /// What the speaker has not read: when it arrived, dialect and content.
+    /// Telegrams that the active host has not read: time of arrival, dialect and content.
     unread: VecDeque<(u64, Dialect, Vec<u8>)>,
 }
 
@@ -95,7 +95,7 @@ impl Bench {
         self.send_bytes(&frame::emit(dialect, &content));
     }
 
-    /// Lets time pass until `end`, or until `is_enough`.
+    /// Advances the time to `end`, or until `is_enough` returns true.
     fn run(&mut self, end: u64, is_enough: impl Fn(&Self) -> bool) -> bool {
         loop {
             if is_enough(self) {
@@ -129,7 +129,7 @@ impl Bench {
         let is_reply = |(_, _, content): &(u64, Dialect, Vec<u8>)| !content.starts_with(b"sSN");
         let came = self.run(end, |bench| bench.unread.iter().any(is_reply));
         assert!(came, "nothing instead of {pattern}");
-        // What would be glued to it.
+        // A telegram without a gap after this one would arrive within this time.
         self.run(self.now + 1_000_000, |_| false);
         let at = self.unread.iter().position(is_reply).unwrap();
         let (due, dialect, content) = self.unread.remove(at).unwrap();
@@ -188,7 +188,7 @@ impl Bench {
     }
 }
 
-/// What the words of `scans` say.
+/// Expectations from the words of a `scans` line.
 struct Expected {
     values: usize,
     start_deg: f64,
@@ -219,7 +219,7 @@ impl Expected {
         assert_eq!(channel.values.len(), self.values);
         assert_eq!(f64::from(channel.start_angle) / 1e4, self.start_deg);
         assert_eq!(f64::from(channel.angular_step) / 1e4, self.step_deg);
-        // Resolutions divide a turn.
+        // Resolutions divide a rotation evenly.
         let step_deg = 360.0 / (360.0 / self.step_deg).round();
         for (index, value) in channel.values.iter().enumerate() {
             let angle = (self.start_deg + index as f64 * step_deg - 90.0).to_radians();
@@ -285,7 +285,7 @@ crate::conversations! {
     odd_two_drivers: "odd-two-drivers",
 }
 
-/// A conversation that goes otherwise is noticed.
+/// A dialogue with a wrong expectation fails.
 #[test]
 fn a_wrong_expectation_fails() {
     let good = dialogue::text_of("sick-lms1xx", "ros-lms1xx");

@@ -1,4 +1,4 @@
-//! Faults within devices: what the bytes show of them is what the log says, and a seed repeats both.
+//! Faults within devices: their effects in the bytes agree with the log, and the same seed repeats both.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::UdpSocket;
@@ -10,7 +10,7 @@ use menura::wire::velodyne::{DATA_PACKET_LEN, DataPacket, Point};
 use crate::common::faulty::{LogRow, live_with_log, log_rows, packets};
 use crate::common::{recorded, rig};
 
-/// A lidar in a room, dirty to the right, with dead lasers and a motor that is held.
+/// A lidar in a room, with dirt on the right, dead lasers and a blocked motor.
 const LIDAR: &str = r#"
 seed = 11
 start_utc = 2026-06-01T12:59:59.9Z
@@ -63,7 +63,7 @@ fn points(payload: &[u8]) -> Vec<(u16, usize, Point)> {
     points.collect()
 }
 
-/// By packet: what a fault's rows say of it, effect by effect.
+/// Rows of a fault in the log: for each packet, the amount of each effect.
 fn told<'a>(rows: &'a [LogRow], fault: &str) -> BTreeMap<usize, BTreeMap<&'a str, u64>> {
     let mut told: BTreeMap<usize, BTreeMap<&str, u64>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.fault == fault) {
@@ -124,7 +124,7 @@ fn the_log_counts_every_return_that_is_lost_or_weaker() {
     assert!(lasers.len() > 60 && mud.len() > 15 && stuck.len() > 70);
     let logged: BTreeSet<_> = lasers.keys().chain(mud.keys()).copied().collect();
     assert_eq!(logged, touched);
-    // Held for 75 packets' time, at rest after the first 37.
+    // Blocked for the time of 75 packets; at rest after the first 37.
     let rpm: Vec<_> = stuck.values().map(|effects| effects["stalled_rpm"]).collect();
     assert!(rpm.windows(2).all(|pair| pair[1] <= pair[0]) && rpm[0] > 580 && rpm[40] == 0);
     let azimuths: BTreeSet<_> = stuck
@@ -163,7 +163,7 @@ fn a_run_shows_the_same_as_the_recording() {
     assert_eq!(figures[0].faulted, touched.len() as u64);
 }
 
-/// A lidar that hears a receiver, which has a fix at once.
+/// A lidar with a cable to a GNSS receiver, which has a fix at once.
 const CABLE: &str = r#"
 seed = 5
 start_utc = 2026-06-01T12:59:48.3Z
@@ -189,8 +189,8 @@ link = { tcp = "127.0.0.1:0" }
 settings = { baud_rate = 9600, pulse = { after_fix_s = 2.0 }, acquisition = { startup_s = 0.0 } }
 "#;
 
-/// What a lidar's position packet says: when, the state of the pulse, and by how much its clock is off,
-/// microseconds, the packet's way to the port included.
+/// Content of a lidar's position packet: time, PPS state, and clock error in microseconds, including the packet's way
+/// to the port.
 struct Told {
     at_s: f64,
     pps: u8,

@@ -1,18 +1,18 @@
-//! Conversations of drive bases with their drivers, readable without Rust:
+//! Dialogues between drive bases and their drivers, readable without Rust:
 //! `tests/dialogues/drive-base/*.txt`.
 //!
 //! ```text
-//! profile irobot-create2         first line: the unit; its treads do at once what they are told
-//! > 80 83                        the host says; or text in quotes with \r and \n
-//! < "1,P0\r\n"                   exactly this leaves in one piece within 50 ms
+//! profile irobot-create2         first line: the unit; its treads follow the set points without delay
+//! > 80 83                        the host sends these bytes (hexadecimal), or text in quotes with \r and \n
+//! < "1,P0\r\n"                   the unit sends exactly this in one piece within 50 ms
 //! treads 0.2 -0.1                the set points of the left and right tread, m/s, to 0.1 mm/s
 //! wait 100 ms                    the host waits
-//! silent 100 ms                  nothing leaves in that time
-//! stream 10 in 150 ms 13 08      so many pieces (one more or less) that begin like this leave
+//! silent 100 ms                  the unit sends nothing for this time
+//! stream 10 in 150 ms 13 08      the unit sends this number of pieces (± 1) that begin with these bytes
 //! # a comment
 //! ```
 //!
-//! Hex bytes after `<` may be `..` for one byte that is not looked at.
+//! A hexadecimal byte after `<` may be `..`, which stands for any byte.
 
 use crate::common::dialogue::{self, Bench, LineHost, Step};
 use menura::devices::drive_base::DriveBase;

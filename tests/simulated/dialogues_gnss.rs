@@ -1,22 +1,22 @@
-//! Conversations of GNSS receivers with their hosts, readable without Rust: `tests/dialogues/gnss/*.txt`.
+//! Dialogues between GNSS receivers and their hosts, readable without Rust: `tests/dialogues/gnss/*.txt`.
 //!
 //! ```text
 //! profile ublox-zed-f9p-hpg1.32  first line: a unit that stands still under an open sky
-//! settings sentences = []        of a rig; or `baud_rate`, `port`, `best_fix`; `line`: a further port has a line
-//! > B5 62 06 01 03 00 F5 05 01 … the host says
-//! < B5 62 05 01 02 00 06 01 …    exactly this leaves in one piece within the deadline (100 ms)
-//! deadline 300 ms                for what follows
+//! settings sentences = []        settings of a rig: also `baud_rate`, `port`, `best_fix`; `line`: one more port with a line
+//! > B5 62 06 01 03 00 F5 05 01 … the host sends these bytes (hexadecimal)
+//! < B5 62 05 01 02 00 06 01 …    the unit sends exactly this in one piece within the deadline (100 ms)
+//! deadline 300 ms                the deadline of the next steps
 //! wait 100 ms                    the host waits
-//! silent 100 ms                  nothing leaves in that time
-//! port uart2                     what follows is at this port, not at that of the link
+//! silent 100 ms                  the unit sends nothing for this time
+//! port uart2                     the next steps use this port, not the port of the link
 //! baud 230400                    the port runs at this rate
 //! base moving uart2 230400       from now on a base sends RTCM to this port at this rate: a `moving` one on the same
 //!                                robot at 5 Hz, a `static` one with a known place at 1 Hz, or `none`
-//! stream 5 in 5000 ms D3 00 13   this many pieces that begin like this leave, give or take one; with 0, none
+//! stream 5 in 5000 ms D3 00 13   the unit sends this number of pieces (± 1) that begin with these bytes; 0: none
 //! # a comment
 //! ```
 //!
-//! `..` after `<` and `stream` stands for any one byte.
+//! `..` after `<` and `stream` stands for any byte.
 
 use std::collections::BTreeMap;
 
@@ -41,10 +41,10 @@ const MS: u64 = 1_000_000;
 
 const PLACE: Geodetic =
     Geodetic { latitude_deg: 47.285_233_167, longitude_deg: 8.565_265, altitude_m: 547.6 };
-/// Of a base, from the unit: east, north, up.
+/// Position of a base relative to the unit: east, north, up, metres.
 const BASE_AT_M: [f64; 3] = [-0.6, -0.8, 0.1];
 
-/// A unit with its hosts.
+/// A receiver with its hosts.
 struct Unit {
     gnss: Gnss,
     sensor: SkySensor,
@@ -53,16 +53,16 @@ struct Unit {
     scratch: Scratch,
     now: SimTime,
     link_port: LinePort,
-    /// The port that the conversation is at.
+    /// Port to which the steps of the dialogue apply.
     port: LinePort,
-    /// By number of the port.
+    /// Received pieces by number of the port.
     sent: BTreeMap<u8, Vec<Vec<u8>>>,
     rates: BTreeMap<u8, u32>,
     base: Option<Base>,
     deadline_ms: u64,
 }
 
-/// A base and where its messages go.
+/// A base station, and the port that gets its messages.
 struct Base {
     unit: Box<Unit>,
     port: LinePort,
@@ -106,7 +106,7 @@ impl Bench for Unit {
     }
 
     fn step(&mut self, step: &Step) {
-        // None at all is meant exactly.
+        // A count of 0 is exact.
         let margin = i64::from(step.first != "0");
         match (step.verb, &step.words[..]) {
             ("deadline", words) => self.deadline_ms = dialogue::ms(words),
@@ -118,7 +118,7 @@ impl Bench for Unit {
             ("base", ["none"]) => self.base = None,
             ("base", [kind, port, baud]) => {
                 let mut unit = Self::base(*kind == "moving");
-                // It has been on as long as this unit.
+                // The base has been on for as long as this unit.
                 while unit.now < self.now {
                     unit.pass_ms();
                     unit.sent.clear();
@@ -156,7 +156,7 @@ impl Unit {
         }
     }
 
-    /// A base that sends RTCM by its link.
+    /// A base station that sends RTCM on its link.
     fn base(moves: bool) -> Self {
         let driver = driver_of("ublox-zed-f9p-hpg1.32");
         let mut settings = driver.defaults.clone();
@@ -182,7 +182,7 @@ impl Unit {
         while let Some(transmit) = self.gnss.poll_transmit() {
             let (port, bytes) = match transmit.output {
                 Output::Bytes(bytes) => (link, bytes),
-                // A copy of what leaves by the link, for cables.
+                // A copy of the output of the link, for cables.
                 Output::Aside { port, .. } if port == link => continue,
                 Output::Aside { port, line, bytes } => {
                     self.rates.insert(port, line.baud);
@@ -200,7 +200,7 @@ impl Unit {
         }
     }
 
-    /// Lets the unit hear bytes at a port whose other end runs at `baud`.
+    /// Passes bytes to the unit at a port whose other end has the rate `baud`.
     fn hear(&mut self, port: LinePort, baud: u32, bytes: &[u8]) {
         match port {
             LinePort::Uart2 => {

@@ -1,18 +1,18 @@
-//! Conversations of IMUs with their drivers, readable without Rust: `tests/dialogues/imu/*.txt`.
+//! Dialogues between IMUs and their drivers, readable without Rust: `tests/dialogues/imu/*.txt`.
 //!
 //! ```text
 //! profile vectornav-vn100        first line: the unit, without errors, level, facing east
-//! > "$VNRRG,01*72\r\n"           the host says; or bytes in hex
-//! < "$VNRRG,01,…"                exactly this leaves in one piece within the deadline (50 ms)
-//! deadline 200 ms                for what follows
+//! > "$VNRRG,01*72\r\n"           the host sends this text, or bytes in hexadecimal
+//! < "$VNRRG,01,…"                the unit sends exactly this in one piece within the deadline (50 ms)
+//! deadline 200 ms                the deadline of the next steps
 //! wait 100 ms                    the host waits
-//! silent 100 ms                  nothing leaves in that time
-//! stream 50 in 1000 ms FA 01     so many pieces (two more or less) that begin like this leave
-//! baud 9600                      the line runs at this rate now
+//! silent 100 ms                  the unit sends nothing for this time
+//! stream 50 in 1000 ms FA 01     the unit sends this number of pieces (± 2) that begin with these bytes
+//! baud 9600                      from now on the line runs at this rate
 //! # a comment
 //! ```
 //!
-//! Hex bytes after `<` may be `..` for one byte that is not looked at.
+//! A hexadecimal byte after `<` may be `..`, which stands for any byte.
 
 use crate::common::dialogue::{self, Bench, LineHost, Step};
 use glam::{DQuat, DVec3};
@@ -61,7 +61,7 @@ impl Bench for Unit {
             panic!("{} is no IMU", profile.name)
         };
         let mut settings = driver.defaults.clone().without_errors();
-        // Readings that stay, so that whole answers can be compared.
+        // Constant readings, so that whole answers can be compared.
         settings.model.thermometer.self_heating_k = 0.0;
         let epoch = Epoch::new("2026-11-21T09:27:25Z".parse().unwrap());
         let imu = Imu::new(driver, &settings, 1, "imu", epoch);

@@ -1,6 +1,6 @@
-//! The dual return of Velodynes of the VLP-16's kind: the last echo, and the strongest of the others or of
-//! all (manual 63-9243, section 6.2.3). Pulses of nine rays meet up to three walls, each with a third of the
-//! rays; what is reported is compared in the sensor's measurement and in the packets.
+//! Dual return of Velodynes like the VLP-16: the last echo, and the strongest of all echoes or of the others (manual
+//! 63-9243, section 6.2.3). Pulses of nine rays hit up to three walls, each with a third of the rays. The reported
+//! echoes are checked in the sensor's measurement and in the packets.
 
 use menura::devices::Output;
 use menura::engine::build_devices;
@@ -12,17 +12,17 @@ use menura::world::raycast::{Hit, Pulse, RayCaster, Stencil};
 
 use crate::common;
 
-/// Strength of one unit: some times the detection threshold of a VLP-16.
+/// Strength of one unit: a multiple of the VLP-16's detection threshold.
 const UNIT: f64 = 5e-4;
 
-/// An echo by its range and its strength in units.
+/// Range of an echo (metres), and its strength in units.
 type Echo = (f64, f64);
 
-/// Walls of which the left, the middle and the right rays of each pulse meet one each.
+/// Walls that are hit by the left, the middle and the right rays of each pulse.
 struct Walls([Option<Echo>; 3]);
 
-/// Share of a rectangular spot's energy in its left, middle and right rays: the weights of the Gauss-Legendre
-/// rule with three points.
+/// Shares of a rectangular footprint's energy in its left, middle and right rays: the weights of the three-point
+/// Gauss-Legendre rule.
 const SHARES: [f64; 3] = [5.0 / 18.0, 8.0 / 18.0, 5.0 / 18.0];
 
 impl RayCaster for Walls {
@@ -46,8 +46,8 @@ impl RayCaster for Walls {
     }
 }
 
-/// What is reported of walls: the other and the last echo of each pulse by the sensor, and the ranges of the
-/// odd and the even block of each pulse by packets; 0 where there is none.
+/// Reported echoes of walls: the other and the last echo of each pulse in the measurement, and the ranges in the odd
+/// and the even block of each pulse in packets; 0 without an echo.
 fn reported(walls: [Option<Echo>; 3], settings: &str) -> (Vec<[f64; 2]>, Vec<[f64; 2]>) {
     let text = format!(
         "seed = 8\n[world]\nscene = \"room\"\n[robot]\ntrajectory = {{ kind = \"still\" }}\n[[device]]\n\
@@ -93,13 +93,13 @@ fn reported(walls: [Option<Echo>; 3], settings: &str) -> (Vec<[f64; 2]>, Vec<[f6
     (measured, told)
 }
 
-/// The other echo and the last one of a pulse, by the manual: the strongest, or if that is the last, the second
-/// strongest; the nearest of equal ones. Of one echo both are that.
+/// The other echo and the last echo of a pulse, by the manual. The other is the strongest one, or if this is the last,
+/// the second strongest; among equal ones, the nearest. A single echo is both.
 fn by_the_manual(echoes: &[Echo]) -> [f64; 2] {
     let mut by_range = echoes.to_vec();
     by_range.sort_by(|a, b| a.0.total_cmp(&b.0));
     let last = by_range[by_range.len() - 1];
-    // Stable: the nearest of equal ones is first.
+    // The sort is stable, so the nearest of equal echoes is first.
     let mut by_strength = by_range;
     by_strength.sort_by(|a, b| b.1.total_cmp(&a.1));
     let other = by_strength[0];
@@ -119,7 +119,7 @@ fn compare(walls: [Option<Echo>; 3], settings: &str, tolerance_m: f64) {
     }
 }
 
-/// Ranges of the walls in the order of the rays; a pulse's rays are in no order of range.
+/// Ranges of the walls in the order of the rays: all six permutations.
 const PLACES: [[f64; 3]; 6] = [
     [4.0, 8.0, 12.0],
     [4.0, 12.0, 8.0],
@@ -129,7 +129,8 @@ const PLACES: [[f64; 3]; 6] = [
     [12.0, 8.0, 4.0],
 ];
 
-/// With the profile's own noise: six standard deviations of the weakest echo, and half a step of the wire.
+/// Tolerance with the profile's noise, metres: six standard deviations of the weakest echo, and half a range step of
+/// the packets.
 const NOISY_M: f64 = 0.1;
 
 #[test]
@@ -153,27 +154,27 @@ fn two_echoes_are_both_reported_and_one_twice() {
         walls[only] = Some((7.0, 2.0));
         compare(walls, "", NOISY_M);
         let (measured, told) = reported(walls, "");
-        // One echo: the same measurement twice, noise and all.
+        // A single echo: both returns are the same measurement, including the noise.
         assert!(measured.iter().chain(&told).all(|[other, last]| other == last));
     }
 }
 
-/// Of equal echoes the nearest counts as the strongest. Their signals are equal to the last bit, because
-/// twice the range and four times the light are exact.
+/// Among equal echoes, the nearest counts as the strongest. Their signals are exactly equal, because twice the range
+/// with four times the light has no rounding error.
 #[test]
 fn of_equal_echoes_the_nearest_is_the_strongest() {
     let beside = |near, far| [Some((near, 2.0)), None, Some((far, 2.0))];
     for walls in [beside(6.0, 12.0), beside(12.0, 6.0)] {
         compare(walls, "", NOISY_M);
     }
-    // A weaker or a stronger one before, between or behind two equal ones.
+    // A weaker or stronger echo before, between or behind two equal ones.
     for third in [(3.0, 1.0), (9.0, 1.0), (18.0, 1.0), (3.0, 3.0), (9.0, 3.0), (18.0, 3.0)] {
         compare([Some((6.0, 2.0)), Some(third), Some((12.0, 2.0))], "", NOISY_M);
         compare([Some((12.0, 2.0)), Some(third), Some((6.0, 2.0))], "", NOISY_M);
     }
 }
 
-/// Without noise a packet has the walls' ranges to half a step of 2 mm.
+/// Without noise, packets have the ranges of the walls within half a step of 2 mm.
 #[test]
 fn without_noise_packets_have_the_ranges_to_half_a_step() {
     let walls = [Some((4.0, 3.0)), Some((8.0, 1.0)), Some((12.0, 2.0))];

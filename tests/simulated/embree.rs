@@ -1,7 +1,7 @@
-//! Embree against Menura's tracer: the same scene, the same pulses, hit for hit.
+//! Compares Embree with Menura's ray tracer: same scene, same pulses, hit by hit.
 //!
-//! Needs Embree 4: where the system has it, or where `MENURA_EMBREE` says. Tests that need it are ignored
-//! unless asked for; `tools/test` fetches one and asks.
+//! Needs Embree 4, from the system or at the path `MENURA_EMBREE`. Tests that need it are ignored by default;
+//! `tools/test` fetches Embree and runs them.
 
 use std::io::Write;
 use std::path::Path;
@@ -23,20 +23,20 @@ use menura::world::scene::{Instance, Material, Mesh, Scene, Texture};
 
 use crate::common;
 
-/// Past the test harness, which would keep it to itself when the test passes.
+/// Prints to standard error directly, because the test harness hides the output of passing tests.
 fn say(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// Nine rays in a round spot of the HDL-64E's divergence, about: 2 mrad.
+/// Nine rays in a round footprint, with about the divergence of the HDL-64E: 2 mrad.
 fn spot() -> (Stencil, f64) {
     let (shape, divergence_rad) = (BeamShape::Circular, [2e-3; 2]);
     let settings = BeamSettings { shape, rays: 9, divergence_rad, ..BeamSettings::default() };
     (beam::Spot::new(&settings, 9).stencil, beam::half_axes_m(&settings)[0])
 }
 
-/// A turn of 64 lasers about `origin`, every `step_deg`; the lasers look from 2 degrees up to 24.8
-/// down.
+/// A rotation of 64 lasers around `origin`, with steps of `step_deg`; elevations are from 2 degrees above to 24.8
+/// degrees below the horizon.
 fn turn(origin: DVec3, step_deg: f64, max_range_m: f32) -> Vec<Pulse> {
     let (_, half_axis_m) = spot();
     let columns = (360.0 / step_deg) as u32;
@@ -62,7 +62,7 @@ fn turn(origin: DVec3, step_deg: f64, max_range_m: f32) -> Vec<Pulse> {
     pulses
 }
 
-/// Ray `index` of a cast, turned by `angle` radians about `axis` of 0..6.
+/// Ray `index` of a cast, rotated by `angle` radians about an axis; `axis` is 0..6.
 fn nudged(stencil: &Stencil, pulses: &[Pulse], index: usize, axis: u32, angle: f64) -> Pulse {
     let pulse = pulses[index / stencil.len()];
     let [a, b] = stencil.offsets()[index % stencil.len()];
@@ -73,15 +73,15 @@ fn nudged(stencil: &Stencil, pulses: &[Pulse], index: usize, axis: u32, angle: f
     Pulse { direction, ..pulse }
 }
 
-/// What a comparison found.
+/// Result of a comparison.
 struct Compared {
     rays: usize,
     hits: usize,
-    /// Rays whose ranges differ by more than a hundred-thousandth.
+    /// Number of rays whose ranges differ by more than 1e-5 of the range.
     disagreements: usize,
-    /// Of these, those that are no ties.
+    /// Descriptions of the differing rays that do not run along an edge.
     unexplained: Vec<String>,
-    /// Rays with the same range and another triangle or instance.
+    /// Number of rays with the same range but another triangle or instance.
     other_surface: usize,
 }
 
@@ -91,8 +91,8 @@ fn same_range(a: f32, b: f32) -> bool {
     a == b || (a - b).abs() <= TOLERANCE * a.max(b)
 }
 
-/// Compares hit for hit. Where ranges differ, the ray runs along an edge if the hits of either
-/// tracer, for rays some microradians beside it, hold what the other said.
+/// Compares hit by hit. A ray with different ranges counts as a ray along an edge if each tracer returns the range of
+/// the other tracer for a ray some microradians beside it.
 fn compare(name: &str, scene: Scene, pulses: &[Pulse], packets: Packets) -> Compared {
     let scene = Arc::new(scene);
     let (stencil, _) = spot();
@@ -132,7 +132,7 @@ fn compare(name: &str, scene: Scene, pulses: &[Pulse], packets: Packets) -> Comp
                 }
             }
         }
-        // A nudge moves the range along slanted surfaces, the more the flatter they are seen.
+        // A rotated ray changes its range on slanted surfaces, more at grazing incidence.
         let is_near = |wanted: f32, slack: f32| {
             beside.iter().any(|&r| r == wanted || (r - wanted).abs() <= slack * wanted)
                 || wanted.is_finite() && wanted > limit * (1.0 - TOLERANCE)
@@ -143,7 +143,7 @@ fn compare(name: &str, scene: Scene, pulses: &[Pulse], packets: Packets) -> Comp
                 && beside.iter().any(|&r| same_range(r, other.range_m) || r.is_infinite())
         };
         let is_tie = both_sides(a, b) && both_sides(b, a) && {
-            // An edge: the tracers, asked a hair beside, do not all say the same.
+            // An edge: for slightly rotated rays, the tracers return different ranges.
             let first = beside[0];
             beside.iter().any(|&r| !same_range(r, first))
         };
@@ -190,7 +190,7 @@ fn room() {
     agree("room", &scene, &turn(DVec3::new(3.3, -7.1, 2.0), 0.5, 120.0));
 }
 
-/// Light that goes on behind panes and off water is followed alike through both.
+/// Light that continues behind glass panes and after reflection by water is the same with both tracers.
 #[test]
 #[ignore = "needs Embree"]
 fn light_beyond_the_first_hit() {
@@ -221,7 +221,7 @@ fn light_beyond_the_first_hit() {
     let differ = differ.count();
     let further = a.iter().filter(|places| places.len() > stencil.len()).count();
     say(&format!("street: {further} of {} pulses see further, {differ} differ\n", a.len()));
-    // Rays along an edge go on on either side of it.
+    // Rays along an edge may continue on either side of it.
     assert!(further > 200 && differ * 200 <= a.len(), "{further} {differ} of {}", a.len());
 }
 
@@ -229,7 +229,7 @@ fn plain(name: &str) -> Material {
     materials::plain(name, 0.5)
 }
 
-/// Square cards with a leaf cut out of them, at all angles and in three sizes.
+/// Square cards with leaf-shaped holes, at all angles and in three sizes.
 fn leaves() -> Scene {
     let texels: Vec<u8> = (0..64 * 64)
         .map(|index| {
@@ -286,8 +286,8 @@ fn masked_leaves() {
     agree("masked leaves", &leaves(), &turn(DVec3::new(0.5, 0.2, 2.0), 0.5, 100.0));
 }
 
-/// A bumpy ball, many times: mirrored, sheared, and as a chain of transforms would leave it; far
-/// from the origin of World, where single precision is coarse.
+/// Copies of a bumpy ball: mirrored, sheared, and placed by chains of transforms, far from the origin of World, where
+/// single precision is coarse.
 fn sheared() -> Scene {
     let mut ball = Mesh { name: "ball".into(), ..Mesh::default() };
     let (rings, spokes) = (24_u32, 48_u32);
@@ -349,8 +349,7 @@ fn a_simulators_meadow() {
     agree("grass_dense.json", &scene, &turn(DVec3::new(0.0, 0.0, 2.0), 2.0, 120.0));
 }
 
-/// The tests above would notice an Embree that is wrong: here it casts into a scene that differs
-/// by a millimetre.
+/// Checks that the tests above would notice a wrong Embree: here its scene differs by a millimetre.
 #[test]
 #[ignore = "needs Embree"]
 fn a_difference_is_found() {
@@ -369,7 +368,7 @@ fn a_difference_is_found() {
     assert!(differ > pulses.len() / 10 && differ < pulses.len(), "{differ}");
 }
 
-/// `menura check` with a library that says it is of `version`.
+/// Output of `menura check` with a library that reports this version.
 fn checked_with(folder: &Path, version: u32) -> (Option<i32>, String) {
     let (source, library) = (folder.join("stub.c"), folder.join(format!("{version}.so")));
     let names = [
@@ -437,8 +436,8 @@ fn a_library_of_another_version_or_none_is_refused_where_the_rig_asks_for_it() {
     assert_eq!(code, Some(0), "a library of a known version will do for a check: {text}");
 }
 
-/// The clouds of both casters: `menura record` with either, packet for packet. Things that move are
-/// traced beside the scene whichever caster that has.
+/// Recordings with either caster have the same points, packet by packet. Moving objects are traced separately, with any
+/// caster.
 #[test]
 #[ignore = "needs Embree"]
 fn recordings_with_either_caster_hold_the_same_points() {
@@ -463,7 +462,7 @@ fn recordings_with_either_caster_hold_the_same_points() {
         assert_eq!(a.len(), b.len());
         let differ = a.iter().zip(&b).filter(|(a, b)| a != b).count();
         say(&format!("recorded with either caster: {differ} of {} bytes differ\n", a.len()));
-        // Ranges are told in steps of 2 mm: a millionth beside a step's edge is another byte.
+        // Ranges have steps of 2 mm: a difference of 1e-6 near the edge of a step changes a byte.
         assert!(differ * 200 < a.len(), "{differ} of {}", a.len());
     }
 }

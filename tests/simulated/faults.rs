@@ -1,4 +1,4 @@
-//! Faults of a rig: what is recorded, what the log says of it, and that a seed repeats both.
+//! Faults of a rig: their effects in recordings agree with the log, and the same seed repeats both.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::UdpSocket;
@@ -76,7 +76,7 @@ fn recorded(rig: &Rig) -> BTreeMap<String, Vec<u8>> {
     common::recorded(rig, DURATION)
 }
 
-/// The data packets of a capture.
+/// Data packets of a capture.
 fn packets(pcap: &[u8]) -> Vec<(u64, Vec<u8>)> {
     faulty::packets(pcap, DATA_PACKET_LEN)
 }
@@ -99,7 +99,7 @@ fn the_log_explains_every_difference() {
     let [lost, held_back, copied] = ["lost", "held_back_packets", "copied_after_ns"].map(of);
     assert!(!lost.is_empty() && !held_back.is_empty() && !copied.is_empty());
     for n in held_back {
-        // Behind the second packet that comes after it, none of which is lost there.
+        // After the second later packet; none of these is lost.
         expected[n] = (clean_packets[n + 2].0, n + 2, 1);
     }
     for n in copied {
@@ -115,7 +115,8 @@ fn the_log_explains_every_difference() {
     assert_ne!(clean["imu.bin"], faulty["imu.bin"]);
     assert!(rows.iter().any(|row| row.fault == "bad-cable" && row.effect == "flipped_bits"));
     assert_eq!(clean["truth.csv"], faulty["truth.csv"]);
-    // 0.02 + 0.06 k: seven windows within 0.4 s, six of which end; of the others two do.
+    // Windows start at 0.02 + 0.06 k s: seven within 0.4 s, six of which end; two windows of the
+    // other faults end.
     assert_eq!(rows.iter().filter(|row| row.effect == "begins").count(), 7 + 3);
     assert_eq!(rows.iter().filter(|row| row.effect == "ends").count(), 6 + 2);
 }

@@ -1,4 +1,4 @@
-//! `menura fit`: what a rig asks for comes back from its own recording, fragments are read again, and
+//! `menura fit`: it finds the errors that a rig configures from the rig's recording, its fragments can be read, and
 //! captures of real units are fitted or refused.
 
 use std::path::Path;
@@ -10,7 +10,7 @@ use menura::devices::families::catalogue;
 
 use crate::common;
 
-/// A rig with one device at rest: under an open sky, or a lidar in an empty room.
+/// A rig with one device at rest, under an open sky or (lidars) in an empty room.
 fn rig_of(profile: &str, link: &str, settings: &str) -> String {
     let scene = if link == SERIAL { "rods" } else { "room" };
     format!(
@@ -22,7 +22,7 @@ fn rig_of(profile: &str, link: &str, settings: &str) -> String {
     )
 }
 
-/// Records the rig and hands the log to `fit`.
+/// Records the rig and passes the log to `fit`.
 fn recorded<T>(text: &str, duration: Duration, file: &str, fit: impl FnOnce(&Log<'_>) -> T) -> T {
     let rig = common::rig(text, &[]);
     let folder = tempfile::tempdir().unwrap();
@@ -39,7 +39,7 @@ fn recorded<T>(text: &str, duration: Duration, file: &str, fit: impl FnOnce(&Log
     })
 }
 
-/// Both forms of a fragment are taken: the rig's behind its device, the profile's in place of its own.
+/// Checks that both forms of a fragment are accepted: the rig's form in a device, the profile's form in the profile.
 fn is_taken(fragment: &Fragment, profile: &str, link: &str) {
     let text = rig_of(profile, link, "").replace("settings = {  }\n", "");
     common::rig(&(text + &fragment.text(Form::Rig)), &[]);
@@ -64,8 +64,8 @@ fn merge(whole: &mut toml::Table, part: toml::Table) {
 
 const SERIAL: &str = "{ pty = \"unit\" }";
 
-/// Ten minutes at 100 Hz: white noise is known to 0.3 % at one sample; the Gauss-Markov process of 5 s
-/// to some 8 % (three axes of 120 correlation times), and its correlation time is fitted besides.
+/// Ten minutes at 100 Hz. White noise is known to 0.3 % at one sample. The Gauss-Markov process of 5 s is known to some
+/// 8 % (three axes of 120 correlation times); its correlation time is fitted as well.
 #[test]
 fn an_imus_errors_come_back_from_its_bytes() {
     let profile = "wheeltec-n100";
@@ -88,13 +88,13 @@ fn an_imus_errors_come_back_from_its_bytes() {
     let accel = of("accelerometer");
     let density = accel.found.noise_density / 9.806_65e-6;
     assert!((density / 300.0 - 1.0).abs() < 0.02, "{accel:?}");
-    // None was asked for, and what could be hidden is little.
+    // No bias instability was configured, and its upper limit is small.
     assert!(accel.at_most.bias_instability < 60.0 * 9.806_65e-6, "{accel:?}");
     is_taken(&fit.fragment(), profile, SERIAL);
 }
 
-/// Ten minutes at 5 Hz hold 60 times twice the time constant: the walk is known to some 13 %. The spread is
-/// known to 1 % by itself; the walk has an eighth of the variance of neighbours.
+/// Ten minutes at 5 Hz are 60 times twice the time constant: the walk is known to some 13 %. The spread alone is known
+/// to 1 %; the walk has an eighth of the variance between neighbours.
 #[test]
 fn a_receivers_walk_and_spread_come_back_from_its_bytes() {
     let profile = "ublox-zed-f9p-hpg1.32";
@@ -117,12 +117,12 @@ fn a_receivers_walk_and_spread_come_back_from_its_bytes() {
     assert!((2.0..15.0).contains(&fit.walk.unwrap().time_constant_s), "{:?}", fit.walk);
     let velocity = fit.velocity_std_m_s.unwrap();
     assert!((velocity / 0.07 - 1.0).abs() < 0.05, "{velocity}");
-    // The profile's, by accuracy and HDOP.
+    // The value of the profile, from accuracy and HDOP.
     assert!((fit.log.uere_m.unwrap() / 1.1 - 1.0).abs() < 0.1, "{:?}", fit.log.uere_m);
     is_taken(&fit.fragment(), profile, SERIAL);
 }
 
-/// Two seconds, twenty revolutions: 40 ranges in a direction, some 700 directions a laser.
+/// Two seconds, twenty rotations: 40 ranges per direction, some 700 directions per laser.
 #[test]
 fn a_lidars_noise_comes_back_from_its_packets() {
     let profile = "velodyne-vlp16-3.0";
@@ -139,7 +139,7 @@ fn a_lidars_noise_comes_back_from_its_packets() {
     is_taken(&fit.fragment(), profile, link);
 }
 
-/// Ten revolutions of 1024 columns, three to a direction.
+/// Ten rotations of 1024 columns, three columns per direction.
 #[test]
 fn an_ousters_noise_comes_back_beam_by_beam() {
     let profile = "ouster-os1-64-2.5";
@@ -149,7 +149,7 @@ fn an_ousters_noise_comes_back_beam_by_beam() {
     let fit = recorded(&text, Duration::from_secs(1), "unit.pcap", |log| {
         ranges::fit(log).unwrap_or_else(|error| panic!("{error}"))
     });
-    // Beams at the horizon see the room's far end, or nothing.
+    // Beams at the horizon hit the far end of the room, or nothing.
     assert!(fit.lasers.len() >= 60, "{:?}", fit.unfitted);
     for laser in &fit.lasers {
         assert!((laser.range_std_m / 0.025 - 1.0).abs() < 0.05, "{laser:?}");
@@ -157,7 +157,7 @@ fn an_ousters_noise_comes_back_beam_by_beam() {
     is_taken(&fit.fragment(), profile, link);
 }
 
-/// Ten frames. Channels look up and down, so that a direction has two angles: six of a frame are in a cell.
+/// Ten frames. A channel's elevation varies, so a cell is limited in two angles and has six points per frame.
 #[test]
 fn an_m1s_noise_comes_back_channel_by_channel() {
     let profile = "robosense-m1";
@@ -217,7 +217,7 @@ fn log_of<T>(path: &Path, profile: &str, fit: impl FnOnce(&Log<'_>) -> T) -> T {
     fit(&Log { path, profile: &profile, from_s: 0.0, to_s: f64::INFINITY, rate_hz: None })
 }
 
-/// A VLP-16 in a street for 0.4 s. The manual says ± 3 cm; units are known for 1 cm or so.
+/// A VLP-16 in a street for 0.4 s. The manual states ± 3 cm; real units have about 1 cm.
 #[test]
 #[ignore = "needs reference data"]
 fn a_real_vlp16_has_a_centimetre_of_noise() {
@@ -228,7 +228,7 @@ fn a_real_vlp16_has_a_centimetre_of_noise() {
     assert!((0.003..0.03).contains(&fit.range_std_m), "{}", fit.range_std_m);
 }
 
-/// Half a minute of standalone fixes tells how neighbours spread; it is no more than centimetres.
+/// Half a minute of standalone fixes determines the spread between neighbours, which is at most centimetres.
 #[test]
 #[ignore = "needs reference data"]
 fn real_receivers_positions_spread_by_centimetres() {

@@ -1,4 +1,5 @@
-//! Replays the inputs of every fuzz target in `tools/fuzz`: its seeds, and what searches have found.
+//! Replays the inputs of every fuzz target in `tools/fuzz`: seeds, and inputs that searches have
+//! found.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,7 +23,7 @@ mod targets;
 
 static SEEDS: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fuzz-seeds");
-    // Seeds of an earlier version would be replayed, too.
+    // Otherwise, seeds of an earlier version would be replayed too.
     let _ = fs::remove_dir_all(&folder);
     targets::seeds::write(&folder).expect("a folder for seeds");
     folder
@@ -32,7 +33,7 @@ fn fuzz(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tools/fuzz").join(path)
 }
 
-/// What a folder holds, none if it does not exist, in an order that is the same everywhere.
+/// Entries of a folder in a fixed order; empty if it does not exist.
 fn entries(folder: &Path) -> BTreeSet<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else { return BTreeSet::new() };
     entries.map(|entry| entry.expect("a readable folder").path()).collect()
@@ -43,7 +44,7 @@ fn replay(target: &str, run: fn(&[u8])) {
     let inputs: Vec<PathBuf> = folders.iter().flat_map(|folder| entries(folder)).collect();
     assert!(!inputs.is_empty(), "{target} has neither seeds nor kept inputs");
     for input in inputs {
-        // Only a test that fails shows this; the last line names the input.
+        // Shown only if the test fails; the last line then names the input.
         println!("{}", input.display());
         run(&fs::read(input).expect("an input"));
     }

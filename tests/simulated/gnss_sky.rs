@@ -1,4 +1,4 @@
-//! A receiver under a sky that the world hides: beside a wall, beside a tree, and past them.
+//! A GNSS receiver with a partly hidden sky: beside a wall, beside a tree, and when it passes them.
 
 use crate::common::sky::{Sides, is_hidden};
 use menura::devices::families::catalogue;
@@ -18,17 +18,17 @@ use menura::wire::ubx::nav::{NavDop, NavPvt, NavSat};
 use menura::wire::ubx::{Frame, Payload};
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// The antenna's height over the ground.
+/// Height of the antenna above the ground, metres.
 const ANTENNA_M: f64 = 1.0;
 
-/// A wall south of the way, from 20 m to 40 m, 30 m high, 3 m away.
+/// A wall south of the path, from 20 m to 40 m, 30 m high, at a distance of 3 m.
 const WALL: &str = "\
 v 20 -3 0\nv 40 -3 0\nv 40 -3 30\nv 20 -3 30\n\
 v 20 -4 0\nv 40 -4 0\nv 40 -4 30\nv 20 -4 30\n\
 f 1 2 3 4\nf 5 6 7 8\nf 1 5 8 4\nf 2 6 7 3\nf 4 3 7 8\n";
-/// The same as a box: least and greatest x, y, z.
+/// The wall as a box: smallest and largest x, y, z, metres.
 const WALL_M: Sides = [[20.0, 40.0], [-4.0, -3.0], [0.0, 30.0]];
-/// Half of the angle of the rays towards a satellite.
+/// Half-angle of the bundle of rays to a satellite, degrees.
 const SPREAD_DEG: f64 = 2.0;
 
 fn rig(scene: &str, robot: &str, folder: &Path, overrides: &[Override]) -> Rig {
@@ -53,7 +53,7 @@ settings = {{ rate_hz = 1, baud_rate = 921600, sentences = [], messages = ["NAV-
         .unwrap_or_else(|faults| panic!("{faults}"))
 }
 
-/// What a receiver said of an epoch, and what was true.
+/// Output of the receiver in an epoch, with its ground truth.
 struct Heard {
     view: SkyView,
     pvt: NavPvt,
@@ -67,7 +67,7 @@ impl Heard {
     }
 }
 
-/// Drives for `seconds` and hears the receiver once a second.
+/// Drives for `seconds`; reads the receiver's output once per second.
 fn drive(rig: &Rig, seconds: u64) -> Vec<Heard> {
     let world = LiveWorld::load(rig).unwrap_or_else(|error| panic!("{error}"));
     let epoch = Epoch::new(rig.start_utc.expect("a stated start"));
@@ -111,7 +111,7 @@ fn drive(rig: &Rig, seconds: u64) -> Vec<Heard> {
     heard
 }
 
-/// Whether the wall stands before a satellite seen from `x_m` on the way; none at its edges.
+/// Whether the wall hides a satellite from `x_m` on the path; `None` at its edges.
 fn is_behind_the_wall(x_m: f64, elevation_rad: f64, azimuth_rad: f64) -> Option<bool> {
     let spread_rad = (SPREAD_DEG + 0.5).to_radians();
     is_hidden(&WALL_M, [x_m, 0.0, ANTENNA_M], [elevation_rad, azimuth_rad], spread_rad)
@@ -134,7 +134,7 @@ fn a_wall_hides_satellites_where_it_stands_and_no_longer() {
                 assert_eq!(seen.open_share, expected, "second {second}: {seen:?}");
             }
         }
-        // What the receiver says of a satellite: unused and without a signal if it is hidden.
+        // In the receiver's output, a hidden satellite is not used and has no signal.
         for said in &heard.sat.satellites {
             let elevation = f64::from(said.elevation_deg).to_radians();
             let azimuth = f64::from(said.azimuth_deg).to_radians();
@@ -144,7 +144,7 @@ fn a_wall_hides_satellites_where_it_stands_and_no_longer() {
         }
     }
     assert!(told[0] > 500 && told[1] > 100, "{told:?}");
-    // Until then, the receiver still gathers satellites.
+    // Before that, the receiver is still acquiring satellites.
     let (before, beside, after) = (&heard[10], &heard[20], &heard[55]);
     assert!(f64::from(beside.pvt.num_sv) < 0.8 * f64::from(before.pvt.num_sv));
     assert!(beside.hdop() > 1.3 * before.hdop(), "{} {}", before.hdop(), beside.hdop());
@@ -174,7 +174,7 @@ fn a_tree_dims_the_sky_where_it_stands() {
     let trunk = tree.world_from_mesh.translation;
     let beside = [trunk.x + 1.5, trunk.y];
     let bare: Override = "world.parameters.trees=0".parse().unwrap();
-    // A receiver that wants strong signals loses what a ZED-F9P keeps.
+    // A receiver that requires strong signals loses satellites that a ZED-F9P keeps.
     let wants: Override = "device.gnss.settings.sky.min_cno_dbhz=36".parse().unwrap();
     let with = drive(&at(beside, std::slice::from_ref(&wants)), 10).pop().unwrap();
     let without = drive(&at(beside, &[wants, bare]), 10).pop().unwrap();
@@ -183,7 +183,7 @@ fn a_tree_dims_the_sky_where_it_stands() {
         shares.sum::<f64>() / heard.view.satellites.len() as f64
     };
     assert!(share(&with) < share(&without) - 0.1, "{} {}", share(&with), share(&without));
-    // Leaves let some of the rays through: satellites that are dimmed and not lost.
+    // Leaves let some of the rays through, so satellites are attenuated but not lost.
     let dimmed = with.view.satellites.iter().filter(|s| s.open_share > 0.0 && s.open_share < 1.0);
     assert!(dimmed.count() >= 3);
     let signal = |heard: &Heard| -> u32 {
@@ -199,7 +199,7 @@ fn hidden(rig: &Rig) -> Vec<HiddenSky> {
     sky::hidden(rig, &world)
 }
 
-/// Examples are meant to be used as they are: their receivers get a fix.
+/// Examples must work without changes: their receivers get a fix.
 #[test]
 fn the_examples_receivers_have_a_sky() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
@@ -216,7 +216,7 @@ fn the_examples_receivers_have_a_sky() {
     assert_eq!(receivers, 4);
 }
 
-/// The same example in a room, and with a lidar that waits for the receiver's pulse.
+/// The same example in a room, with a lidar that waits for the receiver's PPS.
 #[test]
 fn a_room_hides_the_sky_and_its_consequence_is_named() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/art.toml");
@@ -235,8 +235,8 @@ fn a_room_hides_the_sky_and_its_consequence_is_named() {
     assert!(text.contains("lidar, with gps_cable = \"gnss\", does not set its clock"), "{text}");
 }
 
-/// A roof that the robot leaves: the warning says when. It is the receiver that decides: as soon as
-/// its own satellites give a fix, it has one.
+/// If the robot leaves a roof, the warning states the time of the first fix. The receiver has its first fix at about
+/// this time.
 #[test]
 fn a_roof_is_left_when_the_receiver_has_a_fix() {
     let folder = tempfile::tempdir().unwrap();
@@ -255,7 +255,7 @@ fn a_roof_is_left_when_the_receiver_has_a_fix() {
     let heard = drive(&under, 60);
     let first = heard.iter().position(|heard| heard.pvt.fix_type == 3).unwrap() as u64 + 1;
     assert!(first.abs_diff(fix_at_s) <= 4, "{first} {fix_at_s}");
-    // Quickly out: no reason to warn.
+    // The robot leaves the roof quickly: no warning.
     let out = rig("scene = \"roof.obj\"", &robot(10.0), folder.path(), &[]);
     assert_eq!(hidden(&out), []);
 }

@@ -1,6 +1,6 @@
-//! Bytes that manuals and other implementations print: each is decoded and encoded again.
+//! Bytes that manuals and other implementations print: each example is decoded and encoded again.
 //!
-//! Buffers are pre-filled with 0xa5, so that a byte nobody writes shows.
+//! Buffers are filled with 0xa5 beforehand, so that an unwritten byte is noticed.
 
 use menura::wire::velodyne::hdl64e_status::{
     LaserRecord, LiveStatus, ROLLING_LEN, RollingStream, S1Status, STREAM_PACKETS, StatusDecoder,
@@ -12,13 +12,13 @@ use menura::wire::velodyne::{Bank, DATA_PACKET_LEN, DataPacket, Model, Point};
 use crate::common;
 
 const UNWRITTEN: u8 = 0xa5;
-/// 123.45 degrees: `39 30`.
+/// 123.45 degrees, encoded as `39 30`.
 const AZIMUTH: u16 = 12_345;
-/// 12.346 m in steps of 2 mm: `1D 18`.
+/// 12.346 m in steps of 2 mm, encoded as `1D 18`.
 const DISTANCE_2MM: u16 = 6173;
-/// 12.346 m in steps of 4 mm, half up: `0F 0C`.
+/// 12.346 m in steps of 4 mm, rounded half up, encoded as `0F 0C`.
 const DISTANCE_4MM: u16 = 3087;
-/// `D2 02 96 49`.
+/// Encoded as `D2 02 96 49`.
 const TIMESTAMP_US: u32 = 1_234_567_890;
 
 use Bank::{Fourth, Lower, Third, Upper};
@@ -32,7 +32,7 @@ const VLS128: [Bank; 12] =
 const VLS128_DUAL: [Bank; 12] =
     [Upper, Upper, Lower, Lower, Third, Third, Fourth, Fourth, Upper, Upper, Upper, Upper];
 
-/// A packet whose only points are `points` (block, slot, point) at azimuth 123.45 degrees.
+/// A packet at the azimuth 123.45 degrees, with only these `points` (block, slot, point).
 fn packet(banks: [Bank; 12], points: &[(usize, usize, Point)], tail: [u8; 6]) -> DataPacket {
     let mut packet = DataPacket { tail, ..DataPacket::default() };
     for (block, bank) in packet.blocks.iter_mut().zip(banks) {
@@ -45,8 +45,8 @@ fn packet(banks: [Bank; 12], points: &[(usize, usize, Point)], tail: [u8; 6]) ->
     packet
 }
 
-/// The packet encodes to the bytes printed at these offsets and zeros elsewhere in its points,
-/// and these bytes decode to the packet.
+/// Checks that the packet encodes to the printed bytes at these offsets, with zeros elsewhere in
+/// its points, and that these bytes decode to the packet.
 fn check_packet(packet: &DataPacket, printed: &[(usize, &[u8])], model: Model) {
     let mut bytes = [UNWRITTEN; DATA_PACKET_LEN];
     packet.emit(&mut bytes);
@@ -197,7 +197,7 @@ fn the_position_packet() {
     assert_eq!(decoded.nmea(), Some(sentence.trim_end()));
 }
 
-/// Bytes 14..38 of a real HDL-32E's position packet.
+/// Bytes 14..38 of a position packet of a real HDL-32E.
 #[test]
 fn hdl32e_imu_words_carry_their_index() {
     let imu = [
@@ -216,7 +216,7 @@ fn hdl32e_imu_words_carry_their_index() {
     assert_eq!(again, bytes);
 }
 
-/// Laser 0 of an S3 unit (xiesc) and the bytes 1 to 20 of its record.
+/// Laser 0 of an S3 unit (xiesc); the next constant has the bytes 1 to 20 of its record.
 const S3_LASER_0: LaserRecord = LaserRecord {
     vertical_centideg: -723,
     rotational_centideg: -438,
@@ -234,7 +234,7 @@ const S3_LASER_0_BYTES: [u8; 20] = [
     0x2d, 0xfd, 0x4a, 0xfe, 0x86, 0x05, 0x8c, 0x05, 0x7e, 0x05, 0xd8, 0x00, 0x1a, 0x00, 0x04, 0x29,
     0x13, 0x00, 0x05, 0xff,
 ];
-/// Laser 0 of an S2.1 unit (SZTAKI) and the bytes 1 to 20 of its record.
+/// Laser 0 of an S2.1 unit (SZTAKI); the next constant has the bytes 1 to 20 of its record.
 const S2_LASER_0: LaserRecord = LaserRecord {
     vertical_centideg: -877,
     rotational_centideg: -716,
@@ -252,13 +252,13 @@ const S2_LASER_0_BYTES: [u8; 20] = [
     0x93, 0xfc, 0x34, 0xfd, 0xf0, 0x05, 0x0e, 0x06, 0xf3, 0x05, 0xc3, 0x00, 0x1a, 0x00, 0xe0, 0x2e,
     0x0e, 0x00, 0x1e, 0xeb,
 ];
-/// The last 28 bytes of the S3 unit's stream; its CRC, over all 64 lasers, comes last.
+/// Last 28 bytes of the S3 unit's stream; the CRC over all 64 lasers comes last.
 const S3_TAIL: [u8; 28] = [
     0x10, 0x0b, 0x0f, 0x0c, 0x2f, 0x2f, 0x19, 0x58, 0x02, 0x00, 0x00, 0xa0, 0x8c, 0x7d, 0x0a, 0xc0,
     0xa8, 0x03, 0x2b, 0xc0, 0xa8, 0x03, 0xff, 0x00, 0x00, 0xa8, 0x15, 0xea,
 ];
 
-/// The settings of the stream whose bytes are known; lasers are still zero.
+/// Settings of the stream with known bytes; lasers are zero.
 fn known_table(format: StatusFormat) -> StatusTable {
     StatusTable {
         thresholds: [24, 24],
@@ -335,7 +335,7 @@ fn the_types_of_the_cycle_are_the_manuals() {
     assert_eq!(values, *b"\x17\x3b\x3a\x1c\x02\x1aA\x28\x47UNIT#\x18\x18");
 }
 
-/// The 64 lasers of a sample unit, from the wire columns of a reference table.
+/// The 64 lasers of a sample unit, from columns of a reference table.
 fn sample_lasers(file: &str) -> Vec<LaserRecord> {
     let path = common::shared(&format!("protocols/data/{file}"));
     let mut reader = csv::Reader::from_path(path).unwrap();

@@ -1,4 +1,4 @@
-//! A GPU against the processor: the same rig gives the same files, byte for byte.
+//! Compares a GPU with the processor: the same rig gives the same files, byte for byte.
 //!
 //! Needs a build with the feature `gpu` (`cargo test --features gpu`) and a GPU. Mesa's lavapipe is sufficient with
 //! `MENURA_GPU=llvmpipe`. Tests that need a GPU are ignored by default; `tools/test --only gpu` runs them.
@@ -20,8 +20,8 @@ use crate::common;
 
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// The files of a recording of `rig` with its ground truth, the rays cast by `caster`, or by other ranks if
-/// `remote` has some. Also returns the number of pulses that a GPU of this process cast.
+/// Records `rig` with its ground truth; `caster` casts the rays, or other ranks if `remote` is given. Returns the
+/// files, and the number of pulses that a GPU of this process cast.
 fn recorded(
     rig: &Rig,
     caster: CasterChoice,
@@ -48,7 +48,7 @@ fn recorded(
     (files.map(read).collect(), world.caster.pulses_by_gpu())
 }
 
-/// Fails if a file of one recording is not in the other or has other bytes there.
+/// Fails if a file of one recording is missing in the other or has other bytes.
 fn assert_equal(name: &str, by_processor: &Files, by_gpu: &Files) {
     assert!(by_processor.keys().eq(by_gpu.keys()), "{name}: other files");
     for (file, bytes) in by_processor {
@@ -58,8 +58,8 @@ fn assert_equal(name: &str, by_processor: &Files, by_gpu: &Files) {
     }
 }
 
-/// Every example but the meadow, whose scene is the user's own. Fields of grass are thinned, so that scenes are built
-/// soon; a robot that is moved from outside stands still.
+/// All examples except the meadow, whose scene belongs to the user. Fields of grass are made sparse, so that scenes are
+/// built quickly; a robot that is moved from outside does not move.
 #[test]
 #[ignore = "needs a Vulkan driver"]
 fn all_example_rigs_have_the_same_bytes() {
@@ -85,7 +85,7 @@ fn all_example_rigs_have_the_same_bytes() {
         }
         let rig = load(&sets);
         let has_cameras = rig.devices.iter().any(|device| device.profile.product.sees_colours);
-        // A camera without a trigger begins its first frame at the start.
+        // A camera without a trigger starts its first frame at the first instant.
         let duration = Duration::from_millis(if has_cameras { 10 } else { 60 });
         let [(by_processor, none), (by_gpu, pulses)] = [CasterChoice::Menura, CasterChoice::Gpu]
             .map(|caster| recorded(&rig, caster, duration, None));
@@ -146,7 +146,7 @@ fn cards(folder: &Path) -> String {
     let mut obj = "mtllib cards.mtl\nv -20 -20 0\nv 20 -20 0\nv 20 20 0\nv -20 20 0\nvt 0 0\nvt 1 0\nvt 1 1\n\
                    vt 0 1\nusemtl floor\nf 1/1 2/2 3/3 4/4\nusemtl leaf\n"
         .to_owned();
-    // Upright, one behind the other on rings, so that rays pass several holes.
+    // The cards are upright and stand on rings one behind the other, so that rays pass through several holes.
     for index in 0..600_u32 {
         let (sin, cos) = libm::sincos(f64::from(index) * 0.37);
         let radius = 4.0 + f64::from(index % 11);
@@ -182,7 +182,7 @@ fn masks_objects_and_ranks_have_the_same_bytes() {
     let (shared, _) = common::ranks::with_others(&text, &sets, &rig, &own, 2, |lead| {
         assert!(lead.figures().iter().all(|rank| rank.caster.starts_with("GPU ")));
         let recorded = recorded(&rig, CasterChoice::Menura, duration, Some(lead));
-        // Both ranks have the same GPU, and have cast by it.
+        // Both ranks have the same GPU, and it has cast pulses.
         let caster = lead.caster();
         assert!(caster.starts_with("GPU ") && !caster.contains(';'), "{caster}");
         assert!(!caster.contains("no pulses"), "{caster}");

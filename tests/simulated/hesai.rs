@@ -1,20 +1,20 @@
-//! What is recorded of a Hesai, read back by `menura inspect` and repeated by `menura twin`; the same bytes for any
-//! number of threads; faults in the log; the port that packets leave from; the conversations of drivers; and the packets
-//! of a real unit, written again.
+//! Recordings of a Hesai, read by `menura inspect` and compared by `menura twin`; equal bytes for any number of
+//! threads; faults in the log; the source port of packets; dialogues of drivers; and packets of a real unit, encoded
+//! again.
 //!
-//! A file of `tests/dialogues/hesai/` is one conversation with the command port, a line a step. `#` starts a comment.
+//! A file of `tests/dialogues/hesai/` is one dialogue with the command port, one step per line. `#` starts a comment.
 //!
 //! | line | meaning |
 //! |---|---|
-//! | `profile NAME` | which unit; comes first |
-//! | `connect` | a host connects and speaks from now on |
-//! | `send HEX` | it sends these bytes |
-//! | `reply TIME HEX` | within TIME these bytes arrive and no others; a final `*` stands for any rest |
-//! | `length N` | so many bytes these were |
-//! | `text N TEXT` | line N of what is behind the eight bytes of the head |
-//! | `no-reply TIME` | nothing arrives |
+//! | `profile NAME` | profile of the unit; the first line |
+//! | `connect` | a host connects and sends from now on |
+//! | `send HEX` | the host sends these bytes |
+//! | `reply TIME HEX` | within TIME exactly these bytes arrive; `*` at the end stands for any rest |
+//! | `length N` | number of bytes of that reply |
+//! | `text N TEXT` | line N of the payload, after the eight bytes of the header |
+//! | `no-reply TIME` | no bytes arrive |
 //! | `sleep TIME` | time passes |
-//! | `packets TIME mode=HEX rpm=N` | in the last tenth of a second of TIME data packets leave, all with this return mode and motor speed |
+//! | `packets TIME mode=HEX rpm=N` | in the last tenth of a second of TIME, data packets leave, all with this return mode and motor speed |
 //! | `silence TIME` | no data packet leaves |
 
 use std::collections::BTreeMap;
@@ -111,7 +111,7 @@ fn bytes_do_not_depend_on_threads_and_faults_are_logged() {
     }
 }
 
-/// A unit's data and GPS packets both leave from port 10000.
+/// Data packets and GPS packets of a unit both leave from port 10000.
 #[test]
 fn a_unit_sends_from_its_own_port() {
     let socket = || {
@@ -121,7 +121,7 @@ fn a_unit_sends_from_its_own_port() {
         (socket, port)
     };
     let ((data, data_port), (gps, gps_port)) = (socket(), socket());
-    // An address of the loopback that no other test has.
+    // A loopback address that no other test uses.
     let from: SocketAddr = "127.0.0.5:10000".parse().unwrap();
     let text = format!(
         "[world]\nscene = \"room\"\n[robot]\ntrajectory = {{ kind = \"still\" }}\n\
@@ -140,7 +140,7 @@ fn a_unit_sends_from_its_own_port() {
     }
 }
 
-/// A unit and the host that speaks to it.
+/// A unit and its host.
 struct Bench {
     scanner: Scanner,
     now: u64,
@@ -148,7 +148,7 @@ struct Bench {
     peer: Peer,
     heard: Vec<u8>,
     reply: Vec<u8>,
-    /// When each data packet left, its return mode and motor speed.
+    /// For each data packet: time of departure, return mode and motor speed.
     packets: Vec<(u64, u8, u16)>,
 }
 
@@ -266,7 +266,7 @@ fn drivers_get_what_they_ask_for() {
     dialogue::play_all::<Bench>("hesai", 3);
 }
 
-/// `MENURA_HESAI_CAPTURE` names the file; `tools/test` fetches the crate.
+/// `MENURA_HESAI_CAPTURE` is the path of the capture; `tools/test` fetches the crate that contains it.
 #[test]
 #[ignore = "needs the capture of the crate cu-hesai"]
 fn packets_of_a_real_unit_are_written_again() {

@@ -1,4 +1,4 @@
-//! `menura inspect` on captures whose contents are known, through the real binary.
+//! `menura inspect` on captures with known content, with the real binary.
 
 use std::io::Read;
 use std::net::Ipv4Addr;
@@ -17,11 +17,11 @@ use crate::common;
 
 /// 2026-06-01T12:00:00Z.
 const START_UNIX_NS: i128 = 1_780_315_200_000_000_000;
-/// An S2's or S3's packet period.
+/// Packet period of an S2 or S3, nanoseconds.
 const PERIOD_NS: i128 = 288_000;
-/// Added to every raw distance by the units made up here, mm.
+/// Distance correction of the units in these tests, which is added to every raw distance, millimetres.
 const DISTANCE_CORRECTION_MM: i16 = 1200;
-/// Packets that hold the calibration and a little more.
+/// Number of packets that contain the calibration, plus some more.
 const ENOUGH_PACKETS: u64 = STREAM_PACKETS + 40;
 
 const HEADER: FrameHeader = FrameHeader {
@@ -52,7 +52,7 @@ const LIVE: LiveStatus = LiveStatus {
 fn table(format: StatusFormat) -> StatusTable {
     let mut table = StatusTable::new(format);
     for (id, laser) in (0i16..).zip(&mut table.lasers) {
-        // From +2 degrees down to -24.8, the upper bank finer.
+        // From +2 degrees down to -24.8 degrees; the upper bank has smaller steps.
         laser.vertical_centideg = if id < 32 { 200 - 33 * id } else { -886 - 51 * (id - 32) };
         laser.rotational_centideg = if id % 2 == 0 { 300 } else { -300 };
         laser.distance_mm = DISTANCE_CORRECTION_MM;
@@ -71,8 +71,8 @@ fn table(format: StatusFormat) -> StatusTable {
     table
 }
 
-/// Distance along a beam to a yard of 60 x 40 m with walls 8 m high, seen from 2 m above its floor
-/// and 10 m behind its middle; `None` for the sky.
+/// Distance along a beam to a yard of 60 x 40 m with walls 8 m high, seen from 2 m above its floor and 10 m behind its
+/// centre; `None` for the sky.
 fn yard_m(azimuth_rad: f64, elevation_rad: f64) -> Option<f64> {
     let (sin, cos) = libm::sincos(azimuth_rad);
     let (up, flat) = libm::sincos(elevation_rad);
@@ -90,7 +90,7 @@ fn yard_m(azimuth_rad: f64, elevation_rad: f64) -> Option<f64> {
     (wall * up < 6.0).then_some(wall)
 }
 
-/// Packets of an S2 or S3 at 600 rpm in the yard, but for those in `lost`.
+/// Packets of an S2 or S3 at 600 rpm in the yard, without the packets in `lost`.
 fn record_hdl64e(
     path: &Path,
     format: StatusFormat,
@@ -109,7 +109,7 @@ fn record_hdl64e(
         };
         for (index, block) in packet.blocks.iter_mut().enumerate() {
             let bank = [Bank::Upper, Bank::Lower][index % 2];
-            // 48 us at 600 rpm are 17.28 hundredths of a degree.
+            // 48 us at 600 rpm are 0.1728 degrees.
             let cycle = (number * 6) as f64 + (index / 2) as f64;
             block.flag = bank.flag();
             block.azimuth_centideg = (cycle * 17.28 % 36_000.0) as u16;
@@ -142,7 +142,7 @@ fn menura(args: &[&str]) -> Output {
     common::menura().arg("inspect").args(args).output().unwrap()
 }
 
-/// Standard output of a run that must succeed.
+/// Standard output of a run, which must succeed.
 fn report(args: &[&str]) -> String {
     let output = menura(args);
     let talk = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -154,7 +154,7 @@ fn json(args: &[&str]) -> Vec<Value> {
     report(args).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// A scratch folder and a file in it.
+/// A temporary folder, and the path of a file in it.
 fn scratch(name: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join(name);
@@ -305,7 +305,7 @@ fn a_rotation_is_drawn_with_the_calibration_in_the_stream() {
     assert!(text.contains("model           HDL-64E S3"), "{text}");
     assert!(!text.contains("ULUL"), "packets were printed:\n{text}");
     let (_, pixels) = common::picture(&picture);
-    // Points are coloured, all else is black, grey or white.
+    // Points are coloured, everything else is black, grey or white.
     let is_coloured = |p: &&[u8; 3]| p.iter().max().unwrap() - p.iter().min().unwrap() > 40;
     let coloured: Vec<_> = pixels.iter().filter(is_coloured).collect();
     let colours: std::collections::BTreeSet<_> = coloured.iter().collect();
@@ -385,7 +385,7 @@ fn a_reader_that_leaves_early_is_no_error() {
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Refused with exit code 2 and nothing on standard output; what was told.
+/// Message of a run that must fail with exit code 2 and no standard output.
 fn refused(args: &[&str]) -> String {
     let output = menura(args);
     let talk = String::from_utf8(output.stderr).unwrap();
@@ -424,7 +424,7 @@ fn a_profile_of_another_product_is_refused_and_a_near_relations_is_doubted() {
     assert!(!read.contains("fit"), "{read}");
 }
 
-/// Packets of a VLS-128, some microseconds apart, that end with these two bytes.
+/// Packets of a VLS-128 at this period, which end with these two bytes.
 fn record_vls128(path: &Path, period_us: f64, tail: [u8; 2]) {
     let mut recorder = PcapRecorder::create(path, HEADER).unwrap();
     let mut payload = [0; DATA_PACKET_LEN];
@@ -453,7 +453,7 @@ fn another_firmwares_pace_and_return_mode_are_told() {
     let misfits = &lines[0]["flows"][0]["data"]["misfits"];
     assert_eq!(*misfits, serde_json::json!(["the packets are 160 us apart, its own 173 us"]));
 
-    // A profile of one's own without dual return.
+    // A user's profile without dual return.
     let text = include_str!("../../firmware-profiles/velodyne-vls128-5.1.toml");
     let modes = "modes = [\"strongest\", \"last\", \"dual\"]";
     assert!(text.contains(modes));
@@ -524,7 +524,7 @@ fn a_serial_recording_of_another_product_is_refused() {
             }
         }
     }
-    // What looks like nothing at all is read, and doubted.
+    // Bytes that fit no protocol are read, with a warning.
     std::fs::write(&file, [0x55; 5000]).unwrap();
     let output = menura(&[file.to_str().unwrap(), "--profile", "xsens-mti30"]);
     let warning = String::from_utf8(output.stderr).unwrap();
@@ -532,7 +532,7 @@ fn a_serial_recording_of_another_product_is_refused() {
     assert!(warning.contains("0 % of the first bytes are frames such as xsens-mti30"), "{warning}");
 }
 
-/// The profiles of a family that refuse a recording, each with its message.
+/// Profiles of a family that refuse a recording, each with its message.
 fn refusals(bytes: &[u8], family: &str) -> Vec<(String, String)> {
     let (_folder, file) = scratch("serial.bin");
     std::fs::write(&file, bytes).unwrap();
@@ -610,21 +610,21 @@ fn models_of_the_lms_2xx_are_told_apart_by_type_scans_and_status() {
     let (s14, lms211) = ("sick-lms291-s14", "sick-lms211");
     let wide = ["sick-lms200-v2.30", "sick-lms221", "sick-lms291-s05-x1.27"];
 
-    // 180 degrees: neither the LMS211 nor the S14. 100 degrees: all but the S14. 90 degrees: that one.
+    // 180 degrees: not the LMS211 and not the S14. 100 degrees: all but the S14. 90 degrees: all but the LMS211.
     let told = family(&scan(361));
     assert_eq!(names(&told), [lms211, s14]);
     assert!(told[1].1.contains("a scan of it has 361 values; this model's have 181"), "{told:?}");
     assert_eq!(names(&family(&scan(401))), [s14]);
-    // 181 values are 180 degrees by 1 or 90 by 0.5.
+    // 181 values are 180 degrees in steps of 1, or 90 degrees in steps of 0.5.
     assert_eq!(names(&family(&scan(181))), [lms211]);
 
     for code in [0x90, 0xba] {
-        // Another software of the same model fits.
+        // Another firmware of the same model is accepted.
         let told = family(&[scan(181), type_text(code, "LMS291;S05;X01.30")].concat());
         assert_eq!(names(&told), ["sick-lms200-v2.30", lms211, "sick-lms221", s14], "{code:#x}");
         assert!(told[3].1.contains("its type is LMS291;S05;X01.30, not LMS291;S14"), "{told:?}");
     }
-    // The angle that a scanner says it was switched to.
+    // The field of view that a scanner reports after it was switched.
     let switched = emit(0x80, &[0xbb, 1, 90, 0, 50, 0, 0x10]);
     let told = family(&switched.repeat(2));
     assert_eq!(names(&told), [&wide[..1], &[lms211], &wide[1..]].concat());

@@ -1,4 +1,4 @@
-//! Devices on joints: each firing, sample and epoch is taken from where the joint is then.
+//! Devices on joints: each firing, sample and epoch is measured from the joint's position at its time.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,7 +28,7 @@ fn epoch() -> Epoch {
     Epoch::new("2026-06-01T12:00:00Z".parse().unwrap())
 }
 
-/// A scanner on its side on a head that turns `rate_deg_s`, on a robot that drives a circle.
+/// A scanner, mounted on its side on a head that rotates with `rate_deg_s`. The robot drives a circle.
 fn scanner_on_head(rate_deg_s: f64) -> String {
     format!(
         r#"
@@ -63,7 +63,7 @@ errors = "none"
     )
 }
 
-/// How far a range leads beyond the surface of the room, metres along the surface's normal.
+/// Distance of a measured point beyond the surface of the room, metres along the surface normal.
 fn beyond_surface_m(origin: DVec3, direction: DVec3, range_m: f64) -> f64 {
     let (low, high) = (dvec3(-15.0, -12.0, 0.0), dvec3(15.0, 12.0, 4.0));
     let end = origin + direction * range_m;
@@ -74,7 +74,7 @@ fn beyond_surface_m(origin: DVec3, direction: DVec3, range_m: f64) -> f64 {
 
 #[test]
 fn every_firing_is_measured_from_where_the_joints_are_then() {
-    // 109 degrees/s are a turn in 3.3 s, 1146 are 20 rad/s.
+    // 109 degrees/s are a rotation in 3.3 s, 1146 degrees/s are 20 rad/s.
     for (rate_deg_s, interpolated_is_off_m) in [(109.09, 5e-5), (-1145.9, 5e-4)] {
         let (rig, world) = common::load(&scanner_on_head(rate_deg_s));
         let mut built = build_devices(&rig, epoch()).remove(0);
@@ -89,7 +89,7 @@ fn every_firing_is_measured_from_where_the_joints_are_then() {
             let Subject::Sweep(sweep) = &measured.request.subject else { panic!("a sweep") };
             let Outcome::Returns(returns) = &measured.outcome else { panic!("returns") };
             for (firing, seen) in sweep.firings.iter().zip(returns) {
-                // A wall that is met at a grazing angle sends too little back.
+                // A wall at grazing incidence gives no return.
                 let Some(seen) = seen.first else { continue };
                 let at = SimTime(start.0 + u64::from(firing.offset_ns));
                 let azimuth_rad = sweep.azimuth_at(firing.offset_ns.into());
@@ -109,7 +109,7 @@ fn every_firing_is_measured_from_where_the_joints_are_then() {
             }
         }
         assert!(firings > 5000, "{firings}");
-        // What remains is the body's arc, 0.02 mm, and the receiver's arithmetic.
+        // The remaining error is the curvature of the body's path, 0.02 mm, and the detector's rounding.
         println!("{rate_deg_s} degrees/s: within {worst_m} m, interpolated {interpolated_m} m");
         assert!(worst_m < 2e-5, "{rate_deg_s}: {worst_m}");
         assert!(interpolated_m > interpolated_is_off_m, "{rate_deg_s}: {interpolated_m}");
@@ -202,7 +202,7 @@ fn an_antenna_is_where_the_joints_have_carried_it() {
     }
 }
 
-/// The files of a recording; hosts say to the first device what `said` has, in milliseconds.
+/// Files of a recording; hosts send the commands `said` (time in milliseconds, text) to the first device.
 fn recorded(rig: &Rig, seconds: f64, said: &[(u64, &str)]) -> BTreeMap<String, Vec<u8>> {
     let folder = tempfile::tempdir().unwrap();
     let said = said.iter().map(|(ms, text)| Said {
@@ -229,7 +229,7 @@ fn positions(bytes: &[u8]) -> Vec<Position> {
     messages.filter_map(|m| if let Message::Position(p) = m { Some(p) } else { None }).collect()
 }
 
-/// What a reader of the lines takes for the head's angle at a time, radians.
+/// Angle of the head at a time, radians, as a reader of the encoder's lines computes it.
 fn angle_rad(lines: &[Position], time_s: f64) -> f64 {
     let after = lines.partition_point(|line| line.time_ms() * 1e-3 <= time_s);
     let pair = &lines[after.clamp(1, lines.len() - 1) - 1..][..2];
@@ -238,9 +238,9 @@ fn angle_rad(lines: &[Position], time_s: f64) -> f64 {
     (from.1 + share * (to.1 - from.1)) / 96_000.0 * std::f64::consts::TAU
 }
 
-/// What a program on the robot's computer makes of the example's bytes: for each point how far it is
-/// beyond the room's surface, and whether it is on a wall, where the head's angle matters. `angle` makes the head's angle of the encoder's lines and the times at
-/// which the scan began and the point was measured.
+/// Points that a program on the robot's computer computes from the example's bytes: for each point its distance beyond
+/// the room's surface, and whether it is on a wall, where the head's angle matters. `angle` computes the head's angle
+/// from the encoder's lines, the start time of the scan and the time of the point.
 fn points_beyond_surfaces(
     files: &BTreeMap<String, Vec<u8>>,
     angle: impl Fn(&[Position], f64, f64) -> f64,
@@ -254,7 +254,8 @@ fn points_beyond_surfaces(
     let mut beyond = Vec::new();
     for frame in framer.frames(&files["scanner.bin"]) {
         let scan = ScanData::parse(frame.dialect, &frame.content).unwrap();
-        // Of a clock that is on for a minute at the start; the mirror is at -90 degrees then.
+        // The scanner's clock has been on for a minute at the start; at the start of a scan, the mirror is at -90
+        // degrees.
         let start_s = f64::from(scan.start_us - 60_000_000) * 1e-6;
         let ranges = scan.channel(b"DIST1").unwrap();
         let first_deg = f64::from(ranges.start_angle) * 1e-4;
@@ -278,7 +279,7 @@ fn points_beyond_surfaces(
     beyond
 }
 
-/// The share of points within 5 cm of a surface; half of them are nearer than so many metres.
+/// Share of the points within 5 cm of a surface, and the median distance, metres.
 fn judged(beyond: impl Iterator<Item = (f64, bool)>) -> (f64, f64) {
     let mut off_m: Vec<f64> = beyond.map(|(off_m, _)| off_m.abs()).collect();
     off_m.sort_by(f64::total_cmp);
@@ -292,7 +293,7 @@ fn a_spinning_heads_points_lie_on_the_rooms_surfaces() {
     let rig = Rig::load(&example, &[], catalogue()).unwrap_or_else(|faults| panic!("{faults}"));
     let files = recorded(&rig, 3.35, &[]);
     let points = points_beyond_surfaces(&files, |lines, _, at_s| angle_rad(lines, at_s));
-    // 3.3 s are 165 scans of 195 points; of grazing beams nothing comes back.
+    // 3.3 s are 165 scans of 195 points; beams at grazing incidence give no return.
     assert!((30_000..33_000).contains(&points.len()), "{}", points.len());
     let (near, median_m) = judged(points.iter().copied());
     println!("{} points, {near} within 5 cm, median {median_m} m", points.len());
@@ -304,7 +305,7 @@ fn a_spinning_heads_points_lie_on_the_rooms_surfaces() {
     let right = on_walls(&|lines, _, at_s| angle_rad(lines, at_s));
     let ignored = on_walls(&|_, _, _| 0.0);
     let flipped = on_walls(&|lines, _, at_s| -angle_rad(lines, at_s));
-    // Up to 1.4 degrees off.
+    // Up to 1.4 degrees of error.
     let one_a_scan = on_walls(&|lines, start_s, _| angle_rad(lines, start_s));
     println!("on walls {right:?}, ignored {ignored:?}, flipped {flipped:?}, one {one_a_scan:?}");
     assert!(right.0 > 0.99, "{right:?}");
@@ -344,7 +345,7 @@ link = { pty = "imu" }
 
 #[test]
 fn a_head_turns_as_its_host_says_and_everything_on_it_turns_along() {
-    // 63 units of 0.22859 rpm are 86.4 degrees/s, reached within 0.22 s.
+    // 63 units of 0.22859 rpm are 86.4 degrees/s, which is reached within 0.22 s.
     let said = [(100, "TC+o\r"), (1100, "SC\r"), (1500, "PS3D012000060000o1\r")];
     let rig = common::rig(COMMANDED, &[("engine.workers", "1")]);
     let files = recorded(&rig, 5.0, &said);
@@ -357,17 +358,17 @@ fn a_head_turns_as_its_host_says_and_everything_on_it_turns_along() {
     let ran = (count(1000) - count(500)) as f64;
     assert!((ran - 0.5 * steps_per_s).abs() < 2.0, "{ran} {steps_per_s}");
     assert_eq!(count(1450), count(1490), "it stands");
-    // Back from one second's turn to 12000 steps, then one pass to 60000.
+    // First back from the position after one second to 12000 steps, then once to 60000.
     assert_eq!(count(4900), 60_000);
     let lowest = lines[150..].iter().map(|line| line.count).min();
     assert_eq!(lowest, Some(12_000));
     let answers = Framer::new(Lines).frames(&files["head.bin"]);
     assert_eq!(answers.iter().filter(|message| **message == Message::Ack).count(), 3);
 
-    // The recording of what was said is the same, whatever the workers.
+    // Recordings with these commands are equal for any number of workers.
     let again = common::rig(COMMANDED, &[("engine.workers", "3")]);
     assert!(recorded(&again, 5.0, &said) == files, "three workers give other bytes than one");
-    // And the bytes of what sits on the head are others without a word.
+    // Without commands, the bytes of the devices on the head differ.
     let still = recorded(&rig, 5.0, &[]);
     assert!(positions(&still["head.bin"]).iter().all(|line| line.count == 0));
     for name in ["scanner.bin", "imu.bin"] {

@@ -1,5 +1,5 @@
-//! Lag and collection time of every family of products, from recordings: a lag holds the bytes of
-//! measurements back and changes nothing in them; a collection time averages the truth before an instant.
+//! Output latency and averaging window of every family, in recordings. An output latency delays the bytes of
+//! measurements without changing them; an averaging window averages the ground truth before an instant.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,12 +17,12 @@ use menura::wire::velodyne::DATA_PACKET_LEN;
 
 use crate::common;
 
-/// Longer than a scan of an LMS 2xx takes and than a Velodyne plans ahead of a change; shorter than the
-/// time between two telegrams on a slow line.
+/// Longer than a scan of an LMS 2xx and than a Velodyne's planning time; shorter than the time between two telegrams on
+/// a slow line.
 const LAG_MS: f64 = 37.25;
 const LAG_NS: u64 = 37_250_000;
 
-/// A device of every kind whose bytes leave by code of its own, with what it needs to stream.
+/// One device for each implementation of sending, with the settings that it needs to stream.
 const DEVICES: [(&str, &str, &str); 18] = [
     ("vlp16", "velodyne-vlp16-3.0", ""),
     ("hdl32e", "velodyne-hdl32e-2.2", ""),
@@ -63,7 +63,7 @@ const DEVICES: [(&str, &str, &str); 18] = [
     ("urg04lx", "hokuyo-urg04lx", "power_on_stream = \"MS\", baud_rate = 750000"),
 ];
 
-/// The rig with these devices of [`DEVICES`], each with a lag.
+/// A rig with these devices of [`DEVICES`], all with this output latency.
 fn rig(names: &[&str], lag_ms: f64) -> menura::config::rig::Rig {
     let mut text = "seed = 3\nstart_utc = 2026-06-01T12:00:00Z\n[world]\nscene = \"courtyard\"\n\
                     parameters = { grass_blades = 0, trees = 0 }\n[robot]\n\
@@ -90,10 +90,10 @@ fn rig(names: &[&str], lag_ms: f64) -> menura::config::rig::Rig {
     common::rig(&text, &[])
 }
 
-/// When each piece of a device left, nanoseconds, and what it was.
+/// Pieces that a device sent: time of departure (nanoseconds), and bytes.
 fn pieces(files: &BTreeMap<String, Vec<u8>>, name: &str) -> Vec<(u64, Vec<u8>)> {
     if let Some(pcap) = files.get(&format!("{name}.pcap")) {
-        // Position packets have a delay of their own.
+        // Position packets have their own delay.
         let frames = common::frames(pcap).into_iter();
         return frames.filter(|(_, payload)| payload.len() == DATA_PACKET_LEN).collect();
     }
@@ -106,12 +106,12 @@ fn pieces(files: &BTreeMap<String, Vec<u8>>, name: &str) -> Vec<(u64, Vec<u8>)> 
         let from: usize = words[1].parse().unwrap();
         (at, bytes[from..from + words[2].parse::<usize>().unwrap()].to_vec())
     });
-    // A receiver's greeting is about no epoch.
+    // The greeting of a GNSS receiver belongs to no epoch.
     rows.filter(|(_, said)| !said.starts_with(b"$GNTXT")).collect()
 }
 
-/// Records devices without and with the lag: all else being equal, every piece leaves later by the lag
-/// and says the same. `same` compares two pieces that do not say the same throughout.
+/// Records devices without and with the output latency. With equal settings otherwise, every piece leaves later by the
+/// latency and has the same content. `same` compares two pieces that may differ in some bytes.
 fn compare(names: &[&str], duration: Duration, same: impl Fn(&[u8], &[u8]) -> bool) {
     let [plain, late] = [0.0, LAG_MS].map(|lag_ms| common::recorded(&rig(names, lag_ms), duration));
     for name in names {
@@ -122,7 +122,7 @@ fn compare(names: &[&str], duration: Duration, same: impl Fn(&[u8], &[u8]) -> bo
             assert!(same(said, late_said), "{name}, piece {index}: {said:02x?} {late_said:02x?}");
             compared += 1;
         }
-        // What leaves after the end is not recorded.
+        // Pieces that would leave after the end are not recorded.
         let left_out = plain.iter().rev().take_while(|(due, _)| {
             let end_ns = duration.as_nanos() as u64 + plain[0].0 / 1_000_000_000 * 1_000_000_000;
             due + LAG_NS >= end_ns
@@ -144,7 +144,8 @@ fn a_lag_holds_back_telegrams_of_scanners_on_serial_lines() {
     compare(&names, Duration::from_millis(1400), |plain, late| plain == late);
 }
 
-/// Telegrams of an LMS1xx say when they are sent, in microseconds since power-on: that alone changes.
+/// Telegrams of an LMS1xx contain the time of their transmission in microseconds since power-on; only this time
+/// changes.
 #[test]
 fn a_lag_holds_back_telegrams_of_network_scanners() {
     let scan = |bytes: &[u8]| {
@@ -180,7 +181,7 @@ fn a_lag_holds_back_samples_of_imus() {
     compare(&names, Duration::from_secs(1), |plain, late| plain == late);
 }
 
-/// What a device without errors says of a robot that weaves.
+/// Output of a device without errors on a robot that drives in curves.
 fn weaving(profile: &str, settings: &str, seconds: u64) -> Vec<u8> {
     let text = format!(
         r#"
@@ -204,7 +205,7 @@ settings = {{ errors = "none", {settings} }}
     files.remove("device.bin").unwrap()
 }
 
-/// The numbers of each `$VNYMR`: orientation, field, acceleration, rate.
+/// Values of each `$VNYMR`: orientation, magnetic field, acceleration, angular rate.
 fn samples(bytes: &[u8]) -> Vec<[f64; 12]> {
     let frames = Framer::new(VectorNav).frames(bytes).into_iter();
     frames
@@ -218,8 +219,8 @@ fn samples(bytes: &[u8]) -> Vec<[f64; 12]> {
         .collect()
 }
 
-/// An output is the mean of the samples since the one before, 25 ms; with a collection time of 100 ms,
-/// the mean of such means over 100 ms, which the outputs themselves give by the trapezoidal rule.
+/// An output is the mean of the samples of the last 25 ms. With an averaging window of 100 ms, it is the mean of these
+/// means over 100 ms; the test computes it from the outputs by the trapezoidal rule.
 #[test]
 fn an_imus_collection_time_averages_force_rate_and_field() {
     let said =
@@ -241,12 +242,13 @@ fn an_imus_collection_time_averages_force_rate_and_field() {
             farthest[column] = farthest[column].max((found - value(0)).abs());
         }
     }
-    // The field turns, the robot is pushed sideways and yaws: each is farther from the instant's than the tolerances.
+    // The field rotates and the robot accelerates sideways and yaws: each mean differs from the instantaneous value by
+    // more than the tolerances.
     let [field, force, rate] = [farthest[3].max(farthest[4]), farthest[7], farthest[11]];
     assert!(field > 4e-3 && force > 0.05 && rate > 0.015, "{farthest:?}");
 }
 
-/// A receiver's velocity is the mean over the window before the epoch, here of a robot that weaves.
+/// A GNSS receiver's velocity is the mean over the window before the epoch; here the robot drives in curves.
 #[test]
 fn a_receivers_window_averages_the_motion() {
     let north_mm_s = |window_ms| -> Vec<f64> {
@@ -268,7 +270,7 @@ fn a_receivers_window_averages_the_motion() {
     assert!(plain.len() > 100 && plain.len() == collected.len());
     let mut farthest: f64 = 0.0;
     for last in 80..plain.len() {
-        // Epochs are 50 ms apart: Simpson's rule.
+        // Epochs are 50 ms apart, so the mean follows by Simpson's rule.
         let value = |back: usize| plain[last - back];
         let mean = (value(0) + 4.0 * value(1) + value(2)) / 6.0;
         assert!((collected[last] - mean).abs() < 5.0, "{last}: {} {mean}", collected[last]);

@@ -1,5 +1,5 @@
-//! Things that move, and a lidar that moves past things: what a scan makes of their lengths
-//! (Elmquist et al. 2021, figure 5), worked out here from the geometry of circles and boxes.
+//! Moving objects, and a lidar that moves past objects: their apparent lengths in a scan (Elmquist
+//! et al. 2021, figure 5), compared with the geometry of circles and boxes.
 
 use std::f64::consts::TAU;
 use std::path::Path;
@@ -23,12 +23,12 @@ use menura::world::trajectory::files::parse_csv;
 
 use crate::common;
 
-/// Ten turns a second, clockwise.
+/// Ten clockwise rotations per second.
 const TURN_S: f64 = 0.1;
 const FIRINGS: u32 = 4000;
 const SENSOR_HEIGHT_M: f64 = 1.0;
 
-/// A world with a room far away, the robot's motion, and `objects`.
+/// A world with a distant room, the robot's motion, and `objects`.
 fn scenario(trajectory: &str, objects: &str) -> LiveWorld {
     let text = format!(
         "[world]\nscene = \"room\"\nparameters = {{ size_m = [900.0, 900.0, 50.0] }}\n{objects}\n\
@@ -38,8 +38,8 @@ fn scenario(trajectory: &str, objects: &str) -> LiveWorld {
     common::world(&common::rig(&text, &[]))
 }
 
-/// What one level laser sees in its first turn: time, azimuth (counter-clockwise from forward) and
-/// range of each firing; infinite beyond 100 m.
+/// Firings of one horizontal laser in its first rotation: time, azimuth (counterclockwise from
+/// forward) and range; infinite beyond 100 m.
 fn turn(world: &LiveWorld) -> Vec<(f64, f64, f64)> {
     let beam = BeamSettings {
         signal_cutoff_m: 0.75,
@@ -78,8 +78,8 @@ fn turn(world: &LiveWorld) -> Vec<(f64, f64, f64)> {
         .collect()
 }
 
-/// The length along x that a scan gives to what lies on one side, when all its points are taken to
-/// be measured at once: the ends of the points for which `is_part` holds.
+/// Apparent length along x of an object, if all points are assumed to be measured at once: the
+/// distance of the outermost points for which `is_part` returns true.
 fn apparent_length(points: &[(f64, f64, f64)], is_part: impl Fn(f64, f64) -> bool) -> f64 {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     for &(_, azimuth, range) in points.iter().filter(|p| p.2.is_finite()) {
@@ -92,7 +92,7 @@ fn apparent_length(points: &[(f64, f64, f64)], is_part: impl Fn(f64, f64) -> boo
     high - low
 }
 
-/// Range from the origin along a direction to a circle.
+/// Range from the origin to a circle, in a direction.
 fn to_circle(centre: [f64; 2], radius: f64, azimuth: f64) -> f64 {
     let (sin, cos) = libm::sincos(azimuth);
     let along = centre[0] * cos + centre[1] * sin;
@@ -101,7 +101,7 @@ fn to_circle(centre: [f64; 2], radius: f64, azimuth: f64) -> f64 {
     if along > 0.0 && root > 0.0 { along - root.sqrt() } else { f64::INFINITY }
 }
 
-/// Range from the origin along a direction to a box with its sides along the axes.
+/// Range from the origin to a box with sides along the axes, in a direction.
 fn to_box(centre: [f64; 2], size: [f64; 2], azimuth: f64) -> f64 {
     let (sin, cos) = libm::sincos(azimuth);
     let (mut near, mut far) = (f64::NEG_INFINITY, f64::INFINITY);
@@ -112,7 +112,7 @@ fn to_box(centre: [f64; 2], size: [f64; 2], azimuth: f64) -> f64 {
     if near <= far && near > 0.0 { near } else { f64::INFINITY }
 }
 
-/// Every firing's range against the geometry; a few may graze an edge.
+/// Compares the range of every firing with the geometry; a few may graze an edge.
 fn compare(points: &[(f64, f64, f64)], expected: impl Fn(f64, f64) -> f64) {
     let mut grazing = 0;
     for &(t, azimuth, range) in points {
@@ -135,7 +135,7 @@ fn compare(points: &[(f64, f64, f64)], expected: impl Fn(f64, f64) -> f64) {
 const ROW_X_M: [f64; 3] = [-3.0, 0.0, 3.0];
 const ROW_Y_M: f64 = 5.0;
 
-/// 1 m cylinders with 2 m between them, on both sides.
+/// Cylinders with a diameter of 1 m and gaps of 2 m, on both sides.
 fn cylinders() -> String {
     let mut text = String::new();
     for (side, y) in [("left", ROW_Y_M), ("right", -ROW_Y_M)] {
@@ -166,15 +166,15 @@ fn a_lidar_at_20_m_s_stretches_cylinders_on_its_right_and_shrinks_those_on_its_l
     let (still, fast) = (scan(0.001), scan(20.0));
     let mut seen = Vec::new();
     for side in [1.0, -1.0] {
-        // The cylinder that is abreast when the beam comes by: a quarter of a turn for the right
-        // side, three quarters for the left, in which the robot gets 0.5 and 1.5 m on.
+        // The cylinder that is abeam when the beam points to it: after a quarter of a rotation on
+        // the right, three quarters on the left. Meanwhile the robot has moved by 0.5 m and 1.5 m.
         let travelled = if side < 0.0 { 0.5 } else { 1.5 };
         let near = |x0: f64| {
             move |x: f64, y: f64| (x - x0).abs() < 1.2 && (y - side * ROW_Y_M).abs() < 0.6
         };
         let standing = apparent_length(&still, near(0.0));
         let moving = apparent_length(&fast, near(-travelled));
-        // The beam takes this long for the cylinder as it is seen from the standing lidar.
+        // Time that the beam needs for the cylinder, as seen from the static lidar.
         let visible: Vec<f64> = still
             .iter()
             .filter(|&&(_, azimuth, range)| {
@@ -186,12 +186,12 @@ fn a_lidar_at_20_m_s_stretches_cylinders_on_its_right_and_shrinks_those_on_its_l
         let sweep_s = visible[visible.len() - 1] - visible[0];
         let drift = 20.0 * sweep_s;
         seen.push((moving - standing, drift));
-        // Of a cylinder 5 m away 0.995 m show, less up to two steps of the azimuth.
+        // At a distance of 5 m, 0.995 m of a cylinder are visible, minus up to two azimuth steps.
         assert!((standing - 0.98).abs() < 0.02, "{standing}");
     }
     let [(left, left_drift), (right, right_drift)] = seen[..] else { panic!() };
-    // To first order it is speed times the time of the sweep; the sweep itself gets longer or
-    // shorter by as much, a few per cent, and its azimuth steps are 8 mm there.
+    // To first order, the change is the speed times the duration of the sweep. The sweep itself
+    // becomes longer or shorter by a few per cent, and the azimuth steps are 8 mm there.
     assert!((right - right_drift).abs() < 0.3 * right_drift, "right {right} for {right_drift}");
     assert!((left + left_drift).abs() < 0.3 * left_drift, "left {left} for {left_drift}");
 }
@@ -200,7 +200,7 @@ fn a_lidar_at_20_m_s_stretches_cylinders_on_its_right_and_shrinks_those_on_its_l
 fn a_car_that_passes_a_still_lidar_is_lengthened_with_the_beam_and_shortened_against_it() {
     let size = [4.5, 1.8];
     let mut lengths = Vec::new();
-    // On the left the beam runs forward; the car is abreast after three quarters of the turn.
+    // On the left, the beam moves forward; the car is abeam after three quarters of the rotation.
     for (yaw_deg, direction) in [(0.0, 1.0), (180.0, -1.0)] {
         let start_x = -direction * 20.0 * 0.075;
         let object = format!(
@@ -212,7 +212,7 @@ fn a_car_that_passes_a_still_lidar_is_lengthened_with_the_beam_and_shortened_aga
         let at = |t: f64| [start_x + direction * 20.0 * t, 6.0];
         compare(&points, |t, azimuth| to_box(at(t), size, azimuth));
         lengths.push(apparent_length(&points, |_, y| (y - 6.0 + 0.9).abs() < 0.05));
-        // What a still car would be.
+        // The same for a static car.
         let still: Vec<_> = points
             .iter()
             .map(|&(t, azimuth, _)| (t, azimuth, to_box([0.0, 6.0], size, azimuth)))
@@ -221,8 +221,9 @@ fn a_car_that_passes_a_still_lidar_is_lengthened_with_the_beam_and_shortened_aga
         assert!((length - 4.5).abs() < 0.03, "{length}");
     }
     let [with, against] = lengths[..] else { panic!() };
-    // The beam runs along the car's side, 5.1 m away, in the time between its ends: those are where
-    // `d tan(omega t) = L / 2 + v t` for a beam that passes the middle at t = 0.
+    // The beam moves along the car's side at a distance of 5.1 m between the times of its ends,
+    // which follow from `d tan(omega t) = L / 2 + v t` for a beam that points to the middle at t =
+    // 0.
     let expected = |v: f64| {
         let mut half = 2.25;
         for _ in 0..50 {
@@ -314,7 +315,7 @@ fn the_example_is_checked_and_shows_its_objects() {
 #[test]
 fn a_mesh_from_a_file_moves_as_a_built_in_body_does() {
     let folder = tempfile::tempdir().unwrap();
-    // A box of 2 x 1 x 1.5 m that looks along y, in decimetres, with its middle on the origin.
+    // A box of 2 x 1 x 1.5 m with its length along y, in decimetres, centred on the origin.
     let mut obj = String::new();
     for z in [-7.5, 7.5] {
         for [x, y] in [[-5, -10], [5, -10], [5, 10], [-5, 10]] {
@@ -341,7 +342,8 @@ fn a_mesh_from_a_file_moves_as_a_built_in_body_does() {
     }
 }
 
-/// Pulses in all directions at once, as no packet holds them, see an object as pulses alone do.
+/// Pulses in all directions in one call, unlike in any packet, hit an object in the same way as
+/// single pulses.
 #[test]
 fn what_is_cast_together_does_not_matter() {
     use menura::world::raycast::{Hit, Pulse, Stencil};
@@ -362,7 +364,7 @@ fn what_is_cast_together_does_not_matter() {
             }
         })
         .collect();
-    // Some milliseconds apart, and not in order.
+    // Firing times some milliseconds apart, and not in order.
     let fired: Vec<SimTime> = (0..720_u64).map(|k| SimTime(k * 7 % 720 * 1_300_000)).collect();
     let stencil = Stencil::single();
     let mut together = vec![Hit::MISS; pulses.len()];

@@ -1,5 +1,5 @@
-//! What is recorded of an Ouster, read back by `menura inspect` and repeated by `menura twin`, and the same bytes for
-//! any number of threads; faults in the log.
+//! Recordings of an Ouster, read by `menura inspect` and compared by `menura twin`; equal bytes for any number of
+//! threads; faults in the log.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -74,8 +74,8 @@ fn a_recording_is_recognised_drawn_and_repeated() {
     }
 }
 
-/// A capture that begins within a turn of 512 columns at 20 Hz: figures of the first turn are not mixed with
-/// those of the others.
+/// A capture that starts within a frame of 512 columns at 20 Hz: figures of the first frame are not mixed with those of
+/// the others.
 #[test]
 fn a_turn_of_512_columns_is_not_taken_for_half_of_one() {
     let folder = tempfile::tempdir().unwrap();

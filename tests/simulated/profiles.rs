@@ -1,4 +1,4 @@
-//! Every shipped profile loads, is named as the rule says, and holds what its sources say.
+//! Every embedded profile loads, has a name by the rules, and has the values of its sources.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,7 +56,7 @@ fn the_page_of_commands_is_what_the_program_prints() {
     assert!(page == committed, "`menura profiles --commands > docs/COMMANDS.md` writes the page");
 }
 
-/// Only the table is generated; the rest of the page is written by hand.
+/// Only the table of the page is generated; the rest is written by hand.
 #[test]
 fn the_page_of_connections_has_the_table_of_the_profiles() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/CONNECT.md");
@@ -79,7 +79,7 @@ fn names_follow_the_rule() {
     for profile in catalogue().profiles() {
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || ".-".contains(c);
         assert!(profile.name.chars().all(allowed), "{}", profile.name);
-        // Vendor and model; the firmware where there are several.
+        // Vendor and model, and the firmware if there are several.
         assert!(profile.name.split('-').count() >= 2, "{}", profile.name);
         assert_eq!(profile.file, format!("firmware-profiles/{}.toml", profile.name));
     }
@@ -119,7 +119,7 @@ fn the_example_explains_every_key_a_profile_uses() {
     }
 }
 
-/// A laser's record as the rolling status bytes carry it, id first.
+/// Record of a laser as in the rolling status bytes, with the id first.
 fn record(table: &LaserTable, id: usize) -> Vec<u8> {
     let laser = table.lasers[id];
     let mut bytes = vec![id as u8];
@@ -157,7 +157,7 @@ fn calibrations_round_to_the_records_of_the_sample_units() {
     ];
     assert_eq!(record(s2, 0)[1..], golden);
 
-    // The CRC of all 64 records without their ids says that no digit of the S3's is wrong.
+    // The CRC of all 64 records without their ids shows that every digit of the S3's table is right.
     let crc = crc::Crc::<u16>::new(&crc::CRC_16_UMTS);
     let mut digest = crc.digest();
     for id in 0..64 {
@@ -193,8 +193,8 @@ fn calibrations_survive_their_yaml() {
 
 #[test]
 fn reads_the_drivers_own_files() {
-    // As in ros-drivers/velodyne, params/64e_utexas.yaml: keys sorted, optional ones left out,
-    // whole numbers where fractions may stand, and keys that this driver does not know.
+    // As in ros-drivers/velodyne, params/64e_utexas.yaml: sorted keys, optional keys omitted, integers instead of
+    // floating-point numbers, and keys that this driver does not use.
     let mut yaml = String::from("# a comment\ndistance_resolution: 0.002\nlasers:\n");
     for id in 0..64 {
         yaml.push_str(&format!(
@@ -244,7 +244,7 @@ fn a_described_profile_names_everything_a_user_needs() {
     }
 }
 
-/// `menura profiles NAME` prints the keys that `docs/RIG-KEYS.md` and the schema have for the profile.
+/// `menura profiles NAME` prints the same keys as `docs/RIG-KEYS.md` and the schema have for the profile.
 #[test]
 fn the_settings_of_a_profile_are_those_of_a_rig() {
     let spec = menura::config::rig::spec(catalogue());

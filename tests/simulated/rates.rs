@@ -1,4 +1,4 @@
-//! The rate that a device is said to have, against the packets that it makes.
+//! Compares the nominal rate of each device with the packets that it sends.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use menura::engine::build_devices;
 use menura::sensors::{Measurement, Outcome};
 use menura::time::{Epoch, SimTime};
 
-/// How far ahead of its time a device is asked.
+/// Look-ahead with which a device is polled, nanoseconds.
 const AHEAD_NS: u64 = 120_000_000;
 const STEP_NS: u64 = 5_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// A unit of a profile with these settings.
+/// A device with this profile and these settings.
 fn device(profile: &str, settings: &str) -> Box<dyn Device> {
     let text = format!(
         "start_utc = 2026-06-01T12:00:00Z\n[world]\nscene = \"room\"\n\
@@ -30,7 +30,8 @@ fn device(profile: &str, settings: &str) -> Box<dyn Device> {
     build_devices(&rig, epoch).remove(0).device
 }
 
-/// How many packets a device makes that are due within `span_ns`; it sees nothing, which is `nothing`.
+/// Number of packets of a device that are due within `span_ns`; all measurements have the outcome `nothing`, without
+/// returns.
 fn packets_within(device: &mut dyn Device, span_ns: Range<u64>, nothing: fn() -> Outcome) -> u64 {
     let (mut now, mut count) = (0, 0);
     while now < span_ns.end + AHEAD_NS {
@@ -47,9 +48,9 @@ fn packets_within(device: &mut dyn Device, span_ns: Range<u64>, nothing: fn() ->
     count
 }
 
-/// Checks the rate of a unit in these seconds of a run.
+/// Checks the rate of a device during these seconds of a run.
 fn check(profile: &str, settings: &str, seconds: Range<u64>) {
-    // Its inertial unit has nothing to measure here.
+    // The device's IMU has no measurement here.
     let without_imu = match profile {
         "robosense-airy" => ", imu_enable = false",
         "livox-avia" | "livox-horizon" => ", imu_enable = false, streams_alone = true",
@@ -65,7 +66,7 @@ fn check(profile: &str, settings: &str, seconds: Range<u64>) {
         };
     let span_ns = seconds.start * SECOND_NS..seconds.end * SECOND_NS;
     let made = packets_within(&mut *device, span_ns, nothing) as f64;
-    // What the draws of the position packets' delays leave open, and a packet at each end.
+    // Tolerance for the random delays of position packets, and for one packet at each end.
     let most = 4.0 + 2e-4 * nominal;
     assert!((made - nominal).abs() < most, "{profile} {settings}: {made} of {nominal:.1} packets");
 }
@@ -88,7 +89,7 @@ fn every_lidar_sends_its_nominal_rate_in_every_return_mode() {
     let of_a_thread = units.len().div_ceil(2);
     std::thread::scope(|scope| {
         for part in units.chunks(of_a_thread) {
-            // The largest unit makes 19,000 packets a second.
+            // The fastest device sends 19,000 packets per second.
             scope.spawn(move || {
                 part.iter().for_each(|(name, mode)| check(name, mode, 0..seconds(name)))
             });
@@ -119,7 +120,7 @@ fn a_camera_sends_its_nominal_rate() {
         for profile in ["menura-gv231c", "menura-gv121m"] {
             // A test pattern needs no rays.
             let settings = format!("streams_alone = true, test_pattern = \"ramp\"{settings}");
-            // In the first second, a frame is exposed and read out before any packet leaves.
+            // In the first second, a frame is exposed and read out before the first packet leaves.
             check(profile, &settings, 1..2);
         }
     }

@@ -1,4 +1,4 @@
-//! The tracer against brute force: every ray against every triangle, in `f64`.
+//! Compares the ray tracer with brute force: every ray with every triangle, in `f64`.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use menura::world::raycast::{BvhCaster, Hit, Pulse, RayCaster, Stencil};
 use menura::world::scene::{Instance, Material, Mesh, Scene, Texture};
 use proptest::prelude::*;
 
-/// `usual` cases, or as many as `PROPTEST_CASES` says.
+/// Number of test cases: `usual`, or the value of `PROPTEST_CASES`.
 fn cases(usual: u32) -> ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
     ProptestConfig::with_cases(asked.unwrap_or(usual))
 }
 
-/// Range along the unit ray to the triangle, and how far inside its edges the ray passes
-/// (as a share of the triangle; negative is outside).
+/// Range along the unit ray to the triangle, and the distance of the hit from its edges (as a share of the triangle;
+/// negative is outside).
 fn intersect(corners: [DVec3; 3], origin: DVec3, ray: DVec3) -> Option<(f64, f64)> {
     let [a, b, c] = corners;
     let normal = (b - a).cross(c - a);
@@ -31,7 +31,7 @@ fn intersect(corners: [DVec3; 3], origin: DVec3, ray: DVec3) -> Option<(f64, f64
     Some((t, wb.min(wc).min(1.0 - wb - wc)))
 }
 
-/// All surfaces along a ray: range, inside margin, instance, triangle.
+/// All surfaces along a ray: range, distance from the edges, instance, triangle.
 fn all_hits(scene: &Scene, origin: DVec3, ray: DVec3) -> Vec<(f64, f64, u32, u32)> {
     let unit = ray.normalize();
     let mut found = Vec::new();
@@ -80,7 +80,7 @@ fn nine() -> Stencil {
     Stencil::new(offsets).unwrap()
 }
 
-/// A pulse whose half-axes are `half_rad` and half of it wide.
+/// A pulse with the half-axes `half_rad` and half of it, radians.
 fn pulse(origin: DVec3, direction: DVec3, half_rad: f64, max_range_m: f32) -> Pulse {
     let direction = direction.normalize();
     let u = direction.any_orthonormal_vector();
@@ -95,7 +95,7 @@ fn pulse(origin: DVec3, direction: DVec3, half_rad: f64, max_range_m: f32) -> Pu
     }
 }
 
-/// Compares a caster's hits with brute force. Where a ray grazes an edge, either answer is right.
+/// Compares a caster's hits with brute force. If a ray grazes an edge, both results are accepted.
 fn agree(scene: &Scene, stencil: &Stencil, pulses: &[Pulse], hits: &[Hit]) {
     for (pulse, hits) in pulses.iter().zip(hits.chunks(stencil.len())) {
         for (&[a, b], hit) in stencil.offsets().iter().zip(hits) {
@@ -137,7 +137,7 @@ prop_compose! {
         let mut triangles = Vec::new();
         for (centre, (arm_a, arm_b, thin)) in centres.into_iter().zip(arms) {
             let first = positions.len() as u32;
-            // Some are thin blades.
+            // Some triangles are thin blades.
             let arm_b = if thin < 0.5 { arm_b * 0.004 } else { arm_b };
             for p in [centre, centre + arm_a, centre + arm_b] {
                 positions.push(p.as_vec3().to_array());
@@ -187,7 +187,7 @@ proptest! {
         let pulses: Vec<Pulse> = targets
             .into_iter()
             .filter(|(t, _)| (*t - origin).length() > 1e-3)
-            // Wide ones begin some way along the beam.
+            // Rays of wide pulses start at some distance along the beam.
             .map(|(t, half)| Pulse {
                 start_m: if half > 0.02 { 60.0 * half as f32 } else { 0.0 },
                 ..pulse(origin, t - origin, half, 25.0)
@@ -205,7 +205,7 @@ proptest! {
         x in -0.95..0.95f64,
         y in -0.95..0.95f64,
     ) {
-        // Aim from above at the vertices and edges of a bumpy sheet: no ray may fall through.
+        // Rays from above at the vertices and edges of a bumpy sheet: no ray may pass through.
         let positions = (0..81)
             .map(|i| [(i % 9) as f32 / 4.0 - 1.0, (i / 9) as f32 / 4.0 - 1.0, bumps[i as usize]])
             .collect();
@@ -247,12 +247,12 @@ proptest! {
         places in prop::collection::vec(placement(), 1..6),
         origin in point(8.0),
         target in point(4.0),
-        // A scan line that turns, climbs, moves on from pulse to pulse and is wide or narrow.
+        // A scan line that rotates, climbs, moves between pulses, and is wide or narrow.
         step_rad in 0.0005..0.012f64,
         climb in -0.3..0.3f64,
         travel in point(0.004),
         half in 0.0..0.002f64,
-        // How far behind the device the rays meet: not at all, or up to as far as those of an Ouster OS2.
+        // The rays meet at this distance behind the device, metres: zero, or up to the distance of an Ouster OS2.
         behind_m in prop_oneof![Just(0.0), 0.1..14.0f64],
         pulses in 2..40usize,
         shuffled in any::<u64>(),
@@ -274,7 +274,7 @@ proptest! {
                 pulse(origin + travel * k as f64, direction, half, 30.0)
             })
             .collect();
-        // Another line, far from the first, in the same call.
+        // A second line, far from the first, in the same call.
         line.extend((0..5).map(|k| pulse(-origin, across + up * (0.002 * f64::from(k)), half, 30.0)));
         for pulse in &mut line {
             pulse.origin -= pulse.direction * behind_m;
@@ -370,7 +370,7 @@ fn lone_pulses_find_the_ground_that_they_just_reach() {
                 }
             }
         }
-        // Neighbours in time look elsewhere, so that each is alone.
+        // Successive pulses have different directions, so that each one is traced alone.
         let (left, right) = pulses.split_at(pulses.len() / 2);
         let alone: Vec<Pulse> = left.iter().zip(right).flat_map(|(a, b)| [*a, *b]).collect();
         let hits = cast(&scene, &nine(), &alone);
@@ -382,7 +382,7 @@ fn lone_pulses_find_the_ground_that_they_just_reach() {
 
 #[test]
 fn normals_turn_with_a_squeezed_instance() {
-    // A 45 degree ramp, flattened to a tenth: its slope is atan(0.1).
+    // A ramp of 45 degrees, flattened to a tenth: its slope is atan(0.1).
     let ramp = mesh(vec![[-9.0, -9.0, -9.0], [9.0, -9.0, 9.0], [0.0, 9.0, 0.0]], vec![[0, 1, 2]]);
     let scene = Arc::new(Scene {
         meshes: vec![ramp],
@@ -408,7 +408,7 @@ fn a_ray_passes_a_transparent_texel_and_goes_on() {
         triangles: vec![[0, 1, 2], [0, 2, 3]],
         triangle_materials: vec![0, 0],
     };
-    // Left half of the card is clear: u below 0.5, y below 0.
+    // The left half of the card is transparent: u below 0.5, y below 0.
     let mask = Texture { width: 2, height: 1, texels: Arc::from([0u8, 255].as_slice()) };
     let leaf = Material { opacity_mask: Some(mask), ..plain() };
     let scene = Arc::new(Scene {
@@ -439,8 +439,8 @@ fn an_empty_scene_has_no_hits() {
     assert!(hits.iter().all(|h| *h == Hit::MISS));
 }
 
-/// A ground of two triangles and kilometres, with a low wall on it: of single precision nothing
-/// would be left of the depth, and the wall's foot would sink.
+/// A ground of two triangles with a size of kilometres, and a low wall on it. In single precision the depth would be
+/// lost, and the foot of the wall would be below the ground.
 #[test]
 fn a_vast_plane_is_where_it_is() {
     let square = |half: f32| {
@@ -465,7 +465,7 @@ fn a_vast_plane_is_where_it_is() {
             pulse(origin, DVec3::new(1.0, across, -down), 1e-3, 120.0)
         })
         .collect();
-    // Neighbours walk together, eight rays against a triangle; pulses apart with a ray each walk
+    // Neighbouring pulses are traced together, eight rays against one triangle; separate pulses of one ray are traced
     // alone, against eight triangles.
     let apart: Vec<Pulse> = (0..2000).map(|k| pulses[k * 7 % 2000]).collect();
     let one = Stencil::new(vec![[0.0, 0.0]]).expect("one ray");

@@ -1,4 +1,4 @@
-//! What good rigs mean: defaults, units, relative paths and overrides.
+//! Meaning of valid rigs: defaults, units, relative paths and overrides.
 
 use menura::devices::families::catalogue;
 use menura::devices::gnss::profile::GnssSettings;
@@ -162,7 +162,7 @@ noise = { azimuth_std_deg = 0.01 }
     assert_eq!(settings.lag_ns, 1_500_000);
     assert_eq!(settings.beam.shape, BeamShape::Elliptical);
     assert_eq!((settings.beam.divergence_rad, settings.beam.max_range_m), ([0.003, 0.0015], 60.0));
-    // What the rig does not say stays the profile's.
+    // Values that the rig does not set are those of the profile.
     assert_eq!((settings.beam.min_range_m, settings.noise.range_std_m), (0.9, 0.015));
     assert_eq!(settings.noise.azimuth_std_rad, 0.01_f64.to_radians());
 }
@@ -215,18 +215,18 @@ fn a_scene_set_alone_leaves_out_the_parameters_of_the_files_scene() {
     let rig = Rig::default_rig(&[set("world.scene=courtyard")], catalogue()).unwrap();
     let SceneSource::Courtyard(courtyard) = rig.world.scene else { panic!("{:?}", rig.world) };
     assert_eq!(courtyard.trees, 100);
-    // Trees of the courtyard are none of the forest's, though both scenes have such a key.
+    // The parameter `trees` of the courtyard does not apply to the forest, although both scenes have such a key.
     let sets = [set("world.scene=root-step"), set("world.parameters.plants=10")];
     let rig = Rig::default_rig(&sets, catalogue()).unwrap();
     let SceneSource::RootStep(forest) = rig.world.scene else { panic!("{:?}", rig.world) };
     assert_eq!((forest.trees, forest.tree_triangles, forest.plants), (163, 3_450_000, 10));
     assert_eq!(forest.seed, 7);
-    // Nor is its grass that of the meadow.
+    // The courtyard's grass does not apply to the meadow either.
     let sets = [set("world.scene=meadow-wall"), set("world.parameters.wire_spacing_m=0.3")];
     let rig = Rig::default_rig(&sets, catalogue()).unwrap();
     let SceneSource::MeadowWall(meadow) = rig.world.scene else { panic!("{:?}", rig.world) };
     assert_eq!((meadow.seed, meadow.grass_blades, meadow.wire_spacing_m), (7, 60_000, 0.3));
-    // A parameter that was set as well is checked as ever.
+    // A parameter that is set for the new scene is checked as usual.
     let both = [set("world.scene=room"), set("world.parameters.trees=3")];
     let faults = Rig::default_rig(&both, catalogue()).map(drop).unwrap_err();
     assert_eq!(faults.len(), 1, "{faults}");
@@ -258,7 +258,7 @@ fn examples_are_good_rigs() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let rigs: Vec<_> = files.filter(|path| path.extension().is_some_and(|e| e == "toml")).collect();
-    // The meadow's scene is the user's own.
+    // The scene of the meadow belongs to the user.
     for path in rigs.iter().filter(|path| !path.ends_with("meadow.toml")) {
         Rig::load(path, &[], catalogue()).unwrap_or_else(|faults| panic!("{faults}"));
     }
@@ -301,7 +301,7 @@ fn a_scene_file_is_turned_scaled_and_moved() {
         offset_m: [1.0, 2.0, 3.0],
     };
     assert_eq!(placement(&parse(&placed, &[])), expected);
-    // Another scene for once: what the file says of its own is left out, what is set is not.
+    // With another scene by an override, placement keys of the file are ignored, and keys of overrides apply.
     let other = parse(&placed, &[set("world.scene=room")]);
     assert!(matches!(other.world.scene, SceneSource::Room(_)));
 }
@@ -352,7 +352,7 @@ fn a_driven_robot_is_what_the_rig_says_and_usual_where_it_is_silent() {
     assert_eq!(differential.model, DriveModel::Differential { track_m: 0.3 });
 }
 
-/// What a rig with these devices comes to: their names, links and addresses, and where they sit.
+/// Names, links and positions of these devices after reading the rig.
 fn wired(devices: &str) -> Vec<(String, String, [f64; 3])> {
     let rig = parse(&format!("[world]\nscene = \"room\"\n{devices}"), &[]);
     let wired = rig.devices.iter().map(|device| {
@@ -393,7 +393,7 @@ fn a_short_link_is_the_long_one() {
         "udp 127.0.0.1:9, pty /tmp/e",
     ];
     assert_eq!(links(&devices.concat()), expected);
-    // What is set may reach into it.
+    // An override may set a key within a short link.
     let text =
         SMALLEST.replace("{ udp = { to = \"192.168.3.255:2368\" } }", "\"udp:192.168.3.255:2368\"");
     let rig = parse(&text, &[set("device.lidar.link.udp.from=192.168.3.43:443")]);
@@ -525,7 +525,7 @@ fn a_robot_follows_uneven_ground_unless_it_is_told_not_to() {
     ));
 }
 
-/// What is printed with every default is the same rig: a device of each product has the same settings.
+/// A rig that is printed with every default is the same rig: a device of each product has the same settings.
 #[test]
 fn a_rig_with_every_default_written_is_the_same() {
     let folder = tempfile::tempdir().unwrap();
@@ -559,7 +559,7 @@ fn a_rig_with_every_default_written_is_the_same() {
     }
 }
 
-/// A rig without the places where it is written.
+/// Text of a rig without the positions of its keys in the file.
 fn what_counts(rig: &Rig) -> String {
     let devices = rig.devices.iter().map(|device| {
         format!(
@@ -574,7 +574,7 @@ fn what_counts(rig: &Rig) -> String {
     )
 }
 
-/// Data packets and GPS packets of a Hesai both leave from port 10000, which is no second claim.
+/// Data packets and GPS packets of a Hesai both leave from port 10000; this is not a conflict.
 #[test]
 fn a_hesai_may_send_from_its_own_port() {
     let udp = "{ udp = { to = \"127.0.0.1:2368\", from = \"127.0.0.2:10000\" } }";

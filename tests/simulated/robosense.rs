@@ -1,5 +1,5 @@
-//! What is recorded of a RoboSense, read back by `menura inspect` and repeated by `menura twin`; the same bytes for any
-//! number of workers.
+//! Recordings of a RoboSense, read by `menura inspect` and compared by `menura twin`; equal bytes for any number of
+//! workers.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -52,7 +52,7 @@ fn a_recording_is_recognised_drawn_and_repeated() {
         let flows = summary["flows"].as_array().unwrap();
         let data = flows.iter().find_map(|flow| flow["data"].as_object()).unwrap();
         assert_eq!((&data["model"], &data["issues"]), (&model.into(), &0.into()), "{profile}");
-        // What packets of state say at the other port.
+        // Content of status packets (DIFOP) at the other port.
         assert!(report.contains("00A1B2C3D4E5"), "{profile}: {summary}");
         let text = printed(&["inspect", capture, "--profile", profile, "--packets", "0"]);
         assert!(text.contains(&format!("{model}, return mode {mode}")), "{profile}: {text}");
@@ -69,7 +69,7 @@ fn a_recording_is_recognised_drawn_and_repeated() {
     }
 }
 
-/// The angles in packets of state follow from the serial number.
+/// The angles in status packets (DIFOP) follow from the serial number.
 #[test]
 fn each_unit_has_its_own_angles() {
     let folder = tempfile::tempdir().unwrap();

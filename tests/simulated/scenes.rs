@@ -1,4 +1,4 @@
-//! Scenes as a user loads them: real MAVS scenes, every format from disk, the courtyard's sizes.
+//! Scenes as users load them: real MAVS scenes, every file format, sizes of the courtyard.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ fn material<'a>(scene: &'a Scene, name: &str) -> &'a Material {
     scene.materials.iter().find(|m| m.name == name).unwrap_or_else(|| panic!("no {name}"))
 }
 
-/// Copies whose mesh is called `name`.
+/// Number of copies whose mesh is called `name`.
 fn copies(scene: &Scene, name: &str) -> usize {
     let named = |i: &&menura::world::scene::Instance| scene.meshes[i.mesh as usize].name == name;
     scene.instances.iter().filter(named).count()
@@ -47,13 +47,13 @@ fn mavs_grass_dense() {
     let scene = mavs("scenes/grass_dense.json");
     assert_eq!(copies(&scene, "wall.obj"), 4);
     assert_eq!(copies(&scene, "grass_clump_2.obj"), 5000);
-    // Walls, ground and 5000 clumps of 6235 triangles, less those without area.
+    // Walls, ground and 5000 clumps of 6235 triangles, without triangles of zero area.
     let instanced = scene.instanced_triangles();
     assert!((31_100_000..=31_175_060).contains(&instanced), "{instanced}");
-    // The cube is driven on and not seen.
+    // The cube is ground for driving, but not visible.
     assert_eq!(scene.ground.len(), 1);
     assert_eq!(copies(&scene, "cube.obj"), 0);
-    // A spectrum stands for colour and texture.
+    // A spectrum replaces colour and texture.
     let grass = material(&scene, "grass_02");
     assert!((grass.reflectance - 0.7046).abs() < 0.005, "{}", grass.reflectance);
     assert!(grass.reflectance_map.is_none());
@@ -97,7 +97,7 @@ fn mavs_plants_have_their_masks() {
     assert!(material(&oat, "AG01_Branch1").opacity_mask.is_none());
     assert_eq!(oat.meshes[0].uvs.len(), oat.meshes[0].positions.len());
 
-    // Palette images of 8 bits.
+    // Palette images with 8 bits per pixel.
     let celandine = mavs(&format!("{plants}/greater_celandine/greater_celandine_1.obj"));
     for (name, side) in [("Leaf1", 512), ("Leaf2", 256), ("Leaf3", 512), ("Petal", 256)] {
         let mask = material(&celandine, name).opacity_mask.as_ref().unwrap();
@@ -128,7 +128,7 @@ fn every_mavs_mesh_loads() {
     assert_eq!(meshes, 8);
 }
 
-/// A tetrahedron in every format that a file can have.
+/// A tetrahedron in every supported file format.
 #[test]
 fn formats_by_suffix() {
     let folder = tempfile::tempdir().unwrap();
@@ -165,7 +165,7 @@ fn formats_by_suffix() {
     }
 }
 
-/// What a scene can do without is no reason to refuse it.
+/// A missing material file does not prevent loading a scene.
 #[test]
 fn missing_material_files_are_put_up_with() {
     let folder = tempfile::tempdir().unwrap();
@@ -194,13 +194,13 @@ fn missing_files_are_told_together() {
     }
 }
 
-/// The rig's keys act on all of a scene alike: what is seen, copies, and the ground.
+/// The rig's keys apply to all parts of a scene: visible surfaces, copies, and the ground.
 #[test]
 fn a_placed_scene_is_placed_as_a_whole() {
     let folder = tempfile::tempdir().unwrap();
     let meshes = folder.path().join("scenes/meshes");
     std::fs::create_dir_all(&meshes).unwrap();
-    // A floor of 20 m at 3 m, in millimetres, and a post of a metre.
+    // A floor of 20 m at a height of 3 m, in millimetres, and a post of one metre.
     let floor = "v -1e4 -1e4 3e3\nv 1e4 -1e4 3e3\nv 1e4 1e4 3e3\nv -1e4 1e4 3e3\nf 1 2 3 4\n";
     let post = "v 0 0 0\nv 100 0 0\nv 0 0 1000\nf 1 2 3\n";
     std::fs::write(meshes.join("floor.obj"), floor).unwrap();
@@ -233,7 +233,7 @@ fn a_placed_scene_is_placed_as_a_whole() {
     assert!(told.contains("after `scale`, `rotate_deg` and `offset_m` of the rig"), "{told}");
 }
 
-/// All of a scene that reaches a sensor, as one number.
+/// Hash of all parts of a scene that sensors use.
 fn fingerprint(scene: &Scene) -> u64 {
     let mut hasher = DefaultHasher::new();
     for mesh in &scene.meshes {
@@ -262,7 +262,7 @@ fn courtyard_is_the_same_on_every_thread() {
     assert_ne!(here, fingerprint(&load(&other, &Disk::default()).unwrap()));
 }
 
-/// The three sizes that the paper and the benches speak of.
+/// The three sizes in the paper and in the benches.
 #[test]
 fn courtyard_sizes() {
     let paper = |grass_blades, trees, tree_triangles| {
@@ -274,7 +274,7 @@ fn courtyard_sizes() {
     let large = paper(2_000_000, 50, 3_500_000);
     assert_eq!(large.instanced_triangles(), 191_182_456);
     assert_eq!(large.stored_triangles(), 182_408 + 48 + 800 + 3_500_000);
-    // With one tree instead of fifty it is the middle size.
+    // With one tree instead of fifty, it is the middle size.
     let middle = large.instanced_triangles() - 49 * 3_500_000;
     assert_eq!(middle, 19_682_456);
     let highest = large

@@ -1,4 +1,4 @@
-//! What `menura schema` prints is what the readers take, and what `menura new` writes they accept.
+//! Checks that the keys of `menura schema` are those of the readers, and that rigs of `menura new` are accepted.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -45,7 +45,7 @@ fn the_committed_page_is_what_the_program_prints() {
     );
 }
 
-/// The key at a path, behind arrays and in whichever case has it.
+/// The key at a dotted path. Tables in arrays are searched too, and all cases of a table with variants.
 fn key<'s>(table: &'s TableSpec, path: &str) -> Option<&'s KeySpec> {
     let (first, rest) = path.split_once('.').map_or((path, None), |(a, b)| (a, Some(b)));
     let cases = table.variants.iter().flat_map(|variants| &variants.cases);
@@ -60,7 +60,7 @@ fn key<'s>(table: &'s TableSpec, path: &str) -> Option<&'s KeySpec> {
     }
 }
 
-/// Each is behind another kind of branch in a reader.
+/// Each of these keys is in another kind of branch of a reader.
 #[test]
 fn keys_behind_words_types_and_other_keys_are_found() {
     let spec = schema::of_rig();
@@ -109,7 +109,7 @@ fn the_schema_is_json_and_says_what_depends_on_the_profile() {
     }
 }
 
-/// What is true of the keys of a table at once, given what it says; nothing of keys that it may not have.
+/// Specifications that apply to the keys of a table, given its values; `None` for keys that it must not have.
 fn keys_of(table: &toml::Table, spec: &TableSpec) -> BTreeMap<String, Option<Vec<KeySpec>>> {
     let mut keys: BTreeMap<_, _> =
         spec.keys.iter().map(|key| (key.name.clone(), Some(vec![key.clone()]))).collect();
@@ -123,7 +123,7 @@ fn keys_of(table: &toml::Table, spec: &TableSpec) -> BTreeMap<String, Option<Vec
         let word = word.and_then(toml::Value::as_str);
         let cases = variants.cases.iter().filter(|case| case.word.as_deref() == word);
         if word.is_some() && cases.clone().next().is_none() {
-            // Of a word that is none of them nothing is true.
+            // If the word is not a known one, no specification applies.
             keys.entry(path.split('.').next().unwrap_or_default().to_owned()).insert_entry(None);
         }
         for (name, key) in cases.flat_map(|case| &case.keys) {
@@ -137,14 +137,15 @@ fn keys_of(table: &toml::Table, spec: &TableSpec) -> BTreeMap<String, Option<Vec
     keys
 }
 
-/// What of a table the schema does not allow.
+/// Keys and values of a table that the schema does not permit.
 fn refused(table: &toml::Table, spec: &TableSpec, path: &str) -> Vec<String> {
     let keys = keys_of(table, spec);
     let mut faults = Vec::new();
     for (name, value) in table {
         match keys.get(name).and_then(Option::as_ref) {
             Some(all) => {
-                // One that depends on others says nothing but what those have in common.
+                // Keys that depend on other keys are not checked: their specification has only the part that all cases
+                // share.
                 let full = all.iter().filter(|key| !key.depends);
                 faults.extend(
                     full.flat_map(|key| refused_value(value, key, &format!("{path}{name}"))),
@@ -206,10 +207,10 @@ fn the_schema_of_profiles_holds_all_of_them_and_every_key_that_they_must_have() 
         let table: toml::Table = profile.source.text.parse().unwrap();
         let faults = refused(&table, &spec, "");
         assert!(faults.is_empty(), "{}: {faults:#?}", profile.name);
-        // A profile is complete, so all that the schema says nothing of would be missed.
+        // A profile is complete, so missing keys in the schema are noticed.
         for name in table.keys() {
-            // Not every product has been in a paper; of RoboSenses, only an M1 draws a raster; of these and of Livoxes of
-            // SDK 1, only some have an inertial unit.
+            // Some products were in no paper; among RoboSenses, only the M1 has a raster; only some of these and of the
+            // Livoxes of SDK 1 have an IMU.
             let is_of_one_model = match profile.family.key() {
                 "robosense" => ["raster", "imu"].contains(&name.as_str()),
                 "livox-sdk1" => name == "imu",
@@ -232,7 +233,7 @@ fn the_schema_of_profiles_holds_all_of_them_and_every_key_that_they_must_have() 
     }
 }
 
-/// Each is wrong for its product and right for another, or out of another key's sight.
+/// Each key or value is wrong for its product and right for another one, or depends on another key.
 #[test]
 fn the_schema_of_profiles_goes_by_driver_generation_and_dialect() {
     let spec = catalogue().profile_spec();
@@ -293,7 +294,7 @@ fn read(text: &str) -> Rig {
         .unwrap_or_else(|faults| panic!("{text}\n{faults}"))
 }
 
-/// Every comment that holds a key turned into a line.
+/// The text with every comment that contains a key changed into a line.
 fn with_all_settings(text: &str) -> String {
     let is_key = |line: &str| {
         let name = line.strip_prefix("# ")?.split_once(" = ")?.0;
@@ -304,12 +305,12 @@ fn with_all_settings(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The settings that are written as defaults are those of a unit whose rig says nothing.
+/// The comments of a new rig show the defaults: the settings of a unit if the rig sets none.
 #[test]
 fn a_new_rig_of_any_profile_is_accepted_and_its_comments_are_the_defaults() {
     let (bases, others): (Vec<_>, Vec<_>) =
         catalogue().profiles().iter().partition(|profile| profile.product.drives);
-    // One drives a robot.
+    // Only one of the drive bases can drive a robot.
     for devices in std::iter::once(others).chain(bases.into_iter().map(|base| vec![base])) {
         a_new_rig_is_accepted(&devices.iter().map(|profile| &*profile.name).collect::<Vec<_>>());
     }

@@ -1,25 +1,25 @@
-//! Start-up conversations of real drivers with Hokuyo's scanners, each to its scans.
+//! Start-up dialogues of real drivers with Hokuyo scanners, each until its scans arrive.
 //!
-//! A file of `tests/dialogues/hokuyo/` is one conversation, a line a step. `#` starts a comment.
+//! A file of `tests/dialogues/hokuyo/` is one dialogue, one step per line. `#` starts a comment.
 //!
 //! | line | meaning |
 //! |---|---|
-//! | `profile NAME` | which scanner; comes first |
-//! | `settings TOML` | of the rig, on top of a single ray a pulse and no noise |
-//! | `connect` | a host connects and speaks from now on; not of a scanner on a serial line |
-//! | `disconnect` | that host goes |
-//! | `host RATE` | the host's port runs at RATE baud; at another rate than the scanner's only noise arrives |
-//! | `send TEXT` | it sends this line |
-//! | `raw HEX` | it sends these bytes |
-//! | `bytewise TIME TEXT` | as `send`, a byte each TIME |
+//! | `profile NAME` | profile of the scanner; the first line |
+//! | `settings TOML` | settings of the device, in addition to a single ray per pulse and no noise |
+//! | `connect` | a host connects and sends from now on; not for a scanner on a serial line |
+//! | `disconnect` | that host disconnects |
+//! | `host RATE` | the host's port has the rate RATE, baud; if it differs from the scanner's rate, only noise arrives |
+//! | `send TEXT` | the host sends this line |
+//! | `raw HEX` | the host sends these bytes |
+//! | `bytewise TIME TEXT` | like `send`, with one byte per TIME |
 //! | `sleep TIME` | time passes |
-//! | `reply TIME ECHO STATUS` | the next message that is no scan arrives within TIME, up to two scans before it, with nothing behind it for a millisecond |
-//! | `line TEXT` | a line of that message, without semicolon and sum; a final `*` stands for any rest |
-//! | `lines N` | so many lines that message has |
-//! | `clock` | its only line is the scanner's clock when it was asked |
-//! | `no-reply TIME` | nothing arrives |
-//! | `flush` | the host drops what has arrived |
-//! | `scans COUNT TIME ECHO first=STEP values=N` | so many scans arrive, each within TIME of the one before (the first a turn later), and repeat this; `+` at the end of ECHO stands for the scans that are left; their ranges are those of the room, their times those of the scanner's clock |
+//! | `reply TIME ECHO STATUS` | the next message other than a scan arrives within TIME, after at most two scans, with no message after it for a millisecond |
+//! | `line TEXT` | a line of that message, without semicolon and checksum; `*` at the end stands for any rest |
+//! | `lines N` | number of lines of that message |
+//! | `clock` | its only line is the scanner's clock at the time of the request |
+//! | `no-reply TIME` | no message arrives |
+//! | `flush` | the host drops all bytes that have arrived |
+//! | `scans COUNT TIME ECHO first=STEP values=N` | COUNT scans arrive, each within TIME of the previous one (the first one rotation later), and repeat this request; `+` at the end of ECHO stands for the number of remaining scans; their ranges are those of the room, their times those of the scanner's clock |
 //! | `scan TIME ECHO first=STEP values=N` | the answer to a request for one scan |
 //! | `closed TIME` | the scanner closes the connection |
 
@@ -38,18 +38,18 @@ use menura::wire::scip::request::Request;
 use menura::wire::scip::scan::ScanData;
 
 const STEP_NS: u64 = 250_000;
-/// A stream may take so much longer to begin than to go on: a revolution has to come.
+/// Additional time until a stream starts, nanoseconds: a rotation must complete first.
 const BEGINS_NS: u64 = 25_000_000;
-/// Of the profiles: how long the scanner has been on, and how many steps it has.
+/// Values of the profiles: time since power-on, milliseconds; the next constant is the number of steps.
 const UPTIME_MS: u64 = 60_000;
 
 /// A scanner and its host.
 struct Bench {
     scanner: Scanner,
     now: u64,
-    /// Steps of a turn, and the one straight ahead.
+    /// Steps per rotation, and the step that points forward.
     steps: [f64; 2],
-    /// Of the scanner's clock.
+    /// Start of the scanner's clock, nanoseconds; `None` if unknown.
     clock_from_ns: Option<u64>,
     hosts: u64,
     speaker: Option<Peer>,
@@ -58,7 +58,7 @@ struct Bench {
     host_line: LineSettings,
     leaving: VecDeque<Transmit>,
     framer: Framer<Messages>,
-    /// What the host has not read: when it arrived whole, and its bytes.
+    /// Messages that the host has not read: time of complete arrival, and content.
     unread: VecDeque<(u64, Message)>,
     last: Option<Message>,
     sent_at: u64,
@@ -122,7 +122,7 @@ impl Bench {
         self.carry();
     }
 
-    /// Lets time pass until `end`, or until `is_enough`.
+    /// Advances the time to `end`, or until `is_enough` returns true.
     fn run(&mut self, end: u64, is_enough: impl Fn(&Self) -> bool) -> bool {
         loop {
             if is_enough(self) {
@@ -138,7 +138,7 @@ impl Bench {
         }
     }
 
-    /// Brings to the host what has left by now.
+    /// Passes output that has left by now to the host.
     fn carry(&mut self) {
         self.leaving.extend(std::iter::from_fn(|| self.scanner.device.poll_transmit()));
         let mut last_due = 0;
@@ -148,7 +148,7 @@ impl Bench {
             last_due = transmit.due.0;
             match transmit.output {
                 Output::BytesTo(peer, bytes) => {
-                    // What cannot be printed comes back as it is, and is no message to this host.
+                    // An unprintable request is echoed unchanged, and is not a message for this host.
                     if bytes.iter().any(|byte| *byte < b' ' && *byte != b'\n') {
                         continue;
                     }
@@ -185,7 +185,7 @@ impl Bench {
             bench.unread.iter().any(|(at, message)| is_reply(message) && *at <= bench.now)
         });
         assert!(came, "nothing instead of {echo} {status}");
-        // What would be glued to it.
+        // A message without a gap after this one would arrive within this time.
         self.run(self.now + 1_000_000, |_| false);
         let place = self.unread.iter().position(|(_, message)| is_reply(message)).unwrap();
         assert!(place <= 2, "{place} scans before the answer");
@@ -247,7 +247,7 @@ impl Bench {
         self.check(self.now, &message, &words[2..]);
     }
 
-    /// A scan that arrived at `at`.
+    /// Checks a scan that arrived at `at`.
     fn check(&self, at: u64, message: &Message, words: &[&str]) {
         let word = |key: &str| {
             let found = words.iter().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
@@ -272,7 +272,7 @@ impl Bench {
             let parts = start..=(start + cluster - 1).min(last);
             let wall_mm = parts.map(mm).fold(f64::MAX, f64::min);
             let told = f64::from(step.first.distance);
-            // An URG-04LX sees the near walls only.
+            // An URG-04LX detects only the near walls.
             let is_seen = per_turn != 1024.0 || wall_mm < 4050.0;
             assert!(
                 !is_seen || (told - wall_mm.min(largest)).abs() <= 0.6,
@@ -286,7 +286,7 @@ impl Bench {
     }
 }
 
-/// Whether it is no scan of a stream.
+/// Whether the message is not a scan of a stream.
 fn is_reply(message: &Message) -> bool {
     !status_of(message).starts_with("99")
 }
@@ -368,7 +368,7 @@ crate::conversations! {
     odd_failures: "odd-failures",
 }
 
-/// A conversation that goes otherwise is noticed.
+/// A dialogue with a wrong expectation fails.
 #[test]
 fn a_wrong_expectation_fails() {
     let good = dialogue::text_of("hokuyo", "urg-c-ethernet");

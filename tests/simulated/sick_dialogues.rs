@@ -1,23 +1,23 @@
-//! Start-up conversations of real drivers with the SICK LMS 2xx, each to its first scans.
+//! Start-up dialogues of real drivers with the SICK LMS 2xx, each until its first scans arrive.
 //!
-//! A file of `tests/dialogues/sick-lms2xx/` is one conversation, a line a step. `#` starts a comment.
+//! A file of `tests/dialogues/sick-lms2xx/` is one dialogue, one step per line. `#` starts a comment.
 //!
 //! | line | meaning |
 //! |---|---|
-//! | `profile NAME` | which scanner; comes first |
-//! | `settings TOML` | of the rig, on top of a single ray a pulse and no noise |
-//! | `host RATE` | the host's port runs at RATE baud from now on; what is sent at another rate than the scanner's arrives as noise, both ways |
-//! | `byte-gap TIME` | between the host's bytes from now on; without it they go back to back |
+//! | `profile NAME` | profile of the scanner; the first line |
+//! | `settings TOML` | settings of the device, in addition to a single ray per pulse and no noise |
+//! | `host RATE` | the host's port has the rate RATE, baud, from now on; if it differs from the scanner's rate, bytes arrive as noise in both directions |
+//! | `byte-gap TIME` | gap between the host's bytes from now on (default: none) |
 //! | `send HEX` | the host sends a telegram with this payload |
 //! | `raw HEX` | the host sends these bytes |
-//! | `sleep TIME` | time passes; what arrives waits in the host's buffer |
-//! | `flush` | the host drops what has arrived |
-//! | `ack TIME`, `nak TIME` | ACK (NAK) arrives, after whatever else |
+//! | `sleep TIME` | time passes; arriving bytes wait in the host's buffer |
+//! | `flush` | the host drops all bytes that have arrived |
+//! | `ack TIME`, `nak TIME` | ACK (NAK) arrives, after any other bytes |
 //! | `ack-first TIME` | the first unread byte is ACK |
-//! | `reply TIME PATTERN` | the next telegram that is in order arrives and has this payload: bytes in hex, `..` for any byte, `"text"`, a final `*` for any rest |
-//! | `no-ack TIME`, `no-reply TIME` | none arrives |
-//! | `scans COUNT TIME CODE values=N unit=cm mode=0x00 [first=N] [partial]` | so many telegrams with this code, each within TIME of the one before; their ranges are those of the room |
-//! | `same-scanner` | the host closes its port and another opens it |
+//! | `reply TIME PATTERN` | the next valid telegram arrives and has this payload: bytes in hex, `..` for any byte, `"text"`, `*` at the end for any rest |
+//! | `no-ack TIME`, `no-reply TIME` | no ACK (no telegram) arrives |
+//! | `scans COUNT TIME CODE values=N unit=cm mode=0x00 [first=N] [partial]` | COUNT telegrams with this code arrive, each within TIME of the previous one; their ranges are those of the room |
+//! | `same-scanner` | the host closes its port and another host opens it |
 
 use std::collections::VecDeque;
 
@@ -34,18 +34,18 @@ use menura::wire::sick_lms2xx::{ACK, NAK, SpecialValue};
 
 const STEP_NS: u64 = 250_000;
 
-/// A scanner on a line, and what the host has of it.
+/// A scanner on a serial line, and the bytes that the host has received.
 struct Bench {
     scanner: Scanner,
     now: u64,
     scanner_line: LineSettings,
     host_line: LineSettings,
     byte_gap_ns: u64,
-    /// Not begun yet.
+    /// Output whose transmission has not started.
     leaving: VecDeque<Transmit>,
-    /// When each byte is complete at the host.
+    /// For each byte, the time at which it is complete at the host.
     arriving: VecDeque<(u64, u8)>,
-    /// What the host has not read yet.
+    /// Bytes that the host has not read.
     unread: VecDeque<u8>,
 }
 
@@ -65,7 +65,7 @@ impl Bench {
         }
     }
 
-    /// Lets time pass until `end`, or until `is_enough`.
+    /// Advances the time to `end`, or until `is_enough` returns true.
     fn run(&mut self, end: u64, mut is_enough: impl FnMut(&VecDeque<u8>) -> bool) -> bool {
         loop {
             if is_enough(&self.unread) {
@@ -120,7 +120,7 @@ impl Bench {
         self.carry();
     }
 
-    /// Waits for a byte; those before it are read and dropped.
+    /// Waits for a byte; drops the bytes before it.
     fn byte(&mut self, wanted: u8, within_ns: u64) -> bool {
         let end = self.now + within_ns;
         let mut found = self.run(end, |unread| unread.contains(&wanted));
@@ -133,7 +133,7 @@ impl Bench {
         found
     }
 
-    /// Waits for a telegram from the scanner that is in order; what is before it is dropped.
+    /// Waits for a valid telegram from the scanner; drops the bytes before it.
     fn telegram(&mut self, within_ns: u64) -> Option<Vec<u8>> {
         let end = self.now + within_ns;
         let first = |unread: &VecDeque<u8>| {
@@ -154,13 +154,13 @@ impl Bench {
     }
 }
 
-/// What a scan should say.
+/// Expected content of a scan.
 struct Expected {
     code: u8,
     values: usize,
     unit: Unit,
     mode: MeasuringMode,
-    /// The first value's place, from 1.
+    /// Number of the first value, from 1.
     first: usize,
     is_partial: bool,
     angle_deg: f64,
@@ -251,7 +251,7 @@ impl Expected {
         let units = wall_m(heading) / self.unit.metres();
         match range {
             Range::Units(said) => {
-                // Half a unit by rounding; single precision on the way.
+                // Tolerance: rounding by half a unit, and single precision.
                 assert!((f64::from(said) - units).abs() <= 0.51, "{index}: {said}, truth {units}");
             }
             Range::Special(special) => {
@@ -267,7 +267,7 @@ fn hex(text: &str) -> Vec<u8> {
     text.split_whitespace().map(byte).collect()
 }
 
-/// Whether a payload is what a pattern says.
+/// Whether a payload matches a pattern.
 fn matches(payload: &[u8], pattern: &str) -> bool {
     let mut rest = payload;
     let mut words = pattern;

@@ -1,5 +1,5 @@
-//! Recordings of LMS 2xx scanners that stream from power-on: what is in them, whatever the workers,
-//! and what `menura inspect` says about them.
+//! Recordings of LMS 2xx scanners that stream from power-on: their content, equal bytes for any number of workers, and
+//! the report of `menura inspect`.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -74,13 +74,13 @@ fn a_recording_holds_what_the_line_can_carry() {
     assert!(one == recorded(again.path(), "3"), "three workers give other bytes than one");
 
     let fast = replies(&one[0]);
-    // 75 a second, the first when one scan is complete; 2 s are 150 revolutions.
+    // 75 scans per second, the first when one scan is complete; 2 s are 150 rotations.
     assert!((148..=150).contains(&fast.len()), "{}", fast.len());
     assert!(fast.iter().all(|reply| matches!(reply.body, Body::Reflectivity { .. })));
 
     let slow = replies(&one[1]);
     assert!(matches!(slow[0].body, Body::PowerOn { .. }));
-    // 1.5 s less the power-on telegram; 190.6 ms and the rest of a scan each: 213.3 ms.
+    // 1.5 s minus the power-on telegram; 190.6 ms plus the rest of a scan for each telegram: 213.3 ms.
     assert!((6..=7).contains(&(slow.len() - 1)), "{}", slow.len());
     let index = std::fs::read_to_string(folder.path().join("slow.idx.csv")).unwrap();
     assert!(index.lines().nth(1).unwrap().starts_with("0.500000000,0,29"), "{index}");
@@ -135,8 +135,8 @@ fn inspect_tells_what_is_in_it() {
     assert!(said.contains("there is no scan 99"), "{said}");
 }
 
-/// A scanner on its side, on a robot that drives a circle: every value is the range from where the
-/// robot was when the mirror looked there.
+/// A scanner on its side, on a robot that drives a circle: every value is the range from the robot's position at the
+/// time at which the mirror had this direction.
 const MOVING: &str = r#"
 [world]
 scene = "room"
@@ -170,7 +170,7 @@ beam = { shape = "ray" }
 errors = "none"
 "#;
 
-/// Metres from inside the room to its surface.
+/// Distance from a point inside the room to its surface, metres.
 fn surface_m(origin: glam::DVec3, direction: glam::DVec3) -> f64 {
     let (low, high) = (glam::dvec3(-15.0, -12.0, 0.0), glam::dvec3(15.0, 12.0, 4.0));
     (0..3)
@@ -201,7 +201,7 @@ fn every_value_is_measured_when_the_mirror_looks_there() {
         for (reply, end_s) in scans.iter().zip(ends) {
             let Body::Scan { values, .. } = &reply.body else { panic!("{reply:?}") };
             for (place, value) in values.values.iter().enumerate() {
-                // Two revolutions: whole degrees, then halves.
+                // Two rotations: the first has whole degrees, the second half degrees.
                 let angle_deg = place as f64 * 0.5;
                 let revolution = (place % 2) as f64;
                 let at_s = end_s - (2.0 - revolution) * period_s + angle_deg / 360.0 * period_s;
@@ -211,7 +211,7 @@ fn every_value_is_measured_when_the_mirror_looks_there() {
                 let direction = pose.rotation * glam::dvec3(cos, sin, 0.0);
                 let error_m = f64::from(*value) * 0.001 - surface_m(pose.translation, direction);
                 worst_m = worst_m.max(error_m.abs());
-                // Half a unit, and the pose's interpolation over half a revolution.
+                // Half a unit, plus the error of interpolating the pose over half a rotation.
                 assert!(error_m.abs() < 0.0015, "{} {place}: {error_m}", device.name);
             }
         }
@@ -219,8 +219,8 @@ fn every_value_is_measured_when_the_mirror_looks_there() {
     }
 }
 
-/// No telegram of these streams tells that ranges have 15 bits; walls are more than 10 m away, where 13 bits end at
-/// 8.19 m.
+/// No telegram of these streams states that ranges have 15 bits. Walls are more than 10 m away, beyond the 8.19 m of 13
+/// bits.
 #[test]
 fn ranges_past_13_bits_are_read_without_a_telegram_that_tells_the_mode() {
     let (rig, world) = common::load(MOVING);
@@ -253,7 +253,7 @@ fn ranges_past_13_bits_are_read_without_a_telegram_that_tells_the_mode() {
     }
 }
 
-/// A row of rods 25 m ahead and a wall at 40 m, for a scanner with all its rays and its own noise.
+/// A row of rods 25 m ahead and a wall at 40 m; the scanner has all its rays and the profile's noise.
 fn behind_rods(rod_reflectance: f64) -> Vec<(f64, Option<f64>)> {
     let text = format!(
         r#"
@@ -305,24 +305,24 @@ settings = {{ baud_rate = 500000, power_on_mode = "continuous", unit = "cm" }}
 
 #[test]
 fn a_weak_echo_does_not_hide_the_wall_behind_it() {
-    // A rod of one half sends back enough to be seen at 25 m.
+    // A rod with a reflectance of 0.5 is detected at 25 m.
     let bright = behind_rods(0.5);
     let on_rods = bright.iter().filter(|(_, range)| range.is_some_and(|m| m < 30.0)).count();
     assert!(on_rods * 4 > bright.len(), "{on_rods} of {}", bright.len());
-    // A dark one does not; the beams are the same, and the wall takes the rest of each.
+    // A dark rod is not detected. The same part of each beam still hits the wall.
     for (wall_m, range_m) in behind_rods(0.05) {
         let range_m = range_m.expect("a direction was lost");
         assert!((range_m - wall_m).abs() < 0.2, "{range_m} {wall_m}");
     }
 }
 
-/// The eight scanners of `examples/crusher.toml`, for `duration`; `settings` are added to each one's.
+/// The eight scanners of `examples/crusher.toml`, recorded for `duration`; `settings` are added to those of each one.
 fn crusher(settings: &str, duration: Duration) -> (Rig, LiveWorld, Vec<Vec<(f64, Reply)>>) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/crusher.toml");
     let text = std::fs::read_to_string(file).unwrap();
     let text = text.replace("settings = { mirror", &format!("settings = {{ {settings} mirror"));
     let mut rig = common::rig(&text, &[]);
-    // The mast's lidar is another test's, and has most of the rays.
+    // The lidar on the mast has most of the rays; another test covers it.
     rig.devices.retain(|device| device.name != "mast-lidar");
     let world = common::world(&rig);
     let folder = tempfile::tempdir().unwrap();
@@ -369,7 +369,7 @@ fn crushers_ranges_are_those_of_the_apron() {
             let mut pulses = Vec::new();
             for place in 0..181 {
                 let angle_deg = f64::from(place) * 0.5;
-                // The mirror looks to the right when its turn begins, and the scan leaves when it ends.
+                // The mirror points to the right when its rotation starts, and the scan leaves when it ends.
                 let at_s = end_s - (315.0 - angle_deg) / 360.0 / 75.0;
                 let pose = world.trajectory.pose(SimTime::from_secs_f64(at_s));
                 let pose = pose * device.body_from_sensor;
@@ -388,7 +388,7 @@ fn crushers_ranges_are_those_of_the_apron() {
             let mut hits = vec![Hit::MISS; pulses.len()];
             world.caster.cast(&Stencil::single(), &pulses, &mut hits);
             for (value, hit) in values.values.iter().zip(hits) {
-                // A ray that grazes the ground or an edge turns a hair's breadth into metres.
+                // If a ray grazes the ground or an edge, a tiny difference of direction changes the range by metres.
                 if hit.cos_incidence < 0.1 || f64::from(hit.range_m) > 32.0 {
                     continue;
                 }
@@ -399,6 +399,6 @@ fn crushers_ranges_are_those_of_the_apron() {
         }
     }
     assert!(compared > 5000, "{compared}");
-    // A stem of 5 mm and an edge are met or missed by a hair's breadth of the interpolated pose.
+    // Tiny differences of the interpolated pose decide whether a stem of 5 mm or an edge is hit.
     assert!(f64::from(near) > 0.97 * f64::from(compared), "{near} of {compared}");
 }

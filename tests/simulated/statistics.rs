@@ -1,10 +1,10 @@
-//! Statistics of what recorded packets say of a still scene: how ranges, intensities and azimuths spread, which
-//! pulses bring nothing back, and how far each product sees. The scene is panels that face the sensor; pulses
-//! have all their rays and the noise is the profile's own. What is expected is worked out here from the
-//! numbers of the profiles' files and the equations of docs/PHYSICS.md.
+//! Statistics of recorded packets in a static scene: spread of ranges, intensities and azimuths, pulses without a
+//! return, and the maximum range of each product. The scene consists of panels that face the sensor; pulses have all
+//! their rays and the profile's noise. Expected values are computed here from the profiles' numbers and the equations
+//! of docs/PHYSICS.md.
 //!
-//! Seeds are fixed, so that a test passes always or never. A limit is that which a right sender exceeds once in
-//! ten thousand seeds; each test also shows that it tells senders apart that are wrong by some per cent.
+//! Seeds are fixed, so a test passes always or never. A correct device exceeds each limit with one of ten thousand
+//! seeds; each test also shows that it detects devices that are wrong by some per cent.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,19 +24,19 @@ use menura::wire::velodyne::{DATA_PACKET_LEN, DataPacket};
 
 use crate::common;
 
-/// A normal variable exceeds this once in ten thousand.
+/// Value that a standard normal variable exceeds with the probability 1e-4.
 const Z_1E4: f64 = 3.719;
-/// Height of the sensor and of the middle of every panel.
+/// Height of the sensor and of the centre of every panel, metres.
 const HEIGHT_M: f64 = 50.0;
 
 /// A panel that faces the sensor.
 #[derive(Clone, Copy, Debug)]
 struct Panel {
-    /// Of its middle, clockwise from ahead.
+    /// Azimuth of the centre, clockwise from forward, degrees.
     azimuth_deg: f64,
     range_m: f64,
     reflectance: f64,
-    /// How wide and how high it is, seen from the sensor.
+    /// Width and height as angles seen from the sensor, degrees.
     angles_deg: [f64; 2],
 }
 
@@ -46,7 +46,7 @@ impl Panel {
     }
 }
 
-/// What a profile's file says, for the numbers of this test.
+/// Numbers of a profile's file.
 struct Numbers(toml::Table);
 
 impl Numbers {
@@ -64,12 +64,12 @@ impl Numbers {
         value.as_float().or(value.as_integer().map(|whole| whole as f64)).unwrap()
     }
 
-    /// The signal of the data sheet's target.
+    /// Signal at the detection limit: reflectance divided by the square of the range, for the target of the data sheet.
     fn threshold(&self) -> f64 {
         self.get("beam.sees.reflectance") / self.get("beam.sees.at_m").powi(2)
     }
 
-    /// The range's variance at a signal.
+    /// Variance of the range at a signal, m².
     fn range_variance_m2(&self, signal: f64) -> f64 {
         let power = self.get("noise.weak_range_power");
         let weakness = libm::pow(self.threshold() / signal, power);
@@ -77,27 +77,27 @@ impl Numbers {
             + self.get("noise.weak_range_std_m").powi(2) * weakness
     }
 
-    /// The probability that a signal is detected, with the threshold `k` times the noise.
+    /// Probability that a signal is detected, if the threshold is `k` times the noise.
     fn detection(&self, signal: f64, k: f64) -> f64 {
         let above = k * (signal / self.threshold() - 1.0);
         0.5 * libm::erfc(-above / std::f64::consts::SQRT_2)
     }
 
-    /// How far a panel is seen by half of the pulses, or the end of what is reported.
+    /// Range at which half of the pulses on a panel are detected, or the largest reported range, metres.
     fn reach_m(&self, reflectance: f64) -> f64 {
         (reflectance / self.threshold()).sqrt().min(self.get("beam.max_range_m"))
     }
 }
 
-/// The value that a chi-squared variable exceeds as seldom as a normal one exceeds `z` (Wilson and Hilferty 1931).
+/// Value that a chi-squared variable exceeds as rarely as a normal one exceeds `z` (Wilson and Hilferty 1931).
 fn chi_squared(freedom: f64, z: f64) -> f64 {
     let spread = 2.0 / (9.0 * freedom);
     freedom * (1.0 - spread + z * spread.sqrt()).powi(3)
 }
 
-/// A rig with panels as objects and one device.
+/// A rig with one device, and panels as objects.
 fn rig(folder: &Path, profile: &str, panels: &[Panel], seed: u64, settings: &str) -> Rig {
-    // A scene has something; this is behind and far below.
+    // A scene must not be empty; this triangle is behind the sensor and far below.
     std::fs::write(folder.join("speck.obj"), "v -1 0 -900\nv -2 0 -900\nv -1 1 -900\nf 1 2 3\n")
         .unwrap();
     let mut text = format!(
@@ -107,7 +107,7 @@ fn rig(folder: &Path, profile: &str, panels: &[Panel], seed: u64, settings: &str
     for (index, panel) in panels.iter().enumerate() {
         let (sin, cos) = libm::sincos(-panel.azimuth_deg.to_radians());
         let [width_m, height_m] = panel.size_m();
-        // Its front is at the range; a body stands on its origin.
+        // The panel's front is at the range; the origin of a box is in the middle of its bottom.
         let (middle_m, foot_m) = (panel.range_m + 0.05, HEIGHT_M - height_m / 2.0);
         text += &format!(
             "[[world.object]]\nname = \"panel-{index}\"\nbody = \"box\"\n\
@@ -134,44 +134,44 @@ fn rig(folder: &Path, profile: &str, panels: &[Panel], seed: u64, settings: &str
 /// Elevations of a VLP-16's lasers, degrees, in the order of firing (manual 63-9243, table 9-1).
 const VLP16_DEG: [f64; 16] =
     [-15., 1., -13., 3., -11., 5., -9., 7., -7., 9., -5., 11., -3., 13., -1., 15.];
-/// Between firing sequences, and between lasers of one, microseconds.
+/// Time between firing sequences, microseconds; the next constant is the time between lasers of a sequence.
 const SEQUENCE_US: f64 = 55.296;
 const LASER_US: f64 = 2.304;
-/// At 600 rpm.
+/// Rotation at 600 rpm, degrees per microsecond.
 const DEG_A_US: f64 = 360.0 / 1e5;
 
-/// A shot of a VLP-16 as its packet tells it.
+/// A shot of a VLP-16, as its packet reports it.
 #[derive(Clone, Copy, Debug)]
 struct Shot {
     laser: usize,
-    /// From the block's azimuth, degrees, -180 to 180.
+    /// Azimuth from the block's azimuth, degrees, -180 to 180.
     azimuth_deg: f64,
-    /// None where nothing came back.
+    /// Range, metres; `None` without a return.
     range_m: Option<f64>,
     intensity: u8,
 }
 
 impl Shot {
-    /// Azimuth from a panel's middle, radians.
+    /// Azimuth relative to a panel's centre, radians.
     fn beside_rad(&self, panel: &Panel) -> f64 {
         (self.azimuth_deg - panel.azimuth_deg).to_radians()
     }
 
-    /// Range to the plane of a panel and the cosine of incidence there.
+    /// Range to the plane of a panel (metres), and the cosine of incidence there.
     fn geometry(&self, panel: &Panel) -> (f64, f64) {
         let cosine =
             libm::cos(VLP16_DEG[self.laser].to_radians()) * libm::cos(self.beside_rad(panel));
         (panel.range_m / cosine, cosine)
     }
 
-    /// The signal of a shot that falls on a panel as a whole.
+    /// Signal of a shot whose whole footprint is on a panel.
     fn signal(&self, panel: &Panel) -> f64 {
         let (range_m, cosine) = self.geometry(panel);
         panel.reflectance * cosine / (range_m * range_m)
     }
 }
 
-/// The data packets of a VLP-16's recording.
+/// Data packets in the recording of a VLP-16.
 fn vlp16_packets(
     folder: &Path,
     panels: &[Panel],
@@ -203,7 +203,7 @@ fn vlp16_shots(packets: &[DataPacket]) -> impl Iterator<Item = Shot> {
     })
 }
 
-/// Sums of what normalised errors are.
+/// Sums over normalised errors.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spread {
     count: f64,
@@ -218,8 +218,8 @@ impl Spread {
         self.squares += normalised * normalised;
     }
 
-    /// Whether the errors, divided by `scale`, may be normal with mean 0 and variance 1: the sum of squares
-    /// is then chi-squared, and the mean is normal.
+    /// Whether the errors, divided by `scale`, can be normal with mean 0 and variance 1: the sum of squares is then
+    /// chi-squared, and the mean is normal.
     fn is_standard(&self, scale: f64) -> bool {
         let squares = self.squares / (scale * scale);
         let mean = self.sum / scale / self.count.sqrt();
@@ -228,8 +228,8 @@ impl Spread {
     }
 }
 
-/// Strong and weak signals of a VLP-16: each laser's ranges and intensities spread as its profile says, about
-/// the plane of the panel.
+/// Strong and weak signals of a VLP-16: each laser's ranges (about the plane of the panel) and intensities spread as
+/// the profile states.
 #[test]
 fn ranges_and_intensities_of_each_laser_spread_as_the_profile_says() {
     let numbers = Numbers::of("velodyne-vlp16-3.0");
@@ -245,7 +245,7 @@ fn ranges_and_intensities_of_each_laser_spread_as_the_profile_says() {
     let mut spreads: BTreeMap<(usize, usize), [Spread; 2]> = BTreeMap::new();
     let mut missing = 0;
     for shot in vlp16_shots(&packets) {
-        // A beam that falls on the panel as a whole.
+        // Only beams whose whole footprint is on the panel.
         let hit = panels.iter().enumerate().find(|(_, panel)| shot.beside_rad(panel).abs() < 0.07);
         let Some((place, panel)) = hit else { continue };
         let Some(range_m) = shot.range_m else {
@@ -253,7 +253,7 @@ fn ranges_and_intensities_of_each_laser_spread_as_the_profile_says() {
             continue;
         };
         let (true_m, cosine) = shot.geometry(panel);
-        // Distances are told in steps of 2 mm, intensities in steps of one.
+        // Distances have steps of 2 mm, intensities have steps of one.
         let range_variance =
             numbers.range_variance_m2(shot.signal(panel)) + 0.002f64.powi(2) / 12.0;
         let [ranges, intensities] = spreads.entry((place, shot.laser)).or_default();
@@ -268,14 +268,14 @@ fn ranges_and_intensities_of_each_laser_spread_as_the_profile_says() {
         assert!(ranges.count > 500.0, "{what}");
         assert!(ranges.is_standard(1.0), "{what}");
         assert!(intensities.is_standard(1.0), "{what}");
-        // A spread that is off by a quarter is found, laser by laser.
+        // A spread that is wrong by a quarter is detected, for each laser.
         for scale in [0.8, 1.25] {
             assert!(!ranges.is_standard(scale) && !intensities.is_standard(scale), "{what}");
         }
     }
 }
 
-/// The azimuths that packets tell jitter about the rotor's by as much as the profile says.
+/// The azimuths in packets vary about the rotor's azimuth by the profile's value.
 #[test]
 fn azimuths_spread_as_the_profile_says() {
     let numbers = Numbers::of("velodyne-vlp16-3.0");
@@ -283,7 +283,7 @@ fn azimuths_spread_as_the_profile_says() {
     let packets =
         vlp16_packets(folder.path(), &[], 42, "beam = { rays = 1, shape = \"ray\" }", 0.5);
     let told = numbers.get("packet.azimuth_jitter_centideg");
-    // Told in whole hundredths of a degree.
+    // Azimuths have steps of 0.01 degrees.
     let std_centideg = (told * told + 1.0 / 12.0).sqrt();
     let mut spread = Spread::default();
     let blocks = packets.iter().flat_map(|packet| &packet.blocks);
@@ -296,13 +296,13 @@ fn azimuths_spread_as_the_profile_says() {
     assert!(!spread.is_standard(0.92) && !spread.is_standard(1.08), "{spread:?}");
 }
 
-/// A beam whose direction errs shows it where it meets a panel aslant: the range spreads besides.
+/// If a beam with a direction error hits a panel at an oblique angle, the range spreads too.
 #[test]
 fn errors_of_direction_show_on_what_the_beam_meets_aslant() {
     let numbers = Numbers::of("velodyne-vlp16-3.0");
     let slant = 0.9;
     let (azimuth_std_deg, range_m) = (0.1f64, 10.0);
-    // A panel of which a part 52 degrees beside its middle is looked at.
+    // A panel whose centre is 52 degrees beside the sensor's forward direction.
     let beside_deg = f64::to_degrees(slant);
     let panel = Panel {
         azimuth_deg: -beside_deg,
@@ -316,13 +316,13 @@ fn errors_of_direction_show_on_what_the_beam_meets_aslant() {
         let packets = vlp16_packets(folder.path(), &[panel], seed, &settings, 2.0);
         let mut spread = Spread::default();
         for shot in vlp16_shots(&packets) {
-            // Lasers near the horizon, so that azimuth alone matters.
+            // Lasers near the horizon, so that only the azimuth matters.
             let is_level = VLP16_DEG[shot.laser].abs() < 4.0;
             if !is_level || shot.azimuth_deg.abs() > 2.0 {
                 continue;
             }
             let (true_m, _) = shot.geometry(&panel);
-            // How the range changes with the direction; the jitter of what is told counts as an error too.
+            // Change of the range with the direction; the jitter of the reported azimuth counts as an error too.
             let per_rad = true_m * libm::tan(shot.beside_rad(&panel));
             let jitter_deg = numbers.get("packet.azimuth_jitter_centideg") / 100.0;
             let step_deg = 0.01f64 / 12f64.sqrt();
@@ -339,7 +339,7 @@ fn errors_of_direction_show_on_what_the_beam_meets_aslant() {
         spread
     };
     let right = spread_with(azimuth_std_deg, 43);
-    // Shots of one block share the jitter of what is told, which is small beside the error.
+    // Shots of one block share the jitter of the reported azimuth, which is small relative to the error.
     assert!(right.is_standard(1.0), "{right:?}");
     for wrong in [0.0, 0.85 * azimuth_std_deg, 1.15 * azimuth_std_deg] {
         let wrong = spread_with(wrong, 43);
@@ -347,8 +347,8 @@ fn errors_of_direction_show_on_what_the_beam_meets_aslant() {
     }
 }
 
-/// The share of pulses that bring nothing back, over reflectance and range: that of a signal whose noise keeps it
-/// below the threshold.
+/// Share of pulses without a return over reflectance and range: the probability that noise moves the signal below the
+/// threshold.
 #[test]
 fn pulses_are_lost_near_the_threshold_as_the_model_says() {
     let numbers = Numbers::of("velodyne-vlp16-3.0");
@@ -365,13 +365,13 @@ fn pulses_are_lost_near_the_threshold_as_the_model_says() {
     }
     let folder = tempfile::tempdir().unwrap();
     let packets = vlp16_packets(folder.path(), &panels, 44, "sector_deg = [336, 24]", 3.0);
-    // Of each panel the shots, and by model the sums of probabilities and of variances.
+    // For each panel: the shots, and for each model the sums of probabilities and of variances.
     let k = numbers.get("noise.signal_to_noise");
     let mut found = vec![(0.0, 0.0); panels.len()];
     let models = [(1.0, k), (1.0, 0.8 * k), (1.0, 1.25 * k), (0.97, k), (1.03, k)];
     let mut expected = vec![vec![(0.0, 0.0); panels.len()]; models.len()];
     for shot in vlp16_shots(&packets) {
-        // One degree up and down.
+        // The lasers at one degree up and down.
         if VLP16_DEG[shot.laser].abs() > 1.5 {
             continue;
         }
@@ -404,14 +404,14 @@ fn pulses_are_lost_near_the_threshold_as_the_model_says() {
 /// A point of a recording.
 #[derive(Clone, Copy, Debug)]
 struct Point {
-    /// Clockwise from ahead.
+    /// Azimuth clockwise from forward, degrees.
     azimuth_deg: f64,
     elevation_deg: f64,
-    /// Forward and left.
+    /// Horizontal position: forward and left, metres.
     flat_m: [f64; 2],
 }
 
-/// The points of a recording, as the analysis layer reads them.
+/// Points of a recording, read by the analysis layer.
 fn points(recording: &Path, profile: &str) -> Vec<Point> {
     let profile = catalogue().profile(profile).unwrap_or_else(|faults| panic!("{faults}"));
     let (pcap, stream) = (recording.join("device.pcap"), recording.join("device.bin"));
@@ -456,7 +456,7 @@ fn points(recording: &Path, profile: &str) -> Vec<Point> {
     all
 }
 
-/// The points of a device's recording of panels.
+/// Points in a device's recording of panels.
 fn recorded(profile: &str, panels: &[Panel], settings: &str, seconds: f64) -> Vec<Point> {
     let folder = tempfile::tempdir().unwrap();
     let rig = rig(folder.path(), profile, panels, 45, settings);
@@ -466,7 +466,7 @@ fn recorded(profile: &str, panels: &[Panel], settings: &str, seconds: f64) -> Ve
     points(folder.path(), profile)
 }
 
-/// How many points of a device's recording are on each panel.
+/// Number of points of a device's recording on each panel.
 fn counts(profile: &str, panels: &[Panel], settings: &str, seconds: f64) -> Vec<f64> {
     let points = recorded(profile, panels, settings, seconds);
     let on = |panel: &Panel| {
@@ -478,10 +478,9 @@ fn counts(profile: &str, panels: &[Panel], settings: &str, seconds: f64) -> Vec<
     panels.iter().map(on).collect()
 }
 
-/// Panels of 10 % and of 80 % at nine and at eleven tenths of the range to which the profile says that a
-/// product sees them: the former return as often as a signal of that strength is detected, the latter as
-/// seldom, or never beyond the largest range that is reported. How many pulses fall on a panel is counted by a
-/// receiver that detects everything.
+/// Panels with reflectances of 10 % and 80 % at 0.9 and 1.1 times the detection range of the profile. The share of
+/// pulses with a return is the detection probability of a signal of this strength; beyond the largest reported range it
+/// is 0. A detector that detects everything counts the pulses on a panel.
 fn sees_as_far_as_its_profile_says(profile: &str, settings: &str, seconds: f64) {
     let numbers = Numbers::of(profile);
     let wanted = [(0.1, 0.9), (0.1, 1.1), (0.8, 0.9), (0.8, 1.1)];
@@ -498,7 +497,7 @@ fn sees_as_far_as_its_profile_says(profile: &str, settings: &str, seconds: f64) 
     let all_seeing =
         format!("{settings}, beam = {{ sees = {{ reflectance = 0.001, at_m = 100.0 }} }}");
     let fired = counts(profile, &panels, &all_seeing, seconds);
-    // As many pulses fall on the panel that is a little farther and as large to the eye.
+    // The farther panel has the same angular size, so the same number of pulses hit it.
     let fired = [fired[0], fired[0], fired[2], fired[2]];
     let seen = counts(profile, &panels, settings, seconds);
     for ((panel, fired), seen) in panels.iter().zip(&fired).zip(&seen) {
@@ -511,26 +510,26 @@ fn sees_as_far_as_its_profile_says(profile: &str, settings: &str, seconds: f64) 
         let tolerance = Z_1E4 * (p * (1.0 - p) / fired).sqrt() + 0.01;
         assert!((seen / fired - p).abs() < tolerance, "{what}: not {p:.3}");
     }
-    // Half of the pulses return between the two, by data sheet and record.
+    // By the data sheet and the model, half of the pulses return at a range between the two.
     for pair in [0, 2] {
         let share = |place: usize| seen[place] / fired[place];
         assert!(share(pair) > 0.75 && share(pair + 1) < 0.4, "{profile}: {seen:?} of {fired:?}");
     }
 }
 
-/// The lidar profiles whose names hold one of these words; all of them are in one of the tests below.
+/// Lidar profiles whose names contain one of these words; the tests below cover all of them.
 fn lidars(words: &[&str]) -> Vec<String> {
     let names = catalogue().profiles().iter().map(|profile| profile.name.clone());
     names.filter(|name| words.iter().any(|word| name.contains(word))).collect()
 }
 
-/// A normal variable is farther from its mean once in a million: for tests of hundreds of lasers.
+/// A standard normal variable `x` has `|x| > Z_1E6` with the probability 1e-6; for tests of hundreds of lasers.
 const Z_1E6: f64 = 4.892;
 
-/// Points of each laser on a panel ahead lie about its plane as the profile says: their spread about the laser's
-/// own mean is chi-squared with one degree of freedom less than there are points, and the means of all lasers
-/// spread by the profile's error from laser to laser. Lasers are told apart by their elevation. Returns how
-/// many there are.
+/// Points of each laser on a panel ahead are distributed about its plane as the profile states. Their spread about the
+/// laser's own mean is chi-squared with one degree of freedom less than the number of points, and the means of all
+/// lasers spread by the profile's error between lasers. Lasers are distinguished by their elevation. Returns the number
+/// of lasers.
 fn spreads_as_its_profile_says(profile: &str, settings: &str, seconds: f64, step_m: f64) -> usize {
     let numbers = Numbers::of(profile);
     let panel =
@@ -551,7 +550,7 @@ fn spreads_as_its_profile_says(profile: &str, settings: &str, seconds: f64, step
                 * libm::cos(point.azimuth_deg.to_radians());
             let signal = panel.reflectance * cosine.powi(3) / panel.range_m.powi(2);
             let variance = numbers.range_variance_m2(signal) + step_m * step_m / 12.0;
-            // Exits beside the sensor's origin are as far from the plane.
+            // Beams that leave the sensor beside its origin have the same distance from the plane.
             errors.add((point.flat_m[0] - panel.range_m) / cosine / variance.sqrt());
         }
         let mean = errors.sum / count;
@@ -565,9 +564,9 @@ fn spreads_as_its_profile_says(profile: &str, settings: &str, seconds: f64, step
         of_shots.add(mean * count.sqrt());
         of_means.add(mean / (own_std_m * own_std_m / variance + 1.0 / count).sqrt());
     }
-    // Scanners have one laser, whose mean is normal.
+    // A scanner has one laser, whose mean is normal.
     assert!(of_means.is_standard(1.0), "{profile}: {of_means:?}");
-    // An error from laser to laser is no chance of the shots.
+    // The error between lasers is too large to be caused by the noise of shots.
     assert!(own_std_m == 0.0 || !of_shots.is_standard(1.0), "{profile}: {of_shots:?}");
     lasers.len()
 }
@@ -576,7 +575,7 @@ fn spreads_as_its_profile_says(profile: &str, settings: &str, seconds: f64, step
 fn each_velodynes_lasers_spread_as_its_profile_says() {
     for name in lidars(&["hdl", "vlp", "puck", "vls128"]) {
         let is_coarse = name.contains("vlp32c") || name.contains("vls128");
-        // `inspect` reads a calibration as ROS does.
+        // `inspect` uses a calibration as ROS does.
         let (settings, seconds) = match name.contains("hdl64e") {
             true => ("rotation_rate_rpm = 900, calibration_reading = \"ros\"", 0.27),
             false => ("sector_deg = [354, 6]", 0.25),

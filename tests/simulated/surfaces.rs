@@ -1,5 +1,5 @@
-//! Signs, windows and puddles as recorded packets show them, with nine rays and each profile's own noise.
-//! What is expected is worked out here from the geometry and the equations of docs/MATERIALS.md.
+//! Signs, windows and puddles in recorded packets, with nine rays and each profile's noise. Expected values are
+//! computed here from the geometry and the equations of docs/MATERIALS.md.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -22,14 +22,14 @@ use menura::wire::velodyne::DataPacket;
 
 use crate::common;
 
-/// Above the floor, metres.
+/// Height of the sensor above the floor, metres.
 const SENSOR_M: f64 = 1.0;
 
-/// An upright rectangle that faces the x axis: its distance, from y to y, from z to z, and material.
+/// An upright rectangle that faces the x axis: its distance, range of y, range of z (metres), and material.
 type Wall<'a> = (f64, [f64; 2], [f64; 2], &'a str);
 
-/// Writes walls and their materials as OBJ files into `folder`, and gives the rig's `world`. A material is
-/// `name`, or `name = statements`.
+/// Writes walls and their materials as OBJ files into `folder`; returns the rig's `world` table. A material is `name`,
+/// or `name = statements`.
 fn scene(folder: &Path, walls: &[Wall<'_>]) -> String {
     let (mut obj, mut mtl) = ("mtllib m.mtl\n".to_owned(), String::new());
     for (index, (x, y, z, material)) in walls.iter().enumerate() {
@@ -46,16 +46,17 @@ fn scene(folder: &Path, walls: &[Wall<'_>]) -> String {
     format!("[world]\nscene = \"{}\"\n", folder.join("s.obj").display())
 }
 
-/// What a laser of a VLP-16 reports of one pulse.
+/// A pulse of a VLP-16 as its packet reports it.
 struct Shot {
-    /// Unit vector from the sensor, forward-left-up.
+    /// Unit vector in the sensor's axes: x forward, y left, z up.
     direction: [f64; 3],
-    /// Range in metres and intensity of each return, the block's own and its partner's.
+    /// Range (metres) and intensity of each return: first the return in the block, then the return in its partner
+    /// block.
     returns: [Option<(f64, u8)>; 2],
 }
 
 impl Shot {
-    /// The places of its returns, metres from the floor below the sensor, with their intensity.
+    /// Positions of the returns in metres from the floor below the sensor, with their intensities.
     fn places(&self) -> impl Iterator<Item = ([f64; 3], u8)> {
         let [x, y, z] = self.direction;
         self.returns.iter().flatten().map(move |&(range_m, intensity)| {
@@ -63,12 +64,12 @@ impl Shot {
         })
     }
 
-    /// Range at which the beam meets the plane at `x`, metres.
+    /// Range at which the beam crosses the plane at `x`, metres.
     fn range_to(&self, x: f64) -> f64 {
         x / self.direction[0]
     }
 
-    /// Whether it meets the plane at `x` between these y and z.
+    /// Whether the beam crosses the plane at `x` between these y and z.
     fn meets(&self, x: f64, y: [f64; 2], z: [f64; 2]) -> bool {
         let range_m = self.range_to(x);
         let (at_y, at_z) = (self.direction[1] * range_m, SENSOR_M + self.direction[2] * range_m);
@@ -76,7 +77,7 @@ impl Shot {
     }
 }
 
-/// Two turns of a VLP-16 in dual return, which stands a metre above the origin and looks along x.
+/// Two rotations of a VLP-16 in dual return, one metre above the origin, forward along x.
 fn vlp16(world: &str, trajectory: &str) -> Vec<Shot> {
     let rig = format!(
         "seed = 5\n{world}[robot]\ntrajectory = {trajectory}\n[[device]]\nname = \"puck\"\n\
@@ -92,7 +93,7 @@ fn vlp16(world: &str, trajectory: &str) -> Vec<Shot> {
         for pair in packet.blocks.chunks_exact(2) {
             assert_eq!(pair[0].azimuth_centideg, pair[1].azimuth_centideg);
             for slot in 0..32 {
-                // 600 revolutions a minute are 3.6 degrees a millisecond.
+                // 600 rpm are 3.6 degrees per millisecond.
                 let (laser, sequence) = (slot % 16, slot / 16);
                 let after_us = 55.296 * sequence as f64 + 2.304 * laser as f64;
                 let azimuth_deg = f64::from(pair[0].azimuth_centideg) / 100.0 + 3.6e-3 * after_us;
@@ -117,8 +118,7 @@ fn vlp16(world: &str, trajectory: &str) -> Vec<Shot> {
 
 const STILL: &str = r#"{ kind = "still" }"#;
 
-/// The ranges in metres that an LMS 291-S14 reports in its scans: 181 each over 90 degrees, from right
-/// to left.
+/// Ranges (metres) in the scans of an LMS 291-S14: 181 values over 90 degrees, from right to left.
 fn lms291(world: &str) -> Vec<Vec<Option<f64>>> {
     let rig = format!(
         "seed = 5\n{world}[robot]\ntrajectory = {STILL}\n[[device]]\nname = \"lms\"\n\
@@ -158,7 +158,7 @@ fn a_sign_is_brighter_than_any_wall_near_and_far() {
         ],
     );
     let shots = vlp16(&world, STILL);
-    // Beams that are on the surface with all their rays: half a spot is 0.2 % of the range.
+    // Beams whose whole footprint is on the surface: half a footprint is 0.2 % of the range.
     let bytes = |x: f64, y: [f64; 2], z: [f64; 2]| -> Vec<f64> {
         let inside = |range: [f64; 2]| [range[0] + 0.006 * x, range[1] - 0.006 * x];
         let on = shots.iter().filter(|shot| shot.meets(x, inside(y), inside(z)));
@@ -172,13 +172,13 @@ fn a_sign_is_brighter_than_any_wall_near_and_far() {
     let (at_5, at_50) = (bytes(5.0, near, [0.6, 1.4]), bytes(50.0, far, [-1.0, 3.0]));
     assert!(at_5.len() > 100 && at_50.len() > 30, "{} {}", at_5.len(), at_50.len());
     assert!(at_5.iter().chain(&at_50).all(|&byte| byte > 100.0), "{at_5:?} {at_50:?}");
-    // The scale is that of reflectance, wherever the sign stands.
+    // The intensity scale is that of reflectance, independent of the sign's distance.
     assert!((mean(&at_5) - mean(&at_50)).abs() < 5.0, "{} {}", mean(&at_5), mean(&at_50));
     let diffuse = bytes(5.0, [-4.0, -1.0], [0.5, 1.5]);
     assert!(diffuse.iter().all(|&byte| byte <= 60.0), "{diffuse:?}");
 }
 
-/// Dirt first, then the wall behind by the light that two faces leave.
+/// First the dirt, then the wall behind it with the light that two faces transmit.
 #[test]
 fn a_window_gives_two_echoes() {
     let folder = tempfile::tempdir().unwrap();
@@ -197,8 +197,8 @@ fn a_window_gives_two_echoes() {
     });
     let share = two.count() as f64 / through.len() as f64;
     assert!(share > 0.99, "{share} of the beams through the window have two echoes");
-    // Beside it the wall is seen alone, and brighter: 0.85 of the light comes through, and the dirt's
-    // share of that.
+    // Beside the window, only the wall is hit, and its return is stronger: the window transmits 0.85 of the light,
+    // minus the share of the dirt.
     let of_wall = |inside: bool| -> Vec<f64> {
         let y = if inside { [1.2, 1.8] } else { [-1.8, -1.2] };
         let met = shots.iter().filter(|shot| shot.meets(5.0, y, [0.5, 1.5]));
@@ -209,7 +209,7 @@ fn a_window_gives_two_echoes() {
     assert!((behind / beside - expected).abs() < 0.03, "{behind} of {beside}");
 }
 
-/// The LMS 291 reports the first echo that it can see: a window's dirt is one when near.
+/// The LMS 291 reports the first echo that it detects: a window's dirt is one if the window is near.
 #[test]
 fn a_scanner_of_one_echo_sees_the_near_window_and_looks_through_the_far_one() {
     let folder = tempfile::tempdir().unwrap();
@@ -222,7 +222,7 @@ fn a_scanner_of_one_echo_sees_the_near_window_and_looks_through_the_far_one() {
                 (window_m + 8.0, wide, [-2.0, 4.0], "wall = Kd 0.6 0.6 0.6"),
             ],
         );
-        // Five to thirty degrees to the left: no glints.
+        // Five to thirty degrees to the left, where there are no specular reflections.
         let scans = lms291(&world);
         let seen = scans.iter().flat_map(|scan| {
             (100..=150).map(|place| {
@@ -238,11 +238,12 @@ fn a_scanner_of_one_echo_sees_the_near_window_and_looks_through_the_far_one() {
         assert!(off.is_empty(), "{} of {} not at {expected} m: {off:?}", off.len(), seen.len());
     };
     assert_all_at(at(5.0), 5.0);
-    // 0.02 is seen to 13 m; at 24 m it is more than four standard deviations below what is detected.
+    // A reflectance of 0.02 is detected up to 13 m; at 24 m it is more than four standard deviations below the
+    // threshold.
     assert_all_at(at(24.0), 32.0);
 }
 
-/// Of the street's puddle, 8 m away, a still robot sees the parked car behind it, upside down, or nothing.
+/// At the street's puddle, 8 m away, a static robot detects the mirrored car behind it, or nothing.
 #[test]
 fn a_puddle_is_missing_or_mirrors_what_stands_behind_it() {
     let street = |radius_m: f64| {
@@ -252,7 +253,7 @@ fn a_puddle_is_missing_or_mirrors_what_stands_behind_it() {
         vlp16(&world, STILL)
     };
     let (with, without) = (street(1.9), street(0.0));
-    // Range at which a beam meets the puddle, farther than 7.5 m; nearer its bottom may be seen.
+    // Range at which a beam hits the puddle, beyond 7.5 m; nearer, its bottom may be detected.
     let to_puddle = |shot: &Shot| -> Option<f64> {
         let range_m = -SENSOR_M / shot.direction[2];
         let [x, y] = [shot.direction[0] * range_m, shot.direction[1] * range_m];
@@ -283,8 +284,7 @@ fn a_puddle_is_missing_or_mirrors_what_stands_behind_it() {
     assert_eq!(without.iter().flat_map(Shot::places).filter(is_below).count(), 0);
 }
 
-/// An object behind a window counts as seen when the receiver reports it, and not when it reports the
-/// window.
+/// An object behind a window counts as seen if the detector reports it, and not if it reports the window.
 #[test]
 fn a_stimulus_is_seen_through_a_window() {
     let folder = tempfile::tempdir().unwrap();

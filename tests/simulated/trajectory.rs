@@ -1,5 +1,5 @@
-//! The robot's motion, seen from outside: derivatives against differences, smoothness, ends,
-//! files, and the ground.
+//! The robot's motion as seen from outside: derivatives compared with differences, smoothness,
+//! ends, files, and the ground.
 
 use std::path::PathBuf;
 
@@ -33,7 +33,7 @@ fn at(seconds: f64) -> SimTime {
     SimTime::from_secs_f64(seconds)
 }
 
-/// A trajectory file in a scratch folder.
+/// A trajectory file in a temporary folder.
 fn file(name: &str, text: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -56,20 +56,21 @@ fn file_fault(name: &str, text: &str, speed_m_s: Option<f64>, closed: bool) -> S
 const H_NS: u64 = 500_000;
 const H_S: f64 = H_NS as f64 * 1e-9;
 
-/// Derivative of `f` at `t` by five points; exact for polynomials of degree four.
+/// Derivative of `f` at `t` from five points; exact for polynomials of degree four.
 fn difference(t: SimTime, f: impl Fn(SimTime) -> DVec3) -> DVec3 {
     let off = |k: i64| f(SimTime(t.0.checked_add_signed(k * H_NS as i64).unwrap()));
     ((off(1) - off(-1)) * 8.0 - (off(2) - off(-2))) / (12.0 * H_S)
 }
 
-/// Velocity, acceleration and angular rate agree with differences of what they are rates of.
+/// Velocity, acceleration and angular rate agree with differences of position, velocity and
+/// attitude.
 fn derivatives_agree(trajectory: &Trajectory, times: impl Iterator<Item = f64>) {
     for seconds in times {
         let t = at(seconds.max(4.0 * H_S));
         let state = trajectory.state(t);
         let velocity = difference(t, |t| trajectory.pose(t).translation);
         let acceleration = difference(t, |t| trajectory.state(t).velocity_m_s);
-        // Small turns: the vector part of the quaternion is half of the turn.
+        // For small rotations, the vector part of the quaternion is half of the rotation vector.
         let here = state.world_from_body.rotation;
         let turn = difference(t, |t| {
             let q = here.conjugate() * trajectory.pose(t).rotation;
@@ -90,7 +91,7 @@ fn derivatives_agree(trajectory: &Trajectory, times: impl Iterator<Item = f64>) 
     }
 }
 
-/// The largest jumps of acceleration and of angular rate between instants `step_s` apart.
+/// Largest changes of acceleration and of angular rate between instants `step_s` apart.
 fn largest_jumps(trajectory: &Trajectory, from_s: f64, to_s: f64, step_s: f64) -> (f64, f64) {
     let steps = ((to_s - from_s) / step_s) as usize;
     let mut before = trajectory.state(at(from_s));
@@ -104,7 +105,7 @@ fn largest_jumps(trajectory: &Trajectory, from_s: f64, to_s: f64, step_s: f64) -
     jumps
 }
 
-/// Nothing jumps: a ten times finer look shows jumps nearly ten times smaller.
+/// No jumps: with a ten times smaller step, the changes are nearly ten times smaller.
 fn nothing_jumps(trajectory: &Trajectory, from_s: f64, to_s: f64) {
     let coarse = largest_jumps(trajectory, from_s, to_s, 1e-3);
     let fine = largest_jumps(trajectory, from_s, to_s, 1e-4);
@@ -112,7 +113,7 @@ fn nothing_jumps(trajectory: &Trajectory, from_s: f64, to_s: f64) {
     assert!(fine.1 <= 0.2 * coarse.1 + 1e-6, "angular rate {coarse:?} {fine:?}");
 }
 
-/// Hills of 20 m and more.
+/// Hills with a length of 20 m and more.
 struct Hills;
 impl GroundHeight for Hills {
     fn height_m(&self, x_m: f64, y_m: f64) -> Option<f64> {
@@ -138,7 +139,7 @@ fn waypoints(points: &[[f64; 3]], speed_m_s: f64, closed: bool) -> TrajectoryCon
     TrajectoryConfig::Waypoints { points_m: points.to_vec(), speed_m_s, closed }
 }
 
-/// A walk whose bends are driveable.
+/// A path whose bends can be driven.
 fn walk(turns: &[(f64, f64, f64)]) -> Vec<[f64; 3]> {
     let (mut p, mut yaw) = (DVec3::new(5.0, 5.0, 0.0), 0.0);
     let mut points = vec![p.to_array()];
@@ -357,7 +358,7 @@ fn two_points_make_a_straight_drive_to_a_stop() {
 
 #[test]
 fn noise_of_a_recording_does_not_shake_the_robot() {
-    // 100 Hz and 1 cm up and down: taken at its word, 400 m/s².
+    // 100 Hz and 1 cm up and down; without smoothing, this would be 400 m/s².
     let text = wobbly_tum(0.0, 0.01, 1000, 0.01);
     let made = from_file("run.tum", &text, None, false);
     assert!(made.describe().max_acceleration_m_s2 < 2.0, "{}", made.describe());
@@ -383,7 +384,7 @@ fn a_recording_is_followed_in_place_and_orientation() {
 
 #[test]
 fn a_robot_that_pauses_keeps_its_heading_and_place() {
-    // 10 m north, a minute's pause without samples, a minute's with, 10 m east.
+    // 10 m north, a minute of rest without samples, a minute of rest with samples, 10 m east.
     let mut text = String::from("time_s,x_m,y_m\n");
     for i in 0..=100 {
         text += &format!("{},0,{}\n", f64::from(i) * 0.1, f64::from(i) * 0.1);
@@ -406,7 +407,7 @@ fn a_robot_that_pauses_keeps_its_heading_and_place() {
 
 #[test]
 fn a_closed_recording_goes_round_with_its_heading() {
-    // One lap of a circle in 20 s, the last sample one step before the first.
+    // One lap of a circle in 20 s; the last sample is one step before the first.
     let text: String = (0..200)
         .map(|i| f64::from(i) * std::f64::consts::TAU / 200.0)
         .map(|a| {
@@ -573,7 +574,7 @@ fn the_ground_carries_the_robot() {
         let pose = made.pose(at(t));
         let p = pose.translation;
         assert!((p.z - Hills.height_m(p.x, p.y).unwrap()).abs() < 5e-3, "{t} {p}");
-        // The body's up axis is the surface's normal.
+        // The body's up axis is the surface normal.
         let slope_x = 0.16 * libm::cos(p.x * 0.2);
         let slope_y = -0.075 * libm::sin(p.y * 0.15 + 0.3);
         let normal = DVec3::new(-slope_x, -slope_y, 1.0).normalize();
@@ -612,7 +613,7 @@ fn shipped_waypoint_files_are_driven() {
         }
         let by_times = try_drive(TrajectoryConfig::File { path, speed_m_s: None, closed: loops });
         if name == "vehicle2_pos_1.vprp" {
-            // A recorded drive whose times are real.
+            // A recorded drive with real times.
             let made = by_times.unwrap();
             eprintln!("{}", made.describe());
             derivatives_agree(&made, (0..170).map(|i| f64::from(i) * 0.1));

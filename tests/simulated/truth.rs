@@ -1,4 +1,4 @@
-//! The truth of recordings: it tells every packet, is the same whatever the workers, and changes no byte.
+//! Ground truth of recordings: it covers every packet, is equal for any number of workers, and changes no byte.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -32,8 +32,8 @@ fn read(path: &Path) -> (Vec<(String, PacketRecord)>, Names) {
     (all, reader.names().clone())
 }
 
-/// A moving robot with a lidar on its body, one on a turning mast, an IMU and a receiver, something that
-/// moves, weather and faults.
+/// A moving robot with a lidar on its body, one on a rotating mast, an IMU and a GNSS receiver; a moving object,
+/// weather and faults.
 const EVERYTHING: &str = r#"
 seed = 7
 start_utc = 2026-05-01T12:00:00Z
@@ -129,7 +129,7 @@ fn the_truth_is_the_same_whatever_the_workers_and_changes_no_byte() {
                 *why.entry(one.why).or_default() += 1;
                 assert_eq!(one.reported_m.is_nan(), one.slots == 0);
                 if one.why == Why::Nearest as u8 && !one.reported_m.is_nan() {
-                    // Aslant a spot lies on more of the surface.
+                    // At oblique incidence, the footprint covers more of the surface.
                     let cos = f32::from(one.cos_incidence.max(1)) / 65_535.0;
                     let most_m = 0.3f32.max(0.06 / cos);
                     assert!((one.reported_m - one.true_m).abs() < most_m, "{one:?}");
@@ -139,7 +139,7 @@ fn the_truth_is_the_same_whatever_the_workers_and_changes_no_byte() {
     }
     assert!(objects > 20, "the walker is seen: {objects}");
     assert!(why[&(Why::Nearest as u8)] > 5_000, "{why:?}");
-    // What the losses took has no message.
+    // Lost packets have no message.
     let numbers: Vec<u64> = packets
         .iter()
         .filter(|(topic, packet)| topic.contains("front") && packet.port == 0)
@@ -149,9 +149,9 @@ fn the_truth_is_the_same_whatever_the_workers_and_changes_no_byte() {
     assert!(missing > 1 && numbers.windows(2).all(|pair| pair[0] < pair[1]), "{missing}");
 }
 
-/// Every lidar: its profile, link and settings, milliseconds to record, and the greatest error of a decoded
-/// range beside the one that was measured: half a step of the wire. An HDL-64E's bytes are for
-/// velodyne-decoder, and are decoded here as ROS does, whose near-point correction is another by millimetres.
+/// Every lidar: profile, link and settings, recording time in milliseconds, and largest error of a decoded range
+/// relative to the measured one: half a range step of the packets. The bytes of an HDL-64E are for velodyne-decoder and
+/// are decoded here as in ROS, whose near-point correction differs by millimetres.
 const LIDARS: &[(&str, &str, &str, u64, f64)] = &[
     ("velodyne-vlp16-3.0", UDP, "return_mode = \"dual\"", 20, 0.0011),
     ("velodyne-puck-hires-3.0", UDP, "return_mode = \"last\"", 20, 0.0011),
@@ -220,10 +220,10 @@ const LIDARS: &[(&str, &str, &str, u64, f64)] = &[
     ("hokuyo-urg04lx", PTY, "power_on_stream = \"MD\", baud_rate = 750000", 500, 0.0006),
 ];
 
-/// Sees 4 m, and stands in a small room.
+/// Has a maximum range of 4 m, and stands in a small room.
 const SHORT_SIGHTED: &str = "hokuyo-urg04lx";
 
-/// Drivers of what measures no ranges.
+/// Drivers of devices that measure no ranges.
 const NO_LIDARS: &[&str] = &[
     "clearpath-horizon",
     "create-oi",
@@ -299,7 +299,8 @@ settings = {{ {settings} }}
             };
             let off = (f64::from(seen.reported_m) - row.point.range_m).abs();
             worst = worst.max(off);
-            // The pulse is that of the point: it lies in its direction, seen from where the lens is.
+            // Checks that the pulse belongs to the point: seen from the lens, the point is in the direction of the
+            // pulse.
             let (sin_az, cos_az) = libm::sincos(f64::from(firing.azimuth_rad));
             let (sin_el, cos_el) = libm::sincos(f64::from(firing.elevation_rad));
             let beam = glam::DVec3::new(cos_el * cos_az, -cos_el * sin_az, sin_el);
@@ -352,7 +353,7 @@ settings = { beam = { shape = "ray" } }
     };
     let whole = std::fs::read(&path).unwrap();
     assert!(joined().unwrap().len() > 300);
-    // Also the first and the last bytes, and where records begin.
+    // Including the first and the last bytes, and the starts of records.
     let steps = (0..120).map(|step| step * (whole.len() - 1) / 119);
     for at in steps.chain(0..64) {
         let mut damaged = whole.clone();
@@ -367,7 +368,7 @@ settings = { beam = { shape = "ray" } }
     }
 }
 
-/// An Ouster that stands by: its clock goes on, and nothing has to be measured.
+/// An Ouster in standby: its clock runs, and it requests no measurements.
 const CLOCK: &str = r#"
 seed = 7
 start_utc = 2026-05-01T12:00:00Z

@@ -1,10 +1,11 @@
-//! `menura twin` against the capture of a real VLP-16: what no scene decides must agree.
+//! `menura twin` with the capture of a real VLP-16: properties that do not depend on the scene must
+//! agree.
 
 use crate::common;
 
 const CAPTURE: &str = "captures/velodyne/vlp16-with-position-packets.pcap";
 
-/// Real and emulated value of the row that starts with `name`.
+/// Real and emulated value in the row that starts with `name`.
 fn row(table: &str, name: &str) -> [f64; 2] {
     let line = table.lines().find(|line| line.starts_with(name));
     let line = line.unwrap_or_else(|| panic!("no {name} in\n{table}"));
@@ -82,7 +83,7 @@ fn another_product_is_refused() {
     assert!(told.contains("byte 1205 is 0x22, that of velodyne-hdl32e-2.2 is 0x21"), "{told}");
 }
 
-/// The least separation depends on the scene, so that it agrees to a tenth only.
+/// The smallest separation depends on the scene, so it agrees only within a tenth.
 #[test]
 #[ignore = "needs reference data"]
 fn hesais_separate_two_returns_as_real_ones_do() {

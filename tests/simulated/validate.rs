@@ -1,4 +1,5 @@
-//! `menura validate --all --short`: every experiment in its short form, with what it leaves.
+//! `menura validate --all --short`: every experiment in its short form, and the files that it
+//! writes.
 
 use std::fs;
 use std::path::Path;
@@ -42,11 +43,11 @@ fn every_experiment_holds_in_its_short_form_and_leaves_numbers_plots_and_a_page(
         assert!(page.contains(&format!("<h2 id=\"{name}\">")), "{name}");
         assert!(text(&run.stderr).contains(&format!("{name}: ")), "{}", text(&run.stderr));
     }
-    // Nothing is fetched from elsewhere.
+    // The page loads nothing from elsewhere.
     assert!(!page.contains(" src=") && !page.contains("<link"), "{page}");
 }
 
-/// As `menura validate --help` lists them.
+/// Names of the experiments in `menura validate --help`.
 fn experiments() -> Vec<String> {
     let help = text(&menura(&["validate", "--help"]).stdout);
     let commands = help.split_once("Commands:\n").unwrap().1.split_once("\n\n").unwrap().0;

@@ -1,6 +1,6 @@
-//! Weather in recorded packets: with nine rays and the profiles' own noise, as a user has them.
+//! Weather in recorded packets, with nine rays and the profiles' noise, as users have it.
 
-// What is expected need not have the same bits on every machine.
+// Expected values need not have the same bits on every machine.
 #![allow(clippy::disallowed_methods)]
 
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ use menura::wire::velodyne::DataPacket;
 
 use crate::common;
 
-/// Everything at once, moving, in a scene with grass.
+/// All kinds of weather at once, on a moving robot in a scene with grass.
 const ALL: &str = r#"
 seed = 11
 start_utc = 2026-06-01T12:00:00Z
@@ -117,7 +117,7 @@ fn a_table_without_weather_leaves_every_byte_as_it_is() {
     assert!(without != recorded(&common::rig(ALL, &[]), 60));
 }
 
-/// A lidar that stands in a box.
+/// A static lidar in a box.
 fn still(size_m: &str, weather: &str, profile: &str, link: &str, settings: &str) -> Rig {
     let text = format!(
         "seed = 5\nstart_utc = 2026-06-01T12:00:00Z\n[world]\nscene = \"room\"\n\
@@ -134,7 +134,7 @@ fn vlp16(size_m: &str, weather: &str, return_mode: &str) -> Rig {
     still(size_m, weather, "velodyne-vlp16-3.0", link, &settings)
 }
 
-/// Every shot of a VLP-16 in the order of the wire: laser, range (0 for none) and intensity byte.
+/// Every shot of a VLP-16 in the order of the packets: laser, range (0 for none) and intensity byte.
 fn shots(rig: &Rig, duration_ms: u64) -> Vec<(usize, f64, u8)> {
     let pcap = recorded(rig, duration_ms).remove("a.pcap").unwrap();
     let packets =
@@ -145,11 +145,11 @@ fn shots(rig: &Rig, duration_ms: u64) -> Vec<(usize, f64, u8)> {
     points.map(|(slot, p)| (slot % 16, f64::from(p.distance) * 0.002, p.intensity)).collect()
 }
 
-/// What decides whether a lidar's receiver detects a signal.
+/// Parameters that determine whether a lidar detects a signal.
 struct Detector {
     threshold: f64,
     signal_to_noise: f64,
-    /// The pulse's width at half height, metres.
+    /// Full width of the pulse at half maximum, metres.
     width_m: f64,
 }
 
@@ -167,14 +167,14 @@ impl Detector {
         Self::of(&settings.beam, &settings.noise)
     }
 
-    /// The chance that a signal is detected.
+    /// Probability that a signal is detected.
     fn chance(&self, signal: f64) -> f64 {
         let above = (signal / self.threshold - 1.0) * self.signal_to_noise;
         0.5 * libm::erfc(-above / 2f64.sqrt())
     }
 }
 
-/// The soft echo of fog at `x_m`: a fine sum over the beam, from the model as it is printed.
+/// Soft echo of fog at `x_m`: a fine sum over the beam, with the model as printed.
 fn soft_echo(visibility_m: f64, width_m: f64, x_m: f64) -> f64 {
     let extinction = 20f64.ln() / visibility_m;
     let step = 1e-3;
@@ -189,7 +189,7 @@ fn soft_echo(visibility_m: f64, width_m: f64, x_m: f64) -> f64 {
     (0..20_000).map(part).sum()
 }
 
-/// Where the soft echo of fog is highest, and how high.
+/// Position and height of the maximum of the fog's soft echo.
 fn soft_top(visibility_m: f64, width_m: f64) -> (f64, f64) {
     let at = (0..200).map(|i| 0.9 + 0.01 * f64::from(i));
     at.map(|x| (x, soft_echo(visibility_m, width_m, x))).max_by(|a, b| a.1.total_cmp(&b.1)).unwrap()
@@ -198,8 +198,8 @@ fn soft_top(visibility_m: f64, width_m: f64) -> (f64, f64) {
 /// Elevations of a VLP-16's lasers, degrees (VLP-16 manual, table 9-1).
 const ELEVATIONS_DEG: [i32; 16] = [-15, 1, -13, 3, -11, 5, -9, 7, -7, 9, -5, 11, -3, 13, -1, 15];
 
-/// What each shot of the clear air met of the box of [`vlp16`], whose lidar is 2 m above the floor: range, and the
-/// signal in clear air. Which plane it is says the byte, whose noise is too large to take the cosine from.
+/// Range and clear-air signal of each shot in the box of [`vlp16`], from a recording in clear air; the lidar is 2 m
+/// above the floor. The intensity byte determines the plane; its noise is too large to compute the cosine.
 fn walls(size_m: [f64; 3], clear: &[(usize, f64, u8)]) -> Vec<(f64, f64)> {
     let met = |&(laser, range, byte): &(usize, f64, u8)| {
         let sin = f64::from(ELEVATIONS_DEG[laser]).to_radians().sin();
@@ -233,7 +233,7 @@ fn a_vlp16_in_fog_finds_the_walls_that_the_model_leaves() {
     let (mut sum_clear, mut sum_foggy) = (0.0, 0.0);
     for ((range, signal), (_, seen, _)) in walls([40.0, 30.0, 8.0], &clear).into_iter().zip(foggy) {
         if range == 0.0 {
-            // At the limit of what is seen in clear air; nothing of it is left.
+            // At the detection limit in clear air, nothing is detected in fog.
             continue;
         }
         let chance = detector.chance(signal * (-2.0 * extinction * range).exp());
@@ -250,7 +250,7 @@ fn a_vlp16_in_fog_finds_the_walls_that_the_model_leaves() {
         }
     }
     let all = f64::from(found + soft + none);
-    // Four standard deviations, and half a percent for the cosine that the byte's noise mistakes.
+    // Four standard deviations, plus half a per cent for cosines that the noise of the byte makes wrong.
     let error = (f64::from(found) - expected).abs();
     assert!(error < 4.0 * f64::sqrt(variance) + 0.005 * all, "{found} of {all}, not {expected}");
     assert!((0.3..0.95).contains(&(expected / all)), "some are lost and some are not: {expected}");
@@ -279,7 +279,7 @@ fn the_strongest_echo_of_a_vlp16_in_fog_is_the_fog_where_the_model_has_it_strong
         let wall = signal * (-2.0 * extinction * range).exp();
         all += 1.0;
         hidden += f64::from(u8::from(wall < top));
-        // Where the two are within a twentieth of one another the byte's noise decides.
+        // If both are within a twentieth of each other, the noise of the byte decides.
         let is_near = (wall / top - 1.0).abs() < 0.05;
         let is_fog = (seen - top_m).abs() < 0.3;
         wrong += f64::from(u8::from(is_fog != (wall < top) && !is_near));
@@ -333,7 +333,7 @@ fn a_vlp16_under_open_sky_finds_as_many_drops_as_the_law_says() {
     let error = (all * chance * (1.0 - chance)).sqrt();
     assert!(found > 300.0, "{found} of {all}, {chance}");
     assert!((found - all * chance).abs() < 4.0 * error, "{found} instead of {}", all * chance);
-    // Of the drops that are found, so many in each stretch. Ends of stretches are blurred by range noise.
+    // Number of detected drops in each range interval. Range noise blurs the ends of the intervals.
     let chi: f64 = bins
         .windows(2)
         .zip(&expected)
@@ -343,7 +343,7 @@ fn a_vlp16_under_open_sky_finds_as_many_drops_as_the_law_says() {
             (count - expected).powi(2) / expected
         })
         .sum();
-    // 5 degrees of freedom: 20.5 is passed by chance once in 1000; range noise adds a little.
+    // 5 degrees of freedom: 20.5 is exceeded with the probability 1e-3; range noise adds a little.
     assert!(chi < 25.0, "{chi}: {expected:?}");
 }
 
@@ -365,7 +365,7 @@ fn another_seed_gives_other_drops() {
     assert!(drops(1) != drops(2));
 }
 
-/// Ranges of an LMS 291's scans, right to left; `None` where it says that there is none.
+/// Ranges in the scans of an LMS 291, from right to left; `None` if the scanner reports no range.
 fn scans(rig: &Rig, duration_ms: u64) -> Vec<Vec<Option<f64>>> {
     let bytes = recorded(rig, duration_ms).remove("a.bin").unwrap();
     let (mut framer, mut rest, mut scans) =
@@ -408,7 +408,7 @@ fn an_lms291_in_rain_of_goodins_law_loses_what_is_far_and_scatters_the_rest() {
     let (mut square, mut near) = (0.0, 0.0);
     for scan in &rainy {
         for (index, seen) in scan.iter().enumerate() {
-            // From the right: walls at 12 m to both sides, at 30 m ahead.
+            // From the right: walls at 12 m on both sides, at 30 m ahead.
             let (sin, cos) = (step * index as f64).sin_cos();
             let (range, incidence) = match (12.0 / cos.abs(), 30.0 / sin) {
                 (side, ahead) if side < ahead => (side, cos.abs()),
@@ -419,7 +419,7 @@ fn an_lms291_in_rain_of_goodins_law_loses_what_is_far_and_scatters_the_rest() {
             expected += chance;
             variance += chance * (1.0 - chance);
             found += f64::from(u8::from(seen.is_some()));
-            // The wall to the right, met at right angles: the range error alone.
+            // The wall on the right at normal incidence: only the range error.
             if let (Some(seen), true) = (seen, index < 8) {
                 square += (seen / range - 1.0).powi(2);
                 near += 1.0;
@@ -427,7 +427,7 @@ fn an_lms291_in_rain_of_goodins_law_loses_what_is_far_and_scatters_the_rest() {
         }
     }
     let all = (rainy.len() * count) as f64;
-    // The range error spreads a signal's distance by 2 %, which the sum above does not have.
+    // The range error spreads a signal's distance by 2 %, which the sum above does not include.
     assert!(
         (found - expected).abs() < 4.0 * f64::sqrt(variance) + 0.01 * all,
         "{found} of {all}, not {expected}"
@@ -455,7 +455,7 @@ fn snow_shortens_what_an_lms291_sees() {
     let (clear, clear_m) = of("");
     let (light, light_m) = of("[world.weather.snow]\nrate_mm_h = 0.5\n");
     let (heavy, heavy_m) = of("[world.weather.snow]\nrate_mm_h = 5.0\n");
-    // Flakes near to the scanner take the place of walls.
+    // Flakes near the scanner hide walls.
     assert!(clear >= light && light >= heavy, "{clear} {light} {heavy}");
     assert!(clear_m > light_m && light_m > heavy_m, "{clear_m} {light_m} {heavy_m}");
 }
@@ -472,7 +472,7 @@ fn a_cloud_of_dust_stands_before_the_wall_and_nowhere_else() {
         if (seen - clear).abs() < 0.3 {
             continue;
         }
-        // Spheres reach 0.5 + 0.5 + 1.0 m from the place at most, 6 m away.
+        // Spheres reach at most 0.5 + 0.5 + 1.0 m from the centre, which is 6 m away.
         assert!(*seen == 0.0 || (3.0..9.2).contains(seen), "{index}: {seen} for {clear}");
         within += u32::from(*seen > 0.0);
     }
@@ -485,7 +485,7 @@ fn a_cloud_of_dust_stands_before_the_wall_and_nowhere_else() {
 fn rain_wets_the_walls() {
     let size = "[24.0, 20.0, 8.0]";
     let clear = shots(&vlp16(size, "", "strongest"), 60);
-    // 10 mm/h are 0.61 mm of 1.2 mm, by the rate; or as much as the rig says.
+    // 10 mm/h give 0.61 mm of the 1.2 mm film, by the rate; otherwise the rig sets the film.
     for (key, film) in
         [("", 0.157 * 10f64.powf(0.59) / 1.2), ("film_mm = 0.0", 0.0), ("film_mm = 3.0", 1.0)]
     {

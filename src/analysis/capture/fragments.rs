@@ -1,4 +1,4 @@
-//! IP datagrams that were captured in fragments, made whole.
+//! Reassembles IP datagrams that were captured in fragments.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -11,9 +11,9 @@ use etherparse::{
 
 use crate::wire::ethernet::{LinkType, sliced};
 
-/// Largest number of incomplete datagrams, each at most 64 kB.
+/// Largest number of incomplete datagrams in memory, each at most 64 kB.
 const MOST_WAITING: usize = 64;
-/// Time after which Linux drops fragments.
+/// Time after which Linux drops fragments, nanoseconds.
 const PATIENCE_NS: i128 = 30_000_000_000;
 const ETHERNET_LEN: usize = 14;
 
@@ -24,25 +24,25 @@ struct Waiting {
     id: Id,
     unix_ns: i128,
     buffer: IpDefragBuf,
-    /// Number of fragments so far.
+    /// Number of fragments received so far.
     count: u64,
 }
 
-/// Datagrams of which some fragments were captured.
+/// Datagrams with some of their fragments.
 #[derive(Default)]
 pub(super) struct Fragments {
     waiting: VecDeque<Waiting>,
-    /// Fragments that became part of no datagram.
+    /// Number of fragments that became part of no datagram.
     pub lost: u64,
 }
 
-/// Result for a frame.
+/// Result for one frame.
 pub(super) enum Outcome {
     /// The frame is no fragment.
     Whole,
     /// The fragment waits for others, or is lost.
     Kept,
-    /// The last fragment came: the frame of the whole datagram.
+    /// The last fragment arrived: the frame of the whole datagram.
     Completed(LinkType, Vec<u8>),
 }
 

@@ -1,4 +1,4 @@
-//! The packets of a bag's messages as datagrams in frames.
+//! Converts the packets in a bag's messages to frames with datagrams.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -7,17 +7,18 @@ use super::super::bag::{Bag, BagError};
 use crate::wire::ethernet::FrameHeader;
 use crate::wire::ros2::Kind;
 
-/// Messages have no addresses. Those of a document, RFC 5737: the sender's ends with the topic's number.
+/// Messages have no addresses. These are addresses for documentation (RFC 5737); the sender's ends with the topic's
+/// number.
 const DOCUMENTED: [u8; 3] = [192, 0, 2];
 const RECEIVER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 254);
 
-/// See the module.
+/// Reads the messages of a bag as frames with datagrams.
 pub(super) struct Datagrams<'a> {
     bag: Bag<'a>,
     waiting: VecDeque<(i128, FrameHeader, Vec<u8>)>,
-    /// Messages without packets, by type.
+    /// Numbers of messages without packets, by type.
     pub others: BTreeMap<String, u64>,
-    /// Messages that should hold packets and do not parse.
+    /// Number of messages of a packet type that cannot be parsed.
     pub unreadable: u64,
 }
 
@@ -61,7 +62,7 @@ impl<'a> Datagrams<'a> {
     }
 }
 
-/// The name of a frame of reference that says where a datagram went from and to.
+/// A `frame_id` with the source and destination of a datagram.
 pub fn frame_id(source: std::net::SocketAddr, destination: std::net::SocketAddr) -> String {
     format!("{source}>{destination}")
 }

@@ -1,59 +1,59 @@
-//! Noise, bias instability and random walk of an Allan deviation, with errors that count how long the
-//! log is.
+//! Fits noise, bias instability and random walk to an Allan deviation, with standard errors that take the length of the
+//! log into account.
 //!
-//! Variances of neighbouring averaging times come from the same samples, so their errors are correlated; the
-//! correlation time of the instability is fitted as well. The covariance of overlapping Allan variances
-//! follows from the covariance of second differences of the integrated signal, for Gaussian noise by
-//! Isserlis' theorem. C. Greenhall, W. Riley, "Uncertainty of stability variances based on finite
-//! differences", PTTI 2003, has the generalised covariances of white noise (`-|u|/2`) and of its integral
-//! (`|u|³/12`). That of a Gauss-Markov process with the standard deviation 1 is `-T² (u/T - 1 + e^(-u/T))`.
+//! Variances of neighbouring averaging times are computed from the same samples, so their errors are correlated. The
+//! correlation time of the instability is fitted as well. The covariance of overlapping Allan variances follows from
+//! the covariance of second differences of the integrated signal, for Gaussian noise by Isserlis' theorem. C.
+//! Greenhall, W. Riley, "Uncertainty of stability variances based on finite differences", PTTI 2003, gives the
+//! generalised covariances of white noise (`-|u|/2`) and of its integral (`|u|³/12`). A Gauss-Markov process with the
+//! standard deviation 1 has `-T² (u/T - 1 + e^(-u/T))`.
 
 use glam::{DMat4, DVec4};
 
 use crate::analysis::allan::{Coefficients, Fitted, Point, correlation_times_s, unit_variances};
 use crate::sensors::imu::errors::gauss_markov_std;
 
-/// Least length of a log in correlation times: in a shorter one the top of the instability's curve is too
-/// uncertain to distinguish it from a random walk.
+/// Smallest length of a log in correlation times. In a shorter log, the maximum of the instability's curve is too
+/// uncertain to distinguish the instability from a random walk.
 pub const LENGTHS_OF_INSTABILITY: f64 = 40.0;
-/// Least length of a log for a random walk beside an instability with a fitted correlation time, s: in a
-/// shorter log, errors of the instability's curve look the same.
+/// Smallest length of a log that shows a random walk in addition to an instability with a fitted correlation time,
+/// seconds. In a shorter log, errors of the instability's curve look the same.
 pub const SHORTEST_WALK_S: f64 = 3600.0;
-/// Least length of a log for a random walk without an instability, s: an instability with a long correlation
-/// time looks the same.
+/// Smallest length of a log that shows a random walk without an instability, seconds. In a shorter log, an instability
+/// with a long correlation time looks the same.
 pub const SHORTEST_LONE_WALK_S: f64 = 14_400.0;
-/// Number of standard errors from which a term is significant.
+/// Number of standard errors above which a term is significant.
 const SEEN: f64 = 3.0;
-/// Largest standard error of the logarithm of a correlation time that counts as found.
+/// The correlation time counts as found if the standard error of its logarithm is at most this.
 const MOST_LOG_ERROR: f64 = 0.35;
-/// Averaging times that differ by more are taken as independent.
+/// Averaging times whose indices differ by more than this are assumed to be independent.
 const FAR: usize = 30;
 /// Number of axes whose variances are averaged.
 const AXES: f64 = 3.0;
 
-/// Result for a term of the log.
+/// Result for one term.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Told {
-    /// The term is found.
+    /// The term is significant.
     Found,
-    /// The log is long enough, and the term is no larger than `at_most`.
+    /// The log is long enough, but the term is not significant: it is at most `at_most`.
     NotSeen,
-    /// The log is shorter than this necessary length, s.
+    /// The log is too short; the necessary length, seconds.
     TooShort(f64),
 }
 
-/// A fit, and which of its terms the log carries.
+/// A fit, with the result for each term.
 #[derive(Clone, Copy, Debug)]
 pub struct Drift {
-    /// Result for all terms.
+    /// Fitted coefficients with their errors.
     pub fitted: Fitted,
-    /// One standard error of the logarithm of the correlation time.
+    /// Standard error of the logarithm of the correlation time.
     pub log_correlation_error: f64,
-    /// Whether noise, instability and walk were found.
+    /// Results for noise, instability and walk.
     pub told: [Told; 3],
 }
 
-/// Squares of noise, instability and walk, which are variances, and the correlation time.
+/// Squares of the coefficients of noise, instability and walk, and the correlation time.
 #[derive(Clone, Copy, Debug)]
 struct Model {
     squares: [f64; 3],
@@ -66,7 +66,7 @@ impl Model {
         self.squares.iter().zip(units).map(|(c, u)| c * u).sum()
     }
 
-    /// Derivatives by the three squares and by the logarithm of the correlation time.
+    /// Derivatives of the Allan variance with respect to the three squares and the logarithm of the correlation time.
     fn slopes(&self, tau_s: f64) -> DVec4 {
         let [noise, instability, walk] = unit_variances(self.correlation_s, tau_s);
         let step = 0.01;
@@ -75,7 +75,7 @@ impl Model {
         DVec4::new(noise, instability, walk, by_time)
     }
 
-    /// The generalised covariance of the integrated signal at a lag.
+    /// Generalised covariance of the integrated signal at a lag.
     fn covariance(&self, lag_s: f64) -> f64 {
         let u = lag_s.abs();
         let [noise, instability, walk] = self.squares;
@@ -88,8 +88,8 @@ impl Model {
     }
 }
 
-/// Fits a curve of `samples` values of three axes, taken every `dt_s`. `usual_correlation_s` is the product's
-/// correlation time, which is used if none is found. `None` with fewer than four averaging times.
+/// Fits a curve from `samples` values of three axes at intervals of `dt_s`. `usual_correlation_s` is the product's
+/// correlation time, which is used if none is found. Returns `None` if there are fewer than four averaging times.
 pub fn fit(points: &[Point], samples: usize, dt_s: f64, usual_correlation_s: f64) -> Option<Drift> {
     let (first, last) = (points.first()?.tau_s, points.last()?.tau_s);
     if points.len() < 4 {
@@ -118,7 +118,7 @@ pub fn fit(points: &[Point], samples: usize, dt_s: f64, usual_correlation_s: f64
         let needed_s = needed_s(drift.fitted.correlation_s);
         (needed_s, needed_s.max(SHORTEST_WALK_S))
     } else {
-        // The correlation time may as well be the usual one.
+        // No correlation time was found, so it may be the usual one.
         let needed_s = needed_s(usual_correlation_s);
         let longer_s = if is_instability_seen { 2.0 * length_s } else { 0.0 };
         (needed_s.max(longer_s), needed_s.max(longer_s).max(SHORTEST_LONE_WALK_S))
@@ -128,7 +128,7 @@ pub fn fit(points: &[Point], samples: usize, dt_s: f64, usual_correlation_s: f64
         true => Told::Found,
         false => Told::NotSeen,
     };
-    // A term that is not found is no larger than if all drift were its own.
+    // Upper limit of a term that is not found: its size if this term caused all of the drift.
     let most_alone = |term: usize| {
         let used = [true, term == 1, term == 2];
         let (model, _) = solve(points, usual_correlation_s, used);
@@ -141,16 +141,16 @@ pub fn fit(points: &[Point], samples: usize, dt_s: f64, usual_correlation_s: f64
 }
 
 impl Drift {
-    /// A result with the errors of the terms in `used`; the fourth term is the correlation time.
+    /// A result with the errors of the `used` terms; the fourth term is the correlation time.
     fn of(points: &[Point], samples: usize, dt_s: f64, model: Model, used: [bool; 4]) -> Self {
         let (errors_here, log_error, misfit) = errors(points, samples, dt_s, &model, used);
-        // Terms that came out too small make their errors look small, so those of larger terms count as well.
+        // If a term is underestimated, its error is underestimated too. So errors are also computed for larger terms.
         let larger = Model {
             squares: std::array::from_fn(|i| model.squares[i] + errors_here[i]),
             correlation_s: model.correlation_s * libm::exp(2.0 * log_error.min(1.0)),
         };
         let (errors_there, ..) = errors(points, samples, dt_s, &larger, used);
-        // Noise is known from short times, whatever the others are.
+        // The noise is determined by short times, independent of the other terms.
         let errors = [
             errors_here[0],
             errors_here[1].max(errors_there[1]),
@@ -176,21 +176,21 @@ impl Drift {
         Self { fitted, log_correlation_error: log_error, told: [Told::NotSeen; 3] }
     }
 
-    /// Upper limit of the correlation time: two standard errors above the best fit.
+    /// Upper limit of the correlation time: the best value plus two standard errors, on a logarithmic scale.
     fn longest_correlation_s(&self) -> f64 {
         self.fitted.correlation_s * libm::exp(2.0 * self.log_correlation_error)
     }
 }
 
-/// The model that fits best with a given correlation time, and -2 times the logarithm of its likelihood. An Allan
-/// variance has approximately a chi-squared distribution. The weights of the points are computed from the model, because
-/// weights from the measured values would be too large for low values.
+/// Best model for a given correlation time, and -2 times the logarithm of its likelihood. An Allan variance has
+/// approximately a chi-squared distribution. The weights are computed from the model: weights from the measured values
+/// would be too large for low values.
 fn solve(points: &[Point], correlation_s: f64, mut used: [bool; 3]) -> (Model, f64) {
     let rows: Vec<[f64; 3]> =
         points.iter().map(|p| unit_variances(correlation_s, p.tau_s)).collect();
     let measured: Vec<f64> = points.iter().map(|p| p.deviation * p.deviation).collect();
     let mut squares = [0.0; 3];
-    // The first weights are those of the measured curve.
+    // The first weights are computed from the measured curve.
     let mut variances = measured.clone();
     for _ in 0..ROUNDS {
         loop {
@@ -213,7 +213,7 @@ fn solve(points: &[Point], correlation_s: f64, mut used: [bool; 3]) -> (Model, f
     (Model { squares, correlation_s }, sum)
 }
 
-/// Number of rounds within which weights settle.
+/// Number of rounds after which the weights have converged.
 const ROUNDS: usize = 6;
 
 /// Number of degrees of freedom of a variance.
@@ -221,7 +221,7 @@ fn freedom(point: &Point) -> f64 {
     (2.0 * point.relative_error * point.relative_error).recip()
 }
 
-/// Least squares with the weights of `variances`.
+/// Weighted least squares; the weights are the inverse of `variances`.
 fn weighted(
     points: &[Point],
     rows: &[[f64; 3]],
@@ -251,8 +251,8 @@ fn weighted(
     std::array::from_fn(|i| solution[i] / scale[i])
 }
 
-/// Standard errors of the squares and of the logarithm of the correlation time, and the misfit, which
-/// enlarges the errors if the curve differs from the model.
+/// Standard errors of the squares and of the logarithm of the correlation time, and the misfit. The errors grow with
+/// the misfit.
 fn errors(
     points: &[Point],
     samples: usize,
@@ -294,7 +294,7 @@ fn errors(
     ([error(0), error(1), error(2)], error(3), misfit)
 }
 
-/// The covariance of two overlapping Allan variances, each the mean of three axes.
+/// Covariance of two overlapping Allan variances, each the mean of three axes.
 fn covariance(
     points: &[Point],
     samples: usize,

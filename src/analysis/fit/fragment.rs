@@ -1,4 +1,4 @@
-//! Result of a fit: lines of a profile or of a rig, with the source of their numbers.
+//! Result of a fit: tables for a profile or a rig, with the source of their numbers.
 
 use std::fmt::Write;
 
@@ -14,7 +14,7 @@ pub enum Form {
 /// Tables with fitted values.
 #[derive(Clone, Debug, Default)]
 pub struct Fragment {
-    /// Text about the log, for the profile's `source`.
+    /// Text about the log, for the key `source` of the profile.
     pub source: String,
     /// Remarks on the fit that precede the keys.
     pub remarks: Vec<String>,
@@ -27,7 +27,7 @@ pub struct Fragment {
 pub struct Table {
     /// Name of the table in a profile, such as `gyro`.
     pub in_profile: String,
-    /// Keys below a rig's `settings`; empty for the settings themselves.
+    /// Path of the table below a rig's `settings`; empty for the settings themselves.
     pub in_rig: String,
     /// Lines in order.
     pub lines: Vec<Line>,
@@ -36,11 +36,11 @@ pub struct Table {
 /// A line of a table.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// Key to set; empty for a remark alone.
+    /// Key; empty for a line with a remark only.
     pub key: String,
     /// Value in TOML.
     pub value: String,
-    /// Remark behind the value.
+    /// Remark after the value.
     pub remark: String,
 }
 
@@ -50,7 +50,7 @@ impl Table {
         self.raw(key, figure(value), remark);
     }
 
-    /// Adds a value in TOML with a remark.
+    /// Adds a TOML value with a remark.
     pub fn raw(&mut self, key: &str, value: impl Into<String>, remark: impl Into<String>) {
         self.lines.push(Line { key: key.into(), value: value.into(), remark: remark.into() });
     }
@@ -96,7 +96,7 @@ impl Fragment {
     }
 }
 
-/// A number with four digits that count, as TOML writes floats.
+/// A number with four significant digits, as a TOML float.
 pub fn figure(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return "0.0".to_owned();

@@ -1,4 +1,4 @@
-//! Errors of an inertial unit by the Allan deviation of its output at rest (IEEE Std 952-1997).
+//! Fits the errors of an IMU from the Allan deviation of its output at rest (IEEE Std 952-1997).
 
 use glam::DVec3;
 use serde_json::{Value, json};
@@ -12,54 +12,53 @@ use crate::devices::families::family_of;
 
 const DEG: f64 = std::f64::consts::PI / 180.0;
 const UG: f64 = 9.806_65e-6;
-/// Averaging times a decade.
+/// Number of averaging times per decade.
 const PER_DECADE: u32 = 5;
-/// Least length of a log, seconds.
+/// Smallest length of a log, seconds.
 const SHORTEST_S: f64 = 10.0;
-/// A rate that differs so much from the log's median over a second is motion, rad/s.
+/// Largest deviation of a one-second mean rate from the log's median for a unit at rest, rad/s.
 const MOVED_RAD_S: f64 = 0.02;
-/// Largest change of the acceleration's magnitude of a unit at rest, m/s².
+/// Largest deviation of the magnitude of the specific force for a unit at rest, m/s².
 const MOVED_M_S2: f64 = 0.3;
-/// The correlation time of products that have none, seconds.
+/// Correlation time for products whose profile has none, seconds.
 pub const USUAL_CORRELATION_S: f64 = 100.0;
-/// Averaging time, as a multiple of the inverse bandwidth of the unit's own low-pass, from which its noise is
-/// white within half a percent.
+/// Averaging time, in multiples of the inverse bandwidth of the unit's low-pass filter, above which its noise is white
+/// within half a percent.
 const FILTERED: f64 = 40.0;
 
-/// One of the unit's sensors.
+/// Fit of one of the unit's sensors.
 #[derive(Clone, Debug)]
 pub struct Triad {
-    /// `gyro`, `accelerometer` or `magnetometer`.
+    /// Name of the sensor: `gyro`, `accelerometer` or `magnetometer`.
     pub name: &'static str,
-    /// Keys of noise density, bias instability and random walk: the profile's key and one of it in
-    /// SI.
+    /// Keys of a profile for noise density, bias instability and random walk, each with its unit in SI.
     keys: [(&'static str, f64); 3],
-    /// Name of the unit that curves are shown in, and one of it in SI.
+    /// Unit of the printed curves: its name, and its size in SI.
     pub unit: (&'static str, f64),
-    /// Allan deviations of the log, SI.
+    /// Allan deviations of the log, in SI units.
     pub points: Vec<Point>,
-    /// Fitted coefficients, SI; `told` contains the terms that the log determines.
+    /// Fitted coefficients, in SI units; `told` states which of them the log determines.
     pub fitted: Fitted,
-    /// Result for noise density, bias instability and random walk.
+    /// Results for noise density, bias instability and random walk.
     pub told: [Told; 3],
-    /// Assumed correlation time of the instability if none was found.
+    /// Assumed correlation time of the instability if none was found, seconds.
     usual_correlation_s: f64,
 }
 
-/// Everything that was fitted.
+/// Result of a fit.
 #[derive(Clone, Debug)]
 pub struct InertialFit {
-    /// The sensors that the log has.
+    /// Fitted sensors, those with data in the log.
     pub triads: Vec<Triad>,
-    /// Message rate of the log.
+    /// Message rate of the log, Hz.
     pub rate_hz: f64,
-    /// Duration of the log.
+    /// Duration of the log, seconds.
     pub duration_s: f64,
     source: String,
     missing: usize,
 }
 
-/// Fits a log. Averaging times below `shortest_s` are left out, because the unit's own filter affects them.
+/// Fits a log. Averaging times below `shortest_s` are omitted, because the unit's filter affects them.
 ///
 /// # Errors
 /// The log cannot be read, is too short, or the unit was moved.
@@ -85,9 +84,9 @@ pub fn fit(log: &Log<'_>, shortest_s: f64) -> Result<InertialFit, FitError> {
     Ok(fit)
 }
 
-/// Like [`fit`], for samples in memory. Both arrays are in the order gyro, accelerometer, magnetometer.
-/// Averaging times below `shortest_s` are left out; the product's `usual_correlation_s` determines the length
-/// that a log needs.
+/// Like [`fit`], for samples in memory. Both arrays are in the order gyro, accelerometer, magnetometer. Averaging times
+/// below `shortest_s` are omitted; `usual_correlation_s`, the product's correlation time, determines the length that a
+/// log needs.
 ///
 /// # Errors
 /// The log is too short, or the unit was moved.
@@ -154,7 +153,7 @@ pub fn fit_samples(
     Ok(InertialFit { triads, rate_hz, duration_s, source: String::new(), missing })
 }
 
-/// Curve and best fit of one sensor; `None` if it does not vary.
+/// Curve and best fit of one sensor; `None` if its values do not vary.
 fn fit_triad(
     samples: &[DVec3],
     rate_hz: f64,
@@ -168,7 +167,7 @@ fn fit_triad(
     Some((points, drift))
 }
 
-/// Refuses a log of a unit that was moved.
+/// Returns an error if the unit was moved.
 fn check_still(log: &InertialLog) -> Result<(), FitError> {
     let second = (log.rate_hz.round() as usize).max(1);
     let means = |samples: &[DVec3]| -> Vec<DVec3> {
@@ -220,7 +219,7 @@ impl InertialFit {
         }
     }
 
-    /// Content for machines.
+    /// The fit as JSON.
     pub fn report(&self) -> Value {
         let sensors: Vec<Value> = self
             .triads
@@ -314,7 +313,7 @@ impl Triad {
     }
 }
 
-/// `67 min`, `4.0 h`.
+/// Text of a duration, such as `67 min` or `4.0 h`.
 fn duration(time_s: f64) -> String {
     match time_s {
         time_s if time_s < 7200.0 => format!("{:.0} min", (time_s / 60.0).ceil()),
@@ -338,8 +337,8 @@ mod tests {
         InertialLog { rate_hz: 50.0, gyro, ..InertialLog::default() }
     }
 
-    /// Five units with a data sheet's terms, 4000 s each: the configured values are found within four of the
-    /// fit's standard errors, and two of five terms are not both off by more than two.
+    /// Five units with the terms of a data sheet, 4000 s each: the fit finds the configured values within four standard
+    /// errors, and no two of five terms are both wrong by more than two.
     #[test]
     fn what_was_asked_for_comes_back() {
         let asked = TriadErrors {
@@ -354,7 +353,7 @@ mod tests {
             let (found, error) = (triad.fitted.found, triad.fitted.standard_error);
             let off = (found.noise_density - 2e-4).abs();
             assert!(off < 4.0 * error.noise_density + 1e-6, "{:?}", triad.fitted);
-            // The correlation time is fitted besides, which the standard error does not know.
+            // The correlation time is fitted as well; the standard error does not include its effect.
             let off = (found.bias_instability - 1e-4).abs();
             assert!(off < 4.0 * error.bias_instability + 1e-5, "{:?}", triad.fitted);
             assert!((8.0..50.0).contains(&triad.fitted.correlation_s), "{:?}", triad.fitted);
@@ -363,8 +362,8 @@ mod tests {
         }
     }
 
-    /// Terms of a VN-100's gyro in logs of several lengths: each estimate is within three of its standard
-    /// errors, or the necessary length is printed instead of the term.
+    /// Terms of a VN-100's gyro in logs of several lengths: each estimate is within three standard errors, or the
+    /// necessary length is printed instead.
     #[test]
     fn a_log_gives_no_term_that_it_is_too_short_for() {
         let asked = TriadErrors {

@@ -8,15 +8,15 @@ use glam::DVec3;
 use super::{FitError, Log, median};
 use crate::sensors::imu::earth::STANDARD_GRAVITY_M_S2;
 
-/// No log has more samples: a day at 200 Hz, some gigabytes.
+/// Largest number of samples: more than a day at 200 Hz, some gigabytes.
 const MAX_SAMPLES: usize = 20_000_000;
-/// Largest share of missing samples.
+/// Largest permitted share of missing samples.
 const MOST_MISSING: f64 = 0.01;
 
-/// Measurements of an IMU at a steady rate; a missing quantity is empty.
+/// Measurements of an IMU at a constant rate; an absent quantity is empty.
 #[derive(Clone, Debug, Default)]
 pub struct InertialLog {
-    /// Samples a second.
+    /// Sample rate, Hz.
     pub rate_hz: f64,
     /// Angular rates, rad/s.
     pub gyro: Vec<DVec3>,
@@ -24,18 +24,18 @@ pub struct InertialLog {
     pub accel: Vec<DVec3>,
     /// Magnetic field, gauss.
     pub mag: Vec<DVec3>,
-    /// Number of missing samples, by their times.
+    /// Number of missing samples, from their times.
     pub missing: usize,
 }
 
 impl InertialLog {
-    /// Samples of the quantity with most.
+    /// Number of samples of the quantity that has most.
     pub fn samples(&self) -> usize {
         self.gyro.len().max(self.accel.len()).max(self.mag.len())
     }
 }
 
-/// Reads the part of a log that is used.
+/// Reads the used part of a log.
 pub fn read(log: &Log<'_>) -> Result<InertialLog, FitError> {
     let mut samples = Samples::new((log.from_s, log.to_s), log.rate_hz);
     if log.path.extension().is_some_and(|extension| extension == "csv") {
@@ -54,23 +54,23 @@ pub fn read(log: &Log<'_>) -> Result<InertialLog, FitError> {
     samples.finish()
 }
 
-/// Reads the text of a CSV file; `rate_hz` as in [`Log`].
+/// Parses the text of a CSV file; `rate_hz` is as in [`Log`].
 ///
 /// # Errors
-/// A description of the error, with its line.
+/// Text of the error, with its line.
 pub fn parse_csv(input: impl Read, rate_hz: Option<f64>) -> Result<InertialLog, FitError> {
     let mut samples = Samples::new((0.0, f64::INFINITY), rate_hz);
     read_csv(input, &mut samples)?;
     samples.finish()
 }
 
-/// Samples before their rate is known.
+/// Collects samples before their rate is known.
 struct Samples {
-    /// Range of samples in use, seconds after the first.
+    /// Used part, seconds after the first sample.
     span_s: (f64, f64),
     rate_hz: Option<f64>,
     found: InertialLog,
-    /// Times of frames by the unit's clock, and times at which the frames left, as far as known.
+    /// Times of frames by the unit's clock and by the recording, where known, seconds.
     stamps_s: Vec<f64>,
     times_s: Vec<f64>,
     first_s: Option<f64>,
@@ -100,7 +100,8 @@ impl Samples {
             return Ok(());
         }
         self.count += 1;
-        // The user's seconds are those of whatever clock there is.
+        // The used part is measured with the first clock that exists: time of the recording, time of the unit, or
+        // sample count.
         let counted = self.rate_hz.map(|hz| self.count as f64 / hz);
         if let Some(now_s) = time_s.or(stamp_s).or(counted) {
             let since_s = now_s - *self.first_s.get_or_insert(now_s);
@@ -155,21 +156,21 @@ impl Samples {
     }
 }
 
-/// Interval of a clock's readings, seconds, and number of missing ones; `None` if the clock does not advance.
+/// Interval of a clock's readings (seconds) and number of missing readings; `None` if the clock does not advance.
 fn steady(clock_s: &[f64]) -> Option<(f64, usize)> {
     let mut steps: Vec<f64> = clock_s.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let usual = median(&mut steps.clone());
     if !usual.is_finite() || usual <= 0.0 {
         return None;
     }
-    // A step back is a counter that is full.
+    // A step back means that a counter has overflowed.
     let lost = |step: &f64| (step / usual).round().min(1e9) as usize - 1;
     let missing = steps.iter().filter(|step| **step > 1.5 * usual).map(lost).sum();
     steps.retain(|step| (0.5 * usual..1.5 * usual).contains(step));
     Some((steps.iter().sum::<f64>() / steps.len() as f64, missing))
 }
 
-/// Columns of a quantity: start of their names, and their units in SI.
+/// Columns of a CSV file by quantity: start of the column names, and their units in SI.
 const QUANTITIES: [(&str, &[(&str, f64)]); 3] = [
     ("gyro", &[("rad_s", 1.0), ("deg_s", std::f64::consts::PI / 180.0)]),
     ("accel", &[("m_s2", 1.0), ("g", STANDARD_GRAVITY_M_S2), ("mg", STANDARD_GRAVITY_M_S2 * 1e-3)]),

@@ -1,7 +1,8 @@
 //! Fits parameters of error models to recordings of a real unit at rest.
 //!
-//! [`inertial`] fits gyros, accelerometers and magnetometers by their Allan deviation, [`position`] GNSS
-//! receivers by that of their positions, [`ranges`] lidars by the scatter of ranges in one direction. Each
+//! [`inertial`] fits gyros, accelerometers and magnetometers from their Allan deviation. [`position`] fits GNSS
+//! receivers from the Allan deviation of their positions, and [`ranges`] lidars from the scatter of ranges in each
+//! direction. Each
 //! result is a [`Fragment`] of a profile or of a rig.
 
 pub(crate) mod drift;
@@ -28,10 +29,10 @@ use crate::config::toml::diagnostic::Diagnostics;
 /// Reason why a fit is impossible.
 #[derive(Debug, thiserror::Error)]
 pub enum FitError {
-    /// The log cannot be read, or says too little.
+    /// The log cannot be read or has too little data.
     #[error("{0}")]
     Log(String),
-    /// The hints contain an error.
+    /// The files that the hints name contain errors.
     #[error(transparent)]
     Hints(#[from] Diagnostics),
 }
@@ -53,7 +54,7 @@ impl FitError {
     }
 }
 
-/// A log, and which part of it is used.
+/// A log and its used part.
 #[derive(Clone, Copy, Debug)]
 pub struct Log<'a> {
     /// The file.
@@ -77,7 +78,7 @@ impl Log<'_> {
         Ok(RecordedStream::open(self.path, Some(self.profile), false)?)
     }
 
-    /// `FILE (SHA-256 …)`.
+    /// Text with the file name and its SHA-256.
     fn identity(&self) -> Result<String, FitError> {
         let unreadable = |error: std::io::Error| FitError::log(error.to_string());
         let mut file = File::open(self.path).map_err(unreadable)?;

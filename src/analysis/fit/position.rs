@@ -1,10 +1,9 @@
-//! Errors of a GNSS receiver at rest: how far positions of neighbouring epochs spread, and how far they
-//! walk together.
+//! Fits the errors of a GNSS receiver at rest: white noise between successive positions, and their slow common drift.
 //!
-//! The model is that of [`crate::sensors::gnss::errors`]: a Gauss-Markov process (the walk) and white
-//! noise (the spread) along east, north and up. Both are fitted to the Allan deviation of the positions:
-//! white noise of the standard deviation s at an interval dt has s² dt / tau, the Gauss-Markov process the
-//! term of a bias instability.
+//! The model is that of [`crate::sensors::gnss::errors`]: a Gauss-Markov process (the walk) plus white noise (the
+//! spread), along east, north and up. Both are fitted to the Allan deviation of the positions. White noise with the
+//! standard deviation s at the interval dt has the Allan variance s² dt / tau. The Gauss-Markov process has that of a
+//! bias instability.
 
 use glam::DVec3;
 use serde_json::{Value, json};
@@ -17,32 +16,32 @@ use crate::analysis::allan::{
 };
 use crate::sensors::imu::errors::gauss_markov_std;
 
-/// Least number of positions.
+/// Smallest number of positions.
 const FEWEST: usize = 20;
-/// Least number of positions for a random walk.
+/// Smallest number of positions for fitting a walk.
 const FEWEST_FOR_WALK: usize = 200;
-/// Averaging times a decade.
+/// Number of averaging times per decade.
 const PER_DECADE: u32 = 5;
-/// Means over ten seconds that move faster were not at rest, m/s.
+/// Largest speed of means over ten seconds for an antenna at rest, m/s.
 const MOVED_M_S: f64 = 0.3;
 
-/// Everything that was fitted.
+/// Result of a fit.
 #[derive(Clone, Debug)]
 pub struct PositionFit {
-    /// The log.
+    /// Positions that were fitted.
     pub log: PositionLog,
-    /// Standard deviation of a position against its neighbours; east, north, up, metres.
+    /// Standard deviation of the white noise: east, north, up, metres.
     pub spread_m: DVec3,
-    /// Random walk; `None` if the log does not determine it.
+    /// The walk; `None` if the log does not determine it.
     pub walk: Option<Walk>,
     /// Standard deviation of each component of the velocity, m/s.
     pub velocity_std_m_s: Option<f64>,
-    /// Curve and fit of each axis.
+    /// Curve and fit of each axis: east, north, up.
     pub curves: [(Vec<Point>, Option<Fitted>); 3],
     source: String,
 }
 
-/// A Gauss-Markov process.
+/// Walk of the position: a Gauss-Markov process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Walk {
     /// Standard deviation: east, north, up, metres.
@@ -91,7 +90,7 @@ pub fn fit_positions(log: PositionLog) -> Result<PositionFit, FitError> {
     let fits = has_walk.then(|| best(&curves, log.interval_s)).flatten();
     let spread_of = |i: usize| match &fits {
         Some(fits) => fits[i].found.noise_density / log.interval_s.sqrt(),
-        // Of white noise the deviation of neighbours is its own.
+        // For white noise, the Allan deviation at one interval is the standard deviation.
         None => curves[i].first().map_or(0.0, |point| point.deviation),
     };
     let spread_m = DVec3::from_array([0, 1, 2].map(spread_of));
@@ -109,14 +108,14 @@ pub fn fit_positions(log: PositionLog) -> Result<PositionFit, FitError> {
     Ok(PositionFit { spread_m, walk, velocity_std_m_s, curves, log, source: String::new() })
 }
 
-/// The fits of three axes with the time constant that suits all best.
+/// Fits of the three axes with the common time constant that fits best.
 fn best(curves: &[Vec<Point>; 3], interval_s: f64) -> Option<[Fitted; 3]> {
     let last = curves.iter().filter_map(|points| points.last()).map(|point| point.tau_s);
     let longest_s = last.reduce(f64::min)?;
     if curves.iter().any(Vec::is_empty) {
         return None;
     }
-    // Positions are walked off by neither ramps nor random walks.
+    // The model of a position has no random walk, so that term is not used.
     let all = correlation_times_s(3.0 * interval_s, longest_s)
         .into_iter()
         .map(|time_s| [0, 1, 2].map(|i| fit_terms(&curves[i], time_s, [true, true, false])));
@@ -124,14 +123,15 @@ fn best(curves: &[Vec<Point>; 3], interval_s: f64) -> Option<[Fitted; 3]> {
     all.min_by(|a, b| misfit(a).total_cmp(&misfit(b)))
 }
 
-/// The standard deviation of a component, of three: half of the values lie within 0.6745 of it.
+/// Standard deviation of a velocity component, robust: half of the absolute values are below 0.6745 standard
+/// deviations.
 fn velocity_std(velocities_m_s: &[DVec3]) -> Option<f64> {
     let mut sizes: Vec<f64> =
         velocities_m_s.iter().flat_map(|v| v.to_array()).map(f64::abs).collect();
     (sizes.len() >= 3 * FEWEST).then(|| median(&mut sizes) / 0.6745)
 }
 
-/// Refuses a log of an antenna that was moved.
+/// Returns an error if the antenna was moved.
 fn check_still(log: &PositionLog) -> Result<(), FitError> {
     let ten = ((10.0 / log.interval_s).round() as usize).max(1);
     let means: Vec<DVec3> = log
@@ -209,7 +209,7 @@ impl PositionFit {
         Fragment { source: self.source.clone(), remarks, tables: vec![table] }
     }
 
-    /// Content for machines.
+    /// The fit as JSON.
     pub fn report(&self) -> Value {
         let walk = self.walk.map(|walk| {
             json!({ "std_m": walk.std_m.to_array(), "time_constant_s": walk.time_constant_s })
@@ -259,9 +259,9 @@ mod tests {
         }
     }
 
-    /// An hour has 180 times the time constant, so the standard deviation of the walk is known to 5 to 10 %.
-    /// White noise alone is known to less than 1 %, but here a fourth of the variance of neighbours is the
-    /// walk's, so that an error of the time constant by a third changes it by 4 %.
+    /// An hour is 180 time constants, so the standard deviation of the walk is known to 5 to 10 %. White noise alone is
+    /// known to less than 1 %. But here the walk is a quarter of the variance between neighbours, so that an error of
+    /// the time constant by a third changes the white noise by 4 %.
     #[test]
     fn walk_and_spread_come_back() {
         let kinds = [

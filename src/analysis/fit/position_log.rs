@@ -9,40 +9,40 @@ use crate::devices::decoder::readings::PositionFix;
 use crate::frames::GeoOrigin;
 use crate::sensors::gnss::settings::BestFix;
 
-/// No log has more positions: a week at 10 Hz.
+/// Largest number of positions: a week at 10 Hz.
 const MAX_FIXES: usize = 6_048_000;
-/// Largest share of missing positions.
+/// Largest permitted share of missing positions.
 const MOST_MISSING: f64 = 0.05;
 
-/// A receiver's positions at a steady rate.
+/// Positions of a GNSS receiver at a constant rate.
 #[derive(Clone, Debug)]
 pub struct PositionLog {
-    /// Message that contains the positions.
+    /// Name of the message with the positions.
     pub message: String,
-    /// Time from one to the next, seconds.
+    /// Interval of the positions, seconds.
     pub interval_s: f64,
-    /// Positions relative to the first: east, north, up, metres. A missing component equals the previous one.
+    /// Positions relative to the first: east, north, up, metres. A missing position repeats the previous one.
     pub positions_m: Vec<DVec3>,
-    /// Most frequent kind of fix; `None` if no message has it.
+    /// Most frequent kind of fix; `None` if no message states it.
     pub grade: Option<BestFix>,
-    /// The smallest step on the wire, metres.
+    /// Resolution of positions in the message, metres.
     pub quantum_m: f64,
-    /// Velocities east, north, up, m/s, of the messages that have them.
+    /// Velocities east, north, up, m/s, from messages that have them.
     pub velocities_m_s: Vec<DVec3>,
-    /// Stated horizontal accuracy over the HDOP of the same epoch, metres.
+    /// Reported horizontal accuracy divided by the HDOP of the same epoch, metres.
     pub uere_m: Option<f64>,
     /// Number of missing positions.
     pub missing: usize,
 }
 
-/// Reads the part of a log that is used: the finest of the messages that tell most epochs.
+/// Reads the used part of a log. Among the messages with the most epochs, uses the one with the finest resolution.
 pub fn read(log: &Log<'_>) -> Result<PositionLog, FitError> {
     let mut all: BTreeMap<String, Vec<PositionFix>> = BTreeMap::new();
     let (mut count, mut first) = (0, None);
     log.stream()?.visit(|_, frame| {
         let Some(fix) = frame.content.fix() else { return Ok(()) };
         let start = *first.get_or_insert((fix.time_s, fix.time_period_s));
-        // Clocks of different messages count differently; each is counted from its own first.
+        // Clocks of different messages count differently, so each message counts from its own first time.
         let own = all.get(&fix.message).and_then(|fixes| fixes.first());
         let start_s = own.map_or(fix.time_s, |first| first.time_s);
         let since_s = (fix.time_s - start_s).rem_euclid(start.1.min(fix.time_period_s));
@@ -97,7 +97,7 @@ fn series(fixes: &[PositionFix], log: &Log<'_>) -> Result<PositionLog, FitError>
     for (fix, time_s) in fixes.iter().zip(&times).filter(|(_, time_s)| **time_s >= log.from_s) {
         let start_s = *begun_at.get_or_insert(*time_s);
         let index = ((time_s - start_s) / interval_s).round() as usize;
-        // The same epoch again, or a time that jumped.
+        // The same epoch again, or a jump of the time.
         if index < positions_m.len() || index > positions_m.len() + fixes.len() {
             continue;
         }
@@ -127,9 +127,9 @@ fn series(fixes: &[PositionFix], log: &Log<'_>) -> Result<PositionLog, FitError>
     })
 }
 
-/// Reported accuracy divided by HDOP: median of all epochs with both.
+/// Reported accuracy divided by HDOP: the median of all epochs with both.
 fn uere_m(all: &BTreeMap<String, Vec<PositionFix>>) -> Option<f64> {
-    // By place in the epochs: clocks of sentences and messages differ by leap seconds.
+    // Paired by their order, because times of NMEA sentences and UBX messages differ by leap seconds.
     let accuracies = all.values().find(|fixes| fixes[0].horizontal_accuracy_m.is_some())?;
     let hdops = all.values().find(|fixes| fixes[0].hdop.is_some())?;
     let pairs = accuracies.iter().zip(hdops);

@@ -1,10 +1,9 @@
-//! Noise of a lidar's ranges, laser by laser, from a capture at rest in surroundings at rest.
+//! Fits the noise of a lidar's ranges, for each laser, from a capture at rest in static surroundings.
 //!
-//! Ranges of one laser within half a degree of azimuth, of all revolutions, are fitted by a straight line; if
-//! the laser's elevation varies, ranges within half a degree of both angles are fitted by a plane. The
-//! residual is noise where the cell contains one smooth surface, and larger at an edge or in leaves. A
-//! laser's noise is therefore the median over its cells, after cells with more than four times the median's
-//! square have been removed repeatedly.
+//! A cell has the ranges of one laser within half a degree of azimuth, from all rotations; a straight line is fitted to
+//! them. If the laser's elevation varies, a cell is half a degree of both angles, and a plane is fitted. The residual
+//! is noise if the cell contains one smooth surface, and larger at an edge or in leaves. So a laser's noise is the
+//! median over its cells; cells with more than four times the median variance are first removed, repeatedly.
 
 use serde_json::{Value, json};
 
@@ -12,29 +11,29 @@ use super::fragment::{Fragment, Table, figure};
 pub use super::ranges_log::{CELL_DEG, Cell, RangeLog};
 use super::{FitError, Log, median};
 
-/// Least number of ranges in a cell.
+/// Smallest number of ranges in a cell.
 const FEWEST_RANGES: u32 = 8;
-/// Least number of cells of a laser.
+/// Smallest number of cells of a laser.
 const FEWEST_CELLS: usize = 20;
-/// Noise above which motion is assumed, metres.
+/// Noise above which the lidar or its surroundings count as moving, metres.
 const MOVED_M: f64 = 0.3;
 
-/// The noise of a laser.
+/// Noise of one laser.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaserNoise {
     /// Index of the laser, from 0.
     pub laser: u16,
     /// Standard deviation of the laser's ranges, metres.
     pub range_std_m: f64,
-    /// Number of cells in use.
+    /// Number of used cells.
     pub cells: usize,
     /// Median range of these cells, metres.
     pub range_m: f64,
-    /// Median intensity of these cells, in the unit of the wire.
+    /// Median intensity of these cells, in the unit of the packets.
     pub intensity: f64,
 }
 
-/// Everything that was fitted.
+/// Result of a fit.
 #[derive(Clone, Debug)]
 pub struct RangeFit {
     /// Noise by laser.
@@ -45,14 +44,14 @@ pub struct RangeFit {
     pub unfitted: Vec<u16>,
     source: String,
     has_others: bool,
-    /// Reason why a part of the log could not be used.
+    /// Message about unusable parts of the log.
     pub lost: Option<String>,
 }
 
 /// Fits a log.
 ///
 /// # Errors
-/// The log cannot be read, is too short, or something moved.
+/// The log cannot be read, is too short, or shows motion.
 pub fn fit(log: &Log<'_>) -> Result<RangeFit, FitError> {
     let found = super::ranges_log::read(log)?;
     let identity = log.identity()?;
@@ -64,7 +63,7 @@ pub fn fit(log: &Log<'_>) -> Result<RangeFit, FitError> {
 /// Like [`fit`], for given ranges.
 ///
 /// # Errors
-/// There is too little data, or something moved.
+/// There is too little data, or the ranges show motion.
 pub fn fit_ranges(log: &RangeLog) -> Result<RangeFit, FitError> {
     let mut ids: Vec<u16> = log.cells.keys().map(|(laser, _)| *laser).collect();
     ids.dedup();
@@ -107,7 +106,8 @@ fn of_laser<'a>(laser: u16, cells: impl Iterator<Item = &'a Cell>) -> Option<Las
         .filter(|cell| cell.count >= FEWEST_RANGES)
         .filter_map(|cell| {
             let (variance, freedom) = cell.variance_m2()?;
-            // The median of a chi-square distribution over its mean (Wilson and Hilferty 1931).
+            // Ratio of the median of a chi-squared distribution to its mean, before the cube (Wilson and Hilferty
+            // 1931).
             let share = 1.0 - 2.0 / (9.0 * freedom);
             Some((variance / (share * share * share), cell))
         })
@@ -170,7 +170,7 @@ impl RangeFit {
         Fragment { source: self.source.clone(), remarks, tables: vec![table] }
     }
 
-    /// Content for machines.
+    /// The fit as JSON.
     pub fn report(&self) -> Value {
         let lasers: Vec<Value> = self
             .lasers
@@ -190,8 +190,8 @@ mod tests {
     use super::*;
     use crate::sensors::noise::{NoiseSource, Quantity};
 
-    /// Two lasers before a slanted wall, each fifth direction at an edge: 1 and 3 cm come back within
-    /// 3 %, which is three standard errors of a median over 80 directions of 40 ranges.
+    /// Two lasers before a slanted wall; every fifth direction is at an edge. The fit finds 1 and 3 cm within 3 %:
+    /// three standard errors of a median over 80 directions of 40 ranges.
     #[test]
     fn the_noise_of_each_laser_comes_back_between_edges() {
         let noise = NoiseSource::new(3, "lidar");

@@ -1,4 +1,4 @@
-//! Reads the ranges that a lidar sent, by laser and direction.
+//! Collects the ranges that a lidar sent, by laser and direction.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -12,20 +12,20 @@ use crate::devices::decoder::Hints;
 use crate::devices::decoder::datagram::DATA;
 use crate::devices::families::{catalogue, family_of};
 
-/// Directions that are within this of one another are fitted together, degrees.
+/// Size of a cell of directions that are fitted together, degrees.
 pub const CELL_DEG: f64 = 0.5;
 /// Largest number of cells.
 const MAX_CELLS: usize = 1_000_000;
 
-/// Places of azimuths around a lidar.
+/// Number of cells around the lidar.
 const AZIMUTHS: u32 = (360.0 / CELL_DEG) as u32;
 
-/// Ranges of a lidar in one direction: sums for a plane through range over azimuth and elevation.
+/// Ranges of a lidar in one cell, as sums for fitting a plane: range over azimuth and elevation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cell {
-    /// Ranges.
+    /// Number of ranges.
     pub count: u32,
-    /// Sums of azimuth, elevation (degrees) and range (metres) relative to the first, and of their products.
+    /// Sums of azimuth, elevation (degrees) and range (metres), relative to the first value, and of their products.
     sums: [f64; 3],
     products: [[f64; 3]; 3],
     first: [f64; 3],
@@ -33,7 +33,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Takes a range in a direction: azimuth and elevation.
+    /// Adds a range (metres) in a direction: azimuth and elevation, degrees.
     pub fn see(&mut self, [azimuth_deg, elevation_deg]: [f64; 2], range_m: f64, intensity: f64) {
         let seen = [azimuth_deg, elevation_deg, range_m];
         if self.count == 0 {
@@ -48,8 +48,8 @@ impl Cell {
         self.intensity += intensity;
     }
 
-    /// Mean square distance from the plane, or from the straight line or mean if directions differ in one
-    /// angle or in none; and its degrees of freedom.
+    /// Mean square residual (m²) and its degrees of freedom: relative to a plane, or to a straight line or a mean if
+    /// the directions vary in one angle or in none.
     pub fn variance_m2(&self) -> Option<(f64, f64)> {
         let n = f64::from(self.count);
         let about = |a: usize, b: usize| self.products[a][b] - self.sums[a] * self.sums[b] / n;
@@ -74,7 +74,7 @@ impl Cell {
         self.first[2] + self.sums[2] / f64::from(self.count.max(1))
     }
 
-    /// Mean intensity, in the unit of the wire.
+    /// Mean intensity, in the unit of the packets.
     pub fn mean_intensity(&self) -> f64 {
         self.intensity / f64::from(self.count.max(1))
     }
@@ -83,18 +83,18 @@ impl Cell {
 /// A lidar's ranges.
 #[derive(Clone, Debug, Default)]
 pub struct RangeLog {
-    /// Cells by laser and index of the direction.
+    /// Cells by laser and cell index.
     pub cells: BTreeMap<(u16, u32), Cell>,
-    /// Time from the first to the last, seconds, where times are known.
+    /// Time from the first to the last range, seconds; 0 if times are unknown.
     pub duration_s: f64,
-    /// Whether other flows of lidar data were passed over.
+    /// Whether the log has further flows of lidar data, which are ignored.
     pub has_others: bool,
-    /// Reason why a part of the log could not be used.
+    /// Message about unusable parts of the log.
     pub lost: Option<String>,
 }
 
 impl RangeLog {
-    /// Adds a range of a laser to the cell of its direction.
+    /// Adds a range of a laser to its cell.
     fn see(
         &mut self,
         laser: u16,
@@ -111,7 +111,7 @@ impl RangeLog {
     }
 }
 
-/// Reads the part of a log that is used.
+/// Reads the used part of a log.
 pub fn read(log: &Log<'_>) -> Result<RangeLog, FitError> {
     if sends_streams(log.profile) { read_stream(log) } else { read_capture(log) }
 }

@@ -7,50 +7,50 @@ use serde::{Deserialize, Serialize};
 use super::stream::StreamFigures;
 use crate::timing::ErrorFigures;
 
-/// Departures of a device and their arrivals.
+/// Comparison of one device's departures and arrivals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// The device of the certificate.
+    /// Name of the device in the certificate.
     pub device: String,
-    /// Local address of its packets; `None` if none arrived.
+    /// Local address at which its packets arrived; `None` if none arrived.
     pub at: Option<String>,
     /// Address of the sender.
     pub from: Option<String>,
-    /// Packets sent to that port, by the certificate: position packets go to another.
+    /// Packets sent to that port, by the certificate; packets to other ports are not included.
     pub sent: u64,
     /// Number of received packets, including duplicates.
     pub received: u64,
-    /// Packets that did not arrive; negative if more came than were sent.
+    /// Number of packets that did not arrive; negative if more arrived than were sent.
     pub missing: i64,
-    /// Departure errors relative to the smallest one, microseconds.
+    /// Departure errors minus the smallest one, microseconds.
     pub departed: Spread,
-    /// Arrival times relative to their straight line, microseconds.
+    /// Arrival errors relative to a straight line through the smallest ones, microseconds.
     pub arrived: Spread,
-    /// State of the sender's clock in the certificate.
+    /// State of the sender's clock, from the certificate.
     pub sender_clock: String,
 }
 
 /// Distribution of times, microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// Number of arrivals or departures.
+    /// Number of values.
     #[serde(default)]
     pub count: u64,
-    /// Half are no larger.
+    /// Median, microseconds.
     pub p50_us: f64,
     /// 99 % of the values are no larger, microseconds.
     pub p99_us: f64,
-    /// 99.9 %.
+    /// 99.9 % of the values are no larger, microseconds.
     pub p99_9_us: f64,
-    /// The largest.
+    /// Largest value, microseconds.
     pub max_us: f64,
 }
 
 impl Spread {
-    /// Statistics of `figures` relative to their smallest error, so that a constant delay has no effect.
+    /// Statistics of `figures` minus the smallest error, so that a constant delay has no effect.
     fn over_least(figures: &ErrorFigures) -> Self {
         let least_us = figures.timeline.iter().map(|w| w.least_us).fold(f64::MAX, f64::min);
-        // Early instants have sizes, too: their least is then none of the percentiles.
+        // Percentiles are of absolute errors. If some errors are negative, the smallest error is not one of them.
         let least_us = if figures.count == 0 || figures.early > 0 { 0.0 } else { least_us };
         let over = |us: f64| (us - least_us).max(0.0);
         Self {
@@ -63,12 +63,12 @@ impl Spread {
     }
 }
 
-/// Packets of a device to its link's address in a certificate.
+/// Departures of a device's packets to its link's address, from a certificate.
 #[derive(Clone, Copy, Debug)]
 pub struct Departures<'a> {
     /// The device's name.
     pub device: &'a str,
-    /// The link as certificates write it: `udp ADDRESS:PORT` for datagrams.
+    /// Text of the link in certificates: `udp ADDRESS:PORT` for datagrams.
     pub link: &'a str,
     /// Packets sent.
     pub packets: u64,
@@ -76,8 +76,8 @@ pub struct Departures<'a> {
     pub errors: &'a ErrorFigures,
 }
 
-/// Pairs every device that sends datagrams with the stream at its port. Of several senders at a port, the one
-/// with the most packets is used.
+/// Pairs every device that sends datagrams with the stream at its port. If several senders use a port, the one with the
+/// most packets counts.
 pub fn compare<'a>(
     departures: impl Iterator<Item = Departures<'a>>,
     sender_clock: &str,

@@ -1,7 +1,7 @@
-//! The receiving side: packets that arrive at a robot's computer, their times, and missing ones.
+//! The receiving side: packets that arrive at a robot's computer, their times, and missing packets.
 //!
-//! [`Probe`] receives with kernel timestamps; a [`Stream`] analyses one sender's datagrams. [`compare`]
-//! compares it with the sender's certificate. [`ptp`] searches for masters and clocks of PTP.
+//! [`Probe`] receives with kernel timestamps; a [`Stream`] analyses one sender's datagrams. [`compare`] compares
+//! arrivals with the sender's certificate. [`ptp`] searches for PTP masters and clocks.
 
 pub mod compare;
 pub mod ptp;
@@ -23,24 +23,24 @@ use crate::timing::clock_state::ClockState;
 use compare::Comparison;
 use stream::{Stream, StreamFigures};
 
-/// The layout of the report.
+/// Name of the report's format.
 pub const FORMAT: &str = "menura-probe-1";
-/// Largest number of senders that are distinguished; others are counted together.
+/// Largest number of senders that are analysed separately.
 const MOST_STREAMS: usize = 64;
-/// Requested size of the receive buffer: seconds of the fastest device.
+/// Requested size of the receive buffer, bytes: for seconds of the fastest device.
 const RECEIVE_BUFFER_BYTES: usize = 64 << 20;
-/// Number of times a socket is emptied at the end, while yet more arrives.
+/// Largest number of times that a socket is emptied at the end, if more datagrams keep arriving.
 const LAST_LOOKS: usize = 16;
-/// Longest delay until the end is noticed.
+/// Longest delay until the end of the probe is noticed.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// Largest datagram of IPv4. Those of Ousters have 33 kB.
+/// Largest IPv4 datagram, bytes. Ousters send 33 kB.
 const LONGEST_DATAGRAM: usize = 65_507;
 
 /// Open sockets and the datagrams that arrived.
 pub struct Probe {
     sockets: Vec<Listener>,
     streams: BTreeMap<(SocketAddr, SocketAddr), Stream>,
-    /// Datagrams of senders beyond [`MOST_STREAMS`].
+    /// Number of datagrams of senders beyond [`MOST_STREAMS`].
     crowded_out: u64,
 }
 
@@ -58,28 +58,28 @@ pub struct ProbeReport {
     pub format: String,
     /// Version of the program.
     pub menura: String,
-    /// Duration, seconds.
+    /// Duration of the probe, seconds.
     pub run_s: f64,
-    /// This host's clock.
+    /// State of this host's clock.
     pub clock: ClockState,
     /// Sockets of the probe.
     pub sockets: Vec<SocketFigures>,
-    /// Each sender at each port.
+    /// Statistics of each sender at each port.
     pub streams: Vec<StreamFigures>,
-    /// Datagrams of senders that are not distinguished.
+    /// Number of datagrams of senders that were not analysed.
     pub crowded_out: u64,
     /// Comparisons with the sender's certificate, if given.
     pub comparisons: Vec<Comparison>,
 }
 
-/// A socket.
+/// Statistics of a socket.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SocketFigures {
     /// Address of the socket.
     pub at: String,
     /// Size of the receive buffer, bytes.
     pub buffer_bytes: usize,
-    /// Datagrams that this host lost because the buffer was full.
+    /// Number of datagrams that this host lost because the buffer was full.
     pub overflowed: u32,
 }
 
@@ -98,8 +98,8 @@ impl Probe {
         self.sockets.iter().map(|listener| listener.at)
     }
 
-    /// Receives for `duration`, or until `stop` is set; `progress` regularly gets the number of datagrams and
-    /// the elapsed time.
+    /// Receives for `duration`, or until `stop` is set; `progress` regularly gets the number of datagrams and the
+    /// elapsed time.
     pub fn run(
         &mut self,
         duration: Option<Duration>,
@@ -122,7 +122,7 @@ impl Probe {
             }
             progress(taken, elapsed);
         }
-        // What had arrived by then, however late this process has come to read it.
+        // The time ends here; datagrams that have arrived by now still count.
         let elapsed = watch.elapsed();
         for place in 0..self.sockets.len() {
             for _ in 0..LAST_LOOKS {
@@ -153,7 +153,7 @@ impl Probe {
     ) -> io::Result<u64> {
         let listener = &mut self.sockets[place];
         let mut taken = 0;
-        // Not for ever: others want to be read too, and the end to be noticed.
+        // The loop is bounded, so that other sockets are read and the end is noticed.
         while taken < 4096 {
             let Some(arrival) = reader.arrival(&listener.socket, buffer)? else { break };
             taken += 1;
@@ -172,7 +172,7 @@ impl Probe {
         Ok(taken)
     }
 
-    /// Results after `elapsed`.
+    /// Report after the time `elapsed`.
     pub fn report(&mut self, elapsed: Duration) -> ProbeReport {
         let streams = self.streams.iter_mut();
         ProbeReport {
@@ -262,7 +262,7 @@ mod tests {
         for _ in 0..100 {
             sender.send_to(&[0; 1206], to).unwrap();
         }
-        // It is told to stop before it has looked once.
+        // `stop` is already set before the first read.
         let elapsed = probe.run(None, &AtomicBool::new(true), |_, _| ()).unwrap();
         assert_eq!(probe.report(elapsed).streams[0].packets, 100);
     }

@@ -1,5 +1,5 @@
-//! PTP from the robot's side: masters and the offset of this host's clock from each, and the state of clocks
-//! by management messages.
+//! PTP from the robot's side: the masters, the offset of this host's clock from each, and the state of clocks from
+//! management messages.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -23,105 +23,107 @@ use crate::wire::ptp::{
 };
 use crate::wire::record::Record as _;
 
-/// The layout of the report.
+/// Name of the report's format.
 pub const FORMAT: &str = "menura-probe-ptp-1";
-/// Largest number of masters and clocks that are distinguished.
+/// Largest number of masters, and of clocks, that are analysed.
 const MOST: usize = 256;
-/// Measurements of one master, at most.
+/// Largest number of measurements of one master.
 const MOST_SAMPLES: usize = 100_000;
 const SECOND_NS: i128 = 1_000_000_000;
-/// Interval at which management questions and delay requests are sent.
+/// Interval at which management requests and delay requests are sent.
 const ASK_EVERY: Duration = Duration::from_millis(500);
-/// Longest delay until the end is noticed.
+/// Longest delay until the end of the probe is noticed.
 const PATIENCE: Duration = Duration::from_millis(20);
-/// Data sets that are requested from clocks.
+/// Data sets that are requested from clocks by management messages.
 const ASKED: [u16; 4] = [id::DEFAULT, id::PORT, id::CURRENT, id::PARENT];
 
-/// Received PTP data. Keys are stable within a [`FORMAT`].
+/// Report of a PTP probe. Keys are stable within a [`FORMAT`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PtpReport {
     /// The constant [`FORMAT`].
     pub format: String,
     /// Version of the program.
     pub menura: String,
-    /// Duration, seconds.
+    /// Duration of the probe, seconds.
     pub run_s: f64,
-    /// This host's clock.
+    /// State of this host's clock.
     pub clock: ClockState,
     /// Local address of the probe.
     pub at: String,
-    /// Clocks that announce themselves.
+    /// Masters that announce themselves.
     pub masters: Vec<MasterFigures>,
     /// Clocks that answer management messages.
     pub clocks: Vec<ClockFigures>,
 }
 
-/// A master that announces itself.
+/// Statistics of a master.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MasterFigures {
-    /// Port of the master, in linuxptp's form.
+    /// Port identity of the master, in linuxptp's notation.
     pub port: String,
-    /// Domain of the master.
+    /// PTP domain of the master.
     pub domain: u8,
-    /// The grandmaster.
+    /// Identity of the grandmaster.
     pub grandmaster: String,
     /// The grandmaster's first priority.
     pub priority_1: u8,
     /// The grandmaster's clock class.
     pub clock_class: u8,
-    /// Number of clocks between the grandmaster and this one.
+    /// Number of clocks between the grandmaster and the master.
     pub steps_removed: u16,
-    /// Whether the clock uses PTP's time scale, which is TAI.
+    /// Whether the clock uses the PTP timescale, which is TAI.
     pub ptp_timescale: bool,
     /// TAI minus UTC, seconds.
     pub utc_offset_s: i16,
     /// Whether the master reports its UTC offset as valid.
     pub utc_offset_valid: bool,
-    /// Announcements.
+    /// Number of Announce messages.
     pub announces: u64,
-    /// Synchronisations.
+    /// Number of Sync messages.
     pub syncs: u64,
-    /// Whether the master sends follow-ups with the times.
+    /// Whether the master sends Follow_Up messages with the precise times.
     pub two_step: bool,
-    /// This host's clock minus the master's, by UTC, nanoseconds.
+    /// This host's clock minus the master's, both as UTC, nanoseconds.
     pub offset_ns: Option<SpreadFigures>,
-    /// Half of the round-trip time, nanoseconds.
+    /// Path delay: half of the round-trip time, nanoseconds.
     pub path_delay_ns: Option<SpreadFigures>,
-    /// Time from the master to here by both clocks, nanoseconds.
+    /// Delay from the master to this host, nanoseconds: arrival on this host's clock minus departure on the master's
+    /// clock.
     pub to_here_ns: Option<SpreadFigures>,
-    /// Time from here to the master by both clocks, nanoseconds.
+    /// Delay from this host to the master, nanoseconds: arrival on the master's clock minus departure on this host's
+    /// clock.
     pub back_ns: Option<SpreadFigures>,
 }
 
-/// A clock that answers.
+/// Statistics of a clock that answers management messages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClockFigures {
-    /// Port of the clock, in linuxptp's form.
+    /// Port identity of the clock, in linuxptp's notation.
     pub port: String,
-    /// Domain of the clock.
+    /// PTP domain of the clock.
     pub domain: u8,
-    /// Whether the clock is a slave only.
+    /// Whether the clock can only be a slave.
     pub slave_only: Option<bool>,
-    /// State of the port.
+    /// State of the clock's port.
     pub state: Option<String>,
-    /// Grandmaster of the clock.
+    /// Identity of the clock's grandmaster.
     pub grandmaster: Option<String>,
-    /// Reported offset from the master at each request, nanoseconds.
+    /// Offset from the master that the clock reports, nanoseconds.
     pub offset_ns: Option<SpreadFigures>,
-    /// Reported path delay to the master, nanoseconds.
+    /// Path delay to the master that the clock reports, nanoseconds.
     pub path_delay_ns: Option<SpreadFigures>,
 }
 
-/// The spread of a figure.
+/// Distribution of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpreadFigures {
-    /// Measurements.
+    /// Number of values.
     pub count: u64,
-    /// The least.
+    /// Smallest value.
     pub least: f64,
-    /// The median.
+    /// Median.
     pub median: f64,
-    /// The greatest.
+    /// Largest value.
     pub greatest: f64,
 }
 
@@ -133,16 +135,16 @@ impl SpreadFigures {
     }
 }
 
-/// State of a master.
+/// Received data about a master.
 #[derive(Default)]
 struct Master {
     announce: Option<(Announce, u16)>,
     announces: u64,
     syncs: u64,
     is_two_step: bool,
-    /// Sequence, arrival and correction of a synchronisation without its follow-up.
+    /// Sequence number, arrival and correction of a Sync message whose Follow_Up has not arrived.
     sync: Option<(u16, i128, i128)>,
-    /// Time from there to here, by the last synchronisation.
+    /// Delay from the master to this host in the last synchronisation, nanoseconds.
     latest_ns: Option<i128>,
     offsets: Spread,
     delays: Spread,
@@ -150,7 +152,7 @@ struct Master {
     back: Spread,
 }
 
-/// State of a clock.
+/// Received data about a clock.
 #[derive(Default)]
 struct Clock {
     domain: u8,
@@ -161,21 +163,21 @@ struct Clock {
     delays: Spread,
 }
 
-/// Received PTP data, without I/O. Times are POSIX time of this host's clock, nanoseconds.
+/// The PTP probe without I/O. Times are POSIX time of this host's clock, nanoseconds.
 pub struct PtpProbe {
     own: PortIdentity,
     masters: BTreeMap<(u8, PortIdentity), Master>,
     clocks: BTreeMap<PortIdentity, Clock>,
     sequence: u16,
-    /// Departures of the last requests, by key, which is their sequence too.
+    /// Departure times of the last delay requests by key, which is also their sequence number.
     left: BTreeMap<u32, i128>,
 }
 
 impl PtpProbe {
-    /// A probe at `address`.
+    /// A probe with the local address `address`.
     pub fn new(address: Ipv4Addr) -> Self {
         let [a, b, c, d] = address.octets();
-        // Locally administered, and not that of a master at this address.
+        // A locally administered identity that differs from that of a Menura master at this address.
         let own = PortIdentity { clock: identity_of([2, 1, a, b, c, d]), port: 1 };
         let (masters, clocks, left) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         Self { own, masters, clocks, sequence: 0, left }
@@ -212,7 +214,7 @@ impl PtpProbe {
         out
     }
 
-    /// Records the departure of the request with this key.
+    /// Records that the request with this key left at `at_ns`.
     pub fn left(&mut self, key: u32, at_ns: u64) {
         self.left.insert(key, at_ns.into());
         while self.left.len() > MOST {
@@ -220,7 +222,7 @@ impl PtpProbe {
         }
     }
 
-    /// Takes a datagram, any bytes, that arrived at `at_ns`.
+    /// Handles a datagram with any content that arrived at `at_ns`.
     pub fn hear(&mut self, at_ns: u64, bytes: &[u8]) {
         let Ok(message) = Message::of_datagram(bytes) else { return };
         let at = i128::from(at_ns);
@@ -298,7 +300,7 @@ impl PtpProbe {
         }
     }
 
-    /// Results after `run_s` seconds.
+    /// Report after `run_s` seconds.
     pub fn report(&self, run_s: f64, at: Ipv4Addr) -> PtpReport {
         let masters = self.masters.iter().filter_map(|((domain, port), master)| {
             let (announce, flags) = master.announce.as_ref()?;
@@ -343,7 +345,7 @@ impl PtpProbe {
 }
 
 impl Master {
-    /// UTC of a message's time; `None` if it is invalid.
+    /// Converts a timestamp of a message to UTC, nanoseconds; `None` if invalid.
     fn utc_ns(&self, at: Timestamp) -> Option<i128> {
         let (announce, flags) = self.announce.as_ref()?;
         let ahead_s = match (flags & flag::PTP_TIMESCALE != 0, flags & flag::UTC_OFFSET_VALID != 0)
@@ -371,7 +373,7 @@ impl Master {
     }
 }
 
-/// Speaks PTP at `address` for `duration`, or until `stop` is set.
+/// Sends and receives PTP at `address` for `duration`, or until `stop` is set.
 ///
 /// # Errors
 /// The system's error.
@@ -412,7 +414,7 @@ fn port_text(port: PortIdentity) -> String {
     format!("{}-{}", identity_text(port.clock), port.port)
 }
 
-/// IEEE 1588-2019, table 20.
+/// Name of a port state: IEEE 1588-2019, table 20.
 fn state_word(state: u8) -> String {
     let words = [
         "INITIALIZING",
@@ -452,7 +454,7 @@ mod tests {
         let (settings, noise) = (PtpSettings::default(), NoiseSource::new(1, "lidar"));
         let mut slave = PtpSlave::new(&settings, [9; 8], clock, noise, SimTime::ZERO);
         let mut probe = PtpProbe::new(address);
-        // To the probe 3 us, and back 1 us; its clock is 5 us ahead.
+        // The delay to the probe is 3 us, and back 1 us; the probe's clock is 5 us ahead.
         for at in (0..30_000 * MS).step_by(MS as usize) {
             let now = SimTime(at);
             master.advance(now);

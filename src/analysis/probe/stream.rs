@@ -1,9 +1,8 @@
-//! One sender's datagrams: arrival jitter, gaps, losses, order, the clocks' difference.
+//! Analysis of one sender's datagrams: arrival jitter, gaps, losses, order, clock difference.
 //!
-//! Every packet has its own time: the device's timestamp, or, without one, its number times the period.
-//! Arrival minus that time, minus the straight line under it (offset and rate of the two clocks, least
-//! delay), is the jitter. Other packets than data packets, such as position packets, have no even period and
-//! no jitter.
+//! Every packet has its own time: the device's timestamp, or without one its number times the period. The jitter is the
+//! arrival minus this time, minus a straight line below all values: the line has the offset and rate of the two clocks
+//! and the smallest delay. Only data packets have a jitter; others, such as position packets, have no constant period.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -16,14 +15,14 @@ use crate::devices::decoder::datagram::{DATA, Stamp};
 use crate::time::SimTime;
 use crate::timing::{ErrorFigures, ErrorRecord, Timeline};
 
-/// Packets by which a stream's kind and period are judged.
+/// Number of packets from which a stream's kind and period are determined.
 const SAMPLE: usize = 32;
-/// Number of packets whose jitter is computed together; their smallest delay is zero.
+/// Number of packets whose jitter is computed together; the smallest jitter among them is zero.
 const CHUNK: usize = 65_536;
-/// Number of recent timestamps for the detection of duplicates.
+/// Number of recent timestamps that are kept for detecting duplicates.
 const REMEMBERED: usize = 64;
-/// Largest gap, in periods; after a longer one, or after a step back beyond the recent timestamps, the sender
-/// counts as restarted.
+/// Largest gap, in periods. After a longer gap, or a step back beyond the recent timestamps, the sender counts as
+/// restarted.
 const LONGEST_GAP: f64 = 1e6;
 
 /// Datagrams of one sender.
@@ -34,12 +33,12 @@ pub struct Stream {
     cut: u64,
     unrecognised: u64,
     unstamped: u64,
-    /// The sender's and the receiver's.
+    /// Source and destination port.
     ports: [u16; 2],
     senders: Senders,
-    /// Names of the stream without and with times in its packets.
+    /// Names of the stream if its packets have no times, and if they have.
     protocols: Option<[&'static str; 2]>,
-    /// Number of other datagrams by kind, and the sender of the first.
+    /// Numbers of datagrams other than data, by kind.
     other_kinds: BTreeMap<&'static str, u64>,
     other_protocol: Option<&'static str>,
     sample: Vec<Seen>,
@@ -48,26 +47,26 @@ pub struct Stream {
     last_ns: u64,
 }
 
-/// A datagram: its arrival and its own time.
+/// Arrival of a datagram, and its own time.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     arrival_ns: u64,
     stamp: Option<Stamp>,
 }
 
-/// A stream of known kind.
+/// A stream whose kind and period are known.
 #[derive(Debug)]
 struct Judged {
     is_stamped: bool,
     period_ns: f64,
     start_ns: u64,
-    /// Latest timestamp, and its time since the first, nanoseconds.
+    /// Latest timestamp.
     last_stamp: Option<Stamp>,
     own_ns: i64,
     highest_ns: i64,
     taken: u64,
     remembered: Vec<Stamp>,
-    /// Gaps between the stamps.
+    /// Gaps between the timestamps.
     gaps: Gaps,
     reordered: u64,
     duplicates: u64,
@@ -85,64 +84,64 @@ pub struct StreamFigures {
     pub at: String,
     /// Address of the sender.
     pub from: String,
-    /// Protocol of the sender's family; for a stream without data packets, the kind of its packets; `other`
-    /// if no family has them.
+    /// Protocol of the sender's family. For a stream without data packets, the kind of its packets; `other` if no
+    /// family sends such packets.
     pub kind: String,
-    /// Datagrams.
+    /// Number of datagrams.
     pub packets: u64,
-    /// Bytes of payload.
+    /// Number of payload bytes.
     pub bytes: u64,
-    /// Datagrams longer than any product's.
+    /// Number of datagrams that are longer than those of any product.
     pub cut: u64,
-    /// Number of a family's other datagrams, by kind. Of the following figures, only the rate includes them.
+    /// Numbers of datagrams other than data, by kind. Of the following figures, only the rate includes them.
     #[serde(default)]
     pub other_kinds: BTreeMap<String, u64>,
-    /// Datagrams that no family sends.
+    /// Number of datagrams that no family sends.
     pub unrecognised: u64,
-    /// Datagrams that the kernel did not stamp.
+    /// Number of datagrams without a kernel timestamp.
     pub unstamped: u64,
-    /// Time from the first to the last, seconds.
+    /// Time from the first to the last datagram, seconds.
     pub span_s: f64,
-    /// Packets a second.
+    /// Datagrams per second.
     pub rate_hz: f64,
-    /// Time between two packets by their own times, microseconds; 0 if unknown.
+    /// Period of the packets by their own times, microseconds; 0 if unknown.
     pub period_us: f64,
-    /// Packets missing by the stamps; `None` where packets carry no time.
+    /// Number of packets that are missing by the timestamps; `None` if packets have no times.
     pub lost: Option<u64>,
     /// Number of gaps.
     pub gaps: Option<u64>,
-    /// The longest, microseconds.
+    /// Longest gap, microseconds.
     pub longest_gap_us: Option<f64>,
-    /// Packets that arrived after a later one.
+    /// Number of packets that arrived after a later one.
     pub reordered: Option<u64>,
-    /// Packets that arrived twice.
+    /// Number of packets that arrived twice.
     pub duplicates: Option<u64>,
-    /// Jumps of the packets' time that no loss explains.
+    /// Number of jumps of the packets' time that lost packets do not explain.
     pub restarts: u64,
-    /// Arrival minus own time, relative to their straight line.
+    /// Jitter: arrival minus own time, relative to a straight line.
     pub jitter: ErrorFigures,
-    /// This host's clock minus the device's, least delay included, microseconds, if packets carry
-    /// the time past the hour.
+    /// This host's clock minus the device's, including the smallest delay, microseconds; known if packets contain the
+    /// time past the hour.
     pub clock_offset_us: Option<f64>,
-    /// Rate of this host's clock relative to the device's, parts per million; positive is faster.
+    /// Rate of this host's clock relative to the device's, parts per million; positive if this host is faster.
     pub clock_drift_ppm: Option<f64>,
-    /// Data about a camera's images, by name. Their packets leave in bursts and have no jitter.
+    /// Facts about a camera's images, by name. Their packets leave in bursts and have no jitter.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<(String, String)>,
 }
 
 impl Stream {
-    /// A stream from a sender's port to a receiver's.
+    /// A stream with these source and destination ports.
     pub fn between(ports: [u16; 2]) -> Self {
         Self { ports, ..Self::default() }
     }
 
-    /// Takes a datagram that the kernel stamped with `arrival_ns`, nanoseconds of POSIX time.
+    /// Adds a datagram with the kernel's timestamp `arrival_ns`, POSIX time, nanoseconds.
     pub fn take(&mut self, arrival_ns: Option<u64>, payload: &[u8], is_cut: bool) {
         self.packets += 1;
         self.bytes += payload.len() as u64;
         self.cut += u64::from(is_cut);
-        // Of an image, a packet is known by those before it.
+        // A packet of an image is recognised only together with the previous packets.
         self.senders.picture(self.ports, payload);
         let sender = self.senders.of(self.ports, payload).filter(|_| !is_cut);
         let mut is_other = sender.is_some_and(|(sender, _)| sender.sends_images());
@@ -189,7 +188,7 @@ impl Stream {
         }
     }
 
-    /// Statistics so far. More datagrams may follow.
+    /// Statistics so far; more datagrams may follow.
     pub fn figures(&mut self, at: SocketAddr, from: SocketAddr) -> StreamFigures {
         if self.judged.is_none() && self.sample.len() >= 2 {
             self.judge();
@@ -246,7 +245,7 @@ impl Stream {
 }
 
 impl Judged {
-    /// Estimate from the first packets of a stream; `None` if their times do not advance.
+    /// Determines kind and period from the first packets of a stream; `None` if their times do not advance.
     fn by(sample: &[Seen]) -> Option<Self> {
         let first = sample.first()?;
         let arrivals = sample.windows(2).map(|w| w[1].arrival_ns.saturating_sub(w[0].arrival_ns));
@@ -257,8 +256,8 @@ impl Judged {
             .filter(|ns| *ns > 0)
             .map(|ns| ns as f64)
             .collect();
-        // Stamps that go on evenly, and no faster than packets arrive; slower they may, since a stall
-        // is no part of their time. What an S1 writes there runs in no way.
+        // Timestamps advance evenly and not faster than packets arrive. They may be slower, because a pause of the
+        // sender is not part of their time. An S1 has other data in this place, which do not advance.
         let stamps_ns = median(steps.iter().copied());
         let span_ns = sample.last()?.arrival_ns.saturating_sub(first.arrival_ns) as f64;
         let is_stamped = stamps_ns.is_some_and(|ns| {
@@ -308,7 +307,7 @@ impl Judged {
         }
     }
 
-    /// Updates the packets' own time and counts errors; returns whether the packet is new.
+    /// Updates the packets' own time and counts losses and duplicates; returns whether the packet is new.
     fn follow(&mut self, stamp: Stamp) -> bool {
         if self.remembered.contains(&stamp) {
             self.duplicates += 1;
@@ -323,7 +322,7 @@ impl Judged {
         if !(-(REMEMBERED as f64)..=LONGEST_GAP).contains(&periods) {
             self.restarts += 1;
             self.remembered.clear();
-            // Goes on from the latest.
+            // The sender was restarted: the time continues from the latest packet.
             self.own_ns = self.highest_ns;
             step_ns = self.period_ns as i64;
         }
@@ -347,9 +346,9 @@ impl Judged {
         *least = offset_us.min(*least);
     }
 
-    /// Computes the jitter of the packets in the chunk.
+    /// Computes the jitter of the packets in `chunk`.
     fn work_out(&mut self) {
-        // Below a few windows a slope says nothing.
+        // With only a few windows, the slope is unknown.
         let slope = self.course.drift() * 1e-9;
         let flat =
             |own_ns: i64, late_ns: i64| late_ns.saturating_sub((slope * own_ns as f64) as i64);
@@ -368,7 +367,7 @@ impl Judged {
         figures.restarts = self.restarts;
         if self.is_stamped {
             let found = self.gaps.found();
-            // What came after a later packet had been given up for lost.
+            // A packet that arrived late had been counted as missing.
             figures.lost = Some(found.missing.saturating_sub(self.reordered));
             figures.gaps = Some(found.gaps);
             figures.longest_gap_us = Some(if found.gaps > 0 { found.longest_us } else { 0.0 });
@@ -377,7 +376,7 @@ impl Judged {
             figures.clock_offset_us = self.least_offset_us.map(|us| us as f64);
             figures.clock_drift_ppm = Some(drift_ppm);
         } else {
-            // The period was a guess; its error is the slope.
+            // The period was a guess; the slope is its error.
             figures.period_us *= 1.0 + drift_ppm * 1e-6;
         }
     }
@@ -396,10 +395,10 @@ mod tests {
     use proptest::prelude::*;
 
     const AT: &str = "127.0.0.1:2368";
-    /// 2026-06-01 12:59:59.9 UTC: the hour is over after a tenth of a second.
+    /// 2026-06-01 12:59:59.9 UTC: the next hour starts after a tenth of a second.
     const START_NS: u64 = 1_780_318_799_900_000_000;
 
-    /// A packet with a timestamp; `None`: as of an S1.
+    /// A packet with a timestamp; `None` for a packet like an S1's.
     fn packet(stamp_us: Option<u32>) -> Vec<u8> {
         let mut bytes = vec![0; DATA_PACKET_LEN];
         for block in 0..12 {
@@ -417,7 +416,7 @@ mod tests {
         stream.figures(AT.parse().unwrap(), "127.0.0.1:443".parse().unwrap())
     }
 
-    /// 5000 packets each 288 us apart on clocks that differ by 3 ms and 20 ppm.
+    /// 5000 packets at intervals of 288 us, with clocks that differ by 3 ms and 20 ppm.
     fn stream(arrivals: impl Fn(u64) -> Vec<u64>) -> StreamFigures {
         let mut stream = Stream::default();
         for number in 0..5000 {
@@ -497,7 +496,7 @@ mod tests {
     #[test]
     fn position_packets_are_no_jitter() {
         use crate::wire::velodyne::position::{POSITION_PACKET_LEN, PositionPacket};
-        // As a unit without a receiver sends them: only the port tells what they are.
+        // Packets of a unit without a GNSS receiver: only the port identifies them.
         for (ports, sentence) in [([8308, 8308], &b""[..]), ([9001, 9002], b"$GPRMC,,V,,,*00")] {
             let mut stream = Stream::between(ports);
             let mut bytes = [0; POSITION_PACKET_LEN];
@@ -552,7 +551,7 @@ mod tests {
     fn a_sender_that_starts_anew_is_no_loss() {
         let mut stream = Stream::default();
         for number in 0..300_u64 {
-            // Once the clock is set ahead, once a capture begins again.
+            // First the clock is set ahead, then a capture is replayed from its start.
             let own_ns = match number {
                 0..100 => number * 288_000,
                 100..200 => number * 288_000 + 1_000_000_000_000,

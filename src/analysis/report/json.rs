@@ -1,5 +1,5 @@
-//! The report for machines: one JSON object a line. Its keys are documented in [`super`] and only
-//! ever added to.
+//! The report as JSON: one object per line. [`super`] documents the keys; later versions only add
+//! keys.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use crate::devices::decoder::datagram::{DATA, DatagramDecoder};
 use crate::devices::decoder::object_of;
 use crate::wire::ethernet::Content;
 
-/// Writes one packet's line.
+/// Writes the line of one packet.
 pub fn packet(
     out: &mut dyn Write,
     analysis: &Analysis,
@@ -62,7 +62,7 @@ pub fn packet(
     line(out, &Value::Object(object))
 }
 
-/// Writes the last line: the whole capture.
+/// Writes the last line, about the whole capture.
 pub fn summary(
     out: &mut dyn Write,
     name: &str,
@@ -96,7 +96,7 @@ fn line(out: &mut dyn Write, value: &Value) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// A number that fits 64 bits, from 1678 to 2262.
+/// A 64-bit number, for years 1678 to 2262; otherwise null.
 fn unix_ns(unix_ns: i128) -> Value {
     i64::try_from(unix_ns).map_or(Value::Null, |ns| json!(ns))
 }
@@ -138,7 +138,7 @@ fn flow_of(flow: &Flow) -> Value {
 fn data_flow(flow: &Flow, sender: &dyn DatagramDecoder, data: &DataFlow) -> Value {
     let misfits: Vec<String> = flow.misfits().into_iter().map(|misfit| misfit.text).collect();
     let has_stamps = sender.has_stamps();
-    // Between images there are pauses.
+    // Images have pauses between them, which are not gaps.
     let gaps = (!sender.sends_images()).then(|| data.gaps(has_stamps).found());
     let timestamps = data.stamps.filter(|_| has_stamps);
     json!({

@@ -51,41 +51,40 @@ use super::ReportError;
 use super::capture::{CaptureError, CaptureReader, Source};
 use super::flows::Analysis;
 
-/// Options of the report.
+/// Options of a report.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Name of the capture in the report.
     pub name: String,
-    /// JSON instead of text.
+    /// Whether to write JSON instead of text.
     pub json: bool,
     /// Largest number of packets to print.
     pub packets: u64,
-    /// Whether packets of another product than the user has named are reported by that name.
+    /// Whether packets of another product than the user named are reported as that product.
     pub anyway: bool,
 }
 
 impl Options {
-    /// Report on a capture called `name`: all packets in full.
+    /// Options for a report on a capture called `name` with all packets in full.
     pub fn new(name: &str, json: bool) -> Self {
         Self { name: name.to_owned(), json, packets: u64::MAX, anyway: false }
     }
 }
 
-/// Input of a report.
+/// Result of the analysis.
 #[derive(Debug)]
 pub struct Inspected {
     /// Analysis of all packets.
     pub analysis: Analysis,
-    /// Why the capture was not read to its end.
+    /// Error that ended the reading of the capture early, if any.
     pub fault: Option<CaptureError>,
 }
 
-/// Writes the report on a capture to `out`. Reads the capture twice, because packets are decoded with facts
-/// from the whole. `analysis` must be empty.
+/// Writes the report on a capture to `out`. Reads the capture twice, because packets are decoded with facts from the
+/// whole capture. `analysis` must be empty.
 ///
 /// # Errors
-/// The capture cannot be read at all or contains only another product's data, or the report cannot be
-/// written.
+/// The capture cannot be read at all or contains only another product's data; or the report cannot be written.
 pub fn report(
     source: Source<'_>,
     options: &Options,
@@ -141,7 +140,7 @@ fn print_packets(
     let mut reader = CaptureReader::open(source).map_err(unreadable)?;
     let count = options.packets.min(analysis.packets);
     for _ in 0..count {
-        // The fault at the end was found before.
+        // The first pass has found and recorded this error.
         let Some(Ok(captured)) = reader.next_frame() else { break };
         packet(out, analysis, &captured, first_unix_ns)?;
     }

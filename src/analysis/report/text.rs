@@ -1,4 +1,4 @@
-//! Report for people: a summary of the capture, then a line for each packet.
+//! The report as text: a summary of the capture, then a line for each packet.
 
 use std::io::{self, Write};
 
@@ -46,7 +46,7 @@ pub fn summary(
     Ok(())
 }
 
-/// Writes one packet's line, and further lines about its errors.
+/// Writes the line of one packet, and further lines about its errors.
 pub fn packet(
     out: &mut dyn Write,
     analysis: &Analysis,
@@ -87,7 +87,7 @@ pub fn packet(
 fn write_flow(out: &mut dyn Write, flow: &Flow) -> io::Result<()> {
     writeln!(out, "\n{} -> {}", flow.source, flow.destination)?;
     let mut line = |name: &str, text: String| writeln!(out, "  {name:<16}{text}");
-    // What is missing comes first.
+    // Missing packets come first.
     let of_data = flow.data.as_ref().zip(flow.senders.likeliest());
     let found = of_data.map(|(data, sender)| data.gaps(sender.has_stamps()).found());
     let is_even = flow.senders.likeliest().is_none_or(|sender| !sender.sends_images());
@@ -142,7 +142,7 @@ fn ip_words(flow: &Flow) -> String {
     parts.join(", ")
 }
 
-/// A period in microseconds if it is as short as a lidar's, else in a suitable unit.
+/// Text of a period: in microseconds if it is as short as a lidar's, otherwise in a suitable unit.
 fn period(us: f64) -> String {
     if us < 10_000.0 { format!("{us:.1} us") } else { describe_us_to(us, 6) }
 }

@@ -1,8 +1,8 @@
-//! Values of headers in words, for the text and the JSON report.
+//! Words for values of headers, in the text and the JSON report.
 
 use crate::wire::ethernet::{LinkType, UdpChecksum};
 
-/// State of a UDP checksum.
+/// Word for the state of a UDP checksum.
 pub fn udp_checksum(state: UdpChecksum) -> &'static str {
     match state {
         UdpChecksum::Absent => "absent",
@@ -11,7 +11,7 @@ pub fn udp_checksum(state: UdpChecksum) -> &'static str {
     }
 }
 
-/// A link type by name.
+/// Name of a link type.
 pub fn link(link: LinkType) -> String {
     match link {
         LinkType::ETHERNET => "Ethernet".to_owned(),
@@ -22,12 +22,12 @@ pub fn link(link: LinkType) -> String {
     }
 }
 
-/// A MAC address.
+/// Text of a MAC address.
 pub fn mac(mac: [u8; 6]) -> String {
     mac.map(|byte| format!("{byte:02x}")).join(":")
 }
 
-/// A time in nanoseconds of POSIX time, as RFC 3339; as a number if it is outside the calendar's range.
+/// POSIX time in nanoseconds as RFC 3339 text; as a number if it is outside the calendar's range.
 pub fn instant(unix_ns: i128) -> String {
     jiff::Timestamp::from_nanosecond(unix_ns)
         .map_or_else(|_| format!("{unix_ns} ns"), |timestamp| timestamp.to_string())

@@ -1,4 +1,4 @@
-//! The messages about packets in a truth file, one after another. No more of the file than a chunk is in memory.
+//! Reads the messages about packets in a ground truth file, with at most one chunk in memory.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -12,7 +12,7 @@ use serde::Deserialize;
 use crate::analysis::bag::{mcap_reader, mcap_record};
 use crate::wire::truth::{PacketRecord, SCHEMA};
 
-/// Why a truth file cannot be read, or not to its end.
+/// Why a ground truth file cannot be read, or not to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum TruthFileError {
     /// The file does not exist or cannot be read.
@@ -23,7 +23,7 @@ pub enum TruthFileError {
         "this is no whole MCAP file: {0}\n  help: repeat the run, or save what can be read with `mcap recover`"
     )]
     Mcap(#[from] mcap::McapError),
-    /// The file has no mark that its data are complete.
+    /// The file has no record that ends its data.
     #[error("this is no whole MCAP file: its data have no end")]
     NoDataEnd,
     /// Invalid message about a packet.
@@ -32,20 +32,20 @@ pub enum TruthFileError {
     /// Invalid attachment with names.
     #[error("its names.json cannot be read: {0}")]
     Names(#[from] serde_json::Error),
-    /// An MCAP file of another program.
+    /// The MCAP file is from another program.
     #[error(
         "it holds no truth of packets: `menura run --truth` and `menura record --truth` write that"
     )]
     NoPackets,
 }
 
-/// Names of the numbers in a file.
+/// Names that belong to the numbers in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Names {
-    /// Names by label.
+    /// Names of labels, by number.
     #[serde(default)]
     pub labels: Vec<String>,
-    /// Materials of still surfaces.
+    /// Materials of static surfaces.
     #[serde(default)]
     pub materials: Vec<Named>,
     /// Moving objects.
@@ -57,8 +57,8 @@ pub struct Names {
 }
 
 impl Names {
-    /// Profile of the device that made the recording at this path: recordings are named after their devices.
-    /// If the rig has a single device, the file may have any name.
+    /// Profile of the device that made the recording at this path: recordings are named after their devices. If the rig
+    /// has a single device, the recording may have any name.
     fn profile_of(&self, recording: &Path) -> Option<&str> {
         let stem = recording.file_stem()?;
         let named = self.devices.iter().find(|device| stem == device.name.as_str());
@@ -79,16 +79,16 @@ pub struct NamedDevice {
 /// Something with a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Named {
-    /// Name of the object.
+    /// The name.
     pub name: String,
 }
 
 /// A moving object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct NamedObject {
-    /// Name of the part.
+    /// Name of the object.
     pub name: String,
-    /// Materials of the object's body.
+    /// Materials of the object's shape.
     #[serde(default)]
     pub materials: Vec<Named>,
 }
@@ -103,11 +103,11 @@ pub fn profile_of(recording: &Path, truth: &Path) -> Result<Option<String>, Trut
     Ok(reader.names().profile_of(recording).map(str::to_owned))
 }
 
-/// See the module.
+/// Reader of a ground truth file.
 pub struct TruthReader<R = BufReader<File>> {
     input: R,
     reader: LinearReader,
-    /// The topics of channels about packets.
+    /// Topics of the channels about packets.
     topics: HashMap<u16, String>,
     schemas: HashMap<u16, String>,
     names: Names,
@@ -125,7 +125,7 @@ impl TruthReader {
 }
 
 impl<R: Read> TruthReader<R> {
-    /// Reads a file's bytes.
+    /// Reads a file from `input`.
     pub fn new(input: R) -> Self {
         Self {
             input,
@@ -137,12 +137,12 @@ impl<R: Read> TruthReader<R> {
         }
     }
 
-    /// Names behind the numbers; available after the first message.
+    /// Names that belong to the numbers; available after the first message.
     pub fn names(&self) -> &Names {
         &self.names
     }
 
-    /// The next message about a packet, with its topic; `None` at the end.
+    /// Next message about a packet, with its topic; `None` at the end.
     ///
     /// # Errors
     /// Errors of the file.
@@ -180,8 +180,7 @@ impl<R: Read> TruthReader<R> {
         if self.has_data_end { Ok(None) } else { Err(TruthFileError::NoDataEnd) }
     }
 
-    /// Reads the rest of the file, which only then is verified as complete: a damaged record may look like
-    /// one of another kind.
+    /// Reads the rest of the file. Only then the file is verified: a damaged record may look like one of another kind.
     ///
     /// # Errors
     /// Errors of the file.

@@ -9,22 +9,22 @@ use super::file::{Names, TruthFileError, TruthReader};
 use super::points::{PointPacket, PointPlace, SensorPoint};
 use crate::wire::truth::{FiringRecord, MIRRORED, NONE, PacketRecord, PoseRecord, ReturnRecord};
 
-/// Largest difference between the order of packets in a capture and in the ground truth, nanoseconds: faults
-/// delay packets, and networks reorder them.
+/// Largest difference between the order of packets in a capture and in the ground truth, nanoseconds: faults delay
+/// packets, and networks reorder them.
 const DISORDER_NS: u64 = 5_000_000_000;
 
 /// The first bytes of a packet's SHA-256.
 type Digest8 = [u8; 8];
 
-/// Finds the truth of packets that arrive in about the same order as the truth.
+/// Finds the ground truth of packets that arrive in about the same order as in the file.
 pub struct Joiner {
     reader: TruthReader,
     known: HashMap<Digest8, VecDeque<PacketRecord>>,
-    /// Order in the file, for removal in that order.
+    /// Entries in the order of the file, for their removal.
     order: VecDeque<(u64, Digest8)>,
-    /// Due time of the latest that was found.
+    /// Due time of the latest packet that was found, nanoseconds.
     found_ns: Option<u64>,
-    /// Due time of the latest that was read.
+    /// Due time of the latest packet that was read, nanoseconds.
     read_ns: u64,
     is_over: bool,
     has_packets: bool,
@@ -33,22 +33,22 @@ pub struct Joiner {
 /// Ground truth of a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PointTruth {
-    /// The pulse.
+    /// Firing of the point.
     pub firing: FiringRecord,
-    /// The return.
+    /// Return of the point.
     pub seen: ReturnRecord,
-    /// Pose of the sensor at that time.
+    /// Pose of the sensor at the time of the firing.
     pub pose: PoseRecord,
 }
 
 impl PointTruth {
-    /// A point of the sensor's frame in the world.
+    /// Converts a point from the sensor's frame to World, metres.
     pub fn in_world(&self, position_m: DVec3) -> DVec3 {
         let turn = DQuat::from_array(self.pose.orientation);
         turn * position_m + DVec3::from_array(self.pose.position_m)
     }
 
-    /// Whether the light came by a mirror.
+    /// Whether the light was reflected by a mirror.
     pub fn is_mirrored(&self) -> bool {
         self.seen.slots & MIRRORED != 0
     }
@@ -68,16 +68,16 @@ impl Joiner {
         }
     }
 
-    /// Names of the numbers.
+    /// Names that belong to the numbers.
     pub fn names(&self) -> &Names {
         self.reader.names()
     }
 
-    /// Skips to the first of these packets, because a capture may begin anywhere in a run. Returns whether
-    /// one of them was found.
+    /// Skips to the first of these packets, because a capture may start anywhere in a run. Returns whether one of them
+    /// was found.
     ///
     /// # Errors
-    /// The truth cannot be read, or holds no packets.
+    /// The ground truth cannot be read or has no packets.
     pub fn skip_to(&mut self, packets: &[PointPacket]) -> Result<bool, TruthFileError> {
         let wanted: HashSet<Digest8> = packets.iter().map(|packet| digest(&packet.bytes)).collect();
         while self.read_one()? {
@@ -92,11 +92,10 @@ impl Joiner {
         if self.has_packets { Ok(false) } else { Err(TruthFileError::NoPackets) }
     }
 
-    /// Ground truth of a packet; `None` if there is none, for example because a fault changed its bytes after
-    /// the device.
+    /// Ground truth of a packet; `None` if there is none, for example because a fault changed the packet's bytes.
     ///
     /// # Errors
-    /// The truth cannot be read.
+    /// The ground truth cannot be read.
     pub fn find(&mut self, packet: &PointPacket) -> Result<Option<PacketRecord>, TruthFileError> {
         let digest = digest(&packet.bytes);
         loop {
@@ -115,7 +114,7 @@ impl Joiner {
     /// Reads the rest of the ground truth, so that all of it is verified.
     ///
     /// # Errors
-    /// The truth is damaged.
+    /// The ground truth is damaged.
     pub fn check_rest(&mut self) -> Result<(), TruthFileError> {
         self.is_over = true;
         self.reader.check_rest()
@@ -157,14 +156,14 @@ impl Joiner {
     }
 }
 
-/// Finds the points of one packet in its truth.
+/// Finds the ground truth of the points of one packet.
 pub struct PacketJoin<'a> {
     record: &'a PacketRecord,
-    /// The firings of each laser in the order of time.
+    /// Indices of firings by laser, in the order of time.
     by_laser: HashMap<usize, Vec<usize>>,
-    /// All firings by their angle counterclockwise from ahead, degrees, -180..180.
+    /// Angles of all firings, counterclockwise from forward (degrees, -180..180), with their indices.
     by_angle: Vec<(f64, usize)>,
-    /// Step from angle to angle.
+    /// Step between the angles, degrees.
     spacing_deg: f64,
 }
 
@@ -183,13 +182,13 @@ impl<'a> PacketJoin<'a> {
         let mut by_angle: Vec<(f64, usize)> =
             record.firings.iter().enumerate().map(|(index, f)| (angle(f), index)).collect();
         by_angle.sort_by(|one, other| one.0.total_cmp(&other.0));
-        // Revolutions of a mean have the same angles.
+        // Scans that are averaged have the same angles.
         let apart = by_angle.windows(2).map(|pair| pair[1].0 - pair[0].0);
         let spacing_deg = apart.filter(|apart| *apart > 0.05).fold(f64::INFINITY, f64::min);
         Self { record, by_laser, by_angle, spacing_deg }
     }
 
-    /// Ground truth of a point; `None` if the ground truth has no such firing, or no return of it.
+    /// Ground truth of a point; `None` if it has no such firing or no return of the firing.
     pub fn find(&self, point: &SensorPoint) -> Option<PointTruth> {
         let off = |seen: &ReturnRecord| (f64::from(seen.reported_m) - point.range_m).abs();
         let nearest = |one: &(usize, ReturnRecord), other: &(usize, ReturnRecord)| {
@@ -221,7 +220,7 @@ impl<'a> PacketJoin<'a> {
         self.by_angle.iter().filter(move |(deg, _)| near(*deg)).map(|(_, index)| *index)
     }
 
-    /// The sensor's pose at an instant, interpolated between recorded poses.
+    /// Pose of the sensor at an instant, interpolated between recorded poses.
     fn pose_at(&self, time_ns: u64) -> Option<PoseRecord> {
         let poses = &self.record.poses;
         let after = poses.partition_point(|pose| pose.time_ns < time_ns);
@@ -244,19 +243,19 @@ impl<'a> PacketJoin<'a> {
     }
 }
 
-/// Names of the surface of a point.
+/// Names of a point's surface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PointNames<'a> {
     /// Label of the point.
     pub label: &'a str,
-    /// The moving object; empty for still surfaces.
+    /// Name of the moving object; empty for static surfaces.
     pub object: &'a str,
-    /// The material.
+    /// Name of the material.
     pub material: &'a str,
 }
 
 impl Names {
-    /// Names of the surface of a return.
+    /// Names of a return's surface.
     pub fn of(&self, seen: &ReturnRecord) -> PointNames<'_> {
         let object = (seen.object != NONE).then(|| self.objects.get(usize::from(seen.object)));
         let materials = match object {
@@ -277,7 +276,7 @@ fn digest(bytes: &[u8]) -> Digest8 {
     *Sha256::digest(bytes).first_chunk().expect("a digest has 32 bytes")
 }
 
-/// An angle reduced to -180..180 degrees.
+/// Reduces an angle to -180..180 degrees.
 fn within_turn(deg: f64) -> f64 {
     (deg + 180.0).rem_euclid(360.0) - 180.0
 }

@@ -1,4 +1,4 @@
-//! Points of a recording of any family, in order, with their packets.
+//! Reads the points of a recording of any family, in order, packet by packet.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -21,28 +21,28 @@ use crate::devices::decoder::{Hints, Scan};
 /// A decoded return.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SensorPoint {
-    /// Position in the sensor's axes (forward, left, up), metres.
+    /// Position in the sensor's axes (x forward, y left, z up), metres.
     pub position_m: DVec3,
     /// Intensity in the sensor's unit; NaN if it sends none.
     pub intensity: f64,
-    /// Index of the laser; 0 of a scanner with one.
+    /// Index of the laser; 0 for a scanner with a single laser.
     pub laser: usize,
-    /// Along the beam, metres.
+    /// Range along the beam, metres.
     pub range_m: f64,
     /// Position of the point in the ground truth of its packet.
     pub place: PointPlace,
 }
 
-/// Position of a point among the firings of its packet.
+/// How the firing of a point is found among the firings of its packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PointPlace {
-    /// Firing of its laser, from 0.
+    /// By the number of the firing, counted from 0 among the firings of its laser.
     Firing(usize),
-    /// Angle in a scan, counter-clockwise from forward, and angle between two values, degrees.
+    /// By the angle in a scan.
     Angle {
-        /// The angle.
+        /// Angle, counterclockwise from forward, degrees.
         deg: f64,
-        /// Step from value to value.
+        /// Angle between two values of the scan, degrees.
         step_deg: f64,
     },
 }
@@ -50,10 +50,10 @@ pub enum PointPlace {
 /// A packet with points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointPacket {
-    /// Number of the packet among those with points, from 0.
+    /// Number of the packet among the packets with points, from 0.
     pub number: u64,
-    /// Time of departure: nanoseconds of POSIX time in a capture, seconds of the run in nanoseconds in a
-    /// recorded byte stream; 0 if unknown.
+    /// Time of departure, nanoseconds: POSIX time in a capture, time since the start of the run in a recorded byte
+    /// stream; 0 if unknown.
     pub at_ns: i128,
     /// Bytes of the packet: a datagram's payload, or a telegram.
     pub bytes: Vec<u8>,
@@ -61,8 +61,8 @@ pub struct PointPacket {
     pub points: Vec<SensorPoint>,
 }
 
-/// Calls `see` with every packet that can contain points, in order; returns a message about unusable parts of
-/// the recording.
+/// Calls `see` with every packet that can contain points, in order; returns a message about unusable parts of the
+/// recording, if any.
 ///
 /// # Errors
 /// The recording cannot be read or has no points, or `see` fails.
@@ -104,7 +104,7 @@ fn each_telegram(
     })
 }
 
-/// The points of a scan.
+/// Converts the values of a scan to points.
 pub fn scan_points(scan: &Scan) -> Vec<SensorPoint> {
     let seen = scan.ranges_m.iter().enumerate();
     let point = |(index, range_m): (usize, &Option<f64>)| {

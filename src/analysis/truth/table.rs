@@ -1,4 +1,4 @@
-//! Decoded points as a table, with their ground truth if given.
+//! Table of decoded points, with their ground truth if given.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use crate::analysis::ReportError;
 use crate::config::profile::Profile;
 use crate::wire::truth::NONE;
 
-/// Packets that are looked for to find where a capture begins in a run.
+/// Number of packets that are searched in the ground truth to find the start of a capture within a run.
 const FIRST: usize = 64;
 
-/// A point of a table.
+/// A row of the table: one point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PointRow {
     /// Number of the point's packet, from 0.
@@ -28,19 +28,20 @@ pub struct PointRow {
 /// Numbers of points with and without ground truth.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JoinCounts {
-    /// Packets with points.
+    /// Number of packets with points.
     pub packets: u64,
-    /// Packets without ground truth: a fault has changed them, or they are of another run.
+    /// Number of packets without ground truth: a fault has changed them, or they are from another run.
     pub unknown_packets: u64,
-    /// Points.
+    /// Number of points.
     pub points: u64,
-    /// Points without ground truth.
+    /// Number of points without ground truth.
     pub unknown_points: u64,
     /// Message about unusable parts of the recording.
     pub lost: Option<String>,
 }
 
-/// Calls `see` with every point of `recording`, joined with `truth`, and the names of the truth.
+/// Calls `see` with every point of `recording`, labelled with its ground truth from `truth`, and with the names in the
+/// ground truth.
 ///
 /// # Errors
 /// Errors in the files, or of `see`.
@@ -119,18 +120,18 @@ pub fn each_point(
     Ok((counts, names))
 }
 
-/// The values of a column.
+/// Values of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
-    /// 32-bit fractions.
+    /// 32-bit floating-point numbers.
     F32(Vec<f32>),
-    /// 64-bit fractions.
+    /// 64-bit floating-point numbers.
     F64(Vec<f64>),
     /// Bytes.
     U8(Vec<u8>),
-    /// 16-bit numbers.
+    /// 16-bit unsigned integers.
     U16(Vec<u16>),
-    /// 32-bit numbers.
+    /// 32-bit unsigned integers.
     U32(Vec<u32>),
 }
 
@@ -156,9 +157,9 @@ pub enum Frame {
 /// Columns of all points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointTable {
-    /// Columns in the order in which they are written; `x`, `y` and `z` come first.
+    /// Columns in the order in which they are written; the first are `x`, `y` and `z`.
     pub columns: Vec<Column>,
-    /// The names of labels; empty without truth.
+    /// Names of labels; empty without ground truth.
     pub labels: Vec<String>,
     /// Number of points.
     pub len: usize,
@@ -184,7 +185,8 @@ const OF_POINTS: [Number; 5] = [
     ("time_s", Kind::F64, |row| row.time_s),
 ];
 
-/// Columns with ground truth. Points without it have the largest number, or NaN.
+/// Columns with ground truth. For points without ground truth, integers have their largest value and floating-point
+/// numbers are NaN.
 const OF_TRUTH: [Number; 9] = [
     ("label", Kind::U16, |row| row.truth.map_or(0.0, |truth| truth.seen.label.into())),
     ("object", Kind::U16, |row| row.truth.map_or(NONE, |truth| truth.seen.object).into()),
@@ -201,13 +203,13 @@ const OF_TRUTH: [Number; 9] = [
     }),
 ];
 
-/// Angle between the beam and the surface's normal.
+/// Angle between the beam and the surface normal, degrees.
 pub fn incidence_deg(truth: &PointTruth) -> f64 {
     libm::acos(f64::from(truth.seen.cos_incidence) / 65_535.0).to_degrees()
 }
 
 impl PointTable {
-    /// The points of a recording.
+    /// Reads the points of a recording into a table.
     ///
     /// # Errors
     /// See [`each_point`].
@@ -253,14 +255,14 @@ impl PointTable {
         Self { columns, labels: names.labels, len: rows.len() }
     }
 
-    /// A column by name.
+    /// Column with this name.
     pub fn column(&self, name: &str) -> Option<&Values> {
         self.columns.iter().find(|column| column.name == name).map(|column| &column.values)
     }
 }
 
 impl Values {
-    /// The bytes of one value, little-endian, appended to `out`.
+    /// Appends the bytes of one value, little-endian, to `out`.
     pub fn put(&self, index: usize, out: &mut Vec<u8>) {
         match self {
             Self::F32(all) => out.extend(all[index].to_le_bytes()),
@@ -271,7 +273,7 @@ impl Values {
         }
     }
 
-    /// One value as a number.
+    /// One value as a floating-point number.
     pub fn number(&self, index: usize) -> f64 {
         match self {
             Self::F32(all) => all[index].into(),
@@ -282,7 +284,7 @@ impl Values {
         }
     }
 
-    /// Bytes of a value.
+    /// Size of one value, bytes.
     pub fn size(&self) -> usize {
         match self {
             Self::U8(_) => 1,
@@ -292,7 +294,7 @@ impl Values {
         }
     }
 
-    /// Whether values are fractions.
+    /// Whether values are floating-point numbers.
     pub fn is_fraction(&self) -> bool {
         matches!(self, Self::F32(_) | Self::F64(_))
     }

@@ -1,8 +1,7 @@
-//! Tables of points as files that other programs read.
+//! Writes tables of points as files for other programs.
 //!
-//! The crate `las` writes LAS and `ply-rs-bw` writes PLY. PCD and NPZ consist of a text and numbers: their
-//! crates are made for reading, with grammars and macros that take longer to compile than this code takes to
-//! read.
+//! The crate `las` writes LAS and `ply-rs-bw` writes PLY. PCD and NPZ consist of text and numbers, which this module
+//! writes itself: crates for them are made for reading, and are slow to compile.
 
 use std::io::{self, Write};
 
@@ -148,10 +147,10 @@ fn write_las(table: &PointTable, out: &mut impl Write) -> io::Result<()> {
     out.write_all(bytes.get_ref())
 }
 
-/// A column as the bytes of an `.npy` file.
+/// Bytes of an `.npy` file with one column.
 fn npy(kind: &str, len: usize, values: &[u8]) -> Vec<u8> {
     let mut head = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({len},), }}");
-    // Magic, version and length are ten bytes; numbers begin at a multiple of 64.
+    // Magic, version and length take ten bytes; the numbers start at a multiple of 64 bytes.
     let padded = (10 + head.len() + 1).next_multiple_of(64) - 10;
     while head.len() + 1 < padded {
         head.push(' ');
@@ -179,7 +178,7 @@ fn write_npz(table: &PointTable, out: &mut impl Write) -> io::Result<()> {
         files.push((format!("{}.npy", column.name), npy(kind, table.len, &bytes)));
     }
     if !table.labels.is_empty() {
-        // Text of a fixed length, four bytes a letter.
+        // Texts of fixed length, four bytes per character.
         let longest =
             table.labels.iter().map(|label| label.chars().count()).max().unwrap_or(1).max(1);
         let mut bytes = Vec::new();
@@ -193,8 +192,7 @@ fn write_npz(table: &PointTable, out: &mut impl Write) -> io::Result<()> {
     write_zip(&files, out)
 }
 
-/// A ZIP archive of uncompressed files (PKWARE APPNOTE 6.3): local headers with the bytes, then the
-/// directory.
+/// Writes a ZIP archive of uncompressed files (PKWARE APPNOTE 6.3): local headers with the bytes, then the directory.
 fn write_zip(files: &[(String, Vec<u8>)], out: &mut impl Write) -> io::Result<()> {
     let crc = crc::Crc::<u32, crc::Table<16>>::new(&crc::CRC_32_ISO_HDLC);
     let mut directory = Vec::new();
@@ -203,7 +201,7 @@ fn write_zip(files: &[(String, Vec<u8>)], out: &mut impl Write) -> io::Result<()
     for (name, bytes) in files {
         let size = u32::try_from(bytes.len()).map_err(|_| too_large())?;
         let mut fields = Vec::new();
-        // Version 2.0, no flags, stored, 1980-01-01.
+        // Version 2.0, no flags, stored, date 1980-01-01.
         for word in [20u16, 0, 0, 0, 0x21] {
             fields.extend(word.to_le_bytes());
         }

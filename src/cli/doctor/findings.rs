@@ -1,4 +1,4 @@
-//! Meaning of the facts about a host for punctual sending, one line each.
+//! Findings about a host: what its properties mean for punctual sending, one line each.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use crate::engine::launch;
 use crate::engine::wakeups::WakeUps;
 use crate::world::raycast::GpuFacts;
 
-/// One examined condition of the host.
+/// A condition of the host that was examined.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// Name of the condition.
@@ -20,7 +20,7 @@ pub struct Finding {
     pub state: State,
     /// Observed facts.
     pub found: String,
-    /// The change that is advised, and its reason.
+    /// Recommended change, with its reason.
     pub advice: Option<String>,
 }
 
@@ -37,7 +37,7 @@ pub enum State {
 }
 
 impl State {
-    /// The printed word.
+    /// Printed word of the state.
     pub fn word(self) -> &'static str {
         match self {
             Self::Good => "ok",
@@ -49,10 +49,11 @@ impl State {
 
 /// Exit latency of idle states above which packets are visibly delayed, microseconds.
 const DEEP_IDLE_US: u32 = 20;
-/// Receive buffers below this lose packets of a driver that is held up for a tenth of a second by
-/// an HDL-64E with two returns: 5787 packets/s that the kernel counts as 2304 bytes each.
+/// Smallest sufficient receive buffer, bytes. With less, a driver that is paused for 0.1 s loses
+/// packets of an HDL-64E with two returns: 5787 packets/s, which the kernel counts as 2304 bytes
+/// each.
 const WANTED_RECEIVE_BUFFER_BYTES: u64 = 1_333_000;
-/// Largest acceptable wake-up delay at p99.9, nanoseconds.
+/// Largest acceptable wake-up delay for 99.9 % of wake-ups, nanoseconds.
 const WANTED_P99_9_NS: u64 = 100_000;
 
 fn good(topic: &str, found: impl Into<String>) -> Finding {
@@ -201,7 +202,7 @@ fn siblings(facts: &HostFacts) -> Finding {
 /// The sender leaves a tenth of its core to other threads (`engine::run::pauses`).
 fn throttling(facts: &HostFacts) -> Finding {
     let topic = "real-time share";
-    // Since 6.12 others are served by a reservation that these settings do not touch.
+    // Since Linux 6.12, other threads have a reservation that these settings do not change.
     let is_served = facts.is_at_least(6, 12);
     match (facts.rt_runtime_us, facts.rt_period_us) {
         _ if is_served => good(topic, "950 ms of each second; the sender takes no more than 900"),

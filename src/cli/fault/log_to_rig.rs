@@ -27,10 +27,10 @@ pub fn print(path: &Path) -> Result<(), CliError> {
     console::print(sections)
 }
 
-/// The sections for the log `csv`.
+/// Sections of a rig for the fault log `csv`.
 ///
 /// # Errors
-/// The first line that is wrong, and its error.
+/// The first line with an error, and the error.
 fn sections(csv: &[u8]) -> Result<String, String> {
     let mut table = csv::Reader::from_reader(csv);
     let columns = table.headers().map_err(|error| error.to_string())?;
@@ -60,7 +60,7 @@ fn sections(csv: &[u8]) -> Result<String, String> {
             _ => {}
         }
     }
-    // In the order in which they were told, which is that in which they act.
+    // Sorted by the order in which the faults were started, because they act in this order.
     begun.sort_by_key(|(told, ..)| *told);
     let mut text = String::new();
     for (_, name, begins, keys) in begun {
@@ -78,7 +78,7 @@ fn section(
 ) -> Result<String, String> {
     let named = Map::from_iter([("name".to_owned(), Value::from(name))]);
     let mut text = format!("\n[[fault]]\n{}{}", toml_of(&named)?, toml_of(keys)?);
-    // Digit by digit: the same nanosecond.
+    // Written with all digits, so that the nanosecond is exact.
     text += &format!("start_s = {}\n", seconds(begins_ns));
     if let Some(lasts_ns) = lasts_ns {
         text += &format!("duration_s = {}\n", seconds(lasts_ns));

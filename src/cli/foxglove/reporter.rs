@@ -14,13 +14,13 @@ use crate::engine::truth::{kinds, messages, poses};
 use crate::frames::{Body, Transform, World};
 use crate::time::SimTime;
 
-/// Shortest period of poses; Foxglove interpolates between them.
+/// Shortest period of pose messages; Foxglove interpolates between poses.
 const SHORTEST_PERIOD: Duration = Duration::from_millis(20);
 /// Period of all other messages.
 const LONG_PERIOD: Duration = Duration::from_secs(1);
-/// Distance between poses of the path, metres, until there are too many.
+/// Distance between poses of the path, metres; it grows if there are too many poses.
 const PATH_STEP_M: f64 = 0.2;
-/// Largest number of poses of the path; then every other pose is removed.
+/// Largest number of poses of the path; then every second pose is removed.
 const MOST_PATH: usize = 2000;
 
 /// Levels of `foxglove.Log`.
@@ -32,10 +32,10 @@ pub struct Reporter<'a> {
     run: &'a RealTimeRun<'a>,
     topics: Topics<'a>,
     path: Path,
-    /// Last reported counts for each device: packets refused, late, dropped.
+    /// Counts that were last reported for each device: packets refused, late, dropped.
     troubles: Vec<[u64; 3]>,
     hosts: Vec<BTreeSet<SocketAddr>>,
-    /// Number of reported faults, and of those whose end is reported.
+    /// Number of faults whose start was reported, and number whose end was reported.
     faults: usize,
 }
 
@@ -63,7 +63,7 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// Reports until `is_over`.
+    /// Reports until `is_over` returns true.
     pub fn report(mut self, is_over: impl Fn() -> bool) {
         let rate_hz = self.run.rig().engine.truth_rate_hz;
         let period = Duration::from_secs_f64(1.0 / rate_hz).max(SHORTEST_PERIOD);
@@ -82,7 +82,7 @@ impl<'a> Reporter<'a> {
             if !self.topics.hub.is_visited() {
                 continue;
             }
-            // Where motion is not settled any further, it is the same again.
+            // If the known motion has not advanced, the poses are unchanged.
             if told_at.replace(at) != Some(at) {
                 self.tell_poses(at);
             }
@@ -129,7 +129,7 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// Reports the events since the last call.
+    /// Reports events since the previous call.
     fn tell_news(&mut self, now: SimTime, elapsed: Duration) {
         let figures = self.run.figures(elapsed);
         let mut news = Vec::new();
@@ -191,11 +191,11 @@ fn status(figures: &DeviceFigures) -> Value {
     all
 }
 
-/// Path of the robot.
+/// Path of the robot for display.
 #[derive(Default)]
 struct Path {
     poses: Vec<Transform<World, Body>>,
-    /// Number of times that the path was thinned.
+    /// Number of times that every second pose was removed.
     coarser: i32,
 }
 

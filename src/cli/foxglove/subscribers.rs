@@ -1,4 +1,4 @@
-//! Sent packets of devices for Foxglove: clouds, images, positions, rates and accelerations.
+//! Device data for Foxglove, decoded from sent packets: clouds, images, positions, angular rates and accelerations.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -21,7 +21,7 @@ use crate::time::SimTime;
 use crate::wire::foxglove::cloud::{self, Cloud, Number, PointField};
 use crate::wire::foxglove::image::{self, CompressedImage};
 
-/// Fields of a point.
+/// Fields of a cloud's point.
 const FIELDS: &[PointField] = &[
     ("x", 0, Number::F32),
     ("y", 4, Number::F32),
@@ -30,29 +30,29 @@ const FIELDS: &[PointField] = &[
     ("laser", 14, Number::U16),
 ];
 const STRIDE: u32 = 16;
-/// Frames at the start in which all packets of a device are decoded, to find its channels.
+/// Number of frames at the start for which all packets of a device are decoded, to find its channels.
 const FRAMES_OF_DISCOVERY: u32 = 20;
 
-/// Clients that have subscribed to device data.
+/// Passes decoded device data to subscribed clients.
 pub struct Subscribers<'a> {
     run: &'a RealTimeRun<'a>,
     desk: &'a PictureDesk<'a>,
     topics: Topics<'a>,
     devices: Vec<Told>,
-    /// Number of frames with clients.
+    /// Number of frames during which clients were connected.
     frames: u32,
 }
 
 /// Channels and state of a device.
 #[derive(Default)]
 struct Told {
-    /// Points of this frame, World.
+    /// Points of the present frame, in World, metres.
     points: Vec<(DVec3, SeenPoint)>,
     /// Channels of the device.
     channels: Vec<u32>,
-    /// Message from which positions are taken; GNSS receivers send the same position in several messages.
+    /// Message type from which positions are taken: GNSS receivers send the same position in several messages.
     position_message: Option<String>,
-    /// For a camera: the channel of its images, and the number of the last one.
+    /// For a camera: channel of its images, and number of the last published one.
     images: Option<(u32, u64)>,
     /// Whether the lens of an image was known.
     has_lens: bool,
@@ -84,7 +84,7 @@ impl<'a> Subscribers<'a> {
         device_frame(&self.run.rig().devices[device.0].name)
     }
 
-    /// The channel of a device's points.
+    /// Channel of a device's points.
     fn cloud_channel(&mut self, device: DeviceId) -> u32 {
         let topic = self.topic(device, "points");
         let channel = self.topics.channel(&topic, |topic| NewChannel {
@@ -98,7 +98,7 @@ impl<'a> Subscribers<'a> {
         channel
     }
 
-    /// The channels of a camera's images and calibration.
+    /// Creates the channels for a camera's images and calibration.
     fn find_camera(&mut self, device: DeviceId, lens: Option<&Lens>) {
         let told = &self.devices[device.0];
         if told.images.is_some() && (told.has_lens || lens.is_none()) {
@@ -122,7 +122,7 @@ impl<'a> Subscribers<'a> {
         }
     }
 
-    /// Publishes the newest image if a client wants it and it was not published yet.
+    /// Publishes the newest image if a client has subscribed and the image is new.
     fn publish_image(&mut self, device: DeviceId) {
         let Some((channel, told)) = self.devices[device.0].images else { return };
         let topic = self.topic(device, "calibration");
@@ -176,7 +176,7 @@ impl<'a> Subscribers<'a> {
         }
     }
 
-    /// Publishes the cloud of a frame, as if all points had been measured at `at`.
+    /// Publishes the cloud of a frame with the time `at` for all points.
     fn publish_cloud(&mut self, device: DeviceId, at: SimTime) {
         let points = std::mem::take(&mut self.devices[device.0].points);
         let channel = self.cloud_channel(device);
@@ -238,7 +238,7 @@ impl Audience for Subscribers<'_> {
     }
 }
 
-/// The calibration of an image with `lens`, as `foxglove.CameraCalibration`. `None` if Foxglove does not support the lens.
+/// The calibration of an image with `lens`, as `foxglove.CameraCalibration`; `None` if Foxglove does not support the lens.
 fn calibration(stamp: &Value, frame: &str, lens: &Lens) -> Option<Value> {
     let (model, distortion) = match lens.model {
         Model::Rational([k1, k2, p1, p2, k3, 0.0, 0.0, 0.0]) => {
@@ -265,7 +265,7 @@ fn calibration(stamp: &Value, frame: &str, lens: &Lens) -> Option<Value> {
 /// Position of a GNSS receiver as `foxglove.LocationFix`.
 fn position(stamp: &Value, frame: &str, fix: &PositionFix) -> Value {
     let mut covariance = [0.0; 9];
-    // Approximated: of the horizontal accuracy each axis has half of the square.
+    // An approximation: each axis has half of the squared horizontal accuracy.
     let mut kind = 0;
     if let Some(horizontal_m) = fix.horizontal_accuracy_m {
         let vertical_m = fix.vertical_accuracy_m.unwrap_or(horizontal_m);
@@ -284,7 +284,7 @@ fn position(stamp: &Value, frame: &str, fix: &PositionFix) -> Value {
     })
 }
 
-/// Data of an IMU; missing values are left out.
+/// Message with the data of an IMU; missing values are omitted.
 fn imu(stamp: &Value, frame: &str, told: &Inertial) -> Value {
     let mut value = json!({ "timestamp": stamp, "frame_id": frame });
     let vectors = [

@@ -1,4 +1,4 @@
-//! One rotation as a picture: from above, and from the driver's seat.
+//! Plots one rotation: from above, and as seen from the sensor, forward and backward.
 
 use glam::DVec3;
 
@@ -6,11 +6,11 @@ use crate::analysis::rotation::Rotation;
 use crate::devices::decoder::datagram::CloudPoint;
 use crate::plot::{Area, Axis, Colour, ColourBar, Figure, HEIGHT, INTENSITY, Panel, RANGE};
 
-/// Width and height of the view from above; the views from the seat are to its right.
+/// Width and height of the view from above, pixels; the views from the sensor are to its right.
 const ABOVE: (f64, f64) = (920.0, 844.0);
-/// Width and height of a seat view.
+/// Width and height of a view from the sensor, pixels.
 const SEAT: (f64, f64) = (880.0, 211.0);
-/// Height of a seat view's plotted part, about; dots are as high as a laser's row.
+/// Approximate height of the plotted area of a view from the sensor, pixels; dots are as high as a laser's row.
 const SEAT_ROWS_PX: f64 = 141.0;
 
 /// Colour of the sensor in the view from above.
@@ -28,7 +28,7 @@ impl std::ops::Deref for Drawing<'_> {
 }
 
 impl Drawing<'_> {
-    /// Draws the picture; `name` is the capture's.
+    /// Draws the figure; `name` is the path of the capture.
     pub(super) fn draw(&self, name: &str) -> Figure {
         let file = name.rsplit('/').next().unwrap_or(name);
         let title = format!("{file}: rotation {} of {}", self.number, self.model);
@@ -53,7 +53,7 @@ impl Drawing<'_> {
             Axis::linear("ahead, m", -reach, reach),
         )
         .colour_bar(bar);
-        // The highest last, so that what stands is not buried in the ground.
+        // Highest points last, so that the ground does not cover objects.
         let mut points: Vec<_> = self.cloud.iter().map(|point| point.position_m).collect();
         points.sort_by(|a, b| a.z.total_cmp(&b.z));
         let dot = |p: &DVec3| (p.y, p.x, HEIGHT.at((p.z - low) / (high - low)));
@@ -62,7 +62,7 @@ impl Drawing<'_> {
         panel
     }
 
-    /// Panels of the view ahead and the view back, each coloured by range and by intensity.
+    /// Panels of the forward and the backward view, each coloured by range and by intensity.
     fn seat_views(&self) -> [Panel; 4] {
         let margin = 1.5_f64.to_radians();
         let elevations = (self.elevations_rad.0 - margin, self.elevations_rad.1 + margin);
@@ -100,7 +100,7 @@ impl Drawing<'_> {
             Facing::Ahead => 0.0,
             Facing::Back => std::f64::consts::PI,
         };
-        // Clockwise from straight ahead, as the device counts.
+        // Clockwise from forward, like the device's azimuth.
         let azimuth = |right_deg: i32| (right_deg + middle_rad.to_degrees() as i32).rem_euclid(360);
         let azimuths = (-90..=90).step_by(30).map(|deg| (f64::from(deg), azimuth(deg).to_string()));
         let mut dots: Vec<_> = self
@@ -114,7 +114,7 @@ impl Drawing<'_> {
                 (p.length_squared(), (right_rad.to_degrees(), up_rad.to_degrees(), colour))
             })
             .collect();
-        // The nearest last: it hides what is behind it.
+        // Nearest points last, so that they cover farther ones.
         dots.sort_by(|(a, _), (b, _)| b.total_cmp(a));
         let row_px = self.beam_spacing_rad / (high - low) * SEAT_ROWS_PX;
         let mut panel = Panel::new(
@@ -123,22 +123,21 @@ impl Drawing<'_> {
             Axis::linear("elevation, degrees", low.to_degrees(), high.to_degrees()),
         )
         .colour_bar(bar);
-        // A laser's row, and a firing's column, filled.
+        // Large enough to fill a laser's row and a firing's column.
         let size_px = (3.0, (row_px.floor() + 1.0).clamp(2.0, 8.0));
         panel.dots(dots.into_iter().map(|(_, dot)| dot).collect(), size_px);
         panel
     }
 }
 
-/// Viewing direction from the driver's seat.
+/// Viewing direction from the sensor.
 #[derive(Clone, Copy)]
 enum Facing {
     Ahead,
     Back,
 }
 
-/// Half the side of a square that contains nearly all points, metres: a round number whose fifth is also
-/// round.
+/// Half-width of a square that contains nearly all points, metres: a round number, and a fifth of it is round too.
 fn reach_m(cloud: &[CloudPoint]) -> f64 {
     const ROUND_M: [f64; 13] =
         [2.5, 4.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0, 50.0, 75.0, 100.0, 150.0];
@@ -146,7 +145,7 @@ fn reach_m(cloud: &[CloudPoint]) -> f64 {
     ROUND_M.into_iter().find(|reach| *reach >= far).unwrap_or(200.0)
 }
 
-/// Heights from the lowest to the highest colour, metres; outliers do not count.
+/// Heights of the lowest and the highest colour, metres; outliers are ignored.
 fn heights_m(cloud: &[CloudPoint]) -> (f64, f64) {
     let low = quantile(cloud, 0.02, |p| p.position_m.z);
     let high = quantile(cloud, 0.98, |p| p.position_m.z);
@@ -169,7 +168,7 @@ fn quantile(cloud: &[CloudPoint], share: f64, of: impl Fn(&CloudPoint) -> f64) -
     *values.select_nth_unstable_by(index, f64::total_cmp).1
 }
 
-/// A logarithmic scale of ranges; stray points do not count.
+/// A logarithmic colour scale of ranges; outliers are ignored.
 struct RangeScale {
     log_low: f64,
     log_high: f64,
@@ -182,14 +181,13 @@ impl RangeScale {
         Self { log_low: libm::log(low_m), log_high: libm::log(high_m) }
     }
 
-    /// Place of a range on the colour scale: 0 for the nearest, 1 for the farthest, below 0 or above 1
-    /// outside.
+    /// Position of a range on the colour scale: 0 for the nearest, 1 for the farthest; outside this range for outliers.
     fn share(&self, range_m: f64) -> f64 {
         (libm::log(range_m) - self.log_low) / (self.log_high - self.log_low)
     }
 }
 
-/// An angle in -pi..=pi, radians.
+/// Reduces an angle to -pi..=pi, radians.
 fn wrap(angle_rad: f64) -> f64 {
     let turn = std::f64::consts::TAU;
     angle_rad - turn * libm::round(angle_rad / turn)
@@ -226,8 +224,8 @@ mod tests {
 
     #[test]
     fn a_point_is_drawn_where_it_is() {
-        // 8 m ahead, 4 m to the left: the square reaches 10 m. In the seat views it lies 26.6 degrees
-        // to the left of straight ahead, and nowhere behind.
+        // 8 m ahead, 4 m to the left: the square reaches 10 m. In the forward view the point is 26.6 degrees to the
+        // left; the backward view does not have it.
         let rotation = rotation(&[[8.0, 4.0, 0.0]; 50]);
         let rotation = Drawing(&rotation);
         let figure = rotation.draw("x");
@@ -242,7 +240,7 @@ mod tests {
             figure.dots_of(RANGE.at(0.0))
         });
         assert_eq!((ahead.len(), back.len()), (50, 0));
-        // In the middle is straight ahead; what is plotted is half a turn wide.
+        // Forward is in the middle; the plotted area spans half a rotation.
         let (middle, half) = ((62.0 + SEAT.0 - 84.0) / 2.0, (SEAT.0 - 62.0 - 84.0) / 2.0);
         assert!((ahead[0].0 - (middle - 26.565 / 90.0 * half)).abs() < 3.0, "{:?}", ahead[0]);
     }
@@ -259,7 +257,7 @@ mod tests {
         let mut dark = cloud(&[[1.0, 0.0, 0.0]; 100]);
         dark.iter_mut().for_each(|point| point.intensity = 31.0);
         assert_eq!(strong(&dark), 50.0);
-        // A few reflectors do not make the rest dark.
+        // A few reflectors must not darken all other points.
         dark[7].intensity = 255.0;
         assert_eq!(strong(&dark), 50.0);
         dark.iter_mut().for_each(|point| point.intensity = 230.0);

@@ -1,16 +1,16 @@
-//! A scan from above.
+//! Plots a scan from above.
 
 use crate::devices::decoder::Scan;
 use crate::plot::{Area, Axis, BLUE, Colour, Figure, ORANGE, Panel};
 
 const SIDE: f64 = 900.0;
-/// Light to the points.
+/// Colour of the beams to the points.
 const RAY: Colour = Colour([214, 228, 240]);
 
-/// A point in the scanner's axes (forward, left), metres.
+/// A point in the scanner's axes: x forward, y left, metres.
 type Point = [f64; 2];
 
-/// The picture; `name` is the recording's, `unit` the scanner's.
+/// Draws the figure; `name` is the path of the recording, `unit` the name of the scanner.
 pub(super) fn draw(name: &str, unit: &str, number: u64, scan: &Scan) -> Figure {
     let points: Vec<Point> = scan.points().collect();
     let file = name.rsplit('/').next().unwrap_or(name);
@@ -31,13 +31,12 @@ pub(super) fn draw(name: &str, unit: &str, number: u64, scan: &Scan) -> Figure {
     }
     panel.dots(shown().map(|point| (point[1], point[0], BLUE)).collect(), (3.0, 3.0));
     panel.dots(vec![(0.0, 0.0, ORANGE)], (9.0, 9.0));
-    // The axes take more room below and to the left than above and to the right.
+    // Tick labels need more room below and on the left than above and on the right.
     figure.panel(Area { left: 0.0, top: 0.0, width: SIDE, height: SIDE - 8.0 }, panel);
     figure
 }
 
-/// Half the side of a square that contains nearly all points, metres: a round number whose fifth is also
-/// round.
+/// Half-width of a square that contains nearly all points, metres: a round number, and a fifth of it is round too.
 fn reach_m(points: &[Point]) -> f64 {
     const ROUND_M: [f64; 10] = [1.0, 2.5, 5.0, 10.0, 15.0, 20.0, 30.0, 40.0, 50.0, 75.0];
     let mut far: Vec<f64> = points.iter().map(|p| p[0].abs().max(p[1].abs())).collect();
@@ -59,7 +58,7 @@ mod tests {
         let dots = figure.dots_of(BLUE);
         assert_eq!(dots.len(), 180);
         let scanner = figure.dots_of(ORANGE)[0];
-        // Two metres ahead and one to the right, in a square of 2.5 m either way.
+        // Two metres ahead and one to the right, in a square with a half-width of 2.5 m.
         let px_per_m = (scanner.1 - dots[90].1) / 2.0;
         assert!((dots[90].0 - scanner.0).abs() < 1e-6 && px_per_m > 100.0);
         assert!((dots[0].0 - scanner.0 - px_per_m).abs() < 0.01 * px_per_m, "{:?}", dots[0]);

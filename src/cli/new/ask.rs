@@ -21,10 +21,10 @@ pub struct Answers {
     pub scene: Option<String>,
 }
 
-/// Asks the questions; the one about `scene` only if it is not given.
+/// Asks for devices and links, and for the scene if `scene` is `None`.
 ///
 /// # Errors
-/// The terminal cannot be read or written, or its input ends before a device was named.
+/// The terminal cannot be read or written, or its input ends before a device is named.
 pub fn ask(
     input: &mut impl BufRead,
     output: &mut impl Write,
@@ -69,7 +69,7 @@ pub fn ask(
     Ok(Answers { devices, links, scene })
 }
 
-/// Asks for the link of a device, which was given as `--device`.
+/// Asks for the link of a device; `device` is the value of its `--device`.
 fn link(input: &mut impl BufRead, output: &mut impl Write, device: &str) -> io::Result<String> {
     let profile = device.split_once('=').map_or(device, |(_, profile)| profile);
     let interface = catalogue().by_name(profile).map(|profile| profile.product.interface);

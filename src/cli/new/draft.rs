@@ -1,4 +1,4 @@
-//! Text of a new rig: the keys in use, and every setting as a comment with its default.
+//! Text of a new rig: the keys in use, and every other setting as a comment with its default.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -26,11 +26,11 @@ origin = { latitude_deg = 33.4712, longitude_deg = -88.7933, altitude_m = 92.0 }
 
 /// A rig to be written.
 pub struct Draft {
-    /// Scene as it is written in the rig.
+    /// Scene, as written in the rig.
     pub scene: String,
     /// The devices.
     pub devices: Vec<DraftDevice>,
-    /// Addresses of the links so far.
+    /// Link addresses that are in use.
     pub taken: Taken,
 }
 
@@ -40,14 +40,14 @@ pub struct DraftDevice {
     pub name: String,
     /// Firmware profile of the device.
     pub profile: Arc<Profile>,
-    /// Link as it is written in the rig.
+    /// Link, as written in the rig.
     pub link: String,
 }
 
-/// Converts a link of the form `KIND:WHERE` to the rig's form.
+/// Converts a link of the form `KIND:WHERE` to the notation of rigs.
 ///
 /// # Errors
-/// The allowed forms.
+/// The text has another form; the message lists the allowed ones.
 pub fn link_of(text: &str) -> Result<String, String> {
     match short_link::parts(text) {
         Some(_) => Ok(toml::Value::from(text).to_string()),
@@ -59,7 +59,7 @@ pub fn link_of(text: &str) -> Result<String, String> {
 }
 
 impl Draft {
-    /// A rig without devices, with the scene as the rig names it.
+    /// A rig without devices; `scene` is copied into the rig unchanged.
     pub fn new(scene: String) -> Self {
         Self { scene, devices: Vec::new(), taken: Taken::default() }
     }
@@ -81,14 +81,14 @@ impl Draft {
         names.find(is_free).expect("names without end")
     }
 
-    /// An unused link on this computer.
+    /// A free link on this computer.
     pub fn free_link(&mut self, name: &str, profile: &Profile) -> String {
         let link = short_link::shortest(self.taken.usual(profile, name));
         let place = Place::new(&SourceFile::new("", "", ""), 0..0);
         Node::of_json(link, &place).map_or_else(String::new, |link| inline(&link))
     }
 
-    /// The rig.
+    /// Text of the rig.
     pub fn text(&self) -> String {
         let sentences = Sentences::new();
         let mut out = HEAD.to_owned();
@@ -166,11 +166,11 @@ impl Draft {
     }
 }
 
-/// The trajectory of a robot that one of its devices drives.
+/// Trajectory of a robot that one of its devices drives.
 const DRIVEN: &str =
     "{ kind = \"drive\", model = \"skid-steer\", y_icr_m = 0.45, max_speed_m_s = 1.0 }";
 
-/// The motion of a joint for a device that sits on one.
+/// Motion of the joint that belongs to a device with this profile, if any.
 fn motion_of(profile: &Profile) -> Option<&'static str> {
     match profile.product.joint {
         JointRole::None => None,
@@ -191,7 +191,8 @@ fn mount_of(profile: &Profile) -> &'static str {
     }
 }
 
-/// Settings with a default, each as a comment that can be turned into a line.
+/// Writes settings with a default as comments, so that a user can activate a line by removing the
+/// `#`.
 fn settings_as_comments(out: &mut String, settings: &TableSpec, sentences: &Sentences) {
     let mut line = |key: &KeySpec, name: &str, path: &str| {
         let Some(default) = &key.default else { return };

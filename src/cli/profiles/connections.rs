@@ -31,7 +31,7 @@ pub fn connection_table() -> String {
     text
 }
 
-/// Names in code style. A pattern replaces all profiles that share their first words.
+/// Names in code style. A pattern replaces several profiles that share their first words.
 fn shortened(names: &[&str]) -> Vec<String> {
     let all: Vec<&str> = catalogue().profiles().iter().map(|profile| &*profile.name).collect();
     let count = |names: &[&str], start: &str| names.iter().filter(|n| n.starts_with(start)).count();
@@ -73,7 +73,7 @@ fn cells(profile: &Profile) -> String {
     format!("{address} | {} | {} | `{link}`", joined(sends), joined(listens))
 }
 
-/// The first port has no key of its own: it uses the address in `to` of the link.
+/// Text of a port's destination. The first port has no key of its own: it uses the link's key `to`.
 fn destination(port: &DatagramPort) -> String {
     match port.rig_key {
         Some(key) => format!("`{key}` {}", port.frame.destination_port),
@@ -91,7 +91,7 @@ fn control(control: &Control) -> String {
     format!("`{}` {kind}{port}", control.key)
 }
 
-/// The rate of a serial line, if hosts can set one.
+/// Baud rate of a serial line, if hosts can set it.
 fn line(profile: &Profile) -> String {
     let settings = profile.settings_spec();
     match settings.key("baud_rate").and_then(|rate| rate.default.as_ref()) {

@@ -1,6 +1,6 @@
-//! A picture of a scene, as a camera has it on a clear day.
+//! Picture of a scene, as from a camera on a clear day.
 //!
-//! Rays are cast by the lidars' ray caster. Colours follow the names of materials, because scenes have
+//! The lidars' ray caster casts the rays. Colours are chosen by the names of materials, because scenes have
 //! reflectances at one wavelength only.
 
 use std::sync::Arc;
@@ -12,23 +12,23 @@ use crate::plot;
 use crate::world::raycast::{BuildError, BvhCaster, Hit, Pulse, RayCaster, Stencil};
 use crate::world::scene::{Finish, Scene};
 
-/// Width of a picture divided by its height.
+/// Aspect ratio of a picture: width divided by height.
 const SHAPE: f64 = 1.6;
-/// Rays along each side of a pixel.
+/// Number of rays along each side of a pixel.
 const SAMPLES: u32 = 3;
-/// Distance from the picture's middle to its right edge, at distance 1.
+/// Tangent of half of the horizontal field of view.
 const HALF_WIDTH: f64 = 0.7;
 /// Largest visible distance, metres.
 const FARTHEST_M: f32 = 2000.0;
-/// Direction towards the sun.
+/// Direction to the sun in World.
 const SUN: DVec3 = DVec3::new(-0.45, -0.25, 0.85);
-/// Strength of the lights: the sky, from behind the camera, the sun.
+/// Intensity of the lights: the sky, a light from behind the camera, the sun.
 const LIGHTS: [f64; 3] = [0.35, 0.2, 0.55];
-/// Distance between a shadow ray's start and its surface, as a share of the viewing distance.
+/// Distance of a shadow ray's start from the surface, as a share of the viewing distance.
 const SHADOW_GAP: f64 = 1e-4;
-/// The sky at the horizon and overhead: red, green, blue, 0..=1.
+/// Colour of the sky at the horizon and overhead: red, green, blue, 0..=1.
 const SKY: [DVec3; 2] = [DVec3::new(0.88, 0.92, 0.96), DVec3::new(0.55, 0.72, 0.92)];
-/// Colours by a part of a material's name, the first that fits.
+/// Colours of materials: the first entry whose text is part of the material's name.
 const COLOURS: [(&str, [u8; 3]); 15] = [
     ("grass", [112, 146, 62]),
     ("leaf", [74, 122, 52]),
@@ -46,10 +46,10 @@ const COLOURS: [(&str, [u8; 3]); 15] = [
     ("glass", [150, 190, 205]),
     ("rod", [196, 84, 60]),
 ];
-/// Greys of other materials, from dark to white.
+/// Range of greys for other materials, from dark to light.
 const GREYS: [f64; 2] = [0.35, 0.85];
 
-/// Pose of the camera: position, and unit vectors forward, right and up.
+/// A camera: position in World (metres), and unit vectors forward, right and up.
 #[derive(Clone, Copy, Debug)]
 pub struct Camera {
     from_m: DVec3,
@@ -61,17 +61,17 @@ pub struct Camera {
 }
 
 impl Camera {
-    /// An upright camera with `to_m` in the middle of a picture of this width, pixels; `None` if both
+    /// An upright camera at `from_m` with `to_m` in the middle of the picture; `width` is in pixels. `None` if both
     /// positions are equal or not finite.
     pub fn new(from_m: DVec3, to_m: DVec3, width: u32) -> Option<Self> {
         let ahead = (to_m - from_m).try_normalize()?;
-        // Straight down, north is up.
+        // If the camera looks straight down, north is up.
         let right = ahead.cross(DVec3::Z).try_normalize().unwrap_or(DVec3::X);
         let size = [width, (f64::from(width) / SHAPE) as u32];
         Some(Self { from_m, ahead, right, up: right.cross(ahead), size })
     }
 
-    /// Direction of the ray through a place in the picture, pixels from the top left.
+    /// Direction of the ray through `place` in the picture, pixels from the top left.
     fn direction(&self, place: DVec2) -> DVec3 {
         let [width, height] = self.size.map(f64::from);
         let middle = DVec2::new(width, height) / 2.0;
@@ -80,14 +80,14 @@ impl Camera {
     }
 }
 
-/// A position from which all of a scene is visible, and the scene's middle, metres.
+/// A position from which the whole scene is visible, and the centre of the scene, in World, metres.
 pub fn view_of(scene: &Scene) -> [DVec3; 2] {
     let [low, high] = scene.extents();
     let (middle, size) = ((low + high) / 2.0, (high - low).length());
     [middle + DVec3::new(-0.6, -0.5, 0.4) * size.max(1.0), middle]
 }
 
-/// The picture as the bytes of a PNG file.
+/// Draws the picture; returns the bytes of a PNG file.
 ///
 /// # Errors
 /// The scene is too large for the ray caster.
@@ -110,7 +110,7 @@ pub fn picture(scene: Scene, camera: &Camera) -> Result<Vec<u8>, BuildError> {
     Ok(plot::picture(camera.size, &pixels))
 }
 
-/// Colour of each material, 0..=1.
+/// Colour of each material: red, green, blue, 0..=1.
 fn colours(scene: &Scene) -> Vec<DVec3> {
     let of = |material: &crate::world::scene::Material| {
         let name = material.name.to_ascii_lowercase();
@@ -146,7 +146,7 @@ impl Painter<'_> {
         let directions: Vec<DVec3> = columns.map(|place| self.camera.direction(place)).collect();
         let seen = self.cast(directions.iter().map(|direction| (self.camera.from_m, *direction)));
         let sun = SUN.normalize();
-        // From where the sun may be seen, off the surface on the side that is looked at.
+        // Points from which the sun may be visible, offset from the surface towards the camera.
         let surfaces: Vec<Option<(DVec3, DVec3)>> = seen
             .iter()
             .zip(&directions)
@@ -201,7 +201,7 @@ impl Painter<'_> {
         hits
     }
 
-    /// Normal of the surface that was hit, on the side of the viewer.
+    /// Normal of the hit surface, towards the camera.
     fn normal(&self, hit: &Hit) -> DVec3 {
         let instance = &self.scene.instances[hit.instance as usize];
         let mesh = &self.scene.meshes[instance.mesh as usize];
@@ -226,7 +226,7 @@ mod tests {
         let [width, height] = [640.0, 400.0];
         let ahead = camera.direction(DVec2::new(width, height) / 2.0);
         assert!((ahead - DVec3::X).length() < 1e-12);
-        // North is to the left of east, and rows run down.
+        // North is to the left of east, and rows count downwards.
         assert!(camera.direction(DVec2::new(0.0, 0.0)).y > 0.5);
         assert!(camera.direction(DVec2::new(0.0, 0.0)).z > 0.1);
         assert!(Camera::new(DVec3::Z, DVec3::Z, 640).is_none());
@@ -235,7 +235,7 @@ mod tests {
         assert!(down.direction(DVec2::new(width / 2.0, 0.0)).y > 0.1);
     }
 
-    /// Inside a closed room no sky is visible; from above, only roof and sky are.
+    /// From inside a closed room no sky is visible; from above, only roof and sky are.
     #[test]
     fn a_room_fills_the_picture_from_inside_and_not_from_outside() {
         let sky = |from_m: DVec3, to_m: DVec3| {

@@ -1,7 +1,7 @@
-//! The JSON Schema of a file, of draft 7: the newest that TOML editors (taplo) understand.
+//! JSON Schema of a file, draft 7: the newest draft that TOML editors (taplo) support.
 //!
-//! If the meaning of a key depends on another key, the `properties` have the part that all cases share, so
-//! that editors complete it, and an `if` has each case.
+//! If the meaning of a key depends on another key, `properties` has the part that all cases share, so that editors can
+//! complete the key, and an `if` has each case.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use super::sentences::{Sentences, joined};
 use super::words;
 use crate::config::toml::spec::{Case, Discriminator, KeySpec, Kind, TableSpec, Variants};
 
-/// Length from which a repeated part gets its own name, bytes.
+/// Smallest length of a repeated part that gets its own name, bytes.
 const SHORTEST_SHARED: usize = 400;
 
-/// Schema of files with the title `title` and the keys `spec`. `name` is used for parts without a name.
+/// Schema with the title `title` for files with the keys `spec`; `name` is used for parts without a name.
 pub fn schema(title: &str, name: &str, spec: &TableSpec) -> String {
     let mut whole = object(spec, "", &Sentences::new());
     let definitions = Shared::take_from(&mut whole, name);
@@ -45,7 +45,7 @@ fn object(spec: &TableSpec, path: &str, sentences: &Sentences) -> Json {
     all.into()
 }
 
-/// The entry for required keys, if any.
+/// Schema entry for required keys, if any.
 fn required(spec: &TableSpec) -> Option<(String, Json)> {
     let required: Vec<_> =
         spec.keys.iter().filter(|key| key.is_required).map(|key| key.name.clone()).collect();
@@ -58,7 +58,7 @@ fn conditions(
     path: &str,
     sentences: &Sentences,
 ) -> Vec<Json> {
-    // A key that is left out holds its default.
+    // A key that is omitted has its default.
     let is_default = |key: &str, word: &str| {
         let default = table.key(key).and_then(|key| key.default.as_ref()?.as_str());
         default == Some(word)
@@ -84,7 +84,7 @@ fn conditions(
     if let Discriminator::WordOf(path) = &variants.by
         && path.contains('.')
     {
-        // The word lies in a table of which the schema says here what all cases have in common.
+        // The word is in a table whose `properties` have only the keys that all cases share.
         all.push(
             path.rsplit('.').fold(
                 json!({ "enum": words }),
@@ -99,7 +99,7 @@ fn conditions(
     all
 }
 
-/// Condition that the key at a path exists and has this value.
+/// Condition that the key at `path` exists and has this value.
 fn holds(path: &str, value: Json) -> Json {
     path.rsplit('.')
         .fold(value, |value, key| json!({ "properties": { key: value }, "required": [key] }))
@@ -161,7 +161,7 @@ fn value(key: &KeySpec, path: &str, sentences: &Sentences) -> Json {
     all.into()
 }
 
-/// The key's sentence, and the facts that editors do not show from the schema itself.
+/// Sentence of the key, with the facts that editors do not show from the schema itself.
 fn description(key: &KeySpec, path: &str, sentences: &Sentences) -> String {
     let mut all = sentences.of(path, key).unwrap_or_default();
     if key.depends {
@@ -247,18 +247,18 @@ fn whole(number: i128) -> Json {
     small.unwrap_or_else(|_| u64::try_from(number).map_or(Json::Null, Json::from))
 }
 
-/// Parts that occur more than once.
+/// Parts of a schema that occur more than once.
 #[derive(Default)]
 struct Shared {
-    /// Number of occurrences of each part, by its text.
+    /// Number of occurrences of each part, by its JSON text.
     counts: BTreeMap<String, usize>,
-    /// Names of parts, by their text.
+    /// Name of each part, by its JSON text.
     names: BTreeMap<String, String>,
     definitions: Map<String, Json>,
 }
 
 impl Shared {
-    /// Replaces all large repeated parts by references.
+    /// Replaces all large repeated parts by references; returns the parts by name.
     fn take_from(whole: &mut Json, name: &str) -> Map<String, Json> {
         let mut shared = Self::default();
         shared.count(whole);

@@ -16,7 +16,7 @@ for editors ([RIG.md](RIG.md#in-an-editor)).
 A key within a table is written with a dot, `mount.translation_m`; `[]` stands for the items of an array.
 ";
 
-/// The page, of a rig whose keys are `spec`.
+/// The page for a rig whose keys are `spec`.
 pub fn page(spec: &TableSpec) -> String {
     let sentences = Sentences::new();
     let mut out = HEAD.to_owned();
@@ -38,7 +38,7 @@ pub fn page(spec: &TableSpec) -> String {
     out
 }
 
-/// Whether a key is a table, or an array of tables, with its own section.
+/// Whether a key is a table, or an array of tables, that gets its own section.
 fn is_table(key: &KeySpec) -> bool {
     let is_long = |table: &TableSpec| {
         key.is_required
@@ -48,7 +48,7 @@ fn is_table(key: &KeySpec) -> bool {
     key.table().is_some_and(is_long) || key.item().and_then(KeySpec::table).is_some()
 }
 
-/// A heading and a table of all keys of `spec`, without those of `apart`.
+/// Adds a heading and a table of all keys of `spec`, except those of `apart`.
 fn section(
     out: &mut String,
     title: &str,
@@ -67,8 +67,8 @@ fn section(
     }
 }
 
-/// Sections for tables that depend on a word, such as the settings of a profile. Words with equal keys share
-/// a section.
+/// Adds sections for tables that depend on a word, such as the settings of a profile. Words with equal keys share a
+/// section.
 fn sections_by_word(
     out: &mut String,
     path: &str,
@@ -108,7 +108,7 @@ fn has_same_keys(some: &[Row], others: &[Row]) -> bool {
     names(some) == names(others)
 }
 
-/// Joins the rows of several words into one table; a cell with differences lists them.
+/// Combines the rows of several words; a cell with differences lists the value for each word.
 fn together(group: &[(&str, Vec<Row>)]) -> Vec<Row> {
     let cell = |index: usize, cell: &dyn Fn(&Row) -> &str| -> String {
         let mut values: Vec<(&str, Vec<&str>)> = Vec::new();

@@ -6,24 +6,24 @@ use super::sentences::{Sentences, joined};
 use super::words;
 use crate::config::toml::spec::{Discriminator, KeySpec, TableSpec};
 
-/// A row for one key.
+/// Row for one key.
 #[derive(Clone, PartialEq)]
 pub struct Row {
-    /// Name of the key; dots lead into tables.
+    /// Name of the key; dots separate the names of tables.
     pub key: String,
-    /// The condition on which the key exists; empty for always.
+    /// Condition under which the key exists; empty if it always exists.
     pub when: String,
     /// Type with its unit.
     pub kind: String,
-    /// The allowed values.
+    /// Allowed values.
     pub allowed: String,
-    /// The default as written in TOML, `required`, or nothing.
+    /// Default in TOML notation, `required`, or empty.
     pub default: String,
     /// Sentence about what the key sets.
     pub sentence: String,
 }
 
-/// Rows of all keys of the table at `path`, such as `device.settings`.
+/// Rows of all keys in the table at `path`, such as `device.settings`.
 pub fn rows_of(spec: &TableSpec, path: &str, sentences: &Sentences) -> Vec<Row> {
     let mut rows = Vec::new();
     for key in &spec.keys {
@@ -32,7 +32,7 @@ pub fn rows_of(spec: &TableSpec, path: &str, sentences: &Sentences) -> Vec<Row> 
     rows
 }
 
-/// Rows of a key: one for each dependence on other keys, and those of the keys within.
+/// Rows of a key: one for each dependence on other keys, followed by rows of the keys within it.
 pub fn rows_of_key(
     key: &KeySpec,
     table: &TableSpec,
@@ -77,7 +77,7 @@ fn case_words(by: &Discriminator, word: Option<&str>) -> String {
     }
 }
 
-/// `kind = "a"`, `"b"` instead of `kind = "a"`, `kind = "b"`.
+/// Shortens conditions: `kind = "a"`, `"b"` instead of `kind = "a"`, `kind = "b"`.
 fn shortened(words: &[String]) -> String {
     let mut all = String::new();
     let mut last = "";

@@ -1,6 +1,6 @@
-//! Sentences about what each key sets. The readers provide everything else.
+//! Sentences that describe what each key sets. All other facts about keys come from the readers.
 //!
-//! `sentences.toml` has them by the end of a key's path: `beam.shape` is the sentence of every `shape` within
+//! `sentences.toml` has the sentences by the end of a key's path: `beam.shape` is the sentence of every `shape` within
 //! a `beam`, of any device.
 
 use std::cell::RefCell;
@@ -10,7 +10,7 @@ use crate::config::toml::spec::{KeySpec, Kind, TableSpec};
 
 const TEXT: &str = include_str!("sentences.toml");
 
-/// The sentences, with a record of those in use.
+/// The sentences, with a record of which are used.
 pub struct Sentences {
     by_path: BTreeMap<String, String>,
     used: RefCell<BTreeSet<String>>,
@@ -19,7 +19,7 @@ pub struct Sentences {
 impl Sentences {
     /// All sentences.
     pub fn new() -> Self {
-        // The file is part of the program: a fault in it is a bug that every test of it sees.
+        // The file is embedded, so an error in it is a bug, which every test that uses it finds.
         let by_path = toml::from_str(TEXT).unwrap_or_else(|error| panic!("{error}"));
         Self { by_path, used: RefCell::default() }
     }
@@ -73,7 +73,7 @@ fn within(key: &KeySpec, path: &str, sentences: &Sentences, missing: &mut BTreeS
     }
 }
 
-/// The path of a key of the table at `path`.
+/// Path of `key` in the table at `path`.
 pub fn joined(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }

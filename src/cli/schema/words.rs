@@ -33,7 +33,7 @@ pub fn allowed(key: &KeySpec) -> String {
         Kind::Integer(range) => format!("{} to {}", range.least, range.most),
         Kind::OneOf(numbers) => list(numbers.iter().map(ToString::to_string)),
         Kind::Boolean | Kind::Table(_) => String::new(),
-        // The text says which words there are.
+        // The description of the text already lists the words.
         Kind::Words(_) if has_text => String::new(),
         Kind::Words(words) => list(words.iter().map(|word| format!("\"{word}\""))),
         Kind::Text { expected, .. }
@@ -55,7 +55,7 @@ pub fn allowed(key: &KeySpec) -> String {
     })
 }
 
-/// Origin of the limits; empty if there is none.
+/// Source of the limits; empty if there is none.
 pub fn origin(key: &KeySpec) -> &str {
     key.kinds
         .iter()
@@ -68,14 +68,14 @@ pub fn origin(key: &KeySpec) -> &str {
         .unwrap_or_default()
 }
 
-/// A default in TOML.
+/// A default in TOML notation.
 pub fn written(default: &Json) -> String {
     match default {
         Json::Array(items) => {
             let items: Vec<_> = items.iter().map(written).collect();
             format!("[{}]", items.join(", "))
         }
-        // Whole numbers as `1`, not as `1.0`: either may be written where a number is expected.
+        // Whole numbers as `1`, not `1.0`: users may write either if a number is expected.
         Json::Number(number) => match number.as_f64() {
             Some(x) if number.is_f64() => x.to_string(),
             _ => number.to_string(),

@@ -5,7 +5,7 @@ use crate::analysis::twin::Figures;
 use crate::plot::{Axis, BLUE, Figure, ORANGE, Panel};
 
 const BINS: usize = 80;
-/// Largest number of whole numbers that are shown as narrow bars.
+/// Largest number of different whole numbers that are drawn as narrow bars.
 const FEW: usize = 10;
 
 /// Draws five quantities of both streams; `title` names profile and capture.
@@ -42,7 +42,7 @@ pub fn draw(title: &str, real: &Figures, ours: &Figures) -> Figure {
     figure
 }
 
-/// Quantity that a panel counts.
+/// Quantity of a panel.
 #[derive(Clone, Copy)]
 enum Quantity {
     TimeUs { is_whole: bool },
@@ -51,7 +51,7 @@ enum Quantity {
 }
 
 impl Quantity {
-    /// Label of the axis, and the unit of the values, in units of the quantity.
+    /// Label of the axis, and the divisor that converts values to the unit of the axis.
     fn axis(self, most: f64) -> (&'static str, f64) {
         match self {
             Self::TimeUs { .. } if most >= 1000.0 => ("time, ms", 1000.0),
@@ -66,8 +66,8 @@ impl Quantity {
     }
 }
 
-/// Lower end of the first bin, width and number of bins for values from `least` to `most`. Bins of whole
-/// numbers are as wide as whole numbers, so that all hold equally many.
+/// Lower end of the first bin, bin width and number of bins for values from `least` to `most`. For whole numbers, the
+/// bin width is a whole number, so that all bins cover equally many.
 fn bins(least: f64, most: f64, is_whole: bool) -> (f64, f64, usize) {
     let (low, high) = (least.floor() - 0.5, most.ceil() + 0.5);
     let width = (high - low) / BINS as f64;
@@ -84,7 +84,7 @@ fn panel(name: &str, quantity: Quantity, pair: [&Spread; 2]) -> Panel {
     let least = pair.map(|spread| spread.quantile(0.001)).into_iter().fold(f64::MAX, f64::min);
     let most = pair.map(|spread| spread.quantile(0.999)).into_iter().fold(f64::MIN, f64::max);
     let (unit, scale) = quantity.axis(most);
-    // Nothing seen: both are NaN.
+    // Without values, both are NaN.
     if !least.is_finite() || !most.is_finite() || most < least {
         let (x, y) = (Axis::linear(unit, 0.0, 1.0), Axis::linear("share, %", 0.0, 1.0));
         return Panel::new(format!("{name}: nothing seen"), x, y);
@@ -98,7 +98,7 @@ fn panel(name: &str, quantity: Quantity, pair: [&Spread; 2]) -> Panel {
     let x = Axis::linear(unit, low / scale, high / scale);
     let mut panel = Panel::new(name, x, Axis::linear("share, %", 0.0, most));
     for (series, (percent, colour)) in percent.iter().zip([BLUE, ORANGE]).enumerate() {
-        // Side by side within a bin.
+        // The bars of both streams are side by side within a bin.
         let from = |bin: usize| low + (bin as f64 + series as f64 * 0.5) * width;
         let bars = percent
             .iter()
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn whole_numbers_have_bins_of_their_own() {
         assert_eq!(bins(0.0, 52.0, true), (-0.5, 1.0, 53));
-        // Two numbers to a bin, in every bin.
+        // Two whole numbers per bin.
         assert_eq!(bins(0.0, 159.0, true), (-0.5, 2.0, 80));
         assert_eq!(bins(1327.0, 1328.0, true), (1326.5, 2.0 / 80.0, 80));
         assert_eq!(bins(0.0, 39.0, false), (-0.5, 0.5, 80));

@@ -1,4 +1,4 @@
-//! The keys of the faults that devices can have, as a form needs them.
+//! Keys of the faults that devices support, for the form on the page.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -15,7 +15,7 @@ use crate::devices::families::catalogue;
 pub struct FaultForm {
     /// Value of the fault's `kind` key.
     kind: &'static str,
-    /// Keys of this kind, in addition to those of every fault.
+    /// Keys of this kind, in addition to those that every fault has.
     keys: Vec<FaultKey>,
 }
 
@@ -25,7 +25,7 @@ pub struct FaultKey {
     name: String,
     /// Form element: `number`, `integer`, `boolean`, `words`, `text` or `list`.
     form: &'static str,
-    /// Type and unit as text.
+    /// Type and unit, as text.
     is: String,
     /// Allowed values as text.
     allowed: String,
@@ -39,7 +39,7 @@ pub struct FaultKey {
     sets: String,
 }
 
-/// The faults that `device` can have, with the limits of its firmware.
+/// Faults that `device` supports, with the limits of its firmware.
 pub fn fault_forms(device: &DeviceConfig) -> Vec<FaultForm> {
     let sentences = Sentences::new();
     let kinds = kinds_of(device, catalogue()).into_iter().filter_map(|kind| {
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
     use crate::config::rig::Rig;
 
-    /// Form fields have the limits of the readers and of the device's firmware.
+    /// Fields of the form have the limits of the readers and of the device's firmware.
     #[test]
     fn forms_have_the_limits_of_the_device() {
         let text = r#"

@@ -1,5 +1,4 @@
-//! Recent activity of each device. Figures of the whole run react too slowly to a link that fails or
-//! recovers.
+//! Recent activity of each device. Statistics of the whole run react too slowly when a link fails or recovers.
 
 use std::collections::VecDeque;
 
@@ -9,19 +8,19 @@ use crate::engine::stats::Counters;
 use crate::time::SimTime;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Averaging window of misses and lateness.
+/// Averaging window of deadline misses and lateness, nanoseconds.
 pub const WINDOW_NS: u64 = 10 * SECOND_NS;
-/// Time between two copies of the lateness.
+/// Time between two copies of the lateness counts, nanoseconds.
 const LATENESS_STEP_NS: u64 = 2 * SECOND_NS;
-/// Number of packets over which the rate of a slow device is averaged, instead of one second.
+/// Number of packets over which the rate of a slow device is averaged, instead of over one second.
 const FEWEST_PACKETS: f64 = 10.0;
 /// Number of periods without data after which a device counts as silent.
 const SILENT_PERIODS: f64 = 4.0;
 const SILENT_NS: u64 = SECOND_NS / 2;
-/// Time after which a device without its own rate counts as idle.
+/// Time after which a device without a nominal rate counts as idle, nanoseconds.
 const IDLE_NS: u64 = 2 * SECOND_NS;
 
-/// Number of packets by lateness, nanoseconds, ascending.
+/// Number of packets by lateness (nanoseconds, ascending).
 type Lateness = Vec<(u64, u64)>;
 
 /// The last ten seconds of a device.
@@ -35,24 +34,23 @@ pub struct Recent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Activity {
-    /// The device sends at its own rate.
+    /// The device sends at its nominal rate.
     Sends,
     /// The device has sent nothing for several of its periods.
     Silent,
-    /// The device has no rate of its own and has sent nothing for a while, perhaps because no host requests
-    /// data.
+    /// The device has no nominal rate and has sent nothing for a while, perhaps because no host requests data.
     Idle,
-    /// The device has sent nothing yet and has no rate of its own: it waits for a host's request.
+    /// The device has no nominal rate and has sent nothing yet: it waits for a host's request.
     WaitsForDriver,
 }
 
-/// Figures of the last second and of the last ten.
+/// Figures of the last second and the last ten seconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RecentFigures {
     /// Present activity.
     pub activity: Activity,
-    /// Packets per second in the last second; for a device with fewer than ten packets in a second, in its
-    /// last ten periods or in ten seconds.
+    /// Packets per second in the last second; for a device with fewer than ten packets per second, in its last ten
+    /// periods or ten seconds.
     pub rate_hz: f64,
     /// Time since the latest packet, seconds; `None` before the first.
     pub age_s: Option<f64>,
@@ -64,7 +62,7 @@ pub struct RecentFigures {
     pub dropped: u64,
     /// Packets that the system refused.
     pub send_errors: u64,
-    /// Lateness, median, 99 % and largest, microseconds; `None` if no packet was sent.
+    /// Median, 99th percentile and maximum of the lateness, microseconds; `None` if no packet was sent.
     pub lateness_us: Option<[f64; 3]>,
 }
 
@@ -72,7 +70,7 @@ impl Recent {
     /// Stores the counters of the time `now`.
     pub fn note(&mut self, now: SimTime, counters: Counters) {
         self.samples.push_back((now, counters));
-        // One sample is as old as the window or older.
+        // One sample as old as the window, or older, is kept.
         while self.samples.get(1).is_some_and(|(at, _)| at.0 + WINDOW_NS <= now.0) {
             self.samples.pop_front();
         }
@@ -91,9 +89,9 @@ impl Recent {
         }
     }
 
-    /// Figures at `now` with the present counters, for a device with the rate `nominal_rate_hz` (0: it waits
-    /// for hosts). `lateness` covers all packets so far. A device whose link `is_down` by a fault does not
-    /// count as waiting.
+    /// Figures at `now`, from the present `counters`. `nominal_rate_hz` is the rate of the device; 0 if the device
+    /// waits for hosts. `lateness` covers all packets so far. With `is_down`, a fault interrupts the device's link;
+    /// such a device does not count as waiting.
     pub fn figures(
         &self,
         now: SimTime,
@@ -133,7 +131,7 @@ fn activity(now: SimTime, last: Option<SimTime>, nominal_rate_hz: f64, is_down: 
         0.0 => SILENT_NS,
         nominal => SILENT_NS.max((SILENT_PERIODS / nominal * 1e9) as u64),
     };
-    // A device that never sent anything has had time since the first instant.
+    // For a device that never sent anything, the time counts from the first instant.
     let is_silent = now.0 > last.map_or(0, |at| at.0).saturating_add(patience_ns);
     match (is_silent, waits, last) {
         (_, true, None) => Activity::WaitsForDriver,
@@ -143,7 +141,7 @@ fn activity(now: SimTime, last: Option<SimTime>, nominal_rate_hz: f64, is_down: 
     }
 }
 
-/// Median, 99th percentile and maximum of the values that are in `now` but not in `before`, microseconds.
+/// Median, 99th percentile and maximum of the values in `now` that are not in `before`, microseconds.
 fn percentiles(before: &[(u64, u64)], now: &[(u64, u64)]) -> Option<[f64; 3]> {
     let mut before = before.iter().peekable();
     let new: Vec<(u64, u64)> = now
@@ -176,8 +174,8 @@ mod tests {
 
     const STEP_NS: u64 = SECOND_NS / 10;
 
-    /// Status of a device that sends at `rate_hz` until `stops_s`; it is read every tenth of a second until
-    /// `until_s`.
+    /// Figures at `until_s` of a device that sends at `rate_hz` until `stops_s`; its counters are read every tenth of a
+    /// second.
     fn seen(rate_hz: f64, stops_s: f64, until_s: f64, nominal_rate_hz: f64) -> RecentFigures {
         let counters = |ns: u64| {
             let packets = (ns as f64 / 1e9).min(stops_s) * rate_hz;

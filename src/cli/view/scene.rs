@@ -1,4 +1,4 @@
-//! Decoded packets for the page: points in the world, and values.
+//! Decoded packets for the page: points in World, and values.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -14,17 +14,18 @@ use crate::time::SimTime;
 
 /// Number of frames that a viewer may be behind; a viewer further behind continues with the newest one.
 const FRAMES_KEPT: usize = 4;
-/// Size of a point: east, north, up (`f32`), device, intensity, laser (`u16`), label (`u16`), range in
+/// Size of a point, bytes: east, north, up (`f32`), device, intensity, laser (`u16`), label (`u16`), range in
 /// centimetres (`u16`).
 const POINT_BYTES: usize = 20;
-/// Number of a device's latest values that are shown at most, and number of letters of one value.
+/// Largest number of values that are shown for a device; the next constant is the largest number of characters of a
+/// value.
 const MOST_VALUES: usize = 10;
 const MOST_LETTERS: usize = 60;
 
-/// Latest values of a device by name. Texts come after quantities.
+/// Latest values of a device by name. Texts are sorted after quantities.
 type Latest = BTreeMap<(Told, String), Value>;
 
-/// Form of a value.
+/// Kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Told {
     Quantity,
@@ -51,27 +52,27 @@ pub struct NamedValue {
 /// A value of a quantity.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Value {
-    /// Text for people.
+    /// The value as text.
     pub text: String,
-    /// Numbers for a curve: one, or those of three axes.
+    /// Numbers for a plot: one, or three for the axes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub numbers: Vec<f64>,
 }
 
-/// A pose in the world: metres, and a quaternion x, y, z, w.
+/// A pose in World: position in metres, and quaternion x, y, z, w.
 pub type Pose = ([f64; 3], [f64; 4]);
 
 /// All poses at an instant.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Poses {
-    /// The robot.
+    /// Pose of the robot.
     pub robot: Pose,
-    /// The sensors, by device.
+    /// Poses of the sensors, by device.
     pub sensors: Vec<Pose>,
 }
 
 impl Shown {
-    /// The frame after `seen`, or the newest: its number, which is never 0, and its bytes.
+    /// The frame after `seen`, or the newest one: its number, which is never 0, and its bytes.
     pub fn frame_after(&self, seen: u64) -> Option<(u64, Arc<Vec<u8>>)> {
         let frames = self.frames.lock().expect("no holder panics");
         let next = frames.iter().find(|(number, _)| *number == seen + 1);
@@ -93,29 +94,29 @@ impl Shown {
     }
 }
 
-/// Observers of the page.
+/// Collects decoded packets for the open pages.
 pub struct Viewers<'a> {
     shown: &'a Shown,
     wishes: Wishes<'a>,
-    /// Number of frames so far.
+    /// Number of the latest frame.
     number: u64,
-    /// Points, by device.
+    /// Points of the present frame, by device.
     points: Vec<Vec<u8>>,
     latest: Vec<Latest>,
 }
 
-/// Requests of the page's observers, and facts that packets do not contain.
+/// Functions for the requests of open pages, and for facts that packets do not contain.
 pub struct Wishes<'a> {
     /// Whether a page is open.
     pub is_there: Box<dyn Fn() -> bool + 'a>,
-    /// Whether labels of points are wanted.
+    /// Whether labels of points are requested.
     pub labels: Box<dyn Fn() -> bool + 'a>,
     /// Function that returns all poses.
     pub poses: Box<dyn Fn(SimTime) -> Poses + 'a>,
 }
 
 impl<'a> Viewers<'a> {
-    /// Viewers of a rig with this number of devices; `shown` is updated while a page is open.
+    /// Viewers of a rig with `devices` devices; `shown` is updated while a page is open.
     pub fn new(shown: &'a Shown, devices: usize, wishes: Wishes<'a>) -> Self {
         let latest = vec![Latest::new(); devices];
         Self { shown, wishes, number: 0, points: vec![Vec::new(); devices], latest }
@@ -127,7 +128,7 @@ impl<'a> Viewers<'a> {
         let poses = (self.wishes.poses)(at);
         let time_s = at.as_secs_f64();
         let head = json!({ "time_s": time_s, "poses": poses, "points": counts }).to_string();
-        // Spaces behind the head bring the points to a multiple of four bytes.
+        // Spaces after the header align the points to four bytes.
         let length = head.len().next_multiple_of(4);
         let mut bytes = self.number.to_le_bytes().to_vec();
         bytes.extend((length as u32).to_le_bytes());
@@ -163,7 +164,7 @@ impl Audience for Viewers<'_> {
                     }
                     let [low, high] = point.laser.to_le_bytes();
                     bytes.extend([seen.device.0 as u8, point.intensity, low, high]);
-                    // Ranges up to 655 m; what is farther counts as this.
+                    // Ranges above 655 m are clamped.
                     let range_cm = (point.position_m.length() * 100.0).round() as u16;
                     bytes.extend(point.label.to_le_bytes());
                     bytes.extend(range_cm.to_le_bytes());
@@ -196,8 +197,8 @@ impl Audience for Viewers<'_> {
     }
 }
 
-/// Stores a value. Texts beyond the number that the page shows are dropped, because a host may have requested
-/// any number.
+/// Stores a value. Texts beyond the number that the page shows are dropped, because hosts can request any number of
+/// them.
 fn keep(latest: &mut Latest, told: Told, name: &str, mut text: String, numbers: &[f64]) {
     let key = (told, name.to_owned());
     if told == Told::Words && latest.len() >= MOST_VALUES && !latest.contains_key(&key) {
@@ -210,7 +211,7 @@ fn keep(latest: &mut Latest, told: Told, name: &str, mut text: String, numbers: 
     latest.insert(key, Value { text, numbers: numbers.to_vec() });
 }
 
-/// Stores the content of a frame.
+/// Stores the content of a frame of a stream.
 fn note(latest: &mut Latest, kind: Option<&str>, content: &dyn Content) {
     let mut quantity = |name: &str, text: String, numbers: &[f64]| {
         keep(latest, Told::Quantity, name, text, numbers);

@@ -20,12 +20,12 @@ use crate::wire::truth::PacketRecord;
 const MOST_POINTS: usize = 60_000;
 /// Ports for a decoder that identifies packets by their content only.
 const NO_PORTS: [u16; 2] = [0, 0];
-/// A host to which nothing has been sent for this time is forgotten.
+/// Time after which a host to which nothing is sent is forgotten, nanoseconds.
 const PEER_PATIENCE_NS: u64 = 1_000_000_000;
 
 /// Function that returns a sensor's pose.
 type Place<'a> = &'a dyn Fn() -> Transform<World, Sensor>;
-/// The truth of a packet, if it is known.
+/// Function that returns the ground truth of a packet, if known.
 type Record<'a> = &'a dyn Fn() -> Option<PacketRecord>;
 
 /// Decoders of a device, with their state.
@@ -37,10 +37,10 @@ pub struct WatchedDevice {
     stream: Option<Box<dyn StreamDecoder>>,
     /// The host whose connection is decoded, and the time of the last bytes to it.
     peer: Option<(Peer, SimTime)>,
-    /// Points of this frame.
+    /// Number of points in the present frame.
     in_frame: usize,
     packets: u64,
-    /// One of this many packets is decoded, so that points do not exceed those shown.
+    /// One of this many packets is decoded, so that the number of points stays within the limit.
     stride: u64,
     cloud: Vec<CloudPoint>,
     points: Vec<SensorPoint>,
@@ -48,7 +48,7 @@ pub struct WatchedDevice {
 }
 
 impl WatchedDevice {
-    /// A device that has sent nothing yet.
+    /// State for a device that has sent nothing yet.
     pub fn new(config: &DeviceConfig) -> Self {
         let family = family_of(&config.profile);
         let profile = Some(&*config.profile);
@@ -68,12 +68,12 @@ impl WatchedDevice {
         }
     }
 
-    /// Starts another frame.
+    /// Starts a new frame.
     pub fn end_frame(&mut self) {
         self.in_frame = 0;
     }
 
-    /// Decodes a packet and passes on its content; with `labels`, points have labels.
+    /// Decodes a packet and passes on its content; with `labels`, its points get labels.
     pub fn decode(
         &mut self,
         transmit: &Transmit,
@@ -119,7 +119,7 @@ impl WatchedDevice {
         }
         self.packets += 1;
         if self.in_frame > MOST_POINTS {
-            // What follows in this frame is left out, and less of what comes after it is decoded.
+            // The rest of this frame is omitted, and fewer packets are decoded from now on.
             self.stride += 1;
             self.in_frame = 0;
         }
@@ -178,7 +178,7 @@ fn label(points: &[SensorPoint], truth: Option<&PacketRecord>, seen: &mut Vec<Se
     seen.clear();
     seen.extend(points.iter().map(|point| SeenPoint {
         position_m: point.position_m,
-        // Scanners that tell none are shown bright.
+        // Scanners without intensities are shown bright.
         intensity: if point.intensity.is_nan() {
             255
         } else {

@@ -1,7 +1,7 @@
-//! Decoded packets for all observers: the live view and Foxglove.
+//! Decodes packets for all observers: the live view, Foxglove and video devices.
 //!
-//! One thread decodes for all observers, and only while there are any. It has the lowest priority; packets
-//! that it has no time for are skipped.
+//! One thread decodes for all observers, and only while there are any. It has the lowest priority; packets for which it
+//! has no time are skipped.
 
 mod device;
 pub mod pictures;
@@ -22,7 +22,8 @@ use crate::time::SimTime;
 
 /// Duration of a frame.
 pub const FRAME: Duration = Duration::from_millis(100);
-/// Time between two checks for sent packets. Waking the thread would be a system call for each packet.
+/// Time between two checks for sent packets. The thread polls, because waking it would be a system call for each
+/// packet.
 const REST: Duration = Duration::from_millis(15);
 /// Period of checks for the end of a run.
 pub const LOOK: Duration = Duration::from_millis(100);
@@ -40,10 +41,10 @@ pub trait Audience {
         false
     }
 
-    /// Takes the content of a packet.
+    /// Receives the content of a packet.
     fn take(&mut self, seen: &Seen<'_>);
 
-    /// A frame ends: further packets were sent later. `at` is the due time of the last packet.
+    /// Ends a frame: later packets belong to the next one. `at` is the due time of the last packet.
     fn end_frame(&mut self, at: SimTime);
 }
 
@@ -57,7 +58,7 @@ pub struct Seen<'a> {
     pub what: What<'a>,
 }
 
-/// Data that a device has sent.
+/// Content of a packet.
 pub enum What<'a> {
     /// Points.
     Points {
@@ -66,20 +67,20 @@ pub enum What<'a> {
         /// Pose of the sensor when the packet was due.
         world_from_sensor: Transform<World, Sensor>,
     },
-    /// A frame of a stream: name under which it is counted, and content.
+    /// A frame of a stream: its kind, if it is counted, and its content.
     Frame(Option<&'a str>, &'a dyn Content),
-    /// A datagram without measurements: its kind, and text for people.
+    /// A datagram without measurements: its kind, and text about it.
     Message(&'a str, &'a str),
-    /// An image, after its last datagram, and its lens in its pixels if that is known.
+    /// A complete image, with its lens (in pixels) if known.
     Picture(&'a Picture, Option<&'a Lens>),
 }
 
 /// A point of the cloud.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeenPoint {
-    /// Position in the sensor's axes (forward, left, up), metres.
+    /// Position in the sensor's axes (x forward, y left, z up), metres.
     pub position_m: glam::DVec3,
-    /// 0..=255.
+    /// Intensity, 0..=255.
     pub intensity: u8,
     /// Index of the laser, from 0.
     pub laser: u16,
@@ -87,7 +88,7 @@ pub struct SeenPoint {
     pub label: u16,
 }
 
-/// Decodes the packets of `tap` for all of `audiences`, until `is_over`.
+/// Decodes the packets of `tap` for all `audiences`, until `is_over` returns true.
 pub fn watch(
     rig: &Rig,
     world: &LiveWorld,

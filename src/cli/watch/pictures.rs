@@ -1,7 +1,7 @@
-//! Images of cameras as JPEG, encoded once for all observers, at a rate that the machine has time for.
+//! Camera images as JPEG, encoded once for all observers, at a rate that the machine can sustain.
 //!
-//! A thread of the lowest priority encodes the newest image of each camera that an observer requests, and
-//! skips the images in between. It rests as long as it works, so it never uses more than half a processor.
+//! A thread of the lowest priority encodes the newest image of each camera that an observer requests; images in between
+//! are skipped. It pauses as long as it works, so it uses at most half a processor.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -24,37 +24,37 @@ use crate::timing::clock::Stopwatch;
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Shortest period between two images of a camera.
 const SHORTEST_PERIOD: Duration = Duration::from_millis(66);
-/// Streams at a time.
+/// Largest number of simultaneous streams.
 pub const MOST_STREAMS: usize = 8;
-/// A stream is closed when its client has taken none of this many images in succession.
+/// Number of successive images that a client may leave unread before its stream is closed.
 const MOST_REFUSED: u32 = 300;
-/// Quality of the JPEG files, 1 to 100: fine lines stay sharp.
+/// JPEG quality, 1 to 100: fine lines stay sharp.
 const QUALITY: u8 = 85;
-/// Media type of a stream, and the text between its images.
+/// Media type of a stream, with the boundary between its images.
 pub const MULTIPART: &str = "multipart/x-mixed-replace; boundary=menura-frame";
 pub const BOUNDARY: &str = "menura-frame";
 
-/// A camera's image as a file.
+/// A camera image as a JPEG file.
 #[derive(Debug)]
 pub struct Jpeg {
-    /// Number of the image among those that the camera has taken, from 1.
+    /// Number of the image among all images of the camera, from 1.
     pub number: u64,
     /// Due time of the image.
     pub due: SimTime,
-    /// The camera's lens in pixels of the image, if it is known.
+    /// Lens of the camera, in pixels of the image, if known.
     pub lens: Option<Lens>,
-    /// The file.
+    /// Bytes of the file.
     pub bytes: Vec<u8>,
 }
 
-/// The images of a run's devices.
+/// Images of a run's cameras.
 pub struct PictureDesk<'a> {
     run: &'a RealTimeRun<'a>,
     devices: Vec<Desk>,
     streams: Arc<Streams>,
 }
 
-/// The images of one device.
+/// Images of one camera.
 #[derive(Default)]
 struct Desk {
     /// Time of the last request: time of the run, nanoseconds; 0 for never.
@@ -63,7 +63,7 @@ struct Desk {
     newest: Mutex<Option<Arc<Jpeg>>>,
 }
 
-/// Clients that are sent every image that is made.
+/// Clients that receive every encoded image.
 #[derive(Debug, Default)]
 pub struct Streams {
     clients: Mutex<Vec<Client>>,
@@ -77,14 +77,14 @@ struct Client {
 }
 
 impl Streams {
-    /// A stream of a device's images, each with its header lines; `None` if there are too many streams.
+    /// Opens a stream of a device's images, each with its header lines; `None` if there are too many streams.
     pub fn open(&self, device: DeviceId) -> Option<mpsc::Receiver<Vec<u8>>> {
         let mut clients = self.clients.lock().expect("no holder panics");
         clients.retain(|client| !client.images.is_closed());
         if clients.len() >= MOST_STREAMS {
             return None;
         }
-        // A client that is slower than the images misses some.
+        // A client that is slower than the images misses some of them.
         let (images, stream) = mpsc::channel(1);
         clients.push(Client { device, images, refused: 0 });
         Some(stream)
@@ -108,8 +108,8 @@ impl Streams {
     }
 }
 
-/// An image as a part of a `multipart/x-mixed-replace` body. The boundary after it tells the client that it
-/// is complete.
+/// An image as a part of a `multipart/x-mixed-replace` body. The boundary after it shows the client that the image is
+/// complete.
 fn part(jpeg: &[u8]) -> Vec<u8> {
     let head = format!("Content-Type: image/jpeg\r\nContent-Length: {}\r\n\r\n", jpeg.len());
     let mut bytes = head.into_bytes();
@@ -125,13 +125,12 @@ impl<'a> PictureDesk<'a> {
         Self { run, devices, streams: Default::default() }
     }
 
-    /// Clients that get all images.
+    /// Clients with streams.
     pub fn streams(&self) -> &Arc<Streams> {
         &self.streams
     }
 
-    /// The newest image of a device, unless it has this number. The call also requests new images for a
-    /// while.
+    /// Newest image of a device, unless its number is `seen`. The call also requests new images for a while.
     pub fn newest(&self, device: DeviceId, seen: u64) -> Option<Arc<Jpeg>> {
         let desk = self.devices.get(device.0)?;
         desk.asked_ns.store(self.now_ns().max(1), Ordering::Relaxed);
@@ -139,12 +138,12 @@ impl<'a> PictureDesk<'a> {
         newest.as_ref().filter(|jpeg| jpeg.number != seen).cloned()
     }
 
-    /// The images that are sent, for [`super::watch`].
+    /// Receiver of sent images, for [`super::watch`].
     pub fn audience(&self) -> Waiting<'_> {
         Waiting(self)
     }
 
-    /// Makes images until `is_over`, if the rig has a camera.
+    /// Encodes images until `is_over` returns true, if the rig has a camera.
     pub fn develop(&self, is_over: impl Fn() -> bool) {
         if !self.run.rig().devices.iter().any(is_camera) {
             return;
@@ -206,7 +205,7 @@ impl Audience for Waiting<'_> {
     fn end_frame(&mut self, _at: SimTime) {}
 }
 
-/// An image as a JPEG file; `None` if it is too large.
+/// Encodes an image as JPEG; `None` if it is too large.
 fn jpeg(picture: &Picture) -> Option<Vec<u8>> {
     let [width, height] = picture.size.map(|size| u16::try_from(size).ok());
     let mut bytes = Vec::new();
@@ -260,7 +259,7 @@ mod tests {
         drop(slow);
         assert!(!streams.is_watched(DeviceId(1)));
         assert!(streams.open(DeviceId(0)).is_some());
-        // A client that takes no images loses its stream.
+        // A client that reads no images loses its stream.
         (0..MOST_REFUSED + 1).for_each(|_| streams.send(DeviceId(0), &jpeg(1)));
         assert!(!streams.is_watched(DeviceId(0)));
     }

@@ -4,10 +4,10 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, UdpSocket};
 use std::os::unix::net::UnixStream;
 
-/// Longer pieces are sent in parts.
+/// Largest number of bytes of one send; longer outputs are sent in parts.
 const MOST_AT_ONCE: usize = 32 << 10;
 
-/// A socket to send by and its other end, for datagrams and for bytes.
+/// A socket for sending and its other end, once for datagrams and once for bytes.
 pub(super) struct Loopback {
     datagrams: (UdpSocket, UdpSocket),
     bytes: (UnixStream, UnixStream),
@@ -35,7 +35,8 @@ impl Loopback {
         }
         for part in bytes.chunks(MOST_AT_ONCE) {
             match self.bytes.0.write_all(part) {
-                // The other end is emptied between packets; a piece may be longer than it holds.
+                // The other end is emptied between packets; one output may be longer than its
+                // buffer.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.drain(),
                 outcome => outcome?,
             }

@@ -25,13 +25,13 @@ use crate::timing::clock::{Stopwatch, epoch_now_or};
 /// Processor time of the parts of a rig's work, seconds for each simulated second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Stages {
-    /// Ray casting.
+    /// Time for ray casting.
     pub cast_s: f64,
-    /// Echoes, errors and weather of the sensors, and all measurements without rays.
+    /// Time for echoes, errors and weather of the sensors, and for all measurements without rays.
     pub physics_s: f64,
-    /// Packets of measurements.
+    /// Time for building packets from measurements.
     pub packing_s: f64,
-    /// Handing packets to the system.
+    /// Time for submitting packets to the kernel.
     pub sending_s: f64,
 }
 
@@ -88,11 +88,11 @@ pub enum Limit {
 /// Cost of a rig on this machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BenchFigures {
-    /// Real-time factor; none if nothing takes any time.
+    /// Real-time factor; `None` if the rig needs no time.
     pub real_time_factor: Option<f64>,
     /// The resource that limits the speed.
     pub limit: Limit,
-    /// The share of a second that is left if the rig runs in real time; below 0 if it cannot.
+    /// Share of a second that is left if the rig runs in real time; negative if it cannot run in real time.
     pub headroom: f64,
     /// Cost of all devices together.
     pub stages: Stages,
@@ -110,7 +110,7 @@ pub struct BenchFigures {
     pub caster: String,
     /// Time of the rig that was rendered, seconds.
     pub simulated_s: f64,
-    /// Duration of the benchmark, seconds.
+    /// Wall-clock duration of the benchmark, seconds.
     pub took_s: f64,
 }
 
@@ -205,8 +205,8 @@ fn limit_of(stages: &Stages, moving_s: f64, workers: usize, processors: usize) -
 /// If a benchmark takes more than this multiple of the time that the processors needed, the GPU is the limit.
 const WAITED_FOR_GPU: f64 = 1.25;
 
-/// The limit and the load of a rig with a GPU. A second of the rig takes `lasted_s`, which includes the waiting for the
-/// GPU. `limit` and `need` are those of the processors and threads.
+/// Returns limit and load of a rig with a GPU. One second of the rig takes `lasted_s`, including the waits for the GPU.
+/// `limit` and `need` are the result without the GPU.
 fn with_gpu(limit: Limit, need: f64, lasted_s: f64) -> (Limit, f64) {
     let waited = lasted_s > WAITED_FOR_GPU * need;
     (if waited { Limit::Gpu } else { limit }, need.max(lasted_s))

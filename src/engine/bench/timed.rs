@@ -30,7 +30,7 @@ thread_local! {
     static CAST_NS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Measures the processor time of calls on a thread, minus its own overhead.
+/// Measures the processor time of calls on a thread, without the time of the measurement itself.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Meter {
     own_ns: u64,
@@ -43,7 +43,7 @@ impl Meter {
         Self { own_ns: least.unwrap_or(0) }
     }
 
-    /// Does `work`; returns its result and its duration in nanoseconds.
+    /// Runs `work`; returns its result and its processor time in nanoseconds.
     pub(super) fn measure<T>(self, work: impl FnOnce() -> T) -> (T, u64) {
         let before = thread_cpu_ns();
         let given = work();
@@ -62,7 +62,7 @@ pub(super) struct Costs {
     pulses: AtomicU64,
 }
 
-/// Counts of the work for a device.
+/// Numbers of packets and pulses of a device.
 pub(super) struct Counts {
     pub packets: u64,
     pub pulses: u64,

@@ -1,6 +1,6 @@
 //! Measures whether the GPU or the processor casts faster.
 //!
-//! The result only decides who casts: the hits are the same.
+//! The result decides only which one casts: both return the same hits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,9 +15,9 @@ use crate::world::builtin::courtyard;
 use crate::world::raycast::gpu::GpuCaster;
 use crate::world::raycast::{BvhCaster, Hit, Pulse, RayCaster};
 
-/// Pulses of a call: those of a packet of a lidar.
+/// Pulses per call, as many as a lidar's packet has.
 const PULSES_PER_CALL: usize = 384;
-/// Times that each caster casts all pulses; the fastest counts. The first one also fills caches.
+/// Number of rounds in which each caster casts all pulses; the fastest round counts. The first round also fills caches.
 const ROUNDS: usize = 2;
 
 /// Refuses a GPU that is slower than the processor.
@@ -34,8 +34,8 @@ pub fn admit(gpu: String, [gpu_hz, processor_hz]: [f64; 2]) -> Result<(), GpuPro
     Ok(())
 }
 
-/// Pulses per second that GPU and processor cast in the scene of `own`, with `workers` callers or by default with as
-/// many as a rig has.
+/// Pulses per second that GPU and processor cast in the scene of `own`, with `workers` calling threads (default: as
+/// many as a rig has).
 pub fn speeds(gpu: &GpuCaster, own: &BvhCaster, workers: Option<usize>) -> [f64; 2] {
     let (stencil, pulses) = gpu.sample();
     let by_gpu = |pulses: &[Pulse], hits: &mut [Hit]| {

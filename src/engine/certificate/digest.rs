@@ -11,11 +11,12 @@ use super::Hash;
 use crate::config::rig::Rig;
 use crate::world::scene::{Instance, Scene};
 
-/// Hashes of the rig's text, each profile's text, the program, and the scene, whose digest is `scene_sha256`.
+/// Hashes of the rig's text, each profile's text, the program, and the scene; the digest of the scene is
+/// `scene_sha256`.
 pub fn hashes(rig: &Rig, scene: &str, scene_sha256: String) -> Vec<Hash> {
     let text = |part, name: &str, text: &str| Hash::new(part, name, hex(Sha256::digest(text)));
     let mut all = vec![text("rig", &rig.name, &rig.source.text)];
-    // By name, so that each is there once.
+    // Keyed by name, so that each profile appears once.
     let profiles: BTreeMap<_, _> =
         rig.devices.iter().map(|device| (&device.profile.name, &device.profile)).collect();
     all.extend(profiles.values().map(|p| text("profile", &p.file, &p.source.text)));
@@ -27,13 +28,13 @@ pub fn hashes(rig: &Rig, scene: &str, scene_sha256: String) -> Vec<Hash> {
     all
 }
 
-/// The capture and the program.
+/// Hashes of the capture and the program.
 pub fn of_replay(capture: &Path) -> io::Result<Vec<Hash>> {
     let name = capture.display().to_string();
     Ok(vec![Hash::new("capture", &name, of_file(capture)?), of_binary()?])
 }
 
-/// The running program.
+/// Hash of the running program.
 pub(in crate::engine) fn of_binary() -> io::Result<Hash> {
     Ok(Hash::new("binary", "menura", of_file(Path::new("/proc/self/exe"))?))
 }
@@ -90,7 +91,7 @@ pub fn of_scene(scene: &Scene) -> String {
     hex(hasher.finalize())
 }
 
-/// Hashes in pieces that are large enough for full speed.
+/// Passes values to the hasher in pieces that are large enough for full speed.
 fn update<const N: usize>(hasher: &mut Sha256, values: impl Iterator<Item = [u8; N]>) {
     let mut piece = [0; 4096];
     let mut filled = 0;

@@ -1,5 +1,5 @@
-//! A run's certificate: when every packet was due, was handed to the kernel and left, on which host
-//! and by which clock, and of what exactly: hashes of rig, profiles, scene and program.
+//! Certificate of a run. It states when every packet was due, was submitted to the kernel and left; the host and its
+//! clock; and the hashes of rig, profiles, scene and program.
 
 pub mod digest;
 pub mod require;
@@ -19,9 +19,9 @@ use crate::timing::clock;
 use crate::timing::clock_state::ClockState;
 use require::{Requirement, Verdict};
 
-/// The layout of the file.
+/// Name of the file format.
 pub const FORMAT: &str = "menura-certificate-2";
-/// Layouts that are read too: the first had `position_packets` for [`DeviceTiming::ports`].
+/// Older formats that can also be read. The first one has `position_packets` in place of [`DeviceTiming::ports`].
 const OLDER_FORMATS: [&str; 1] = ["menura-certificate-1"];
 
 /// Proof of a run's timing. Keys are stable within a [`FORMAT`].
@@ -31,20 +31,20 @@ pub struct Certificate {
     pub format: String,
     /// Version of the program.
     pub menura: String,
-    /// The rig's file.
+    /// File name of the rig.
     pub rig: String,
-    /// Overrides of the command line.
+    /// `--set` options of the command line.
     pub overrides: Vec<String>,
-    /// Seed of every random draw.
+    /// Seed of all random samples of the run.
     pub seed: u64,
-    /// Device time of the first instant, UTC.
+    /// Device time at the first instant, UTC.
     pub start_utc: String,
     /// The host's clock at the first instant, UTC.
     pub host_start_utc: String,
     /// Duration of the run, seconds.
     pub run_s: f64,
-    /// Simulated time of the rig, seconds: less than `run_s` if a device was behind at the end. 0 in
-    /// certificates of older versions.
+    /// Simulated time of the rig, seconds: less than `run_s` if a device was behind at the end. 0 in certificates of
+    /// older formats.
     #[serde(default)]
     pub simulated_s: f64,
     /// Settings by which packets were sent.
@@ -53,9 +53,9 @@ pub struct Certificate {
     pub rights: Vec<Right>,
     /// SHA-256 of the inputs of the run.
     pub hashes: Vec<Hash>,
-    /// The host's clock.
+    /// State of the host's clock.
     pub clock: ClockState,
-    /// The host.
+    /// Properties of the host.
     pub host: serde_json::Value,
     /// Each device's packets.
     pub devices: Vec<DeviceTiming>,
@@ -91,28 +91,28 @@ pub struct Sending {
     /// Threads that cast rays.
     pub workers: usize,
     /// Identity of the ray caster: the processor, a GPU with its driver, or a library; also why a GPU was lost. Empty
-    /// for replays, and in certificates of older versions.
+    /// for replays and in certificates of older formats.
     #[serde(default)]
     pub caster: String,
 }
 
-/// A wish and the system's answer.
+/// A right that was requested, and the system's answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Right {
     /// The request.
     pub wish: String,
     /// Whether the system granted the right.
     pub granted: bool,
-    /// Why the system refused the setting.
+    /// Why the system refused the right.
     pub refused_because: Option<String>,
 }
 
-/// SHA-256 of a part.
+/// SHA-256 of one input of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hash {
-    /// `rig`, `profile`, `scene`, `binary`.
+    /// Kind of the input: `rig`, `profile`, `scene` or `binary`.
     pub part: String,
-    /// Name of the device.
+    /// Name of the input.
     pub name: String,
     /// SHA-256 of the file's bytes; for a scene, of the data that was loaded from it.
     pub sha256: String,
@@ -121,11 +121,11 @@ pub struct Hash {
 /// The timing of one device's packets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceTiming {
-    /// The device.
+    /// Name of the device.
     pub name: String,
-    /// Profile of the device.
+    /// Name of the device's profile.
     pub profile: String,
-    /// Link of the device.
+    /// Link of the device, as text.
     pub link: String,
     /// Packets sent, including late ones.
     pub packets: u64,
@@ -134,24 +134,24 @@ pub struct DeviceTiming {
     pub ports: Vec<PortPackets>,
     /// Payload bytes.
     pub bytes: u64,
-    /// Packets a second of the real device.
+    /// Packets per second of the real device.
     pub nominal_rate_hz: f64,
-    /// Packets handed over later than `engine.miss_threshold_us`.
+    /// Packets submitted to the kernel later than `engine.miss_threshold_us` after they were due.
     pub sent_late: u64,
     /// Packets not sent because they were too late.
     pub dropped: u64,
-    /// Measurements made with fewer rays a pulse because rendering fell behind.
+    /// Measurements with fewer rays per pulse, because rendering was late.
     #[serde(default)]
     pub thinned: u64,
     /// Delay of the device's measurements behind real time at the end, seconds.
     #[serde(default)]
     pub behind_s: f64,
-    /// Packets the system refused.
+    /// Packets that the system refused.
     pub refused: u64,
     /// Reasons for the refusals, each once, in the order of their first occurrence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused_because: Vec<String>,
-    /// Packets sent whose timing was not recorded, because the recording thread had no time.
+    /// Packets sent whose timing was not recorded, because the recording thread was too slow.
     pub unrecorded: u64,
     /// Source of the times at which packets left: `kernel`, `card`, or `none` for links without
     /// timestamps.
@@ -162,7 +162,7 @@ pub struct DeviceTiming {
     /// Largest uncertainty of the card's clock, microseconds.
     #[serde(default)]
     pub card_comparison_us: f64,
-    /// Packets that the standby sent, the first sender's core being taken away.
+    /// Packets that the standby sender sent, because the first sender had lost its core.
     #[serde(default)]
     pub by_standby: u64,
     /// Final lead: time before the due time at which datagrams are submitted to the kernel, microseconds.
@@ -186,7 +186,8 @@ pub struct DeviceTiming {
 }
 
 impl DeviceTiming {
-    /// The best evidence of when packets left: timestamps, else the hand-over.
+    /// Most precise times at which packets left: transmit timestamps if there are any, otherwise the submissions to the
+    /// kernel.
     pub fn evidence(&self) -> &ErrorFigures {
         if self.departed.count > 0 { &self.departed } else { &self.handed }
     }
@@ -233,15 +234,15 @@ impl DeviceTiming {
     }
 }
 
-/// Account of a run that has ended.
+/// Data of a finished run for its certificate.
 pub struct Account<'a> {
-    /// The rig's file, or the capture's.
+    /// File name of the rig or of the capture.
     pub rig: String,
-    /// Overrides of the command line.
+    /// `--set` options of the command line.
     pub overrides: Vec<String>,
-    /// Seed of every random draw.
+    /// Seed of all random samples of the run.
     pub seed: u64,
-    /// Device time of the first instant.
+    /// Device time at the first instant.
     pub start: jiff::Timestamp,
     /// The host's clock at the first instant.
     pub host_start: jiff::Timestamp,
@@ -261,7 +262,7 @@ pub struct Account<'a> {
     pub figures: Vec<DeviceFigures>,
     /// The timing of each device's packets.
     pub timing: &'a [Mutex<TimingLog>],
-    /// The requirements.
+    /// Requirements on the timing.
     pub requirements: &'a [Requirement],
 }
 
@@ -313,7 +314,7 @@ impl Certificate {
         serde_json::from_str(text).map_err(|error| format!("a damaged certificate: {error}"))
     }
 
-    /// Whether everything that was required is met.
+    /// Whether all requirements are met.
     pub fn is_met(&self) -> bool {
         self.requirements.iter().all(|verdict| verdict.is_met)
     }
@@ -342,7 +343,7 @@ impl Sending {
 }
 
 impl Right {
-    /// The answer to a wish.
+    /// Converts a grant of the operating system.
     pub fn new(grant: &Grant) -> Self {
         Self {
             wish: grant.wish.clone(),

@@ -9,7 +9,7 @@ use super::DeviceTiming;
 use crate::time::duration::describe_us_to;
 use crate::timing::is_maximum;
 
-/// A requirement on the run.
+/// A requirement on a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Requirement {
     /// Name of the device to check; without it, all devices that have sent something.
@@ -24,14 +24,14 @@ pub struct Requirement {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Metric {
-    /// Percentile of the error's size, 0 to 100.
+    /// Percentile of the absolute error; the value is in percent, 0 to 100.
     Percentile(f64),
     Mean,
-    /// Drift of the least error, early or late, microseconds a second.
+    /// Drift of the error with the smallest size, early or late, microseconds per second.
     Drift,
     Late,
     Dropped,
-    /// Measurements with fewer rays.
+    /// Number of measurements with fewer rays.
     Thinned,
     Refused,
     Unstamped,
@@ -47,7 +47,7 @@ enum Comparison {
     Greater,
 }
 
-/// Whether a requirement is met by a device.
+/// Result of one requirement for one device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// Text of the requirement as written.
@@ -60,7 +60,7 @@ pub struct Verdict {
     pub unit: String,
     /// Whether the requirement is met.
     pub is_met: bool,
-    /// Number of values, if `measured` is a percentile of so few values that it is their maximum.
+    /// Number of values, if `measured` is a percentile of too few values, which is their maximum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maximum_of: Option<u64>,
     /// Reason of the failure, if the measured value does not show it.
@@ -72,7 +72,7 @@ const ALLOWED: &str = "allowed: [DEVICE:]METRIC COMPARISON NUMBER[UNIT], several
      metrics p50, p99.9 and so on, max, mean, drift (in a second) with ns, us, ms or s; late, \
      dropped, thinned, refused, unstamped, packets without unit; comparisons <, <=, =, >=, >";
 
-/// Reads a list as `p99.9<100us,late=0,roof-lidar:max<=1ms`.
+/// Reads a comma-separated list such as `p99.9<100us,late=0,roof-lidar:max<=1ms`.
 pub fn parse_list(text: &str) -> Result<Vec<Requirement>, String> {
     text.split(',').map(str::parse).collect()
 }
@@ -115,7 +115,7 @@ fn number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|n: &f64| n.is_finite() && *n >= 0.0)
 }
 
-/// Reads a time with its unit; no requirement takes a negative one.
+/// Reads a time with its unit as microseconds; `None` for a negative time.
 fn micros(text: &str) -> Option<f64> {
     let text = text.trim();
     let units = [("ns", 1e-3), ("us", 1.0), ("µs", 1.0), ("ms", 1e3), ("s", 1e6)];
@@ -172,18 +172,18 @@ impl Metric {
 }
 
 impl Requirement {
-    /// Device that the requirement names.
+    /// Name of the device to which the requirement is restricted.
     pub fn device(&self) -> Option<&str> {
         self.device.as_deref()
     }
 
-    /// Returns a verdict for each device in question. A device that sent nothing fails, except for a packet
-    /// count when it had nothing to send. All requirements fail if no device had anything to send. A
-    /// requirement of time fails if the timing of packets is unrecorded.
+    /// Returns a verdict for each device that the requirement covers. A device that sent nothing fails, except for a
+    /// packet count if it had nothing to send. All requirements fail if no device had anything to send. A requirement
+    /// of time fails if the timing of packets was not recorded.
     pub fn judge(&self, devices: &[DeviceTiming]) -> Vec<Verdict> {
         let is_meant = |device: &&DeviceTiming| match &self.device {
             Some(name) => device.name == *name,
-            // A scanner that no driver has started has nothing to be late with.
+            // A scanner that its host has not started had nothing to send.
             None => device.packets + device.dropped + device.refused > 0,
         };
         let verdicts: Vec<_> =
@@ -239,8 +239,7 @@ impl Requirement {
 }
 
 impl Verdict {
-    /// Measured value with a suitable unit, to six digits or a nanosecond; or the reason why there is no
-    /// value.
+    /// Measured value with a suitable unit, rounded to six digits or a nanosecond; or the reason why no value exists.
     pub fn measured_text(&self) -> String {
         match (&self.why, self.unit.as_str()) {
             (Some(why), _) => why.clone(),
@@ -346,7 +345,7 @@ mod tests {
         for silent in [refused, dropped] {
             assert_eq!(verdicts(all, &[silent]), [false; 8]);
         }
-        // A scanner that nobody asked for anything.
+        // A scanner without any request from a host.
         let idle = [device("idle", &[]), device("a", &[1, 2])];
         assert_eq!(verdicts("idle:packets=0,idle:packets>0", &idle), [true, false]);
         assert_eq!(verdicts("idle:late<=1,idle:max<1s", &idle), [false, false]);

@@ -9,11 +9,11 @@ use crate::config::rig::faults::WireFault;
 use crate::devices::{Output, Transmit};
 use crate::wire::line::{LineSettings, sampled};
 
-/// Line settings at both ends of a disturbed line; the rate does not matter here.
+/// Line settings at both ends of a disturbed line; the baud rate has no effect here.
 const LINE: LineSettings = LineSettings::eight_n_one(9600);
 
 impl Active {
-    /// Applies the fault to `transmit`, which falls into `window`. The remaining packets go to `after`, the
+    /// Applies the fault to `transmit`, which was due in `window`. Passes the remaining packets to `after` and the
     /// effects to `tell`.
     pub(super) fn apply(
         &mut self,
@@ -98,7 +98,7 @@ impl Active {
                 let mut line = LINE.levels(bytes);
                 let bits_per_byte = LINE.bits_per_byte() as usize;
                 let times = each_of(bytes.len(), *probability, draws, |byte| {
-                    // From the middle of the byte on; the rest behind the last is not looked at.
+                    // The break starts in the middle of the byte and ends with the last byte at the latest.
                     let start = byte * bits_per_byte + bits_per_byte / 2;
                     let end = (start + *length_bits as usize).min(line.len());
                     line[start..end].fill(false);
@@ -128,7 +128,7 @@ impl Active {
         }
     }
 
-    /// TCP retransmits bytes of a dead link when the link is up again; other bytes are lost.
+    /// Bytes of a TCP connection wait until the link is up again, when TCP retransmits them; other bytes are lost.
     fn wait_for_link(
         &mut self,
         mut transmit: Transmit,
@@ -145,7 +145,7 @@ impl Active {
         after.push(transmit);
     }
 
-    /// Bytes of one connection or line never overtake delayed bytes.
+    /// Delays the output if necessary: bytes of one connection or line never overtake delayed bytes.
     pub(super) fn in_order(&mut self, mut transmit: Transmit) -> Transmit {
         let may_overtake = self.interface == Interface::Datagrams
             || !matches!(self.kind, WireFault::Delay { .. })
@@ -158,7 +158,7 @@ impl Active {
     }
 }
 
-/// A number of 0..1.
+/// Random number in 0..1.
 fn share(draws: &mut SplitMix64) -> f64 {
     (draws.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
@@ -168,7 +168,7 @@ fn happens(probability: f64, draws: &mut SplitMix64) -> bool {
     share(draws) < probability
 }
 
-/// A whole number of 0..`end`, all equally likely (within 2^-32).
+/// Random integer in 0..`end`, all equally likely (within 2^-32).
 fn below(end: u64, draws: &mut SplitMix64) -> u64 {
     ((u128::from(draws.next_u64()) * u128::from(end)) >> 64) as u64
 }
@@ -179,12 +179,12 @@ fn each_of(count: usize, rate: f64, draws: &mut SplitMix64, mut act: impl FnMut(
     if rate <= 0.0 {
         return done;
     }
-    // How many are spared before the next one is geometrically distributed.
+    // The number of items before the next hit has a geometric distribution.
     let log_spared = libm::log1p(-rate);
     let mut place = 0;
     loop {
         let spared = libm::log1p(-share(draws)) / log_spared;
-        // Rates of 1 divide by minus infinity: none is spared.
+        // A rate of 1 divides by minus infinity, so every item is hit.
         if spared >= (count - place) as f64 {
             return done;
         }

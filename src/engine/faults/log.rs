@@ -11,15 +11,15 @@ use crate::config::rig::faults::FaultConfig;
 use crate::config::rig::schedule::Schedule;
 use crate::time::SimTime;
 
-/// Rows are held back this long, so that they are written in the order of time whatever the order of
-/// rendering. Devices are never that far apart.
+/// Time for which rows wait, so that they are written in the order of time although devices are rendered in any order.
+/// Two devices are never this far apart.
 const SETTLING_NS: u64 = 2_000_000_000;
 
-/// The columns of the table.
+/// Columns of the CSV table.
 pub const COLUMNS: [&str; 9] =
     ["time_ns", "device", "fault", "kind", "stream", "packet", "effect", "amount", "keys"];
 
-/// When the windows of a rig's faults open and close.
+/// Tracks when the windows of a rig's faults open and close.
 #[derive(Default)]
 pub struct Windows {
     /// For each fault, the number of its next window and whether that window is open; `None` after the last.
@@ -41,14 +41,14 @@ impl Windows {
         self.schedules.push(schedule);
     }
 
-    /// Gives the `index`th fault a new schedule, which differs in future windows only.
+    /// Changes the schedule of the `index`th fault; past windows stay the same.
     pub fn reschedule(&mut self, index: usize, schedule: Schedule) {
         if let Some(known) = self.schedules.get_mut(index) {
             *known = schedule;
         }
     }
 
-    /// Reports windows that open or close after the last call, until `to`.
+    /// Calls `tell` for each window that opened or closed after the previous call, until `to`.
     pub fn announce(&mut self, to: SimTime, mut tell: impl FnMut(Row)) {
         for (fault, next) in self.next.iter_mut().enumerate() {
             while let Some((window, is_open)) = *next {
@@ -90,7 +90,7 @@ pub struct FaultNote<'a> {
     pub packet: Option<u64>,
     /// Effect of the fault.
     pub effect: &'static str,
-    /// Amount.
+    /// Size of the effect, in the unit that the effect's name states.
     pub amount: Option<u64>,
 }
 
@@ -120,10 +120,10 @@ impl FaultWords {
     }
 }
 
-/// Writes rows as CSV: `time_ns` since the first instant, at which the packet was due; `device`; `fault`; the
-/// fault's `kind`; `packet`, the device's packet number from zero, faults aside; `effect`; and `amount`, in
-/// the unit of the effect's name. Rows `begins` and `ends` have no packet. `keys` are the keys, as JSON, of a
-/// fault that was started while the rig ran.
+/// Writes rows as CSV. `time_ns`: due time of the packet, nanoseconds since the first instant. `device`, `fault`,
+/// `kind`: names. `packet`: the device's packet number from zero, counted without faults. `effect`, and `amount` in the
+/// unit that the effect's name states. Rows `begins` and `ends` have no packet. `keys`: the keys, as JSON, of a fault
+/// that was started while the rig ran.
 pub struct FaultLog {
     table: csv::Writer<Box<dyn io::Write + Send>>,
     waiting: BinaryHeap<Reverse<Row>>,
@@ -158,15 +158,15 @@ impl FaultLog {
         Ok(log)
     }
 
-    /// Adds a fault of a device of `rig`. `keys` are the keys, as JSON, of a fault that was started while the
-    /// rig runs.
+    /// Adds a fault of a device of `rig`. `keys` are its keys as JSON if it was started while the rig runs, otherwise
+    /// empty.
     pub fn add(&mut self, rig: &Rig, fault: &FaultConfig, keys: String) {
         self.windows.add(fault.schedule);
         self.words.add(rig, fault);
         self.keys.push(keys);
     }
 
-    /// Gives the `index`th fault a new schedule, which differs in future windows only.
+    /// Changes the schedule of the `index`th fault; past windows stay the same.
     pub fn reschedule(&mut self, index: usize, schedule: Schedule) {
         self.windows.reschedule(index, schedule);
     }
@@ -181,7 +181,7 @@ impl FaultLog {
         self.write_until(SimTime(self.latest.0.saturating_sub(SETTLING_NS)))
     }
 
-    /// Writes the remaining rows of a run that ended at `end`; returns the number of all rows.
+    /// Writes the remaining rows of a run that ended at `end`; returns the total number of rows.
     ///
     /// # Errors
     /// Errors of the sink.

@@ -1,9 +1,9 @@
 //! Faults on the wire: they act between a device and its link, in runs and recordings alike.
 //!
-//! [`WireFaults`] takes the output of devices in its order and returns the packets that remain, perhaps with
-//! other due times; the caller sorts them by due time. It also logs faults within devices. The effect of a
-//! fault on a packet depends only on the fault's seed and name and on the packet's number. So a recording and
-//! a run with the same seed have the same faults.
+//! [`WireFaults`] takes each device's output in the order of the device and returns the packets that remain, some with
+//! other due times; the caller sorts them by due time. It also logs faults within devices. The effect of a fault on a
+//! packet depends only on the seed and name of the fault and on the packet's number. So a recording and a run with the
+//! same seed have the same faults.
 
 mod apply;
 pub mod log;
@@ -29,21 +29,21 @@ pub enum Effect {
     Begins,
     /// The fault ended.
     Ends,
-    /// The packet, or the edge of a time pulse, never arrived.
+    /// The packet, or the edge of a PPS pulse, was lost.
     Lost,
-    /// A copy followed.
+    /// A copy of the packet was sent later.
     Copied {
-        /// Added delay.
+        /// Time between packet and copy.
         after_ns: u64,
     },
     /// Later packets overtook the packet.
     HeldBack {
-        /// Number of packets.
+        /// Number of packets that overtook it.
         packets: u64,
     },
-    /// The packet left later.
+    /// The packet was sent later.
     Delayed {
-        /// Size of the shift.
+        /// Added delay.
         by_ns: u64,
     },
     /// The end of the packet was cut off.
@@ -61,12 +61,12 @@ pub enum Effect {
         /// Number of bytes.
         bytes: u64,
     },
-    /// The line was held low.
+    /// Breaks: the line was held low.
     Broken {
-        /// Number of copies.
+        /// Number of breaks.
         times: u64,
     },
-    /// The packet was made under a fault within the device.
+    /// The packet was created while a fault within the device was active.
     Within(EffectKind),
 }
 
@@ -92,15 +92,15 @@ impl Effect {
 /// Name of [`Stream::Commands`] in the log.
 const COMMANDS: &str = "commands";
 
-/// Stream of a packet. Each stream has its own random samples: packets of one port may be measured ahead of
-/// those of another port, so their order may differ between a run and a recording.
+/// Stream of a packet. Each stream has its own random samples. Packets of one port may be measured ahead of those of
+/// another port, so a run and a recording may process the ports in another order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stream {
-    /// A port for datagrams. Output of a serial line or a server counts as that of the first port.
+    /// A datagram port. Output of a serial line or a server belongs to the first port.
     Port(PortIndex),
-    /// Bytes to a host that is connected to a control.
+    /// Answers to hosts that are connected to a control.
     Commands,
-    /// Down a cable to another device.
+    /// Bytes through a cable to another device.
     Cable,
 }
 
@@ -115,14 +115,14 @@ impl Stream {
     }
 }
 
-/// A line of the truth about faults. Ordered by time.
+/// A row of the fault log. Rows are ordered by time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Row {
-    /// Time when the packet was due without faults.
+    /// Due time that the packet had before the fault changed it.
     pub at: SimTime,
     /// Index of the fault in the rig.
     pub fault: usize,
-    /// Stream of the packet and its number in it, counted from zero in the order in which the device produced
+    /// Stream and number of the packet. Numbers of a stream count from zero in the order in which the device produced
     /// the packets.
     pub packet: Option<(Stream, u64)>,
     /// Index of the fault's window, from 0.
@@ -138,43 +138,43 @@ pub struct WireFaults {
     rows: Vec<Row>,
 }
 
-/// A cable of this device that will be down. [`super::cables`] removes its signals; this struct only logs it.
+/// A time for which a cable of this device is down. [`super::cables`] removes the signals; this struct only logs their
+/// loss.
 struct CableDown {
     source: DeviceId,
     fault: usize,
     schedule: Schedule,
 }
 
-/// The streams of a device: one lane for each port, and one for a device without ports.
+/// Lanes of a device: one for each port, and one for a device without ports.
 struct Lanes {
-    /// Lanes by port.
     ports: Vec<Lane>,
-    /// Whether the device sends datagrams, so that answers to one host leave by a control.
+    /// Whether the device sends datagrams. Answers to one host are then sent by a control.
     sends_datagrams: bool,
-    /// Answers to hosts of a control. They can be delayed but not lost or changed.
+    /// Lane of answers to hosts of a control. They can be delayed but not lost or changed.
     commands: Lane,
 }
 
-/// Packets to one port.
+/// Faults and packet count of one stream.
 #[derive(Default)]
 struct Lane {
-    /// Number of packets of the device so far.
+    /// Number of packets so far.
     packet: u64,
     faults: Vec<Active>,
 }
 
-/// A fault with its state.
+/// A fault of a link, with its state.
 struct Active {
     index: usize,
     kind: WireFault,
     schedule: Schedule,
     interface: Interface,
     draws: NoiseSource,
-    /// Packets held back, the oldest first, each with the number of packets that must overtake it.
+    /// Packets held back, oldest first, each with the number of packets that must still overtake it.
     held: VecDeque<(u32, Transmit)>,
-    /// Latest due time, so that packets with a constant delay keep their order.
+    /// Latest due time so far: packets with a constant delay keep their order.
     latest_due: SimTime,
-    /// Whether the fault was started while the rig ran, so that its end may be unknown.
+    /// Whether the fault was started while the rig ran; its end is then unknown at first.
     is_live: bool,
     /// Telegrams of a connection that wait for the end of a link fault.
     waiting: Vec<Waiting>,
@@ -189,11 +189,12 @@ struct Waiting {
     transmit: Transmit,
 }
 
-/// Largest number of telegrams that wait for a link whose return is not known; further ones are lost.
+/// Largest number of telegrams that wait while a link is down and the end of the fault is not known. Further telegrams
+/// are lost.
 const MOST_WAITING: usize = 4096;
 
 impl Lane {
-    /// As [`WireFaults::close`].
+    /// See [`WireFaults::close`].
     fn close(
         &mut self,
         index: usize,
@@ -223,7 +224,7 @@ impl Lane {
     }
 }
 
-/// A packet that passes through the faults of its device.
+/// A packet while the faults of its device are applied.
 struct Passage<'a> {
     stream: Stream,
     packet: u64,
@@ -248,8 +249,8 @@ impl WireFaults {
         faults
     }
 
-    /// Adds the `index`th fault, a fault of a device of `rig`, if it concerns links or cables. It does not
-    /// affect packets that were taken before.
+    /// Adds the `index`th fault, a fault of a device of `rig`, if it concerns links or cables. It has no effect on
+    /// packets that were applied before.
     pub fn add(&mut self, rig: &Rig, index: usize, fault: &FaultConfig) {
         let FaultKind::Wire(kind) = &fault.kind else { return };
         let device = &rig.devices[fault.device];
@@ -262,7 +263,7 @@ impl WireFaults {
         let lanes = &mut self.devices[fault.device];
         let is_live = index >= rig.faults.len();
         if interface == Interface::Datagrams && *kind == WireFault::LinkDown {
-            // What goes through a connection waits until the link is up again.
+            // Bytes of a connection wait until the link is up again.
             let name = format!("{}/{COMMANDS}", fault.name);
             let held_up = Active::new(index, fault, kind, Interface::Server, &name);
             lanes.commands.faults.push(Active { is_live, ..held_up });
@@ -271,7 +272,7 @@ impl WireFaults {
             if fault.stream.is_some_and(|only| only != place) {
                 continue;
             }
-            // The first port's draws have the fault's own name.
+            // Random samples of the first port are seeded with the fault's own name.
             let name = match place {
                 0 => fault.name.clone(),
                 _ => format!("{}/{}", fault.name, device.profile.ports()[place].name),
@@ -281,8 +282,8 @@ impl WireFaults {
         }
     }
 
-    /// Gives the `index`th fault, which had no end so far, its schedule. Packets that waited for its end go
-    /// to `out`.
+    /// Sets the schedule of the `index`th fault, whose end was unknown so far. Packets that waited for the end go to
+    /// `out`.
     pub fn close(
         &mut self,
         index: usize,
@@ -301,7 +302,7 @@ impl WireFaults {
         }
     }
 
-    /// Takes the next output of a device; the packets that leave because of it go to `out`.
+    /// Takes the next output of a device; passes the packets that are sent as a result to `out`.
     pub fn apply(
         &mut self,
         device: DeviceId,
@@ -343,18 +344,18 @@ impl WireFaults {
         batch.into_iter().for_each(out);
     }
 
-    /// Counts a packet of a device whose measurement was given up.
+    /// Counts a packet of a device that was given up before its measurement.
     pub fn skip(&mut self, device: DeviceId) {
         self.devices[device.0].ports[PortIndex::DATA.place()].packet += 1;
     }
 
-    /// Passes on the packets that are still held back, at the end of all output.
+    /// Passes on packets that are still held back, after the last output.
     pub fn finish(&mut self, out: &mut dyn FnMut(DeviceId, Transmit)) {
         for (index, lanes) in self.devices.iter_mut().enumerate() {
             let every = lanes.ports.iter_mut().chain([&mut lanes.commands]);
             for fault in every.flat_map(|lane| &mut lane.faults) {
                 fault.held.drain(..).for_each(|(_, transmit)| out(DeviceId(index), transmit));
-                // The link was not up again.
+                // The link has not come up again, so waiting telegrams are lost.
                 for Waiting { at, packet, .. } in fault.waiting.drain(..) {
                     let (fault, effect) = (fault.index, Effect::Lost);
                     self.rows.push(Row { at, fault, packet, window: 0, effect });
@@ -369,7 +370,7 @@ impl WireFaults {
     }
 }
 
-/// Whether a GNSS receiver's output also goes through its cables.
+/// Whether the output of a GNSS receiver is also sent through its cables.
 fn goes_down_cables(output: &Output) -> bool {
     matches!(output, Output::Bytes(_) | Output::PulsePerSecond(true))
 }
@@ -423,7 +424,7 @@ impl Active {
         after
     }
 
-    /// Whether telegrams wait until the fault is ended by request.
+    /// Whether telegrams wait for the end of the fault, which a later request sets.
     fn waits_for_end(&self) -> bool {
         self.is_live
             && self.kind == WireFault::LinkDown
@@ -432,7 +433,7 @@ impl Active {
             && self.waiting.len() < MOST_WAITING
     }
 
-    /// Packets held back that may leave once another packet, due at `due`, has overtaken them.
+    /// Returns the held packets that may be sent, because the packet due at `due` was the last to overtake them.
     fn overtaken_by(&mut self, due: SimTime) -> Vec<Transmit> {
         for (left, _) in &mut self.held {
             *left -= 1;

@@ -49,7 +49,7 @@ fn packet(n: u64) -> Transmit {
 
 const DATA: Stream = Stream::Port(PortIndex::DATA);
 
-/// Packets that leave, and effects, when the device gives out `given`.
+/// Passes the outputs `given` of a device through the faults; returns remaining packets and effects.
 fn passed(rig: &Rig, device: usize, given: Vec<Transmit>) -> (Vec<Transmit>, Vec<Row>) {
     let mut faults = WireFaults::new(rig);
     let mut left = Vec::new();
@@ -91,7 +91,7 @@ fn what_is_held_back_is_overtaken_by_as_many_as_asked() {
         (rows[0].packet, rows[0].effect),
         (Some((DATA, 2)), Effect::HeldBack { packets: 3 })
     );
-    // Nothing is kept for ever.
+    // No packet is held back for ever.
     let (left, _) = passed(&rig, LIDAR, (0..4).map(packet).collect());
     assert_eq!(left.len(), 4);
 }
@@ -115,7 +115,7 @@ fn copies_and_delays_have_later_due_times() {
     assert!(delays.iter().all(|delay| (1000..=9000).contains(delay)));
     assert!(*delays.iter().min().unwrap() < 1500 && *delays.iter().max().unwrap() > 8500);
     assert!(numbers(&left).windows(2).any(|w| w[0] > w[1]), "jitter lets packets overtake");
-    // What goes through one connection stays in order.
+    // Bytes of one connection stay in order.
     let (left, _) = passed(&one("scanner", keys), SCANNER, (1..200).map(packet).collect());
     assert!(numbers(&left).windows(2).all(|w| w[0] < w[1]));
 }
@@ -127,7 +127,7 @@ fn late_bytes_of_a_line_are_overtaken_by_nothing() {
     let (left, _) = passed(&late, GNSS, given);
     assert_eq!(numbers(&left), [1, 900, 1100, 1500].map(|n: u64| n as u8));
     let due_us: Vec<_> = left.iter().map(|transmit| transmit.due.0 / 1000).collect();
-    // The third is not late by itself, but the second is before it.
+    // The third packet has no delay of its own, but must not overtake the second.
     assert_eq!(due_us, [501, 1400, 1400, 1500]);
 }
 
@@ -203,8 +203,8 @@ fn a_dead_link_loses_or_keeps_as_its_kind_does() {
     assert!(left.iter().all(|transmit| transmit.due == SimTime(1_001_000)));
 }
 
-/// Packets that leave in two cases: the last fault of `rig` is known from the start, or it is started before
-/// them and ended after a number of them.
+/// The packets that pass in two runs. In the first, the rig has its last fault from the start. In the second, the fault
+/// is started before the first packet and ended after `end_after` packets.
 fn known_and_told(
     rig: &Rig,
     device: usize,
@@ -240,7 +240,7 @@ fn a_link_whose_return_is_told_later_is_as_one_whose_return_is_known() {
             Transmit::new(SimTime(300_000 * n), output)
         })
         .collect();
-    // From 1 us on for 1 ms: the second to fourth telegram wait.
+    // The link is down from 1 us on for 1 ms: the second to fourth telegrams wait.
     let rig = one("scanner", "kind = \"link-down\"");
     for end_after in 1..=4 {
         let [known, told] = known_and_told(&rig, SCANNER, &given, end_after);
@@ -278,7 +278,7 @@ fn a_lost_time_pulse_takes_no_bytes_with_it() {
 }
 
 proptest! {
-    /// Whatever the fault, equal seeds give equal output, other seeds give other output, and no packet is due
+    /// For every kind of fault: equal seeds give equal output, other seeds give other output, and no packet is due
     /// earlier than without the fault.
     #[test]
     fn the_seed_decides(seed in 0u64..1000, which in 0usize..6) {

@@ -86,7 +86,7 @@ fn what_is_written_is_read_again() {
     let text = String::from_utf8(sink.0.lock().unwrap().clone()).unwrap();
     let whole = Conversation { start, said: everything(), is_cut_off: false };
     assert_eq!(read(&text, &rig), Ok(whole));
-    // As a run leaves it that is killed: without the last line, whose end is missing.
+    // A killed run leaves its last line incomplete; the line is ignored.
     let mut said = everything();
     said.pop();
     let cut_off = Conversation { start, said, is_cut_off: true };

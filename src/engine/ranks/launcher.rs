@@ -1,10 +1,10 @@
 //! Detects from the environment variables of MPI launchers whether this process was started as one of
 //! several.
 
-/// Variables with the number of processes: Open MPI's, that of PMI (MPICH, Intel MPI), MVAPICH's.
+/// Variables with the number of processes: of Open MPI, PMI (MPICH, Intel MPI) and MVAPICH.
 const SIZES: [&str; 3] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE"];
 
-/// Number of processes that were started together, if more than one.
+/// Number of processes that were started together; `None` for a single process.
 pub fn processes() -> Option<usize> {
     processes_by(|name| std::env::var(name).ok())
 }

@@ -23,19 +23,19 @@ use crate::sensors::{FiringSlot, Measurement, MeasurementRequest, Subject, Sweep
 use crate::time::Epoch;
 use crate::timing::clock::Stopwatch;
 
-/// Number of requests that a rank holds for each of its threads: one in work, and others that keep the thread
-/// busy while the answer travels.
+/// Number of requests that a rank has per thread: the thread works on one request, and takes the next ones while the
+/// answer is transferred.
 const ASKED_PER_WORKER: usize = 3;
-/// Tables of pulses that are known on both sides.
+/// Number of pulse tables that each rank keeps.
 const TABLES: usize = 64;
-/// A rank that is silent for this long counts as lost; each rank sends a message every second.
+/// A rank that sends nothing for this long counts as lost; each rank sends a message every second.
 const SILENCE: Duration = Duration::from_secs(20);
 /// Interval at which the end of the run is checked.
 const LOOK: Duration = Duration::from_millis(20);
-/// Within this time, a signal to all processes has reached all of them.
+/// Time within which a signal to all processes reaches each of them.
 const SIGNALS: Duration = Duration::from_millis(300);
-/// Longest time for the farewells of the other ranks, and the time if the launcher ends all processes: it
-/// kills after one second.
+/// Longest wait for the farewells of the other ranks, and the shorter wait if the launcher ends all processes: the
+/// launcher kills them after one second.
 const FAREWELL: Duration = Duration::from_secs(10);
 const HURRIED_FAREWELL: Duration = Duration::from_millis(500);
 
@@ -44,7 +44,7 @@ const HURRIED_FAREWELL: Duration = Duration::from_millis(500);
 pub struct Unable {
     /// Rank and reason.
     pub text: String,
-    /// Whether the input is wrong.
+    /// Whether the user's input is the reason.
     pub is_input: bool,
 }
 
@@ -57,17 +57,17 @@ pub struct RankFigures {
     pub host: String,
     /// Threads that measure.
     pub workers: usize,
-    /// Identity of the rank's ray caster; also that a GPU has cast no pulses, or why it was lost.
+    /// Identity of the rank's ray caster, with a note if a GPU has cast no pulses or was lost.
     pub caster: String,
-    /// Requests that were answered.
+    /// Number of answered requests.
     pub answers: u64,
-    /// Bytes of all requests, with motion and tables.
+    /// Bytes of all requests, including motion and tables.
     pub order_bytes: u64,
     /// Bytes of all answers.
     pub answer_bytes: u64,
-    /// Total time from requests to their answers, nanoseconds.
+    /// Sum of the times from each request to its answer, nanoseconds.
     pub away_ns: u64,
-    /// Part of that time for which threads were busy.
+    /// Part of `away_ns` for which threads were busy.
     pub busy_ns: u64,
 }
 
@@ -77,7 +77,7 @@ pub struct Lead {
     others: Vec<Other>,
     state: Mutex<State>,
     stop: OnceLock<Arc<AtomicBool>>,
-    /// Number of the next question, over all runs.
+    /// Number of the next request, over all runs.
     ticket: AtomicU64,
 }
 
@@ -88,15 +88,15 @@ struct Other {
 
 #[derive(Default)]
 struct State {
-    /// Faults that began during the run, as encoded orders.
+    /// Faults that started during the run, as encoded messages.
     faults: Vec<Vec<u8>>,
-    /// Why the other ranks are lost.
+    /// Reason, if ranks are lost.
     lost: Option<String>,
     /// Ranks whose farewell has arrived.
     farewells: Vec<usize>,
 }
 
-/// A question without an answer.
+/// A request without an answer yet.
 struct Pending {
     rank: usize,
     device: DeviceId,
@@ -112,7 +112,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Lead {
-    /// `processes` is the number of all processes, including this one.
+    /// Creates the state for `processes` processes, including this one.
     pub fn new(line: Line, processes: usize) -> Self {
         let other = |rank| Other {
             loaded: OnceLock::new(),
@@ -137,10 +137,10 @@ impl Lead {
         self.tell_all(&Order::Load(load.clone()).encode());
     }
 
-    /// Waits until all ranks have loaded the same as this process, which `own` describes.
+    /// Waits until all ranks have loaded the same data as this process, whose data are `own`.
     ///
     /// # Errors
-    /// Which rank has loaded other data, or none, and why.
+    /// A rank has loaded other data or none; the text names the rank and the reason.
     pub fn gather(&self, own: &Loaded, stop: &AtomicBool) -> Result<(), Unable> {
         let input = |text| Unable { text, is_input: true };
         let mut heard = self.stopwatches();
@@ -193,16 +193,16 @@ impl Lead {
         Ok(())
     }
 
-    /// Traffic so far, for each rank.
+    /// Traffic of each rank so far.
     pub fn figures(&self) -> Vec<RankFigures> {
         self.others.iter().map(|other| lock(&other.figures).clone()).collect()
     }
 
-    /// Ends the session: sends farewells and waits for those of the others, for a shorter time if the
+    /// Ends the session: sends farewells and waits for the farewells of the other ranks, for a shorter time if the
     /// launcher ends them. Returns whether all farewells arrived.
     ///
     /// # Errors
-    /// Which rank was lost, and for what reason.
+    /// A rank was lost; the text names the rank and the reason.
     pub fn finish(&self, is_stopped: bool) -> Result<(), String> {
         self.tell_all(&Order::End.encode());
         let lost = lock(&self.state).lost.clone();
@@ -224,11 +224,11 @@ impl Lead {
             }
         }
         match lost {
-            // Those who can have said farewell, even if a signal ends all.
+            // Each rank sends a farewell even when a signal ends it, so silent ranks were lost.
             _ if !silent.is_empty() => {
                 let names: Vec<_> = silent.iter().map(|rank| self.name(*rank)).collect();
                 let names = names.join(", ");
-                // Over TCP, Open MPI lets nothing more arrive from anybody once one has died.
+                // Over TCP, Open MPI delivers no message from any rank after one rank has crashed.
                 Err(match silent.len() {
                     1 => format!("{names} has died: it does not answer any more"),
                     _ => format!(
@@ -266,7 +266,7 @@ impl Lead {
 
     fn tell(&self, rank: usize, order: Vec<u8>) {
         lock(&self.others[rank - 1].figures).order_bytes += order.len() as u64;
-        // Without anybody at the other end of the queue, no answer comes either: that is noticed.
+        // If nobody receives, no answer arrives either, and the rank counts as lost.
         let _ = self.line.post.send((rank, order));
     }
 
@@ -274,7 +274,7 @@ impl Lead {
         self.others.iter().map(|_| Stopwatch::start()).collect()
     }
 
-    /// The next reply with its sender and length, if one arrives soon.
+    /// Next reply with its sender and length in bytes; `None` if none arrives soon.
     fn listen(&self, heard: &mut [Stopwatch]) -> Result<Option<(usize, Reply, u64)>, String> {
         let (rank, bytes) = match self.line.mail.recv_timeout(LOOK) {
             Ok(mail) => mail,
@@ -315,7 +315,7 @@ impl Lead {
         }
     }
 
-    /// Distributes the jobs of the board to ranks with room for them.
+    /// Passes jobs of the board to ranks with room for them.
     fn ask(
         &self,
         world: &LiveWorld,
@@ -328,11 +328,11 @@ impl Lead {
         let mut tables = Tables::default();
         let mut scratch = Scratch::default();
         while let Ok(rank) = rooms.recv() {
-            // Whose turn it is, is decided only now.
+            // The job is chosen only when a rank has room.
             let (begun_ns, job, thinning) = loop {
                 match board.next(Trade::Rays) {
                     None => return,
-                    // Images are rendered here: partners know sweeps.
+                    // This rank renders images itself: the other ranks only measure sweeps.
                     Some((begun_ns, Choice::Measure(job, _)))
                         if matches!(job.request.subject, Subject::Tile(_)) =>
                     {
@@ -362,7 +362,7 @@ impl Lead {
                 self.tell(rank, Order::Motion(motion).encode());
             }
             let Subject::Sweep(sweep) = &job.request.subject else {
-                continue; // nothing else casts rays
+                continue; // no other subject casts rays
             };
             let (table, age) = tables.of(&sweep.firings);
             if partner.tables.get(&table) != Some(&age) {
@@ -381,7 +381,7 @@ impl Lead {
         }
     }
 
-    /// Receives replies until the board is closed; returns the reason if the board must be closed early.
+    /// Receives replies until the board is closed; returns the reason if a lost rank requires closing the board.
     fn collect(
         &self,
         world: &LiveWorld,
@@ -408,7 +408,7 @@ impl Lead {
                 }
                 Ok(Some((rank, Reply::Farewell(why), _))) => {
                     let ended = self.ended(rank, &why);
-                    // A launcher that ends all sends each the signal.
+                    // A launcher that ends all processes sends the signal to each of them.
                     if why != SIGNALLED {
                         return Some(ended);
                     }
@@ -418,7 +418,7 @@ impl Lead {
                 Ok(None | Some(_)) => continue,
                 Err(lost) => return Some(lost),
             };
-            // None are left of what was asked in a run before this one.
+            // Answers to requests of an earlier run are ignored.
             let Some(pending) = lock(waiting).remove(&reading.ticket) else { continue };
             {
                 let mut figures = lock(&self.others[rank - 1].figures);
@@ -432,7 +432,7 @@ impl Lead {
                     feed.note_shown(*serial, *until);
                 }
             }
-            // How long a rank had no processor, it does not say.
+            // A rank does not report for how long it had no processor.
             let effort = Effort { busy_ns: reading.busy_ns, lasted_ns: reading.busy_ns };
             stats.count(pending.device, effort, pulses(&pending.request));
             board.charge(pending.device, effort.busy_ns);
@@ -484,7 +484,7 @@ impl RemoteWorkers for Lead {
         let (room, rooms) = unbounded();
         let workers = |other: &Other| other.loaded.get().map_or(1, |loaded| loaded.workers.max(1));
         let most = self.others.iter().map(workers).max().unwrap_or(1);
-        // Each rank's first thread before anyone's second.
+        // The first thread of every rank comes before the second thread of any rank.
         for place in 0..most * ASKED_PER_WORKER {
             for (index, other) in self.others.iter().enumerate() {
                 if place < workers(other) * ASKED_PER_WORKER {
@@ -508,17 +508,17 @@ impl RemoteWorkers for Lead {
     }
 }
 
-/// News that one of the other ranks has received.
+/// Data that one of the other ranks has received.
 #[derive(Default)]
 struct Partner {
     told: Told,
-    /// Number of faults of which the rank has been informed.
+    /// Number of faults that the rank has received.
     faults: usize,
-    /// Identity of the table in each slot.
+    /// Identity of the pulse table in each slot.
     tables: HashMap<u32, u64>,
 }
 
-/// Tables of the pulses of sweeps, each with its age.
+/// Tables of the pulses of sweeps, each with its age, for sending each table once.
 #[derive(Default)]
 struct Tables {
     known: Vec<(Arc<[FiringSlot]>, u64)>,
@@ -526,7 +526,7 @@ struct Tables {
 }
 
 impl Tables {
-    /// Slot of a table and its age; a new table replaces the oldest one.
+    /// Slot and age of a table; a new table replaces the oldest one.
     fn of(&mut self, firings: &Arc<[FiringSlot]>) -> (u32, u64) {
         let same = |known: &Arc<[FiringSlot]>| Arc::ptr_eq(known, firings) || known == firings;
         if let Some(place) = self.known.iter().position(|(known, _)| same(known)) {
@@ -544,7 +544,7 @@ impl Tables {
     }
 }
 
-/// Parameters of a question in addition to the device's request.
+/// Parts of a request that the device's own request lacks.
 struct How {
     ticket: u64,
     table: u32,
@@ -552,7 +552,7 @@ struct How {
     wants_truth: bool,
 }
 
-/// Builds the question for the sweep of `request`.
+/// Builds the request to a rank for the sweep of `request`.
 fn question(device: DeviceId, request: &MeasurementRequest, sweep: &Sweep, how: How) -> Question {
     let How { ticket, table, thinning, wants_truth } = how;
     Question {
@@ -570,7 +570,7 @@ fn question(device: DeviceId, request: &MeasurementRequest, sweep: &Sweep, how: 
     }
 }
 
-/// Builds the answer that a worker of this process would have given.
+/// Builds the answer that a thread of this process would have given.
 fn answer(pending: Pending, reading: Reading) -> Answer {
     let Pending { device, request, begun_ns, .. } = pending;
     let (index, from, to) = (request.index, request.start, request.end());

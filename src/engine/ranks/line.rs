@@ -1,4 +1,4 @@
-//! Transport of messages between ranks: queues that another thread empties and fills.
+//! Transport of messages between ranks: two queues, which another thread empties and fills.
 
 use crossbeam_channel::{Receiver, Sender};
 
@@ -6,8 +6,8 @@ use crossbeam_channel::{Receiver, Sender};
 /// delivered, and then the transport ends.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// Rank and message. Sending never waits.
+    /// Queue of messages to send, with the receiving rank. Sending never waits.
     pub post: Sender<(usize, Vec<u8>)>,
-    /// Received messages with their rank; messages of one sender keep their order.
+    /// Received messages with the sending rank; messages of one sender keep their order.
     pub mail: Receiver<(usize, Vec<u8>)>,
 }

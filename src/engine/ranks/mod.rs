@@ -1,4 +1,4 @@
-//! Distributed ray casting: one process has the devices, the others measure for it.
+//! Distributed ray casting: one process has the devices, the other processes measure for it.
 //!
 //! ```text
 //! rank 0                                              ranks 1, 2, …
@@ -6,13 +6,13 @@
 //!           <---------- answers <------- replies ---
 //! ```
 //!
-//! Rank 0 has devices, clock and sender, and measures everything without rays. The others read the same rig
-//! and load the same world. Requests carry the facts that only rank 0 knows: motion of a driven robot, poses
-//! of feeds, and faults started meanwhile ([`motion`]). [`pack`] defines the bytes, [`mod@line`] transports
-//! them. Only the program `menura-mpi` (`src/mpi`) knows MPI.
+//! Rank 0 has devices, clock and sender, and makes all measurements without rays. The other ranks read the same rig and
+//! load the same world. Requests include state that only rank 0 has: motion of a driven robot, poses of feeds, and
+//! faults started during the run ([`motion`]). [`pack`] defines the bytes, [`mod@line`] transports them. Only the
+//! program `menura-mpi` (`src/mpi`) knows MPI.
 //!
-//! Answers arrive in any order, and devices get them in the order of their requests, as from threads. So the
-//! bytes are the same for any number of ranks.
+//! Answers arrive in any order; each device gets them in the order of its requests, as from threads. So the bytes are
+//! the same for any number of ranks.
 
 pub mod launcher;
 pub mod lead;

@@ -8,36 +8,36 @@ use crate::time::SimTime;
 use crate::world::trajectory::feed::{Feed, FeedNews};
 use crate::world::vehicle::VehicleStep;
 
-/// News of the motion in a world.
+/// Motion in a world that another rank does not have yet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Motion {
     /// Steps of the robot's motion.
     pub steps: Vec<VehicleStep>,
-    /// For each commanded joint: position and rate at whole milliseconds, with the number of the first.
+    /// For each commanded joint: number of the first knot, then position and rate at whole milliseconds.
     pub knots: Vec<(u64, Vec<[f64; 2]>)>,
-    /// News by the place of the feed in [`feeds`].
+    /// New poses of feeds, by the index of the feed in [`feeds`].
     pub feeds: Vec<(usize, FeedNews)>,
 }
 
 /// The part of the motion that another rank already has.
 #[derive(Clone, Debug, Default)]
 pub struct Told {
-    /// The start of the last step of the robot, which had only begun.
+    /// Start of the robot's last step, which may not be complete.
     step: Option<SimTime>,
-    /// Number of the joints' knots that the rank has.
+    /// Number of knots of the joints that the rank has.
     knots: u64,
-    /// The number of the last pose of each feed.
+    /// Number of the last pose of each feed.
     poses: Vec<u64>,
 }
 
-/// The feeds of a world: of the robot and of objects, in the rig's order.
+/// Feeds of a world: the robot's, then those of objects, in the rig's order.
 pub fn feeds(world: &LiveWorld) -> Vec<&Arc<Feed>> {
     let objects = world.objects.iter().map(|object| &object.trajectory);
     std::iter::once(&world.trajectory).chain(objects).filter_map(|motion| motion.feed()).collect()
 }
 
 impl Told {
-    /// The motion that the rank does not have yet, if any; it counts as sent.
+    /// Motion that the rank does not have yet; `None` if the rank has all motion. The returned motion counts as sent.
     pub fn news(&mut self, world: &LiveWorld) -> Option<Motion> {
         let mut motion = Motion::default();
         if let Some(driven) = world.trajectory.driven()

@@ -1,4 +1,4 @@
-//! The messages between ranks, and their bytes: a byte for the kind, then the fields in `wincode`'s form.
+//! Messages between ranks as bytes: one byte for the kind, then the fields in the format of `wincode`.
 //!
 //! Many requests have the same pulses. The pulses are sent once, as a table, to which requests refer.
 
@@ -22,17 +22,17 @@ use crate::world::vehicle::VehicleStep;
 /// Message of rank 0 to the others.
 #[derive(Clone, Debug)]
 pub enum Order {
-    /// Load a rig's world.
+    /// Load the world of a rig.
     Load(Load),
     /// A run begins; the numbers are UTC of its first instant in seconds and nanoseconds.
     Begin(i64, i32),
-    /// The pulses of sweeps that refer to this table from now on.
+    /// A table of pulses with its number. Later sweeps refer to the table by this number.
     Table(u32, Vec<FiringSlot>),
-    /// News of the motion.
+    /// New motion.
     Motion(Motion),
     /// A fault was started, or its end became known.
     Fault(FaultNews),
-    /// Measure.
+    /// Make a measurement.
     Measure(Question),
     /// The run has ended.
     End,
@@ -54,7 +54,7 @@ pub struct Load {
 /// A fault that began while the rig runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultNews {
-    /// Index of the fault in the run.
+    /// Index of the fault among all faults of the run.
     pub place: usize,
     /// Name of the fault.
     pub name: String,
@@ -67,7 +67,7 @@ pub struct FaultNews {
 /// Request for a measurement.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// Number that the answer returns.
+    /// Number that the answer repeats.
     pub ticket: u64,
     /// Index of the device in the rig.
     pub device: usize,
@@ -75,23 +75,23 @@ pub struct Question {
     pub index: u64,
     /// Time of the first firing.
     pub start: SimTime,
-    /// The sweep's number.
+    /// Number of the sweep.
     pub number: u64,
     /// Motion of the rotor.
     pub rotor: RotorMotion,
-    /// The echoes that are reported.
+    /// Selection of the reported echoes.
     pub selection: EchoSelection,
-    /// The receiver's setting.
+    /// Setting of the lidar's detector.
     pub receiver: ReceiverSetting,
-    /// The pulses.
+    /// Number of the pulse table.
     pub table: u32,
-    /// Whether with fewer rays.
+    /// Reduction of the rays per pulse.
     pub thinning: Thinning,
     /// Whether the ground truth of each return is requested.
     pub wants_truth: bool,
 }
 
-/// The farewell of a rank that a signal ends.
+/// Farewell of a rank that a signal ends.
 pub const SIGNALLED: &str = "it was told to end by a signal";
 
 /// Reply of another rank to rank 0.
@@ -99,22 +99,22 @@ pub const SIGNALLED: &str = "it was told to end by a signal";
 pub enum Reply {
     /// The world is loaded.
     Loaded(Loaded),
-    /// The measurement is not possible; whether the input is the reason.
+    /// The rank cannot load or measure: the reason, and whether the user's input causes it.
     Unable(String, bool),
     /// Result of a measurement.
     Answer(Box<Reading>),
-    /// Sign of life.
+    /// Sign of life, once per second.
     Beat,
-    /// The ray caster's identity has a new note: the GPU has cast no pulses, or it was lost.
+    /// The ray caster's identity has changed: the GPU has cast no pulses, or it was lost.
     Caster(String),
-    /// Last message: the reason, or empty after a request to end.
+    /// Last message: the reason, or empty if rank 0 had requested the end.
     Farewell(String),
 }
 
 /// A rank that is ready.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {
-    /// Name of the rank's machine.
+    /// Name of the machine.
     pub host: String,
     /// Threads that measure.
     pub workers: usize,
@@ -122,36 +122,36 @@ pub struct Loaded {
     pub caster: String,
     /// Version and architecture of the program.
     pub program: String,
-    /// Digest of the program.
+    /// SHA-256 of the program.
     pub binary: String,
-    /// Digests of the loaded data.
+    /// Digests of the loaded data, by name.
     pub digests: Vec<(String, String)>,
 }
 
 /// The answer to a [`Question`].
 #[derive(Clone, Debug)]
 pub struct Reading {
-    /// Ticket of the request that this answers.
+    /// Ticket of the answered request.
     pub ticket: u64,
-    /// Time for which a thread was busy, nanoseconds.
+    /// Busy time of the thread, nanoseconds.
     pub busy_ns: u64,
-    /// Whether the measurement has fewer rays than the sensor.
+    /// Whether the measurement has fewer rays per pulse than the sensor.
     pub is_thinned: bool,
     /// External pose that the last firing shows.
     pub pose: Option<ShownPose>,
     /// Watched objects with returns in the measurement, one bit each.
     pub objects: u64,
-    /// Returns or echoes.
+    /// Measured returns or echoes.
     pub outcome: Outcome,
     /// Effects of faults.
     pub fault_effects: Vec<FaultEffect>,
     /// Ground truth, if it was requested.
     pub truth: Option<SweepTruth>,
-    /// Poses of feeds that were shown, and until when.
+    /// Shown poses of feeds: index of the feed, number of the pose, and the time until which it was shown.
     pub shown: Vec<(usize, u64, SimTime)>,
 }
 
-/// A message that is not from this program.
+/// A message that this program did not encode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("what came is no message of this program")]
 pub struct Garbled;
@@ -166,7 +166,7 @@ fn get<'b, T: SchemaRead<'b, DefaultConfig, Dst = T>>(bytes: &'b [u8]) -> Result
     wincode::deserialize_exact(bytes).map_err(|_| Garbled)
 }
 
-/// `wincode` rejects longer lists, so a text is sent in pieces.
+/// Longest piece of a text, bytes: `wincode` rejects longer lists.
 const PIECE: usize = 1 << 20;
 
 type Piece = Vec<u8>;
@@ -196,15 +196,16 @@ type PoseFields = (u64, u64, u64, [f64; 7], [f64; 3], [f64; 3]);
 type MotionFields = (Vec<StepFields>, Vec<(u64, Vec<[f64; 2]>)>, Vec<(u32, u64, Vec<PoseFields>)>);
 type FaultFields = (u32, String, String, u64, Option<u64>, Option<u64>);
 type QuestionFields = ((u64, u32, u64, u64, u64), SweepFields, (u32, u8, bool));
-/// Pieces of the rotor's motion, directions of the firings, the echoes to return, and the receiver's setting.
+/// Fields of a sweep: pieces of the rotor's motion, directions of the firings, selected echoes, setting of the
+/// detector.
 type SweepFields = (Vec<(u64, f64, f64, f64)>, Vec<[f64; 3]>, u8, f32, f32);
 type LoadedFields = (String, u32, String, String, String, Vec<(String, String)>);
-/// Ground truth of a return, and its origin.
+/// Fields of the ground truth of a return, and of its origin.
 type ReturnFields = ((u32, f32, f32, u32, u32), (f32, f32, u8, u8, bool));
 type TruthFields = (u64, Vec<(u32, [f64; 7])>, Vec<(u32, f32, f32, u16)>, Vec<ReturnFields>);
 type ReadingFields = (
     (u64, u64, bool, Option<(u64, u64)>, u64),
-    // Whether pulses have several echoes; which returns each has, and these.
+    // Whether pulses have several echoes; which returns each pulse has; and the returns.
     (bool, Vec<u8>, Vec<[f32; 3]>),
     Vec<(u32, u64, u8, u64)>,
     Option<TruthFields>,
@@ -323,7 +324,7 @@ fn shown_pose((serial, arrived): (u64, u64)) -> ShownPose {
     ShownPose { serial, arrived: SimTime(arrived) }
 }
 
-/// The places of selections in the wire form.
+/// Echo selections in the order of their code.
 const SELECTIONS: [EchoSelection; 5] = [
     EchoSelection::First,
     EchoSelection::Strongest,
@@ -332,7 +333,7 @@ const SELECTIONS: [EchoSelection; 5] = [
     EchoSelection::OtherAndLast,
 ];
 
-/// Index of `value` in `all`, which has every kind.
+/// Code of `value`: its index in `all`, which has every kind.
 fn place_of<T: PartialEq>(all: &[T], value: &T) -> u8 {
     all.iter().position(|one| one == value).map_or(u8::MAX, |place| place as u8)
 }
@@ -431,7 +432,7 @@ impl Reply {
     }
 }
 
-/// The bits of a pulse's first and second return.
+/// Bit of a pulse's first return; the next bit is the second return.
 const HAS_FIRST: u8 = 1;
 const HAS_SECOND: u8 = 2;
 
@@ -439,8 +440,7 @@ fn echo_fields(echo: &Return) -> [f32; 3] {
     [echo.range_m, echo.intensity, echo.signal]
 }
 
-/// The returns of each pulse. Only measurements of lidars are requested here, and lidars report these two
-/// kinds.
+/// The returns of each pulse. Other ranks measure only lidars, and lidars report only these two kinds of outcome.
 fn outcome_fields(outcome: &Outcome) -> (bool, Vec<u8>, Vec<[f32; 3]>) {
     let mut has = Vec::new();
     let mut echoes = Vec::new();
@@ -588,7 +588,7 @@ fn effect_of(code: u8, amount: u64) -> Option<EffectKind> {
     })
 }
 
-/// Reasons by number.
+/// Reasons in the order of their code.
 const REASONS: [Why; 8] = [
     Why::Nearest,
     Why::Merged,

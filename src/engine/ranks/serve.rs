@@ -41,7 +41,7 @@ pub fn loaded(host: String, rig: &Rig, world: &LiveWorld) -> Loaded {
         workers: caster::workers(rig, world.caster.as_ref(), 0),
         caster: world.summary.caster.clone(),
         program,
-        // A program that cannot read itself is compared by its version alone.
+        // If a program cannot read its own file, only the versions are compared.
         binary: digest::of_binary().map(|hash| hash.sha256).unwrap_or_default(),
         digests: twin_world::digests(world),
     }
@@ -69,7 +69,7 @@ pub fn serve(line: &Line, host: &str, stop: &AtomicBool) {
     });
 }
 
-/// Message of a panic.
+/// Text of a panic.
 fn words_of(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "?".to_owned())
@@ -84,7 +84,7 @@ fn lost() -> Reply {
     Reply::Farewell("rank 0 cannot be reached".to_owned())
 }
 
-/// Handles one message; returns the farewell, unless it has been sent.
+/// Loads the rig and serves its requests; returns the farewell, unless it has been sent.
 fn attend(line: &Line, host: &str, stop: &AtomicBool) -> Option<Reply> {
     let load = loop {
         match next(line, stop) {
@@ -94,7 +94,8 @@ fn attend(line: &Line, host: &str, stop: &AtomicBool) -> Option<Reply> {
             Next::Last(last) => return Some(last),
         }
     };
-    // Where rank 0 has it, if there is such a folder here: else a file that is missing will be named.
+    // Relative paths start at rank 0's folder. If this machine lacks the folder, loading reports
+    // the missing files.
     let _ = std::env::set_current_dir(&load.folder);
     let rig = match read_rig(load) {
         Ok(rig) => rig,
@@ -120,7 +121,7 @@ fn attend(line: &Line, host: &str, stop: &AtomicBool) -> Option<Reply> {
                 }
             });
         }
-        // Threads end when nothing is given any more. Rank 0 does not wait for that.
+        // The threads end when `give` is dropped. Rank 0 does not wait for them.
         let last = give_tasks(line, stop, &rig, &world, give, &failures);
         let _ = line.post.send((0, last.encode()));
     });
@@ -141,7 +142,7 @@ fn read_rig(load: Load) -> Result<Rig, String> {
 enum Next {
     Order(Order),
     Nothing,
-    /// This rank must end; contains its farewell.
+    /// This rank must end; the value is its farewell.
     Last(Reply),
 }
 
@@ -167,7 +168,7 @@ struct Task {
     wants_truth: bool,
 }
 
-/// Hands orders on to the threads; the last word.
+/// Passes requests to the threads; returns the farewell.
 fn give_tasks(
     line: &Line,
     stop: &AtomicBool,
@@ -227,7 +228,8 @@ fn give_tasks(
     }
 }
 
-/// The sensor with a fault that was started while the rig runs, or with the end of such a fault.
+/// Builds the sensor with a fault that was started while the rig runs, or with the end of such a
+/// fault.
 fn changed_sensor(
     rig: &Rig,
     faults: &mut Vec<FaultConfig>,
@@ -239,7 +241,8 @@ fn changed_sensor(
         live_fault(&text, rig, &name, catalogue()).map_err(|told| told.render(false))?;
     fault.schedule = schedule;
     let device = fault.device;
-    // Those on the wire have places, too, and are told to nobody else.
+    // Faults on the wire have an index too, but other ranks do not receive them: placeholders fill
+    // the gaps.
     while faults.len() <= place {
         faults.push(FaultConfig { device: usize::MAX, ..fault.clone() });
     }
@@ -268,7 +271,7 @@ fn task(
     Some(Task { ticket, job, thinning, wants_truth })
 }
 
-/// Reports the ray caster to rank 0 if it is no longer `told`.
+/// Reports the ray caster to rank 0 if it differs from `told`, the last report.
 fn tell_caster(world: &LiveWorld, line: &Line, told: &Mutex<String>) {
     let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
     let caster = world.caster_report();
@@ -278,7 +281,7 @@ fn tell_caster(world: &LiveWorld, line: &Line, told: &Mutex<String>) {
     }
 }
 
-/// Measures until no more tasks arrive. `told` is the caster that rank 0 knows.
+/// Measures until no more tasks arrive. `told` is the caster that was last reported to rank 0.
 fn work(world: &LiveWorld, tasks: &Receiver<Task>, line: &Line, told: &Mutex<String>) {
     let mut scratch = Scratch::default();
     scratch.set_watch(world.watch);

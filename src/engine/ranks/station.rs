@@ -6,7 +6,7 @@ use crossbeam_channel::Receiver;
 
 use super::line::Line;
 
-/// The end of a connection waits for all processes, but no longer than this for a lost one.
+/// Longest wait for a lost process when the session ends; the end of MPI waits for all processes.
 const LAST: Duration = Duration::from_secs(5);
 
 /// This process among the processes that were started together.
@@ -19,13 +19,13 @@ pub struct Station {
     pub host: String,
     /// Messages to and from the other processes.
     pub line: Line,
-    /// Gets a value when everything that was posted has been delivered and the connection has ended.
+    /// Receives a value when all queued messages are delivered and the session has ended.
     pub ended: Receiver<()>,
 }
 
 impl Station {
-    /// Leaves the session when all queued messages are delivered and all copies of the transport are dropped.
-    /// Waits for the other processes, because MPI must be ended by all together.
+    /// Leaves the session when all queued messages are delivered and all copies of the transport are dropped. Waits for
+    /// the other processes, because all of them must end MPI together.
     pub fn leave(self) {
         let Self { line, ended, .. } = self;
         drop(line);

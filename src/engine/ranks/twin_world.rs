@@ -7,10 +7,10 @@ use sha2::{Digest, Sha256};
 use crate::engine::certificate::digest;
 use crate::engine::world::LiveWorld;
 
-/// Files that a rank has loaded, by name, and their digests.
+/// Digests of the data that a rank has loaded, by name.
 pub type Digests = Vec<(String, String)>;
 
-/// Digests of the scene, of the robot's motion, and of body and motion of each object.
+/// Digests of the scene, the robot's motion, and the shape and motion of each object.
 pub fn digests(world: &LiveWorld) -> Digests {
     let finishes: Vec<_> = world.scene.materials.iter().map(|material| material.finish).collect();
     let scene = format!("{} {}", digest::of_scene(&world.scene), of(&finishes));
@@ -25,13 +25,13 @@ pub fn digests(world: &LiveWorld) -> Digests {
     all
 }
 
-/// The first entry that differs or exists on one side only.
+/// Name of the first entry that differs or exists on one side only.
 pub fn difference<'d>(one: &'d Digests, other: &Digests) -> Option<&'d str> {
     let differs = one.iter().enumerate().find(|(place, own)| other.get(*place) != Some(*own));
     differs.map(|(_, (name, _))| name.as_str())
 }
 
-/// Digest of all numbers in a value, to the last bit.
+/// Digest of the debug text of a value, which has all numbers to the last bit.
 fn of(value: &impl Debug) -> String {
     let digest = Sha256::digest(format!("{value:?}"));
     digest.iter().map(|byte| format!("{byte:02x}")).collect()

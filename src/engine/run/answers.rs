@@ -22,15 +22,15 @@ use crate::wire::port::Peer;
 
 /// Longest delay until the end of a run is noticed.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// Length of the queue of events to the board. Events that find no room are lost and reported.
+/// Largest number of events that wait for the tracker. Further events are lost and logged.
 const QUEUE: usize = 4096;
-/// A datagram's bytes that are looked at.
+/// Longest datagram that is searched, bytes.
 const LONGEST: usize = 65_536;
 
 /// Finds the packets that are the first to carry a stimulus.
 pub struct Carried {
     causes: Vec<StimulusCause>,
-    /// For each device, the last window that was carried.
+    /// For each device, the last fault window that was carried.
     windows: Vec<Option<u64>>,
 }
 
@@ -52,7 +52,7 @@ impl Carried {
         })
     }
 
-    /// Stimuli that this fault starts in this window, one bit each.
+    /// Stimuli that the fault starts in this window, one bit each.
     pub fn by_fault(&mut self, fault: usize, window: u64) -> u32 {
         self.first(|cause| (cause == StimulusCause::Fault(fault)).then_some(window))
     }
@@ -90,7 +90,7 @@ enum Port {
     Tcp(TcpServer),
 }
 
-/// A response that arrives at a device, and the bytes of its host so far.
+/// A response that arrives at a device, with the matcher of its host's bytes.
 pub struct DeviceResponse {
     device: DeviceId,
     response: usize,
@@ -123,7 +123,7 @@ impl Answers {
         board.figures()
     }
 
-    /// The ports to listen at.
+    /// Ports to listen at.
     pub fn sources(&self) -> &[Source] {
         &self.sources
     }
@@ -155,7 +155,7 @@ impl Answers {
         }
     }
 
-    /// Responses that arrive at devices, without any input yet.
+    /// Responses that arrive at devices, before any input.
     pub fn of_devices(&self) -> Vec<DeviceResponse> {
         let device = |(response, config): (usize, &ResponseConfig)| match config.source {
             ResponseSource::Device(device) => {

@@ -1,12 +1,12 @@
-//! A network card's stamps on the monotonic clock.
+//! Converts timestamps of a network card to the monotonic clock.
 
 use crate::timing::clock::Comparison;
 
-/// Shortest interval of two comparisons that determines the rate of the clocks.
+/// Shortest interval of two clock comparisons from which the rate is computed.
 const SHORTEST_BASE_NS: u64 = 100_000_000;
-/// The interval for the rate is between this and twice this time.
+/// The interval of the two comparisons lies between this time and twice this time.
 const BASE_NS: u64 = 1_000_000_000;
-/// Relative difference of two clocks above which one was set meanwhile.
+/// Relative rate difference above which one of the clocks was set between two comparisons.
 const MOST_APART: f64 = 1e-3;
 
 /// Relation of a network card's clock to the monotonic clock. The two are not synchronised, so a timestamp is
@@ -19,7 +19,7 @@ pub struct CardTime {
 }
 
 impl CardTime {
-    /// Adds a new comparison.
+    /// Adds a comparison of both clocks.
     pub fn note(&mut self, now: Comparison) {
         let is_old = |base: Comparison| now.monotonic_ns - base.monotonic_ns >= BASE_NS;
         if self.next_base.is_none_or(is_old) {
@@ -38,7 +38,7 @@ impl CardTime {
     }
 }
 
-/// Rate of the monotonic clock above that of the card's, a share.
+/// Rate of the monotonic clock minus that of the card's clock, as a share of the latter.
 fn stretch(base: Comparison, last: Comparison) -> f64 {
     let monotonic_ns = last.monotonic_ns - base.monotonic_ns;
     let card_ns = last.other_ns as i64 - base.other_ns as i64;
@@ -68,11 +68,11 @@ mod tests {
             time.note(comparison(now_ns));
             let left_ns = now_ns - 1_500_000;
             let error_ns = time.monotonic_ns(card_ns(left_ns)).unwrap() - left_ns as i64;
-            // Without the rate it is 75 ns; the first tenth of a second has none.
+            // 75 ns without the rate, which is unknown during the first tenth of a second.
             let most_ns = if look < 60 { 76 } else { 1 };
             assert!(error_ns.abs() <= most_ns, "{error_ns} ns at look {look}");
         }
-        // A send log that was held up for half a second.
+        // The send log was paused for half a second.
         let error_ns = time.monotonic_ns(card_ns(3_500_000_000)).unwrap() - 3_500_000_000;
         assert!(error_ns.abs() <= 2, "{error_ns}");
     }

@@ -1,4 +1,4 @@
-//! Faults that are started and ended while the rig runs: instant of effect, and notification of devices.
+//! Faults that are started and ended while the rig runs: chooses the time of effect and notifies devices.
 
 use crossbeam_channel::Sender;
 
@@ -14,13 +14,13 @@ use crate::time::SimTime;
 
 /// Faults start and end at whole multiples of this, nanoseconds, so that people can read the times.
 const GRID_NS: u64 = 1_000_000;
-/// A requested end is fixed this long before the devices reach it, nanoseconds.
+/// Lead of a requested end: it is fixed this long before the devices reach it, nanoseconds.
 const END_MARGIN_NS: u64 = 50_000_000;
 
 /// All faults of a run, and the requested ends.
 pub(super) struct FaultOrders<'a> {
     run: &'a RealTimeRun<'a>,
-    /// All faults; those of the rig come first.
+    /// All faults, first those of the rig.
     faults: Vec<FaultConfig>,
     /// Keys, in TOML, of the faults that were started while the rig ran.
     texts: Vec<String>,
@@ -41,7 +41,7 @@ impl<'a> FaultOrders<'a> {
         outgoing: &mut Outgoing<'_>,
     ) {
         let answer = |reply: Sender<Result<LiveFault, String>>, result| {
-            // Who asked may have lost its patience.
+            // The client may have stopped waiting.
             let _ = reply.try_send(result);
         };
         match order {
@@ -113,7 +113,7 @@ impl<'a> FaultOrders<'a> {
         self.settle(index, at, renderer, outgoing).ok_or_else(|| format!("no fault \"{name}\""))
     }
 
-    /// Fixes the end of faults whose duration ends soon.
+    /// Fixes the end of faults that end soon because their duration is over.
     pub(super) fn end_what_is_due(
         &mut self,
         renderer: &mut Renderer<'_>,
@@ -131,7 +131,7 @@ impl<'a> FaultOrders<'a> {
         }
     }
 
-    /// Ends the `index`th fault at `at`.
+    /// Sets the end of the `index`th fault to `at`.
     fn settle(
         &mut self,
         index: usize,

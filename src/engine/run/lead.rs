@@ -1,23 +1,23 @@
-//! The lead: time by which a device's datagrams are submitted to the kernel early, so that they leave when
-//! they are due.
+//! The lead: time by which a device's datagrams are submitted to the kernel before they are due, so that they leave on
+//! time.
 
 use std::time::Duration;
 
 use crate::config::rig::Lead;
 
-/// Share of packets that may leave early. One half would give the smallest median error, but a real product
+/// Share of packets that may leave early. A share of one half would give the smallest median error, but a real product
 /// never sends early.
 const EARLY_SHARE: f64 = 0.1;
 /// The largest lead.
 const MOST_NS: f64 = Lead::MOST_US * 1e3;
-/// Step of the lead for one packet at the start, and after the lead has settled.
+/// Step of the lead per packet at the start; the next constant applies after the lead has settled.
 const FIRST_STEP_NS: f64 = 5_000.0;
 const LAST_STEP_NS: f64 = 20.0;
-/// Packets after which the first step is halved.
+/// Number of packets after which the first step is halved.
 const SETTLING: f64 = 8.0;
 
-/// Finds the lead of a device from the delays between submission and departure: the 10 % quantile. Each
-/// packet moves the estimate one step up or down, so the size of a delay does not matter.
+/// Estimates the lead of a device: the 10 % quantile of the delays between submission and departure. Each packet moves
+/// the estimate one step up or down, so outliers have little effect.
 #[derive(Clone, Debug, Default)]
 pub struct LeadFinder {
     lead_ns: f64,
@@ -25,7 +25,7 @@ pub struct LeadFinder {
 }
 
 impl LeadFinder {
-    /// Adjusts the lead to a packet that departed `delay_ns` after the sender was to act.
+    /// Updates the lead with a packet that departed `delay_ns` after its planned time of sending.
     pub fn note(&mut self, delay_ns: i64) {
         let step_ns = LAST_STEP_NS + FIRST_STEP_NS / (1.0 + self.seen as f64 / SETTLING);
         let is_below = (delay_ns as f64) < self.lead_ns;
@@ -44,7 +44,7 @@ impl LeadFinder {
 mod tests {
     use super::*;
 
-    /// The lead after `count` packets that take 3 and 9 us alternately, and sometimes a millisecond.
+    /// Lead after `count` packets with delays of alternately 3 and 9 us, and sometimes a millisecond.
     fn found_ns(count: u64) -> f64 {
         let mut finder = LeadFinder::default();
         for n in 0..count {

@@ -33,11 +33,11 @@ const PATIENCE: Duration = Duration::from_millis(50);
 const LONGEST_NAP: Duration = Duration::from_millis(1);
 /// Bytes of one read.
 const PIECE: usize = 1024;
-/// Longest datagram of commands that is read, bytes: more than a frame of the network holds.
+/// Longest datagram of commands that is read, bytes: longer than an Ethernet frame.
 const LONGEST_DATAGRAM: usize = 2048;
 
-/// Passes on bytes from `line` until `over` is set. Bytes that arrive while the link is down are lost. A full
-/// queue makes the host wait.
+/// Passes on bytes from `line` until `over` is set. Bytes that arrive while the link is down are lost. If the event
+/// queue is full, the host waits.
 pub fn listen_to_line(
     device: DeviceId,
     line: &dyn ByteLink,
@@ -64,8 +64,7 @@ pub fn listen_to_line(
     }
 }
 
-/// Answers the requests at a device's web interface until `over` is set; while the link is down
-/// they are refused.
+/// Answers requests to a device's web interface until `over` is set; requests while the link is down are refused.
 pub fn listen_to_web(
     device: DeviceId,
     server: &HttpServer,
@@ -89,8 +88,8 @@ pub fn listen_to_web(
     }
 }
 
-/// Passes on the events of `server`'s clients until `over` is set; events during a link fault are passed on
-/// after it. A full queue makes the clients wait.
+/// Passes on the events of `server`'s clients until `over` is set; events during a link fault are passed on after the
+/// fault. If the event queue is full, the clients wait.
 pub fn listen_to_server(
     device: DeviceId,
     server: &TcpServer,
@@ -148,7 +147,8 @@ pub fn listen_to_datagrams(
     }
 }
 
-/// Receives the poses of `socket` until `over` is set, reports when they stop, and writes `log` if given.
+/// Receives the poses of `socket` until `over` is set, logs a warning when they stop, and writes them to `log` if
+/// given.
 pub fn listen_to_feed(
     feed: &Feed,
     socket: &UdpSocket,
@@ -158,7 +158,7 @@ pub fn listen_to_feed(
     over: &AtomicBool,
 ) {
     let patience = PATIENCE.min(Duration::from_nanos(feed.config().hold_after_ns));
-    // One byte more than a pose has, so that what is longer is seen to be.
+    // One byte more than a pose, so that longer datagrams are detected.
     let mut buffer = [0; DATAGRAM_LEN + 1];
     let mut health = Health::default();
     let name = format!("the feed at {}", feed.config().listen);
@@ -195,7 +195,7 @@ pub fn listen_to_orders(
     over: &AtomicBool,
 ) {
     let hold = Duration::from_nanos(input.hold_ns);
-    // One byte more than an order has, so that what is longer is seen to be.
+    // One byte more than a command, so that longer datagrams are detected.
     let mut buffer = [0; ORDER_LEN + 1];
     let mut health = Health::default();
     let name = format!("the orders at {}", input.listen);
@@ -244,12 +244,12 @@ fn note(
     }
 }
 
-/// Faults of a device's link and caster; none by default.
+/// Faults of a device's link and NTRIP caster; none by default.
 #[derive(Clone, Default)]
 pub struct LinkFaults {
     /// Faults of the rig.
     pub own: Vec<(Schedule, WireFault)>,
-    /// Desk and device of faults that are requested during the run.
+    /// Desk of the faults that are requested during the run, and the device.
     pub live: Option<(Arc<FaultDesk>, DeviceId)>,
 }
 
@@ -259,12 +259,12 @@ impl LinkFaults {
         self.have(at, &WireFault::LinkDown)
     }
 
-    /// Whether this fault is active at `at`.
+    /// Whether the fault `wanted` is active at `at`.
     pub fn have(&self, at: SimTime, wanted: &WireFault) -> bool {
         self.find(at, |fault| (fault == wanted).then_some(())).is_some()
     }
 
-    /// Calls `of` for each fault at `at`; returns the first result.
+    /// Calls `of` for each fault that is active at `at`; returns the first result.
     pub fn find<T>(&self, at: SimTime, of: impl Fn(&WireFault) -> Option<T>) -> Option<T> {
         let own = self.own.iter().filter(|(schedule, _)| schedule.window_at(at).is_some());
         own.filter_map(|(_, fault)| of(fault)).next().or_else(|| {
@@ -274,7 +274,7 @@ impl LinkFaults {
     }
 }
 
-/// Passes a host event to the scheduler; a full queue makes the caller wait.
+/// Passes a host event to the scheduler; waits while the queue is full.
 pub fn tell(said: Said, events: &Sender<HostEvent>, over: &AtomicBool) {
     let mut event = HostEvent::from(said);
     while let Err(refused) = events.send_timeout(event, PATIENCE) {
@@ -285,7 +285,7 @@ pub fn tell(said: Said, events: &Sender<HostEvent>, over: &AtomicBool) {
     }
 }
 
-/// Reports an error once, and waits before the next try.
+/// Logs an error once, and waits before the next attempt.
 #[derive(Default)]
 struct Health {
     is_ill: bool,

@@ -1,14 +1,14 @@
 //! The real-time loop.
 //!
-//! A packet's due time is absolute and follows from its firings. A packet passes these stages, in this order:
+//! A packet's due time is absolute and follows from its firings. A packet passes these stages in this order:
 //!
-//! 1. [`scheduler`] tells devices the time and what their hosts do, and gives workers what is to be measured;
+//! 1. [`scheduler`] advances devices, passes them host commands, and posts measurements to workers;
 //! 2. [`super::workers`] measure;
-//! 3. [`send_queue`] keeps packets until their time;
-//! 4. [`sender`] sends each at its time, as [`transmission`] says; a second sender may stand by;
-//! 5. [`send_log`] writes down what the sender did and reads transmit timestamps.
+//! 3. [`send_queue`] keeps packets until they are due;
+//! 4. [`sender`] sends each packet when it is due ([`transmission`]); a second sender may stand by;
+//! 5. [`send_log`] records the sender's actions and reads transmit timestamps.
 //!
-//! The threads of [`listeners`] receive from hosts.
+//! One thread for each input of hosts ([`listeners`]).
 
 pub(crate) mod answers;
 mod card_time;
@@ -81,17 +81,17 @@ const SEND_QUEUE: usize = 4096;
 /// Stack size of a listener thread, bytes. Locked memory, including all stacks, stays in RAM, and a rig may
 /// have many ports.
 const LISTENER_STACK: usize = 192 << 10;
-/// Stack of a thread that serves a web interface, which takes more.
+/// Stack size of a thread that serves a web interface, bytes.
 const WEB_STACK: usize = 512 << 10;
 /// Length of the queue of host events to the devices. When it is full, hosts wait.
 const EVENT_QUEUE: usize = 256;
 
-/// Outcome of the truth of a run.
+/// Result of writing the ground truth of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TruthOutcome {
-    /// Figures of the file, or the reason why it was not written.
+    /// Figures of the file, or the reason why the file was not written.
     pub written: Result<TruthFigures, String>,
-    /// Events that were left out because the writing did not keep up.
+    /// Number of events that were dropped, because writing was too slow.
     pub dropped: u64,
 }
 
@@ -105,7 +105,7 @@ struct FeedPort {
     log: Mutex<Option<FeedLog>>,
 }
 
-/// A rig with open links, not yet running.
+/// A rig with open links that does not run yet.
 pub struct RealTimeRun<'a> {
     rig: &'a Rig,
     world: &'a LiveWorld,
@@ -126,9 +126,9 @@ pub struct RealTimeRun<'a> {
     answers: Answers,
     /// Input and socket of drive commands to a robot without a drive base.
     orders: Option<(TwistInput, UdpSocket)>,
-    /// Configuration and link of this host's PTP master, if any.
+    /// Configuration and link of Menura's PTP master, if the rig has one.
     ptp_master: Option<(PtpMasterConfig, PtpLink)>,
-    /// Casters of bases, and clients of rovers that receive corrections.
+    /// NTRIP casters of base stations, and clients of rovers.
     ntrip: Ntrip,
     /// Fault log; the scheduler takes it.
     fault_log: Mutex<Option<FaultLog>>,
@@ -140,7 +140,7 @@ pub struct RealTimeRun<'a> {
     pose_stream: Option<PoseStream>,
     log_failures: LogFailures,
     fault_desk: Arc<FaultDesk>,
-    /// Tap for sent packets, if observers may want them.
+    /// Tap for sent packets; `None` if observers are not possible.
     tap: Option<Tap>,
     /// Queue of host events to the scheduler.
     host_events: (Sender<HostEvent>, Receiver<HostEvent>),
@@ -152,7 +152,7 @@ pub struct RealTimeRun<'a> {
 impl<'a> RealTimeRun<'a> {
     /// Opens every link; the first instant is a quarter of a second from now.
     pub fn new(rig: &'a Rig, world: &'a LiveWorld) -> Result<Self, SetupError> {
-        // Only to ask them how they will run; their lives begin with the run.
+        // These devices are only queried for their settings; the run builds its own devices.
         let devices = build_devices(rig, crate::timing::clock::epoch_now_or(rig.start_utc));
         let devices = || devices.iter().map(|built| &built.device);
         let lines: Vec<_> = devices()
@@ -169,7 +169,7 @@ impl<'a> RealTimeRun<'a> {
             rig,
             world,
             stats: rig.devices.iter().map(|d| DeviceStats::new(d.profile.ports())).collect(),
-            // Where leads are found, they are found from departures.
+            // An automatic lead is estimated from departures.
             timing: matches!(rig.engine.lead, Lead::Auto).then(|| new_timing(connections.len())),
             connections,
             nominal_rates_hz,
@@ -207,32 +207,32 @@ impl<'a> RealTimeRun<'a> {
         self.casters = Casters::Elsewhere(remote);
     }
 
-    /// Writes a fault log to `log`.
+    /// Sets the fault log of the run.
     pub fn log_faults(&mut self, log: FaultLog) {
         self.fault_log = Mutex::new(Some(log));
     }
 
-    /// Writes a command log to `log`.
+    /// Sets the command log of the run.
     pub fn log_hosts(&mut self, log: HostLog) {
         self.host_log = Mutex::new(Some(log));
     }
 
-    /// Writes the ground truth of the run to `file`. The world must keep ground truth.
+    /// Sets the ground truth file of the run. The world must keep ground truth.
     pub fn log_truth(&mut self, file: TruthFile) {
         self.truth_file = Mutex::new(Some(file));
     }
 
-    /// Sends the poses of robot and objects as datagrams.
+    /// Sends the poses of robot and objects as datagrams while the rig runs.
     pub fn stream_poses(&mut self, stream: PoseStream) {
         self.pose_stream = Some(stream);
     }
 
-    /// Result of writing the ground truth, when the run is over, if it was requested.
+    /// Result of writing the ground truth, after the run; `None` if it was not requested.
     pub fn truth(&self) -> Option<&TruthOutcome> {
         self.truth.get()
     }
 
-    /// Writes the poses that the feed of `name` receives to `log`.
+    /// Sets the log for the poses that the feed of `name` receives.
     pub fn log_feed(&mut self, name: &str, log: FeedLog) {
         if let Some(port) = self.feeds.iter_mut().find(|port| port.name == name) {
             port.feed.keep_log();
@@ -240,7 +240,7 @@ impl<'a> RealTimeRun<'a> {
         }
     }
 
-    /// Writes down the timing of every packet, for [`RealTimeRun::timing`].
+    /// Records the timing of every packet, for [`RealTimeRun::timing`].
     pub fn keep_timing(&mut self) {
         self.timing = Some(new_timing(self.connections.len()));
     }
@@ -265,12 +265,12 @@ impl<'a> RealTimeRun<'a> {
         self.host_start
     }
 
-    /// Threads that cast rays, in all processes that do.
+    /// Number of threads that cast rays, in all processes.
     pub fn workers(&self) -> usize {
         self.casters.count()
     }
 
-    /// Identities of the ray casters of all processes; also that a GPU has cast no pulses, or why it was lost.
+    /// Identities of the ray casters of all processes, with a note if a GPU has cast no pulses or was lost.
     pub fn caster(&self) -> String {
         let own = self.world.caster_report();
         match self.casters {
@@ -279,12 +279,12 @@ impl<'a> RealTimeRun<'a> {
         }
     }
 
-    /// UTC of the first instant, as the devices have it.
+    /// UTC of the first instant on the devices' clocks.
     pub fn epoch(&self) -> Epoch {
         self.epoch
     }
 
-    /// Addresses of the devices' controls: a device's name and the control.
+    /// Addresses of the devices' controls and NTRIP casters: name of the device, and text for the status view.
     pub fn controls(&self) -> impl Iterator<Item = (&str, String)> {
         let casters = self.ntrip.casters().map(|(_, caster)| (caster.base(), caster.describe()));
         let named = self.rig.devices.iter().zip(&self.connections);
@@ -301,14 +301,14 @@ impl<'a> RealTimeRun<'a> {
         Duration::from_nanos(self.clock.now().0)
     }
 
-    /// Duration of the run: to its end, or to the last measurement if devices were behind then. Until the run
-    /// is over: as [`RealTimeRun::elapsed`].
+    /// Duration of the run: until its end, or until the last measurement if devices were behind. Before the end: like
+    /// [`RealTimeRun::elapsed`].
     pub fn took(&self) -> Duration {
         self.took.get().copied().unwrap_or_else(|| self.elapsed())
     }
 
-    /// Whether the run has the workers of a GPU, more than there are processors. If the GPU is lost, they share the
-    /// processors.
+    /// Whether the run has the workers of a GPU, which are more than the processors. If the GPU is lost, these workers
+    /// share the processors.
     pub fn has_gpu(&self) -> bool {
         matches!(self.casters, Casters::Threads(_)) && self.world.caster.in_flight() > 1
     }
@@ -376,8 +376,8 @@ impl<'a> RealTimeRun<'a> {
         self.answers.figures()
     }
 
-    /// Runs until `stop` is set, or until every packet has left that is due before `duration` or has its
-    /// first firing before it. `on_start` gets the system's answers about rights.
+    /// Runs until `stop` is set, or until all packets are sent that are due before `duration` or have their first
+    /// firing before `duration`. `on_start` gets the system's answers about rights.
     pub fn run(
         &self,
         duration: Option<Duration>,
@@ -396,7 +396,7 @@ impl<'a> RealTimeRun<'a> {
         on_start: impl FnOnce(&[Grant]) + Send,
     ) {
         let end = duration.map_or(SimTime(u64::MAX), |d| SimTime(d.as_nanos() as u64));
-        // Set when the scheduler is done: nobody is left to hear then.
+        // Set when the scheduler has ended: no thread receives host input then.
         let over = &AtomicBool::new(false);
         if let Casters::Elsewhere(remote) = self.casters {
             remote.begin(self.epoch);
@@ -526,7 +526,7 @@ impl<'a> RealTimeRun<'a> {
         }
         for control in &connections.controls {
             match control {
-                // The faults are those of the link, not of this line.
+                // Faults of the rig act on the device's link, not on this control.
                 ControlLink::Line(line) => listen_to_line(line, LinkFaults::default()),
                 ControlLink::Commands(server) => listen_to_server(server),
                 ControlLink::Datagrams(server) => {
@@ -545,7 +545,7 @@ impl<'a> RealTimeRun<'a> {
         }
     }
 
-    /// Sends a PTP message at once, unless the link is down; its transmit timestamp is what counts.
+    /// Sends a PTP message at once, unless the link is down. Errors are ignored: only the transmit timestamp counts.
     fn send_ptp(&self, device: DeviceId, send: &PtpSend) {
         let link = self.connections.get(device.0).and_then(|connections| connections.ptp.as_ref());
         let Some(link) = link.filter(|_| !self.link_faults(device).is_down(self.clock.now()))
@@ -564,7 +564,7 @@ impl<'a> RealTimeRun<'a> {
         }
     }
 
-    /// Makes `transport` carry the PTP messages of a device.
+    /// Sets the transport of a device's PTP messages.
     fn carry_ptp(&self, device: DeviceId, transport: Transport) {
         let link = self.connections.get(device.0).and_then(|connections| connections.ptp.as_ref());
         if let Some(link) = link {
@@ -582,8 +582,8 @@ impl<'a> RealTimeRun<'a> {
         LinkFaults { own: own.collect(), live: Some((Arc::clone(&self.fault_desk), device)) }
     }
 
-    /// Length of the send queue: twice the packets that can be rendered ahead, because a device may send more
-    /// than usual.
+    /// Length of the send queue: twice the number of packets that can be rendered ahead, because a device may send more
+    /// than its nominal rate.
     fn most_waiting(&self) -> usize {
         let ahead_s = self.rig.engine.render_ahead_ns as f64 * 1e-9;
         let rate_hz: f64 = self.nominal_rates_hz.iter().sum();
@@ -591,7 +591,7 @@ impl<'a> RealTimeRun<'a> {
     }
 }
 
-/// Starts a thread that needs no more than `stack` bytes of stack.
+/// Starts a thread with `stack` bytes of stack.
 fn start_small<'scope>(
     scope: &'scope Scope<'scope, '_>,
     stack: usize,
@@ -619,7 +619,7 @@ fn open_orders(world: &LiveWorld) -> Result<Option<(TwistInput, UdpSocket)>, Set
     Ok(Some((input, socket)))
 }
 
-/// Opens the sockets of the PTP master that this host is.
+/// Opens the sockets of Menura's PTP master.
 fn open_ptp_master(rig: &Rig) -> Result<Option<(PtpMasterConfig, PtpLink)>, SetupError> {
     let Some(config) = &rig.engine.ptp else { return Ok(None) };
     let link = PtpLink::open(config.address, config.interface.as_deref(), true);
@@ -630,7 +630,7 @@ fn open_ptp_master(rig: &Rig) -> Result<Option<(PtpMasterConfig, PtpLink)>, Setu
     Ok(Some((config.clone(), link.map_err(SetupError::PtpMaster)?)))
 }
 
-/// Opens the sockets of the robot and objects that are moved from outside.
+/// Opens a socket for each feed of the robot and of objects.
 fn open_feeds(world: &LiveWorld) -> Result<Vec<FeedPort>, SetupError> {
     let robot = std::iter::once(("robot", &world.trajectory));
     let objects = world.objects.iter().map(|object| (object.name.as_str(), &object.trajectory));

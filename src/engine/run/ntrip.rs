@@ -1,10 +1,10 @@
 //! Corrections over the network: an NTRIP caster serves the messages of a base, a client fetches corrections
 //! for a rover.
 //!
-//! A caster serves only whole RTCM 3 messages with a correct CRC from the base's port. Memory is bounded:
-//! [`TcpServer`] limits the number of clients, [`MAX_HEAD`] the request of each, and [`WAITING`] the messages
-//! that wait for the caster's thread; a client that reads too slowly loses messages. Bytes that a client
-//! receives from a caster go to the rover like bytes of its host, and into the command log.
+//! A caster serves only whole RTCM 3 messages with a correct CRC from the base's port. Memory is bounded: [`TcpServer`]
+//! limits the number of clients, [`MAX_HEAD`] the request of each client, and [`WAITING`] the messages that wait for
+//! the caster's thread; a client that reads too slowly loses messages. Bytes that a client receives from a caster go to
+//! the rover like bytes of its host, and into the command log.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, ErrorKind, Read, Write};
@@ -32,11 +32,11 @@ use crate::wire::gnss_stream::{Frame, GnssStream};
 use crate::wire::ntrip::{Answer, Chunks, MAX_HEAD, NoHead, Request, Source, chunk};
 use crate::wire::port::Peer;
 
-/// Longest delay until the end of a run, or a base's message, is noticed.
+/// Longest delay until the end of a run or a new message of a base is noticed.
 const PATIENCE: Duration = Duration::from_millis(20);
 /// Number of a base's messages that may wait for the caster.
 const WAITING: usize = 256;
-/// Number of messages that a late caster keeps: an hour of eight a second.
+/// Largest number of messages that a fault delays at the same time: one hour of eight messages per second.
 const MOST_LATE: usize = 8 * 3600;
 /// Bytes of one read.
 const PIECE: usize = 4096;
@@ -44,7 +44,7 @@ const PIECE: usize = 4096;
 const SILENCE: Duration = Duration::from_secs(30);
 /// Longest time to connect.
 const CONNECTING: Duration = Duration::from_secs(3);
-/// Pause after the first failed attempt; each further pause is twice as long, up to the last value.
+/// Pause after the first failed attempt; each further pause is twice as long, up to the second value.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
 
 /// The casters and clients of a rig, by device.
@@ -74,7 +74,7 @@ impl Ntrip {
         Ok(Self { casters, clients: clients.collect() })
     }
 
-    /// Takes output of a device.
+    /// Passes output of a device to its caster or client.
     pub fn take(&self, device: DeviceId, transmit: &Transmit) {
         let Output::Bytes(bytes) = &transmit.output else { return };
         if let Some(caster) = self.casters.get(&device.0) {
@@ -96,7 +96,7 @@ impl Ntrip {
     }
 }
 
-/// The value of `Authorization`.
+/// Value of the HTTP header `Authorization`.
 fn authorization(login: &Login) -> String {
     let Login { user, password } = login;
     format!("Basic {}", BASE64_STANDARD.encode(format!("{user}:{password}")))
@@ -116,9 +116,9 @@ pub struct Caster {
 enum Listener {
     /// The client's request so far.
     Asking(Vec<u8>),
-    /// The listener has the stream.
+    /// The client receives the stream.
     Hearing { is_chunked: bool },
-    /// The client has its answer.
+    /// The client has received an answer without a stream.
     Served,
 }
 
@@ -145,13 +145,13 @@ impl Caster {
         &self.base
     }
 
-    /// The caster in the status view.
+    /// Text for the caster in the status view.
     pub fn describe(&self) -> String {
         let address = self.server.addresses().next();
         address.map_or_else(String::new, |at| format!("ntrip://{at}/{}", self.mount_point))
     }
 
-    /// Takes bytes of the base. Bytes that find no room are lost.
+    /// Passes bytes of the base to the caster's thread. If its queue is full, the bytes are lost.
     fn take(&self, bytes: &[u8]) {
         let _ = self.sent.0.try_send(bytes.to_vec());
     }
@@ -182,7 +182,7 @@ impl Caster {
                 ServerEvent::Disconnected(peer) => listeners.retain(|(other, _)| *other != peer),
                 ServerEvent::Bytes(peer, bytes) => {
                     let found = listeners.iter_mut().find(|(other, _)| *other == peer);
-                    // What a client sends afterwards, such as its GGA, is of no use to a base.
+                    // Later bytes of a client, such as its GGA, are ignored: a base does not use them.
                     if let Some((_, listener @ Listener::Asking(_))) = found {
                         self.answer(peer, listener, bytes, is_mounted);
                     }
@@ -209,7 +209,7 @@ impl Caster {
                     }
                 }
             }
-            // What was late when the fault ended goes out at once.
+            // Messages that are still delayed when the fault ends are sent at once.
             while late.front().is_some_and(|(due, _)| *due <= now || delay_ns.is_none()) {
                 if let Some((_, message)) = late.pop_front() {
                     self.hand_out(&listeners, &message);
@@ -280,9 +280,9 @@ enum Ended {
     Over,
     /// A network error.
     Network(io::Error),
-    /// The reason that the caster gives.
+    /// The caster refused the request, for this reason.
     Refused(String),
-    /// No bytes have arrived for a while.
+    /// The caster sent nothing for too long.
     Silent,
 }
 
@@ -293,7 +293,7 @@ impl From<io::Error> for Ended {
 }
 
 impl Client {
-    /// Keeps the rover's GGA sentence if the caster is to get it.
+    /// Keeps the rover's latest GGA sentence if the caster is to receive it.
     fn take(&self, bytes: &[u8]) {
         if self.config.gga_every_ns.is_some()
             && bytes.first() == Some(&b'$')
@@ -335,7 +335,7 @@ impl Client {
             if has_come {
                 (pause, told) = (PAUSES[0], String::new());
             }
-            // The same reason again and again is logged once.
+            // A repeated reason is logged once.
             if reason != told {
                 tracing::warn!("{name}: {reason}; trying again");
                 told = reason;
@@ -351,7 +351,7 @@ impl Client {
         }
     }
 
-    /// One connection to the caster, until it ends.
+    /// Connects to the caster and passes on its bytes; returns why the connection ended.
     fn connection(
         &self,
         clock: MonotonicClock,
@@ -460,7 +460,7 @@ impl Client {
     }
 }
 
-/// An answer without a stream, for people.
+/// Message about an answer without a stream.
 fn reason(answer: &Answer, mount_point: &str) -> String {
     match answer {
         Answer::Unauthorized => "the caster refuses user and password".to_owned(),
@@ -478,7 +478,7 @@ mod tests {
     use crate::config::rig::schedule::Schedule;
 
     const LOCAL: &str = "127.0.0.1";
-    /// Message 1005 of station 2003, from the standard.
+    /// RTCM message 1005 of station 2003, from the standard.
     const MESSAGE: [u8; 25] = [
         0xd3, 0x00, 0x13, 0x3e, 0xd7, 0xd3, 0x02, 0x02, 0x98, 0x0e, 0xde, 0xef, 0x34, 0xb4, 0xbd,
         0x62, 0xac, 0x09, 0x41, 0x98, 0x6f, 0x33, 0x36, 0x0b, 0x98,
@@ -490,7 +490,7 @@ mod tests {
         Caster::open(&config, "base", [47.28, 8.57]).unwrap()
     }
 
-    /// Runs `with` against a working caster, whose base sends the same message repeatedly.
+    /// Calls `with` with the port of a working caster, whose base repeats one message.
     fn with_caster(caster: &Caster, with: impl FnOnce(u16)) {
         with_faults(caster, &LinkFaults::default(), with);
     }
@@ -575,7 +575,7 @@ mod tests {
         assert!(heard(WireFault::CasterUnmounted, usize::MAX).starts_with("SOURCETABLE 200 OK"));
         let head = "ICY 200 OK\r\n\r\n";
         assert_eq!(heard(WireFault::CasterSilent, head.len()), head);
-        // Late ones arrive in the end.
+        // Delayed messages arrive later.
         assert!(
             heard(WireFault::CasterLate { delay_ns: 200_000_000 }, head.len() + 25).len()
                 > head.len()
@@ -613,7 +613,7 @@ mod tests {
             let (Ended::Refused(reason), _) = end_of("OTHER", port) else { panic!() };
             assert_eq!(reason, "the caster has no stream \"OTHER\"");
         });
-        // Nobody is there any more.
+        // The caster has ended, so the port refuses connections.
         let port = caster.server.addresses().next().unwrap().port();
         drop(caster);
         let error = TcpStream::connect((LOCAL, port)).unwrap_err();

@@ -1,4 +1,4 @@
-//! Output of devices on its way through the faults of links into the send queue.
+//! Applies the faults of links to the output of devices and adds it to the send queue.
 
 use std::net::Ipv4Addr;
 use std::sync::atomic::Ordering;
@@ -21,7 +21,7 @@ use crate::engine::stats::MissCause;
 use crate::engine::truth::{PacketEvent, TruthEvent, TruthSender};
 use crate::time::SimTime;
 
-/// Passes output of devices through the rig's faults into the send queue.
+/// Applies the rig's faults to the output of devices and adds the packets to the send queue.
 pub(super) struct Outgoing<'a> {
     run: &'a RealTimeRun<'a>,
     packets: SendQueueWriter,
@@ -128,7 +128,7 @@ impl<'a> Outgoing<'a> {
         }
     }
 
-    /// Gives the `index`th fault a new schedule, which differs in future windows only.
+    /// Changes the schedule of the `index`th fault; past windows stay the same.
     pub(super) fn reschedule_fault(&mut self, index: usize, schedule: Schedule) {
         if let Some(truth) = self.truth {
             truth.tell(TruthEvent::Rescheduled(index, schedule));
@@ -161,7 +161,7 @@ impl<'a> Outgoing<'a> {
         {
             return;
         }
-        // Who looks on may want it too.
+        // Observers need the ground truth too.
         let is_watched = self.run.tap().is_some_and(Tap::is_watched);
         let shown = match is_watched {
             true => transmit.truth.clone(),
@@ -172,17 +172,17 @@ impl<'a> Outgoing<'a> {
         {
             truth.tell(TruthEvent::Packet(event));
         }
-        // Fails only when the sender has stopped, and then so does the scheduler.
+        // Fails only if the sender has stopped; the scheduler then stops too.
         self.packets.send(Packet { device, transmit, marks });
     }
 
-    /// Opens a device's sockets at `ip`, because this takes longer than a sender has, and reports to the device
-    /// whether it moves there.
+    /// Opens a device's sockets at `ip` and reports to the device whether it moves there. The sender has no time for
+    /// this.
     fn open_at(&self, device: DeviceId, ip: Ipv4Addr) -> bool {
         let connections = &self.run.connections[device.0];
         let opened = connections.open_at(ip);
         if let Err(error) = &opened {
-            // Hosts can send such requests without end.
+            // Hosts can repeat such requests without limit, so only the first one is a warning.
             if connections.has_stayed.swap(true, Ordering::Relaxed) {
                 tracing::debug!("{}: keeps its address: {error}", connections.device);
             } else {
@@ -191,7 +191,7 @@ impl<'a> Outgoing<'a> {
         }
         let words = Words::Address { ip, moves: opened.is_ok() };
         let said = Said { at: self.run.clock.now(), to: HostTarget::Device(device), words };
-        // The caller empties this queue. A device that is not told stays where it is.
+        // This thread empties the queue, so it must not wait. A device without a report keeps its address.
         let is_told = self.run.host_events.0.try_send(said.into()).is_ok();
         if !is_told {
             connections.give_up_opened();

@@ -1,30 +1,30 @@
 //! Limit for the sending thread's polling of the clock.
 //!
-//! Linux stops a real-time thread that leaves the ordinary threads of its core less than a twentieth of each
-//! second: for 50 ms, once per second (`sched_rt_runtime_us`; since 6.12 the fair server, which that setting
-//! does not disable). A `SCHED_DEADLINE` thread stops when it has used its share of a period. So the sender
-//! counts its sleep, and spins less while it has slept too little.
+//! Linux pauses a real-time thread that leaves less than a twentieth of each second to the ordinary threads of its
+//! core: for 50 ms, once per second (`sched_rt_runtime_us`; since 6.12 the fair server, which that setting does not
+//! disable). A `SCHED_DEADLINE` thread is paused when it has used its share of a period. So the sender measures its
+//! sleep, and spins less if it has slept too little.
 
 use std::time::Duration;
 
 use crate::config::rig::SchedulerChoice;
 use crate::time::SimTime;
 
-/// Shortest wait in which the thread sleeps: to fall asleep and wake takes as long.
+/// Shortest wait in which the thread sleeps. Falling asleep and waking up take this long.
 const SHORTEST_SLEPT: Duration = Duration::from_micros(40);
-/// Sleep owed from which short waits are slept through, too.
+/// Missing sleep above which the thread also sleeps during short waits, nanoseconds.
 const PATIENCE_NS: i64 = 100_000;
-/// Sleep owed from which the sender sleeps although something is due.
+/// Missing sleep above which the sender sleeps although a packet is due, nanoseconds.
 const LIMIT_NS: i64 = 1_000_000;
-/// A sleep that is taken although something is due.
+/// Duration of a sleep that the sender makes although a packet is due.
 pub const FORCED: Duration = Duration::from_micros(200);
-/// Sleep that counts for later.
+/// Largest amount of sleep that a thread can save for later, nanoseconds.
 const MOST_SAVED_NS: i64 = 5_000_000;
 
-/// The account of one thread's sleep.
+/// Balance of one thread's sleep.
 #[derive(Clone, Debug)]
 pub struct Pauses {
-    /// Part of the time, in hundredths, that must be slept.
+    /// Share of the time that the thread must sleep, per cent.
     percent: u64,
     owed_ns: i64,
     last: Option<SimTime>,
@@ -34,16 +34,16 @@ impl Pauses {
     /// An account with a balance of zero, for a thread with this scheduler.
     pub fn of(scheduler: SchedulerChoice) -> Self {
         let percent = match scheduler {
-            // Twice what the kernel wants for others.
+            // Twice the share that the kernel requires for other threads.
             SchedulerChoice::Fifo => 10,
-            // 400 of 500 us are reserved.
+            // SCHED_DEADLINE reserves 400 of 500 us; 100 us remain.
             SchedulerChoice::Deadline => 25,
             SchedulerChoice::Normal => 0,
         };
         Self { percent, owed_ns: 0, last: None }
     }
 
-    /// Reports that the time is `now` and that the thread has slept for `slept` since the last report.
+    /// Records the present time `now`, and the sleep `slept` since the previous call.
     pub fn note(&mut self, now: SimTime, slept: Duration) {
         let elapsed = self.last.map_or(Duration::ZERO, |last| now.saturating_since(last));
         self.last = Some(now);
@@ -52,11 +52,11 @@ impl Pauses {
         self.owed_ns = balance_ns.max(-MOST_SAVED_NS);
     }
 
-    /// Time at the end of a wait for which the thread may spin, at most `wish`.
+    /// Time at the end of a wait during which the thread may spin, at most `wish`.
     pub fn spin(&self, wait: Duration, wish: Duration) -> Duration {
         let most = match wait {
             _ if self.owed_ns <= 0 => wait,
-            // Twice the share, so that what is owed is paid back.
+            // Twice the required share, so that missing sleep is recovered.
             _ if wait >= SHORTEST_SLEPT => wait - wait * (2 * self.percent as u32) / 100,
             _ if self.owed_ns > PATIENCE_NS => Duration::ZERO,
             _ => wait,
@@ -64,7 +64,7 @@ impl Pauses {
         most.min(wish)
     }
 
-    /// Whether the thread must sleep even if a packet is due.
+    /// Whether the thread must sleep although a packet is due.
     pub fn must_sleep(&self) -> bool {
         self.owed_ns > LIMIT_NS
     }
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn who_sleeps_enough_spins_as_asked() {
-        // An HDL-64E S2, as it comes.
+        // An HDL-64E S2 with default settings.
         let (asleep, latest) =
             drive(SchedulerChoice::Fifo, 288 * MICROSECOND, 8 * MICROSECOND, 100 * MICROSECOND);
         assert!((0.6..0.68).contains(&asleep), "{asleep}");
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn who_would_never_sleep_sleeps_a_tenth_and_is_not_late() {
-        // A VLS-128, and an HDL-64E that may spin as long as it likes.
+        // A VLS-128, and an HDL-64E with unlimited spinning.
         for gap in [79, 288] {
             let wish = 10_000 * MICROSECOND;
             let (asleep, latest) =

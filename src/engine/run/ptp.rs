@@ -17,8 +17,8 @@ use crate::wire::ptp::HEADER_LEN;
 
 /// Longest delay until the end of a run is noticed.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// Number of messages that one device accepts per second, and in a burst. Further messages are lost, so that
-/// a flood does not slow other devices. A master sends at most 400 per second.
+/// Number of messages that one device accepts per second and in a burst, so that a flood does not slow other devices.
+/// Further messages are lost. A master sends at most 400 per second.
 const A_SECOND: f64 = 1000.0;
 const AT_ONCE: f64 = 200.0;
 /// Message type that only masters process.
@@ -54,7 +54,7 @@ pub fn listen(
             };
             if let Some(words) = words {
                 let said = Said { at: clock.now(), to: HostTarget::Device(device), words };
-                // A full queue is for hosts: PTP can do without some messages.
+                // If the queue is full, the message is lost, as on a network.
                 let _ = events.try_send(said.into());
             }
         });
@@ -68,7 +68,7 @@ pub fn listen(
     }
 }
 
-/// Runs `master` on `link` until `over` is set.
+/// Runs the PTP `master` on `link` until `over` is set.
 pub fn lead(master: &mut PtpMaster, link: &PtpLink, clock: MonotonicClock, over: &AtomicBool) {
     let mut reader = StampReader::default();
     let mut budget = Budget { left: AT_ONCE, at: clock.now() };
@@ -116,7 +116,7 @@ pub fn lead(master: &mut PtpMaster, link: &PtpLink, clock: MonotonicClock, over:
     }
 }
 
-/// Time of the run at this instant of POSIX time. Stamps are of a clock that is steered and set.
+/// Time of the run at an instant of POSIX time. Kernel timestamps use CLOCK_REALTIME, which is steered and set.
 fn since_start(clock: MonotonicClock, unix_ns: u64) -> Option<SimTime> {
     let ns = i128::from(unix_ns)
         - i128::from(realtime_offset().offset_ns)
@@ -124,7 +124,7 @@ fn since_start(clock: MonotonicClock, unix_ns: u64) -> Option<SimTime> {
     u64::try_from(ns).ok().map(SimTime)
 }
 
-/// Number of messages that a device may still receive.
+/// Limits the number of messages that a device receives.
 struct Budget {
     left: f64,
     at: SimTime,

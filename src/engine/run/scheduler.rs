@@ -17,12 +17,12 @@ use crate::engine::render::{Rendered, Renderer};
 use crate::engine::truth::{TruthEvent, TruthSender};
 use crate::time::SimTime;
 
-/// Devices are this far ahead of the clock, so that the sender has their output before it is due: twice the
-/// time between two checks.
+/// Lead of devices over the clock, so that the sender has their output before it is due: twice the time between two
+/// checks.
 const DEVICES_AHEAD: Duration = Duration::from_millis(2);
 
 impl RealTimeRun<'_> {
-    /// Runs the devices until all that is due before `end` is in the send queue, or `stop` is set.
+    /// Runs the devices until all packets that are due before `end` are in the send queue, or `stop` is set.
     pub(super) fn schedule(
         &self,
         mut renderer: Renderer<'_>,
@@ -98,7 +98,7 @@ impl RealTimeRun<'_> {
         }
         let (heard, answer) = renderer.hear(&said, out);
         if let (Some(reply), Some(answer)) = (reply, answer) {
-            // The client may have lost its patience.
+            // The client may have stopped waiting.
             let _ = reply.send(answer);
         }
         let said = Said { at: heard, ..said };

@@ -1,6 +1,5 @@
-//! The send log: a thread that records the sender's actions, so that the sender needs neither a lock nor the
-//! allocator. It also frees the packets' buffers, reads the kernel's transmit timestamps and assigns them to
-//! packets.
+//! The send log: a thread that records the sender's actions, so that the sender needs neither a lock nor the allocator.
+//! It also frees the packets' buffers, reads the kernel's transmit timestamps and assigns them to packets.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -28,7 +27,7 @@ use crate::timing::clock::{self, MonotonicClock};
 
 /// Time between two checks. The sender does not wake the send log.
 const REST: Duration = Duration::from_millis(2);
-/// Time for which the log waits for the last stamps after the sender has finished.
+/// Time for which the log waits for the last timestamps after the sender has ended.
 const PATIENCE: Duration = Duration::from_millis(200);
 /// Length of the queue from the sender.
 pub const ENTRY_QUEUE: usize = 16_384;
@@ -40,7 +39,7 @@ const MOST_UNSTAMPED: usize = 65_536;
 pub enum LogEntry {
     /// Record of a packet.
     Record(SendRecord),
-    /// A packet of a device whose buffer can be freed.
+    /// A packet whose buffer can be freed, and its device.
     Spent(DeviceId, Transmit),
 }
 
@@ -49,16 +48,16 @@ pub enum LogEntry {
 pub enum Role {
     /// The main sender.
     First,
-    /// The standby sender: sends packets that the first sender missed because it lost its core.
+    /// The standby sender, which sends packets that the first sender missed because it lost its core.
     Standby,
 }
 
 /// Outcome of a packet that the sender has handled.
 #[derive(Clone, Copy, Debug)]
 pub struct SendRecord {
-    /// The device.
+    /// Device of the packet.
     pub device: DeviceId,
-    /// Number of the device's packets that the sender had handled before.
+    /// Number of packets of the device that the sender had handled before.
     pub number: u64,
     /// Due time.
     pub due: SimTime,
@@ -68,11 +67,11 @@ pub struct SendRecord {
     pub at: SimTime,
     /// Outcome of the packet.
     pub outcome: Outcome,
-    /// Key of the packet in the kernel's report of its departure.
+    /// Key of the packet in the kernel's transmit timestamps.
     pub key: Option<u32>,
     /// Port by which the packet left; each port's socket has its own keys.
     pub port: PortIndex,
-    /// Thread that submitted the packet.
+    /// Thread that handled the packet.
     pub by: Role,
     /// Poses, objects and stimuli that this packet is the first to show.
     pub marks: Marks,
@@ -93,11 +92,11 @@ pub struct TimingLog {
     pub by_card: u64,
     /// Largest uncertainty of a reading of the card's clock, nanoseconds.
     pub card_uncertainty_ns: u64,
-    /// Packets that the standby sent.
+    /// Packets that the standby sender sent.
     pub by_standby: u64,
     /// Packets without a timestamp.
     pub unstamped: u64,
-    /// Stamps that no packet was found for.
+    /// Timestamps without a packet.
     pub unclaimed: u64,
     lead: LeadFinder,
     /// Records that wait for their timestamps, by port.
@@ -158,7 +157,7 @@ impl SendLog<'_> {
         let mut stamps: Vec<Stamps> = self.connections.iter().map(Stamps::of).collect();
         let mut last_look = None;
         loop {
-            // Stamps first: what they belong to is in the queue by the next look at the latest.
+            // Timestamps are read first: the record of each packet is then in the queue, now or at the next check.
             self.read_stamps(&mut reader, &mut stamps);
             let is_over = self.read_entries(&mut entries);
             let is_waiting = self.assign(&mut stamps);
@@ -180,13 +179,13 @@ impl SendLog<'_> {
 
     /// Returns whether the sender has stopped.
     fn read_entries(&self, entries: &mut Consumer<LogEntry>) -> bool {
-        // Asked first: what the sender wrote before it went is still to be read.
+        // Checked first: entries that the sender wrote before its end must still be read.
         let is_over = entries.is_abandoned();
         let mut left = true;
         while let Ok(entry) = entries.pop() {
             match entry {
                 LogEntry::Record(record) => {
-                    // What has not left is not shown to who watches. A packet follows its record.
+                    // Observers only get packets that have left. A packet follows its record.
                     left = matches!(record.outcome, Outcome::OnTime | Outcome::Late);
                     self.write(record);
                 }
@@ -237,7 +236,7 @@ impl SendLog<'_> {
         }
     }
 
-    /// Logs each reason of refusals once; counts all.
+    /// Counts a refusal, and logs each reason once.
     fn tell_refusal(&self, record: &SendRecord, refusal: Refusal) {
         let (connections, stats) =
             (&self.connections[record.device.0], &self.stats[record.device.0]);
@@ -263,7 +262,7 @@ impl SendLog<'_> {
     /// Assigns timestamps to their packets; returns whether packets still wait for one.
     fn assign(&self, stamps: &mut [Stamps]) -> bool {
         let Some(timing) = self.timing else { return false };
-        // The clocks are compared anew each time: the one that stamps is steered.
+        // The offset is measured each time, because the clock of the timestamps is steered.
         let offset_ns = clock::realtime_offset().offset_ns;
         let mut is_waiting = false;
         let devices = self.connections.iter().zip(self.stats).zip(timing);
@@ -287,7 +286,7 @@ impl SendLog<'_> {
             };
             for (place, stamps) in ports.iter_mut().enumerate() {
                 stamps.retain(|stamp| {
-                    // A clock that cannot be read leaves its stamps without meaning.
+                    // Timestamps of a clock that cannot be read are useless.
                     let Some(at_ns) = at_ns(stamp) else { return false };
                     !timing.claim(PortIndex(place as u8), stamp, at_ns)
                 });
@@ -301,7 +300,7 @@ impl SendLog<'_> {
     }
 }
 
-/// Compares a card's clock with the host's; returns the uncertainty, nanoseconds.
+/// Compares a card's clock with the host's clock; returns the uncertainty, nanoseconds.
 fn look_at(clock: &CardClock, card: &mut CardTime) -> u64 {
     match clock::compare_with(clock) {
         Ok(comparison) => {
@@ -316,17 +315,17 @@ fn look_at(clock: &CardClock, card: &mut CardTime) -> u64 {
 }
 
 impl TimingLog {
-    /// Packets of a port that wait for their stamps.
+    /// Packets of a port that wait for their timestamps.
     fn waiting_at(&mut self, port: PortIndex) -> &mut VecDeque<SendRecord> {
         let count = self.waiting.len().max(port.place() + 1);
         self.waiting.resize_with(count, VecDeque::new);
         &mut self.waiting[port.place()]
     }
 
-    /// Writes the departure of the packet to which `stamp` belongs, `at_ns` after the first instant; `false`
-    /// if that packet is not known yet.
+    /// Assigns `stamp`, `at_ns` after the first instant, to its packet and records the departure; `false` if the packet
+    /// is not known yet.
     fn claim(&mut self, port: PortIndex, stamp: &DepartureStamp, at_ns: i64) -> bool {
-        // Keys count up and wrap. Packets before this one have lost their stamps.
+        // Keys count up and wrap. Packets before this one have lost their timestamps.
         while let Some(first) = self.waiting_at(port).front().copied() {
             let ahead = stamp.key.wrapping_sub(first.key.unwrap_or(stamp.key)) as i32;
             if ahead < 0 {
@@ -387,7 +386,7 @@ mod tests {
         let first = u32::MAX - 1;
         timing.waiting_at(DATA).extend((0..4).map(|n| record(n, first.wrapping_add(n as u32))));
         assert!(claim(&mut timing, DATA, first, 25));
-        // The second's stamp is lost; the third's key has wrapped to 0.
+        // The second packet's timestamp is lost; the third packet's key has wrapped to 0.
         assert!(claim(&mut timing, DATA, 0, 2027));
         assert!(claim(&mut timing, DATA, first, 25), "a stamp that comes twice is thrown away");
         assert!(!claim(&mut timing, PortIndex(1), 1, 9), "the other port counts for itself");

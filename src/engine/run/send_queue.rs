@@ -1,4 +1,4 @@
-//! The send queue: packets between scheduler and sender, sorted by the time of sending.
+//! The send queue: packets between scheduler and sender, sorted by their time of sending.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,7 +14,7 @@ use crate::timing::clock::MonotonicClock;
 /// Time between two checks for room in a full queue.
 const REST: Duration = Duration::from_millis(1);
 
-/// A send queue for `capacity` packets: its input, for one thread, and its output.
+/// Creates a send queue for `capacity` packets. Returns its input, which one thread uses, and its output.
 pub fn with_capacity(capacity: usize, clock: MonotonicClock) -> (SendQueueWriter, SendQueue) {
     let (producer, incoming) = RingBuffer::new(capacity);
     (SendQueueWriter { producer, clock }, SendQueue::new(incoming, capacity))
@@ -47,9 +47,9 @@ impl SendQueueWriter {
     }
 }
 
-/// A packet, or the rest of one, that waits for its time. Packets of equal times keep their order.
+/// A packet, or the rest of one, that waits for its time of sending. Packets with equal times keep their order.
 pub struct Scheduled {
-    /// Time when the sender acts: the due time, or an earlier time if the kernel needs some.
+    /// Time of sending: the due time, or earlier by the lead.
     pub act: SimTime,
     /// Due time of the packet or of its next piece.
     pub due: SimTime,
@@ -58,19 +58,18 @@ pub struct Scheduled {
     pub ready: SimTime,
     /// The packet.
     pub packet: Packet,
-    /// The bytes of a serial line that have arrived at `due`; `None` until the first bit is due.
+    /// Range of bytes of a serial line that have arrived at `due`; `None` until the first bit is due.
     pub piece: Option<Range<usize>>,
-    /// The key of the datagram that the kernel has already built from the packet.
+    /// Key of the datagram, if the kernel has already built it.
     pub prepared: Option<u32>,
 }
 
-/// Packets that wait for their time. After its creation the queue allocates nothing, frees nothing and waits
-/// for no thread: packets arrive by a wait-free queue. With any other queue, a thread that is paused while it
-/// adds a packet would make the sender spin, and on the same core that thread could not continue.
+/// Packets that wait for their time of sending. After its creation the queue allocates nothing, frees nothing and waits
+/// for no thread: packets arrive by a wait-free queue. With a lock, a thread that is paused while it adds a packet
+/// would make the sender spin, and on the same core that thread could not continue.
 pub struct SendQueue {
     incoming: Consumer<Ready>,
-    /// Next packet to send. It is outside the heap, because the search is better done after sending than at
-    /// the due time.
+    /// Next packet to send. It is outside the heap, so that the search happens after sending and not at the due time.
     first: Option<Scheduled>,
     waiting: BinaryHeap<Reverse<Scheduled>>,
     capacity: usize,
@@ -79,15 +78,15 @@ pub struct SendQueue {
 
 impl SendQueue {
     fn new(incoming: Consumer<Ready>, capacity: usize) -> Self {
-        // One more: the rest of a serial transmission, when its place may be taken.
+        // One place more, for the rest of a serial transmission that is put back into a full queue.
         let waiting = BinaryHeap::with_capacity(capacity + 1);
         Self { incoming, first: None, waiting, capacity, order: 0 }
     }
 
-    /// Takes new packets, as far as there is room; `act` gives the time at which a packet is sent. Returns
-    /// whether more packets may arrive.
+    /// Takes new packets while there is room; `act` returns the time of sending. Returns whether more packets may
+    /// arrive.
     pub fn take(&mut self, act: impl Fn(&Packet) -> SimTime) -> bool {
-        // Asked first: what was put in before its end was dropped is still to be taken.
+        // Checked first: packets that were added before the input was dropped must still be taken.
         let is_open = !self.incoming.is_abandoned();
         while self.waiting.len() < self.capacity {
             let Ok(Ready { packet, at: ready }) = self.incoming.pop() else { return is_open };
@@ -105,8 +104,8 @@ impl SendQueue {
         self.waiting.push(Reverse(rest));
     }
 
-    /// Finds the next packet to send. A packet that the kernel has already built stays first: its socket can
-    /// send no other before it, and it leaves within microseconds.
+    /// Finds the next packet to send. A packet that the kernel has already built stays first: the socket cannot send
+    /// another packet before this one, which leaves within microseconds.
     pub fn settle(&mut self) -> Option<&Scheduled> {
         if self.first.as_ref().is_some_and(|first| first.prepared.is_some()) {
             return self.first.as_ref();

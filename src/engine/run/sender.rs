@@ -1,6 +1,5 @@
-//! The sending threads. The sender sleeps until the time of the earliest packet, sends it, and records the
-//! lateness; a second thread may be the standby. A miss does not delay the next packet, so a lidar keeps its
-//! phase.
+//! The sending threads. The sender sleeps until the earliest packet's time, sends the packet, and records the lateness;
+//! a second thread may stand by. A deadline miss does not delay the next packet, so a lidar keeps its phase.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,25 +20,25 @@ use crate::links::udp::UdpLink;
 use crate::time::SimTime;
 use crate::timing::clock::MonotonicClock;
 
-/// The sending thread's name, as `top -H` and `/proc` show it.
+/// Name of the sender's thread, as shown by `top -H` and `/proc`.
 pub const SENDER_NAME: &str = "menura-send";
 /// Name of the standby sender's thread.
 pub const STANDBY_NAME: &str = "menura-standby";
 
-/// Time before the due time at which the kernel builds a datagram, or at which its path through the kernel is
-/// warmed up.
+/// Time before the due time at which the kernel builds a datagram, or at which the sender warms up the code path
+/// through the kernel.
 const REHEARSAL: Duration = Duration::from_micros(20);
 /// Time after the due time at which the standby checks whether a packet has left.
 const STANDBY_PATIENCE: Duration = Duration::from_micros(3);
-/// Largest share of a wait for which the standby may spin. The rest of its core is for other threads: the
-/// send log and, on a machine with two cores, the receiver.
+/// Largest share of a wait during which the standby may spin, per cent. Other threads need the rest of its core: the
+/// send log and, with two cores, the program that receives the packets.
 const STANDBY_PERCENT: u32 = 40;
 /// Time for which a sender leaves the send queue to the other sender.
 const OTHERS_TURN: Duration = Duration::from_micros(20);
 
-/// Starts the threads that send packets of `queue` until its input is dropped: the sender, the standby if the
-/// rig has a core for it, and the send log, which writes `timing` if requested. `on_start` gets the system's
-/// answers about rights.
+/// Starts the threads that send packets of `queue` until its input is dropped: the sender, the standby if the rig has a
+/// core for it, and the send log, which writes `timing` if requested. `on_start` gets the system's answers about
+/// rights.
 pub fn start<'scope, 'env: 'scope>(
     scope: &'scope Scope<'scope, 'env>,
     context: SendContext<'scope>,
@@ -71,7 +70,7 @@ pub fn start<'scope, 'env: 'scope>(
         grants.extend(answer);
         let of_standby = standby.and_then(|grants| grants.recv().ok()).into_iter().flatten();
         grants.extend(of_standby.map(Grant::of_standby));
-        // The send queue and the other stack are there: locking touches every page of them.
+        // Memory is locked after the send queue and the stacks exist, because locking touches all their pages.
         grants.push(os::lock_memory());
         on_start(&grants);
         Sender::new(context, transmission, Role::First).send_all(stop);
@@ -89,7 +88,7 @@ fn start_thread<'scope>(
     named.spawn_scoped(scope, work).expect("the system has threads to spare");
 }
 
-/// A sending thread. It never waits for the other one: while that one sends, it checks again later.
+/// A sending thread. It never waits for the other one: while the other one sends, it checks again later.
 pub struct Sender<'a> {
     transmission: Arc<Mutex<Transmission<'a>>>,
     clock: MonotonicClock,
@@ -124,13 +123,13 @@ impl<'a> Sender<'a> {
                 self.sleep_for(pauses::FORCED);
             }
             match next {
-                // To be woken by the queue would mean a lock.
+                // The sender polls, because a wake-up by the queue would need a lock.
                 Some(Next::Nothing) => self.sleep_for(LONGEST_SLEEP),
                 Some(Next::Packet { act, .. }) if self.clock.left_until(act) > LONGEST_SLEEP => {
                     self.sleep_for(LONGEST_SLEEP);
                 }
                 Some(Next::Packet { act, way }) => self.wait_for(act + self.patience(), way),
-                // The other sender is sending.
+                // The other sender has the queue.
                 None => self.sleep_for(OTHERS_TURN),
                 Some(Next::Over) => break,
             }
@@ -145,7 +144,7 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// Sleeps for `duration` from now on, which may be before the first instant.
+    /// Sleeps for `duration` from now on, also before the first instant.
     fn sleep_for(&mut self, duration: Duration) {
         match self.clock.left_until(SimTime::ZERO) {
             Duration::ZERO => self.sleep(self.clock.now() + duration, Duration::ZERO),
@@ -164,8 +163,7 @@ impl<'a> Sender<'a> {
         self.pauses.note(now, now.saturating_since(before));
     }
 
-    /// Sleeps until shortly before `act`, then spins. If there is time, the path of a datagram is warmed up
-    /// once.
+    /// Sleeps until shortly before `act`, then spins. If there is time, it warms up the code path of a datagram once.
     fn wait_for(&mut self, act: SimTime, way: Option<(&UdpLink, SocketAddr)>) {
         let clock = self.clock;
         let wait = clock.left_until(act);
@@ -238,8 +236,8 @@ mod tests {
         u32::from_be_bytes(heard[..4].try_into().unwrap())
     }
 
-    /// Packets sent of two, of which the second arrives later but is due earlier, when the first may already
-    /// be prepared; the sender handles both late.
+    /// Sends two packets late; the second arrives later but is due earlier, when the first may already be prepared.
+    /// Returns the packets that were sent.
     fn sent_late(late: LatePolicy) -> (Vec<(u64, Outcome)>, Vec<u32>) {
         let (robot, connections) = robot();
         let (stats, lines) = ([DeviceStats::default()], [LineSettings::eight_n_one(9600)]);
@@ -311,7 +309,7 @@ mod tests {
         let (log, _entries) = RingBuffer::new(1000);
         let shared = Arc::new(Mutex::new(Transmission::new(context, packets, log)));
         let mut sender = Sender::new(context, shared, Role::First);
-        // A sleep that begins before the first instant is no longer than one that begins after it.
+        // A sleep before the first instant is not longer than a later one.
         sender.sleep_for(LONGEST_SLEEP);
         assert!(clock.since_start_ns() < 0, "it slept beyond the first instant");
         assert!(queue.send(packet(SimTime::ZERO, 0)));

@@ -1,8 +1,8 @@
-//! A tap for observers: sent packets go to them instead of being freed. It copies nothing and delays nothing;
-//! packets that observers have no time for are freed.
+//! A tap for observers: they get sent packets, which are otherwise freed. The tap neither copies nor delays packets;
+//! packets for which observers are too slow are freed.
 //!
-//! Each device has its own queue. A lidar's thousands of packets may overflow theirs, but they displace no
-//! message of a GNSS receiver.
+//! Each device has its own queue. A lidar's thousands of packets can overflow the lidar's queue, but not that of a GNSS
+//! receiver.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,10 +11,10 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use crate::config::rig::DeviceId;
 use crate::devices::Transmit;
 
-/// Length of a device's queue to the observers, packets.
+/// Largest number of packets in a device's queue to the observers.
 const LANE: usize = 4096;
 
-/// Data that a device has sent.
+/// A packet that a device has sent.
 #[derive(Debug)]
 pub struct Emitted {
     /// Device that sent the packet.
@@ -26,7 +26,7 @@ pub struct Emitted {
 /// Queues from the sender to the observers.
 #[derive(Debug)]
 pub struct Tap {
-    /// Lanes by device.
+    /// Queues by device.
     lanes: Vec<(Sender<Transmit>, Receiver<Transmit>)>,
     is_watched: AtomicBool,
 }
@@ -41,7 +41,7 @@ impl Tap {
     /// Takes a sent packet, if it is observed and there is room.
     pub fn pass(&self, device: DeviceId, transmit: Transmit) {
         if self.is_watched.load(Ordering::Relaxed) {
-            // Whoever watches too slowly misses packets.
+            // Observers that are too slow miss packets.
             let _ = self.lanes[device.0].0.try_send(transmit);
         }
     }
@@ -56,7 +56,7 @@ impl Tap {
         self.is_watched.load(Ordering::Relaxed)
     }
 
-    /// The next packet of each device that has one.
+    /// Next packet of each device that has one.
     pub fn next_of_each(&self) -> impl Iterator<Item = Emitted> {
         let lanes = (0..).map(DeviceId).zip(&self.lanes);
         lanes.filter_map(|(device, (_, packets))| {

@@ -13,7 +13,8 @@ use crate::sensors::{Measurement, MeasurementRequest};
 use crate::wire::http::{HttpRequest, HttpResponse};
 use crate::wire::port::Peer;
 
-/// Sends datagrams from its second port and answers commands at two TCP ports and a web interface.
+/// A device that sends datagrams from its second port and answers commands at two TCP ports and a
+/// web interface.
 #[derive(Default)]
 struct Product {
     ready: VecDeque<Transmit>,

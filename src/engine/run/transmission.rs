@@ -1,8 +1,8 @@
-//! Sends a packet whose time has come.
+//! Sends a packet at its time.
 //!
-//! Bytes of a serial line leave with the timing of a UART. A real port gets them when the first start bit is
-//! due and paces them itself. A line without pacing gets them in pieces, each when its last bit would have
-//! arrived.
+//! Bytes of a serial line leave with the timing of a UART. A real port gets all of them when the first start
+//! bit is due, and paces them itself. A line without pacing gets them in pieces, each when its last bit would
+//! have arrived.
 
 use std::io;
 use std::net::SocketAddr;
@@ -27,13 +27,13 @@ use crate::time::SimTime;
 use crate::timing::clock::{MonotonicClock, tai_offset};
 use crate::wire::line::LineSettings;
 
-/// Longest piece of a serial transmission on the line, if it has more than one byte: far below the gaps that
-/// drivers take for the end of a telegram.
+/// Longest piece of a serial transmission, unless one byte takes longer: far shorter than the gaps by which drivers
+/// detect the end of a telegram.
 const LONGEST_PIECE_NS: u64 = 1_000_000;
-/// Time before its launch time at which a datagram is submitted to the kernel.
+/// Time by which a datagram is submitted to the kernel before its launch time.
 const LAUNCH_LEAD: Duration = Duration::from_millis(1);
-/// A datagram that is submitted late gets a launch time this far ahead: the kernel drops launch times in the
-/// past.
+/// A late datagram gets a launch time this long after the present: the kernel drops datagrams whose launch time is
+/// over.
 const SOONEST_LAUNCH: Duration = Duration::from_micros(100);
 
 /// Destinations of packets, and settings for sending.
@@ -61,35 +61,35 @@ pub struct SendContext<'a> {
 pub enum Next<'a> {
     /// A packet waits for its time.
     Packet {
-        /// Time when the sender acts.
+        /// Time at which the sender acts.
         act: SimTime,
         /// Socket and destination of a datagram.
         way: Option<(&'a UdpLink, SocketAddr)>,
     },
     /// No packet waits.
     Nothing,
-    /// No packet waits, and no further packet will arrive.
+    /// No packet waits, and none will arrive.
     Over,
 }
 
-/// State that both senders share: the send queue and the state of the lines. It allocates nothing, frees
-/// nothing, and waits for no thread except at the locks of serial lines and servers; used buffers go to the
-/// send log. Only a move to another address closes sockets and waits for the send log. Each system call sends
-/// one packet, because several packets of one call would leave together.
+/// State that both senders share: the send queue and the state of the lines. It allocates nothing, frees nothing, and
+/// waits for no thread except at the locks of serial lines and servers; used buffers go to the send log. Only a move to
+/// another address closes sockets and waits for the send log. Each system call sends one packet, because several
+/// packets of one call would leave together.
 pub struct Transmission<'a> {
     context: SendContext<'a>,
     queue: SendQueue,
     log: Producer<LogEntry>,
     lines: Vec<LineSettings>,
-    /// For each line, the time at which the last bit of its bytes so far has left.
+    /// For each line, the time at which the last bit of the bytes sent so far leaves.
     lines_free: Vec<SimTime>,
-    /// Destinations of each device's datagrams, by port; a copy, because the link needs a lock.
+    /// Destinations of each device's datagrams, by port: a copy, because the link would need a lock.
     targets: Vec<Vec<SocketAddr>>,
     /// Number of packets of each device that the sender has handled.
     numbers: Vec<u64>,
     /// Thread that sends now, or sent last.
     sent_by: Role,
-    /// Whether datagrams are built by the kernel beforehand: such a one can no longer be dropped.
+    /// Whether the kernel builds datagrams in advance: such a datagram can no longer be dropped.
     prepares: bool,
 }
 
@@ -115,7 +115,7 @@ impl<'a> Transmission<'a> {
 
     /// Sends the first packet if its time has come; `by` is the calling sender. Returns the next packet.
     pub fn serve(&mut self, by: Role) -> Next<'a> {
-        // Before the queue is looked at: this is what was waited for.
+        // Send first, because the caller waited for this time; look for new packets afterwards.
         let SendContext { clock, connections, stats, .. } = self.context;
         if let Some(first) = self.queue.pop_if(|act| clock.left_until(act).is_zero()) {
             self.sent_by = by;
@@ -141,8 +141,8 @@ impl<'a> Transmission<'a> {
         }
     }
 
-    /// Lets the kernel build the next packet, if it is a datagram that is certain to leave; returns whether
-    /// it did.
+    /// Lets the kernel build the next packet, if this is a datagram that will certainly be sent; returns whether the
+    /// datagram is built.
     pub fn prepare(&mut self) -> bool {
         let targets = &self.targets;
         let Some(first) = self.queue.first_mut() else { return false };
@@ -153,7 +153,7 @@ impl<'a> Transmission<'a> {
             && first.prepared.is_none()
             && link.launch_clock().is_none()
         {
-            // What fails now is tried when it is due, and told then.
+            // An error is ignored here: sending is tried when the packet is due, and reports it then.
             first.prepared = link.prepare(bytes, to).ok();
         }
         first.prepared.is_some()
@@ -181,13 +181,13 @@ impl<'a> Transmission<'a> {
                 Some(line) => {
                     self.hand_over(&scheduled, || send_on(line, bytes));
                 }
-                // What a server says to nobody in particular is heard by nobody.
+                // A server has no receiver for bytes that are not addressed to a peer.
                 None => {
                     self.hand_over(&scheduled, || Sent::WHOLE);
                 }
             },
             Output::BytesTo(peer, bytes) => {
-                // An answer of a control is no packet of the device's: it is not counted.
+                // An answer of a control is not counted as a packet of the device.
                 if !connections.answer(*peer, bytes)
                     && let Link::Server(server) = &connections.link
                 {
@@ -214,7 +214,7 @@ impl<'a> Transmission<'a> {
                 let targets = &mut self.targets[device.0];
                 for (place, (link, target)) in connections.sockets().iter().zip(targets).enumerate()
                 {
-                    // Port 0: the destination stays.
+                    // With port 0 the destination stays.
                     let to = host.of(PortIndex(place as u8)).filter(|to| to.port() != 0);
                     let Some(to) = to else { continue };
                     match link.set_to(to) {
@@ -236,14 +236,14 @@ impl<'a> Transmission<'a> {
         self.give_back(scheduled);
     }
 
-    /// Sends the piece whose last bit has arrived by now, and schedules the next piece.
+    /// Sends the piece whose last bit has arrived by now, and schedules the next one.
     fn send_piece(&mut self, mut scheduled: Scheduled, line: &dyn ByteLink) {
         let Output::Bytes(bytes) = &scheduled.packet.transmit.output else { return };
         let done = match scheduled.piece.clone() {
             None => 0,
             Some(piece) => {
                 let send = || send_on(line, &bytes[piece.clone()]);
-                // A telegram is counted once; what its receiver has no room for is lost.
+                // A telegram is counted once, with its first piece; bytes that do not fit are lost.
                 if piece.start > 0 {
                     send();
                 } else if !self.hand_over(&scheduled, send) {
@@ -258,21 +258,21 @@ impl<'a> Transmission<'a> {
         let device = scheduled.packet.device.0;
         let settings = self.lines[device];
         if scheduled.piece.is_none() {
-            // A line has one byte at a time: what is due while a late telegram is on it comes behind.
+            // A line transmits one byte at a time: bytes that are due during a late telegram follow it.
             let begins = scheduled.packet.transmit.due.max(self.lines_free[device]);
             scheduled.packet.transmit.due = begins;
             self.lines_free[device] = SimTime(begins.0 + settings.duration_ns(bytes.len()));
         }
         let fitting = (LONGEST_PIECE_NS / settings.duration_ns(1)).max(1) as usize;
         let end = bytes.len().min(done + fitting);
-        // From the start of the whole, so that no rounding adds up.
+        // Computed from the start of the telegram, so that rounding errors do not add up.
         scheduled.due = SimTime(scheduled.packet.transmit.due.0 + settings.duration_ns(end));
         scheduled.act = scheduled.due;
         scheduled.piece = Some(done..end);
         self.queue.put_back(scheduled);
     }
 
-    /// Calls `send` unless it is too late, and counts the packet; returns whether it called.
+    /// Calls `send` unless the packet is too late to be sent, and counts the packet; returns whether it called `send`.
     fn hand_over(&mut self, scheduled: &Scheduled, send: impl Fn() -> Sent) -> bool {
         let SendContext { engine, clock, stats, .. } = self.context;
         let Scheduled { act, due, ready, ref packet, .. } = *scheduled;
@@ -303,8 +303,7 @@ impl<'a> Transmission<'a> {
         !is_dropped
     }
 
-    /// Passes the packet's buffer to the send log to be freed. Frees it here only if the send log is far
-    /// behind.
+    /// Passes the packet's buffer to the send log, which frees it. Frees it here only if the send log is far behind.
     fn give_back(&mut self, scheduled: Scheduled) {
         let _ = self.log.push(LogEntry::Spent(scheduled.packet.device, scheduled.packet.transmit));
     }
@@ -347,15 +346,15 @@ fn send_datagram(
 struct Sent {
     /// Reason why some bytes were not sent.
     refusal: Option<Refusal>,
-    /// The kernel's number of the datagram.
+    /// The kernel's key of the datagram.
     key: Option<u32>,
 }
 
 impl Sent {
-    /// All bytes were sent, without a key of the kernel.
+    /// All bytes were sent; the kernel has no key for them.
     const WHOLE: Self = Self { refusal: None, key: None };
 
-    /// A datagram.
+    /// Result of sending a datagram.
     fn datagram(sent: io::Result<u32>) -> Self {
         match sent {
             Ok(key) => Self { refusal: None, key: Some(key) },
@@ -363,7 +362,7 @@ impl Sent {
         }
     }
 
-    /// The result of a write: sent if the bytes fitted, otherwise refused for lack of room.
+    /// Result of a write: sent if the bytes fitted, otherwise refused for lack of room.
     fn or_no_room(fitted: bool) -> Self {
         Self { refusal: (!fitted).then_some(Refusal::NoRoom), key: None }
     }

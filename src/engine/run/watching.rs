@@ -23,7 +23,7 @@ impl RealTimeRun<'_> {
         self.tap = Some(Tap::new(self.rig.devices.len()));
     }
 
-    /// Output of the tap.
+    /// The tap for sent packets, if it is open.
     pub fn tap(&self) -> Option<&Tap> {
         self.tap.as_ref()
     }
@@ -33,7 +33,7 @@ impl RealTimeRun<'_> {
         self.world
     }
 
-    /// Gives the robot a drive command like a host's; returns whether it was accepted. The command log
+    /// Gives the robot a drive command like that of a host; returns whether the robot accepts it. The command log
     /// contains it.
     pub fn order(&self, order: DriveOrder) -> bool {
         let is_driven = self.world.trajectory.driven().is_some();
@@ -51,12 +51,12 @@ impl RealTimeRun<'_> {
         self.stats.iter().map(DeviceStats::counters).collect()
     }
 
-    /// For each device, pairs of lateness, nanoseconds, ascending, and number of packets, so far.
+    /// For each device, pairs of lateness (nanoseconds, ascending) and number of packets, so far.
     pub fn lateness_counts(&self) -> Vec<Vec<(u64, u64)>> {
         self.stats.iter().map(DeviceStats::lateness_counts).collect()
     }
 
-    /// The hosts that are connected to each device by TCP.
+    /// Addresses of the hosts that are connected to each device by TCP.
     pub fn hosts(&self) -> Vec<Vec<SocketAddr>> {
         self.connections.iter().map(Connections::hosts).collect()
     }

@@ -1,4 +1,4 @@
-//! The MCAP file of the truth: its channels and messages.
+//! The MCAP file of the ground truth: its channels and messages.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use super::kinds::Kind;
 use crate::links::part_file::SharedPart;
 use crate::wire::truth as wire;
 
-/// Bytes of messages that are compressed together. Larger chunks compress hardly better.
+/// Bytes of messages that are compressed together. Larger chunks improve the compression little.
 const CHUNK_BYTES: u64 = 1 << 20;
 /// Description of the layout in the file.
 const LAYOUT: &[u8] = b"Little-endian, version 1; docs/TRUTH.md of Menura. head 48: version u16, way u8, \
@@ -23,7 +23,7 @@ pose 64: time_ns u64, position f64[3], quaternion xyzw f64[4]; firing 24: time_n
 elevation_rad f32, first_return u32, laser u16, returns u8, 0 u8; return 24: reported_m f32, true_m f32, \
 instance u32, material u16, label u16, cos_incidence u16, share u16, object u16, why u8, slots u8";
 
-/// Why the truth was not written.
+/// Why the ground truth was not written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the truth to {path}: {reason}")]
 pub struct TruthError {
@@ -31,10 +31,10 @@ pub struct TruthError {
     reason: String,
 }
 
-/// Figures of a file of truth.
+/// Size of a ground truth file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TruthFigures {
-    /// Messages.
+    /// Number of messages.
     pub messages: u64,
     /// Bytes of messages before compression.
     pub message_bytes: u64,
@@ -42,7 +42,7 @@ pub struct TruthFigures {
     pub file_bytes: u64,
 }
 
-/// A file for the truth. Times of messages are POSIX time, nanoseconds.
+/// A ground truth file. Times of messages are POSIX time, nanoseconds.
 pub struct TruthFile {
     path: PathBuf,
     /// Writer that never seeks: each chunk is written when it is complete, so the output can be a pipe.
@@ -80,7 +80,7 @@ impl TruthFile {
         Ok((file, stream))
     }
 
-    /// An error with the path of this file.
+    /// Adds the path of this file to an error.
     pub(super) fn wrong(&self, error: McapError) -> TruthError {
         wrong(&self.path, error)
     }
@@ -181,7 +181,7 @@ impl TruthFile {
 
 fn wrong(path: &Path, error: McapError) -> TruthError {
     let reason = match error {
-        // Its own words leave out what the system says.
+        // The text of `McapError` omits the system's reason.
         McapError::Io(error) => error.to_string(),
         other => other.to_string(),
     };

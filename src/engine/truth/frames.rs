@@ -1,4 +1,4 @@
-//! The truth of a camera's frames as messages.
+//! The ground truth of a camera's frames as messages.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +12,7 @@ use crate::sensors::camera::truth::{FrameTruth, TileTruth};
 use crate::sensors::truth::NONE;
 use crate::time::Epoch;
 
-/// The messages about a frame of `device`, which had the pose `world_from_camera` at the middle of its exposure.
+/// Messages about a frame of `device`; `world_from_camera` is the camera's pose at the middle of the exposure.
 pub fn messages_of(
     device: &str,
     frame: &FrameTruth,
@@ -72,7 +72,7 @@ pub fn messages_of(
     all
 }
 
-/// The values of a list of all tiles, little-endian, in the order of the image's pixels.
+/// The per-pixel values of all tiles, little-endian, in the order of the image's pixels.
 fn bytes_of<T, const N: usize>(
     frame: &FrameTruth,
     list: impl Fn(&TileTruth) -> &Vec<T>,

@@ -1,13 +1,13 @@
 //! Kinds of messages in JSON: their names and schemas.
 //!
-//! Foxglove reads schemas of objects, lists, numbers, text and truth values only, each stated in full:
-//! without the type of a list's items it shows no messages.
+//! Foxglove reads only schemas of objects, lists, numbers, text and booleans, each stated in full: it shows no messages
+//! if the type of a list's items is missing.
 
 use serde_json::{Map, Value, json};
 
 use self::Shape::{Bytes, Integer, List, Number, Numbers, Object, Text};
 
-/// Shape of a field.
+/// Type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// A string.
@@ -116,7 +116,7 @@ pub const CALIBRATION: Kind = Kind {
         ("P", Numbers),
     ],
 };
-/// The motion of a body.
+/// Motion of a body.
 pub const MOTION: Kind = Kind {
     name: "menura.Motion",
     fields: &[
@@ -131,7 +131,7 @@ pub const MOTION: Kind = Kind {
         ("altitude_m", Number),
     ],
 };
-/// The motion of a joint.
+/// Motion of a joint.
 pub const JOINT: Kind = Kind {
     name: "menura.Joint",
     fields: &[
@@ -141,7 +141,7 @@ pub const JOINT: Kind = Kind {
         ("acceleration", Number),
     ],
 };
-/// Measurement of an errorless IMU.
+/// Measurement of an IMU without errors.
 pub const INERTIAL: Kind = Kind {
     name: "menura.Inertial",
     fields: &[
@@ -158,7 +158,7 @@ pub const INERTIAL: Kind = Kind {
         ("altitude_m", Number),
     ],
 };
-/// Message about an antenna and its sky.
+/// Antenna of a GNSS receiver, and its view of the sky.
 pub const SKY: Kind = Kind {
     name: "menura.Sky",
     fields: &[
@@ -170,7 +170,7 @@ pub const SKY: Kind = Kind {
         ("satellites", List(SATELLITE)),
     ],
 };
-/// A robot's wheels.
+/// State of a robot's wheels.
 pub const WHEELS: Kind = Kind {
     name: "menura.Wheels",
     fields: &[
@@ -181,7 +181,7 @@ pub const WHEELS: Kind = Kind {
         ("steering_rad", Number),
     ],
 };
-/// A device's PTP clock.
+/// State of a device's PTP clock.
 pub const CLOCK: Kind = Kind {
     name: "menura.Clock",
     fields: &[
@@ -195,7 +195,7 @@ pub const CLOCK: Kind = Kind {
         ("path_delay_ns", Integer),
     ],
 };
-/// A frame of a camera.
+/// Frame of a camera.
 pub const FRAME: Kind = Kind {
     name: "menura.Frame",
     fields: &[
@@ -241,7 +241,7 @@ pub const FAULT: Kind = Kind {
         ("amount", Integer),
     ],
 };
-/// A host's input, as a line of a host log.
+/// Host command, as a line of a command log.
 pub const SAID: Kind = Kind { name: "menura.Said", fields: &[("t_ns", Integer)] };
 /// `foxglove.PosesInFrame`.
 pub const POSES: Kind = Kind {
@@ -275,7 +275,7 @@ pub const IMU: Kind = Kind {
         ("yaw_deg", Number),
     ],
 };
-/// Message about the load and lateness of a device.
+/// Load and lateness of a device.
 pub const DEVICE_STATUS: Kind = Kind {
     name: "menura.DeviceStatus",
     fields: &[

@@ -7,14 +7,14 @@ use crate::engine::LiveWorld;
 use crate::wire::truth::NONE;
 use crate::world::scene::{Material, Scene};
 
-/// Labels so far, and the rules that assign them.
+/// Labels found so far, and the rules that assign them.
 struct Names<'r> {
     all: Vec<String>,
     rules: &'r [LabelRule],
 }
 
 impl Names<'_> {
-    /// The label that a rule has for a thing called `name`.
+    /// Number of the label that a rule assigns to `name`.
     fn ruled(&mut self, name: &str) -> Option<u16> {
         let rule = self.rules.iter().find(|rule| fits(&rule.pattern, name))?;
         Some(self.number(&rule.label))
@@ -26,7 +26,7 @@ impl Names<'_> {
         scene.materials.iter().map(ruled).collect()
     }
 
-    /// Number of a label. Labels beyond the largest number of the file are replaced by none.
+    /// Number of a label; 0 (no label) if the file's largest number is exceeded.
     fn number(&mut self, label: &str) -> u16 {
         if label.is_empty() {
             return 0;
@@ -53,15 +53,15 @@ pub struct Labels {
     of_material: Vec<u16>,
     /// The mesh of each instance of the scene.
     meshes: Vec<u32>,
-    /// For each object, its own label and those of its materials.
+    /// Label of each object, and the labels of its materials.
     of_object: Vec<(u16, Vec<u16>)>,
 }
 
 impl Labels {
     /// Labels of `world`, by the rules of `rig`.
     ///
-    /// Rules of the rig precede those of the scene's files, and these precede names: of still parts the mesh,
-    /// of objects the shape or file.
+    /// Rules of the rig precede those of the scene's files. Without a rule, a static part is labelled with the name of
+    /// its mesh, and an object with its shape or file.
     pub fn of(rig: &Rig, world: &LiveWorld) -> Self {
         let mut labels = Names { all: vec![UNLABELLED.to_owned()], rules: &rig.world.labels };
         let scene = &world.scene;
@@ -95,7 +95,7 @@ impl Labels {
         &self.names
     }
 
-    /// The mesh of each still instance of the scene.
+    /// Mesh of each static instance of the scene.
     pub fn meshes(&self) -> &[u32] {
         &self.meshes
     }
@@ -110,8 +110,8 @@ impl Labels {
         &self.of_mesh
     }
 
-    /// The moving object to which an instance belongs, and the label of a hit on it. A material's label
-    /// precedes that of the mesh or object.
+    /// Moving object to which an instance belongs (index), and label of a hit on it. The label of a material precedes
+    /// that of its mesh or object.
     pub fn look_up(&self, instance: u32, material: u32) -> (u16, u16) {
         let (instance, material) = (instance as usize, material as usize);
         let label_of = |materials: &[u16], whole: u16| match materials.get(material) {

@@ -1,4 +1,4 @@
-//! The thread that writes the truth of a run.
+//! The thread that writes the ground truth of a run.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -26,8 +26,8 @@ const REST: Duration = Duration::from_millis(10);
 /// Largest number of events between two checks of the clock.
 const EVENTS_A_LOOK: u32 = 64;
 
-/// Ground truth of a run on its way to a file, ordered by time. At one instant, poses come first, then
-/// devices in the rig's order, then faults, then hosts.
+/// Orders the ground truth of a run by time and writes it to a file. At one instant, poses come first, then devices in
+/// the rig's order, then faults, then host commands.
 pub struct TruthLog<'a> {
     rig: &'a Rig,
     world: &'a LiveWorld,
@@ -37,7 +37,7 @@ pub struct TruthLog<'a> {
     windows: Windows,
     words: FaultWords,
     devices: Vec<String>,
-    /// Events that earlier ones may still precede, by time, rank and order of arrival.
+    /// Events that later arrivals may still precede, by time, rank and order of arrival.
     waiting: BTreeMap<(SimTime, usize, u64), Item>,
     arrived: u64,
     /// Number of pose rows so far.
@@ -56,7 +56,7 @@ enum Item {
 }
 
 impl<'a> TruthLog<'a> {
-    /// Ground truth of a run of `rig` with the first instant `epoch`, to be written to `file`.
+    /// Writer for the ground truth of a run of `rig` to `file`; `epoch` is the UTC of the first instant.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -87,11 +87,11 @@ impl<'a> TruthLog<'a> {
         }
     }
 
-    /// Writes events until all senders are dropped. With a `clock`, time advances by itself; without one, by
-    /// [`TruthEvent::Until`].
+    /// Writes events until all senders are dropped. With a `clock`, real time advances the output; without one,
+    /// [`TruthEvent::Until`] does.
     ///
     /// # Errors
-    /// Errors of writing; later events are still taken from the queue.
+    /// Errors of writing; later events are still removed from the queue.
     pub fn keep(
         mut self,
         events: &Receiver<TruthEvent>,
@@ -100,7 +100,7 @@ impl<'a> TruthLog<'a> {
         let mut outcome = Ok(());
         let mut since_look = 0;
         loop {
-            // However many come, what was is written.
+            // Old events are written from time to time, even if new ones arrive without a pause.
             since_look += 1;
             if let Some(clock) = clock
                 && since_look == EVENTS_A_LOOK
@@ -135,7 +135,7 @@ impl<'a> TruthLog<'a> {
         }
     }
 
-    /// Writes the names behind the numbers.
+    /// Writes the names that belong to the numbers in the file.
     fn begin(&mut self) -> Result<(), McapError> {
         let devices = self.rig.devices.iter().map(|device| {
             json!({
@@ -189,7 +189,7 @@ impl<'a> TruthLog<'a> {
         }
     }
 
-    /// Rank of a device's measurements; its packets have the next one. Poses precede all devices.
+    /// Rank of a device's measurements; the rank of its packets is one higher. Poses have rank 0.
     fn rank_of(&self, device: DeviceId) -> usize {
         1 + 2 * device.0
     }
@@ -211,7 +211,7 @@ impl<'a> TruthLog<'a> {
         }
     }
 
-    /// Writes all that was before `until`, as far as the motion is known.
+    /// Writes all events before `until` whose poses are known.
     fn settle(&mut self, until: SimTime) -> Result<(), McapError> {
         let until = poses::known_at(self.world, until);
         loop {
@@ -290,7 +290,7 @@ impl<'a> TruthLog<'a> {
 
 /// Reason why there is no event.
 enum NoEvent {
-    /// No event waits; contains the present time.
+    /// No event waits; the value is the present time.
     Yet(SimTime),
     AnyMore,
 }
@@ -301,7 +301,7 @@ fn next(
     clock: Option<MonotonicClock>,
 ) -> Result<TruthEvent, NoEvent> {
     let Some(clock) = clock else { return events.recv().map_err(|_| NoEvent::AnyMore) };
-    // Asked first: what was told before this instant is in the queue then.
+    // Read before the queue: all events sent before this time are then in the queue.
     let now = clock.now();
     events.try_recv().map_err(|error| match error {
         TryRecvError::Disconnected => NoEvent::AnyMore,

@@ -1,4 +1,4 @@
-//! The values of messages, but for those about packets: JSON of the kinds in [`super::kinds`].
+//! Values of all messages except those about packets, as JSON of the kinds in [`super::kinds`].
 
 use glam::DQuat;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use crate::world::body_state::BodyState;
 use crate::world::joints::JointState;
 use crate::world::vehicle::WheelState;
 
-/// A time in Foxglove's form.
+/// A timestamp in Foxglove's format.
 pub fn timestamp(epoch: &Epoch, at: SimTime) -> Value {
     let unix_ns = epoch.unix_ns(at);
     json!({
@@ -24,12 +24,12 @@ pub fn timestamp(epoch: &Epoch, at: SimTime) -> Value {
     })
 }
 
-/// Three coordinates in Foxglove's form.
+/// Three coordinates in Foxglove's format.
 pub fn xyz([x, y, z]: [f64; 3]) -> Value {
     json!({ "x": x, "y": y, "z": z })
 }
 
-/// A rotation in Foxglove's form.
+/// A rotation as a quaternion in Foxglove's format.
 pub fn xyzw(rotation: DQuat) -> Value {
     let [x, y, z, w] = rotation.to_array();
     json!({ "x": x, "y": y, "z": z, "w": w })
@@ -39,7 +39,7 @@ fn pose<A, B>(transform: &Transform<A, B>) -> (Value, Value) {
     (xyz(transform.translation.to_array()), xyzw(transform.rotation))
 }
 
-/// A frame in another one, for [`TRANSFORMS`](super::kinds::TRANSFORMS).
+/// Pose of a frame in its parent frame, for [`TRANSFORMS`](super::kinds::TRANSFORMS).
 pub fn transform<A, B>(
     stamp: &Value,
     parent: &str,
@@ -56,12 +56,12 @@ pub fn transform<A, B>(
     })
 }
 
-/// [`POSE`](super::kinds::POSE) in the world.
+/// Message of the kind [`POSE`](super::kinds::POSE), in the World frame.
 pub fn pose_in_world<A, B>(stamp: &Value, world_from: &Transform<A, B>) -> Value {
     json!({ "timestamp": stamp, "frame_id": "world", "pose": place(world_from) })
 }
 
-/// Position and orientation of a frame in another one.
+/// Position and orientation of a frame in another frame.
 pub fn place<A, B>(from: &Transform<A, B>) -> Value {
     let (position, orientation) = pose(from);
     json!({ "position": position, "orientation": orientation })
@@ -144,7 +144,7 @@ pub fn sky(at: SimTime, view: &SkyView) -> Value {
     })
 }
 
-/// [`FIX`](super::kinds::FIX) of an antenna called `frame`.
+/// Message of the kind [`FIX`](super::kinds::FIX) for an antenna; `frame` is the name of its frame.
 pub fn fix(stamp: &Value, frame: &str, view: &SkyView) -> Value {
     json!({
         "timestamp": stamp,
@@ -184,7 +184,7 @@ pub fn fault(at: SimTime, window: u64, note: &FaultNote<'_>) -> Value {
     })
 }
 
-/// Attachment with the names behind the numbers in the file.
+/// Attachment with the names that belong to the numbers in the file.
 pub fn names(world: &LiveWorld, labels: &super::labels::Labels, devices: Vec<Value>) -> Value {
     let materials = |materials: &[crate::world::scene::Material], of: &[u16]| -> Vec<Value> {
         let named = materials.iter().zip(of);

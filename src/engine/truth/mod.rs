@@ -40,20 +40,20 @@ use crate::sensors::camera::truth::FrameTruth;
 use crate::time::SimTime;
 use crate::wire::truth::Way;
 
-/// Length of the queue, events: a fifth of a second of the busiest lidar.
+/// Length of the queue, events: 0.2 s of the busiest lidar.
 const QUEUE: usize = 4096;
-/// Largest number of queued events at which a packet still finds room. The rest is for other events, which
-/// are few, so that a lidar's packets displace no position.
+/// Largest number of queued events at which a packet is still accepted. The rest is for other events, which are few, so
+/// that a lidar's packets displace no poses.
 const QUEUE_FOR_PACKETS: usize = QUEUE / 4 * 3;
 
-/// A message that is JSON.
+/// A JSON message.
 #[derive(Clone)]
 pub struct Told {
     /// Topic of the message.
     pub topic: String,
-    /// Kind of the value.
+    /// Kind of the message.
     pub kind: &'static Kind,
-    /// Content of the message.
+    /// Value of the message.
     pub value: Value,
 }
 
@@ -67,19 +67,19 @@ impl Told {
 pub enum TruthEvent {
     /// A packet leaves, unless the link refuses it.
     Packet(PacketEvent),
-    /// A sensor that is no lidar has measured.
+    /// A sensor other than a lidar has measured.
     Measured(DeviceId, Box<Measurement>),
     /// State of a device's PTP clock at an instant.
     Clock(DeviceId, ClockAccount),
     /// A camera sends a frame.
     Frame(DeviceId, Box<FrameTruth>),
-    /// A fault has touched something.
+    /// A fault had an effect.
     Fault(Row),
-    /// A fault was added that is none of the rig's.
+    /// A fault was added during the run.
     FaultAdded(Box<FaultConfig>),
-    /// A fault, by its index, has a new schedule.
+    /// The fault with this index has a new schedule.
     Rescheduled(usize, Schedule),
-    /// A host event.
+    /// A host command.
     Said(Said),
     /// No later event has a time before this.
     Until(SimTime),
@@ -122,7 +122,7 @@ pub struct TruthSender {
 }
 
 impl TruthSender {
-    /// A sender and its queue. With `waits`, no event is lost.
+    /// A sender and its queue. If `waits` is set, senders wait for room and no event is lost.
     pub fn new(waits: bool) -> (Self, Receiver<TruthEvent>) {
         let (queue, events) = bounded(QUEUE);
         (Self { queue, waits, dropped: Arc::default() }, events)
@@ -130,7 +130,7 @@ impl TruthSender {
 
     /// Sends an event.
     pub fn tell(&self, event: TruthEvent) {
-        // Sending fails only when the thread has ended, which it does after an error that it keeps.
+        // Sending fails only if the thread has ended after an error, which the thread reports.
         let is_lost = match self.waits {
             true => self.queue.send(event).is_err(),
             false => {

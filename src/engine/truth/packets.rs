@@ -1,4 +1,4 @@
-//! The truth of a packet as a message.
+//! The ground truth of a packet as a message.
 
 use sha2::{Digest, Sha256};
 
@@ -11,7 +11,7 @@ use crate::wire::truth::{
     self as wire, FiringRecord, MIRRORED, PacketRecord, PoseRecord, ReturnRecord, Way,
 };
 
-/// The message about a packet.
+/// Message about a packet.
 pub fn record_of(event: &PacketEvent, labels: &Labels) -> PacketRecord {
     PacketRecord {
         way: event.way,
@@ -22,7 +22,7 @@ pub fn record_of(event: &PacketEvent, labels: &Labels) -> PacketRecord {
     }
 }
 
-/// Like the function above, for a packet of which only the ground truth is known.
+/// Like [`record_of`], for a packet of which only the ground truth is known.
 pub fn returns_of(truth: &PacketTruth, due: SimTime, labels: &Labels) -> PacketRecord {
     let mut record = PacketRecord {
         way: Way::Datagram,

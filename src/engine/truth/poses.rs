@@ -11,12 +11,12 @@ use crate::frames::{Sensor, Transform};
 use crate::time::{Epoch, SimTime};
 use crate::world::body_state::BodyState;
 
-/// The frame of a device.
+/// Name of a device's frame.
 pub fn device_frame(device: &str) -> String {
     format!("device/{device}")
 }
 
-/// The frame of a camera's images: x right, y down, z forward.
+/// Name of the optical frame of a camera: x right, y down, z forward.
 pub fn optical_frame(device: &str) -> String {
     format!("device/{device}/optical")
 }
@@ -25,13 +25,13 @@ fn joint_frame(joint: &str) -> String {
     format!("joint/{joint}")
 }
 
-/// Latest instant up to `at` at which all poses are final: commands may still change later ones.
+/// Latest instant up to `at` at which all poses are final: commands can no longer change them.
 pub fn known_at(world: &LiveWorld, at: SimTime) -> SimTime {
     let driven = world.trajectory.driven().map(|driven| driven.known_until());
     at.min(driven.unwrap_or(at)).min(world.joints.known_until())
 }
 
-/// Sends poses and motion of robot, objects, joints and devices at `at`.
+/// Calls `tell` with the poses and motions of robot, objects, joints and devices at `at`.
 pub fn tell(rig: &Rig, world: &LiveWorld, epoch: &Epoch, at: SimTime, tell: &mut impl FnMut(Told)) {
     let stamp = messages::timestamp(epoch, at);
     let robot = world.trajectory.state(at);

@@ -1,4 +1,4 @@
-//! Poses as datagrams, for plots during a run: a JSON object for each part and instant.
+//! Poses as datagrams, for plots during a run: one JSON object for each part and instant.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -13,7 +13,7 @@ use crate::engine::LiveWorld;
 use crate::time::SimTime;
 use crate::timing::clock::MonotonicClock;
 
-/// A stream of poses.
+/// Socket to which poses are sent.
 #[derive(Debug)]
 pub struct PoseStream {
     socket: UdpSocket,
@@ -21,7 +21,7 @@ pub struct PoseStream {
 }
 
 impl PoseStream {
-    /// A stream to the address `to`.
+    /// A stream of poses to the address `to`.
     ///
     /// # Errors
     /// The system has no socket for the stream.
@@ -51,8 +51,7 @@ impl PoseStream {
     }
 }
 
-/// Messages of the stream at `at`: the name of each part with the fields of `menura.Motion` or
-/// `menura.Joint`.
+/// Messages of the stream at `at`: the name of each part, with the fields of `menura.Motion` or `menura.Joint`.
 fn things(rig: &Rig, world: &LiveWorld, at: SimTime) -> Vec<Value> {
     let named = |name: String, mut value: Value| {
         value["name"] = json!(name);

@@ -1,11 +1,11 @@
-//! Simulated machines whose time the test sets.
+//! Simulated workers; the test sets the time.
 
 use super::*;
 
 const MS: u64 = 1_000_000;
 const AHEAD_NS: u64 = 100 * MS;
 
-/// A device that requests a packet every `period_ns`, at a cost of `cost_ns` for a worker.
+/// A device that requests a packet every `period_ns`; a packet costs a worker `cost_ns`.
 #[derive(Clone, Copy)]
 struct Load {
     period_ns: u64,
@@ -18,7 +18,7 @@ struct Fate {
     ready_in_time: u64,
     ready_late: u64,
     given_up: u64,
-    /// The lateness of the latest packet.
+    /// Lateness of the latest packet.
     behind_ns: u64,
 }
 
@@ -26,8 +26,8 @@ fn real_time(late: LatePolicy) -> Pace {
     Pace::RealTime { late, ahead_ns: AHEAD_NS, backlog: 8 }
 }
 
-/// Simulates `workers` that serve the devices for `duration_ns`; before each choice, every queue is filled up
-/// to the horizon with at most `room` packets.
+/// Simulates `workers` that serve the devices for `duration_ns`. Before each choice, every lane is filled up to the
+/// horizon with at most `room` packets.
 fn simulate(
     pace: Pace,
     loads: &[Load],
@@ -51,7 +51,7 @@ fn simulate_ahead(
     let mut fates = vec![Fate::default(); loads.len()];
     let mut asked = vec![0; loads.len()];
     let mut in_queue = vec![0; loads.len()];
-    // When each worker is free; what it has under way: the device, since when, and when it is needed.
+    // For each worker: when it is free, and its packet in work (device, start, and time at which it is needed).
     let mut free = vec![(0, None::<(usize, u64, u64)>); workers];
     loop {
         let worker = (0..workers).min_by_key(|worker| free[*worker].0).unwrap();
@@ -96,7 +96,7 @@ fn simulate_ahead(
     }
 }
 
-/// Needs eight workers.
+/// A load that needs eight workers.
 const HEAVY: Load = Load { period_ns: MS / 4, cost_ns: 2 * MS };
 /// A load that needs a tenth of a worker.
 const LIGHT: Load = Load { period_ns: 20 * MS, cost_ns: 2 * MS };
@@ -113,8 +113,8 @@ fn a_light_device_is_in_time_beside_one_that_needs_more_than_there_is() {
     }
 }
 
-/// Model of a closed loop that was late: a VLP-16, an XT-16 and an OS1-32 on two workers with 20 ms of
-/// look-ahead, while another program uses most of both processors (costs are tripled).
+/// Model of a closed loop that was late: a VLP-16, an XT-16 and an OS1-32 on two workers with 20 ms of look-ahead.
+/// Another program uses most of both processors, so costs are tripled.
 const CLOSED_LOOP: [Load; 3] = [
     Load { period_ns: 1_327_104, cost_ns: 500_000 },
     Load { period_ns: 400_000, cost_ns: 220_000 },
@@ -124,7 +124,7 @@ const CLOSED_LOOP: [Load; 3] = [
 #[test]
 fn with_time_for_all_none_is_late_whoever_needs_most() {
     let pace = Pace::RealTime { late: LatePolicy::Late, ahead_ns: 20 * MS, backlog: 8 };
-    // A scan that takes a worker for as long as a third of the look-ahead, four times a second.
+    // Four scans per second; each takes a worker for a third of the look-ahead.
     let scanner = Load { period_ns: 250 * MS, cost_ns: 7 * MS };
     let [vlp, xt, os] = CLOSED_LOOP;
     for loads in [&[vlp, xt, os][..], &[os, xt, vlp], &[scanner, os, vlp, xt]] {
@@ -138,7 +138,7 @@ fn with_time_for_all_none_is_late_whoever_needs_most() {
 #[test]
 fn the_request_that_is_needed_first_is_measured_first() {
     let mut queue = WorkQueue::new(real_time(LatePolicy::Late), 4);
-    // The second has used the workers most, and has the most urgent request, the last to come.
+    // The second device has used the workers most. Its request is the most urgent one and arrives last.
     queue.charge(DeviceId(1), SECONDS);
     for (device, starts_ms, needed_ms) in
         [(0, 50, 80), (0, 60, 90), (2, 10, 95), (3, 20, 81), (1, 55, 75), (1, 56, 82)]
@@ -183,11 +183,11 @@ fn dropping_delivers_in_time_what_sending_late_renders() {
         let (late, drop) = (run(LatePolicy::Late), run(LatePolicy::Drop));
         let rendered = late.ready_in_time + late.ready_late;
         assert!(late.behind_ns > 2 * SECONDS, "{late:?}");
-        // Before the first answers it is not known how long they take.
+        // Some packets are late, because the turnaround time is unknown before the first answers.
         assert!(drop.ready_late <= rendered / 100, "{drop:?}");
         assert!(drop.ready_in_time >= rendered * 98 / 100, "{late:?} {drop:?}");
         assert_eq!(drop.behind_ns, 0);
-        // All that the stream has had so far was either made or given up.
+        // Every requested packet was either measured or given up.
         let all = drop.ready_in_time + drop.ready_late + drop.given_up;
         assert!(all * heavy.period_ns >= 99 * SECONDS / 10, "{drop:?}");
     }
@@ -202,7 +202,7 @@ fn a_stream_that_is_far_behind_is_given_up_to_the_present_at_once() {
         queue.push(Waiting { device: lidar, start: needed, needed, item: ms });
     };
     (1..=50).for_each(|ms| push(&mut queue, ms));
-    // Nothing is known: what is not over is tried, before the first instant everything.
+    // Without any answer, each request that is not late yet is tried; before the first instant, all are.
     assert_eq!(queue.next(-100 * MS as i64), Some(Choice::Measure(1, Thinning::None)));
     let now_ns = 40 * MS as i64;
     let given_up: Vec<_> = std::iter::from_fn(|| match queue.next(now_ns) {
@@ -214,7 +214,7 @@ fn a_stream_that_is_far_behind_is_given_up_to_the_present_at_once() {
     })
     .collect();
     assert_eq!(given_up, (2..40).collect::<Vec<_>>());
-    // It took 4 ms, so 2 ms more or less are likely: who has less than 12 ms left comes too late.
+    // One answer took 4 ms, with an assumed deviation of 2 ms: requests with less than 12 ms left are given up.
     queue.note_ready(lidar, now_ns, now_ns + 4 * MS as i64);
     let now_ns = now_ns + 4 * MS as i64;
     assert!(queue.gives_up(lidar, SimTime(55 * MS), now_ns));
@@ -228,14 +228,14 @@ fn one_slow_answer_does_not_stop_a_device_for_ever() {
     queue.note_ready(device, 0, 3 * SECONDS as i64);
     let now_ns = 3 * SECONDS as i64;
     let in_ms = |ms: u64| SimTime(3 * SECONDS + ms * MS);
-    // Half of what it is asked for ahead is tried whatever was.
+    // Requests are always tried if half of the look-ahead is left.
     assert!(queue.gives_up(device, in_ms(49), now_ns));
     assert!(!queue.gives_up(device, in_ms(50), now_ns));
-    // What is asked for at the last moment is tried after a while.
+    // After a while without answers, requests with little time left are tried again.
     let later = |ms: u64| now_ns + (ms * MS) as i64;
     assert!(queue.gives_up(device, in_ms(299 + 12), later(299)));
     assert!(!queue.gives_up(device, in_ms(300 + 13), later(300)));
-    // With other policies nothing is hopeless.
+    // With other policies, no request is given up.
     let mut queue = WorkQueue::<()>::new(real_time(LatePolicy::Late), 1);
     queue.note_ready(device, 0, now_ns);
     assert!(!queue.gives_up(device, SimTime::ZERO, now_ns));
@@ -248,7 +248,7 @@ fn heavy_devices_share_alike_and_who_was_idle_does_not_take_all() {
     let busy_ns = |fate: Fate, load: Load| (fate.ready_in_time + fate.ready_late) * load.cost_ns;
     let (first, second) = (busy_ns(fates[0], HEAVY), busy_ns(fates[1], other));
     assert!(first.abs_diff(second) <= MOST_CREDIT_NS, "{fates:?}");
-    // One was alone for a minute; then both need all, and both are behind.
+    // The first device ran alone for a minute; then both devices need all workers, and both are behind.
     let mut queue = WorkQueue::new(real_time(LatePolicy::Late), 2);
     queue.charge(DeviceId(0), 60 * SECONDS);
     for number in 0..2000 {
@@ -264,7 +264,7 @@ fn heavy_devices_share_alike_and_who_was_idle_does_not_take_all() {
         served[device.0] += 1;
         queue.charge(device, MS);
     }
-    // 50 ms of credit, and half of the rest.
+    // The second device gets 50 ms of credit and half of the rest.
     assert_eq!(served, [175, 225]);
 }
 
@@ -290,7 +290,7 @@ fn what_casts_no_rays_is_not_in_a_lane() {
     queue.push(waiting(1, "sweep"));
     queue.push_rayless(waiting(3, "later"));
     queue.push_rayless(waiting(2, "soon"));
-    // However late it is: it costs nothing, and what of it leaves in time is decided one by one.
+    // Requests without rays are never given up here: they cost nothing, and the sender decides about late packets.
     let rayless: Vec<_> = std::iter::from_fn(|| queue.next_rayless()).collect();
     assert_eq!(rayless, ["soon", "later"].map(|item| Choice::Measure(item, Thinning::None)));
     assert_eq!(queue.next(2 * MS as i64), Some(Choice::GiveUp("sweep")));

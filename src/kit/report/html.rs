@@ -1,4 +1,4 @@
-//! A page without external files, in light and dark colours.
+//! Writes an HTML page without external files, in light and dark colours.
 
 use std::fmt::Write;
 
@@ -20,7 +20,7 @@ input[name=show]{margin:10px 4px 6px 0}label{margin-right:16px}#bad:checked~tabl
 #run:checked~table tr.not,#run:checked~section.not{display:none}\
 @media print{pre{white-space:pre-wrap}tr,section{break-inside:avoid}}";
 
-/// Radio buttons that filter the cases. Style sheets hide cases, because pages have no scripts.
+/// Radio buttons that filter the cases by style sheets: the page has no scripts.
 const FILTER: &str = "<input type=\"radio\" name=\"show\" id=\"all\" checked><label for=\"all\">all cases</label>\
 <input type=\"radio\" name=\"show\" id=\"bad\"><label for=\"bad\">failures only</label>\
 <input type=\"radio\" name=\"show\" id=\"run\"><label for=\"run\">without those that are not applicable</label>\n";
@@ -41,7 +41,7 @@ pub fn html(subject: &Subject, outcomes: &[Outcome]) -> String {
         env!("CARGO_PKG_VERSION"),
         subject.begun.strftime("%Y-%m-%d %H:%M UTC"),
     );
-    // What needs work comes first.
+    // Failed cases come first.
     let (bad, fine): (Vec<_>, Vec<_>) = outcomes.iter().partition(|o| !o.verdict.is_fine());
     let ordered: Vec<&Outcome> = bad.into_iter().chain(fine).collect();
     for outcome in &ordered {
@@ -78,7 +78,7 @@ fn class(verdict: &Verdict) -> &'static str {
     }
 }
 
-/// Class of a case for the page's filter.
+/// CSS class of a case, for the page's filter.
 fn shown(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::NotApplicable(_) => "fine not",
@@ -136,7 +136,8 @@ mod tests {
             [outcome("a", Verdict::Passed), outcome("b", Verdict::Failed), outcome("c", none)];
         let page = html(&subject(), &outcomes);
         assert!(page.find("id=\"b\"").unwrap() < page.find("id=\"a\"").unwrap());
-        // In the table as well, and the filter finds the cases that it hides.
+        // The failed case comes first in the table as well, and the filter finds the cases that it
+        // hides.
         assert!(page.find("href=\"#b\"").unwrap() < page.find("href=\"#a\"").unwrap());
         assert!(
             page.contains("<tr class=\"bad\"><td><a href=\"#b\"") && page.contains("id=\"bad\"")

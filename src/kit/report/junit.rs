@@ -1,11 +1,11 @@
-//! JUnit XML for CI services.
+//! Writes JUnit XML for CI services.
 
 use std::fmt::Write;
 
 use super::{Counts, Subject, account, escape};
 use crate::kit::verdict::{Outcome, Verdict};
 
-/// The file.
+/// The content of the JUnit file.
 pub fn junit(subject: &Subject, outcomes: &[Outcome]) -> String {
     let counts = Counts::of(outcomes);
     let figures = format!(
@@ -15,7 +15,7 @@ pub fn junit(subject: &Subject, outcomes: &[Outcome]) -> String {
         counts.bench_failed,
         subject.took_s
     );
-    // The schema of Jenkins knows `skipped` of a suite only.
+    // The schema of Jenkins has `skipped` for a single suite only.
     let mut text = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"menura test\" {figures}>\n\
          <testsuite name=\"{}\" {figures} skipped=\"{}\" timestamp=\"{}\">\n<properties>\n",

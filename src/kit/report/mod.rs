@@ -1,20 +1,20 @@
-//! Verdicts for people and machines: JUnit XML and a page.
+//! Reports of verdicts: JUnit XML and an HTML page.
 
 pub mod html;
 pub mod junit;
 
 use crate::kit::verdict::{Outcome, Verdict};
 
-/// Subject of a report.
+/// Facts about a test run, for its reports.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// The suite.
+    /// Name of the suite.
     pub suite: String,
-    /// The rig's name.
+    /// Name of the rig.
     pub rig: String,
     /// Device under test, with its profile.
     pub device: String,
-    /// The driver's command.
+    /// Command of the driver.
     pub command: String,
     /// Time at which the cases started.
     pub begun: jiff::Timestamp,
@@ -25,13 +25,13 @@ pub struct Subject {
 /// Number of cases for each verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Passed.
+    /// Number of passed cases.
     pub passed: usize,
-    /// Failed.
+    /// Number of failed cases.
     pub failed: usize,
-    /// Skipped cases.
+    /// Number of skipped cases.
     pub not_applicable: usize,
-    /// The bench failed.
+    /// Number of inconclusive cases, in which the bench failed.
     pub bench_failed: usize,
 }
 
@@ -63,7 +63,7 @@ impl Counts {
     }
 }
 
-/// `text` for XML and HTML: markup escaped, characters that XML cannot have left out.
+/// Escapes `text` for XML and HTML; omits characters that XML does not allow.
 fn escape(text: &str) -> String {
     let is_allowed = |c: &char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
     let mut escaped = String::with_capacity(text.len());

@@ -1,4 +1,4 @@
-//! The conversation with one client.
+//! The connection of one client.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::hub::Hub;
 use super::outbox::{Ending, Item, Outbox};
 use crate::wire::foxglove::{Level, status};
 
-/// Time without progress after which a client counts as gone.
+/// Time without progress after which a client is disconnected.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A connected client; dropping this disconnects it.
@@ -28,13 +28,13 @@ impl Drop for Client {
 }
 
 impl Client {
-    /// Another one, if `hub` has room.
+    /// A new client, if `hub` has room.
     pub(super) fn let_in(hub: &Arc<Hub>) -> Option<Self> {
         let (number, outbox) = hub.let_in()?;
         Some(Self { number, outbox, hub: Arc::clone(hub) })
     }
 
-    /// Sends waiting items and handles the client's messages, until either ends it.
+    /// Sends queued items and handles the client's messages until one side ends the connection.
     pub(super) async fn converse(self, mut socket: WebSocket) {
         loop {
             tokio::select! {
@@ -53,7 +53,7 @@ impl Client {
                     }
                     Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                     Some(Err(_)) => {
-                        // Of a connection that broke off, this fails at once.
+                        // If the connection has broken off, this fails at once.
                         let end = socket.send(Ending::WrongMessage.message());
                         let _ = timeout(FAREWELL, end).await;
                         return;

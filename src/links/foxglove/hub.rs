@@ -9,7 +9,7 @@ use crate::wire::foxglove::{
     Channel, ClientMessage, Level, ServerInfo, Subscription, advertise, status,
 };
 
-/// Clients at a time.
+/// Largest number of simultaneous clients.
 pub(super) const MAX_CLIENTS: usize = 8;
 
 /// A channel to be advertised; the hub assigns its number.
@@ -17,13 +17,13 @@ pub(super) const MAX_CLIENTS: usize = 8;
 pub struct NewChannel {
     /// Name of the channel.
     pub topic: String,
-    /// `json` or `protobuf`.
+    /// Encoding of the messages: `json` or `protobuf`.
     pub encoding: &'static str,
     /// Name of the messages' schema.
     pub schema_name: String,
-    /// `jsonschema`, or `protobuf` for base64 of a `FileDescriptorSet`.
+    /// Encoding of the schema: `jsonschema`, or `protobuf` for base64 of a `FileDescriptorSet`.
     pub schema_encoding: &'static str,
-    /// The schema.
+    /// Text of the schema.
     pub schema: String,
 }
 
@@ -52,7 +52,7 @@ struct Visitor {
 }
 
 impl Hub {
-    /// A hub without channels and clients.
+    /// A hub without channels or clients.
     pub fn new(info: &ServerInfo) -> Arc<Self> {
         Arc::new(Self {
             info: info.emit().into(),
@@ -65,7 +65,7 @@ impl Hub {
         self.state.lock().expect("no holder panics")
     }
 
-    /// Advertises another channel to all clients; returns its number.
+    /// Adds a channel and advertises it to all clients; returns its number.
     pub fn add(&self, channel: NewChannel) -> u32 {
         let mut state = self.state();
         let id = state.channels.len() as u32;
@@ -77,7 +77,7 @@ impl Hub {
         id
     }
 
-    /// Whether anybody is connected.
+    /// Whether a client is connected.
     pub fn is_visited(&self) -> bool {
         self.visitors.load(Ordering::Relaxed) > 0
     }
@@ -99,7 +99,7 @@ impl Hub {
         }
     }
 
-    /// Ends all connections, also those that have not begun.
+    /// Ends all connections, including those that are still being opened.
     pub(super) fn close(&self) {
         let mut state = self.state();
         state.is_closed = true;
@@ -132,7 +132,7 @@ impl Hub {
         self.visitors.store(state.clients.len(), Ordering::Relaxed);
     }
 
-    /// Carries out a client's message, or sends it the reason for a refusal.
+    /// Handles a client's message, or sends the client the reason for a refusal.
     pub(super) fn hear(&self, number: u64, text: &str) {
         let mut state = self.state();
         let channels = state.channels.len();

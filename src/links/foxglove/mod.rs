@@ -1,7 +1,7 @@
 //! A server for Foxglove's WebSocket protocol ([`crate::wire::foxglove`]).
 //!
-//! [`Hub`] has the channels and takes messages from any thread, without ever waiting for a client. Each
-//! client has a bounded queue ([`outbox`]); if the client reads too slowly, the oldest data is dropped.
+//! [`Hub`] has the channels and accepts messages from any thread; it never waits for a client. Each client has a
+//! bounded queue ([`outbox`]); if the client reads too slowly, the oldest data is dropped.
 
 mod client;
 mod hub;
@@ -28,13 +28,13 @@ use super::visitors::{self, CONNECTION_LIFE, Caller, LimitedListener};
 use crate::wire::foxglove::{MAX_CLIENT_MESSAGE, SUBPROTOCOLS};
 use crate::wire::http::ClientSays;
 
-/// Largest number of bytes that wait within a WebSocket: one message more than its queue.
+/// Largest number of unsent bytes in a WebSocket: the size of its queue plus one message.
 const MAX_WRITE_BUFFER: usize = 32 << 20;
-/// Longest time to tell clients that a run is over.
+/// Longest time for telling clients that a run is over.
 const FAREWELL: Duration = Duration::from_millis(300);
 
-/// Decides whether to admit a client, by its headers and the query of its address; otherwise returns a status
-/// code and a reason.
+/// Decides by a client's headers and the query of its address whether to admit the client; otherwise returns an HTTP
+/// status code and a reason.
 pub type Admit = Arc<dyn Fn(&ClientSays, &str) -> Result<(), (u16, &'static str)> + Send + Sync>;
 
 /// A listening port.
@@ -91,7 +91,7 @@ impl FoxgloveServer {
                     sleep(FAREWELL / 30).await;
                 }
             };
-            // Whoever takes longer is cut off.
+            // Clients that take longer are disconnected.
             let _ = timeout(FAREWELL, gone).await;
             Ok(())
         })
@@ -100,7 +100,7 @@ impl FoxgloveServer {
 
 type UpgradeRefused = axum::extract::ws::rejection::WebSocketUpgradeRejection;
 
-/// Answers a client that wants to connect.
+/// Answers a client that connects.
 fn open(
     hub: &Arc<Hub>,
     admit: &Admit,

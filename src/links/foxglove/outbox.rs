@@ -1,4 +1,4 @@
-//! Queue of a client: bounded, and filled without waiting.
+//! A client's queue: bounded, and filled without waiting.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -8,24 +8,24 @@ use tokio::sync::Notify;
 
 use crate::wire::foxglove::{DATA_HEAD_LEN, Level, data_head, status};
 
-/// Largest size of the messages that wait for a client; beyond it, the oldest data is removed.
+/// Largest total size of the messages that wait for a client, bytes; if it is exceeded, the oldest data is removed.
 const MOST_BYTES: usize = 16 << 20;
-/// Messages that wait for a client.
+/// Largest number of messages that wait for a client.
 const MOST_MESSAGES: usize = 1024;
 
-/// Why a conversation ends.
+/// Why a connection ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
     /// The run has ended.
     RunOver,
-    /// The client does not even read messages other than data.
+    /// The client reads too slowly: even messages without data do not fit into its queue.
     TooSlow,
     /// The client sent bytes that are no message of the protocol.
     WrongMessage,
 }
 
 impl Ending {
-    /// The last message of a conversation (RFC 6455, section 7.4.1).
+    /// The last message of a connection (RFC 6455, section 7.4.1).
     pub(super) fn message(self) -> Message {
         let (code, reason) = match self {
             Self::RunOver => (close_code::AWAY, "the run has ended"),
@@ -41,18 +41,18 @@ impl Ending {
 /// An item of a client's queue.
 #[derive(Clone, Debug)]
 pub(super) enum Item {
-    /// JSON.
+    /// JSON text.
     Text(Arc<str>),
-    /// A message of a channel.
+    /// Data of a channel.
     Data {
-        /// The id that the client gave the subscription.
+        /// Subscription id, which the client chose.
         subscription: u32,
-        /// POSIX time, nanoseconds.
+        /// Log time: POSIX time, nanoseconds.
         log_time_ns: u64,
-        /// The message.
+        /// Bytes of the message.
         payload: Arc<[u8]>,
     },
-    /// The end.
+    /// End of the connection.
     Close(Ending),
 }
 
@@ -69,7 +69,7 @@ impl Item {
         matches!(self, Self::Data { .. })
     }
 
-    /// The item as the message that is sent.
+    /// Converts the item to a WebSocket message.
     pub(super) fn into_message(self) -> Message {
         match self {
             Self::Text(text) => Message::text(&*text),
@@ -89,11 +89,11 @@ impl Item {
 struct Waiting {
     items: VecDeque<Item>,
     bytes: usize,
-    /// Messages that found no room, and were not reported yet.
+    /// Number of dropped messages that were not reported to the client yet.
     lost: u64,
 }
 
-/// A publishing thread's view of a client.
+/// A client's queue, as publishing threads use it.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     waiting: Mutex<Waiting>,
@@ -101,7 +101,7 @@ pub(super) struct Outbox {
 }
 
 impl Outbox {
-    /// Adds an item to the queue's end. If there is no room, the oldest data is dropped; without data to
+    /// Adds an item to the end of the queue. If there is no room, the oldest data is dropped; if there is no data to
     /// drop, the connection ends.
     pub(super) fn put(&self, item: Item) {
         {
@@ -135,7 +135,7 @@ impl Outbox {
         Some(item)
     }
 
-    /// The first waiting item.
+    /// Waits for the first item and removes it.
     pub(super) async fn next(&self) -> Item {
         loop {
             match self.take() {

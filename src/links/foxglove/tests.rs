@@ -1,5 +1,5 @@
-//! Tests with clients of all kinds over real sockets. The clients write WebSocket frames as bytes, so that
-//! they can write wrong ones.
+//! Tests with correct and faulty clients over real sockets. The clients write WebSocket frames as bytes, so that they
+//! can write wrong ones.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -65,19 +65,19 @@ impl Guest {
         let (stream, head) =
             Self::ask(address, "/", "Sec-WebSocket-Protocol: foxglove.websocket.v1\r\n");
         assert!(head.starts_with("HTTP/1.1 101"), "{head}");
-        // The answer of RFC 6455 to its own example.
+        // The key and the answer are those of RFC 6455.
         assert!(head.contains("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="), "{head}");
         assert!(head.contains("sec-websocket-protocol: foxglove.websocket.v1"), "{head}");
         Self(stream)
     }
 
-    /// Sends a frame with this first byte, masked by zeros, whose header claims `length` bytes.
+    /// Sends a frame with this first byte, masked with zeros; its header states `length` bytes.
     fn send(&mut self, first: u8, length: u64, payload: &[u8]) {
         let mut frame = vec![first, 0x80 | 127];
         frame.extend(length.to_be_bytes());
         frame.extend([0; 4]);
         frame.extend_from_slice(payload);
-        // The server may have gone.
+        // The server may already have closed the connection.
         let _ = self.0.write_all(&frame);
     }
 
@@ -133,7 +133,7 @@ fn a_client_gets_what_it_subscribes_to_and_no_more() {
         guest.say(
             &json!({ "op": "subscribe", "subscriptions": [{ "id": 7, "channelId": second }] }),
         );
-        // What is asked for wrongly is told, and shows that all before it was heard.
+        // A wrong request is answered, which also shows that all earlier requests were handled.
         for (wrong, told) in [
             (
                 json!({ "op": "subscribe", "subscriptions": [{ "id": 7, "channelId": first }] }),
@@ -166,7 +166,7 @@ fn a_client_gets_what_it_subscribes_to_and_no_more() {
         guest.say(&json!({ "op": "time" }));
         assert_eq!(guest.text()["op"], "status");
         assert!(!hub.is_wanted(second));
-        // When the server ends, it says so.
+        // A server that ends tells its clients so.
         drop(guest);
     });
     assert!(!hub.is_visited());
@@ -206,7 +206,7 @@ fn wrong_and_oversized_frames_end_their_own_conversation_only() {
         good.text();
         good.say(&json!({ "op": "subscribe", "subscriptions": [{ "id": 1, "channelId": id }] }));
         let heard_all = |guest: &mut Guest| while guest.hear().is_some() {};
-        // A frame that would take all memory, a message in endless parts, reserved bits, text that is none.
+        // A frame that would fill the memory, a message in endless parts, reserved bits, and text that is not UTF-8.
         Guest::come(address).send(0x82, u64::MAX >> 1, b"x");
         let mut long = Guest::come(address);
         for part in 0..40 {
@@ -221,7 +221,7 @@ fn wrong_and_oversized_frames_end_their_own_conversation_only() {
         let mut no_text = Guest::come(address);
         no_text.send(0x81, 2, &[0xff, 0xfe]);
         heard_all(&mut no_text);
-        // Garbage is told, again and again, and binary messages too.
+        // Wrong messages are answered each time, binary messages too.
         let mut noisy = Guest::come(address);
         noisy.text();
         noisy.text();
@@ -242,7 +242,7 @@ fn there_is_room_for_so_many_and_again_when_one_leaves() {
         let mut guests: Vec<_> = (0..MAX_CLIENTS).map(|_| Guest::come(address)).collect();
         const OURS: &str = "Sec-WebSocket-Protocol: foxglove.sdk.v1\r\n";
         assert!(Guest::ask(address, "/", OURS).1.starts_with("HTTP/1.1 503"));
-        // Those who only knock have no more room than they need, and put out nobody who is in.
+        // Clients that connect without a request use little room and displace no admitted client.
         let knocking: Vec<_> = (0..40).map(|_| TcpStream::connect(address).unwrap()).collect();
         guests.pop();
         let has_room = (0..2000).any(|_| {
@@ -275,14 +275,14 @@ fn who_does_not_read_holds_up_nobody() {
             assert_eq!(guest.text()["op"], "status");
         }
         let [slow, quick] = &mut guests;
-        // Ten times what waits for a client, while only one reads.
+        // Ten times the size of a client's queue, while only one client reads.
         let payload: Arc<[u8]> = vec![7; 1 << 20].into();
         for number in 0..160_u64 {
             hub.publish(id, number, Arc::clone(&payload));
             let (code, bytes) = quick.hear().unwrap();
             assert_eq!((code, &bytes[5..13]), (2, &number.to_le_bytes()[..]));
         }
-        // It misses what was in the middle, is told so, and gets the newest.
+        // The slow client misses data in the middle, is told so, and gets the newest data.
         let (mut numbers, mut told) = (Vec::new(), false);
         while numbers.last() != Some(&159) {
             let (code, bytes) = slow.hear().unwrap();

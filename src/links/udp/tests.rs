@@ -54,7 +54,7 @@ fn a_launch_time_is_taken_and_departures_are_stamped() {
     let mut link = UdpLink::open(&listener.local_addr().unwrap().into()).unwrap();
     link.set_launch_clock(LaunchClock::Monotonic).unwrap();
     link.stamp_departures().unwrap();
-    // The loopback interface has no scheduler, so this leaves at once.
+    // The loopback interface has no packet scheduler, so the datagram leaves at once.
     link.rehearse(link.to());
     assert_eq!(link.send_at(b"first", link.to(), 1).unwrap(), 0);
     link.rehearse(link.to());
@@ -70,8 +70,8 @@ fn a_launch_time_is_taken_and_departures_are_stamped() {
     assert!(stamps[0].at_ns > 0 && stamps[0].at_ns <= stamps[1].at_ns);
 }
 
-/// Datagrams that `listener` receives when two sockets prepare and send alternately, and the keys of
-/// their timestamps.
+/// Datagrams that `listener` receives from two sockets that prepare and send alternately, and the
+/// keys of their timestamps.
 fn prepared_by_turns(listener: &UdpSocket) -> (Vec<Vec<u8>>, Vec<u32>) {
     let to = listener.local_addr().unwrap();
     let link = UdpLink::open(&to.into()).unwrap();

@@ -1,9 +1,9 @@
-//! `menura validate allan`: an IMU lies still for hours in a moment.
+//! `menura validate allan`: simulates hours of an IMU at rest.
 //!
-//! The unit's own error model runs at its inner sample rate, and its outputs are averaged as in the device.
-//! The overlapping Allan deviation of three axes is compared with the one of its coefficients, at times from
-//! 3 / bandwidth to a ninth of the recording. The tolerance is 3 % plus four standard errors of the estimate.
-//! The temperature stays at 25 °C.
+//! The unit's error model runs at its internal sample rate, and its outputs are averaged as in the device. The
+//! overlapping Allan deviation of three axes is compared with the one that follows from the coefficients, at
+//! averaging times from 3 / bandwidth to a ninth of the recording. The tolerance is 3 % plus four standard
+//! errors of the estimate. The temperature stays at 25 °C.
 
 mod plot;
 
@@ -24,15 +24,15 @@ use crate::sensors::imu::errors::{Circumstances, Triad};
 use crate::sensors::imu::settings::TriadErrors;
 use crate::sensors::noise::NoiseSource;
 
-/// Allowed share in addition to the error of the estimate.
+/// Relative tolerance in addition to the error of the estimate.
 const ALLOWED: f64 = 0.03;
-/// Standard errors of the estimate that are allowed.
+/// Tolerance in standard errors of the estimate.
 const SIGMAS: f64 = 4.0;
-/// Averaging times a decade.
+/// Number of averaging times per decade.
 const PER_DECADE: u32 = 3;
 /// Duration of the short form.
 const SHORT: Duration = Duration::from_secs(300);
-/// Largest simulation, samples: some gigabytes.
+/// Largest simulation, samples: some gigabytes of memory.
 const MAX_SAMPLES: u64 = 200_000_000;
 
 /// Options of the experiment.
@@ -48,29 +48,29 @@ pub struct Allan {
     pub seed: u64,
 }
 
-/// One of the unit's sensors, with expected and found values.
+/// One of the unit's sensors, with expected and simulated values.
 pub(super) struct Compared {
-    /// `gyro`, `accelerometer` or `magnetometer`.
+    /// Name of the sensor: `gyro`, `accelerometer` or `magnetometer`.
     pub name: &'static str,
-    /// Name of the unit that numbers are shown in.
+    /// Unit of the printed numbers.
     pub unit: &'static str,
-    /// Factor from the printed unit to SI.
+    /// Size of the printed unit in SI.
     pub scale: f64,
-    /// The requested errors.
+    /// Configured errors.
     pub asked: TriadErrors,
-    /// Averaging times with expected and found deviations, and tolerances.
+    /// Averaging times with expected and simulated deviations, and tolerances.
     pub rows: Vec<Row>,
-    /// Coefficients from the found curve.
+    /// Coefficients fitted to the simulated curve.
     pub found: Coefficients,
 }
 
 /// One averaging time.
 pub(super) struct Row {
-    /// Found, of three axes.
+    /// Simulated deviation of three axes.
     pub point: Point,
-    /// Requested value, SI.
+    /// Expected deviation, SI.
     pub asked: f64,
-    /// Largest relative difference; `None` if the time is too short to compare.
+    /// Tolerance of the relative difference; `None` if the averaging time is too short to compare.
     pub allowed: Option<f64>,
 }
 
@@ -260,7 +260,7 @@ impl Allan {
 }
 
 impl Compared {
-    /// Comparison by the deviation that is nearest to its tolerance.
+    /// The comparison, for the deviation that is closest to its tolerance.
     fn comparison(&self) -> Comparison {
         let judged: Vec<_> = self.rows.iter().filter_map(|row| Some((row, row.allowed?))).collect();
         let good = judged.iter().filter(|(row, _)| row.is_good()).count();
@@ -287,7 +287,7 @@ impl Compared {
         )
     }
 
-    /// Name, asked, found, in the shown unit (and Hz, s).
+    /// Name, configured value and fitted value of each coefficient, in the printed unit (with Hz and s).
     fn coefficients(&self) -> [(&'static str, f64, f64); 3] {
         let shown = |x: f64| x / self.scale;
         [
@@ -310,7 +310,7 @@ impl Compared {
     }
 }
 
-/// Outputs of a unit at rest, averaged as the device does.
+/// Outputs of a unit at rest, averaged as in the device.
 fn simulate(
     seed: u64,
     part: &str,

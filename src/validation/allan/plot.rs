@@ -1,9 +1,9 @@
-//! The plot of the experiment: a panel a sensor, both axes logarithmic.
+//! The plot of the experiment: one panel per sensor, both axes logarithmic.
 
 use super::Compared;
 use crate::plot::{Axis, BLUE, Figure, ORANGE, Panel};
 
-/// Draws all sensors, one below the other.
+/// Draws the panels of all sensors, one below the other.
 pub(super) fn draw(title: &str, compared: &[Compared]) -> Figure {
     let mut figure = Figure::new(900.0, format!("Allan deviation of {title}"));
     figure.legend("asked for", BLUE);

@@ -1,34 +1,34 @@
-//! Which points of a scan are traversable: a simple classifier in place of the paper's random forest.
+//! Classifies the points of a scan as traversable or not: a simple classifier in place of the paper's random forest.
 //!
-//! As in the paper, a point is classified by features of its five nearest neighbours: their deviation from a
-//! plane, the plane's slope, and their height range. A point with fewer neighbours is indefinite.
+//! As in the paper, a point is classified by features of its five nearest neighbours: their deviation from a plane, the
+//! plane's slope, and their range of heights. A point with fewer neighbours is indefinite.
 
 use std::collections::HashMap;
 
 use glam::DVec3;
 use nalgebra::{Matrix3, SymmetricEigen};
 
-/// Neighbours of a point.
+/// Number of neighbours of a point.
 const NEIGHBOURS: usize = 5;
-/// Neighbours are not farther, metres.
+/// Largest distance of a neighbour, metres.
 const REACH_M: f64 = 0.5;
-/// Size of the cubes in which one point is kept, metres.
+/// Size of the cubes of which each keeps one point, metres.
 const CUBE_M: f64 = 0.1;
-/// Points of a plane are within this, metres: three times the scanner's noise.
+/// Largest distance of the points from their plane, metres: three times the scanner's noise.
 const MOST_RESIDUE_M: f64 = 0.06;
-/// Steepest slope, as the vertical part of its normal: 30 degrees.
+/// Smallest vertical component of the plane's unit normal: a slope of 30 degrees.
 const LEAST_UPRIGHT: f64 = 0.866;
-/// Highest step among neighbours, metres.
+/// Largest range of heights among neighbours, metres.
 const MOST_STEP_M: f64 = 0.25;
 
 /// Class of a point for a robot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ground {
-    /// The ground can be driven over.
+    /// The robot can drive over it.
     Traversable,
-    /// The ground cannot be driven over.
+    /// The robot cannot drive over it.
     Obstacle,
-    /// Too few points are near.
+    /// Too few neighbours to decide.
     Indefinite,
 }
 
@@ -39,14 +39,14 @@ fn key(point: DVec3, size_m: f64) -> [i64; 3] {
     (point / size_m).floor().as_i64vec3().to_array()
 }
 
-/// One point per cube, the first, in their order.
+/// The first point in each cube, in order.
 fn thinned(points: &[DVec3]) -> Vec<DVec3> {
     let mut taken = HashMap::new();
     let is_first = |point: &&DVec3| taken.insert(key(**point, CUBE_M), ()).is_none();
     points.iter().filter(is_first).copied().collect()
 }
 
-/// Classifies `points`, which are levelled, z up; of the points in a cube of 0.1 m, one is used.
+/// Classifies `points`, which are levelled (z up, metres); one point is used per cube of 0.1 m.
 pub fn classify(points: &[DVec3]) -> Vec<Judged> {
     let points = thinned(points);
     let mut cells: HashMap<[i64; 3], Vec<u32>> = HashMap::new();
@@ -57,7 +57,7 @@ pub fn classify(points: &[DVec3]) -> Vec<Judged> {
 }
 
 fn judge(point: DVec3, points: &[DVec3], cells: &HashMap<[i64; 3], Vec<u32>>) -> Ground {
-    // The nearest, nearest first; the point itself is one of them.
+    // The nearest points, in order of distance; the point itself is one of them.
     let mut nearest = [(f64::MAX, DVec3::ZERO); NEIGHBOURS + 1];
     let [x, y, z] = key(point, REACH_M);
     let around =

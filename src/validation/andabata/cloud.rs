@@ -1,4 +1,4 @@
-//! Three-dimensional scans: the points of the turning scanner while the robot drives, levelled and combined.
+//! Three-dimensional scans: the points of the rotating scanner while the robot drives, levelled and combined.
 
 use std::collections::VecDeque;
 
@@ -6,21 +6,21 @@ use glam::{DQuat, DVec2, DVec3};
 
 use crate::frames::quat_from_rpy;
 
-/// The scanner's optical centre above the ground, metres.
+/// Height of the scanner's optical centre above the ground, metres.
 const SCANNER_HEIGHT_M: f64 = 0.73;
-/// Points are used up to here, metres.
+/// Largest distance of used points, metres.
 const REACH_M: f64 = 12.0;
-/// The scanner's angular step, radians, and the step that points up.
+/// Angular step of the scanner, radians; the next constant is the step that points up.
 const STEP_RAD: f64 = std::f64::consts::TAU / 1440.0;
 const MIDDLE_STEP: f64 = 540.0;
-/// Time from one step to the next, milliseconds.
+/// Time between two steps, milliseconds.
 const STEP_MS: f64 = 25.0 / 1440.0;
-/// Smallest distance, millimetres; lower values are codes.
+/// Smallest valid distance, millimetres; lower values are error codes.
 const LEAST_MM: u32 = 23;
-/// Length of the stored past, milliseconds.
+/// Time for which values are kept, milliseconds.
 const KEPT_MS: f64 = 2000.0;
 
-/// A value that was known at instants.
+/// A value at known times, interpolated between them.
 #[derive(Clone, Debug)]
 pub struct Track<T> {
     samples: VecDeque<(f64, T)>,
@@ -33,7 +33,7 @@ impl<T> Default for Track<T> {
 }
 
 impl<T: Copy> Track<T> {
-    /// Adds the value at `t_ms`, which must be later than the previous values.
+    /// Adds the value at `t_ms`, milliseconds; the times must increase.
     pub fn push(&mut self, t_ms: f64, value: T) {
         while self.samples.front().is_some_and(|(first, _)| *first < t_ms - KEPT_MS) {
             self.samples.pop_front();
@@ -41,12 +41,12 @@ impl<T: Copy> Track<T> {
         self.samples.push_back((t_ms, value));
     }
 
-    /// The latest instant.
+    /// Time of the latest value, milliseconds.
     pub fn until_ms(&self) -> f64 {
         self.samples.back().map_or(f64::MIN, |(t_ms, _)| *t_ms)
     }
 
-    /// The value at `t_ms`; `mix` interpolates between the values before and after it.
+    /// The value at `t_ms`, milliseconds; `mix` interpolates between the values before and after it.
     pub fn at(&self, t_ms: f64, mix: impl Fn(T, T, f64) -> T) -> Option<T> {
         let after = self.samples.partition_point(|(known, _)| *known <= t_ms);
         let (from_ms, from) = *self.samples.get(after.checked_sub(1)?)?;
@@ -55,14 +55,14 @@ impl<T: Copy> Track<T> {
     }
 }
 
-/// The robot's own estimate of its pose, in its level frame.
+/// The robot's estimate of its pose, in its own level frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stance {
-    /// Position relative to the switch-on, metres.
+    /// Position relative to where the robot was switched on, metres.
     pub position_m: DVec2,
-    /// Roll, pitch, radians.
+    /// Roll and pitch, radians.
     pub tilt_rad: [f64; 2],
-    /// Heading from east, radians.
+    /// Heading counterclockwise from east, radians.
     pub heading_rad: f64,
 }
 
@@ -83,20 +83,20 @@ impl Stance {
     }
 }
 
-/// A scan of the plane that turns with the head.
+/// A scan in the plane that rotates with the head.
 #[derive(Clone, Debug)]
 pub struct PlaneScan {
-    /// Time of the scan's first step by the scanner's clock, milliseconds.
+    /// Time of the scan's first step on the scanner's clock, milliseconds.
     pub time_ms: f64,
     /// Distances by step, millimetres.
     pub distances_mm: Vec<u32>,
 }
 
-/// A device's clock against the computer's.
+/// Estimates the offset between a device's clock and the computer's.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
-    /// Offset of the computer's clock from the device's, milliseconds. A device's clock counts whole
-    /// milliseconds and its messages are delayed, so the smallest observed difference is best.
+    /// Computer's clock minus the device's, milliseconds: the smallest observed difference, because a device's clock
+    /// counts whole milliseconds and its messages are delayed.
     pub ahead_ms: f64,
 }
 
@@ -107,14 +107,14 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// Takes a message with the time `time_ms`, whose arrival without extra delay would be `arrived_ms`.
+    /// Adds a message with the device time `time_ms` that arrived at `arrived_ms`, minus the known delay.
     pub fn see(&mut self, time_ms: f64, arrived_ms: f64) {
         self.ahead_ms = self.ahead_ms.min(arrived_ms - time_ms);
     }
 }
 
-/// Points of a scan in the robot's level frame; `None` if the head's angle or the pose is not known for all
-/// of it. `head` is on the encoder's clock, `stances` on the computer's.
+/// Points of a scan in the robot's level frame, metres; `None` if the head's angle or the pose is not known for all of
+/// it. `head` is on the encoder's clock, `stances` on the computer's.
 pub fn points(
     scan: &PlaneScan,
     scanner_clock: Clock,
@@ -131,7 +131,7 @@ pub fn points(
         if *distance_mm < LEAST_MM || range_m > REACH_M {
             continue;
         }
-        // The scanner looks up; its left is the head's.
+        // The scanner's middle step points up, and its left is the head's left.
         let (sin, cos) = libm::sincos((step as f64 - MIDDLE_STEP) * STEP_RAD);
         let in_head = DVec3::new(0.0, sin, cos) * range_m;
         let in_body =

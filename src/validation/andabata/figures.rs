@@ -1,4 +1,4 @@
-//! C1: compares the vehicle's equations with the motion of the driven robot.
+//! Experiment C1: compares the vehicle's equations with the motion of the driven robot.
 
 use serde_json::{Value, json};
 
@@ -15,17 +15,17 @@ use std::sync::Arc;
 const Y_ICR_M: f64 = 0.45;
 const LIMIT_M_S: f64 = 0.68;
 const LAG_S: f64 = 0.035;
-/// Tolerance of equations.
+/// Tolerance of the equations.
 const EXACT: f64 = 1e-9;
 
-/// Findings about the robot's motion.
+/// Results about the robot's motion.
 pub(super) struct Kinematics {
     pub text: String,
     pub report: Value,
     pub comparisons: Vec<Comparison>,
 }
 
-/// The paper's vehicle after a command at its first instant, when it has settled.
+/// The paper's vehicle at `until`, after a command at the first instant.
 fn told(actuation: Actuation, until: SimTime) -> Driven {
     let model = DriveModel::SkidSteer { y_icr_m: [Y_ICR_M; 2], x_icr_m: 0.0, variation: None };
     let config = DriveConfig { max_speed_m_s: LIMIT_M_S, lag_s: LAG_S, ..DriveConfig::of(model) };
@@ -36,12 +36,12 @@ fn told(actuation: Actuation, until: SimTime) -> Driven {
     driven
 }
 
-/// The numbers of C1.
+/// Computes the results of C1.
 pub(super) fn kinematics() -> Kinematics {
     let settled = SimTime(2_000_000_000);
     let mut worst: f64 = 0.0;
     let mut compare = |found: f64, expected: f64| worst = worst.max((found - expected).abs());
-    // (3) to (6): set points, beyond the limit and below.
+    // Equations (3) to (6): set points below and above the limit.
     for (forward_m_s, turn_rad_s) in
         [(0.3, 0.5), (0.3, 0.844), (0.3, 1.5), (-0.5, 1.0), (0.68, 0.0), (0.0, -3.0), (0.0, 1.4)]
     {
@@ -52,12 +52,12 @@ pub(super) fn kinematics() -> Kinematics {
         let wheels = driven.wheels(SimTime(1_000_000));
         compare(wheels.setpoint_m_s[0], v - Y_ICR_M * w);
         compare(wheels.setpoint_m_s[1], v + Y_ICR_M * w);
-        // (1) and (2): the body's motion once the treads have settled.
+        // Equations (1) and (2): the body's motion after the tracks have reached their speeds.
         let state = driven.state(SimTime(1_900_000_000));
         compare(state.velocity_m_s.length(), v.abs());
         compare(state.angular_rate_rad_s.z, w);
     }
-    // At 0.3 m/s the fastest turn that needs no scaling.
+    // The fastest turn at 0.3 m/s that needs no scaling.
     let fastest_rad_s = (LIMIT_M_S - 0.3) / Y_ICR_M;
     let step = told(Actuation::Treads { left_m_s: 0.3, right_m_s: 0.3 }, settled);
     let reached = |ms: u64| step.wheels(SimTime(ms * 1_000_000)).speed_m_s[0] / 0.3;

@@ -1,9 +1,8 @@
 //! The robot's memory of the ground, and the path around known obstacles.
 //!
-//! The paper's robot steers by the latest scan alone and states the cost of that: without intermediate
-//! waypoints, a robot in a dead end circles there. This one keeps the results of its scans for five minutes,
-//! and searches for the cheapest path to the goal; the map's equations (8) to (11) then use a point of that
-//! path as the goal.
+//! The paper's robot steers by the latest scan alone and states the cost: without intermediate waypoints, a robot in a
+//! dead end drives in circles. This robot keeps the results of its scans for five minutes and searches for the cheapest
+//! path to the goal. Equations (8) to (11) of the map then use a point of this path as the goal.
 
 use glam::{DVec2, IVec2};
 use pathfinding::directed::astar::astar;
@@ -13,50 +12,48 @@ use crate::time::SimTime;
 
 /// Size of a cell, metres.
 const CELL_M: f64 = 0.25;
-/// Cells along each side: 60 m around where the robot was switched on.
+/// Number of cells along each side: 60 m from the place where the robot was switched on.
 const SIDE: i32 = 480;
-/// Number of points that a scan must have in a cell to classify it.
+/// Smallest number of points of a scan in a cell that classify the cell.
 const FEWEST_POINTS: u32 = 2;
-/// Share of points that cannot be driven over from which on a cell is closed, as in the polar map.
+/// Share of obstacle points above which a cell is closed, as in the polar map.
 const CLOSED_SHARE: f64 = 0.15;
-/// A step: between two cells of a scan that are at most this far apart, the ground changes by more than this
-/// height with at least this slope. The near wall of a ditch is visible in no other way, because no point of
-/// it is seen.
+/// A step: between two cells of a scan that are at most this many cells apart, the height of the ground changes by more
+/// than the next constant, with at least the slope after it. Only this rule detects the near wall of a ditch, because
+/// the scan has no points on it.
 const STEP_CELLS: i32 = 6;
 const STEP_M: f64 = 0.25;
 const STEP_SLOPE: f64 = 0.5;
-/// Height of a point above the lowest one around it from which the robot passes below, metres: the robot is
-/// 0.81 m high, and the ground rises by at most 0.25 m between cells that it drives over. Crowns of trees
-/// therefore close no cell.
+/// The robot passes under a point that is at least this far above the lowest point near it, metres: the robot is 0.81 m
+/// high, and the ground rises by at most 0.25 m between traversable cells. So tree crowns close no cell.
 const OVERHEAD_M: f64 = 1.2;
-/// Time after which observations are forgotten, nanoseconds: the wheels' odometry drifts.
+/// Time for which observations are kept, nanoseconds: the wheel odometry drifts.
 const KEPT_NS: u64 = 300_000_000_000;
-/// Additional distance from which a cell is judged again, metres. A ditch is not visible from afar, so
+/// Additional distance beyond which a cell is not classified again, metres. A ditch is not visible from afar, so
 /// farther observations do not replace nearer ones.
 const FARTHER_M: f64 = 1.0;
-/// Distance of the robot's middle from closed cells, metres: half of its diagonal, plus the error of
-/// steering.
+/// Distance of the robot's centre from closed cells, metres: half of the robot's diagonal plus the steering error.
 const KEPT_CLEAR_M: f64 = 0.75;
-/// The way is looked for up to here before the goal, metres.
+/// The path ends this far before the goal, metres.
 const NEAR_GOAL_M: f64 = 2.5;
-/// Distance of the point on the path that the robot steers to, metres.
+/// Distance of the waypoint along the path, metres.
 const AHEAD_M: f64 = 2.0;
-/// Free length ahead that a free direction needs, metres.
+/// Length that must be free ahead in a free direction, metres.
 const FREE_AHEAD_M: f64 = 2.0;
-/// Distance within which a robot that is too near to an obstacle may leave, metres.
+/// A robot that is too close to an obstacle may drive away from it within this distance, metres.
 const LEAVES_WITHIN_M: f64 = 1.0;
 
-/// Directions in which steps are searched; the others are the same from the other side.
+/// Directions in which steps are searched; the opposite directions give the same steps.
 const STEP_DIRECTIONS: [IVec2; 4] =
     [IVec2::new(1, 0), IVec2::new(0, 1), IVec2::new(1, 1), IVec2::new(1, -1)];
 
-/// Cost of driving over one cell, by the knowledge about it; an unknown cell costs as much as an open one. A
-/// closed cell has a high but finite cost, because a robot inside one must leave it.
+/// Cost of driving over one cell. An unknown cell costs as much as an open one. A closed cell has a high but finite
+/// cost, because a robot within one must be able to leave it.
 const OPEN_COST: u32 = 100;
 const NEAR_CLOSED_COST: u32 = 1_000;
 const CLOSED_COST: u32 = 10_000;
 
-/// Observations of a cell.
+/// Latest observation of a cell.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     at: SimTime,
@@ -89,12 +86,12 @@ fn index(cell: IVec2) -> Option<usize> {
     is_inside.then(|| (cell.y * SIDE + cell.x) as usize)
 }
 
-/// Observations of a cell in one scan.
+/// Points of one scan in a cell.
 #[derive(Clone, Copy, Debug, Default)]
 struct Scanned {
     open: u32,
     closed: u32,
-    /// Height of the lowest point.
+    /// Height of the lowest point, metres.
     z_m: f64,
     is_step: bool,
 }
@@ -114,7 +111,7 @@ impl Scanned {
         self.open + self.closed > 0
     }
 
-    /// Whether the cell is closed, if the scan shows it.
+    /// Whether the cell is closed; `None` if the scan does not show it.
     fn is_closed(&self) -> Option<bool> {
         let all = self.open + self.closed;
         let is_closed = f64::from(self.closed) >= CLOSED_SHARE * f64::from(all);
@@ -125,8 +122,8 @@ impl Scanned {
     }
 }
 
-/// Height from which points are overhead, for each cell: by the lowest point in it and in the eight around
-/// it.
+/// For each cell, the height above which points are overhead: measured from the lowest point in the cell and its eight
+/// neighbours.
 fn overhead_from_m(judged: &[Judged]) -> Vec<f64> {
     let mut from_m = vec![f64::MAX; (SIDE * SIDE) as usize];
     for (point, _) in judged {
@@ -139,7 +136,7 @@ fn overhead_from_m(judged: &[Judged]) -> Vec<f64> {
     from_m
 }
 
-/// Cells of a step that begins at `cell`, if there is one in that direction.
+/// Cells of a step that starts at `cell` in the direction `along`; empty without a step.
 fn step(scan: &[Scanned], cell: IVec2, along: IVec2) -> Vec<usize> {
     let seen = |cell: IVec2| Some(scan[index(cell)?]).filter(Scanned::is_seen);
     let next = || (1..=STEP_CELLS).find_map(|far| Some((far, seen(cell + along * far)?)));
@@ -155,7 +152,7 @@ fn step(scan: &[Scanned], cell: IVec2, along: IVec2) -> Vec<usize> {
 }
 
 impl Memory {
-    /// Adds a scan that was made around `from_m` and ended at `at`.
+    /// Adds a scan around `from_m` that ended at `at`.
     pub fn add(&mut self, at: SimTime, from_m: DVec2, judged: &[Judged]) {
         let mut scan = vec![Scanned::default(); self.cells.len()];
         let overhead_from_m = overhead_from_m(judged);
@@ -216,20 +213,20 @@ impl Memory {
         costs
     }
 
-    /// Chart of the ground at `now`.
+    /// Chart of the costs at `now`.
     pub fn chart(&self, now: SimTime) -> Chart {
         Chart { costs: self.costs(now) }
     }
 }
 
-/// Cost of driving over each cell.
+/// Costs of driving over each cell, for searching paths.
 pub struct Chart {
     costs: Vec<u32>,
 }
 
 impl Chart {
-    /// Whether the next metres in a direction keep their distance from closed cells; the robot's own frame,
-    /// metres, radians. A robot that is already too near may leave.
+    /// Whether the next metres in a direction keep their distance from closed cells. Position and direction are in the
+    /// robot's own frame (metres, radians). A robot that is already too close may leave.
     pub fn is_free(&self, from_m: DVec2, direction_rad: f64) -> bool {
         let (sin, cos) = libm::sincos(direction_rad);
         let steps = (FREE_AHEAD_M / (0.5 * CELL_M)) as usize;
@@ -240,12 +237,12 @@ impl Chart {
         })
     }
 
-    /// A point some metres ahead on the cheapest path to the goal; both in the robot's own frame, metres.
-    /// `None` if one of them is outside the memory, or the goal is that near.
+    /// Waypoint some metres ahead on the cheapest path to the goal; all positions are in the robot's own frame, metres.
+    /// `None` if a position is outside the memory or the goal is too close.
     pub fn waypoint(&self, from_m: DVec2, goal_m: DVec2) -> Option<DVec2> {
         let (from, goal) = (cell_of(from_m), cell_of(goal_m));
         index(from).and(index(goal))?;
-        // An eighth of a turn is 1.414 cells.
+        // A diagonal step is 1.414 cells long.
         let least = |cell: &IVec2| {
             let off = (goal - *cell).abs();
             let (long, short) = (off.max_element() as u32, off.min_element() as u32);
@@ -284,7 +281,7 @@ mod tests {
         places.map(|place| (place.extend(0.0), ground(place))).collect()
     }
 
-    /// End of a walk in the free direction that is nearest to the waypoint's, as the robot drives.
+    /// End of a walk that always takes the free direction closest to the waypoint's, as the robot does.
     fn walk(
         memory: &Memory,
         from_m: DVec2,
@@ -309,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_dead_end_is_left() {
-        // Open to the west; the goal is behind its end.
+        // Walls with an opening to the west; the goal is behind the closed end.
         let cup = |p: DVec2| {
             let wall = |from: DVec2, to: DVec2| p.cmpge(from).all() && p.cmple(to).all();
             wall(DVec2::new(2.0, -4.0), DVec2::new(2.5, 4.0))
@@ -349,7 +346,7 @@ mod tests {
 
     #[test]
     fn the_near_wall_of_a_ditch_is_closed_though_nothing_is_seen_of_it() {
-        // From the west: ground, a shadow, the bottom.
+        // From west to east: ground, a gap without points, the bottom of the ditch.
         let ditch = |p: DVec2| (2.0..8.0).contains(&p.x);
         let seen = |p: DVec2| !(2.0..3.1).contains(&p.x);
         let points = field(|_| false).into_iter().filter(|(point, _)| seen(point.truncate()));
@@ -368,7 +365,7 @@ mod tests {
 
     #[test]
     fn what_is_overhead_closes_nothing_and_what_is_in_the_way_does() {
-        // Above the cell of 2 m, which its ground leaves open, stands what was seen from `low_m` to `high_m`.
+        // The ground leaves the cell at 2 m open. Above it are points from `low_m` to `high_m`.
         let is_closed = |low_m: f64, high_m: f64| {
             let place_m = DVec2::new(2.1, 0.1);
             let levels =
@@ -400,7 +397,8 @@ mod tests {
             memory.add(SimTime(0), DVec2::ZERO, &points);
             memory.cells[index(cell_of(DVec2::new(2.1, 0.1))).unwrap()].map(|seen| seen.is_closed)
         };
-        // One cell away it is the ground below; from four away nothing is known of what is below.
+        // If the nearest ground point is one cell away, the ground below the crown is known; if it is four cells away,
+        // the ground is unknown.
         assert_eq!([seen(1.85), seen(1.1)], [None, Some(true)]);
     }
 

@@ -1,21 +1,21 @@
-//! `menura validate andabata`: a robot crosses a field by the bytes of its sensors, after Martínez, Morales,
+//! `menura validate andabata`: a robot crosses a field, steered by the bytes of its sensors, after Martínez, Morales,
 //! Sánchez et al. 2020 (the field robot Andabata).
 //!
-//! Three experiments of the notes on that paper:
+//! Three experiments from our notes on that paper:
 //!
-//! - **C1**: equations (1) to (7), the lag of the treads.
-//! - **C2**: the closed loop. The rig of `examples/andabata.toml` runs in simulated time; a computer
-//!   ([`robot`]) reads the devices' bytes and commands the motor controller, and must reach three goals
-//!   between ditches, barrier, fence, rocks and trees.
-//! - **C3** (`--puddle`): a puddle on the way. Clear water sends nothing back, and a robot that steers by its
-//!   latest scan alone drives in, as the paper's did; a matt one is a floor.
+//! - **C1**: equations (1) to (7), and the time constant of the tracks.
+//! - **C2**: the closed loop. The rig of `examples/andabata.toml` runs in simulated time; a computer ([`robot`]) reads
+//!   the devices' bytes and commands the motor controller, and must reach three goals between ditches, barrier, fence,
+//!   rocks and trees.
+//! - **C3** (`--puddle`): a puddle on the path. Clear water gives no return. A robot that uses only its latest scan
+//!   drives into the puddle, as the paper's robot did. A diffuse puddle counts as ground.
 //!
 //! # What differs from the paper
 //!
-//! - Field and goals are ours: the paper prints no dimensions. So is the classifier (planes of five
-//!   neighbours; there a random forest), which is why the figures to reach are loose.
-//! - The robot remembers what its scans showed, and heads for a point of the cheapest way to the goal: see
-//!   [`memory`]. Without (`--without-memory`), a direction is taken only if no red cell is near the next 3 m: see
+//! - Field and goals are our own: the paper prints no dimensions. The classifier is our own too (planes through five
+//!   neighbours; the paper uses a random forest), so the acceptance limits are wide.
+//! - The robot remembers its scans and steers to a point on the cheapest path to the goal: see [`memory`]. Without
+//!   memory (`--without-memory`), a direction is taken only if no red cell is near the next 3 m: see
 //!   [`navigation::Map`].
 
 mod classify;
@@ -48,25 +48,24 @@ use crate::time::SimTime;
 use crate::world::builtin::andabata_field::{DITCHES_M, GOALS_M, PUDDLE_M, START_M};
 use crate::world::vehicle::DriveEventKind;
 
-/// The rig that people can run, too.
+/// The rig, which users can run too.
 const RIG: &str = include_str!("../../../examples/andabata.toml");
-/// Step from true to magnetic north at the rig's place and date by the World Magnetic Model,
-/// degrees.
+/// Magnetic declination at the rig's place and date by the World Magnetic Model, degrees.
 const DECLINATION_DEG: f64 = -0.2;
-/// Depth of a wheel below the mean of the others from which it is in a ditch, metres.
+/// Depth of a wheel below the mean of the others above which the wheel is in a ditch, metres.
 const IN_DITCH_M: f64 = 0.3;
 /// Duration of the short form's single run, in which the robot approaches the first goal.
 const SHORT: Duration = Duration::from_secs(15);
-/// Least distance driven by then, metres: the robot stands until its first scan is complete, and then drives
-/// at 0.3 m/s at most.
+/// Smallest driven distance of the short form, metres: the robot stands until its first scan is complete, and then
+/// drives at 0.3 m/s at most.
 const SHORT_WAY_M: f64 = 1.5;
-/// Time by which the robot has driven through the puddle, or around it.
+/// Time at which the robot has driven through the puddle or around it.
 const PAST_PUDDLE: Duration = Duration::from_secs(90);
-/// Distance from the rim that the compass's error takes, 4 degrees at some metres.
+/// Width of the rim that is not counted, metres: the compass error of 4 degrees at some metres.
 const PUDDLE_RIM_M: f64 = 0.4;
-/// Least number of points of a matt puddle.
+/// Smallest number of points on a diffuse puddle.
 const FEWEST_POINTS: usize = 1000;
-/// Bounds of C2: path over straight line, mean speed, share of successful runs.
+/// Limits of C2: path length over straight line, mean speed, share of successful runs.
 const MOST_DETOUR: f64 = 1.5;
 const SPEEDS_M_S: [f64; 2] = [0.25, 0.30];
 
@@ -85,22 +84,22 @@ pub struct Andabata {
     pub without_memory: bool,
 }
 
-/// True positions of the robot, from which the result of a run follows.
+/// True motion of the robot, from which the result of a run follows.
 #[derive(Clone, Debug, Default)]
 struct Truth {
-    /// World x and y with the time, every tenth of a second, metres.
+    /// True positions: time, and x and y in World (metres), every tenth of a second.
     path: Vec<(SimTime, DVec2)>,
     heights_m: Vec<f64>,
     headings_rad: Vec<f64>,
-    /// Time when a wheel was in a ditch for the first time.
+    /// Time at which a wheel was in a ditch for the first time.
     ditch_at: Option<SimTime>,
-    /// Objects that were touched.
+    /// Names of the objects that the robot touched.
     contacts: Vec<String>,
-    /// Points of all 3-D scans at the puddle's position, before the robot is in it.
+    /// Number of points of all 3-D scans within the puddle, before the robot reached it.
     points_in_puddle: usize,
 }
 
-/// A run that is over.
+/// A finished run.
 struct Trip {
     seed: u64,
     truth: Truth,
@@ -114,14 +113,14 @@ impl Trip {
         self.truth.path.windows(2).map(|pair| pair[0].1.distance(pair[1].1)).sum()
     }
 
-    /// Time at which the robot began to move.
+    /// Time at which the robot started to move.
     fn moved_at(&self) -> SimTime {
         let start = self.truth.path.first().map_or(DVec2::ZERO, |(_, place)| *place);
         let moved = self.truth.path.iter().find(|(_, place)| place.distance(start) > 0.05);
         moved.map_or(SimTime::ZERO, |(at, _)| *at)
     }
 
-    /// Straight distance from the start through the goals that the robot reached.
+    /// Length of the straight lines from the start through the goals that the robot reached, metres.
     fn straight_m(&self) -> f64 {
         let reached = GOALS_M.iter().take(self.logbook.goals_at.len());
         let places: Vec<DVec2> =
@@ -138,7 +137,7 @@ impl Trip {
     }
 
     fn climbed_m(&self) -> f64 {
-        // Shorter waves are the suspension's.
+        // Shorter waves are caused by the suspension.
         let coarse: Vec<f64> = self.truth.heights_m.iter().step_by(50).copied().collect();
         coarse.windows(2).map(|pair| (pair[1] - pair[0]).max(0.0)).sum()
     }
@@ -147,8 +146,7 @@ impl Trip {
         self.logbook.scan_points.len()
     }
 
-    /// Violations of the acceptance criteria from the notes on the paper; for a `whole` run, also a missing
-    /// end.
+    /// Violations of the acceptance criteria in our notes on the paper. For a `whole` run, a missing end counts too.
     fn faults(&self, whole: bool) -> Vec<String> {
         let mut faults = Vec::new();
         let mut require = |holds: bool, fault: String| {
@@ -174,7 +172,7 @@ impl Trip {
             let [least, most] = SPEEDS_M_S;
             require((least..=most).contains(&speed), format!("{speed:.3} m/s"));
         }
-        // The first begins when the scanner has been asked.
+        // The first scan starts after the scanner has been initialised.
         let expected = (self.took.as_secs_f64() - 1.5) / 3.3;
         require(
             (self.scans() as f64 - expected).abs() <= 1.5,
@@ -191,7 +189,7 @@ impl Trip {
     }
 }
 
-/// The robot's computer, and an observer of its motion.
+/// The robot's computer, with an observer of the true motion.
 struct Watched<'a> {
     robot: Robot,
     world: &'a LiveWorld,
@@ -199,7 +197,7 @@ struct Watched<'a> {
     next_sample: SimTime,
     over: &'a AtomicBool,
     at: SimTime,
-    /// Called with the progress of the run.
+    /// Called with the simulated time.
     progress: &'a dyn Fn(SimTime),
 }
 
@@ -252,7 +250,7 @@ impl Watched<'_> {
             self.truth.ditch_at = Some(now);
         }
         if let Some((taken_m, points)) = self.robot.logbook.latest_scan.take() {
-            // The robot's own frame has drifted; where it is now is known.
+            // The robot's own frame has drifted; the true position is known here.
             let drift_m = place - taken_m;
             let [low, high] = inner_puddle_m();
             let inside = |point: &&DVec3| {
@@ -269,7 +267,7 @@ impl Watched<'_> {
     }
 }
 
-/// The rig of the experiment.
+/// Builds the rig of the experiment.
 fn rig(seed: u64, puddle: &str) -> Result<Rig, ExperimentError> {
     let set = |key: &str, value: String| Override { key: key.into(), value };
     let sets = [
@@ -279,7 +277,7 @@ fn rig(seed: u64, puddle: &str) -> Result<Rig, ExperimentError> {
     Ok(Rig::parse("examples/andabata.toml", RIG, Path::new(""), &sets, catalogue())?)
 }
 
-/// Lets the robot drive for at most `duration`.
+/// Drives the robot for at most `duration`.
 fn drive(
     seed: u64,
     puddle: &str,
@@ -309,7 +307,7 @@ fn drive(
     Ok(Trip { seed, truth, logbook: robot.logbook, took: at })
 }
 
-/// The puddle without a rim as wide as the compass may be wrong.
+/// The puddle without the rim, within which the compass error may place points.
 fn inner_puddle_m() -> [DVec2; 2] {
     let [low, high] = PUDDLE_M.map(DVec2::from);
     [low + PUDDLE_RIM_M, high - PUDDLE_RIM_M]
@@ -346,7 +344,7 @@ impl Run for Andabata {
                     0 => longest,
                     _ => longest.min(PAST_PUDDLE),
                 };
-                // With the puddle it is the paper's robot, whose failure this repeats.
+                // With the puddle the robot has no memory: this repeats the failure of the paper's robot.
                 let has_memory = kind == 0 && !self.without_memory;
                 let memory = has_memory.then(Memory::default);
                 group.push(drive(seed, puddle, duration, memory, &progress)?);
@@ -357,7 +355,7 @@ impl Run for Andabata {
     }
 }
 
-/// Findings of groups of runs; if `whole`, every run must reach all goals.
+/// Findings of groups of runs. If `whole`, every run must reach all goals.
 fn findings(trips: &[Vec<Trip>], whole: bool) -> Findings {
     let plain = &trips[0];
     let kinematics = figures::kinematics();

@@ -1,4 +1,4 @@
-//! Navigation: a polar map of drivable ground, and the chosen direction.
+//! Navigation: a polar map of traversable ground, and the choice of a direction.
 //!
 //! Equations (7) to (11) of the Andabata paper (Martínez et al. 2020). Two rules are our own: a direction
 //! must be free for the robot's width, and the robot does not turn back while another direction is free.
@@ -9,25 +9,25 @@ use glam::DVec2;
 
 use super::classify::Ground;
 
-/// Directions of a map.
+/// Number of directions of a map.
 pub const SECTORS: usize = 32;
-/// Rings of a map.
+/// Number of rings of a map.
 pub const RINGS: usize = 9;
-/// Equation (7): the growth of rings.
+/// Equation (7): growth of the rings' radii.
 const TAU_RINGS: f64 = 1.0682;
-/// The rim, metres.
+/// Outer radius of the map, metres.
 const RIM_M: f64 = 10.0;
-/// Share of points that cannot be driven over from which on a cell is red.
+/// Share of obstacle points above which a cell is red.
 const RED_SHARE: f64 = 0.15;
-/// Share of points that can be driven over above which a cell is green.
+/// Share of traversable points above which a cell is green.
 const GREEN_SHARE: f64 = 0.85;
-/// Weights of the difference to the robot's heading and to the previous direction, equation (9).
+/// Weights in equation (9): difference to the robot's heading, and to the previous direction.
 const K1: f64 = 0.15;
 const K2: f64 = 0.15;
-/// Weight of a direction's green cells and of its neighbours', equation (10).
+/// Weights in equation (10): green cells of the direction, and of its neighbours.
 const K3: f64 = 1.0;
 const K4: f64 = 0.3;
-/// Half-width of the robot's path, and length ahead that must have no red cell, metres.
+/// Half-width of the robot's path, and the length ahead without red cells, metres.
 const HALF_WAY_M: f64 = 0.65;
 const CLEAR_AHEAD_M: f64 = 3.0;
 /// Largest change of direction between two maps, if another direction is free.
@@ -36,42 +36,42 @@ const MOST_TURN_RAD: f64 = 0.5 * PI;
 /// Class of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cell {
-    /// No point.
+    /// The cell has no points.
     #[default]
     Empty,
-    /// The cell can be driven over.
+    /// The robot can drive over the cell.
     Green,
-    /// The cell cannot be driven over.
+    /// The robot cannot drive over the cell.
     Red,
-    /// Unknown.
+    /// The points do not decide.
     Grey,
 }
 
-/// A polar map around the robot; the first sector is centred on east, angles are counter-clockwise.
+/// A polar map around the robot. The first sector is centred on east, angles are counterclockwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Map {
-    /// Cells by sector, then ring from inside.
+    /// Cells by sector, then by ring from the centre.
     pub cells: [[Cell; RINGS]; SECTORS],
 }
 
-/// Equation (7): outer limits of rings; ring `j` is between the radii `j` and `j + 1`, metres.
+/// Equation (7): ring `j` is between the radii `j` and `j + 1`, metres.
 pub fn radius_m(j: usize) -> f64 {
     let grown = |j: usize| libm::pow(TAU_RINGS, j as f64) - 1.0;
     RIM_M * grown(j) / grown(RINGS + 1)
 }
 
-/// An angle in -π..=π.
+/// Reduces an angle to -π..=π.
 pub fn wrapped(angle_rad: f64) -> f64 {
     angle_rad - TAU * libm::round(angle_rad / TAU)
 }
 
-/// The middle of a sector.
+/// Direction of the middle of a sector, radians from east.
 pub fn direction_rad(sector: usize) -> f64 {
     wrapped(sector as f64 * TAU / SECTORS as f64)
 }
 
 impl Map {
-    /// The map around `origin_m` of points on the ground, World x and y.
+    /// Map around `origin_m` of points on the ground; positions are x and y in World, metres.
     pub fn around(origin_m: DVec2, points: impl Iterator<Item = (DVec2, Ground)>) -> Self {
         let limits: [f64; RINGS + 1] = std::array::from_fn(|j| radius_m(j + 1));
         let mut counts = [[[0u32; 3]; RINGS]; SECTORS];
@@ -89,21 +89,21 @@ impl Map {
         Self { cells: counts.map(|rings| rings.map(cell)) }
     }
 
-    /// Green cells of a sector from inside until a red one or the rim.
+    /// Number of green cells of a sector, from the centre to the first red cell or the rim.
     fn green(&self, sector: usize) -> f64 {
         let open = self.cells[sector % SECTORS].iter().take_while(|cell| **cell != Cell::Red);
         open.filter(|cell| **cell == Cell::Green).count() as f64
     }
 
-    /// Equation (10): how well a direction can be driven.
+    /// Equation (10): how easily the robot can drive in a direction.
     fn ease(&self, sector: usize) -> f64 {
         let own = self.green(sector);
         let (left, right) = (self.green(sector + 1), self.green(sector + SECTORS - 1));
         K3 * (1.0 + own) + K4 * (left + right - (left - right).abs())
     }
 
-    /// Whether no red cell is near the path in this direction. The paper has no such rule: with (8) alone the
-    /// direction of the goal costs nothing, blocked or not.
+    /// Whether no red cell is near the path in this direction. The paper has no such rule: with (8) alone, the
+    /// direction of the goal has no cost even if it is blocked.
     fn is_free(&self, sector: usize) -> bool {
         let ahead = direction_rad(sector);
         !self.cells.iter().enumerate().any(|(other, rings)| {
@@ -120,8 +120,9 @@ impl Map {
         })
     }
 
-    /// Equations (8) and (9): the best free direction, for a goal at `goal_rad`, a robot with the heading
-    /// `heading_rad` and the previous direction `previous_rad`; World angles. `None` if none is free.
+    /// Equations (8) and (9): the best free direction for a goal in the direction `goal_rad`, a robot with the heading
+    /// `heading_rad` and the previous direction `previous_rad`; angles in World, radians from east. `None` if no
+    /// direction is free.
     pub fn best(
         &self,
         goal_rad: f64,
@@ -140,9 +141,8 @@ impl Map {
 
     /// Like [`Map::best`], for a robot that knows only this map.
     ///
-    /// A robot that follows an obstacle does not turn back while another direction is free: this rule is also
-    /// our own. With (8) alone the robot drives to and fro in front of a ditch, because it sees more of the
-    /// ground behind.
+    /// A robot that follows an obstacle does not turn back while another direction is free. This rule is our own too:
+    /// with (8) alone, the robot drives to and fro in front of a ditch, because it sees more of the ground behind it.
     pub fn best_alone(&self, goal_rad: f64, heading_rad: f64, previous_rad: f64) -> Option<f64> {
         let goes_on =
             |sector: usize| wrapped(direction_rad(sector) - previous_rad).abs() <= MOST_TURN_RAD;

@@ -1,4 +1,5 @@
-//! The figure of a run: the path with fixes, elevation and heading, and three maps near a ditch.
+//! The figure of a run: the path with GNSS fixes, elevation and heading, and three maps near a
+//! ditch.
 
 use glam::DVec2;
 
@@ -98,7 +99,7 @@ fn path(trip: &Trip) -> Panel {
     panel
 }
 
-/// Three maps one after the other, from where the robot was nearest to a ditch.
+/// Three consecutive maps; the first one is from the place where the robot was nearest to a ditch.
 fn near_a_ditch(trip: &Trip) -> Vec<&UsedMap> {
     let distance = |place: DVec2| {
         let to = |[low, high]: &[[f64; 2]; 2]| {
@@ -114,7 +115,7 @@ fn near_a_ditch(trip: &Trip) -> Vec<&UsedMap> {
     maps[first..].iter().take(3).collect()
 }
 
-/// Dots where cells are not empty, the goal's direction and that which was taken.
+/// Panel with the map's cells, the direction of the goal and the chosen direction.
 fn map(used: &UsedMap) -> Panel {
     let mut panel = Panel::new(
         format!("Map at {:.1} s", used.at.as_secs_f64()),

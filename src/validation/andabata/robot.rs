@@ -1,8 +1,8 @@
-//! The robot's computer: input from its devices, commands as output; it has no access to the truth.
+//! The robot's computer: reads its devices' output and sends commands; it has no access to the ground truth.
 //!
-//! The computer reads the scanner (SCIP over TCP), the head's encoder, the phone's compass, inclinometer and
-//! GNSS receiver, and the wheels' encoders, and commands the motor controller in text, all as
-//! `examples/andabata_robot.py` does with real drivers. Times of classification and maps are the paper's.
+//! The computer reads the scanner (SCIP over TCP), the head's encoder, the phone's compass, inclinometer and GNSS
+//! receiver, and the wheel encoders. It sends text commands to the motor controller, as `examples/andabata_robot.py`
+//! does with real drivers. The times for classification and maps are the paper's.
 
 use std::f64::consts::{FRAC_PI_2, PI};
 use std::net::{IpAddr, Ipv4Addr};
@@ -29,43 +29,43 @@ use crate::wire::port::Peer;
 use crate::wire::scip::message::{Message, Messages, Status};
 use crate::wire::scip::scan::{ScanData, ScanFormat};
 
-/// Period in which the computer reads its inputs, nanoseconds.
+/// Interval at which the computer reads its inputs, nanoseconds.
 const LOOK_NS: u64 = 5_000_000;
-/// Set speed, m/s.
+/// Commanded speed, m/s.
 const SPEED_M_S: f64 = 0.3;
 /// Gain of the steering, equation (11), 1/s.
 const GAIN_PER_S: f64 = 1.0;
-/// Distance of the treads' centres of rotation, metres.
+/// Distance of the tracks' instantaneous centres of rotation from the middle, metres.
 const Y_ICR_M: f64 = 0.45;
-/// Distance within which a goal is reached, metres.
+/// Distance from a goal at which it counts as reached, metres.
 const GOAL_RADIUS_M: f64 = 3.0;
-/// Counts of the motor controller per metre.
+/// Encoder counts of the motor controller per metre.
 const COUNTS_PER_M: f64 = 5092.96;
-/// Steps of the head's encoder per rotation.
+/// Encoder steps of the head per rotation.
 const HEAD_STEPS: f64 = 96_000.0;
-/// A 3-D scan is half a rotation.
+/// Rotation of the head for a 3-D scan, radians.
 const SCAN_TURN_RAD: f64 = PI;
-/// Duration of the scanner's field, milliseconds; its message arrives shortly afterwards.
+/// Duration of a scan within the field of view, milliseconds; its message arrives shortly afterwards.
 const FIELD_MS: f64 = 18.75;
 const MESSAGE_MS: f64 = 1.0;
-/// Delay of a line of the head's encoder, milliseconds.
+/// Delay of a line from the head's encoder, milliseconds.
 const LINE_MS: f64 = 0.2;
-/// Times of the paper, nanoseconds: classification, map, added delay.
+/// Times of the paper, nanoseconds: classification, map, additional delay.
 const CLASSIFY_NS: u64 = 1_230_000_000;
 const MAP_NS: u64 = 150_000_000;
 const DELAY_NS: u64 = 950_000_000;
-/// Share of the difference to a fix by which the estimated position moves.
+/// Share of the difference to a GNSS fix by which the estimated position is corrected.
 const FIX_SHARE: f64 = 0.3;
-/// Rate of turn while no direction is free, rad/s.
+/// Turn rate while no direction is free, rad/s.
 const SEARCH_RAD_S: f64 = 0.4;
-/// Period in which the wheels' encoders are read, nanoseconds.
+/// Interval at which the wheel encoders are read, nanoseconds.
 const ODOMETRY_NS: u64 = 100_000_000;
 
 const SCAN_FORMAT: ScanFormat =
     ScanFormat { characters: 3, has_intensity: false, has_echoes: false };
 const SCANNER_PEER: Peer = Peer { connection: 0, port: 0, from: IpAddr::V4(Ipv4Addr::LOCALHOST) };
 
-/// The devices of the rig that the computer is connected to.
+/// Devices to which the computer is connected.
 #[derive(Clone, Copy, Debug)]
 pub struct Plugs {
     scanner: DeviceId,
@@ -76,7 +76,7 @@ pub struct Plugs {
 }
 
 impl Plugs {
-    /// Devices by their names in `examples/andabata.toml`.
+    /// Finds the devices by their names in `examples/andabata.toml`.
     pub fn of(rig: &Rig) -> Option<Self> {
         let named =
             |name: &str| rig.devices.iter().position(|device| device.name == name).map(DeviceId);
@@ -90,16 +90,16 @@ impl Plugs {
     }
 }
 
-/// A map in use.
+/// A map that the robot used.
 #[derive(Clone, Debug)]
 pub struct UsedMap {
     /// Time of the map.
     pub at: SimTime,
     /// The map.
     pub map: Map,
-    /// The direction of the goal, World.
+    /// Direction of the goal in World, radians from east.
     pub goal_rad: f64,
-    /// Chosen direction; `None` if none was free.
+    /// Chosen direction, radians from east; `None` if none was free.
     pub taken_rad: Option<f64>,
 }
 
@@ -108,31 +108,31 @@ pub struct UsedMap {
 pub struct Logbook {
     /// Number of points of each 3-D scan before the reduction.
     pub scan_points: Vec<usize>,
-    /// The latest 3-D scan in the robot's level frame, and the estimated position at its end.
+    /// Latest 3-D scan in the robot's level frame, and the estimated position at its end, metres.
     pub latest_scan: Option<(DVec2, Vec<DVec3>)>,
     /// Maps in order.
     pub maps: Vec<UsedMap>,
-    /// Fixes: World x and y.
+    /// GNSS fixes: x and y in World, metres.
     pub fixes_m: Vec<DVec2>,
     /// Time at which each goal was reached.
     pub goals_at: Vec<SimTime>,
-    /// Compass headings as they were read: time, and angle from east in radians.
+    /// Compass readings: time, and angle from east in radians.
     pub headings_rad: Vec<(SimTime, f64)>,
 }
 
 /// A 3-D scan in progress.
 #[derive(Debug, Default)]
 struct Assembly {
-    /// Angle of the head at its start.
+    /// Angle of the head at the start, radians.
     from_rad: Option<f64>,
     points: Vec<DVec3>,
 }
 
-/// The computer.
+/// The robot's computer.
 pub struct Robot {
     plugs: Plugs,
     origin: GeoOrigin,
-    /// Declination: from true to magnetic north, clockwise, radians.
+    /// Magnetic declination: clockwise from true to magnetic north, radians.
     declination_rad: f64,
     goals_m: Vec<DVec2>,
     next_look: SimTime,
@@ -149,11 +149,11 @@ pub struct Robot {
     stances: Track<Stance>,
     stance: Stance,
     travel_m: [Option<f64>; 2],
-    /// Offset of the robot's own frame in World.
+    /// Origin of the robot's own frame in World, metres.
     offset_m: Option<DVec2>,
     waiting: Vec<PlaneScan>,
     assembly: Assembly,
-    /// Time at which the latest scan is classified, its position, and its classified points.
+    /// Scan that is being classified: time of the result, position of the robot (World, metres), and classified points.
     classifying: Option<(SimTime, DVec2, Vec<Judged>)>,
     classified: Option<Vec<Judged>>,
     next_map: Option<SimTime>,
@@ -161,15 +161,15 @@ pub struct Robot {
     target_rad: Option<f64>,
     is_blocked: bool,
     has_new_heading: bool,
-    /// Memory of earlier scans, if enabled.
+    /// Memory of earlier scans; `None` if disabled.
     memory: Option<Memory>,
     /// Log of the robot's actions.
     pub logbook: Logbook,
 }
 
 impl Robot {
-    /// A computer that is switched on together with the devices. Without a `memory` it uses only the latest
-    /// scan, like the paper's robot.
+    /// A computer that is switched on together with the devices. Without a `memory` it uses only the latest scan, like
+    /// the paper's robot.
     pub fn new(
         plugs: Plugs,
         origin: GeoOrigin,
@@ -285,14 +285,14 @@ impl Robot {
                 value.strip_prefix(['P', 'p']).and_then(|digits| digits.parse::<f64>().ok());
             let Some(travel_m) = count.map(|count| count / COUNTS_PER_M) else { continue };
             if let Some(before_m) = self.travel_m[side].replace(travel_m) {
-                // Half of the body's way is that of each side.
+                // The body moves by the mean of both sides.
                 let (sin, cos) = libm::sincos(self.stance.heading_rad);
                 self.stance.position_m += DVec2::new(cos, sin) * 0.5 * (travel_m - before_m);
             }
         }
     }
 
-    /// Puts the points of scans together whose head angles and stances are known.
+    /// Adds the points of scans whose head angles and poses are known.
     fn assemble(&mut self, now: SimTime) {
         let mut waiting = std::mem::take(&mut self.waiting);
         waiting.retain(|scan| {
@@ -320,7 +320,7 @@ impl Robot {
         self.logbook.latest_scan = Some((here_m, points));
     }
 
-    /// Makes a map when it is time, and chooses the direction.
+    /// Creates a map when its time has come, and chooses the direction.
     fn navigate(&mut self, now: SimTime) {
         if let Some((at, from_m, judged)) = self.classifying.take_if(|(at, ..)| *at <= now) {
             if let Some(memory) = &mut self.memory {
@@ -361,7 +361,7 @@ impl Robot {
         self.logbook.maps.push(UsedMap { at: now, map, goal_rad, taken_rad });
     }
 
-    /// Speeds of both treads: equations (3), (4) and (11).
+    /// Speeds of both tracks, m/s: equations (3), (4) and (11).
     fn treads_m_s(&self) -> [f64; 2] {
         let (speed_m_s, turn_rad_s) = match self.target_rad {
             _ if self.is_done() => (0.0, 0.0),
@@ -375,7 +375,7 @@ impl Robot {
     }
 }
 
-/// Position in a GGA sentence with a fix.
+/// Position in a GGA sentence, if it has a fix.
 pub fn position(sentence: &RawSentence) -> Option<Geodetic> {
     if !sentence.address.ends_with("GGA") || sentence.fields.get(5)? == "0" {
         return None;
@@ -389,7 +389,7 @@ pub fn position(sentence: &RawSentence) -> Option<Geodetic> {
     Some(Geodetic {
         latitude_deg: degrees(1, 2, "S")?,
         longitude_deg: degrees(3, 3, "W")?,
-        // Above the ellipsoid: mean sea level and undulation.
+        // Height above the ellipsoid: height above mean sea level plus geoid separation.
         altitude_m: number(8)? + number(10)?,
     })
 }
@@ -420,7 +420,7 @@ impl Hosts for Robot {
         };
         let Plugs { scanner, base, .. } = self.plugs;
         if !self.is_started {
-            // Both have come up by then.
+            // All devices have started by then.
             if now.0 < 1_500_000_000 {
                 return Vec::new();
             }

@@ -1,4 +1,4 @@
-//! Result of a drive with one lidar, and its counts.
+//! Result of a drive with one lidar, and numbers computed from it.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use super::{GOAL_M, HEIGHT_M, RING_BIN_M, RINGS_TO_M, START_M};
 use crate::world::builtin::courtyard::HALF_SIZE_M;
 use crate::world::scene::Scene;
 
-/// Largest distance of a cell from its tree or wall, metres: half a cell, and the pose's error at 60 m.
+/// Largest distance of a cell from its tree or wall, metres: half a cell plus the pose error at 60 m.
 const NEAR_M: f64 = 1.5;
-/// Least number of points of a tree for its spread.
+/// Smallest number of points of a tree for computing its spread.
 const FEWEST_POINTS: u64 = 30;
 
-/// A tree: position of its foot, and radius of its crown, metres.
+/// A tree: position of the foot of its trunk, and radius of its crown, metres.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tree {
     pub foot_m: DVec2,
     pub reach_m: f64,
 }
 
-/// Sum, sum of squares and count of ranges less the distance of the tree's axis.
+/// Sum, sum of squares and number of ranges minus the distance of the tree's axis.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spread {
     pub count: u64,
@@ -46,17 +46,17 @@ impl Spread {
 pub(super) struct Drive {
     pub name: &'static str,
     pub map: Map,
-    /// Path from start to goal on the final map.
+    /// Path from start to goal on the final map, metres.
     pub way: Vec<DVec2>,
-    /// True position of the vehicle at each step of its computer.
+    /// True positions of the vehicle at each step of its computer, metres.
     pub truth_m: Vec<DVec2>,
-    /// Distance from the estimate to the truth, root mean square, metres.
+    /// Root mean square distance of the estimated from the true position, metres.
     pub pose_error_m: f64,
     pub contacts: usize,
     pub trees: Vec<Tree>,
-    /// Spreads by tree.
+    /// Spreads of ranges by tree.
     pub spreads: BTreeMap<usize, Spread>,
-    /// Returns from the ground by distance from the sensor.
+    /// Number of returns from the ground, by distance from the sensor.
     pub rings: Vec<u32>,
     pub points: u64,
 }
@@ -70,7 +70,7 @@ impl Drive {
         length_m(&self.truth_m)
     }
 
-    /// Cells of a height, at a distance from the vehicle's last position.
+    /// Number of cells with a height within limits, at a distance within limits from the vehicle's last position.
     pub fn cells(&self, heights_m: [f64; 2], distances_m: [f64; 2]) -> usize {
         let within = |value: f64, [low, high]: [f64; 2]| value > low && value < high;
         let is = |cell: &usize| {
@@ -81,7 +81,7 @@ impl Drive {
         self.map.costly().filter(is).count()
     }
 
-    /// Cells that cost something and belong to no tree and no wall.
+    /// Number of cells with a cost that belong to no tree and no wall.
     pub fn stray_cells(&self) -> usize {
         let is_stray = |cell: &usize| {
             let place = self.map.middle_of(*cell);
@@ -92,7 +92,7 @@ impl Drive {
         self.map.costly().filter(is_stray).count()
     }
 
-    /// The median of the trees' standard deviations of ranges, metres, and of how many trees.
+    /// Median of the trees' standard deviations of ranges, metres, and the number of trees.
     pub fn tree_spread_m(&self) -> (f64, usize) {
         let known = self.spreads.values().filter(|spread| spread.count >= FEWEST_POINTS);
         let mut all: Vec<f64> = known.map(Spread::std).collect();
@@ -100,13 +100,13 @@ impl Drive {
         (all.get(all.len() / 2).copied().unwrap_or(f64::NAN), all.len())
     }
 
-    /// Length of the path over the straight line.
+    /// Path length divided by the straight distance.
     pub fn detour(&self) -> f64 {
         length_m(&self.way) / START_M.distance(GOAL_M)
     }
 
-    /// Whether the returns have a peak where each of the lasers below the horizon meets level ground within
-    /// [`RINGS_TO_M`], and how many of how many.
+    /// Number of peaks of the returns at the radii where lasers below the horizon hit level ground, within
+    /// [`RINGS_TO_M`], and the number of these radii.
     pub fn ring_peaks(&self) -> (usize, usize) {
         let lasers_deg = [15.0, 13.0, 11.0, 9.0, 7.0];
         let bin = |radius_m: f64| (radius_m / RING_BIN_M).round() as usize;
@@ -123,7 +123,7 @@ impl Drive {
         };
         let mut peaks = 0;
         for (place, radius) in radii.iter().enumerate() {
-            // Halfway to the rings on either side.
+            // Halfway to the neighbouring rings.
             let inner = place.checked_sub(1).map_or(radius - 1.0, |before| radii[before]);
             let outer = radii.get(place + 1).copied().unwrap_or(radius + 2.5);
             let between = [0.5 * (inner + radius), 0.5 * (radius + outer)];
@@ -135,7 +135,7 @@ impl Drive {
     }
 }
 
-/// The trees of a scene.
+/// Trees of a scene.
 pub(super) fn trees_of(scene: &Scene) -> Vec<Tree> {
     let reach = |mesh: u32| {
         let positions = scene.meshes[mesh as usize].positions.iter();

@@ -1,4 +1,4 @@
-//! Comparisons of the paper's statements about the four maps with ours.
+//! Comparisons of the paper's statements about the four maps with our maps.
 
 use super::robot::SPEED_M_S;
 use super::{DRIVE, Drive, GOAL_M, LMS, SHORT_DRIVE, START_M, SixtyFour};
@@ -8,32 +8,32 @@ use crate::validation::{Comparison, Scope};
 const VLP: usize = 1;
 const HDL32: usize = 2;
 const HDL64: usize = 3;
-/// Heights that are swept, metres.
+/// Height limits of the sweep, metres.
 const HEIGHTS_M: [f64; 6] = [3.0, 3.5, 4.0, 4.5, 5.0, 6.0];
-/// The way to the goal over the straight line.
+/// Largest ratio of the path length to the straight distance.
 const MOST_DETOUR: f64 = 1.25;
 
-/// Cells above a height at 20 to 60 m.
+/// Number of cells above a height, 20 to 60 m from the vehicle.
 fn cells_above(drive: &Drive, height_m: f64) -> usize {
     drive.cells([height_m, f64::MAX], [20.0, 60.0])
 }
 
-/// Cells above 3 m at 20 to 60 m.
+/// Number of cells above 3 m, 20 to 60 m from the vehicle.
 pub(super) fn high_cells(drive: &Drive) -> usize {
     cells_above(drive, 3.0)
 }
 
-/// Cells above 4.5 m at 20 to 60 m.
+/// Number of cells above 4.5 m, 20 to 60 m from the vehicle.
 pub(super) fn tall_cells(drive: &Drive) -> usize {
     cells_above(drive, 4.5)
 }
 
-/// Cells of 0.2 to 0.8 m within 15 m.
+/// Number of cells of 0.2 to 0.8 m, within 15 m of the vehicle.
 pub(super) fn grass_cells(drive: &Drive) -> usize {
     drive.cells([0.2, 0.8], [0.0, 15.0])
 }
 
-/// The orderings of the text, the ways and the drives.
+/// Compares the orderings in the paper's text, the paths and the drives.
 pub(super) fn comparisons(
     drives: &[Drive],
     sixty_four: SixtyFour,
@@ -133,7 +133,7 @@ pub(super) fn comparisons(
     found
 }
 
-/// The first number must be greater than the second.
+/// Comparison in which the first number must be greater than the second.
 fn ordered(what: &str, [more, less]: [usize; 2], why: &str) -> Comparison {
     let ours = format!("{more} against {less}");
     Comparison::judged(what, "more", ours, why, more > less)

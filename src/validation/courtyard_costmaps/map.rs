@@ -1,36 +1,36 @@
-//! The map of Goodin et al. 2018, section 3.5, and the path that A* finds on it.
+//! The cost map of Goodin et al. 2018, section 3.5, and its path by A*.
 
 use glam::DVec2;
 use pathfinding::directed::astar::astar;
 
-/// Number of cells along each side, and their size, metres.
+/// Number of cells along each side; the next constant is their size, metres.
 pub const CELLS: usize = 400;
 pub const CELL_M: f64 = 0.5;
-/// The height that costs everything, metres: the paper's `h_max`.
+/// Height with the full cost, metres: the paper's `h_max`.
 pub const FULL_HEIGHT_M: f64 = 1.5;
-/// A point lower than this above the ground is ground, metres: the noise of a lidar and of a pose.
+/// Largest height of ground points, metres: the noise of lidar and pose.
 const GROUND_M: f64 = 0.15;
-/// Factor by which a metre over a cell of cost 100 is longer than one over a cell without cost.
+/// Factor by which a metre over a cell of cost 100 is more expensive than one over a cell without cost.
 const DEAREST: f64 = 6.0;
-/// Number of cells by which costs are widened.
+/// Number of cells by which costs are dilated.
 const WIDEN: usize = 2;
 
-/// Heights above ground, row by row from the south-west.
+/// Heights above the ground, row by row from the south-west.
 #[derive(Clone, Debug)]
 pub struct Map {
     corner_m: DVec2,
-    /// Height of the highest point in each cell, metres; `None` without points. The paper does not state how
-    /// several points give one height.
+    /// Height of the highest point in each cell, metres; `None` without points. The paper does not state how several
+    /// points give one height.
     heights_m: Vec<Option<f32>>,
 }
 
 impl Map {
-    /// An empty map with this south-western corner, World.
+    /// An empty map with this south-western corner in World, metres.
     pub fn new(corner_m: DVec2) -> Self {
         Self { corner_m, heights_m: vec![None; CELLS * CELLS] }
     }
 
-    /// The cell at a position; `None` outside.
+    /// Index of the cell at a position; `None` outside.
     pub fn cell_at(&self, place: DVec2) -> Option<usize> {
         let offset = (place - self.corner_m) / CELL_M;
         let inside = |x: f64| (0.0..CELLS as f64).contains(&x);
@@ -38,13 +38,13 @@ impl Map {
             .then(|| offset.y as usize * CELLS + offset.x as usize)
     }
 
-    /// The middle of a cell, World.
+    /// Centre of a cell in World, metres.
     pub fn middle_of(&self, cell: usize) -> DVec2 {
         let place = DVec2::new((cell % CELLS) as f64, (cell / CELLS) as f64);
         self.corner_m + (place + 0.5) * CELL_M
     }
 
-    /// Takes a point that is `height_m` above the ground.
+    /// Adds a point `height_m` above the ground.
     pub fn add(&mut self, place: DVec2, height_m: f64) {
         if let Some(cell) = self.cell_at(place) {
             let known = &mut self.heights_m[cell];
@@ -57,7 +57,8 @@ impl Map {
         self.heights_m[cell].map(f64::from)
     }
 
-    /// `min(100 h / h_max, 100)`. The paper prints `max`, with which every cell would cost 100 at least.
+    /// Cost of a cell: `min(100 h / h_max, 100)`. The paper prints `max`, with which every cell would cost at least
+    /// 100.
     pub fn cost(&self, cell: usize) -> f64 {
         match self.height_m(cell) {
             Some(height_m) if height_m > GROUND_M => (100.0 * height_m / FULL_HEIGHT_M).min(100.0),
@@ -65,12 +66,12 @@ impl Map {
         }
     }
 
-    /// Cells that cost something.
+    /// Indices of cells with a cost above zero.
     pub fn costly(&self) -> impl Iterator<Item = usize> {
         (0..self.heights_m.len()).filter(|cell| self.cost(*cell) > 0.0)
     }
 
-    /// Highest cost around each cell.
+    /// Largest cost around each cell.
     fn widened(&self) -> Vec<f64> {
         let costs: Vec<f64> = (0..self.heights_m.len()).map(|cell| self.cost(cell)).collect();
         let along = |costs: &[f64], stride: usize, at: fn(usize) -> usize| -> Vec<f64> {
@@ -87,13 +88,12 @@ impl Map {
         along(&rows, CELLS, |cell| cell / CELLS)
     }
 
-    /// The cheapest path between two positions, as the middles of its cells; `None` if one of them is
-    /// outside.
+    /// Cheapest path between two positions, as the centres of its cells; `None` if a position is outside.
     pub fn way(&self, from: DVec2, to: DVec2) -> Option<Vec<DVec2>> {
         let (start, goal) = (self.cell_at(from)?, self.cell_at(to)?);
         let costs = self.widened();
         let diagonal = 2.0_f64.sqrt();
-        // Whole numbers, as the search compares: thousandths of a cell.
+        // Integer costs, because the search compares them: thousandths of a cell.
         let price = |cell: usize, length: f64| {
             (1000.0 * length * (1.0 + (DEAREST - 1.0) * costs[cell] / 100.0)).round() as u64
         };
@@ -157,7 +157,7 @@ mod tests {
         let (from, to) = (DVec2::new(-130.0, -130.0), DVec2::new(-38.0, -38.0));
         let straight = map.way(from, to).unwrap();
         assert!((length_m(&straight) / from.distance(to) - 1.0).abs() < 0.01);
-        // A wall across the way, 20 m long.
+        // A wall across the path, 20 m long.
         for k in 0..80 {
             let along = f64::from(k) * 0.25 - 10.0;
             map.add(DVec2::new(-90.0 + along, -90.0 - along), 2.0);

@@ -1,9 +1,9 @@
-//! `menura validate courtyard-costmaps`: four lidars drive ten seconds in the courtyard, make cost maps and plan
-//! by A*, after section 3.5 of Goodin et al. 2018 (figures 9 and 10).
+//! `menura validate courtyard-costmaps`: four lidars drive ten seconds in the courtyard, create cost maps and plan by
+//! A*, after section 3.5 of Goodin et al. 2018 (figures 9 and 10).
 //!
-//! The vehicle's computer ([`robot`]) reads the bytes of the lidar, a GNSS receiver and a compass, places
-//! each point by them, plans once per second and drives: a closed loop in simulated time. The paper shows
-//! four maps and describes their differences, which are compared. It does not print start, seed and trees.
+//! The vehicle's computer ([`robot`]) reads the bytes of the lidar, a GNSS receiver and a compass, computes each
+//! point's position from them, plans once per second and drives: a closed loop in simulated time. The paper shows four
+//! maps and describes their differences, which are compared. It does not print start, seed and trees.
 
 mod drive;
 mod judge;
@@ -29,23 +29,23 @@ use crate::engine::record::{Stretch, render};
 use crate::time::SimTime;
 use crate::world::vehicle::DriveEventKind;
 
-/// The south-western corner of the map, the start and the goal, World, metres. The goal is 130 m away.
+/// South-western corner of the map, start and goal in World, metres. The goal is 130 m away.
 const CORNER_M: DVec2 = DVec2::splat(-155.0);
 const START_M: DVec2 = DVec2::splat(-130.0);
 const GOAL_M: DVec2 = DVec2::splat(-38.0);
-/// Height of all lidars above the ground, metres: the paper's.
+/// Height of all lidars above the ground, metres, as in the paper.
 const HEIGHT_M: f64 = 2.0;
 const DRIVE: Duration = Duration::from_secs(10);
 const SHORT_DRIVE: Duration = Duration::from_secs(3);
-/// Height below which points may be grass, metres.
+/// Height above which points are not grass, metres.
 const ABOVE_GRASS_M: f64 = 0.8;
-/// Points that are not higher are of the ground, metres.
+/// Largest height of ground points, metres.
 const GROUND_M: f64 = 0.1;
-/// Width of the bins for rings, and their largest radius, metres.
+/// Width of the bins for rings; the next constant is their largest radius, metres.
 const RING_BIN_M: f64 = 0.1;
 const RINGS_TO_M: f64 = 17.0;
 
-/// A lidar with its settings; the first is the planar one. Options choose the profile of the last.
+/// A lidar with its settings. The first is the planar one; an option chooses the profile of the last.
 struct Sensor {
     name: &'static str,
     profile: &'static str,
@@ -103,7 +103,7 @@ impl CourtyardCostmaps {
             (false, false) => (2_000_000, 40_000),
             (false, true) => (400_000, 4000),
         };
-        // The short form casts the middle of each pulse alone, but of the planar scanner.
+        // The short form casts one ray per pulse, except for the planar scanner.
         let beam = match scope.short && sensor.name != SENSORS[LMS].name {
             true => "beam = { shape = \"ray\" }",
             false => "",

@@ -1,5 +1,5 @@
-//! The vehicle's computer: it reads lidar, GNSS receiver and compass, makes the map, plans, and commands the
-//! drive. It has no access to the truth.
+//! The vehicle's computer: it reads lidar, GNSS receiver and compass, creates the map, plans, and commands the drive.
+//! It has no access to the ground truth.
 
 use std::collections::VecDeque;
 use std::f64::consts::{FRAC_PI_2, TAU};
@@ -24,37 +24,37 @@ use crate::wire::gnss_stream::{Frame, GnssStream};
 use crate::wire::nmea::RawSentence;
 use crate::wire::phone::{Phone, Sentence};
 
-/// Period in which the computer reads its inputs, nanoseconds.
+/// Interval at which the computer reads its inputs, nanoseconds.
 const LOOK_NS: u64 = 20_000_000;
-/// Interval of planning, nanoseconds.
+/// Interval between plans, nanoseconds.
 const PLAN_NS: u64 = 1_000_000_000;
-/// Fastest, m/s: the paper's vehicle.
+/// Largest speed, m/s, of the paper's vehicle.
 pub const SPEED_M_S: f64 = 2.0;
-/// Distance ahead of the point on the path that it steers to, metres.
+/// The vehicle steers to the point of its path that is this far ahead, metres.
 const AHEAD_M: f64 = 4.0;
-/// Gain of the steering, 1/s, and the fastest turn, rad/s.
+/// Gain of the steering, 1/s; the next constant is the largest turn rate, rad/s.
 const GAIN_PER_S: f64 = 1.2;
 const FASTEST_RAD_S: f64 = 0.8;
-/// Share of the difference to a fix by which the estimated position moves.
+/// Share of the difference to a GNSS fix by which the estimated position is corrected.
 const FIX_SHARE: f64 = 0.5;
-/// Time constant of the vehicle's speed, which the computer knows, seconds.
+/// Time constant of the vehicle's speed, seconds, which the computer knows.
 const LAG_S: f64 = 0.1;
-/// Time for which estimated positions are stored, for late fixes, nanoseconds.
+/// Time for which estimated positions are kept, nanoseconds, because fixes are late.
 const KEPT_NS: u64 = 2_000_000_000;
-/// Time from the epoch of a fix to its sentence, nanoseconds: the rig's setting, plus the sentence's
-/// duration.
+/// Time from the epoch of a fix to the end of its sentence, nanoseconds: the rig's setting plus the duration of the
+/// sentence.
 const FIX_NS: u64 = 60_000_000;
 
-/// A return in the computer.
+/// A return, as the computer sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
-    /// Position: east and north by receiver and compass, up from the ground, metres.
+    /// Estimated position of the return: east and north by GNSS receiver and compass, height above the ground, metres.
     pub place: DVec3,
-    /// Position of the sensor, by GNSS receiver and compass, metres.
+    /// Estimated position of the sensor: east and north by GNSS receiver and compass, metres.
     pub from: DVec2,
 }
 
-/// Decoder of any of the lidars.
+/// Decoder for any of the lidars.
 struct Reader {
     datagrams: Option<Box<dyn DatagramDecoder>>,
     points: Option<PointSource>,
@@ -93,12 +93,12 @@ impl Reader {
     }
 }
 
-/// The computer, connected to the rig's first three devices: lidar, receiver, compass.
+/// The vehicle's computer, connected to the rig's first three devices: lidar, GNSS receiver, compass.
 pub struct Robot<'a> {
     lidar: Reader,
     receiver: Framer<GnssStream>,
     compass: Framer<Phone>,
-    /// Outputs since the last step; the order of devices within it depends on threads, so it is sorted later.
+    /// Outputs since the last step. Their order depends on threads, so they are sorted later.
     heard: Vec<(SimTime, DeviceId, Output)>,
     origin: GeoOrigin,
     sensor_m: DVec3,
@@ -107,7 +107,7 @@ pub struct Robot<'a> {
     see: &'a mut dyn FnMut(Seen),
     next_look: SimTime,
     next_plan: SimTime,
-    /// Position east and north, known from the first fix.
+    /// Position east and north, metres; `None` before the first fix.
     position_m: Option<DVec2>,
     heading_rad: Option<f64>,
     speed_m_s: f64,
@@ -117,12 +117,12 @@ pub struct Robot<'a> {
     pub map: Map,
     /// The latest plan.
     pub way: Vec<DVec2>,
-    /// Estimated positions of the vehicle, with their times.
+    /// Estimated positions of the vehicle with their times, metres.
     pub track: Vec<(SimTime, DVec2)>,
 }
 
 impl<'a> Robot<'a> {
-    /// A computer that is switched on with the devices.
+    /// A computer that is switched on together with the devices.
     pub fn new(
         rig: &Rig,
         origin: GeoOrigin,
@@ -217,7 +217,7 @@ impl<'a> Robot<'a> {
         }
     }
 
-    /// Advances the estimate by the vehicle's command.
+    /// Advances the estimate by the commanded motion.
     fn advance(&mut self, now: SimTime) {
         let dt_s = LOOK_NS as f64 * 1e-9;
         self.speed_m_s += (self.told_m_s - self.speed_m_s) * dt_s / LAG_S;
@@ -233,7 +233,7 @@ impl<'a> Robot<'a> {
         self.track.push((now, *position_m));
     }
 
-    /// Forward speed, m/s, and rate of turn, rad/s, towards the point ahead on the path.
+    /// Forward speed (m/s) and turn rate (rad/s) towards the point ahead on the path.
     fn steer(&self) -> (f64, f64) {
         let (Some(position_m), Some(heading_rad)) = (self.position_m, self.heading_rad) else {
             return (0.0, 0.0);

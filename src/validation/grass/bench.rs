@@ -1,4 +1,4 @@
-//! Ranges that scanners send of stands of stems.
+//! Records the ranges of scanners in stands of stems.
 
 use std::f64::consts::PI;
 use std::time::Duration;
@@ -9,27 +9,27 @@ use crate::validation::ExperimentError;
 use crate::validation::recording::{self, Sweep};
 
 const RIG: &str = include_str!("rig.toml");
-/// Distances on the wire, metres.
+/// Resolution of distances in the telegrams, metres.
 pub const STEP_M: f64 = 0.01;
-/// Duration of a recording: forty scans.
+/// Duration of a recording: 40 scans.
 const DURATION: Duration = Duration::from_millis(540);
-/// Beams this near to straight ahead are used, degrees.
+/// Largest angle of used beams from straight ahead, degrees.
 const AHEAD_DEG: f64 = 2.1;
-/// Number of beams of each scan.
+/// Number of used beams per scan.
 const BEAMS: usize = 5;
-/// Distance outside the stand from which a return is not of its stems, metres.
+/// Distance from the stand beyond which a return is not from its stems, metres.
 const OUTSIDE_M: f64 = 0.1;
 
-/// Depths in stands, of one scanner.
+/// Depths of one scanner's returns in stands.
 #[derive(Clone, Debug, Default)]
 pub struct Depths {
-    /// Pulses.
+    /// Number of pulses.
     pub pulses: usize,
-    /// Depths of the returns from a stem: from the front edge along the beam, metres.
+    /// Depths of returns from stems: distance from the front edge along the beam, metres.
     pub depths_m: Vec<f64>,
 }
 
-/// Ranges that scanners send of stand number `number` of a kind, by scanner.
+/// Records stand `number` of a kind with all scanners; returns the depths by scanner.
 pub fn scan(stand: &Stand, number: u64, rig_text: &str) -> Result<Vec<Depths>, ExperimentError> {
     let rig = rig(stand, number, rig_text)?;
     let world = recording::world(&rig)?;
@@ -52,12 +52,12 @@ fn rig(stand: &Stand, number: u64, text: &str) -> Result<Rig, ExperimentError> {
     recording::rig("grass-distribution", text, &sets)
 }
 
-/// The scanners for all stands.
+/// Text of the rig with the scanners for all stands.
 pub fn scanners() -> &'static str {
     RIG
 }
 
-/// A rig with the first scanner alone, once for each width of its beam.
+/// Text of a rig with copies of the first scanner, one for each beam divergence.
 pub fn scanners_of_widths(divergences_mrad: &[f64]) -> String {
     let copy = |(place, mrad): (usize, &f64)| {
         let width = ("divergence_mrad = 1.0", format!("divergence_mrad = {mrad:?}"));
@@ -68,8 +68,8 @@ pub fn scanners_of_widths(divergences_mrad: &[f64]) -> String {
 }
 
 fn depths_in(stand: &Stand, sweep: &Sweep) -> Vec<f64> {
-    // The stand's edge is that of the stems' axes; along a ray their surfaces begin pi d / 8 before
-    // them on average.
+    // The stand's edge is defined by the stems' axes. On average, a ray hits their surface pi d / 8
+    // before the axis.
     let surface_m = PI / 8.0 * stand.diameter_m;
     let ahead = sweep.points.iter().filter(|point| point.direction_deg().abs() <= AHEAD_DEG);
     let depths = ahead.map(|point| {

@@ -5,9 +5,9 @@ use super::{CAST, Case, NEAREST, NEAREST_PRINTED, PRINTED, SINGLE, TODAY, Width}
 use crate::validation::Comparison;
 use crate::validation::statistics::{kolmogorov, kolmogorov_limit, mean};
 
-/// All comparisons of the stands and of the widths of the footprint.
+/// All comparisons for the stands and the widths of the beam footprint.
 pub(super) fn comparisons(cases: &[Case], widths: &[Width]) -> Vec<Comparison> {
-    // What so few pulses add by chance; nothing to speak of in the full form.
+    // Tolerance for chance with few pulses; negligible in the full form.
     let chance = match cases[0].depths(CAST).len() {
         count if count >= 10_000 => 0.0,
         count => kolmogorov_limit(count.max(100)),
@@ -141,7 +141,7 @@ pub(super) fn comparisons(cases: &[Case], widths: &[Width]) -> Vec<Comparison> {
     all
 }
 
-/// The limit with the addition `chance` for few pulses, and its text.
+/// The limit plus `chance`, the tolerance for few pulses, and its text.
 fn allowed(limit: f64, why: &str, chance: f64) -> (f64, String) {
     let applied = limit + chance;
     let text = match chance > 0.0 {

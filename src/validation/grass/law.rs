@@ -1,13 +1,13 @@
-//! The laws of ranges in a stand, as printed and as derived.
+//! Distributions of ranges in a stand, as printed and as derived.
 
 use crate::validation::statistics::gamma;
 
 /// Depth of stands, metres.
 pub const DEPTH_M: f64 = 5.0;
-/// The beam's full angle, radians.
+/// Full divergence of the beam, radians.
 pub const GAMMA_RAD: f64 = 1e-3;
-/// Distance of a ray of the stencil from the beam's middle, as a share of the footprint's radius: as MAVS
-/// casts them, and as the paper prints them.
+/// Distance of a stencil ray from the centre of the beam, as a share of the footprint's radius: first as MAVS casts it,
+/// then as the paper prints it.
 pub const CAST_SHARE: f64 = 0.7;
 pub const PRINTED_SHARE: f64 = 0.353_553;
 
@@ -16,13 +16,13 @@ pub const PRINTED_SHARE: f64 = 0.353_553;
 pub struct Stand {
     /// Distance from the sensor to the front edge, metres.
     pub distance_m: f64,
-    /// Stems on a square metre.
+    /// Number of stems per square metre.
     pub stems_per_m2: f64,
     /// Diameter of a stem, metres.
     pub diameter_m: f64,
 }
 
-/// Stands of the paper's figure 5, a to d, each with thin and thick stems.
+/// The stands of the paper's figure 5, a to d, each with thin and thick stems.
 pub const STANDS: [Stand; 8] = {
     const fn stand(distance_m: f64, stems_per_m2: f64, diameter_m: f64) -> Stand {
         Stand { distance_m, stems_per_m2, diameter_m }
@@ -44,29 +44,28 @@ impl Stand {
         self.diameter_m > 0.015
     }
 
-    /// Stems that a thin ray meets on a metre: lambda d.
+    /// Number of stems that a thin ray hits per metre: lambda d.
     pub fn rate_per_m(&self) -> f64 {
         self.stems_per_m2 * self.diameter_m
     }
 
-    /// The paper's alpha, of equation (5), a pure number with gamma in radians and D in metres.
+    /// The paper's alpha, equation (5): dimensionless, with gamma in radians and D in metres.
     pub fn alpha(&self) -> f64 {
         1.0 + GAMMA_RAD * self.distance_m * self.distance_m
     }
 
-    /// The mode of the gamma model, metres from the front edge.
+    /// Mode of the gamma law, metres from the front edge.
     pub fn gamma_mode_m(&self) -> f64 {
         (self.alpha() - 1.0) / (self.alpha() * self.rate_per_m())
     }
 
-    /// The gamma model, equations (4) and (5), of ranges within the stand: its distribution function over the
-    /// depth `x_m` in the stand.
+    /// Distribution function of the gamma law, equations (4) and (5), within the stand, at the depth `x_m`.
     pub fn gamma(&self, x_m: f64) -> f64 {
         let (alpha, rate) = (self.alpha(), self.alpha() * self.rate_per_m());
         within(x_m, |x_m| gamma(x_m, alpha, rate))
     }
 
-    /// The exponential model, equation (2), with the printed a of equation (3).
+    /// The exponential law, equation (2), with the a of equation (3) as printed.
     pub fn exponential(&self, x_m: f64) -> f64 {
         within(x_m, |x_m| self.macedo(x_m, 2.0 * libm::tan(GAMMA_RAD / 2.0)))
     }
@@ -76,9 +75,9 @@ impl Stand {
         within(x_m, |x_m| self.macedo(x_m, 0.0))
     }
 
-    /// Equation (2) of the nearest of the rays that are `share` of the spot's radius off its middle. The
-    /// chance to meet a stem on the next metre is lambda (d + w), where w is the beam's width: that is
-    /// equation (2) with an a that has 1 / d.
+    /// Equation (2) for the nearest of the rays at `share` of the footprint's radius from its centre. The probability
+    /// of hitting a stem on the next metre is lambda (d + w), where w is the beam's width. This is equation (2) with an
+    /// a that contains 1 / d.
     pub fn nearest(&self, x_m: f64, share: f64) -> f64 {
         let a = 2.0 * share * libm::tan(GAMMA_RAD / 2.0) / self.diameter_m;
         within(x_m, |x_m| self.macedo(x_m, a))
@@ -90,7 +89,7 @@ impl Stand {
     }
 }
 
-/// A law that is truncated at the end of the stand, for pulses that return from it.
+/// A law truncated at the end of the stand, for pulses that return from it.
 fn within(x_m: f64, law: impl Fn(f64) -> f64) -> f64 {
     law(x_m.clamp(0.0, DEPTH_M)) / law(DEPTH_M)
 }
@@ -116,7 +115,7 @@ mod tests {
         }
     }
 
-    /// Compared with the integral of its density, from which it was derived.
+    /// Compares the law with the integral of the hazard from which it was derived.
     #[test]
     fn the_nearest_rays_law_is_the_integral_of_its_hazard() {
         let stand = STANDS[0];

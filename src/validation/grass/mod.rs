@@ -1,17 +1,17 @@
-//! `menura validate grass-distribution`: how far a beam goes into grass, after Goodin et al. 2018
-//! (Electronics 7, 154, section 3.4.1, figures 4 and 5).
+//! `menura validate grass-distribution`: how far a beam penetrates into grass, after Goodin et al. 2018 (Electronics 7,
+//! 154, section 3.4.1, figures 4 and 5).
 //!
-//! A beam of 1 mrad meets stands of upright cylinders in random positions. The paper compares the ranges with
-//! the exponential law of Macedo et al. 2001 for a thin ray and with its own gamma law. Scanners with
-//! different beams pass the same stands; their telegrams are decoded.
+//! A beam of 1 mrad hits stands of upright cylinders in random positions. The paper compares the ranges with the
+//! exponential law of Macedo et al. 2001 for a thin ray and with its own gamma law. Scanners with different beams pass
+//! the same stands, and their telegrams are decoded.
 //!
 //! # What differs from the paper
 //!
-//! - Its laws are compared within the stand: both are cut at 5 m, where up to 8 % of thin rays leave the
-//!   sparsest one.
-//! - Places of the beam are evenly spaced, the stems are random; the paper draws both.
-//! - As printed, `a` of equation (3) makes `a r` a length. Derived, it has 1 / d: the nearest ray of the
-//!   beam decides it, since its law has nothing else that is not known.
+//! - The laws are compared within the stand: both are truncated at 5 m, where up to 8 % of thin rays leave the sparsest
+//!   stand.
+//! - Positions of the beam are evenly spaced and stems are random; the paper samples both.
+//! - As printed, `a` of equation (3) makes `a r` a length. Derived, it contains 1 / d. The nearest ray of the beam
+//!   tests this, because its law has no other unknown.
 
 mod bench;
 mod judge;
@@ -27,20 +27,20 @@ use self::law::{CAST_SHARE, DEPTH_M, GAMMA_RAD, PRINTED_SHARE, STANDS, Stand};
 use super::statistics::{area_between, gamma_shape, histogram, kolmogorov, mean, unrounded};
 use super::{ExperimentError, Findings, Plot, Run, Scope};
 
-/// Places of the scanners in the rig.
+/// Index of each scanner in the rig.
 const CAST: usize = 0;
 const PRINTED: usize = 1;
 const SINGLE: usize = 2;
 const NEAREST: usize = 3;
 const NEAREST_PRINTED: usize = 4;
 const TODAY: usize = 5;
-/// Widths of the beam that are tried, mrad.
+/// Beam divergences that are tested, mrad.
 const WIDTHS_MRAD: [f64; 8] = [0.1, 0.4, 0.7, 1.0, 1.3, 1.6, 2.0, 2.5];
-/// Stands with which the widths are tested, with thin and thick stems.
+/// Indices of the stands with which the divergences are tested: thin and thick stems.
 const WIDTH_STANDS: [usize; 2] = [0, 1];
 /// Number of stands of a kind in the short form.
 const SHORT_STANDS: u32 = 6;
-/// Every n-th of these is used for the widths.
+/// Every n-th stand is used for the divergences.
 const WIDTH_SHARE: u32 = 3;
 
 /// Options of the experiment.
@@ -52,7 +52,7 @@ pub struct Grass {
     pub seed: u32,
 }
 
-/// Results of a scanner for all stands of a kind.
+/// Results of all scanners for one kind of stand.
 struct Case {
     stand: Stand,
     scanners: Vec<Depths>,
@@ -60,7 +60,7 @@ struct Case {
     fits: Vec<Fit>,
 }
 
-/// Depths of one scanner, compared with a law.
+/// Depths of one scanner, compared with the laws.
 struct Fit {
     mean_m: f64,
     mode_m: f64,
@@ -85,7 +85,8 @@ impl Fit {
 
 impl Case {
     fn new(stand: Stand, mut scanners: Vec<Depths>) -> Self {
-        // The edge is not as far along one beam as along another, so that steps do not coincide.
+        // The distance of the edge differs between beams, so their steps do not coincide: depths are spread over the
+        // steps.
         for scanner in &mut scanners {
             scanner.depths_m = unrounded(&scanner.depths_m, STEP_M);
         }
@@ -101,20 +102,20 @@ impl Case {
         &self.fits[scanner]
     }
 
-    /// Distance of the nearest ray from the law with the derived `a`, and with the printed one.
+    /// Kolmogorov distances of the nearest ray's depths from two laws: with the derived `a`, and with the printed `a`.
     fn nearest(&self, scanner: usize, share: f64) -> [f64; 2] {
         let to = |law: &dyn Fn(f64) -> f64| kolmogorov(self.depths(scanner), 0.0, law);
         [to(&|x| self.stand.nearest(x, share)), to(&|x| self.stand.exponential(x))]
     }
 
-    /// Number of pulses with a return.
+    /// Share of pulses with a return.
     fn detected(&self, scanner: usize) -> f64 {
         let Depths { pulses, depths_m } = &self.scanners[scanner];
         depths_m.len() as f64 / (*pulses).max(1) as f64
     }
 }
 
-/// Maximum of a histogram that is smoothed by triangles of `width_m` to both sides, metres.
+/// Maximum of a histogram that is smoothed with triangles of `width_m` on both sides, metres.
 fn mode_m(depths_m: &[f64], width_m: f64) -> f64 {
     let bins = (DEPTH_M / STEP_M) as usize;
     let counts = histogram(depths_m, 0.0, STEP_M, bins);
@@ -128,10 +129,10 @@ fn mode_m(depths_m: &[f64], width_m: f64) -> f64 {
     highest.map_or(0.0, middle_m)
 }
 
-/// Distances of a beam's depths from the paper's gamma law.
+/// Result for one beam divergence.
 struct Width {
     mrad: f64,
-    /// Distances from the gamma law, for thin and thick stems.
+    /// Kolmogorov distances from the gamma law, for thin and thick stems.
     to_gamma: [f64; 2],
 }
 

@@ -1,4 +1,4 @@
-//! Plots of the experiment: histograms with both laws, and the distance over the spot's width.
+//! Plots of the experiment: histograms with both laws, and the distance over the beam divergence.
 
 use super::law::{CAST_SHARE, DEPTH_M, PRINTED_SHARE};
 use super::{CAST, Case, Width};
@@ -10,7 +10,7 @@ const HEIGHT: f64 = 230.0;
 const BIN_M: f64 = 0.1;
 const BARS: Colour = Colour([200, 212, 224]);
 
-/// Figure like figure 5 of the paper: a row for each distance and density, a column for each diameter.
+/// Figure like the paper's figure 5: one row per distance and density, one column per diameter.
 pub(super) fn histograms(cases: &[Case]) -> Figure {
     let mut figure =
         Figure::new(WIDTH, "Depth in stands of stems, beam of 1 mrad as MAVS casts it");
@@ -67,7 +67,7 @@ fn panel(case: &Case) -> Panel {
     panel
 }
 
-/// The distance from the gamma law over the width of the spot.
+/// Distance from the gamma law over the beam divergence.
 pub(super) fn widths(widths: &[Width]) -> Figure {
     let mut figure = Figure::new(
         700.0,

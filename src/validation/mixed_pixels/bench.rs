@@ -1,4 +1,4 @@
-//! Scans of rods before a wall, and which of their points are mixed.
+//! Records scans of rods before a wall, and finds mixed pixels.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::validation::ExperimentError;
 use crate::validation::recording;
 
 const RIG: &str = include_str!("rig.toml");
-/// Long enough for a complete scan of two revolutions and its telegram.
+/// Duration of a recording: a complete scan of two rotations and its telegram.
 const DURATION: Duration = Duration::from_millis(110);
 /// Distance of the rods' axes from the scanner, metres.
 pub const ROW_M: f64 = 0.8;
@@ -16,23 +16,23 @@ const RODS: i32 = 9;
 const PITCH_M: f64 = 0.127;
 const RADIUS_M: f64 = 0.0125;
 const MIDDLE_RADIUS_M: f64 = 0.0375;
-/// A point farther than this from rods and wall belongs to neither, metres.
+/// Distance from rods and wall beyond which a point belongs to neither, metres.
 pub const APART_M: f64 = 0.03;
 
-/// Beams and rules that are compared.
+/// Compared beams and their echo rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beam {
-    /// A beam as MAVS casts it, without errors.
+    /// The beam of MAVS, without errors.
     Cast,
-    /// The beam of MAVS with a range error of 1 cm.
+    /// The beam of MAVS, with a range error of 1 cm.
     Noisy,
-    /// The beam of MAVS in steps of 1 degree.
+    /// The beam of MAVS, with an angular step of 1 degree.
     Coarse,
-    /// The printed spot.
+    /// The beam footprint as the paper prints it.
     Printed,
-    /// The first beam, 20 mm wide at the window.
+    /// The beam of MAVS, 20 mm wide at the window.
     Wide,
-    /// The beam of an LMS 291 unless a rig sets another.
+    /// The default beam of the LMS 291.
     Today,
 }
 
@@ -40,7 +40,7 @@ impl Beam {
     pub const ALL: [Self; 6] =
         [Self::Cast, Self::Noisy, Self::Coarse, Self::Printed, Self::Wide, Self::Today];
 
-    /// Name in reports.
+    /// Name of the beam in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cast => "mavs",
@@ -52,7 +52,7 @@ impl Beam {
         }
     }
 
-    /// Step from one direction to the next, degrees.
+    /// Angular step, degrees.
     fn step_deg(self) -> f64 {
         if self == Self::Coarse { 1.0 } else { 0.5 }
     }
@@ -77,11 +77,11 @@ impl Beam {
     }
 }
 
-/// A scan, in the plane of the scanner: x towards the rods, metres.
+/// Points of a scan in the plane of the scanner: x towards the rods, metres.
 pub type Scan = Vec<DVec2>;
 
-/// Scans of all beams with a wall `offset_m` behind the rods, each from `phases` offsets of the directions
-/// within a step: `[beam][phase]`.
+/// Scans of all beams with a wall `offset_m` behind the rods, indexed `[beam][phase]`. The `phases` are offsets of the
+/// directions within an angular step.
 pub fn scan(offset_m: f64, phases: u32, seed: u64) -> Result<Vec<Vec<Scan>>, ExperimentError> {
     let turns_deg = |beam: Beam| {
         (0..phases).map(move |phase| beam.step_deg() * f64::from(phase) / f64::from(phases))
@@ -101,7 +101,7 @@ pub fn scan(offset_m: f64, phases: u32, seed: u64) -> Result<Vec<Vec<Scan>>, Exp
     let world = recording::world(&rig)?;
     let mut scans = vec![Scan::new(); copies.len()];
     recording::decode(&rig, &world, DURATION, &mut |sweep| {
-        // The first of each.
+        // The first scan of each device.
         let scan = &mut scans[sweep.device.0];
         if scan.is_empty() {
             scan.extend(sweep.points.iter().map(|point| point.position_m.truncate()));

@@ -1,15 +1,15 @@
 //! `menura validate mixed-pixels`: points between rods and the wall behind them, after Goodin et al.
 //! 2018 (Electronics 7, 154, section 3.4.2, figures 6 and 7), who repeat a test of Matthies et al. 2005.
 //!
-//! An LMS 291 measures nine rods 0.80 m ahead, and a wall 0.6 or 2 m behind them. If a beam hits both, the
-//! scanner reports a range between them: a mixed pixel. Its receiver cannot separate echoes that are less
-//! than 1.6 m apart, so there are no mixed pixels with the wall farther behind.
+//! An LMS 291 measures nine rods 0.80 m ahead and a wall 0.6 or 2 m behind them. If a beam hits both, the scanner
+//! reports a range between them: a mixed pixel. Its detector cannot separate echoes that are less than 1.6 m apart, so
+//! there are no mixed pixels if the wall is farther behind.
 //!
 //! # What differs from the paper
 //!
-//! - It shows pictures and counts nothing. Here a point is mixed that is 3 cm or more from rods and wall,
-//!   and counts are means over places of the directions within a step.
-//! - Which of the rods is the thick one is not said: the middle one is taken.
+//! - The paper shows pictures and no counts. Here a point is mixed if it is 3 cm or more from rods and wall, and counts
+//!   are means over offsets of the directions within an angular step.
+//! - The paper does not state which rod is the thick one: here it is the middle one.
 
 mod bench;
 mod plot;
@@ -21,20 +21,20 @@ use serde_json::{Value, json};
 use self::bench::{Beam, Scan, mixed, scan};
 use super::{Comparison, ExperimentError, Findings, Plot, Run, Scope};
 
-/// Offsets between rods and wall, metres: coarse steps over the whole range, and steps of a centimetre where
-/// mixed pixels end.
+/// Offsets between rods and wall, metres: coarse steps over the whole range; the next constant covers the end of mixed
+/// pixels in steps of a centimetre.
 const COARSE_M: [f64; 14] = [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.8, 1.9, 2.0];
 const FINE_CM: std::ops::RangeInclusive<u32> = 125..=175;
-/// Distances of the short form, metres.
+/// Offsets of the short form, metres.
 const SHORT_M: [f64; 8] = [0.2, 0.6, 1.0, 1.3, 1.5, 1.57, 1.61, 2.0];
-/// Distances of the paper.
+/// Offsets of the paper, metres.
 const NEAR_M: f64 = 0.6;
 const FAR_M: f64 = 2.0;
-/// Range of offsets in which the last mixed pixels are expected, metres.
+/// Range of the largest offset with mixed pixels, metres.
 const LAST_M: [f64; 2] = [1.55, 1.60];
-/// Offset from which their number decreases, metres.
+/// Offset from which the number of mixed pixels must decrease, metres.
 const FALLS_FROM_M: f64 = 1.3;
-/// Mixed pixels of a scan at [`NEAR_M`].
+/// Range of the number of mixed pixels in a scan at [`NEAR_M`].
 const COUNT: [f64; 2] = [16.0, 21.0];
 
 /// Options of the experiment.
@@ -54,7 +54,7 @@ struct Row {
 }
 
 impl Row {
-    /// Mixed pixels of a scan, the mean over phases.
+    /// Mixed pixels per scan, mean over phases.
     fn count(&self, beam: Beam) -> f64 {
         let scans = &self.scans[beam as usize];
         let all: usize = scans.iter().map(|scan| mixed(scan, self.offset_m)).sum();
@@ -96,7 +96,7 @@ fn at(rows: &[Row], offset_m: f64) -> Option<&Row> {
     rows.iter().find(|row| (row.offset_m - offset_m).abs() < 1e-9)
 }
 
-/// The farthest offset with mixed pixels, metres.
+/// Largest offset with mixed pixels, metres.
 fn last_m(rows: &[Row], beam: Beam) -> f64 {
     let with = rows.iter().filter(|row| row.count(beam) > 0.0);
     with.map(|row| row.offset_m).fold(0.0, f64::max)

@@ -1,4 +1,5 @@
-//! Scans from above with the wall near and far, and how many points are mixed over the wall's place.
+//! Scans from above with a near and a far wall, and the number of mixed pixels over the wall's
+//! offset.
 
 use super::bench::{Beam, ROW_M, is_mixed};
 use super::{FAR_M, NEAR_M, Row, at};
@@ -10,7 +11,7 @@ const CURVE_HEIGHT: f64 = 320.0;
 /// Half-width of the drawn area, metres.
 const ACROSS_M: f64 = 1.4;
 
-/// Scans of `beam`, and counts of all beams.
+/// Draws scans of `beam`, and counts of all beams.
 pub(super) fn overview(rows: &[Row], beam: Beam) -> Figure {
     let curves = [Beam::Cast, Beam::Printed, Beam::Wide, Beam::Today];
     let mut figure = Figure::new(

@@ -1,29 +1,28 @@
-//! The cost map that a vehicle computes from returns whose rays it knows.
+//! A cost map from lidar returns, which also uses the rays of the returns.
 //!
-//! The vehicle of Durst et al. 2011 computed its map by software that is not public. This map has the
-//! properties that the paper states: slopes and obstacles cost, and hidden ground is guessed at an extra
-//! cost.
+//! The vehicle of Durst et al. 2011 computed its map with software that is not public. This map has the properties that
+//! the paper states: slopes and obstacles have a cost, and hidden ground is assumed at an additional cost.
 
 use glam::{DVec2, DVec3};
 
-/// Side of a cell, metres.
+/// Size of a cell, metres.
 pub const CELL_M: f64 = 0.25;
-/// South-western corner of the map, and its number of cells along each side.
+/// South-western corner of the map in World, metres; the next constant is the number of cells along each side.
 pub const CORNER_M: DVec2 = DVec2::new(-12.0, -12.0);
 pub const CELLS: usize = 96;
 /// Height below which points are ground, metres.
 const GROUND_M: f64 = 0.1;
-/// The ground of a cell is the lowest return within this many cells.
+/// Radius in cells within which the lowest return is the ground of a cell.
 const GROUND_REACH: usize = 4;
-/// Returns and passing rays are counted up to this height, metres, in layers.
+/// Height up to which returns and passing rays are counted, metres; the next constant is the number of layers.
 const COUNTED_M: f64 = 0.6;
 const LAYERS: usize = 6;
-/// Height of a step with the full cost, metres.
+/// Height of a step that has the full cost, metres.
 const FULL_STEP_M: f64 = 0.5;
-/// Share of passing rays, among those below the highest return, from which a cell contains plants. Rays also
-/// pass where a rigid object fills a part of the cell.
+/// Share of passing rays, among those below the highest return, above which a cell contains plants. Rays also pass if a
+/// rigid object fills a part of the cell.
 const PLANT_PASSES: f64 = 0.5;
-/// Cost of plants of [`COUNTED_M`].
+/// Cost of plants with the height [`COUNTED_M`].
 const PLANT_COST: f64 = 30.0;
 /// Additional cost of hidden ground.
 pub const HIDDEN_COST: f64 = 60.0;
@@ -34,13 +33,13 @@ const MOST_COST: f64 = 100.0;
 pub struct Cell {
     lowest_m: f64,
     highest_m: f64,
-    /// Returns above the ground.
+    /// Number of returns above the ground.
     hits: u32,
     /// Number of rays that passed above the ground, by layer.
     passes: [u32; LAYERS],
-    /// Returns on the ground.
+    /// Number of returns from the ground.
     ground: u32,
-    /// Rays that would have met the ground here and were stopped before.
+    /// Number of rays that would have hit the ground here but were stopped before.
     stopped: u32,
 }
 
@@ -51,20 +50,20 @@ impl Default for Cell {
     }
 }
 
-/// A square of cells, row by row from the south-west.
+/// Map of square cells, row by row from the south-west.
 #[derive(Clone, Debug)]
 pub struct Map {
     cells: Vec<Cell>,
 }
 
-/// The cell at a position; `None` outside.
+/// Index of the cell at a position in World, metres; `None` outside.
 pub fn cell_at(place: DVec2) -> Option<usize> {
     let offset = (place - CORNER_M) / CELL_M;
     let inside = |x: f64| (0.0..CELLS as f64).contains(&x);
     (inside(offset.x) && inside(offset.y)).then(|| offset.y as usize * CELLS + offset.x as usize)
 }
 
-/// The middle of a cell.
+/// Centre of a cell in World, metres.
 pub fn middle_of(cell: usize) -> DVec2 {
     CORNER_M + (DVec2::new((cell % CELLS) as f64, (cell / CELLS) as f64) + 0.5) * CELL_M
 }
@@ -76,7 +75,7 @@ impl Default for Map {
 }
 
 impl Map {
-    /// Takes the return at `hit` of a ray from `from`, World. The ground is near z = 0.
+    /// Adds the return at `hit` of a ray from `from`; both in World, metres. The ground is near z = 0.
     pub fn add(&mut self, from: DVec3, hit: DVec3) {
         let ray = hit - from;
         let flat_m = ray.truncate().length();
@@ -93,7 +92,7 @@ impl Map {
         if ray.z >= 0.0 || flat_m <= 0.0 {
             return;
         }
-        // From where the ray is low enough to where it ends, each cell once.
+        // Each cell once, from where the ray is low enough to its end.
         let at = |share: f64| from + ray * share;
         let step = 0.4 * CELL_M / flat_m;
         let mut share = ((COUNTED_M - from.z) / ray.z).max(0.0);
@@ -117,12 +116,12 @@ impl Map {
         }
     }
 
-    /// Returns on the ground of a cell.
+    /// Number of returns from the ground of a cell.
     pub fn ground_returns(&self, cell: usize) -> u32 {
         self.cells[cell].ground
     }
 
-    /// The lowest return around a cell, metres.
+    /// Height of the lowest return around a cell, metres.
     fn ground_m(&self, cell: usize) -> f64 {
         let around = |middle: usize| {
             middle.saturating_sub(GROUND_REACH)..=(middle + GROUND_REACH).min(CELLS - 1)
@@ -148,14 +147,14 @@ impl Map {
         let passes: u32 = cell.passes[..below.min(LAYERS)].iter().sum();
         let passing = f64::from(passes) / f64::from(passes + cell.hits).max(1.0);
         if passing <= PLANT_PASSES {
-            // What is rigid stands on its ground and hides none of the way.
+            // A rigid object stands on its ground and hides no part of the path.
             return Some(MOST_COST * (top_m / FULL_STEP_M).min(1.0));
         }
         let hidden = if is_hidden { HIDDEN_COST } else { 0.0 };
         Some(PLANT_COST * (top_m / COUNTED_M).min(1.0) + hidden)
     }
 
-    /// All costs, row by row.
+    /// Costs of all cells, row by row.
     pub fn costs(&self) -> Vec<Option<f64>> {
         (0..self.cells.len()).map(|cell| self.cost(cell)).collect()
     }
@@ -171,7 +170,7 @@ mod tests {
         map.cost(cell_at(DVec2::new(x, 0.1)).unwrap())
     }
 
-    /// A map of rays that meet the ground every centimetre; `stop` returns where a ray ends before the
+    /// A map of rays that hit the ground at every centimetre; `stop` returns where a ray ends before it reaches the
     /// ground.
     fn swept(stop: impl Fn(usize, DVec3) -> Option<DVec3>) -> Map {
         let mut map = Map::default();
@@ -193,7 +192,7 @@ mod tests {
         assert_eq!(cell_at(middle_of(777)), Some(777));
     }
 
-    /// The place where a ray meets the plane x.
+    /// Position at which a ray crosses the plane at `x`.
     fn at_plane(ground: DVec3, x: f64) -> DVec3 {
         EYE + (ground - EYE) * ((x - EYE.x) / (ground.x - EYE.x))
     }

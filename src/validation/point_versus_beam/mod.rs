@@ -1,11 +1,10 @@
-//! `menura validate point-versus-beam`: the four forward scanners of the vehicle Crusher on an apron with
-//! objects and plants, once with one ray a pulse and once with a beam, after Durst et al. 2011.
+//! `menura validate point-versus-beam`: the four forward scanners of the vehicle Crusher on a paved area with objects
+//! and plants, once with one ray per pulse and once with a beam, after Durst et al. 2011.
 //!
-//! The paper drives such a vehicle through its model of a real place, with one ray per direction, and
-//! compares the cost map with that of the real run. Rigid objects agree, but behind plants the real scanners
-//! had no return from the ground where the single rays found it. The paper prints no cost and no dimension.
-//! Scene, mounts and costs are our own ([`map`]); the comparison is where both maps agree and where they
-//! differ.
+//! The paper drives a model of the vehicle through a model of a real place, with one ray per direction, and compares
+//! the cost map with that of the real run. Rigid objects agree. Behind plants, single rays hit the ground, but the real
+//! scanners had no return from it. The paper prints no cost and no dimension. Scene, mounts and costs are our own
+//! ([`map`]); the experiment checks where both maps agree and where they differ.
 
 mod map;
 mod plot;
@@ -24,7 +23,7 @@ use crate::config::rig::Rig;
 use crate::engine::LiveWorld;
 use crate::time::SimTime;
 
-/// The rig without the settings of a pulse; sensors are 1.5 m high, 25 degrees to either side and 10 degrees
+/// The rig without the settings of a pulse. Sensors are 1.5 m high and point 25 degrees to either side and 10 degrees
 /// down.
 const RIG: &str = r#"
 start_utc = 2026-06-01T10:00:00Z
@@ -35,7 +34,7 @@ trajectory = { kind = "waypoints", points_m = [[-24.0, 0.0], [0.0, 0.0]], speed_
 follow_ground = true
 footprint_m = [4.0, 2.2]
 "#;
-/// Name, mount and mirror phase of the scanners. The paper states that two point to the left and two to the
+/// Name, mount and mirror phase of each scanner. The paper states that two scanners point to the left and two to the
 /// right; their positions are our own.
 const SCANNERS: [(&str, [f64; 3], f64, f64); 4] = [
     ("left-outer", [2.4, 1.1, 1.5], 25.0, 0.0),
@@ -44,16 +43,16 @@ const SCANNERS: [(&str, [f64; 3], f64, f64); 4] = [
     ("right-inner", [2.4, -0.5, 1.5], -25.0, 270.0),
 ];
 const DOWN_DEG: f64 = 10.0;
-/// Twenty metres.
+/// Duration of the drive, which is 20 m long.
 const DRIVE: Duration = Duration::from_secs(20);
-/// The short form drives while the shadows behind the plants come into view, with one scanner on each side.
+/// Duration of the short form: until the shadows behind the plants come into view, with one scanner on each side.
 const SHORT_DRIVE: Duration = Duration::from_secs(11);
 const SHORT_START_M: f64 = -15.5;
 /// Distance of open ground from objects and their shadows, metres.
 const CLEAR_M: f64 = 1.0;
-/// Smallest share of an object's cells that must be known for a verdict.
+/// Smallest share of known cells of an object for a verdict.
 const LEAST_KNOWN: f64 = 0.8;
-/// A cell whose cost differs by more than this is not similar.
+/// Largest difference of two costs that count as similar.
 const ALIKE: f64 = 5.0;
 
 /// Options of the experiment.
@@ -66,11 +65,11 @@ pub struct PointVersusBeam {
 /// Model of a pulse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pulse {
-    /// One ray, its first facet, no noise: the paper's model.
+    /// One ray, first hit, no noise: the paper's model.
     Point,
-    /// The product's: nine rays over the spot, the pulse's waveform, threshold and noise.
+    /// The product's model: nine rays over the footprint, waveform, threshold and noise.
     Beam,
-    /// Nine rays and the first return, as in Goodin et al. 2018.
+    /// Nine rays, first return, as in Goodin et al. 2018.
     Goodin,
 }
 
@@ -94,7 +93,7 @@ impl Pulse {
     }
 }
 
-/// Result of one kind of pulse in the scene.
+/// Result of one pulse model in the scene.
 struct Outcome {
     pulse: Pulse,
     map: Map,
@@ -142,8 +141,8 @@ impl PointVersusBeam {
     }
 }
 
-/// Pose of a scanner for the scan that leaves at `leaves`: half of the 3.3 ms of a scan of 90 degrees
-/// earlier. The rest of the mirror's rotation, 8 mm at 1 m/s, is neglected.
+/// Pose of a scanner for the scan that leaves at `leaves`: half of the scan's 3.3 ms for 90 degrees earlier. The rest
+/// of the mirror's rotation, 8 mm at 1 m/s, is neglected.
 fn sensor_pose(
     rig: &Rig,
     world: &LiveWorld,
@@ -157,20 +156,20 @@ fn sensor_pose(
 /// Number of rigid objects.
 const RIGID: usize = 4;
 
-/// Mean cost of the cells that are known.
+/// Mean cost of the known cells.
 fn mean_cost(costs: &[Option<f64>], cells: &[usize]) -> Option<f64> {
     let known: Vec<f64> = cells.iter().filter_map(|cell| costs[*cell]).collect();
     (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
 }
 
-/// Share of the cells with a return from the ground.
+/// Share of cells with a return from the ground.
 fn seen_ground(run: &Outcome, cells: &[usize]) -> f64 {
     let seen = cells.iter().filter(|cell| run.map.ground_returns(**cell) > 0).count();
     seen as f64 / cells.len().max(1) as f64
 }
 
-/// Cells that both maps know, away from all objects and from the ground behind them as seen from the
-/// vehicle's path.
+/// Cells that both maps know and that are not near an object. Cells up to 6 m behind an object are excluded too,
+/// because the object hides them from the vehicle.
 fn open_ground(objects: &[Object], one: &Outcome, other: &Outcome) -> Vec<usize> {
     let taken: Vec<DVec2> =
         objects.iter().flat_map(|object| &object.cells).map(|cell| middle_of(*cell)).collect();
@@ -186,7 +185,7 @@ fn open_ground(objects: &[Object], one: &Outcome, other: &Outcome) -> Vec<usize>
     (0..CELLS * CELLS).filter(is_open).collect()
 }
 
-/// A quantile of values, 0..=1.
+/// Quantile of values; `share` is 0..=1.
 fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let place = (share * values.len().saturating_sub(1) as f64).round() as usize;

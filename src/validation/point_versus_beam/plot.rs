@@ -30,7 +30,7 @@ pub(super) fn draw(objects: &[Object], point: &Outcome, beam: &Outcome) -> Figur
     figure
 }
 
-/// A map of `value`, from `low` to `high`.
+/// Panel with a map of `value`, with colours from `low` to `high`.
 fn panel(
     objects: &[Object],
     title: &str,
@@ -58,7 +58,7 @@ fn panel(
     panel
 }
 
-/// Lines between the cells of an object and others.
+/// Draws the outline of an object's cells.
 fn outline(panel: &mut Panel, object: &Object) {
     let has = |cell: Option<usize>| cell.is_some_and(|cell| object.cells.contains(&cell));
     for cell in &object.cells {
@@ -81,7 +81,7 @@ fn outline(panel: &mut Panel, object: &Object) {
 
 const OUTLINE: Colour = GREY;
 
-/// Mean cost of each object, for both runs.
+/// Panel with the mean cost of each object for both runs.
 fn bars(objects: &[Object], point: &Outcome, beam: &Outcome) -> Panel {
     let ticks = objects.iter().enumerate();
     let ticks = ticks.map(|(place, object)| (place as f64 + 0.5, object.name.to_owned()));

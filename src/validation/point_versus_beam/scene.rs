@@ -1,4 +1,4 @@
-//! Assignment of cells: objects by their footprints, and the ground that plants hide.
+//! Assigns cells to objects by their footprints, and to the ground that plants hide.
 
 use glam::{DVec2, DVec3};
 use std::time::Duration;
@@ -12,28 +12,26 @@ use crate::world::builtin::fort_drum::{
     BALE_SIZE_M, BALES, BOULDER_M, BOULDER_SIZE_M, GRASS_M, PLANTS_M,
 };
 
-/// Ground behind plants is looked at this far, metres.
+/// Length of the examined ground behind plants, metres.
 const SHADOW_M: f64 = 2.0;
-/// Number of pulses that would hit a cell's ground, all through the plants, from which the cell is in the
-/// shadow.
+/// Smallest number of pulses that would hit a cell's ground, all through the plants, for a cell in the shadow.
 const FEWEST_PULSES: u32 = 20;
-/// Length along x that a pulse must travel within the plants, below their tops, to count as passing through,
-/// metres.
+/// Smallest length along x that a pulse travels within the plants, below their tops, to pass through them, metres.
 const THROUGH_M: f64 = 1.35;
 const BELOW_M: f64 = 0.58;
-/// Values of a scan, from right to left, and their step.
+/// Number of values of a scan, from right to left; the next constant is their angular step.
 const VALUES: usize = 181;
 const STEP_DEG: f64 = 0.5;
 
-/// An object of the scene, by its cells.
+/// An object of the scene, as cells.
 pub struct Object {
-    /// Text for people.
+    /// Name of the object in reports.
     pub name: &'static str,
-    /// Cells whose middles are in the object.
+    /// Cells whose centres are within the object.
     pub cells: Vec<usize>,
 }
 
-/// Cells whose ground pulses can hit only through a strip of plants, for each strip.
+/// For each strip of plants, the cells whose ground pulses can hit only through the strip.
 pub fn shadows(rig: &Rig, world: &LiveWorld, duration: Duration) -> [Vec<usize>; 2] {
     let mut pulses = vec![[0u32; 2]; CELLS * CELLS];
     let directions: Vec<DVec3> = (0..VALUES)
@@ -84,7 +82,7 @@ pub fn passes_through(from: DVec3, ray: DVec3, [low, high]: &[[f64; 2]; 2]) -> b
     within(at(low[0]).y) && within(leaves.y) && enters.z <= BELOW_M && leaves.z >= -0.02
 }
 
-/// Cells whose middles are in a rectangle around `middle`, turned by `yaw_deg`.
+/// Cells whose centres are within a rectangle around `middle`, rotated by `yaw_deg`.
 pub fn footprint(middle: [f64; 2], [length, width]: [f64; 2], yaw_deg: f64) -> Vec<usize> {
     let (sin, cos) = libm::sincos(yaw_deg.to_radians());
     let inside = |cell: &usize| {
@@ -95,13 +93,13 @@ pub fn footprint(middle: [f64; 2], [length, width]: [f64; 2], yaw_deg: f64) -> V
     (0..CELLS * CELLS).filter(inside).collect()
 }
 
-/// Cells of a rectangle, by its corners.
+/// Cells of a rectangle with these corners.
 pub fn strip([low, high]: [[f64; 2]; 2]) -> Vec<usize> {
     let middle = [0.5 * (low[0] + high[0]), 0.5 * (low[1] + high[1])];
     footprint(middle, [high[0] - low[0], high[1] - low[1]], 0.0)
 }
 
-/// Objects of the scene, then the shadows.
+/// Objects of the scene, followed by the shadows.
 pub fn objects(shadows: [Vec<usize>; 2]) -> Vec<Object> {
     let [length, width, _] = BOULDER_SIZE_M;
     let mut objects =
@@ -129,7 +127,7 @@ mod tests {
         let from = DVec3::new(-5.0, 1.0, 1.5);
         let towards = |x: f64, y: f64| DVec3::new(x, y, 0.0) - from;
         assert!(passes_through(from, towards(3.0, 4.5), strip));
-        // Past its southern end, above it, and in front of it.
+        // Past the strip's southern end, above it, and in front of it.
         assert!(!passes_through(from, towards(3.0, 1.2), strip));
         assert!(!passes_through(from, towards(9.0, 4.5), strip));
         assert!(!passes_through(from, towards(2.0, 4.5), strip));

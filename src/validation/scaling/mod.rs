@@ -1,14 +1,13 @@
-//! `menura validate scaling`: pulses a second over threads and over triangles, after Goodin et al. 2018,
-//! figure 3 and the timing in section 3.3.
+//! `menura validate scaling`: pulses per second over threads and over triangles, after Goodin et al. 2018, figure 3 and
+//! the timing in section 3.3.
 //!
-//! An HDL-64E stands in courtyards of growing size. The timed work is that of `run` and `record` for each
-//! packet of a scan: poses, nine rays per pulse through the scene, echoes and their errors. Each number of
-//! threads takes turns with the others, and Menura's ray caster with a GPU and with Embree if they are available, so
-//! that other load on the machine affects all equally; the best turn of each counts.
+//! An HDL-64E stands in courtyards of growing size. The timed work is the work of `run` and `record` for each packet of
+//! a scan: poses, nine rays per pulse, echoes and their errors. Numbers of threads and ray casters (the processor's, a
+//! GPU, Embree) take turns, so that other load on the machine affects all of them equally; the best turn of each
+//! counts.
 //!
-//! The paper's curve was not read off its figure; its text states that an LMS 291 on 4 processors, and an
-//! HDL-64E on 40, simulate 6.8 s in 4.7 s. Speeds depend on the machine, so only ratios within the run are
-//! compared.
+//! The paper's curve was not read off its figure. Its text states that an LMS 291 on 4 processors, and an HDL-64E on
+//! 40, simulate 6.8 s in 4.7 s. Speeds depend on the machine, so only ratios within a run are compared.
 
 mod plot;
 mod table;
@@ -29,22 +28,21 @@ use crate::time::{Epoch, SimTime};
 use crate::timing::clock::Stopwatch;
 use crate::world::raycast::embree;
 
-/// The lidar, 2 m above the ground.
+/// Profile of the lidar; it is 2 m above the ground.
 const LIDAR: &str = "velodyne-hdl64e-s2";
 /// Duration of a rotation.
 const ROTATION: SimTime = SimTime(100_000_000);
 /// Rays per pulse.
 const RAYS_A_PULSE: f64 = 9.0;
-/// Number of packets per turn, spread over the rotation so that every direction counts; and in the short
-/// form.
+/// Number of packets per turn, spread over the rotation so that every direction counts: full form, short form.
 const PACKETS: (usize, usize) = (64, 4);
-/// Number of turns for each number of threads and each ray caster; and in the short form.
+/// Number of turns for each number of threads and each ray caster: full form, short form.
 const TURNS: (usize, usize) = (5, 2);
-/// Approximate duration of a turn, seconds; in the short form.
+/// Approximate duration of a turn, seconds: full form, short form.
 const TURN_S: (f64, f64) = (0.5, 0.05);
-/// Goodin et al. 2018, section 3.3: simulated over elapsed.
+/// Simulated time over elapsed time in Goodin et al. 2018, section 3.3.
 const PAPER_REAL_TIME: f64 = 6.8 / 4.7;
-/// Least gain of two threads over one.
+/// Smallest speed-up by two threads.
 const LEAST_GAIN: f64 = 1.8;
 /// Number of triangles of the scene that is as large as the paper's.
 const PAPER_TRIANGLES: u64 = 191_245_324;
@@ -95,12 +93,12 @@ pub struct Scaling {
     pub no_gpu: bool,
 }
 
-/// One number of threads with one ray caster in one scene.
+/// Result for one number of threads with one ray caster in one scene.
 #[derive(Clone, Debug)]
 pub(super) struct Measured {
-    /// Triangles of the scene, counting copies.
+    /// Number of triangles of the scene, including copies.
     pub triangles: u64,
-    /// `Menura`, `GPU` or `Embree`.
+    /// Name of the ray caster: `Menura`, `GPU` or `Embree`.
     pub caster: &'static str,
     /// Number of threads.
     pub threads: u32,
@@ -108,17 +106,17 @@ pub(super) struct Measured {
     pub pulses_per_s: f64,
 }
 
-/// Everything that was measured.
+/// All results.
 pub(super) struct Measurements {
-    /// Rows in the order of scenes, casters and threads.
+    /// Results, in the order of scenes, casters and threads.
     pub rows: Vec<Measured>,
-    /// Rate of the real device.
+    /// Pulses per second of the real device.
     pub real_time_hz: f64,
-    /// The GPU with its driver, or the reason why it is missing.
+    /// Name of the GPU with its driver, or the reason why no GPU is used.
     pub gpu: Result<String, String>,
     /// Scenes that the GPU refused or in which it was lost, each with the reason.
     pub refused: Vec<(Size, String)>,
-    /// Version of Embree, or the reason why it is missing.
+    /// Version of Embree, or the reason why it is not used.
     pub embree: Result<String, String>,
 }
 
@@ -129,7 +127,7 @@ impl Measurements {
             .find(|row| (row.triangles, row.caster, row.threads) == (triangles, caster, threads))
     }
 
-    /// Sizes of all scenes, increasing.
+    /// Numbers of triangles of all scenes, ascending.
     pub fn sizes(&self) -> Vec<u64> {
         let mut sizes: Vec<u64> = self.rows.iter().map(|row| row.triangles).collect();
         sizes.sort_unstable();
@@ -137,13 +135,13 @@ impl Measurements {
         sizes
     }
 
-    /// Largest number of threads that compute: those that wait for a GPU are left out.
+    /// Largest number of threads that compute; threads that wait for a GPU are not included.
     pub fn most_threads(&self) -> u32 {
         let computing = self.rows.iter().filter(|row| row.caster != "GPU");
         computing.map(|row| row.threads).max().unwrap_or(1)
     }
 
-    /// The best row of the GPU in a scene.
+    /// Best result of the GPU in a scene.
     pub fn of_gpu(&self, triangles: u64) -> Option<&Measured> {
         let rows = self.rows.iter().filter(|row| (row.triangles, row.caster) == (triangles, "GPU"));
         rows.max_by(|one, other| one.pulses_per_s.total_cmp(&other.pulses_per_s))
@@ -203,7 +201,7 @@ impl Scaling {
             let mut benches = Vec::new();
             for caster in &casters {
                 let bench = match Bench::new(size, caster, packets) {
-                    // The processor has opened the same scene before.
+                    // The processor opened the same scene before, so the GPU is the reason.
                     Err(error) if *caster == "GPU" => {
                         refused.push((size, first_line(&error)));
                         continue;
@@ -211,7 +209,7 @@ impl Scaling {
                     bench => bench?,
                 };
                 real_time_hz = bench.real_time_hz;
-                // As many calls at a time as keep a GPU busy, too.
+                // In addition, as many concurrent calls as keep a GPU busy.
                 let in_flight = bench.world.caster.in_flight() as u32;
                 let more = Some(in_flight).filter(|count| *count > 1 && !threads.contains(count));
                 let counts = threads.iter().copied().chain(more);
@@ -247,7 +245,7 @@ fn first_line(error: &impl std::fmt::Display) -> String {
     error.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
-/// 1, 2, 4 … and `most`.
+/// The numbers 1, 2, 4 … and `most`.
 fn doublings(most: u32) -> Vec<u32> {
     let mut all: Vec<u32> =
         (0..).map(|i| 1 << i).take_while(|threads| *threads < most.max(1)).collect();
@@ -303,7 +301,7 @@ impl Bench {
         (self.pulses * rounds) as f64 / watch.elapsed().as_secs_f64()
     }
 
-    /// Measures all requests repeatedly; returns how often.
+    /// Measures all requests repeatedly for `seconds`; returns the number of repetitions.
     fn measure_for(&self, seconds: f64) -> u64 {
         let surroundings = self.world.surroundings(&self.rig.devices[0].body_from_sensor);
         let mut scratch = Scratch::default();
@@ -440,8 +438,8 @@ mod tests {
         assert_eq!(doublings(6), [1, 2, 4, 6]);
     }
 
-    /// The short form in the smallest scene: an HDL-64E fires 1.333 million pulses per second; all requests
-    /// are measured, with or without Embree, and no speed is compared.
+    /// The short form in the smallest scene. An HDL-64E fires 1.333 million pulses per second; all requests are
+    /// measured, with or without Embree, and no speed is compared.
     #[test]
     fn the_short_form_measures_and_judges_nothing() {
         let options = Scaling {

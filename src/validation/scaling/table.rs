@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{LIDAR, Measurements, PAPER_REAL_TIME, RAYS_A_PULSE};
 
-/// Text for people.
+/// The table as text.
 pub(super) fn text(measured: &Measurements) -> String {
     let mut out = format!(
         "{LIDAR} in a courtyard, {RAYS_A_PULSE} rays a pulse: poses, rays, echoes and errors\n"

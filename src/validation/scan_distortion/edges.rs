@@ -1,5 +1,5 @@
-//! Two returns of one pulse at an edge, after figures 6 to 8 of Elmquist et al. 2021: a spot that straddles the
-//! edge of a near wall sees the far wall too, a single ray sees one of both.
+//! Two returns of one pulse at an edge, after figures 6 to 8 of Elmquist et al. 2021: a beam footprint on the edge of a
+//! near wall also hits the far wall, a single ray hits only one of them.
 
 use std::f64::consts::TAU;
 use std::fmt::Write;
@@ -10,25 +10,25 @@ use serde_json::{Value, json};
 use super::super::{Comparison, ExperimentError, Scope, recording};
 use super::{HEIGHT_M, LEVEL_LASER_S, LEVEL_M};
 
-/// Distance, width and spacing of the slabs, metres.
+/// Distance of the slabs, metres; the next constants are their width and spacing.
 const NEAR_M: f64 = 8.0;
 const WIDTH_M: f64 = 0.5;
 const PITCH_M: f64 = 1.0;
 const THICK_M: f64 = 0.01;
-/// Slabs on either side of the one ahead.
+/// Number of slabs on either side of the one straight ahead.
 const SLABS: i32 = 4;
 const RATE_HZ: f64 = 10.0;
-/// Half of the beam's full divergence, and position of the outer columns of its nine rays, which form three
-/// columns.
+/// Half of the beam's full divergence, radians; the next constant is the position of the outer columns of its nine
+/// rays, which form three columns.
 const HALF_RAD: f64 = 1.5e-3;
 const OUTER: f64 = 0.774_596_669_241_483_4;
-/// Distance of an edge from a column below which it may be on either side, radians, because azimuths on the
-/// wire have steps of a hundredth of a degree.
+/// If the edge is nearer to a column of rays than this angle (radians), the side of the edge is uncertain: azimuths in
+/// packets have steps of 0.01 degrees.
 const MARGIN_RAD: f64 = 1.5e-4;
-/// Ranges that differ by less are one, and ranges are that near to the walls, metres.
+/// Largest difference of two ranges that count as equal, and of a range from a wall, metres.
 const SAME_M: f64 = 0.02;
 
-/// Counts of the pulses that straddle an edge.
+/// Counts of pulses at an edge.
 pub(super) struct Edge {
     gap_m: f64,
     rays: u32,
@@ -39,7 +39,7 @@ pub(super) struct Edge {
     single: usize,
 }
 
-/// Near and far walls 3 m apart with a beam, 0.9 m apart with a beam, and 3 m apart with one ray.
+/// Measures walls 3 m apart with a beam, 0.9 m apart with a beam, and 3 m apart with one ray.
 pub(super) fn measure(seed: u64, scope: &Scope) -> Result<Vec<Edge>, ExperimentError> {
     let cases: &[(f64, u32)] = &[(3.0, 9), (0.9, 9), (3.0, 1)];
     let duration = scope.of(Duration::from_secs(1), Duration::from_millis(250));
@@ -71,7 +71,7 @@ fn rig_text(seed: u64, gap_m: f64, rays: u32) -> String {
     text
 }
 
-/// Directions of the slabs' edges as seen from the lidar, radians from straight ahead, left positive.
+/// Directions of the slabs' edges as seen from the lidar, radians from forward, left positive.
 fn edges_rad() -> Vec<f64> {
     let corner = |y: f64, x: f64| libm::atan2(y, x);
     let both = (-SLABS..=SLABS).flat_map(|slab| {
@@ -88,7 +88,7 @@ fn edge(seed: u64, gap_m: f64, rays: u32, duration: Duration) -> Result<Edge, Ex
     let world = recording::world(&rig)?;
     let edges = edges_rad();
     let mut found = Edge { gap_m, rays, straddling: 0, double: 0, single: 0 };
-    // Both returns of a firing are in blocks of the same azimuth, one after the other.
+    // The two returns of a firing are in successive blocks with the same azimuth.
     let mut first: Option<recording::Sweep> = None;
     recording::decode(&rig, &world, duration, &mut |sweep| {
         let Some(other) = first.take_if(|first| first.azimuth_deg == sweep.azimuth_deg) else {
@@ -97,7 +97,7 @@ fn edge(seed: u64, gap_m: f64, rays: u32, duration: Duration) -> Result<Edge, Ex
         };
         let Some(azimuth_deg) = sweep.azimuth_deg else { return };
         let turned = azimuth_deg.to_radians() + TAU * RATE_HZ * LEVEL_LASER_S;
-        // Counter-clockwise from straight ahead.
+        // Counterclockwise from forward.
         let direction = -(turned - if turned > 0.5 * TAU { TAU } else { 0.0 });
         let off = |edge: &f64| (edge - direction).abs();
         let nearest = edges.iter().map(off).fold(f64::MAX, f64::min);
@@ -158,7 +158,7 @@ impl Edge {
     }
 }
 
-/// Table of all cases for people.
+/// Table of all cases as text.
 pub(super) fn table(edges: &[Edge]) -> String {
     let mut text = String::from("\npulses at an edge                straddling  both  one\n");
     for edge in edges {
@@ -182,12 +182,12 @@ mod tests {
     fn edges_are_those_of_nine_slabs() {
         let edges = edges_rad();
         assert_eq!(edges.len(), 18);
-        // The slab ahead.
+        // Edges of the slab straight ahead.
         let ahead: Vec<f64> = edges.iter().copied().filter(|edge| edge.abs() < 0.04).collect();
         assert_eq!(ahead.len(), 2);
         assert!((ahead[0] + ahead[1]).abs() < 1e-12);
         assert!((ahead[1] - libm::atan2(0.25, 8.0)).abs() < 1e-12);
-        // Corners farther away show on the side that faces the middle.
+        // For slabs to the side, the visible corner is the far one on the side that faces the middle.
         assert!(edges.iter().any(|edge| (edge - libm::atan2(0.75, 8.01)).abs() < 1e-12));
     }
 }

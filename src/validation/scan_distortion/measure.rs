@@ -1,4 +1,4 @@
-//! Lengths of cylinders in a scan, and the geometry of the expected lengths.
+//! Measures the lengths of cylinders in a scan, and computes the expected lengths.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use glam::{DVec2, DVec3};
 /// Radius of a cylinder, metres.
 pub const RADIUS_M: f64 = 0.5;
 
-/// Distance from the sensor's path to a cylinder's axis, if its edges as seen from abeam are `edge_m` away,
-/// metres: the chord between the tangents' points is nearer than the axis.
+/// Distance from the sensor's path to a cylinder's axis, metres, if the tangent points seen from abeam are at the
+/// distance `edge_m`: their chord is closer than the axis.
 pub fn axis_of(edge_m: f64) -> f64 {
     0.5 * (edge_m + (edge_m * edge_m + 4.0 * RADIUS_M * RADIUS_M).sqrt())
 }
 
-/// Length along the path that a scan without motion shows of a cylinder: between the rays that touch it,
-/// where they cross the line at `edge_m`. `ahead_m` is the distance of its axis ahead of abeam.
+/// Length of a cylinder along the path in a scan without motion, metres: between the tangent rays, where they cross the
+/// line at `edge_m`. `ahead_m` is the distance of the axis ahead of abeam.
 pub fn still_length(edge_m: f64, ahead_m: f64) -> f64 {
     let axis_m = axis_of(edge_m);
     let middle = libm::atan2(ahead_m, axis_m);
@@ -22,14 +22,14 @@ pub fn still_length(edge_m: f64, ahead_m: f64) -> f64 {
     edge_m * (libm::tan(middle + half) - libm::tan(middle - half))
 }
 
-/// Relative lengthening of an object in a scan, if the sensor moves with `speed_m_s` past it at `edge_m` and
-/// its beam turns with `turn_rad_s`: positive if the beam moves with the object in the sensor's frame, from
-/// front to back. It is the closed form of Elmquist et al. 2021's figure 5, near abeam.
+/// Ratio of an object's length in a scan to its true length, if the sensor passes it with `speed_m_s` at the distance
+/// `edge_m` and its beam rotates with `turn_rad_s`. The rate is positive if the beam moves with the object in the
+/// sensor's frame, from front to back. This is the closed form for figure 5 of Elmquist et al. 2021, near abeam.
 pub fn stretch(speed_m_s: f64, turn_rad_s: f64, edge_m: f64) -> f64 {
     1.0 / (1.0 - speed_m_s / (turn_rad_s * edge_m))
 }
 
-/// A pass of a cylinder: its revolution, whether it is on the left, and its number.
+/// A pass of a cylinder: number of the rotation, whether the cylinder is on the left, and number of the cylinder.
 pub type Pass = (u64, bool, i64);
 
 /// Directions in which cylinders were hit.
@@ -38,29 +38,29 @@ pub struct Passes {
     hits: BTreeMap<Pass, Hits>,
 }
 
-/// Hits of one pass, radians ahead of abeam.
+/// Directions of the hits of one pass, radians ahead of abeam.
 #[derive(Clone, Copy, Debug)]
 struct Hits {
     least_rad: f64,
     most_rad: f64,
-    /// Positions of the sensor at its first and its last hit, metres along the path.
+    /// Positions of the sensor along the path at the first hit and, in the next field, at the last hit, metres.
     from_m: f64,
     to_m: f64,
 }
 
-/// A cylinder in one revolution.
+/// A cylinder in one rotation.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown {
     /// Whether the cylinder is on the left.
     pub is_left: bool,
-    /// Distance of its axis ahead of abeam in the middle of the pass, metres.
+    /// Distance of the axis ahead of abeam in the middle of the pass, metres.
     pub ahead_m: f64,
-    /// Length of the cylinder relative to a scan without motion.
+    /// Length of the cylinder divided by its length in a scan without motion.
     pub ratio: f64,
 }
 
 impl Passes {
-    /// Adds a return at `place`, forward and left of the sensor, which was `sensor_m` along the path.
+    /// Adds a return at `place` (sensor's axes: x forward, y left, metres); the sensor was `sensor_m` along the path.
     pub fn add(&mut self, pass: Pass, place: DVec3, sensor_m: f64) {
         let ahead_rad = libm::atan2(place.x, place.y.abs());
         let hits = self.hits.entry(pass).or_insert(Hits {
@@ -74,8 +74,8 @@ impl Passes {
         hits.to_m = sensor_m;
     }
 
-    /// The cylinders near abeam, `spacing_m` apart along the way, by beams `step_rad` apart. An edge is half a
-    /// step beyond the last hit on average.
+    /// Cylinders near abeam; they are `spacing_m` apart along the path, and the beams `step_rad` apart. On average, an
+    /// edge is half a step beyond the last hit.
     pub fn shown(&self, edge_m: f64, spacing_m: f64, step_rad: f64, near_m: f64) -> Vec<Shown> {
         let shown = self.hits.iter().map(|((_, is_left, number), hits)| {
             let at = |rad: f64| edge_m * libm::tan(rad);
@@ -88,8 +88,8 @@ impl Passes {
     }
 }
 
-/// Distance from `from` along the unit vector `direction` to the nearest cylinder of the rows at `±axis_m`,
-/// `spacing_m` apart, and the cosine of incidence; all in the level plane.
+/// Distance from `from` along the unit vector `direction` to the nearest cylinder of the rows at `±axis_m`, spaced by
+/// `spacing_m`, and the cosine of incidence; all in the horizontal plane, metres.
 pub fn range_to_rows(
     from: DVec2,
     direction: DVec2,
@@ -118,7 +118,7 @@ mod tests {
         for edge_m in [2.0, 3.0] {
             let axis_m = axis_of(edge_m);
             assert!((axis_m - RADIUS_M * RADIUS_M / axis_m - edge_m).abs() < 1e-12);
-            // From abeam it is the chord.
+            // Exactly abeam, the length is that of the chord.
             let chord = 2.0 * RADIUS_M * (1.0 - (RADIUS_M / axis_m).powi(2)).sqrt();
             assert!((still_length(edge_m, 0.0) - chord).abs() < 1e-12);
         }
@@ -135,7 +135,7 @@ mod tests {
         }
     }
 
-    /// Beams of a sensor that turns clockwise.
+    /// Simulates the beams of a sensor that rotates clockwise.
     #[test]
     fn a_scan_of_a_moving_sensor_is_stretched_as_the_closed_form_says() {
         let (speed, turn, edge_m, step_s) = (20.0, 40.0 * std::f64::consts::PI, 2.0, 1e-5);
@@ -146,7 +146,7 @@ mod tests {
             let sign = if is_left { 1.0 } else { -1.0 };
             for k in -1000..1000 {
                 let t = f64::from(k) * step_s;
-                // On the right the beam goes from the front to the back.
+                // On the right, the beam moves from front to back.
                 let ahead_rad = sign * turn * t;
                 let (sin, cos) = libm::sincos(ahead_rad);
                 let direction = DVec2::new(sin, sign * cos);
@@ -159,7 +159,7 @@ mod tests {
             }
             let shown = passes.shown(edge_m, 2.0, turn * step_s, 0.5);
             let [only] = &shown[..] else { panic!("{shown:?}") };
-            // The closed form is that of a flat thing.
+            // The closed form is for a flat object.
             assert!((only.ratio / expected - 1.0).abs() < 4e-3, "{only:?}, expected {expected}");
         }
     }

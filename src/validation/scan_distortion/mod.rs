@@ -1,12 +1,11 @@
 //! `menura validate scan-distortion`: an HDL-32E drives past cylinders at 20 m/s, after figure 5 of Elmquist et
 //! al. 2021 (Chrono::Sensor).
 //!
-//! A scan takes 50 ms, in which the vehicle moves by a metre. On the side where the beam moves like the
-//! cylinders in the sensor's frame, from front to back, they appear longer; on the other side shorter. The
-//! paper's lidar turns counter-clockwise, so there the left side is longer. A real Velodyne turns clockwise:
-//! mounted upright, the right side is longer, and upside down it turns like the paper's. Both are in the same
-//! run. The paper prints neither the cylinders' distance nor a length, so the comparison is with the closed
-//! form ([`measure::stretch`]).
+//! A scan takes 50 ms, in which the vehicle moves by one metre. On the side where the beam moves with the cylinders in
+//! the sensor's frame, from front to back, they appear longer; on the other side shorter. The paper's lidar rotates
+//! counterclockwise, so the left side is longer. A real Velodyne rotates clockwise: mounted upright, its right side is
+//! longer; mounted upside down, it rotates like the paper's. The run has both mounts. The paper prints neither the
+//! cylinders' distance nor a length, so the results are compared with the closed form ([`measure::stretch`]).
 
 mod edges;
 mod measure;
@@ -24,26 +23,26 @@ use self::measure::{Passes, RADIUS_M, Shown, axis_of, range_to_rows, stretch};
 use super::{Comparison, ExperimentError, Findings, Plot, Run, Scope, recording};
 use crate::frames::quat_about;
 
-/// The lidar: a tenth of a turn more than usual shows as a tenth more here.
+/// Rotation rate of the lidar, Hz. An error of the rate by 10 % changes the distortion by 10 %.
 const RATE_HZ: f64 = 20.0;
 const SPEED_M_S: f64 = 20.0;
 /// Distance from one cylinder's axis to the next, metres.
 const SPACING_M: f64 = 2.0;
-/// The room's eastern wall, at which the seam of a scan is measured, metres.
+/// Distance of the room's eastern wall, at which the seam of a scan is measured, metres.
 const WALL_M: f64 = 100.0;
 const HEIGHT_M: f64 = 1.5;
-/// Blocks of a packet, from one to the next, and from a block to the firing of the level laser, seconds: the
-/// HDL-32E's manual.
+/// Blocks per packet; the next constants are the time per block, and from the start of a block to the firing of the
+/// level laser, seconds (HDL-32E manual).
 const BLOCKS: usize = 12;
 const BLOCK_S: f64 = 46.08e-6;
 const LEVEL_LASER_S: f64 = 15.0 * 1.152e-6;
-/// Largest height above or below the lidar of points that count as the level laser's, metres.
+/// Largest height of points above or below the lidar that count as points of the level laser, metres.
 const LEVEL_M: f64 = 0.02;
-/// Largest distance from abeam of cylinders that are used, metres.
+/// Largest distance of used cylinders from abeam, metres.
 const NEAR_M: f64 = 0.5;
-/// Smallest cosine of incidence of rays that are used: grazing rays do not determine the time.
+/// Smallest cosine of incidence of used rays: grazing rays do not determine the time.
 const LEAST_COSINE: f64 = 0.5;
-/// Steps of the wire's distances, metres.
+/// Resolution of distances in packets, metres.
 const QUANTUM_M: f64 = 0.002;
 
 /// Options of the experiment.
@@ -53,25 +52,25 @@ pub struct ScanDistortion {
     pub seed: u64,
 }
 
-/// Mounts of the two lidars, roll in degrees: upright and upside down.
+/// Mounts of the two lidars with their roll, degrees: upright and upside down.
 const MOUNTS: [(&str, f64); 2] = [("clockwise", 0.0), ("counter-clockwise", 180.0)];
 
 /// Result of one drive past rows at one distance.
 struct Pass {
     edge_m: f64,
-    /// Results by mount.
+    /// Cylinders by mount.
     shown: [Vec<Shown>; 2],
-    /// Decrease of the wall's distance from a scan's start to its end, metres.
+    /// Decrease of the wall's distance from the start to the end of a scan, metres.
     tears_m: Vec<f64>,
-    /// Differences from the ranges that were cast at the firing times, metres.
+    /// Measured ranges minus ranges cast at the firing times, metres.
     residuals_m: Vec<f64>,
-    /// The points of one revolution of the upright lidar, in its axes.
+    /// Points of one rotation of the upright lidar, in its axes, metres.
     picture: Vec<DVec2>,
     /// Position of the sensor in the middle of that scan, metres along the path.
     picture_at_m: f64,
 }
 
-/// Readings of one lidar.
+/// Data of one lidar.
 #[derive(Default)]
 struct Reading {
     passes: Passes,
@@ -79,14 +78,14 @@ struct Reading {
     last_azimuth_deg: f64,
     block: usize,
     leaves_ns: u64,
-    /// The wall ahead by revolution: azimuth and distance of the first and of the last point.
+    /// Wall ahead, by rotation: azimuth (degrees) and distance (metres) of the first and of the last point.
     wall: BTreeMap<u64, [(f64, f64); 2]>,
     residuals_m: Vec<f64>,
     picture: Vec<DVec2>,
     picture_span_m: Option<[f64; 2]>,
 }
 
-/// The rig, with its robot at rest at `x_m` or driving from there.
+/// Text of the rig; the robot is at rest at `x_m` or drives from there.
 fn rig_text(seed: u64, edge_m: f64, x_m: f64, speed_m_s: f64, cylinders: i64) -> String {
     let trajectory = if speed_m_s > 0.0 {
         format!("{{ kind = \"line\", start_m = [{x_m:?}, 0.0, 0.0], speed_m_s = {speed_m_s:?} }}")
@@ -125,7 +124,7 @@ fn rig_text(seed: u64, edge_m: f64, x_m: f64, speed_m_s: f64, cylinders: i64) ->
 }
 
 impl Reading {
-    /// A block of a packet, of a lidar that is rolled by `rolled` and at `x_m` when it fires.
+    /// Adds a block of a packet from a lidar with the roll `rolled`; `x_at` returns its position at a time.
     fn see(
         &mut self,
         sweep: &recording::Sweep,
@@ -140,11 +139,12 @@ impl Reading {
             self.revolution += 1;
         }
         self.last_azimuth_deg = azimuth_deg;
-        // A packet leaves when its last block's time is over.
+        // A packet leaves after its last block.
         let to_go = (BLOCKS - self.block.min(BLOCKS)) as f64;
         let fired_s = sweep.leaves.as_secs_f64() - to_go * BLOCK_S + LEVEL_LASER_S;
         let x_m = x_at(fired_s);
-        // Drivers take the block's azimuth for all its lasers; the head has turned on since.
+        // Drivers use the block's azimuth for all its lasers, although the head rotates between firings. This corrects
+        // the angle.
         let late = quat_about(DVec3::Z, -TAU * RATE_HZ * LEVEL_LASER_S);
         for point in &sweep.points {
             if point.position_m.z.abs() > LEVEL_M {
@@ -181,7 +181,7 @@ impl Reading {
         }
     }
 
-    /// Decrease of the wall's distance within each whole revolution.
+    /// Decrease of the wall's distance within each complete rotation, metres.
     fn tears_m(&self) -> Vec<f64> {
         let whole = self.wall.values().filter(|[(from, _), (to, _)]| *from < 1.0 && *to > 359.0);
         whole.map(|[(_, from_m), (_, to_m)]| from_m - to_m).collect()
@@ -218,13 +218,13 @@ impl ScanDistortion {
     }
 }
 
-/// Mean of the ratios on one side.
+/// Mean of the ratios on one side, and their number.
 fn mean_ratio(shown: &[Shown], is_left: bool) -> (f64, usize) {
     let own: Vec<f64> = shown.iter().filter(|s| s.is_left == is_left).map(|s| s.ratio).collect();
     (own.iter().sum::<f64>() / own.len() as f64, own.len())
 }
 
-/// Expectation of the closed form; the first lidar turns clockwise, so its right side is longer.
+/// Ratio that the closed form predicts. The first lidar rotates clockwise, so its right side is longer.
 fn expected(mount: usize, is_left: bool, edge_m: f64) -> f64 {
     let is_longer = (mount == 1) == is_left;
     let turn = TAU * RATE_HZ;

@@ -1,4 +1,4 @@
-//! The figure: a scan from above with and without motion, and lengths by cylinder.
+//! The figure: a scan from above with and without motion, and lengths of the cylinders.
 
 use std::f64::consts::TAU;
 

@@ -1,4 +1,4 @@
-//! Returns of a lidar from a shrub and from a wall.
+//! Records the returns of a lidar from a shrub and from a wall.
 
 use std::time::Duration;
 
@@ -6,36 +6,36 @@ use crate::validation::ExperimentError;
 use crate::validation::recording::{self, Point};
 
 const RIG: &str = include_str!("rig.toml");
-/// Distance from the stem, or the wall, to the lidar, metres.
+/// Distance from the lidar to the stem or the wall, metres.
 pub const DISTANCE_M: f64 = 8.0;
 /// Height of the lidar above the ground, metres: parts of the crown are above and below it.
 pub const HEIGHT_M: f64 = 1.2;
-/// Height above which points are not of the pot, metres.
+/// Height above which points are not on the pot, metres.
 const POT_M: f64 = 0.35;
-/// Distance from the stem beyond which points are not of the shrub, metres.
+/// Distance from the stem beyond which points are not on the shrub, metres.
 const CROWN_M: f64 = 0.5;
-/// The window of the single laser, to both sides of the middle, degrees.
+/// Half-width of the window of the single laser, degrees.
 const WINDOW_DEG: f64 = 2.0;
-/// Shots that are neighbours in a scan meet the shrub this near to one another, metres.
+/// Largest distance between neighbouring shots on the shrub, metres.
 const NEIGHBOUR_M: f64 = 0.016;
-/// Longest time between neighbours.
+/// Largest time between neighbouring shots, nanoseconds.
 const NEIGHBOUR_NS: u64 = 2_000_000;
 
-/// Rules that make a return of a pulse.
+/// Rules for the return of a pulse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// The paper's: the strongest ray.
+    /// The paper's rule: the ray with the strongest signal.
     Ray,
     /// All rays within 1 m form one return, weighted by their energy.
     Cluster,
-    /// The product's defaults, without errors.
+    /// Defaults of the product, without errors.
     Today,
 }
 
 impl Rule {
     pub const ALL: [Self; 3] = [Self::Ray, Self::Cluster, Self::Today];
 
-    /// Name in reports.
+    /// Name of the rule in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ray => "strongest ray (the paper's)",
@@ -55,12 +55,12 @@ impl Rule {
     }
 }
 
-/// Values that are varied, because the paper does not give them.
+/// Parameters that are swept, because the paper does not give them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setup {
     /// Height of the lidar above the ground, metres.
     pub height_m: f64,
-    /// Middle radius of a leaf, metres.
+    /// Mean radius of a leaf, metres.
     pub leaf_radius_m: f64,
     pub leaves: u32,
 }
@@ -71,8 +71,8 @@ impl Default for Setup {
     }
 }
 
-/// Ranges of all returns from the shrub, metres: one revolution at each of this number of positions on a
-/// circle, this many degrees apart.
+/// Ranges of all returns from the shrub, metres: one rotation at each of the positions on a circle. The pair has the
+/// number of positions and their spacing in degrees.
 pub fn around(
     setup: &Setup,
     rule: Rule,
@@ -106,7 +106,7 @@ pub fn around(
             turns += 1;
             progress();
         }
-        // The stem is to the left.
+        // The shrub is to the left of the lidar.
         let from_shrub = sweep.points.iter().filter(|p| is_of_shrub(p, [0.0, DISTANCE_M], setup));
         ranges_m.extend(from_shrub.map(Point::range_m));
     })?;
@@ -119,12 +119,12 @@ fn is_of_shrub(point: &Point, stem_m: [f64; 2], setup: &Setup) -> bool {
     from_stem_m < CROWN_M && p.z + setup.height_m > POT_M
 }
 
-/// Data of one laser about a target that it passes repeatedly.
+/// Returns of one laser from a target that it passes repeatedly.
 #[derive(Clone, Debug, Default)]
 pub struct Shots {
     /// Ranges, metres.
     pub ranges_m: Vec<f64>,
-    /// Distances of neighbouring shots in a scan, metres.
+    /// Ranges of neighbouring shots in a scan, metres.
     pub neighbours_m: Vec<(f64, f64)>,
     /// Sum of heights above the ground, metres.
     heights_m: f64,
@@ -145,14 +145,14 @@ impl Shots {
         self.heights_m += point.position_m.z + height_m;
     }
 
-    /// Height of the returns above the ground, metres.
+    /// Mean height of the returns above the ground, metres.
     pub fn height_m(&self) -> f64 {
         self.heights_m / self.ranges_m.len().max(1) as f64
     }
 }
 
-/// Data of the lasers about the shrub (`scene` is `shrub`) or a wall (`room`) straight ahead in this number
-/// of revolutions, by laser. The rate is chosen so that directions do not repeat.
+/// Returns of the lasers from the shrub (`scene` is `shrub`) or a wall (`room`) straight ahead, by laser, in the given
+/// number of rotations. The rotation rate is chosen so that directions do not repeat.
 pub fn ahead(
     scene: &str,
     rule: Rule,

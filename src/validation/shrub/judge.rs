@@ -16,7 +16,7 @@ pub(super) fn comparisons(measured: &Measured, scope: &Scope) -> Vec<Comparison>
 
 fn histogram_comparisons(measured: &Measured, scope: &Scope, all: &mut Vec<Comparison>) {
     let [ray, others @ ..] = measured.around.as_slice() else { return };
-    // Of a few hundred returns the valley may be so much deeper or shallower by chance.
+    // With a few hundred returns, chance changes the depth of the valley by this much.
     let valley = scope.of(0.85, 0.95);
     let board = std(&measured.wall.shots.ranges_m);
     let broad = |around: &Around| {

@@ -1,15 +1,14 @@
-//! `menura validate shrub-histogram`: ranges of a potted shrub are spread, and have two maxima, after
-//! Goodin et al. 2018 (Electronics 7, 154, section 3.4.3, figure 8; Browning et al. 2012), and those
-//! of a single laser on a bush are not normal, after Durst et al. 2011 (figure 1).
+//! `menura validate shrub-histogram`: ranges of a potted shrub are spread and have two maxima, after Goodin et al. 2018
+//! (Electronics 7, 154, section 3.4.3, figure 8; Browning et al. 2012). Ranges of a single laser on a bush are not
+//! normally distributed, after Durst et al. 2011 (figure 1).
 //!
-//! An HDL-64E measures the built-in `shrub` from 91 positions on a quarter circle of 8 m, one revolution from
-//! each; then one of its lasers passes shrub and wall repeatedly.
+//! An HDL-64E measures the built-in `shrub` from 91 positions on a quarter circle of 8 m radius, one rotation from
+//! each. Then one of its lasers passes shrub and wall repeatedly.
 //!
 //! # What differs from the papers
 //!
-//! - The shrub is ours: neither paper gives its shape, nor the lidar's height. Leaves and height are
-//!   swept.
-//! - The paper prints a histogram and no number; the two features that its text names are judged.
+//! - The shrub is our own: neither paper gives its shape or the lidar's height. Leaf size and height are swept.
+//! - The paper prints a histogram and no number; the experiment checks the two features that its text names.
 
 mod bench;
 mod judge;
@@ -29,16 +28,16 @@ use super::{ExperimentError, Findings, Plot, Run, Scope};
 const BIN_M: f64 = 0.05;
 const FROM_M: f64 = 7.2;
 const BINS: usize = 32;
-/// The lower maximum is at least this share of the higher one. The crown's far side, which is seen
-/// through the near one, has less.
+/// Smallest ratio of the lower maximum to the higher one. The far side of the crown has fewer returns, because it is
+/// seen through the near side.
 const LEAST_SHARE: f64 = 0.6;
-/// Distances on the wire, metres.
+/// Resolution of distances in packets, metres.
 const STEP_M: f64 = 0.002;
-/// Height of the single laser's returns: the lower crown, metres.
+/// Height of the single laser's returns above the ground, metres: the lower crown.
 const LASER_HEIGHT_M: f64 = 0.85;
-/// Least number of returns of a laser.
+/// Smallest number of returns of a laser.
 const FEWEST_SHOTS: usize = 50;
-/// Setups that are swept, in addition to the default.
+/// Parameters that are swept, in addition to the default.
 const SWEPT: [(&str, Setup); 6] = {
     const fn setup(height_m: f64, leaf_radius_m: f64, leaves: u32) -> Setup {
         Setup { height_m, leaf_radius_m, leaves }
@@ -52,7 +51,7 @@ const SWEPT: [(&str, Setup); 6] = {
         ("1200 leaves", setup(1.2, 0.025, 1200)),
     ]
 };
-/// Places of the sweep.
+/// Number of positions in the sweep.
 const SWEPT_PLACES: u32 = 31;
 
 /// Options of the experiment.
@@ -68,12 +67,12 @@ pub struct Shrub {
     pub seed: u32,
 }
 
-/// Two maxima of a histogram and the valley between.
+/// The two maxima of a histogram and the valley between them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Maxima {
-    /// Middles of the two maxima's bins, metres.
+    /// Centres of the bins of the two maxima, metres.
     at_m: [f64; 2],
-    /// The lowest bin between over the lower maximum.
+    /// Lowest bin between the maxima, divided by the lower maximum.
     valley: f64,
 }
 
@@ -98,7 +97,7 @@ fn maxima(counts: &[u64]) -> Option<Maxima> {
     Some(Maxima { at_m: [middle(a), middle(b)], valley })
 }
 
-/// Ranges of the shrub by one rule.
+/// Ranges of the shrub with one rule.
 struct Around {
     name: &'static str,
     ranges_m: Vec<f64>,
@@ -114,7 +113,7 @@ impl Around {
     }
 }
 
-/// A single laser's statistics.
+/// Statistics of a single laser.
 struct Single {
     shots: Shots,
     to_normal: f64,
@@ -189,7 +188,7 @@ impl Shrub {
         let named = |name: &'static str, ranges_m: Vec<f64>| Around { name, ranges_m };
         let mut all = Vec::new();
         if !self.single_laser {
-            // One after the other needs less memory and as much time.
+            // Sequential, because this needs less memory and the same time.
             for rule in Rule::ALL {
                 let advance = || bar.advance(1);
                 let found =
@@ -299,7 +298,7 @@ mod tests {
     #[test]
     fn two_maxima_are_found_where_they_stand_out_most() {
         let found = maxima(&[0, 5, 20, 30, 22, 18, 25, 40, 1, 13, 1]).unwrap();
-        // 30 and 40 with 18 between; 13 is too small to count.
+        // 30 and 40 with 18 between them; 13 is too small to count.
         assert!((found.valley - 0.6).abs() < 1e-12, "{found:?}");
         assert!((found.at_m[1] - found.at_m[0] - 4.0 * BIN_M).abs() < 1e-9);
         assert_eq!(maxima(&[0, 1, 4, 9, 16, 10, 3]), None);

@@ -1,4 +1,4 @@
-//! Histograms of a shrub's ranges, and of a single laser's with fitted normal laws.
+//! Histograms of the ranges of a shrub, and of a single laser with fitted normal distributions.
 
 use super::{Around, BIN_M, BINS, FROM_M, STEP_M, Single};
 use crate::plot::{Area, Axis, BLUE, Colour, Figure, ORANGE, Panel};
@@ -8,7 +8,7 @@ const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 230.0;
 const BARS: Colour = Colour([150, 175, 200]);
 
-/// A panel for each rule, and one for a board.
+/// One panel for each rule, and one for a flat wall.
 pub(super) fn histograms(around: &[Around], wall: &Single) -> Figure {
     let mut figure = Figure::new(WIDTH, "Ranges of a potted shrub from 8 m, all places");
     for (place, rule) in around.iter().enumerate() {
@@ -40,7 +40,7 @@ fn bars(title: &str, ranges_m: &[f64]) -> Panel {
     panel
 }
 
-/// A single laser's ranges of bush and wall with fitted normal laws.
+/// Ranges of a single laser on bush and wall, with fitted normal distributions.
 pub(super) fn single(bush: &Single, wall: &Single) -> Figure {
     let mut figure = Figure::new(WIDTH, "One laser that passes again and again");
     figure.legend("decoded ranges", BLUE);
@@ -54,7 +54,7 @@ pub(super) fn single(bush: &Single, wall: &Single) -> Figure {
 fn fitted(name: &str, ranges_m: &[f64]) -> Panel {
     const COLUMNS: usize = 40;
     let (middle, spread) = (mean(ranges_m), std(ranges_m).max(1e-6));
-    // As wide as whole steps of the wire, so that columns hold equally many.
+    // The bin width is a whole number of range steps, so that all bins have equally many.
     let width = (7.0 * spread / COLUMNS as f64 / STEP_M).ceil() * STEP_M;
     let from = ((middle - 3.5 * spread) / STEP_M).round() * STEP_M + STEP_M / 2.0;
     let counts = histogram(ranges_m, from, width, COLUMNS);

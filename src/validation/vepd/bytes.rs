@@ -1,8 +1,8 @@
-//! Drives by the output of devices: a rig is recorded, and its bytes are decoded as by drivers.
+//! Drives from the output of devices: a rig is recorded, and its bytes are decoded as by drivers.
 //!
-//! An output of the IMU reaches the judge when its frame has arrived. A fix counts for its epoch, which the
-//! message contains and drivers use as its time stamp, although its bytes arrive later: the judge sorts by
-//! time stamps, as robot_localization does with `smooth_lagged_data`.
+//! The judge (the estimator) gets an IMU output when its frame has arrived. A GNSS fix is used at its epoch, which the
+//! message contains and drivers use as the timestamp, although its bytes arrive later: the judge sorts by timestamps,
+//! like robot_localization with `smooth_lagged_data`.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -21,19 +21,19 @@ use crate::time::SimTime;
 use crate::validation::ExperimentError;
 use crate::world::raycast::OpenSky;
 
-/// Nanoseconds of POSIX time at the beginning of GPS time.
+/// Start of GPS time in POSIX time, nanoseconds.
 const GPS_EPOCH_UNIX_NS: i128 = 315_964_800_000_000_000;
-/// GPS time ahead of UTC since 2017.
+/// GPS time minus UTC since 2017, nanoseconds.
 const LEAP_NS: i128 = 18_000_000_000;
 const WEEK_NS: i128 = 604_800_000_000_000;
-/// The message with the judge's fixes.
+/// Message with the fixes for the judge.
 const FIXES: &str = "NAV-HPPOSLLH";
-/// Longest interval on the unit's clock, seconds; a longer one means a lost frame.
+/// Longest interval on the IMU's clock, seconds; a longer one means a lost frame.
 const LONGEST_S: f64 = 0.1;
-/// Additional time for the last epoch's bytes to arrive.
+/// Additional recording time, in which the last epoch's bytes arrive.
 const PAST_THE_END: Duration = Duration::from_millis(300);
 
-/// World of the rig, for all drives.
+/// Loads the world of the rig, for all drives.
 pub fn world(bench: &Bench) -> Result<LiveWorld, ExperimentError> {
     let loaded = LiveWorld::load(&bench.rig);
     let mut world = loaded.map_err(|error| ExperimentError::Input(error.to_string()))?;
@@ -103,13 +103,12 @@ impl Heard<'_> {
             let reading = Reading { at: due, gyro, accel, interval_s, attitude, true_velocity_m_s };
             self.seen.readings.push(reading);
         } else if let Some(last) = self.seen.readings.last_mut() {
-            // The attitude follows in a frame of its own.
+            // The attitude follows in a separate frame.
             last.attitude = said.attitude.or(last.attitude);
         }
     }
 
-    /// Reads NAV-HPPOSLLH, which reports position and accuracy also for fixes that NAV-PVT calls too
-    /// inaccurate.
+    /// Uses NAV-HPPOSLLH, which also reports position and accuracy of fixes that NAV-PVT marks as too inaccurate.
     fn fix(&mut self, fix: PositionFix) {
         if fix.message != FIXES {
             return;

@@ -1,4 +1,4 @@
-//! Courses of the drives, and their ground.
+//! Courses of the drives, and roughness of the ground.
 
 use glam::DVec2;
 
@@ -8,9 +8,10 @@ use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::world::ground::GroundHeight;
 use crate::world::trajectory::{Start, Trajectory, TrajectoryError};
 
-/// Distance between the axles, and between the wheels, of a vehicle in the scale 1:6, metres.
+/// Wheelbase and track width of a vehicle at the scale 1:6, metres.
 const FOOTPRINT_M: [f64; 2] = [0.5, 0.35];
-/// Waves that add up to rough ground, and the lengths of the shortest and the longest, metres.
+/// Number of waves that add up to rough ground; the next constant has the lengths of the shortest
+/// and the longest, metres.
 const WAVES: u64 = 16;
 const WAVELENGTHS_M: [f64; 2] = [0.8, 8.0];
 
@@ -32,7 +33,7 @@ impl Course {
     /// All courses of the paper.
     pub const ALL: [Self; 4] = [Self::Line, Self::HalfSine, Self::Circle, Self::HalfSineConcrete];
 
-    /// Whether the course counts in the paper's tables I and II.
+    /// Whether the course is on grass and counts in the paper's tables I and II.
     pub fn is_on_grass(self) -> bool {
         self != Self::HalfSineConcrete
     }
@@ -41,28 +42,28 @@ impl Course {
 /// Parameters of the drives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Manner {
-    /// Length of the half wave, metres.
+    /// Length of a half wave, metres.
     pub length_m: f64,
-    /// Height of the half wave, metres.
+    /// Height of a half wave, metres.
     pub height_m: f64,
     /// Radius of the circle, metres.
     pub radius_m: f64,
     /// Speed, m/s.
     pub speed_m_s: f64,
-    /// Time for which the vehicle is on but at rest before the drive, seconds.
+    /// Time for which the vehicle is switched on and at rest before the drive, seconds.
     pub still_s: f64,
     /// Time from rest to the full speed, seconds.
     pub ramp_s: f64,
     /// Duration from the start of the motion, seconds.
     pub duration_s: f64,
-    /// Root mean square of the grass's height, metres.
+    /// Root mean square height of the grass, metres.
     pub rough_m: f64,
     /// Seed of the grass.
     pub seed: u64,
 }
 
 impl Manner {
-    /// The motion along a course.
+    /// Motion along a course.
     ///
     /// # Errors
     /// The course is impossible with these parameters.
@@ -98,9 +99,9 @@ impl Manner {
     }
 }
 
-/// Ground of waves in all directions, of equal height.
+/// Rough ground: waves of equal height in all directions.
 struct Rough {
-    /// Wave vector, radians a metre, and phase.
+    /// Wave vector (rad/m) and phase (rad) of each wave.
     waves: Vec<(DVec2, f64)>,
     height_m: f64,
 }
@@ -113,7 +114,7 @@ impl Rough {
             let share = i as f64 / (WAVES - 1) as f64;
             let [shortest, longest] = WAVELENGTHS_M;
             let length_m = shortest * libm::pow(longest / shortest, share);
-            // Two normal numbers point into any direction alike.
+            // Two normal random numbers give a uniformly distributed direction.
             let towards = DVec2::new(draw(0), draw(1)).normalize_or(DVec2::X);
             let phase = libm::atan2(draw(2), draw(3));
             (towards * (std::f64::consts::TAU / length_m), phase)

@@ -1,9 +1,8 @@
 //! Simulated drives: readings of GNSS receiver and IMU, and the judge's estimate.
 //!
-//! The sensors are those of the devices (`sensors::gnss`, `sensors::imu`), with the settings of a ZED-F9P's
-//! and an N100's profile. The sky is open; corrections for RTK exist from the start. Readings reach the judge
-//! directly from the models, at once and unrounded, or as a driver decodes them from the devices' bytes
-//! ([`super::bytes`]).
+//! The sensors are the models that devices use (`sensors::gnss`, `sensors::imu`), with the profiles of a ZED-F9P and an
+//! N100. The sky is open, and RTK corrections exist from the start. The judge gets readings directly from the models,
+//! without delay and unrounded; or it gets them as a driver decodes them from the devices' bytes ([`super::bytes`]).
 
 use std::path::Path;
 
@@ -31,21 +30,21 @@ use crate::time::{Epoch, SimTime};
 use crate::world::raycast::OpenSky;
 use crate::world::trajectory::{Trajectory, TrajectoryError};
 
-/// The receiver's profile and rate.
+/// Profile of the GNSS receiver, and its rate, Hz.
 pub const RECEIVER: (&str, u64) = ("ublox-zed-f9p-hpg1.32", 10);
-/// The IMU's profile and rate.
+/// Profile of the IMU, and its rate, Hz.
 pub const IMU: (&str, u32) = ("wheeltec-n100", 100);
 /// Rate at which the judge reports the speed, Hz.
 pub const JUDGE_HZ: f64 = 35.0;
-/// The judge uses the attitude at each tenth output of the IMU.
+/// The judge uses the attitude of every tenth output of the IMU.
 const OUTPUTS_AN_ATTITUDE: usize = 10;
 /// Smallest variance, m², as in robot_localization.
 const LEAST_VARIANCE_M2: f64 = 1e-9;
-/// Positions of IMU and antenna on the robot, as in `examples/art.toml`, metres.
+/// Position of the IMU on the robot, as in `examples/art.toml`, metres; the next constant is that of the antenna.
 const IMU_MOUNT_M: DVec3 = DVec3::new(0.1, 0.0, 0.12);
 const ANTENNA_MOUNT_M: DVec3 = DVec3::new(-0.1, 0.0, 0.3);
 
-/// The units on a robot in Madison, Wisconsin, where the paper's vehicle drove, and the day.
+/// The units on a robot in Madison, Wisconsin, where the paper's vehicle drove, and the date of the drives.
 const RIG: &str = r#"
 seed = 1
 start_utc = 2024-03-16T18:00:00Z
@@ -68,13 +67,13 @@ link = { pty = "gnss" }
 settings = { rate_hz = 10, baud_rate = 460800, sentences = [], messages = ["NAV-HPPOSLLH"] }
 "#;
 
-/// The units that drive, and the day.
+/// Devices and place of the drives.
 pub struct Bench {
     /// A rig with both units.
     pub rig: Rig,
-    /// Start position of the robot.
+    /// Origin of the World frame on Earth.
     pub origin: GeoOrigin,
-    /// Epoch of the start of the run.
+    /// Civil time at the start of the run.
     pub epoch: Epoch,
     gnss: GnssSettings,
     imu: ImuSettings,
@@ -84,11 +83,11 @@ pub struct Bench {
     stated: Stated,
 }
 
-/// A course as measured by errorless sensors.
+/// A course, measured by error-free sensors.
 pub struct Truth {
     /// The course.
     pub course: Course,
-    /// The motion.
+    /// Trajectory of the robot.
     pub motion: Trajectory,
     /// Time at rest before the motion, seconds.
     pub still_s: f64,
@@ -99,7 +98,7 @@ pub struct Truth {
     constellation: crate::sensors::gnss::constellation::Constellation,
 }
 
-/// A drive of a course, which determines the random numbers.
+/// Identifies a drive of a course; determines its random numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Draws {
     /// Seed of all drives.
@@ -110,12 +109,12 @@ pub struct Draws {
     pub is_reference: bool,
 }
 
-/// Input of the judge on a drive.
+/// Input of the judge during a drive.
 #[derive(Debug, Default)]
 pub struct Seen {
     /// Outputs of the IMU.
     pub readings: Vec<Reading>,
-    /// Fixes of the receiver.
+    /// Fixes of the GNSS receiver.
     pub fixes: Vec<PositionReading>,
 }
 
@@ -124,40 +123,40 @@ pub struct Seen {
 pub struct Reading {
     /// Time at which the judge gets the reading.
     pub at: SimTime,
-    /// Angular rate, rad/s.
+    /// Angular rate in the IMU's axes, rad/s.
     pub gyro: DVec3,
-    /// Specific force, m/s².
+    /// Specific force in the IMU's axes, m/s².
     pub accel: DVec3,
-    /// Time since the output before, seconds.
+    /// Time since the previous output, seconds.
     pub interval_s: f64,
-    /// Attitude as the unit computes it.
+    /// Attitude that the unit computes, if this output has it.
     pub attitude: Option<DQuat>,
-    /// True velocity at that time.
+    /// True velocity in World at that time, m/s.
     pub true_velocity_m_s: DVec3,
 }
 
-/// A fix of the receiver.
+/// A fix of the GNSS receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct PositionReading {
     /// Epoch of the fix.
     pub at: SimTime,
     /// Position of the antenna.
     pub position: Geodetic,
-    /// Stated, east, north, up.
+    /// Reported variance: east, north, up, m².
     pub variance_m2: DVec3,
 }
 
-/// Estimates of the judge on a drive.
+/// Result of the judge for a drive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
-    /// Speeds from the moment the robot moves.
+    /// Estimated and true speeds, from the start of the motion.
     pub drive: Drive,
     /// Mean of the velocity's normalised squared error during motion; 3 if the judge's assumptions are right.
     pub velocity_nees: f64,
 }
 
 impl Bench {
-    /// A ZED-F9P and an N100.
+    /// The bench with a ZED-F9P and an N100.
     pub fn new(preset: Preset, stated: Stated) -> Self {
         let rig = Rig::parse("the drive's rig", RIG, Path::new(""), &[], catalogue())
             .unwrap_or_else(|faults| panic!("a constant rig: {faults}"));
@@ -169,7 +168,7 @@ impl Bench {
         acquisition.differential_after_ns = 0;
         acquisition.rtk_float_after_ns = 0;
         acquisition.rtk_fixed_after_ns = 0;
-        // A fix reaches the judge however bad it is, as in the paper.
+        // As in the paper, the judge gets every fix, even an inaccurate one.
         acquisition.hdop_3d = 1000.0;
         acquisition.hdop_2d = 1000.0;
         let driver = rig.devices[0].profile.data::<ImuProfile>().expect("an IMU");
@@ -179,14 +178,14 @@ impl Bench {
         Self { rig, origin, epoch, gnss, imu, imu_sample_hz, decimation, preset, stated }
     }
 
-    /// The receiver that errs as `variant`.
+    /// Settings of the GNSS receiver with the errors of `variant`.
     pub fn receiver(&self, variant: Variant) -> GnssSettings {
         let mut settings = self.gnss.clone();
         variant.apply(&mut settings.receiver, self.preset, self.stated);
         settings
     }
 
-    /// The IMU that belongs to the variant.
+    /// Settings of the IMU that belongs to `variant`.
     pub fn imu(&self, variant: Variant) -> ImuSettings {
         let mut settings = self.imu.clone();
         if variant.has_chronos_imu() {
@@ -195,7 +194,7 @@ impl Bench {
         settings
     }
 
-    /// Output of an errorless IMU at an instant.
+    /// Output of an error-free IMU at an instant.
     pub fn inertial_truth(&self, motion: &Trajectory, at: SimTime) -> InertialTruth {
         let imu = ImuSensor::new(&self.imu.model, self.epoch.civil(SimTime::ZERO).date());
         imu.truth(at, &self.around(motion, IMU_MOUNT_M))
@@ -212,7 +211,7 @@ impl Bench {
         }
     }
 
-    /// Measures a course without errors.
+    /// Measures a course with error-free sensors.
     ///
     /// # Errors
     /// The course is impossible with these parameters.
@@ -243,7 +242,7 @@ impl Bench {
         Ok(Truth { course, motion, still_s, total_s, inertial, sky, constellation })
     }
 
-    /// Readings of the models of both units on a drive.
+    /// Readings of both units' models on a drive.
     pub fn model_readings(&self, truth: &Truth, variant: Variant, draws: Draws) -> Seen {
         let imu = self.imu(variant);
         let dt_s = f64::from(self.imu_sample_hz).recip();
@@ -284,7 +283,7 @@ impl Bench {
         seen
     }
 
-    /// Makes the judge estimate the speed of a drive.
+    /// Runs the judge on the readings of a drive.
     pub fn judge(&self, truth: &Truth, seen: &Seen) -> Judged {
         let gravity = gravity_in_world(DVec3::ZERO, &self.origin.origin());
         let first = seen.readings.iter().find_map(|reading| reading.attitude);
@@ -328,21 +327,21 @@ impl Bench {
     }
 }
 
-/// Variance that a driver computes from reported accuracies (KumarRobotics' ublox driver): the square of the
-/// horizontal one for both east and north. With AirSim's HDOP that is the paper's (0.02 HDOP)².
+/// Variance that a driver computes from reported accuracies (KumarRobotics' ublox driver), m²: the square of the
+/// horizontal accuracy for both east and north. With AirSim's HDOP this is the paper's (0.02 HDOP)².
 pub fn stated_variance_m2(horizontal_m: f64, vertical_m: f64) -> DVec3 {
     let horizontal = horizontal_m * horizontal_m;
     DVec3::new(horizontal, horizontal, vertical_m * vertical_m)
 }
 
 impl Draws {
-    /// The seed of a drive on a course.
+    /// Seed of a drive on a course.
     pub fn drive_seed(&self, course: Course) -> u64 {
         let place = (course as u64) << 32 | u64::from(self.run);
         self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(place)
     }
 
-    /// Name of a unit: the reference's units have their own random numbers.
+    /// Name of a unit, which seeds its random numbers: units of the reference have other names.
     pub fn name(&self, unit: &str, is_reference: bool) -> String {
         if is_reference { format!("reference-{unit}") } else { unit.to_owned() }
     }

@@ -1,4 +1,4 @@
-//! Drives by error model and course, and their distance from those of the reference.
+//! Drives by error model and course, and their distance from the reference's drives.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use super::metrics::{Drive, Score, wasserstein};
 use super::recorded;
 use super::variant::Variant;
 
-/// Drives with one receiver, or recorded ones.
+/// Drives with one error model, or recorded drives.
 pub struct Group {
     pub name: String,
     /// Error model; `None` for recorded drives.
@@ -16,13 +16,13 @@ pub struct Group {
     pub courses: BTreeMap<Course, Drives>,
 }
 
-/// The drives of a course.
+/// Drives of one course.
 #[derive(Default)]
 pub struct Drives {
     pub scores: Vec<Score>,
     /// Mean NEES of the velocity of each drive; empty for recorded drives.
     pub velocity_nees: Vec<f64>,
-    /// The first drive of the group.
+    /// First drive of the group.
     pub example: Drive,
 }
 
@@ -42,17 +42,17 @@ impl Group {
     }
 }
 
-/// Distances between drives.
+/// Distances between two sets of drives.
 #[derive(Clone, Copy, Debug)]
 pub struct Distance {
-    /// Root mean square errors, compared by W1, m/s.
+    /// W1: distance of the root mean square errors, m/s.
     pub w1_m_s: f64,
-    /// Differences of Wiener entropies, compared by W2.
+    /// W2: distance of the differences of Wiener entropies.
     pub w2: f64,
 }
 
 impl Distance {
-    /// Comparison over the drives of some courses.
+    /// Compares the drives of two groups on some courses.
     pub fn between(group: &Group, reference: &Group, courses: &[Course]) -> Self {
         let distance = |of: fn(&Drives) -> Vec<f64>| {
             wasserstein(&group.all(courses, of), &reference.all(courses, of))
@@ -73,7 +73,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Courses that count for the totals: those on grass, as in the paper's Table I.
+    /// Courses that count for the totals: those on grass, as in the paper's table I.
     pub fn counted(&self) -> Vec<Course> {
         let on_grass: Vec<Course> =
             self.courses.iter().copied().filter(|course| course.is_on_grass()).collect();
@@ -91,8 +91,8 @@ impl Comparison {
         Some(Distance::between(group, &self.reference, courses))
     }
 
-    /// Rank among the paper's five models on a course, from 1, the nearest; `None` if not all of them were
-    /// driven.
+    /// Rank among the paper's five models on a course; 1 is the nearest to the reference. `None` if not all of them
+    /// were driven.
     pub fn rank(&self, variant: Variant, course: Course) -> Option<usize> {
         let own = self.distance(variant, &[course])?.vepd();
         let others: Option<Vec<f64>> = Variant::PAPER
@@ -117,7 +117,7 @@ pub fn read_recorded(path: &Path) -> Result<Group, String> {
     Ok(group)
 }
 
-/// Drives of variants, each in its folder; a variant without a folder is left out.
+/// Reads the drives of variants, each from its folder; variants without a folder are omitted.
 pub fn read_variants(
     folder: &Path,
     variants: &[Variant],

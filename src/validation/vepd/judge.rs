@@ -1,8 +1,9 @@
-//! The judge: an error-state Kalman filter of fifteen states that fuses an IMU with GNSS positions.
+//! The judge: an estimator, namely an error-state Kalman filter of fifteen states that fuses an IMU with GNSS
+//! positions.
 //!
-//! The judge knows what an estimator on the robot would know: the readings, the accuracies that the receiver
-//! reports and the data sheet states, the antenna's position, and that the robot is at rest at the start. It
-//! has no access to the truth.
+//! The judge has the data of an estimator on the robot: the readings, the accuracies from the receiver and the data
+//! sheet, the position of the antenna, and that the robot is at rest at the start. It has no access to the ground
+//! truth.
 //!
 //! World is east-north-up, the IMU's axes are forward-left-up. The state is position `p` and velocity
 //! `v` of the IMU in World, its attitude `R`, the gyro's bias `bg` and the accelerometer's `ba`; the
@@ -42,36 +43,36 @@ const ATTITUDE: usize = 6;
 const GYRO_BIAS: usize = 9;
 const ACCEL_BIAS: usize = 12;
 
-/// The place is not known at the start, metres.
+/// Standard deviation of the position at the start, where it is unknown, metres.
 const INITIAL_POSITION_STD_M: f64 = 1000.0;
-/// Uncertainty of the velocity at the start, where the robot is at rest, m/s.
+/// Standard deviation of the velocity at the start, where the robot is at rest, m/s.
 const INITIAL_VELOCITY_STD_M_S: f64 = 0.01;
 
 /// The judge's assumptions about an IMU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Beliefs {
-    /// Gyro, rad/s/√Hz.
+    /// Noise density of the gyro, rad/s/√Hz.
     pub gyro_density: f64,
-    /// Accelerometer, m/s²/√Hz.
+    /// Noise density of the accelerometer, m/s²/√Hz.
     pub accel_density: f64,
     /// Random walk of the gyro's bias, rad/s/√s.
     pub gyro_walk: f64,
     /// Random walk of the accelerometer's bias, m/s²/√s.
     pub accel_walk: f64,
-    /// Gyro bias at the start, rad/s.
+    /// Standard deviation of the gyro bias at the start, rad/s.
     pub gyro_bias_std: f64,
-    /// Accelerometer bias at the start, m/s².
+    /// Standard deviation of the accelerometer bias at the start, m/s².
     pub accel_bias_std: f64,
-    /// Attitude computed by the unit: roll, pitch and heading, rad.
+    /// Standard deviation of the unit's attitude: roll, pitch and heading, rad.
     pub attitude_std: DVec3,
-    /// Correlation time of the attitude's errors, s.
+    /// Correlation time of the attitude errors: roll, pitch and heading, seconds.
     pub attitude_correlation_s: DVec3,
 }
 
 impl Beliefs {
     /// Noise from the settings of a unit, as a reader of its data sheet would assume it. A bias instability
-    /// (Gauss-Markov) counts as the walk with the same start; the effect of gravity by scale factors and
-    /// misalignments counts as bias.
+    /// (Gauss-Markov) is treated as the random walk with the same slope at the start. The effect of gravity on scale
+    /// factors and misalignments is treated as a bias.
     pub fn of(imu: &ImuSettings) -> Self {
         let walk = |e: &TriadErrors| {
             let std = gauss_markov_std(e.bias_instability);
@@ -99,7 +100,7 @@ impl Beliefs {
     }
 }
 
-/// The filter.
+/// The judge.
 #[derive(Clone, Debug)]
 pub struct Judge {
     /// Position of the IMU in World, metres.
@@ -112,14 +113,14 @@ pub struct Judge {
     pub gyro_bias: DVec3,
     /// Bias of the accelerometer, m/s².
     pub accel_bias: DVec3,
-    /// Covariance of the errors of the position and velocity.
+    /// Covariance of the errors of all states.
     pub covariance: Covariance,
     beliefs: Beliefs,
     gravity_m_s2: DVec3,
 }
 
 impl Judge {
-    /// A state at rest, with the attitude that the unit reports. `gravity_m_s2` is that of the world.
+    /// Initial state at rest, with the attitude that the unit reports. `gravity_m_s2` is in World.
     pub fn at_rest(beliefs: Beliefs, attitude: DQuat, gravity_m_s2: DVec3) -> Self {
         let mut covariance = Covariance::zeros();
         let mut know = |first: usize, std: DVec3| {
@@ -144,11 +145,11 @@ impl Judge {
         }
     }
 
-    /// Moves on by `dt_s` with the IMU's readings over that time, rad/s and m/s².
+    /// Advances the state by `dt_s` with the IMU's mean readings over that time, rad/s and m/s².
     pub fn predict(&mut self, gyro: DVec3, accel: DVec3, dt_s: f64) {
         let turn = (gyro - self.gyro_bias) * dt_s;
         let felt = accel - self.accel_bias;
-        // Felt on average while turning: halfway through.
+        // The specific force rotates during the step: its attitude is that at the middle of the step.
         let halfway = self.attitude * rotation(turn * 0.5);
         let acceleration = halfway * felt + self.gravity_m_s2;
         self.carry_covariance(turn, felt, halfway, dt_s);
@@ -186,8 +187,8 @@ impl Judge {
         self.make_symmetric();
     }
 
-    /// Takes a GNSS position of an antenna `arm_m` from the IMU (its axes), World, with the covariance that
-    /// the receiver reports, m².
+    /// Updates the state with a GNSS position of the antenna in World (metres), which is `arm_m` from the IMU in the
+    /// IMU's axes, with the reported covariance, m².
     pub fn take_position(&mut self, antenna_m: DVec3, arm_m: DVec3, covariance_m2: DMat3) {
         let r = DMat3::from_quat(self.attitude);
         let mut h = SMatrix::<f64, 3, STATES>::zeros();
@@ -197,7 +198,7 @@ impl Judge {
         self.update(&h, residual, covariance_m2);
     }
 
-    /// Takes the attitude that the unit computes and sends every `dt_s`.
+    /// Updates the state with the attitude that the unit computes and sends every `dt_s`.
     pub fn take_attitude(&mut self, told: DQuat, dt_s: f64) {
         let lasts = self.beliefs.attitude_correlation_s * (2.0 / dt_s);
         let variance = self.beliefs.attitude_std * self.beliefs.attitude_std * lasts;
@@ -210,7 +211,7 @@ impl Judge {
         self.update(&h, residual, DMat3::from_diagonal(variance.max(DVec3::splat(1e-20))));
     }
 
-    /// The Kalman update in Joseph's form, then the errors move into the state.
+    /// The Kalman update in Joseph's form; then the errors are moved into the state.
     fn update(&mut self, h: &SMatrix<f64, 3, STATES>, residual: DVec3, noise: DMat3) {
         let r = matrix(noise);
         let across = self.covariance * h.transpose();
@@ -225,7 +226,7 @@ impl Judge {
         self.attitude = (self.attitude * rotation(part(ATTITUDE))).normalize();
         self.gyro_bias += part(GYRO_BIAS);
         self.accel_bias += part(ACCEL_BIAS);
-        // Errors of the attitude are counted from the new one.
+        // Attitude errors are relative to the new attitude, so their covariance is rotated.
         let mut reset = Covariance::identity();
         let turned = DMat3::IDENTITY - skew(part(ATTITUDE)) * 0.5;
         reset.fixed_view_mut::<3, 3>(ATTITUDE, ATTITUDE).copy_from(&matrix(turned));
@@ -237,8 +238,8 @@ impl Judge {
         self.covariance = (self.covariance + self.covariance.transpose()) * 0.5;
     }
 
-    /// Normalised squared error of the velocity (NEES), by the judge's own covariance: 3 on average if the
-    /// covariance is right.
+    /// Normalised squared error of the velocity (NEES) with the judge's own covariance: 3 on average if the covariance
+    /// is right.
     pub fn velocity_nees(&self, true_velocity_m_s: DVec3) -> f64 {
         let off = true_velocity_m_s - self.velocity_m_s;
         let off = Vector3::new(off.x, off.y, off.z);
@@ -247,7 +248,7 @@ impl Judge {
     }
 }
 
-/// The rotation about the vector `v` by its length, radians.
+/// The rotation about the vector `v` by its length in radians.
 fn rotation(v: DVec3) -> DQuat {
     let angle = v.length();
     if angle < 1e-12 { DQuat::IDENTITY } else { quat_about(v / angle, angle) }

@@ -26,7 +26,7 @@ fn beliefs() -> Beliefs {
     }
 }
 
-/// Two seconds of rest, then swings of a sine.
+/// Two seconds at rest, then a sinusoidal motion.
 fn motion() -> Trajectory {
     let origin =
         GeoOrigin::new(Geodetic { latitude_deg: 43.0, longitude_deg: -89.0, altitude_m: 260.0 });
@@ -42,8 +42,8 @@ fn motion() -> Trajectory {
     motion.starting_from_rest(Start { still_s: 2.0, ramp_s: 1.5 })
 }
 
-/// Simulates one drive with errors of the judge's own model, scaled by `scale`. `look` is called each second
-/// with the judge and the errors of its fifteen states.
+/// Simulates one drive with errors of the judge's own model, scaled by `scale`. `look` is called each second with the
+/// judge and the errors of its fifteen states.
 fn drive(run: u64, scale: f64, mut look: impl FnMut(u64, &Judge, &SMatrix<f64, STATES, 1>)) {
     let (motion, believed) = (motion(), beliefs());
     let noise = NoiseSource::new(run, "judge");
@@ -90,16 +90,16 @@ fn drive(run: u64, scale: f64, mut look: impl FnMut(u64, &Judge, &SMatrix<f64, S
 #[test]
 fn without_errors_it_follows_the_truth() {
     drive(1, 0.0, |_, _, off| {
-        // What is left is the readings' hundredth of a second, taken as constant.
+        // The remaining error is due to readings that count as constant for a hundredth of a second.
         assert!(off.fixed_rows::<3>(POSITION).norm() < 2e-3, "{off}");
         assert!(off.fixed_rows::<3>(VELOCITY).norm() < 2e-3, "{off}");
         assert!(off.fixed_rows::<3>(ATTITUDE).norm() < 2e-3, "{off}");
     });
 }
 
-/// With errors of the judge's own model, 40 drives: its normalised squared errors have the mean of the
-/// chi-square distribution, 15 for all states and 3 for the velocity, within four standard errors at every
-/// second. The covariance stays symmetric and positive definite, the quaternion normalised.
+/// 40 drives with errors from the judge's own model. At every second, the mean of the normalised squared errors is the
+/// mean of the chi-squared distribution (15 for all states, 3 for the velocity) within four standard errors. The
+/// covariance stays symmetric and positive definite, the quaternion normalised.
 #[test]
 fn its_errors_are_as_large_as_it_believes() {
     const RUNS: u64 = 40;
@@ -137,7 +137,7 @@ fn an_attitude_that_is_told_steadies_the_heading() {
         }
     }
     assert!(rotation_vector(judge.attitude).length() < 0.01, "{}", judge.attitude);
-    // Four seconds of correlation: some fifteen independent values within a minute.
+    // The correlation time is four seconds: some fifteen independent values per minute.
     let heading_std = judge.covariance[(ATTITUDE + 2, ATTITUDE + 2)].sqrt();
     assert!((0.004..0.02).contains(&heading_std), "{heading_std}");
 }
@@ -158,10 +158,10 @@ fn beliefs_are_the_datasheets() {
     let Some(driver) = profile.data::<ImuProfile>() else { panic!("an IMU") };
     let b = Beliefs::of(&driver.defaults);
     assert!((b.gyro_density.to_degrees() - 0.01).abs() < 1e-9, "{b:?}");
-    // 2 mg turn-on, 100 ug instability, 0.1 % and 0.05 degrees of one g.
+    // 2 mg turn-on bias, 100 ug instability, 0.1 % scale and 0.05 degrees misalignment at one g.
     let expected = 9.806_65e-3 * (4.0 + 0.0116 + 1.0 + 0.7615f64).sqrt();
     assert!((b.accel_bias_std / expected - 1.0).abs() < 1e-3, "{b:?} {expected}");
-    // Of a Gauss-Markov process of 15 deg/h and 100 s.
+    // For a Gauss-Markov process of 15 deg/h and 100 s.
     let std = gauss_markov_std(15f64.to_radians() / 3600.0);
     assert!((b.gyro_walk / (std * (0.02f64).sqrt()) - 1.0).abs() < 1e-9, "{b:?}");
 }

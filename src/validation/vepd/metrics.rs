@@ -1,21 +1,20 @@
-//! Distance of an estimated speed from the true one, and of two sets of drives from each other: the measures
-//! of Mahajan et al. 2024, computed as in their published scripts (uwsbel/sbel-reproducibility,
-//! 2024/IROSImuGps, `computeEPD.py`).
+//! Distance of an estimated speed from the true one, and distance between two sets of drives: the measures of Mahajan
+//! et al. 2024, computed as in their published scripts (uwsbel/sbel-reproducibility, 2024/IROSImuGps, `computeEPD.py`).
 
 use rustfft::FftPlanner;
 use rustfft::num_complex::Complex;
 
 /// Sampling rate of both speeds, Hz.
 const RATE_HZ: f64 = 15.0;
-/// Number of samples over which the estimate is averaged first.
+/// Number of samples of the estimate that are averaged first.
 const AVERAGED: usize = 2;
-/// Value added to each magnitude of a spectrum before its logarithm.
+/// Offset of each magnitude of a spectrum before its logarithm.
 const FLOOR: f64 = 1e-10;
 
 /// A quantity over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// Seconds, rising.
+    /// Times, seconds, ascending.
     pub times_s: Vec<f64>,
     /// Values, one for each time.
     pub values: Vec<f64>,
@@ -28,7 +27,7 @@ impl Series {
         self.values.push(value);
     }
 
-    /// The value at `at_s`: linear between samples; the first or last value outside them.
+    /// The value at `at_s`: linear between samples; the first or last value outside their range.
     fn at(&self, at_s: f64) -> f64 {
         let behind = self.times_s.partition_point(|t| *t <= at_s);
         if behind == 0 || behind == self.times_s.len() {
@@ -39,7 +38,7 @@ impl Series {
         v0 + (v1 - v0) * (at_s - t0) / (t1 - t0)
     }
 
-    /// Means of every `count` neighbours, of values and times.
+    /// Means of every `count` successive samples, of values and times.
     fn averaged(&self, count: usize) -> Self {
         let means = |all: &[f64]| {
             all.windows(count).map(|w| w.iter().sum::<f64>() / count as f64).collect()
@@ -48,26 +47,26 @@ impl Series {
     }
 }
 
-/// The estimated and the true speed of a drive, m/s.
+/// Estimated and true speed of a drive, m/s.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Drive {
-    /// Estimated path.
+    /// Estimated speed.
     pub estimated: Series,
-    /// True path.
+    /// True speed.
     pub truth: Series,
 }
 
-/// Score of a drive.
+/// Scores of a drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Score {
     /// Root mean square of the speed's error, m/s.
     pub rmse_m_s: f64,
-    /// Difference of the Wiener entropies of both speeds.
+    /// Difference of the Wiener entropies of the estimated and the true speed.
     pub flatness_difference: f64,
 }
 
 impl Drive {
-    /// Compares both speeds at 15 Hz, from 0 s to the earlier end. `None` if that is less than a second.
+    /// Compares both speeds at 15 Hz, from 0 s to the earlier end. `None` if this is shorter than a second.
     pub fn score(&self) -> Option<Score> {
         let end_s = self.truth.times_s.last()?.min(*self.estimated.times_s.last()?);
         let count = (end_s * RATE_HZ).ceil();
@@ -87,8 +86,8 @@ impl Drive {
     }
 }
 
-/// Spectral flatness, also called Wiener entropy: the geometric mean of the magnitudes of the Fourier
-/// transform over their arithmetic mean; 1 for an impulse, near 0 for a pure tone.
+/// Spectral flatness, also called Wiener entropy: the geometric mean of the magnitudes of the Fourier transform divided
+/// by their arithmetic mean; 1 for an impulse, near 0 for a pure tone.
 pub fn wiener_entropy(samples: &[f64]) -> f64 {
     let mut bins: Vec<_> = samples.iter().map(|x| Complex::new(*x, 0.0)).collect();
     FftPlanner::new().plan_fft_forward(bins.len()).process(&mut bins);
@@ -99,8 +98,8 @@ pub fn wiener_entropy(samples: &[f64]) -> f64 {
     if mean == 0.0 { 0.0 } else { libm::exp(logarithms) / mean }
 }
 
-/// The first Wasserstein distance of two sets of equally likely numbers: the area between their
-/// cumulative distributions, in the numbers' unit. NaN when one is empty.
+/// First Wasserstein distance of two sets of equally likely numbers: the area between their cumulative distributions,
+/// in the unit of the numbers. NaN if one set is empty.
 pub fn wasserstein(a: &[f64], b: &[f64]) -> f64 {
     if a.is_empty() || b.is_empty() {
         return f64::NAN;
@@ -135,13 +134,13 @@ mod tests {
         assert!(wiener_entropy(&tone) < 1e-9, "{}", wiener_entropy(&tone));
         assert!(wiener_entropy(&[1.5; 300]) < 1e-9);
         assert_eq!(wiener_entropy(&[0.0; 300]), 0.0);
-        // Magnitudes of white noise are Rayleigh distributed: e^(-γ/2) √2 over √(π/2).
+        // The magnitudes of white noise have a Rayleigh distribution: e^(-γ/2) √2 over √(π/2).
         let noise = NoiseSource::new(1, "noise");
         let white: Vec<f64> =
             (0..30_000).map(|i| noise.request(i).standard_normal(0, Quantity::White)).collect();
         let expected = libm::exp(-0.577_215_664_9 / 2.0) * 2.0 / std::f64::consts::PI.sqrt();
         assert!((wiener_entropy(&white) - expected).abs() < 0.005, "{}", wiener_entropy(&white));
-        // It does not depend on size.
+        // The entropy does not depend on the amplitude.
         let loud: Vec<f64> = white.iter().map(|x| 50.0 * x).collect();
         assert!((wiener_entropy(&white) - wiener_entropy(&loud)).abs() < 1e-6);
     }
@@ -155,9 +154,9 @@ mod tests {
         assert!((wasserstein(&set, &moved(0.25)) - 0.25).abs() < 1e-12);
         assert!((wasserstein(&moved(-3.0), &set) - 3.0).abs() < 1e-12);
         assert!((wasserstein(&set, &set.map(|x| 3.0 * x)) - 2.0 * mean).abs() < 1e-12);
-        // SciPy's documented example.
+        // Example of SciPy's documentation.
         assert!((wasserstein(&[0.0, 1.0, 3.0], &[5.0, 6.0, 8.0]) - 5.0).abs() < 1e-12);
-        // Of different sizes.
+        // Sets of different sizes.
         assert_eq!(wasserstein(&[0.0, 1.0], &[1.0, 0.0, 0.0, 1.0]), 0.0);
         assert_eq!(wasserstein(&[0.0], &[1.0, 3.0]), 2.0);
         assert!(wasserstein(&[], &[1.0]).is_nan());
@@ -178,7 +177,7 @@ mod tests {
             estimated: series(33.0, &|t| 1.0 + 0.1 * t + 0.2),
         };
         let score = drive.score().unwrap();
-        // Before the estimate's first average, and after its last, it is held.
+        // Before its first and after its last average, the estimate is constant.
         assert!((score.rmse_m_s - 0.2).abs() < 1e-3, "{score:?}");
         assert!(score.flatness_difference < 0.03, "{score:?}");
         let flat = Drive { truth: series(100.0, &|_| 1.0), estimated: series(33.0, &|_| 1.3) };

@@ -1,28 +1,28 @@
-//! `menura validate vepd`: effect of simulated GNSS and IMU readings on a state estimator, after Mahajan et
-//! al. 2024, "Quantifying the Sim2real Gap for GPS and IMU Sensors" (arXiv 2403.11000).
+//! `menura validate vepd`: effect of simulated GNSS and IMU readings on a state estimator, after Mahajan et al. 2024,
+//! "Quantifying the Sim2real Gap for GPS and IMU Sensors" (arXiv 2403.11000).
 //!
-//! Raw readings of two sensors can hardly be compared; the results of an estimator, the judge, can. A small
-//! vehicle repeatedly drives a line, a half-sine and a circle. The judge estimates its speed from a ZED-F9P
-//! at 10 Hz and an N100 at 100 Hz. Each drive gives the root mean square of the speed's error and the
-//! difference of the Wiener entropies of estimated and true speed. The Wasserstein distance between the
-//! drives with one error model and those of the reference is `W1` for the first, `W2` for the second, and
-//! VEPD is their mean: 0 if the estimator cannot distinguish them.
+//! Raw readings of two sensors are hard to compare; the results of an estimator, the judge, are not. A small vehicle
+//! repeatedly drives a line, a half-sine and a circle. The judge estimates its speed from a ZED-F9P at 10 Hz and an
+//! N100 at 100 Hz. Each drive gives two numbers: the root mean square of the speed error, and the difference of the
+//! Wiener entropies of estimated and true speed. `W1` and `W2` are the Wasserstein distances of these numbers between
+//! the drives with one error model and the drives of the reference. VEPD is the mean of `W1` and `W2`: 0 if the
+//! estimator cannot distinguish them.
 //!
-//! The five error models of the receiver have the IMU that the paper models with them, and a reported
-//! covariance of zero where Chrono has zero. One more variant has the reference's receiver and that IMU, so
-//! that only the IMU differs.
+//! The five error models of the receiver are used with the IMU that the paper models with them, and with a reported
+//! covariance of zero where Chrono has zero. One more variant has the reference's receiver and the paper's IMU, so that
+//! only the IMU differs.
 //!
 //! # What differs from the paper
 //!
-//! - All is simulated unless `--recorded` names drives; the paper's reference are real drives. Here it is
-//!   the profile's model of a receiver with fixed RTK, honest about its accuracy, with the profile's IMU, both
-//!   with random numbers of their own.
-//! - The judge is our own filter ([`judge`]), there robot_localization. Recorded drives bring the
-//!   speed that their own judge estimated. Like robot_localization it takes no variance for less than
-//!   1e-9 m², and tells the speed 35 times a second.
-//! - Motion follows the curve at one speed, from rest, on rough ground (grass) or flat one (concrete); there a
-//!   vehicle was simulated. Sizes and speeds are our choice and options, the paper gives none that we know of.
-//! - All variants of a drive have the same random numbers.
+//! - All drives are simulated unless `--recorded` names drives; the paper's reference is real drives. Here the
+//!   reference is the profile's model of a receiver with fixed RTK and true reported accuracy, with the profile's IMU;
+//!   both have their own random numbers.
+//! - The judge is our own filter ([`judge`]); the paper uses robot_localization. Recorded drives contain the speed that
+//!   their own judge estimated. Like robot_localization, our judge treats variances as at least 1e-9 m², and reports
+//!   the speed 35 times per second.
+//! - The motion follows the curve at one speed, from rest, on rough ground (grass) or flat ground (concrete); the paper
+//!   simulates a vehicle. Sizes and speeds are our choice and options, because the paper gives none that we know of.
+//! - All variants of a drive use the same random numbers.
 
 mod bytes;
 mod course;
@@ -50,9 +50,9 @@ pub use self::variant::{Preset, Stated, Variant};
 use super::{ExperimentError, Findings, Plot, Run, Scope};
 use crate::links::part_file::OutPath;
 
-/// Drives of each course in the short form.
+/// Number of drives of each course in the short form.
 const SHORT_RUNS: u32 = 1;
-/// Their duration.
+/// Duration of a drive in the short form.
 const SHORT_DURATION: Duration = Duration::from_secs(5);
 /// Largest total duration of all drives, seconds.
 const MAX_TOTAL_S: f64 = 1e6;

@@ -23,13 +23,13 @@ pub const TABLE_2: [(Variant, [f64; 3]); 5] = [
     (Variant::ChGaussAirsim, [0.026, 0.0842, 0.0796]),
     (Variant::ChRwAirsim, [0.0085, 0.0574, 0.0799]),
 ];
-/// The courses of table II.
+/// Courses of table II.
 pub const COURSES: [Course; 3] = [Course::Line, Course::HalfSine, Course::Circle];
-/// Section III-A: the IMU alone on lines.
+/// VEPD of the IMU alone on lines, section III-A.
 const IMU_ALONE: f64 = 0.0211;
-/// Section III-D: the walk along the half-sine on grass and on concrete.
+/// VEPD of the random walk along the half-sine, on grass and on concrete, section III-D.
 const GRASS_AND_CONCRETE: [f64; 2] = [0.0796, 0.0867];
-/// Tolerance: half of the last digit of the tables, and the effect of the authors' order of summation.
+/// Tolerance: half of the last digit of the tables, plus the effect of the authors' order of summation.
 const PRINTED: f64 = 5e-4;
 
 /// The paper's tables beside ours.
@@ -63,7 +63,7 @@ pub fn tables(comparison: &Comparison) -> String {
     out
 }
 
-/// Comparisons with the paper.
+/// Compares our results with the paper's.
 pub fn comparisons(options: &Vepd, comparison: &Comparison, scope: &Scope) -> Vec<Compared> {
     if options.recorded_variants.is_some() {
         return printed(comparison);
@@ -78,7 +78,7 @@ pub fn comparisons(options: &Vepd, comparison: &Comparison, scope: &Scope) -> Ve
         return all;
     }
     let judged = |what: &str, paper: &str, ours: String, why: &str, holds: bool| {
-        // A few short drives give no distribution.
+        // A few short drives do not determine a distribution.
         match scope.short {
             true => Compared::reported(what, paper, ours, "one short drive of each: not judged"),
             false => Compared::judged(what, paper, ours, why, holds),
@@ -112,7 +112,7 @@ pub fn comparisons(options: &Vepd, comparison: &Comparison, scope: &Scope) -> Ve
     all
 }
 
-/// With the authors' drives on both sides, the result is pure arithmetic.
+/// If both sides are the authors' drives, only the arithmetic is tested.
 fn printed(comparison: &Comparison) -> Vec<Compared> {
     let mut all = Vec::new();
     let mut compare = |what: String, paper: f64, ours: f64| {
@@ -143,7 +143,7 @@ fn printed(comparison: &Comparison) -> Vec<Compared> {
     all
 }
 
-/// Rank 5 is Ch:Gauss on every course, so clearly that one drive shows it.
+/// Compares the rank of Ch:Gauss: in the paper it is 5 on every course, so clearly that one drive is enough.
 fn worst(comparison: &Comparison) -> Option<Compared> {
     let ranks = ranks(comparison, Variant::ChGauss)?;
     Some(Compared::judged(
@@ -157,7 +157,7 @@ fn worst(comparison: &Comparison) -> Option<Compared> {
 
 type Judged<'a> = dyn Fn(&str, &str, String, &str, bool) -> Compared + 'a;
 
-/// Rank 4 is Ch:Gauss with AirSim's HDOP in the paper on two courses, and ties for 3 on the third.
+/// In the paper, Ch:Gauss with AirSim's HDOP has rank 4 on two courses, and shares rank 3 on the third.
 fn fourth(comparison: &Comparison) -> Option<Compared> {
     let ranks = ranks(comparison, Variant::ChGaussAirsim)?;
     Some(Compared::reported(

@@ -11,10 +11,10 @@ const BINS: usize = 48;
 /// Colour of the reference.
 const REFERENCE: Colour = Colour([30, 30, 35]);
 
-/// One number of each drive.
+/// One number for each drive.
 type Measure = fn(&Drives) -> Vec<f64>;
 
-/// Draws everything.
+/// Draws all panels.
 pub(super) fn draw(options: &Vepd, comparison: &Comparison) -> Figure {
     let groups: Vec<(&Group, Colour)> =
         comparison.groups.iter().zip(PALETTE).chain([(&comparison.reference, REFERENCE)]).collect();
@@ -43,7 +43,7 @@ pub(super) fn draw(options: &Vepd, comparison: &Comparison) -> Figure {
         let points = |series: &Series| -> Vec<(f64, f64)> {
             series.times_s.iter().copied().zip(series.values.iter().copied()).collect()
         };
-        // The reference's truth is the first groups' too, unless it was recorded.
+        // All groups have the same true speed, except recorded drives.
         for (drive, colour) in drives.iter().rev() {
             panel.line(points(&drive.truth), GREY);
             panel.line(points(&drive.estimated), *colour);
@@ -69,7 +69,7 @@ pub(super) fn draw(options: &Vepd, comparison: &Comparison) -> Figure {
     figure
 }
 
-/// A panel a group, with one scale for all.
+/// One panel for each group, all with the same scale.
 fn histograms(
     name: &str,
     comparison: &Comparison,

@@ -1,7 +1,7 @@
-//! Recorded drives in the form of the data set of Mahajan et al. 2024: a CSV file per drive, named
-//! `<trajectory>_<number>.csv`, with the columns `se_time`, `se_vel` (the judge's speed) and `gt_time`,
-//! `gt_vel` (the true speed), seconds and m/s; other columns are ignored. Each pair fills its rows from the
-//! top; after its end it is empty or zero.
+//! Recorded drives in the format of the data set of Mahajan et al. 2024: one CSV file per drive, named
+//! `<trajectory>_<number>.csv`, with the columns `se_time`, `se_vel` (the judge's speed) and `gt_time`, `gt_vel` (the
+//! true speed), in seconds and m/s. Other columns are ignored. Each pair of columns starts in the first row; after its
+//! end it is empty or zero.
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +9,10 @@ use super::course::Course;
 use super::metrics::{Drive, Series};
 use crate::links::part_file::PartFile;
 
-/// Largest number of rows of a file.
+/// Largest number of rows in a file.
 const MAX_ROWS: usize = 10_000_000;
 const COLUMNS: [&str; 4] = ["se_time", "se_vel", "gt_time", "gt_vel"];
-/// File names of a course: ours first, then the data set's.
+/// Course names in file names: first ours, then those of the data set.
 const NAMES: [(&str, Course); 6] = [
     ("line", Course::Line),
     ("half-sine", Course::HalfSine),
@@ -22,7 +22,7 @@ const NAMES: [(&str, Course); 6] = [
     ("sine", Course::HalfSine),
 ];
 
-/// The first name of a course.
+/// Our name of a course.
 pub fn name_of(course: Course) -> &'static str {
     NAMES.iter().find(|(_, c)| *c == course).map_or("", |(name, _)| name)
 }
@@ -30,7 +30,7 @@ pub fn name_of(course: Course) -> &'static str {
 /// Reads a drive, or all drives of a folder in the order of their names.
 ///
 /// # Errors
-/// A description of the error, with file and line.
+/// Text of the error, with file and line.
 pub fn read(path: &Path) -> Result<Vec<(Course, Drive)>, String> {
     let shown = path.display();
     let mut files: Vec<PathBuf> = Vec::new();
@@ -88,7 +88,7 @@ pub fn write(path: &Path, drive: &Drive) -> std::io::Result<()> {
     PartFile::write_whole(path, &bytes)
 }
 
-/// Course in a file's name.
+/// Course that a file name states.
 fn course_of(file: &Path) -> Option<Course> {
     let name = file.file_name()?.to_str()?.strip_suffix(".csv")?;
     let (course, number) = name.rsplit_once('_')?;
@@ -104,7 +104,7 @@ fn allowed_names() -> String {
 /// Reads a drive.
 ///
 /// # Errors
-/// A description of the error, with its line.
+/// Text of the error, with its line.
 pub fn parse(text: impl std::io::Read) -> Result<Drive, String> {
     let mut reader = csv::Reader::from_reader(text);
     let headers = reader.headers().map_err(|why| why.to_string())?.clone();
@@ -136,7 +136,7 @@ pub fn parse(text: impl std::io::Read) -> Result<Drive, String> {
         for (series, at_s, value) in
             [(&mut drive.estimated, se_time, se_vel), (&mut drive.truth, gt_time, gt_vel)]
         {
-            // A pair of zeros fills up a column that has ended, or is the start.
+            // A pair of zeros is either the first sample or padding after the end of the pair.
             if at_s == 0.0 && (value == 0.0 || row > 0) {
                 continue;
             }

@@ -1,10 +1,10 @@
-//! Sweep of two values that the paper does not print: the receiver's time since power-on before the motion,
-//! and the error of its real drives' estimates.
+//! Sweep of two values that the paper does not print: the time from power-on of the receiver to the start of the
+//! motion, and the error of the estimates in its real drives.
 //!
-//! AirSim's HDOP falls from 100 while the receiver is on, so the first value determines the reported accuracy
-//! during the drive. The second is not simulated: the root mean square of the speed's error of each reference
-//! drive is increased by it. The paper prints that of one pair of real and simulated IMU, 0.20 and 0.21 m/s;
-//! our reference has errors of millimetres per second.
+//! AirSim's HDOP falls from 100 after power-on, so the first value determines the reported accuracy during the drive.
+//! The second value is not simulated: it is added to the root mean square speed error of each reference drive. The
+//! paper prints this error for one pair of real and simulated IMU, 0.20 and 0.21 m/s; our reference has errors of
+//! millimetres per second.
 
 use std::fmt::Write;
 
@@ -18,25 +18,26 @@ use super::{Comparison, Drives, JudgeOn, Vepd};
 use crate::plot::{Area, Axis, Figure, GREY, PALETTE, Panel};
 use crate::validation::{Comparison as Compared, ExperimentError, Scope};
 
-/// Times since power-on at the start of the motion, at rest, seconds.
+/// Times from power-on to the start of the motion, seconds; the vehicle is at rest.
 const STILL_S: [f64; 8] = [1.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 120.0];
-/// Additional errors of the reference's drives, m/s.
+/// Additional errors of the reference drives, m/s.
 const OFF_M_S: [f64; 5] = [0.0, 0.05, 0.1, 0.15, 0.2];
 /// Speed error of the paper's pair of IMUs with a real receiver, m/s (section III-A).
 const OFF_LIKE_REAL_M_S: f64 = 0.2;
-/// Drives of each course.
+/// Number of drives of each course.
 const RUNS: u32 = 4;
-/// VEPD of Ch:Gauss over that with AirSim's HDOP, and the largest of the other three over the smallest: the paper's.
+/// The paper's ratios: VEPD of Ch:Gauss divided by the VEPD with AirSim's HDOP, and largest divided by smallest VEPD of
+/// the other three variants.
 const PRINTED: [f64; 2] = [2.47, 1.24];
 
-/// Results for one choice of both values.
+/// Results for one pair of values.
 #[derive(Clone, Debug)]
 pub(super) struct Swept {
     still_s: f64,
     off_m_s: f64,
     /// VEPD of the paper's five variants over all courses, in the order of [`Variant::PAPER`].
     pub vepd: [f64; 5],
-    /// Ranks of these models on each course, from 1, the nearest.
+    /// Ranks of these variants on each course; 1 is the nearest to the reference.
     ranks: [[usize; 5]; 3],
 }
 
@@ -56,7 +57,8 @@ impl Swept {
     }
 }
 
-/// Drives with all choices, judged on the models' readings, which differ from those of bytes by some mm/s.
+/// Simulates drives with all pairs of values. The readings are those of the models; speeds from decoded bytes differ by
+/// some mm/s.
 pub(super) fn run(options: &Vepd, scope: &Scope) -> Result<Vec<Swept>, ExperimentError> {
     let mut all = Vec::new();
     for still_s in STILL_S {
@@ -95,7 +97,8 @@ pub(super) fn swept(found: &Comparison, still_s: f64, off_m_s: f64) -> Swept {
     Swept { still_s, off_m_s, vepd: vepd(&COURSES), ranks }
 }
 
-/// The paper's orders with its own start and a reference with the error of its real drives.
+/// Compares the ratios that the paper printed with the sweep's results for the paper's start (time at rest) and for a
+/// reference with the error of the paper's real drives.
 pub(super) fn comparisons(swept: &[Swept]) -> Vec<Compared> {
     let is_papers = |one: &&Swept| one.still_s == STILL_S[0] && one.off_m_s == OFF_LIKE_REAL_M_S;
     let Some(one) = swept.iter().find(is_papers) else { return Vec::new() };
@@ -120,7 +123,7 @@ pub(super) fn comparisons(swept: &[Swept]) -> Vec<Compared> {
     ]
 }
 
-/// The results as a table.
+/// The results as a text table.
 pub(super) fn text(swept: &[Swept]) -> String {
     if swept.is_empty() {
         return String::new();
@@ -150,7 +153,7 @@ pub(super) fn text(swept: &[Swept]) -> String {
     text
 }
 
-/// Content for machines.
+/// The results as JSON.
 pub(super) fn report(swept: &[Swept]) -> Value {
     let row = |one: &Swept| {
         json!({ "still_s": one.still_s, "reference_off_m_s": one.off_m_s, "vepd": one.vepd,
@@ -160,10 +163,10 @@ pub(super) fn report(swept: &[Swept]) -> Value {
     swept.iter().map(row).collect()
 }
 
-/// A ratio: its name, its computation, and the paper's value.
+/// A ratio: name, computation, and the paper's value.
 type Column = (&'static str, fn(&Swept) -> f64, f64);
 
-/// Both ratios over the time, a line for each reference.
+/// Both ratios over the time at rest, one line for each additional error.
 pub(super) fn draw(swept: &[Swept]) -> Figure {
     const WIDTH: f64 = 1000.0;
     let mut figure =

@@ -10,7 +10,7 @@ use super::variant::{Stated, Variant};
 use super::{Comparison, Distance, Drives, Group, JudgeOn, Vepd, recorded};
 use crate::validation::statistics::{mean, sample_std};
 
-/// Lines about what is simulated and what is not.
+/// Lines that state which parts are simulated.
 pub fn preamble(options: &Vepd, comparison: &Comparison) -> Vec<String> {
     let m = options.manner();
     let courses: Vec<String> = comparison
@@ -68,7 +68,7 @@ pub fn preamble(options: &Vepd, comparison: &Comparison) -> Vec<String> {
     ]
 }
 
-/// The tables.
+/// All tables as text.
 pub fn text(options: &Vepd, comparison: &Comparison) -> String {
     let mut out = preamble(options, comparison).join("\n");
     out.push_str("\n\nerror of the estimated speed: mean and standard deviation over drives\n");
@@ -78,11 +78,11 @@ pub fn text(options: &Vepd, comparison: &Comparison) -> String {
     let _ = writeln!(out, "\nVEPD against {}, and its rank", comparison.reference.name);
     distances(&mut out, comparison);
     out.push_str("  W1: distance of RMSE, m/s; W2: of entropy; VEPD: their mean\n");
-    // Columns are filled with blanks; lines need not end in them.
+    // Cells are padded with blanks, which are removed at line ends.
     out.lines().flat_map(|line| [line.trim_end(), "\n"]).collect()
 }
 
-/// The error model that is nearest to the reference, in one line.
+/// One line about the error model that is nearest to the reference.
 pub fn nearest(comparison: &Comparison) -> String {
     let distances = column(comparison, &comparison.counted());
     let nearest = comparison
@@ -170,7 +170,7 @@ fn column(comparison: &Comparison, courses: &[Course]) -> Vec<Distance> {
         .collect()
 }
 
-/// Ranks from 1, the nearest; equal ones share the better rank.
+/// Ranks; 1 is the nearest to the reference. Equal distances share the better rank.
 fn ranks(distances: &[Distance]) -> Vec<usize> {
     let place = |d: &Distance| distances.iter().filter(|other| other.vepd() < d.vepd()).count() + 1;
     distances.iter().map(place).collect()

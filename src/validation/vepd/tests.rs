@@ -4,7 +4,7 @@ use crate::validation::statistics::mean;
 /// The courses on grass.
 const GRASS: &[Course] = &[Course::Line, Course::HalfSine, Course::Circle];
 
-/// Options of drives that are judged on the models' readings.
+/// Options of drives with readings of the models.
 fn options(runs: u32, duration_s: u64, trajectory: &[Course], variants: &[Variant]) -> Vepd {
     Vepd {
         runs,
@@ -30,8 +30,8 @@ fn rmse(comparison: &Comparison, name: &str, course: Course) -> f64 {
     mean(&group.courses[&course].rmse_m_s())
 }
 
-/// On every course: without errors of the receiver the speed is accurate to centimetres per second; white
-/// errors of 3 cm that the reported accuracy omits make it worse than a slow walk.
+/// On every course: without errors of the receiver, the speed is accurate to centimetres per second; with white errors
+/// of 3 cm that the reported accuracy omits, the error exceeds the speed of a slow walk.
 #[test]
 fn variants_stand_in_the_order_that_their_errors_say() {
     let variants = [Variant::None, Variant::ChGauss, Variant::ChRw];
@@ -45,15 +45,15 @@ fn variants_stand_in_the_order_that_their_errors_say() {
         assert!(of("none") < of("ch-rw") && of("ch-rw") < of("ch-gauss"), "{course:?}");
         assert!(of("ch-gauss") < 0.3, "{course:?}: {}", of("ch-gauss"));
     }
-    // The judge's belief is right where the receiver states its errors rightly.
+    // The judge's covariance is right if the receiver reports its true accuracy.
     let nees =
         |group: &Group| mean(&group.all(&Course::ALL[..3], |drives| drives.velocity_nees.clone()));
     assert!(nees(&comparison.groups[0]) < 6.0, "{}", nees(&comparison.groups[0]));
     assert!(nees(&comparison.groups[1]) > 6.0, "{}", nees(&comparison.groups[1]));
 }
 
-/// A reference without additional error equals the one that was driven; one with an error above all models'
-/// is farther from each by half of it.
+/// A sweep without an additional error equals the driven reference. If the additional error is larger than the errors
+/// of all models, each distance grows by half of the additional error.
 #[test]
 fn what_is_swept_is_the_reference_that_errs_more() {
     let found = find(&options(1, 4, GRASS, &Variant::USUAL));
@@ -78,7 +78,7 @@ fn the_same_seed_says_the_same_and_another_does_not() {
     assert_ne!(said(1).1, said(2).1);
 }
 
-/// Written drives are a recording at distance zero from the model that made them.
+/// A model has the distance zero from its own drives after they were written and read.
 #[test]
 fn recorded_drives_are_found_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -104,8 +104,8 @@ fn recorded_drives_are_found_again() {
     assert!(bars > 10 && svg.contains("RMSE of the speed, m/s"), "{bars}");
 }
 
-/// A driver's readings equal the models', except for digits and the delay of the line: the judge's error
-/// changes by less than a fifth, or a centimetre per second.
+/// Readings of a driver equal those of the models, except for rounding and the delay of the line: the judge's error
+/// changes by less than a fifth, or less than a centimetre per second.
 #[test]
 fn judged_on_bytes_it_is_nearly_the_same() {
     let models = options(1, 5, &[Course::HalfSine], &[Variant::ChRw, Variant::Airsim]);
@@ -119,7 +119,7 @@ fn judged_on_bytes_it_is_nearly_the_same() {
     }
 }
 
-/// White errors of 3 cm that are stated as zero move the estimate with every fix.
+/// If the receiver reports zero for white errors of 3 cm, the estimate jumps with every fix.
 #[test]
 fn stated_zero_is_worse_than_stated_rightly() {
     let zero = options(2, 6, &[Course::Line], &[Variant::ChGauss]);
@@ -129,7 +129,7 @@ fn stated_zero_is_worse_than_stated_rightly() {
     assert!(of(&zero) > 1.5 * of(&right), "{} and {}", of(&zero), of(&right));
 }
 
-/// Both sides recorded: nothing is simulated, and all results are compared with the printed tables.
+/// Both sides are recorded: nothing is simulated, and all results are compared with the printed tables.
 #[test]
 fn drives_of_both_sides_are_held_against_the_printed_tables() {
     let folder = tempfile::tempdir().unwrap();
@@ -142,7 +142,7 @@ fn drives_of_both_sides_are_held_against_the_printed_tables() {
     };
     let found = both.run(&Scope::default()).unwrap();
     let of = |name: &str| found.comparisons.iter().filter(|c| c.what.contains(name)).count();
-    // Three of table I and three of table II each.
+    // Three values of table I and three of table II for each variant.
     assert_eq!((of("ch-gauss"), of("ch-rw"), found.comparisons.len()), (6, 6, 12));
     let own = found.comparisons.iter().find(|c| c.what == "D1: table II, ch-rw, line").unwrap();
     assert_eq!((&*own.ours, own.holds), ("0.0000", Some(false)));

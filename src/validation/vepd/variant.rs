@@ -1,4 +1,4 @@
-//! The error models that are compared, and the parameters that Mahajan et al. 2024 leave to be set.
+//! The compared error models, and the parameters that Mahajan et al. 2024 do not fix.
 
 use crate::sensors::gnss::settings::{ErrorKind, ErrorModel, ErrorPreset, ReceiverSettings};
 use crate::sensors::imu::settings::{ImuModel, TriadErrors};
@@ -26,10 +26,10 @@ choices! {
 }
 
 impl Variant {
-    /// The five of the paper.
+    /// The five variants of the paper.
     pub const PAPER: [Self; 5] =
         [Self::ChGauss, Self::ChRw, Self::Airsim, Self::ChGaussAirsim, Self::ChRwAirsim];
-    /// The five, and the IMU alone (section III-A).
+    /// The five variants of the paper, and the IMU alone (section III-A).
     pub const USUAL: [Self; 6] = [
         Self::ChGauss,
         Self::ChRw,
@@ -51,17 +51,17 @@ impl Variant {
         }
     }
 
-    /// Whether the HDOP falls like AirSim's.
+    /// Whether the variant has AirSim's falling HDOP.
     fn has_airsims_hdop(self) -> bool {
         matches!(self, Self::Airsim | Self::ChGaussAirsim | Self::ChRwAirsim)
     }
 
-    /// Whether the IMU is Chrono's; otherwise it is the profile's.
+    /// Whether the variant has Chrono's IMU; otherwise it has the profile's.
     pub fn has_chronos_imu(self) -> bool {
         !matches!(self, Self::None | Self::Profile)
     }
 
-    /// Whether the receiver draws the same random numbers as the reference's.
+    /// Whether the receiver uses the same random numbers as the reference's receiver.
     pub fn has_reference_receiver(self) -> bool {
         self == Self::ImuAlone
     }
@@ -99,7 +99,7 @@ choices! {
 }
 
 impl Preset {
-    /// Time constant, seconds, and final HDOP.
+    /// Time constant (seconds) and final value of the HDOP.
     pub fn hdop(self) -> (f64, f64) {
         match self {
             Self::Paper => (12.4, 0.85),
@@ -109,7 +109,7 @@ impl Preset {
 }
 
 choices! {
-    /// Accuracy that a receiver states if its variant models none.
+    /// Accuracy that a receiver reports if its error model has none.
     Stated {
         /// A covariance of zero, as in Chrono
         Zero = "zero",
@@ -118,8 +118,8 @@ choices! {
     }
 }
 
-/// Chrono's walk with the parameters of the paper's public code, drawn back as printed, with the sign that
-/// draws back: `mu = -p / p_max` with p_max = 0.06 m. Chrono's `mu = -0.2 std p / radius` is that for this
+/// Chrono's random walk with the parameters of the paper's public code. Its mean returns to zero, as printed but with
+/// the right sign: `mu = -p / p_max` with p_max = 0.06 m. Chrono's `mu = -0.2 std p / radius` is the same for this
 /// radius.
 fn bounded_walk() -> ErrorKind {
     const STD_M_S2: f64 = 0.047;
@@ -133,8 +133,8 @@ fn bounded_walk() -> ErrorKind {
     }
 }
 
-/// The paper's IMU (its equation 5): white noise of the sheet, and a bias that walks by
-/// N(0, b0 sqrt(dt / t_b)) with b0 = 1e-4 and t_b = 0.1 s.
+/// The paper's IMU (its equation 5): white noise of the data sheet, and a bias that walks by N(0, b0 sqrt(dt / t_b))
+/// with b0 = 1e-4 and t_b = 0.1 s.
 pub fn papers_imu(sheet: &ImuModel) -> ImuModel {
     let triad = |of: &TriadErrors| TriadErrors {
         noise_density: of.white_density(),

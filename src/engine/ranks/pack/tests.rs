@@ -14,7 +14,7 @@ fn pose(place: f64) -> FeedPose {
         serial: 9,
         at: SimTime(5),
         arrived: SimTime(6),
-        // Not of unit length to the last bit, and to stay so.
+        // The quaternion is not exactly normalised, and must stay so.
         world_from_body: Transform::from_components([place, 2.0, 3.0, 0.1, 0.2, 0.3, 0.927_361_8]),
         velocity_m_s: [1.0, -0.0, 2.0].into(),
         rate_rad_s: [0.1, 0.2, f64::MIN_POSITIVE].into(),
@@ -38,7 +38,7 @@ fn orders_come_as_they_were_given() {
     let orders = [
         Order::Load(Load {
             rig: Some("rig.toml".into()),
-            // More than goes in one piece.
+            // The text is longer than one piece.
             files: vec![("rig.toml".into(), "é".repeat(PIECE)), ("p.toml".into(), String::new())],
             sets: vec![("seed".into(), "7".into())],
             folder: "/".into(),
@@ -74,7 +74,7 @@ fn orders_come_as_they_were_given() {
     for order in &orders {
         assert_eq!(round(order), format!("{order:?}"));
     }
-    // What a packet costs to be asked for.
+    // A request for one packet is short.
     let Some(question @ Order::Measure(_)) = orders.get(5) else { panic!("a question") };
     assert!(question.encode().len() < 160, "{}", question.encode().len());
 }
@@ -149,7 +149,7 @@ fn what_is_cut_short_or_too_long_is_refused() {
     for garbled in [&[][..], &[99], &[6, 0], &[5, 1]] {
         assert!(Order::decode(garbled).is_err(), "{garbled:?}");
     }
-    // A return that is announced and not there, and one that nobody announced.
+    // A missing return although the flag announces it, and a return without its flag.
     let of = |has: Vec<u8>, echoes: Vec<[f32; 3]>| outcome_of((false, has, echoes));
     assert!(of(vec![HAS_FIRST], Vec::new()).is_err());
     assert!(of(vec![0], vec![[1.0; 3]]).is_err());
