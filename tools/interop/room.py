@@ -182,12 +182,6 @@ class Room:
         axis = np.argmin(reach, axis=1)
         return reach[np.arange(len(reach)), axis], axis
 
-    def plane_distance(self, point, axis, direction):
-        """How far points lie outside of the plane that a ray along `direction` ends on."""
-        pick = np.arange(len(point))
-        goal = np.where(direction > 0, self.high, self.low)[pick, axis]
-        return (point[pick, axis] - goal) * np.sign(direction[pick, axis])
-
     def off_the_walls(self, points):
         """How far points (N, 3) lie from the nearest plane."""
         x, y, z = np.abs(np.abs(points - (self.low + self.high) / 2) - (self.high - self.low) / 2).T
