@@ -11,6 +11,7 @@ Exit code 0 when all is well, 1 when a check fails, 2 when Menura itself did not
 """
 
 import argparse
+import functools
 import subprocess
 import sys
 import tempfile
@@ -117,6 +118,7 @@ def decode(case, payloads):
     return np.concatenate(parts)
 
 
+@functools.cache
 def profile_of(name):
     with open(PROFILES / f"{name}.toml", "rb") as file:
         return tomllib.load(file)
