@@ -35,8 +35,8 @@ from foxglove_schemas_protobuf.PointCloud_pb2 import PointCloud
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from mcap.reader import make_reader
 from robo_ws_bridge import WebSocketBridgeClient
-from scipy.spatial.transform import Rotation, Slerp
 
+import room
 from receiving import starts
 
 SIZE_M = (16.0, 12.0, 5.0)
@@ -70,6 +70,7 @@ profile = "ublox-zed-f9p-hpg1.32"
 # Above the room's ceiling.
 mount = { translation_m = [0.0, 0.0, 8.0] }
 link = { pty = "GNSS" }
+settings = { rate_hz = 5.0, baud_rate = 460800, acquisition = { time_constant_s = 0.1 } }
 [[device]]
 name = "imu"
 profile = "wheeltec-n100"
@@ -82,7 +83,7 @@ link = { udp = { to = "127.0.0.1:9", from = "127.0.0.8:20202" }, gvcp = "127.0.0
 settings = { image_width = 320, image_height = 240, frame_rate_hz = 5.0, hfov_deg = 80.0, streams_alone = true, distortion = [-0.1, 0.01, 0.001, -0.001, 0.0], sun_deg = [45.0, 200.0] }
 """
 # A receiver's first fixes after its start may be more than 3 m off.
-SETTLING_S = 8
+SETTLING_S = 2
 # What is told of such a rig.
 TOPICS = {
     "/tf": "foxglove.FrameTransforms", "/robot/pose": "foxglove.PoseInFrame", "/robot/path": "foxglove.PosesInFrame",
@@ -199,7 +200,6 @@ async def live(run):
     ear = Ear(run.url, "foxglove.websocket.v1")
     await asyncio.wait_for(ear.client.connect(), 60)
     await ear.hear(60, lambda: all(len(ear.messages[topic]) > 2 for topic in TOPICS if topic != "/log"))
-    # One a second, or fewer where the machine is busy with other things.
     await ear.hear(120, lambda: len(ear.messages["/devices/gnss/fix"]) > 20)
     before_mb = run.resident_mb()
     bad = await asyncio.to_thread(nonsense, run.url)
@@ -259,8 +259,10 @@ class Frames:
             after = max(1, bisect.bisect_left(rows, at, key=lambda row: row[0]))
             (t0, parent, a, qa), (t1, _, b, qb) = rows[after - 1], rows[after]
             share = (at - t0) / (t1 - t0)
-            turn = Slerp([0, 1], Rotation.from_quat([qa, qb]))(share)
-            points = turn.apply(points) + np.array(a) * (1 - share) + np.array(b) * share
+            # Frames turn by less than a degree from one message to the next.
+            turn = np.array(qa) * (1 - share) + np.array(qb) * np.copysign(share, np.dot(qa, qb))
+            points = room.rotate(turn[None] / np.linalg.norm(turn), points)
+            points += np.array(a) * (1 - share) + np.array(b) * share
             frame = parent
         return points
 

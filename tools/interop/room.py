@@ -4,6 +4,7 @@ sees there, apart from Menura's own code.
 Frames: World is east-north-up, the sensor's is forward-left-up.
 """
 
+import ctypes
 import datetime
 import subprocess
 from pathlib import Path
@@ -17,6 +18,11 @@ SIZE_M = (60.0, 44.0, 8.0)
 MOUNT_M = (0.3, -0.2, 1.9)
 MOUNT_YAW_DEG = 20.0
 ROTATION_RATE_RPM = 600
+
+# Arrays come and go: keep their memory, which costs more to get from the kernel (mallopt of glibc: M_TRIM_THRESHOLD and
+# M_MMAP_THRESHOLD, bytes).
+for parameter in -1, -3:
+    ctypes.CDLL(None).mallopt(parameter, 1 << 25)
 
 # The part of a rig before its devices.
 SCENE = """\
@@ -78,9 +84,9 @@ def rig(profile, return_mode, port, settings, source=None, world=WORLD, circle=C
 
 def mounted(vectors):
     """Vectors (N, 3) of the sensor's frame in the robot's."""
-    half = np.radians(MOUNT_YAW_DEG) / 2
-    turn = np.array([[0.0, 0.0, np.sin(half), np.cos(half)]])
-    return rotate(np.broadcast_to(turn, (len(vectors), 4)), vectors)
+    sin, cos = np.sin(np.radians(MOUNT_YAW_DEG)), np.cos(np.radians(MOUNT_YAW_DEG))
+    # A product of matrices would have several threads wait busily.
+    return np.einsum("ij,nj->ni", [[cos, -sin, 0.0], [sin, cos, 0.0], [0.0, 0.0, 1.0]], vectors)
 
 
 def in_world(truth, time_s, points):
@@ -114,18 +120,21 @@ class Truth:
         turns = np.sign(np.sum(self.rotation[1:] * self.rotation[:-1], axis=1))
         self.rotation[1:] *= np.cumprod(np.where(turns == 0, 1, turns))[:, None]
 
+        # From each row to the next: metres, an arc in radians, and the unit vector at right angles to its start.
+        self.way = np.diff(self.position, axis=0)
+        along = np.sum(self.rotation[1:] * self.rotation[:-1], axis=1, keepdims=True)
+        aside = self.rotation[1:] - along * self.rotation[:-1]
+        sine = np.linalg.norm(aside, axis=1, keepdims=True)
+        self.arc = np.arctan2(sine, along)
+        self.aside = aside / np.maximum(sine, 1e-300)
+
     def pose(self, time_s):
         """Positions (N, 3) and unit quaternions (N, 4; x y z w): straight lines, great arcs."""
         row = np.clip(np.searchsorted(self.time, time_s, side="right") - 1, 0, len(self.time) - 2)
-        s = ((time_s - self.time[row]) / (self.time[row + 1] - self.time[row]))[:, None]
-        position = self.position[row] * (1 - s) + self.position[row + 1] * s
-        a, b = self.rotation[row], self.rotation[row + 1]
-        arc = np.arccos(np.clip(np.sum(a * b, axis=1), -1, 1))[:, None]
-        straight = arc < 1e-9
-        sin = np.where(straight, 1, np.sin(arc))
-        wa = np.where(straight, 1 - s, np.sin((1 - s) * arc) / sin)
-        wb = np.where(straight, s, np.sin(s * arc) / sin)
-        return position, wa * a + wb * b
+        share = ((time_s - self.time[row]) / np.diff(self.time)[row])[:, None]
+        angle = self.arc[row] * share
+        return (self.position.take(row, 0) + self.way.take(row, 0) * share,
+                self.rotation.take(row, 0) * np.cos(angle) + self.aside.take(row, 0) * np.sin(angle))
 
     def interpolation_error(self):
         """The most that `pose` may be off between rows, metres and radians: a line misses a curve
@@ -146,9 +155,15 @@ def quaternion_product(a, b):
 
 def rotate(rotation, vector):
     """Turns vectors (N, 3) by unit quaternions (N, 4)."""
-    axis, w = rotation[:, :3], rotation[:, 3:]
-    t = 2 * np.cross(axis, vector)
-    return vector + w * t + np.cross(axis, t)
+    # In columns, several times as fast as NumPy's cross products.
+    (x, y, z, w), (a, b, c) = np.ascontiguousarray(rotation.T), np.ascontiguousarray(vector.T)
+    p, q, r = 2 * (y * c - z * b), 2 * (z * a - x * c), 2 * (x * b - y * a)
+    return np.stack([a + w * p + y * r - z * q, b + w * q + z * p - x * r, c + w * r + x * q - y * p], -1)
+
+
+def lengths(vectors):
+    """Of vectors (N, 3)."""
+    return np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
 
 
 class Room:
@@ -167,12 +182,7 @@ class Room:
         axis = np.argmin(reach, axis=1)
         return reach[np.arange(len(reach)), axis], axis
 
-    def plane_distance(self, point, axis, direction):
-        """How far points lie outside of the plane that a ray along `direction` ends on."""
-        pick = np.arange(len(point))
-        goal = np.where(direction > 0, self.high, self.low)[pick, axis]
-        return (point[pick, axis] - goal) * np.sign(direction[pick, axis])
-
     def off_the_walls(self, points):
         """How far points (N, 3) lie from the nearest plane."""
-        return np.minimum(np.abs(points - self.low), np.abs(points - self.high)).min(axis=1)
+        x, y, z = np.abs(np.abs(points - (self.low + self.high) / 2) - (self.high - self.low) / 2).T
+        return np.minimum(np.minimum(x, y), z)

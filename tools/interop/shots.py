@@ -27,6 +27,10 @@ class Shots:
     # Which laser fired.
     laser: np.ndarray
 
+    def of(self, which):
+        """Some of them, one after another: indices into (packets, 12, 32), flattened."""
+        return Shots(*(part.reshape(-1, *part.shape[3:])[which] for part in vars(self).values()))
+
 
 def of_fixed_optics(profile, packets, dual):
     """A model whose optics are the same in every unit: 16, 32 or 128 lasers. Of the last, the four blocks that

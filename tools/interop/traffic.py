@@ -2,8 +2,7 @@
 
 import subprocess
 
-import velodyne_decoder as vd
-
+from captures import timed_datagrams
 from receiving import Listener, judge_datagrams, repeated
 from room import START_UTC
 
@@ -28,9 +27,9 @@ class Traffic:
         self.run("record", "--force", rig, "--duration", duration, "--out", folder / "out")
         self.pcap = folder / "out" / "lidar.pcap"
         # Position packets stand in the same file.
-        frames = [frame for frame in vd.util.iter_pcap(str(self.pcap)) if len(frame[1]) == DATA_BYTES]
-        self.recorded = [bytes(payload) for _, payload in frames]
-        self.stamps_us = [float((stamp - int(START_UTC.timestamp())) * 1_000_000) for stamp, _ in frames]
+        data = [(time_ns, payload) for time_ns, _, payload in timed_datagrams(self.pcap) if len(payload) == DATA_BYTES]
+        self.recorded = [payload for _, payload in data]
+        self.stamps_us = [(time_ns - int(START_UTC.timestamp()) * 10**9) / 1000 for time_ns, _ in data]
 
         def attempt():
             live = receiver.hear(lambda: self.run("run", rig, "--duration", duration))

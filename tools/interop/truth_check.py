@@ -173,7 +173,7 @@ def main():
         (folder / "rig.toml").write_text(RIG)
         run = lambda *words: subprocess.run(
             [arguments.menura, *map(str, words)], check=True, capture_output=True, text=True)
-        run("record", "--force", folder / "rig.toml", "--duration", "1s", "--out", folder, "--truth")
+        run("record", "--force", folder / "rig.toml", "--duration", "0.3s", "--out", folder, "--truth")
         capture, truth = folder / "lidar.pcap", folder / "truth.mcap"
 
         with open(truth, "rb") as file:
@@ -187,13 +187,13 @@ def main():
                f"mcap reads {summary.statistics.message_count} messages of {len(topics)} topics")
         expect(times == sorted(times), "messages are in the order of time")
         radius = [np.hypot(p["pose"]["position"]["x"], p["pose"]["position"]["y"]) for p in poses]
-        expect(len(poses) > 90 and max(radius) < 4.1, f"{len(poses)} poses of the robot")
+        expect(len(poses) > 27 and max(radius) < 4.1, f"{len(poses)} poses of the robot")
         expect(names["labels"] == ["unlabelled", "ground", "building", "person"], f"labels {names['labels']}")
 
         joined = subprocess.run(
             [sys.executable, examples / "join_truth.py", capture, truth, "/devices/lidar/packets"],
             check=True, capture_output=True, text=True).stdout.splitlines()[-1].split()
-        expect(joined[0] == joined[2] and int(joined[0]) > 250_000,
+        expect(joined[0] == joined[2] and int(joined[0]) > 75_000,
                f"velodyne-decoder: {joined[0]} of {joined[2]} points found")
 
         run("join", capture, truth, "--out", folder / "joined.npz")

@@ -37,6 +37,8 @@ START = "start_azimuth_deg = 0.0\n"
 SETTINGS = room.NO_ERRORS + START + """\
 beam = { shape = "ray", max_range_m = 120.0, min_range_m = 0.9, sees = { reflectance = 0.0 } }
 """
+# What drivers' single precision takes from a place.
+FLOAT_M = 3e-5
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,8 @@ def main():
     parser.add_argument("--menura", default="target/release/menura", help="the binary")
     parser.add_argument("--programs", type=Path, default=Path("target/interop"),
                         help="where velodyne_pcl and velodyne_mrpt are")
-    parser.add_argument("--seconds", type=float, default=0.45, help="length of each run (default 0.45)")
+    parser.add_argument("--seconds", type=float, default=0.22, help="length of each run (default 0.22: two turns, and a "
+                        "little that ends the second one)")
     parser.add_argument("--only", help="cases whose name contains this")
     arguments = parser.parse_args()
     failures = 0
@@ -215,8 +218,10 @@ def check(case, arguments, folder):
         def run(cloud):
             return wanted.compare(rules, blocks, cloud)
     else:
+        pulses = Pulses(fired, truth, order)
+
         def run(cloud):
-            return compare(case, rules, blocks, fired, truth, order, cloud)
+            return compare(case, rules, blocks, pulses, cloud)
     failures, told = run(points)
     print(f"; {', '.join(told)}")
     for line in failures:
@@ -277,7 +282,24 @@ def order_of_points(case, rules, blocks):
     return index.ravel()[:begins[-1]][is_point.ravel()[:begins[-1]]]
 
 
-def compare(case, rules, blocks, fired, truth, order, points):
+class Pulses:
+    """What is known of the shots that points are made of (`order`): ranges in the room, and how far they may be off."""
+
+    def __init__(self, fired, truth, order):
+        self.order, self.fired = order, fired.of(order)
+        walls, time_s = room.Room(room.SIZE_M), self.fired.time_us * 1e-6
+        position, rotation = truth.pose(time_s)
+        aim = room.rotate(rotation, room.mounted(self.fired.direction))
+        start = position + room.rotate(rotation, room.mounted(self.fired.exit_point) + room.MOUNT_M)
+        self.range_m, axis = walls.hit(start, aim)
+        cosine = np.abs(aim[np.arange(len(aim)), axis])
+        moved_m, turned_rad = truth.interpolation_error()
+        aim_error = (moved_m + self.range_m * (turned_rad + 4 * 2.0**-23)) / cosine
+        self.limit_m = hdl64e.STEP_M / 2 + aim_error + FLOAT_M
+        self.flat_m = np.hypot(*self.fired.direction[:, :2].T) * self.range_m
+
+
+def compare(case, rules, blocks, pulses, points):
     """Everything that is wrong with the points, and how far off they are."""
     failures, told = [], []
 
@@ -289,26 +311,11 @@ def compare(case, rules, blocks, fired, truth, order, points):
         if bad:
             failures.append(f"{what}: {bad} of {len(error)} beyond the limit")
 
-    place, time_us, exit_point, direction = places(case, rules, fired, order, points)
-    walls = room.Room(room.SIZE_M)
-    as_given = walls.off_the_walls(room.in_world(truth, time_us * 1e-6, as_told(rules, points)))
-    position, rotation = truth.pose(time_us * 1e-6)
-    aim = room.rotate(rotation, room.mounted(direction))
-    start = position + room.rotate(rotation, room.mounted(exit_point) + room.MOUNT_M)
-    range_m, axis = walls.hit(start, aim)
-    cosine = np.abs(aim[np.arange(len(aim)), axis])
-    moved_m, turned_rad = truth.interpolation_error()
-    float_m = 3e-5
-    offset = place - exit_point
-    decoded_m = np.linalg.norm(offset, axis=1)
-    aim_error = (moved_m + range_m * (turned_rad + 4 * 2.0**-23)) / cosine
-    within("range", 1e3 * (decoded_m - range_m), 1e3 * (hdl64e.STEP_M / 2 + aim_error + float_m), " mm")
-    aside = np.linalg.norm(offset - decoded_m[:, None] * direction, axis=1)
-    flat_m = np.hypot(*direction[:, :2].T) * range_m
-    within("beside the ray", 1e3 * aside,
-           1e3 * (flat_m * np.radians((rules.azimuth_centideg + 0.01) / 100) + float_m), " mm")
-    within("intensity", points[:, 3] - blocks["shot"]["intensity"].ravel()[order], 0)
-    told.append(f"as given {1e3 * as_given.max():.0f} mm off the walls")
+    range_m, aside_m = places(case, rules, pulses.fired, points)
+    within("range", 1e3 * (range_m - pulses.range_m), 1e3 * pulses.limit_m, " mm")
+    azimuth = np.radians((rules.azimuth_centideg + 0.01) / 100)
+    within("beside the ray", 1e3 * aside_m, 1e3 * (pulses.flat_m * azimuth + FLOAT_M), " mm")
+    within("intensity", points[:, 3] - blocks["shot"]["intensity"].ravel()[pulses.order], 0)
     return failures, told
 
 
@@ -317,18 +324,17 @@ def as_told(rules, points):
     return points[:, [1, 0, 2]] * [1, -1, 1] if rules.right_forward_up else points[:, :3]
 
 
-def places(case, rules, fired, order, points):
-    """Where the points are, with what the driver leaves out put in again, and their shots' times (us), exit points
-    and directions."""
+def places(case, rules, fired, points):
+    """How far the points lie from where their shots `fired` left the sensor, and beside their rays, metres; what the
+    driver leaves out is put in again."""
     place = as_told(rules, points)
-    exit_point = fired.exit_point.reshape(-1, 3)[order]
     if rules.ignores:
-        ignored_us = (fired.in_block_us if rules.ignores == "block" else fired.in_sequence_us).ravel()[order]
+        ignored_us = fired.in_block_us if rules.ignores == "block" else fired.in_sequence_us
         place = turned(place, np.radians(shots.ROTOR.centideg_a_us * ignored_us / 100))
-    if not case.is_hdl64e:
-        # That lasers leave the sensor at different heights no driver knows without a table.
-        place = place + exit_point
-    return place, fired.time_us.ravel()[order], exit_point, fired.direction.reshape(-1, 3)[order]
+    # That lasers leave the sensor at different heights no driver knows without a table.
+    offset = place - fired.exit_point if case.is_hdl64e else place
+    range_m = room.lengths(offset)
+    return range_m, room.lengths(offset - range_m[:, None] * fired.direction)
 
 
 class Wanted:
@@ -338,9 +344,9 @@ class Wanted:
     PULSES = 4000
 
     def __init__(self, case, fired, truth, order, table):
-        self.case, self.fired, self.order = case, fired, order
+        self.case, self.fired, self.order = case, fired.of(order), order
         # What the driver adds to each distance.
-        self.more_m = table.distance[fired.laser.ravel()[order]] if table else 0.0
+        self.more_m = table.distance[self.fired.laser] if table else 0.0
         self.optics = Optics(case.profile)
         # Both returns of a dual pair are of one pulse: the earlier block's.
         block, slot = np.divmod(order, 32)
@@ -351,18 +357,15 @@ class Wanted:
         slots = read % 32 < DRIVERS[case.driver].slots
         read = read[slots & (read // 32 % (2 if case.is_dual else 1) == 0)]
         self.pulses = read[::max(1, len(read) // self.PULSES) | 1]
-        flat = [part.reshape(-1, *part.shape[3:])[self.pulses]
-                for part in (fired.time_us, fired.exit_point, fired.direction)]
+        some = fired.of(self.pulses)
+        self.laser = some.laser
         world = split_beams.world_of(case.place, self.optics)
-        self.echoes = split_beams.expected(world, self.optics, truth, *flat)
+        self.echoes = split_beams.expected(world, self.optics, truth, some.time_us, some.exit_point, some.direction)
 
     def compare(self, rules, blocks, points):
         """Everything that is wrong with the points, and what is to be told."""
-        place, _, exit_point, direction = places(self.case, rules, self.fired, self.order, points)
-        offset = place - exit_point
-        range_m = np.linalg.norm(offset, axis=1)
-        aside = np.linalg.norm(offset - range_m[:, None] * direction, axis=1)
-        limit = range_m * np.radians((rules.azimuth_centideg + 0.01) / 100) + 3e-5
+        range_m, aside = places(self.case, rules, self.fired, points)
+        limit = range_m * np.radians((rules.azimuth_centideg + 0.01) / 100) + FLOAT_M
         columns = 2 if self.case.is_dual else 1
         read = Read(*(np.full((len(self.pulses), columns), np.nan) for _ in range(2)))
         row = np.full(self.pulse.max() + 1, -1)
@@ -376,10 +379,9 @@ class Wanted:
         if self.case.is_hdl64e:
             # Its raw intensities mean something with its table only, which these drivers do not use for them.
             read.intensity = None
-        laser = self.fired.laser.ravel()[self.pulses]
         step_m = hdl64e.STEP_M
         # No retro-reflectors are here.
-        done = Comparison(self.optics, self.case.return_mode, laser, step_m).run(self.echoes, read)
+        done = Comparison(self.optics, self.case.return_mode, self.laser, step_m).run(self.echoes, read)
         done.expect("points beside their rays", np.all(aside <= limit), f"{np.count_nonzero(aside > limit)}")
         same = points[:, 3] == blocks["shot"]["intensity"].ravel()[self.order]
         done.expect("intensities as sent", np.all(same), f"{np.count_nonzero(~same)} are not")

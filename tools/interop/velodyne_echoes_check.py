@@ -200,15 +200,14 @@ def shots_of(case, rows, fired, ring, payloads):
     if case.is_hdl64e and not case.dual:
         # An S1 tells no times; points come in the order of the shots that have a return.
         return np.flatnonzero(hdl64e.blocks_of(payloads)["shot"]["distance"].ravel() > 0)
-    shot = np.full(len(rows), -1)
-    for laser in range(fired.laser.max() + 1):
-        own = np.flatnonzero(fired.laser == laser)
-        points = np.flatnonzero(rows[:, 6] == ring[laser])
-        time_us = rows[points, 4] * 1e6
-        nearest = np.clip(np.searchsorted(fired.time_us[own], time_us - TIME_SLACK_US), 0, len(own) - 1)
-        fits = np.abs(fired.time_us[own][nearest] - time_us) <= TIME_SLACK_US
-        shot[points[fits]] = own[nearest[fits]]
-    return shot
+    # One ring after another, with more than a run between them.
+    apart_us = 10e6
+    place = ring[fired.laser] * apart_us + fired.time_us
+    shots_in_order = np.argsort(place)
+    place = place[shots_in_order]
+    wanted = rows[:, 6] * apart_us + rows[:, 4] * 1e6
+    nearest = np.minimum(np.searchsorted(place, wanted - TIME_SLACK_US), len(place) - 1)
+    return np.where(np.abs(place[nearest] - wanted) <= TIME_SLACK_US, shots_in_order[nearest], -1)
 
 
 def returns_of(case, rows, shot, fired, pulses):

@@ -11,6 +11,7 @@ Exit code 0 when all is well, 1 when a check fails, 2 when Menura itself did not
 """
 
 import argparse
+import functools
 import subprocess
 import sys
 import tempfile
@@ -59,7 +60,7 @@ CASES = [Case(profile, model, mode)
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--menura", default="target/release/menura", help="the binary")
-    parser.add_argument("--seconds", type=float, default=0.4, help="length of each run (default 0.4)")
+    parser.add_argument("--seconds", type=float, default=0.15, help="length of each run (default 0.15: a turn and a half)")
     parser.add_argument("--only", choices=sorted(MODELS), help="one model")
     arguments = parser.parse_args()
     failures = 0
@@ -117,6 +118,7 @@ def decode(case, payloads):
     return np.concatenate(parts)
 
 
+@functools.cache
 def profile_of(name):
     with open(PROFILES / f"{name}.toml", "rb") as file:
         return tomllib.load(file)

@@ -28,9 +28,9 @@ from receiving import Judged, Listener, Watch, free_ports, repeated
 from velodyne_fixed_check import MODELS, SETTINGS, Case, decode, off_the_walls
 
 PROFILE = "velodyne-vlp16-3.0"
-SECONDS = 14.0
-# rpm a second: 600 rpm after 3 s, 1200 after 6.
-MOTOR = "motor = { starts_at_rest = true, acceleration_rpm_s = 200 }\n"
+SECONDS = 7.0
+# 600 rpm after 1.5 s, and 1200 as long after that.
+MOTOR = "motor = { starts_at_rest = true, acceleration_rpm_s = 400 }\n"
 
 
 def main():
@@ -114,7 +114,7 @@ def converse(menura, rig, web):
 
     try:
         wait_for(base)
-        time.sleep(3.6)
+        time.sleep(2.0)
         post("setting", "returns=Dual&rpm=1200")
         settings = get("settings.json")
         if (settings["returns"], settings["rpm"]) != ("Dual", 1200):
