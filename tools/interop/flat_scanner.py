@@ -62,7 +62,8 @@ def check_all(description, cases, conversation, compare, off_by, at_a_time):
                         help="spoil the scans, too, and expect that to be found")
     arguments = parser.parse_args()
     if arguments.only is None:
-        return side_by_side([case.name for case in cases], at_a_time)
+        main = functools.partial(check_all, description, cases, conversation, compare, off_by, at_a_time)
+        return side_by_side([case.name for case in cases], at_a_time, main)
     failures = 0
     for case in cases:
         if case.name != arguments.only:

@@ -130,7 +130,7 @@ def main():
     work = {f"{check.__name__} {case.name}": (check, case) for check, case in work}
     names = chosen(work, arguments.only)
     if len(names) > 1:
-        return side_by_side(names, AT_A_TIME)
+        return side_by_side(names, AT_A_TIME, main)
     failures = 0
     with tempfile.TemporaryDirectory(prefix="menura-interop-") as folder:
         for name in names:

@@ -67,7 +67,7 @@ def main():
             work[f"ucwp {profile}"] = ucwp, model, "strongest"
     names = chosen(work, arguments.only)
     if len(names) > 1:
-        return side_by_side(names, AT_A_TIME)
+        return side_by_side(names, AT_A_TIME, main)
     failures = 0
     with tempfile.TemporaryDirectory(prefix="menura-interop-") as folder:
         for name in names:
