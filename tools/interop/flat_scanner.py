@@ -8,6 +8,7 @@ with a `place` are in other scenes, on a robot that moves, with a scanner as it 
 
 import argparse
 import contextlib
+import dataclasses
 import functools
 import math
 import os
@@ -193,6 +194,13 @@ def noise_faults(errors, range_std_m, unit_m):
 
 def self_test(case, scans, compare, off_m):
     """How many spoilt scans go unnoticed."""
+    if case.place:
+        # What beams meet is worked out again for each version; of a quarter of the scans a fault shows as well.
+        case, scans = dataclasses.replace(case, scans=case.scans // 4), scans[:case.scans // 4]
+        if faults := list(compare(case, scans)):
+            print(f"{case.name}: good scans are taken for spoilt ones: {faults}")
+            return 1
+
     def with_ranges(change):
         return [(*rest, change(list(ranges))) for *rest, ranges in scans]
 

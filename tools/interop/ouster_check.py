@@ -292,15 +292,12 @@ def points(bench, result):
     samples = inertial_packets(bench)
     truth = bench.truth_of(float(np.ceil(max(np.max(time_s) for time_s in times) + 0.5)))
     step_m = 0.003 if IS_OLD_CLIENT else 0.008 if bench.case.udp_profile in LOW else 0.001
-    walls = room.Room(room.SIZE_M)
     worst_m, worst_sdk_m, count = 0.0, 0.0, 0
     # Half a step, and what the ray caster's single precision and the truth's straight lines between rows leave.
     limit_m = (0.0015 if IS_OLD_CLIENT else 0.0005) + 0.0006
     for frame, time_s in zip(frames, times):
         time_of = np.broadcast_to(time_s[None], (frame.h, columns)).ravel()
-        start = room.in_world(truth, time_of, begin.reshape(-1, 3))
-        end = room.in_world(truth, time_of, (begin + direction).reshape(-1, 3))
-        wanted_m = walls.hit(start, end - start)[0] + origin_m
+        wanted_m = room.to_walls(truth, time_of, begin.reshape(-1, 3), direction.reshape(-1, 3)) + origin_m
         range_m = frame.field(RANGES[0]).astype(float).ravel() / 1000
         result.expect("a return of every pixel", np.all(range_m > 0), f"{np.count_nonzero(range_m == 0)} without")
         worst_m = max(worst_m, range_error_m(range_m, wanted_m, step_m))
