@@ -115,7 +115,7 @@ SPLIT = [
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--menura", default="target/release/menura", help="the binary")
-    parser.add_argument("--frames", type=int, default=10, help="frames of a case that are compared (default 10)")
+    parser.add_argument("--frames", type=int, default=5, help="frames of a case that are compared (default 5)")
     parser.add_argument("--long", action="store_true",
                         help="a minute in which no frame may be incomplete, instead of ten seconds")
     parser.add_argument("--only", help="cases whose name contains this")

@@ -267,7 +267,7 @@ def motion(result, imu, samples):
 def delivered(bench, result):
     """A unit as it is delivered: point by point what `menura join` says, and as far off as the profile says."""
     model = bench.model
-    out = bench.record(0.25, "--truth")
+    out = bench.record(0.11, "--truth")
     of_port = {}
     for port, payload in datagrams(out / "lidar.pcap"):
         of_port.setdefault(port, []).append(payload)
