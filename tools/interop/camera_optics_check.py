@@ -250,7 +250,7 @@ def check_board(menura, folder, checks):
     for number, ([x, y, z], turn) in enumerate(VIEWS):
         settings = {**COMMON, "frame_rate_hz": 10.0, "hfov_deg": 60.0, "distortion": [-0.1, 0.02]}
         devices.append((f"view-{number}", MONO, [x, y, z + HEIGHT_M], turn, settings))
-    out = recorded(menura, folder, "boards", rig("board.obj", devices), 0.4)
+    out = recorded(menura, folder, "boards", rig("board.obj", devices), 0.15)
     corners = inner_corners()
     for name, (_, hfov, _) in LENSES.items():
         image = mean_of(frames(out / f"{name}.pcap"))
@@ -304,7 +304,7 @@ def check_chart(menura, folder, checks):
         ("sun", "menura-gv231c", [0, 0, HEIGHT_M], [0, 0, 0],
          {**common, "exposure_us": 250.0, "daylight": "clear", "sun_deg": [40.0, 270.0]}),
     ]
-    out = recorded(menura, folder, "chart", rig("chart.obj", devices), 0.2)
+    out = recorded(menura, folder, "chart", rig("chart.obj", devices), 0.1)
     for name in ("sky", "sun"):
         image = mean_of(frames(out / f"{name}.pcap"))
         matrix, model, k, _ = calibration(menura, folder, "chart", name)
@@ -354,7 +354,7 @@ def check_blur(menura, folder, checks):
     # It drives north and looks east.
     drive = f'{{ kind = "line", start_m = [0.0, -0.2, 0.0], yaw_deg = 90.0, speed_m_s = {speed_m_s} }}'
     devices = [(name, profile, place, [0, 0, -90], s) for name, profile, place, _, s in devices]
-    out = recorded(menura, folder, "blur", rig("edge.obj", devices, drive), 0.12, "--truth")
+    out = recorded(menura, folder, "blur", rig("edge.obj", devices, drive), 0.06, "--truth")
     for name in ("global", "rolling"):
         image = frames(out / f"{name}.pcap")[0].pixels.astype(float)
         matrix, _, _, _ = calibration(menura, folder, "blur", name)
@@ -408,9 +408,9 @@ def check_truth(menura, folder, checks):
     ]
     drive = f'{{ kind = "line", start_m = [0.0, -0.2, 0.0], yaw_deg = 90.0, speed_m_s = {speed_m_s} }}'
     text = rig("board.obj", devices, drive)
-    out = recorded(menura, folder, "truth", text, 0.45, "--truth")
+    out = recorded(menura, folder, "truth", text, 0.25, "--truth")
     alone = text.replace("[world]", "[engine]\nworkers = 1\n[world]", 1)
-    again = recorded(menura, folder, "truth-again", alone, 0.45, "--truth")
+    again = recorded(menura, folder, "truth-again", alone, 0.25, "--truth")
     for name in ("rolling.pcap", "global.pcap"):
         same = (out / name).read_bytes() == (again / name).read_bytes()
         checks.that(same, f"truth: {name} is the same with one worker")

@@ -11,7 +11,6 @@ Exit code 0 when all is well, 1 when a check fails, 2 when Menura
 itself did not run.
 """
 
-import math
 import socket
 import sys
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import flat_split
-from flat_scanner import EXACT, check_all, driver_says, menura_runs, noise_faults, truth_m
+from flat_scanner import EXACT, check_all, driver_says, menura_runs, noise_faults, range_faults, truth_m
 from receiving import free_ports
 from split_beams import RODS, Place
 
@@ -93,18 +92,14 @@ def compare(case, scans):
         return benches[case.name].compare([ranges for ranges, in scans], UNIT_M)
     faults, errors = [], []
     divergence_rad = DIVERGENCE_RAD if case.range_std_m else 0.0
-    truth = [truth_m(math.radians(FIRST_DEG + index * STEP_DEG - 90), divergence_rad, SIGNAL_CUTOFF_M)
-             for index in range(VALUES)]
+    truth = truth_m(np.radians(FIRST_DEG + STEP_DEG * np.arange(VALUES) - 90), divergence_rad, SIGNAL_CUTOFF_M)
     limit = UNIT_M / 2 + 5.5 * case.range_std_m + 1e-4
     for number, (ranges,) in enumerate(scans, 1):
         if len(ranges) != VALUES:
             faults.append(f"scan {number} has {len(ranges)} values instead of {VALUES}")
             continue
-        for index, (said, true) in enumerate(zip(ranges, truth)):
-            errors.append(said - true)
-            if abs(said - true) > limit:
-                faults.append(f"scan {number}, value {index}: {said} m, "
-                              f"{said - true:+.4f} from the truth")
+        errors.append(ranges - truth)
+        faults += range_faults(number, errors[-1], limit)
     if case.range_std_m and not faults:
         if len({tuple(ranges) for ranges, in scans}) < case.scans / 2:
             faults.append("most scans are the same")

@@ -516,7 +516,7 @@ def main():
     names = [*makers, "sabertooth"] + ([] if words.self_test else ["faults"])
     name = words.only
     if name is None:
-        return side_by_side(names, at_a_time=2)
+        return side_by_side(names, 2, main)
     if name not in names:
         parser.error(f"--only takes one of {', '.join(names)}")
     print(name)

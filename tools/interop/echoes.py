@@ -172,13 +172,21 @@ def sampled(width_m, range_m, signal, near, span_m, pulses, lists):
     """Puts the echoes of `pulses` into `lists`."""
     step = min(0.005, span_m / 40)
     offset = np.arange(-2 * step, span_m + 3 * step, step)
-    total = np.zeros((len(pulses), len(offset)))
-    for ray in range(range_m.shape[1]):
-        at = (range_m[pulses, ray] - near[pulses])[:, None]
-        with np.errstate(invalid="ignore"):
-            away = np.abs(offset - at)
-            wave = np.where(away < width_m, np.cos(np.pi / (2 * width_m) * np.minimum(away, width_m)) ** 2, 0.0)
-        total += signal[pulses, ray][:, None] * wave
+    # A ray's wave is half of `signal * (1 + cos(turn (x - at)))` within the width. The cosine of a difference is a sum of
+    # products, so that three sums over rays, which change where a wave begins and ends, make the whole.
+    turn = np.pi / width_m
+    at = np.where(signal[pulses] > 0, range_m[pulses] - near[pulses, None], 0.0)
+    half = signal[pulses] / 2
+    sums = np.zeros((3, len(pulses), len(offset) + 1))
+    row = np.broadcast_to(np.arange(len(pulses))[:, None], at.shape)
+    for edge, sign in (-width_m, 1), (width_m, -1):
+        place = np.clip(np.ceil((at + edge - offset[0]) / step), 0, len(offset)).astype(int)
+        for one, size in zip(sums, (half, half * np.cos(turn * at), half * np.sin(turn * at))):
+            np.add.at(one, (row, place), sign * size)
+    flat, cosine, sine = np.cumsum(sums[..., :-1], axis=2)
+    total = flat + cosine * np.cos(turn * offset) + sine * np.sin(turn * offset)
+    # What rounding leaves where there is no wave.
+    total[total < 1e-12 * flat.max(axis=1, keepdims=True)] = 0.0
     if span_m <= 0.5 * width_m:
         # Whatever overlaps by more than half has one maximum.
         place, height = vertex(total, np.arange(len(pulses)), np.argmax(total, axis=1))

@@ -8,6 +8,7 @@ with a `place` are in other scenes, on a robot that moves, with a scanner as it 
 
 import argparse
 import contextlib
+import dataclasses
 import functools
 import math
 import os
@@ -16,6 +17,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+import numpy as np
 
 from receiving import Judged, Watch, repeated
 from side_by_side import side_by_side
@@ -62,7 +65,8 @@ def check_all(description, cases, conversation, compare, off_by, at_a_time):
                         help="spoil the scans, too, and expect that to be found")
     arguments = parser.parse_args()
     if arguments.only is None:
-        return side_by_side([case.name for case in cases], at_a_time)
+        main = functools.partial(check_all, description, cases, conversation, compare, off_by, at_a_time)
+        return side_by_side([case.name for case in cases], at_a_time, main)
     failures = 0
     for case in cases:
         if case.name != arguments.only:
@@ -150,39 +154,35 @@ def pose():
     return (x, y, MOUNT_M[2]), yaw + math.radians(MOUNT_YAW_DEG)
 
 
-def wall(origin, direction):
-    """Metres from inside the room to its surface, along a unit vector."""
-    low = (-ROOM_SIZE_M[0] / 2, -ROOM_SIZE_M[1] / 2, 0.0)
-    high = (ROOM_SIZE_M[0] / 2, ROOM_SIZE_M[1] / 2, ROOM_SIZE_M[2])
-    return min(((high if d > 0 else low)[axis] - origin[axis]) / d
-               for axis, d in enumerate(direction) if d)
-
-
-@functools.cache
-def truth_m(angle, divergence_rad, signal_cutoff_m):
-    """The range that a scanner reports at `angle`, counter-clockwise from its heading; without
-    divergence that of a single ray."""
+def truth_m(angle_rad, divergence_rad, signal_cutoff_m):
+    """The ranges (n,) that a scanner reports at `angle_rad` (n,), counter-clockwise from its heading; without divergence those
+    of single rays."""
     origin, heading = pose()
-    along = (math.cos(heading + angle), math.sin(heading + angle), 0.0)
-    left, up = (-along[1], along[0], 0.0), (0.0, 0.0, 1.0)
+    cos, sin, none = np.cos(heading + angle_rad), np.sin(heading + angle_rad), 0 * angle_rad
+    along, left, up = np.stack([cos, sin, none], -1), np.stack([-sin, cos, none], -1), np.array([0.0, 0.0, 1.0])
     half = math.tan(divergence_rad / 2) / math.sqrt(2)
     # Goodin et al. 2018: centre, four on the axes, four half as far on the diagonals.
-    stencil = [(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1),
-               (0.5, 0.5), (0.5, -0.5), (-0.5, 0.5), (-0.5, -0.5)]
-    ranges = []
-    for u, v in stencil:
-        ray = [a + half * (u * b + v * c) for a, b, c in zip(along, left, up)]
-        length = math.sqrt(sum(part * part for part in ray))
-        ranges.append(wall(origin, [part / length for part in ray]))
-    near = min(ranges)
-    ranges = [one for one in ranges if one - near <= signal_cutoff_m]
-    return sum(ranges) / len(ranges)
+    stencil = half * np.array([(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1),
+                               (0.5, 0.5), (0.5, -0.5), (-0.5, 0.5), (-0.5, -0.5)])
+    rays = along[:, None] + stencil[:, :1] * left[:, None] + stencil[:, 1:] * up
+    rays /= np.linalg.norm(rays, axis=2, keepdims=True)
+    low, high = np.array(ROOM_SIZE_M) * [-0.5, -0.5, 0], np.array(ROOM_SIZE_M) * [0.5, 0.5, 1]
+    with np.errstate(divide="ignore"):
+        range_m = np.where(rays == 0, np.inf, (np.where(rays > 0, high, low) - origin) / rays).min(axis=2)
+    near = range_m - range_m.min(axis=1, keepdims=True) <= signal_cutoff_m
+    return np.average(range_m, axis=1, weights=near)
+
+
+def range_faults(scan, error_m, limit_m):
+    """The values of a scan that are too far from the truth."""
+    for value in np.flatnonzero(np.abs(error_m) > limit_m):
+        yield f"scan {scan}, value {value}: {error_m[value]:+.4f} m from the truth"
 
 
 def noise_faults(errors, range_std_m, unit_m):
-    """What is wrong with the mean and the spread of the errors of many ranges."""
-    mean = sum(errors) / len(errors)
-    spread = math.sqrt(sum((error - mean) ** 2 for error in errors) / len(errors))
+    """What is wrong with the mean and the spread of the errors of many ranges, arrays."""
+    errors = np.concatenate(errors)
+    mean, spread = errors.mean(), errors.std()
     expected = math.hypot(range_std_m, unit_m / math.sqrt(12))
     if abs(mean) > 5 * expected / math.sqrt(len(errors)) + 1e-4:
         yield f"ranges are {mean:+.5f} m off on average"
@@ -192,6 +192,13 @@ def noise_faults(errors, range_std_m, unit_m):
 
 def self_test(case, scans, compare, off_m):
     """How many spoilt scans go unnoticed."""
+    if case.place:
+        # What beams meet is worked out again for each version; of a quarter of the scans a fault shows as well.
+        case, scans = dataclasses.replace(case, scans=case.scans // 4), scans[:case.scans // 4]
+        if faults := list(compare(case, scans)):
+            print(f"{case.name}: good scans are taken for spoilt ones: {faults}")
+            return 1
+
     def with_ranges(change):
         return [(*rest, change(list(ranges))) for *rest, ranges in scans]
 

@@ -7,7 +7,6 @@ phase. That uses one number for all scans; everything else of some thousand rang
 """
 
 import math
-import subprocess
 import tempfile
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +29,8 @@ LONGEST_S = 60.0
 NEAR_M = 0.06
 # Of the first look for the time of a scan whose phase is not known.
 COARSE_S = 0.02
+# Of this many values, one is enough for that look.
+THIN = 8
 # Where the lap begins in which the first of such scans is looked for; half a lap after it must be over within LONGEST_S.
 FIRST_LAP_S = 1.0
 
@@ -69,10 +70,7 @@ class Bench:
         with tempfile.TemporaryDirectory(prefix="menura-scanner-") as folder:
             rig = Path(folder) / "rig.toml"
             rig.write_text(flat_scanner.rig_of(profile, link, "", where(place)))
-            out = Path(folder) / "out"
-            subprocess.run([menura, "record", "--force", rig, "--duration", f"{LONGEST_S}s", "--out", out], check=True,
-                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300)
-            truth = room.Truth(out / "truth.csv")
+            truth = room.truth_of(menura, rig, LONGEST_S)
         if np.any(truth.rotation[:, :2]) or np.ptp(truth.position[:, 2]):
             raise RuntimeError("the robot does not stay on a plane")
         # On a plane, what is straight between the truth's rows is so number by number.
@@ -92,11 +90,11 @@ class Bench:
         return position + np.stack([x * cos - y * sin, x * sin + y * cos, 0 * cos + z], -1), \
             heading + math.radians(flat_scanner.MOUNT_YAW_DEG)
 
-    def walls_m(self, time_s):
-        """The ranges to the walls of scans that begin at `time_s` (m,), (m, n)."""
-        when = (time_s[:, None] + self.timing.after_s).ravel()
+    def walls_m(self, time_s, thin=1):
+        """The ranges to the walls of scans that begin at `time_s` (m,), (m, n): of every `thin`th value."""
+        when = (time_s[:, None] + self.timing.after_s[::thin]).ravel()
         place, heading = self.pose(when)
-        angle = heading + np.tile(self.angles_rad, len(time_s))
+        angle = heading + np.tile(self.angles_rad[::thin], len(time_s))
         along = np.stack([np.cos(angle), np.sin(angle)], -1)
         with np.errstate(divide="ignore"):
             reach = np.where(along == 0, np.inf, (np.copysign(self.half_m, along) - place[:, :2]) / along)
@@ -104,10 +102,10 @@ class Bench:
 
     @cached_property
     def grid(self):
-        """Times at which a scan may have begun, and the ranges to the walls of each."""
+        """Times at which a scan may have begun, and some ranges to the walls of each."""
         timing = self.timing
         time_s = np.arange(0.0, LONGEST_S - 1, COARSE_S if timing.step is None else timing.period_s * timing.step)
-        return time_s, self.walls_m(time_s)
+        return time_s, self.walls_m(time_s, THIN)
 
     @cached_property
     def lap_s(self):
@@ -124,7 +122,7 @@ class Bench:
         time_s, walls_m = self.grid
         if timing.step is not None:
             count = len(time_s) - len(scans_m) + 1
-            total = sum(misfit(scan, walls_m[number:number + count]) for number, scan in enumerate(scans_m))
+            total = sum(misfit(scan[::THIN], walls_m[number:number + count]) for number, scan in enumerate(scans_m))
             return time_s[np.argmin(total)] + np.arange(len(scans_m)) * timing.step * period
         best = []
         for scan in scans_m:
@@ -132,7 +130,7 @@ class Bench:
             # first is looked for in one lap, which one does not matter, and the others within half a lap after it.
             since = best[0] - COARSE_S if best else FIRST_LAP_S
             span = slice(*np.searchsorted(time_s, (since, since + self.lap_s / (2 if best else 1))))
-            about = time_s[span][np.argmin(misfit(scan, walls_m[span]))]
+            about = time_s[span][np.argmin(misfit(scan[::THIN], walls_m[span]))]
             fine = np.arange(max(about - 2 * COARSE_S, 0), about + 2 * COARSE_S, 0.001)
             best.append(fine[np.argmin(self.misfit(scan, fine))])
         # All have one phase: the mean of the angles that their own are, then what fits them together best.

@@ -419,7 +419,7 @@ def main():
     parser.add_argument("--only", choices=list(checks))
     arguments = parser.parse_args()
     if arguments.only is None:
-        return side_by_side(list(checks), at_a_time=1)
+        return side_by_side(list(checks), 1, main)
     with tempfile.TemporaryDirectory(prefix="menura-gnss-") as folder:
         # gpsd gives up its rights after the start and must still reach the line.
         os.chmod(folder, 0o755)

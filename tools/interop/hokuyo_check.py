@@ -27,7 +27,7 @@ import numpy as np
 
 import flat_split
 from echoes import PROFILES
-from flat_scanner import EXACT, check_all, driver_says, menura_runs, noise_faults, truth_m
+from flat_scanner import EXACT, check_all, driver_says, menura_runs, noise_faults, range_faults, truth_m
 from hokuyolx import HokuyoLX
 from hokuyolx.exceptions import HokuyoException
 from receiving import free_ports
@@ -334,23 +334,19 @@ def compare(case, scans):
 def room_faults(case, scans):
     faults, errors = [], []
     divergence_rad = DIVERGENCE_RAD if case.range_std_m else 0.0
-    truth = [truth_m(angle_rad(step), divergence_rad, SIGNAL_CUTOFF_M) for step in range(LAST + 1)]
+    truth = truth_m(angle_rad(np.arange(LAST + 1)), divergence_rad, SIGNAL_CUTOFF_M)
     limit = UNIT_M / 2 + 5.5 * case.range_std_m + 1e-4
     # What an echo near the threshold adds is little in a room; a tenth more covers it.
     limit *= 1.1 if case.range_std_m else 1.0
     for number, (asked, _, intensities, ranges) in enumerate(scans, 1):
-        starts = range(asked.first, asked.last + 1, asked.cluster)
-        if "odd" in asked.what or len(ranges) != len(starts):
-            faults.append(f"scan {number}, {asked}: {len(ranges)} values instead of {len(starts)}")
+        true = np.minimum.reduceat(truth[asked.first:asked.last + 1], np.arange(0, asked.last + 1 - asked.first, asked.cluster))
+        if "odd" in asked.what or len(ranges) != len(true):
+            faults.append(f"scan {number}, {asked}: {len(ranges)} values instead of {len(true)}")
             continue
-        for index, (said, start) in enumerate(zip(ranges, starts)):
-            steps = range(start, min(start + asked.cluster, asked.last + 1))
-            true = min(truth[step] for step in steps)
-            errors.append(said - true)
-            if abs(said - true) > limit:
-                faults.append(f"scan {number}, {asked.what}, step {start}: {said} m, {said - true:+.4f} from the truth")
-            if intensities and not case.range_std_m:
-                faults += intensity_faults(number, start, intensities[index], true)
+        errors.append(ranges - true)
+        faults += range_faults(f"{number}, {asked.what}", errors[-1], limit)
+        if intensities and not case.range_std_m:
+            faults += intensity_faults(number, np.array(intensities), true)
     if case.range_std_m and not faults:
         if len({tuple(ranges) for *_, ranges in scans}) < case.scans / 2:
             faults.append("most scans are the same")
@@ -358,15 +354,14 @@ def room_faults(case, scans):
     return faults
 
 
-def intensity_faults(number, step, said, range_m):
-    """Of the wall that a step meets at an angle: at least that of grazing light, at most that of light that falls
-    squarely."""
+def intensity_faults(number, said, range_m):
+    """Of the walls that values meet at an angle: at least that of grazing light, at most that of light that falls squarely."""
     def counts(reflectance):
         light = reflectance * (INTENSITY["at_m"] / range_m) ** INTENSITY["falloff"]
-        return min(INTENSITY["white"] * light ** INTENSITY["power"], INTENSITY["largest"])
+        return np.minimum(INTENSITY["white"] * light ** INTENSITY["power"], INTENSITY["largest"])
 
-    if not counts(0.2 * REFLECTANCE) <= said <= counts(REFLECTANCE) + 1:
-        yield f"scan {number}, step {step}: intensity {said} at {range_m:.3f} m, white would be {counts(1.0):.0f}"
+    for value in np.flatnonzero((said < counts(0.2 * REFLECTANCE)) | (said > counts(REFLECTANCE) + 1)):
+        yield f"scan {number}, value {value}: intensity {said[value]} at {range_m[value]:.3f} m"
 
 
 def clock_faults(scan):

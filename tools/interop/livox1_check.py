@@ -269,7 +269,7 @@ part = "temperature"
 level = "warning"
 start_s = 0.0
 """
-    with Unit(arguments, folder, "avia", faults=faults) as unit, Host() as host:
+    with Unit(arguments, folder, "avia", ONE_RAY, faults) as unit, Host() as host:
         found(host, unit, result)
         mounting, address = bytes(range(24)), socket.inet_aton("192.168.1.9")
         mask = bytes([255, 255, 255, 0])
@@ -358,11 +358,15 @@ class Client:
         return value, text
 
 
+# How much of each format is captured. The recording that it is compared with begins at the run's start, so that captures
+# come early and are short.
+CAPTURE_S = 0.5
 # Data type, settings of a recording, and commands before.
 SESSIONS = {
     "avia": [(2, "", []), (4, 'return_mode = "dual"', [("setLidarReturnMode", 2)])],
     "horizon": [(2, 'return_mode = "first"', [("setLidarReturnMode", 0)])],
-    "mid40": [(0, "", []), (1, 'coordinates = "spherical"', [("setSphericalCS",)])],
+    # A rotor that has rested sends what one sends that has not.
+    "mid40": [(0, "", []), (1, 'coordinates = "spherical"', [("lidarStandBy",), ("lidarSpinUp",), ("setSphericalCS",)])],
     # Not two returns, because packets of 48 pulses after ones of 100 do not begin where a recording's do.
     "mid70": [(0, "", []), (1, 'coordinates = "spherical"', [("setSphericalCS",)])],
 }
@@ -397,8 +401,21 @@ def session(model, result, arguments, unit):
     result.expect("discovered and connected", (count, lidar._isConnected) == (1, True))
     result.expect("serial and firmware", (lidar.serialNumber(), lidar.firmware()) == (code[:14], firmware),
                   (lidar.serialNumber(), lidar.firmware()))
-    for name, *rest in [("setCartesianCS",), ("setExtrinsicTo", 1, 2, 3, 0.5, 0.25, 4.0), ("readExtrinsic",),
-                        ("lidarStandBy",), ("lidarSpinUp",)]:
+    own.do("setCartesianCS")
+    for socket_ in (lidar._dataSocket, lidar._imuSocket):
+        enlarge_buffer(socket_)
+    counter = DropCounter(Client.PORTS[0], Client.PORTS[2])
+    for kind, _, sets in SESSIONS[model]:
+        for name, *rest in sets:
+            own.do(name, *rest)
+        own.do("dataStart_RT_B")
+        own.do("saveDataToFile", f"type{kind}.bin", 0.0, CAPTURE_S)
+        result.expect(f"type {kind}: captured", comes(lidar.doneCapturing))
+        codes, _ = own.do("lidarStatusCodes")
+        result.expect("status", codes[0] == 0, codes)
+        own.do("dataStop")
+    losses = counter.losses()
+    for name, *rest in [("setExtrinsicTo", 1, 2, 3, 0.5, 0.25, 4.0), ("readExtrinsic",), ("lidarStandBy",), ("lidarSpinUp",)]:
         own.do(name, *rest)
     result.expect("mounting reads back", lidar.extrinsicParameters()[:3] == [1, 2, 3], lidar.extrinsicParameters())
     own.do("setRainFogSuppression", True, fails=model != "mid40")
@@ -408,19 +425,6 @@ def session(model, result, arguments, unit):
     if imu_m is not None:
         _, text = own.do("getIMUdataPush")
         result.expect("IMU", "IMU push state: 1" in text, text)
-    for socket_ in (lidar._dataSocket, lidar._imuSocket):
-        enlarge_buffer(socket_)
-    counter = DropCounter(Client.PORTS[0], Client.PORTS[2])
-    for kind, _, sets in SESSIONS[model]:
-        for name, *rest in sets:
-            own.do(name, *rest)
-        own.do("dataStart_RT_B")
-        own.do("saveDataToFile", f"type{kind}.bin", 0.0, 2.0)
-        result.expect(f"type {kind}: captured", comes(lidar.doneCapturing))
-        codes, _ = own.do("lidarStatusCodes")
-        result.expect("status", codes[0] == 0, codes)
-        own.do("dataStop")
-    losses = counter.losses()
     own.do("lidarSpinDown")
     own.do("disconnect")
     result.expect("disconnected", not lidar._isConnected)
@@ -472,7 +476,7 @@ def compare(model, result, arguments, unit, kind, settings):
     if UNITS[model][5] is not None:
         at = np.rint((inertial["time_s"] - start_ns() / 1e9) * 200).astype(int) * 5_000_000
         good = sum(samples[time_ns][HEAD:] == one.tobytes() for time_ns, one in zip(at, inertial["bytes"], strict=True))
-        result.expect("inertial samples are the recording's", good == len(inertial) > 300, f"{good} of {len(inertial)}")
+        result.expect("inertial samples are the recording's", good == len(inertial) > 80, f"{good} of {len(inertial)}")
         told += f"; {good} inertial samples"
     result.told.append(told)
     return missing

@@ -115,7 +115,7 @@ SPLIT = [
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--menura", default="target/release/menura", help="the binary")
-    parser.add_argument("--frames", type=int, default=10, help="frames of a case that are compared (default 10)")
+    parser.add_argument("--frames", type=int, default=5, help="frames of a case that are compared (default 5)")
     parser.add_argument("--long", action="store_true",
                         help="a minute in which no frame may be incomplete, instead of ten seconds")
     parser.add_argument("--only", help="cases whose name contains this")
@@ -130,7 +130,7 @@ def main():
     work = {f"{check.__name__} {case.name}": (check, case) for check, case in work}
     names = chosen(work, arguments.only)
     if len(names) > 1:
-        return side_by_side(names, AT_A_TIME)
+        return side_by_side(names, AT_A_TIME, main)
     failures = 0
     with tempfile.TemporaryDirectory(prefix="menura-interop-") as folder:
         for name in names:
@@ -292,15 +292,12 @@ def points(bench, result):
     samples = inertial_packets(bench)
     truth = bench.truth_of(float(np.ceil(max(np.max(time_s) for time_s in times) + 0.5)))
     step_m = 0.003 if IS_OLD_CLIENT else 0.008 if bench.case.udp_profile in LOW else 0.001
-    walls = room.Room(room.SIZE_M)
     worst_m, worst_sdk_m, count = 0.0, 0.0, 0
     # Half a step, and what the ray caster's single precision and the truth's straight lines between rows leave.
     limit_m = (0.0015 if IS_OLD_CLIENT else 0.0005) + 0.0006
     for frame, time_s in zip(frames, times):
         time_of = np.broadcast_to(time_s[None], (frame.h, columns)).ravel()
-        start = room.in_world(truth, time_of, begin.reshape(-1, 3))
-        end = room.in_world(truth, time_of, (begin + direction).reshape(-1, 3))
-        wanted_m = walls.hit(start, end - start)[0] + origin_m
+        wanted_m = room.to_walls(truth, time_of, begin.reshape(-1, 3), direction.reshape(-1, 3)) + origin_m
         range_m = frame.field(RANGES[0]).astype(float).ravel() / 1000
         result.expect("a return of every pixel", np.all(range_m > 0), f"{np.count_nonzero(range_m == 0)} without")
         worst_m = max(worst_m, range_error_m(range_m, wanted_m, step_m))

@@ -142,7 +142,7 @@ def main():
         print("ptp_check: network namespaces need root", file=sys.stderr)
         return 2
     if arguments.only is None:
-        return side_by_side(list(CASES), len(CASES))
+        return side_by_side(list(CASES), len(CASES), main)
     global MASTER, SENSORS
     MASTER, SENSORS = (f"menura-ptp-{arguments.only}-{part}" for part in ("master", "sensors"))
     begun = time.monotonic()

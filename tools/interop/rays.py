@@ -77,12 +77,13 @@ def test(triangles, origin, directions):
 
 
 class Grid:
-    """Triangles in boxes of `cell_m` (3,); rays may be up to `margin_m` away from their pulse's middle."""
+    """Triangles in boxes of `cell_m` (3,); rays may be up to `margin_m` away from their pulse's middle. Of closed bodies, whose
+    triangles are counter-clockwise from outside, only what faces a pulse is tested."""
 
     CHUNK = 40_000
 
-    def __init__(self, triangles, cell_m, margin_m):
-        self.triangles, self.cell_m = triangles, np.asarray(cell_m, float)
+    def __init__(self, triangles, cell_m, margin_m, are_closed=False):
+        self.triangles, self.cell_m, self.are_closed = triangles, np.asarray(cell_m, float), are_closed
         low = triangles.corners.min(axis=1) - margin_m
         high = triangles.corners.max(axis=1) + margin_m
         self.low = low.min(axis=0)
@@ -128,6 +129,11 @@ class Grid:
         pair = np.sort(np.repeat(pulse, count) * len(self.triangles.corners) + triangle)
         pair = pair[np.diff(pair, prepend=-1) > 0]
         pulse, triangle = np.divmod(pair, len(self.triangles.corners))
+        if self.are_closed:
+            base, one, two = self.triangles.corners.transpose(1, 0, 2)
+            normal = np.cross(one - base, two - base)
+            height = np.einsum("mc,mc->m", normal[triangle], origin[pulse]) - np.sum(normal * base, axis=1)[triangle]
+            pulse, triangle = pulse[height > 0], triangle[height > 0]
         for start in range(0, len(pulse), self.CHUNK):
             some = slice(start, start + self.CHUNK)
             range_m, facing = test(self.triangles.some(triangle[some]), origin[pulse[some]], directions[pulse[some]])
@@ -178,10 +184,19 @@ class World:
     def cast(self, origin, directions):
         """What the rays `directions` (n, k, 3; the first is the pulse's middle) from `origin` (n, 3) hit."""
         hits = Hits(directions.shape[:2])
-        pulse = np.arange(len(origin))
+        # No ray is this far from the middle of its pulse, of unit length as it is.
+        spread = np.abs(directions - directions[:, :1]).sum(axis=2).max()
         for index in range(len(self.large.corners)):
-            range_m, facing = test(self.large.some([index]), origin, directions)
-            hits.take(pulse, range_m, facing)
+            triangle = self.large.some([index])
+            base, one, two = triangle.corners[0]
+            normal = np.cross(one - base, two - base)
+            # Pulses that come nearer to its plane.
+            along = directions[:, 0] @ normal * np.sign((base - origin) @ normal)
+            pulse = np.flatnonzero(along > -spread * np.linalg.norm(normal))
+            range_m, facing = test(triangle, origin[pulse], directions[pulse])
+            nearer = range_m < hits.range_m[pulse]
+            hits.range_m[pulse] = np.where(nearer, range_m, hits.range_m[pulse])
+            hits.facing[pulse] = np.where(nearer, facing, hits.facing[pulse])
         for grid in self.grids:
             grid.cast(origin, directions, hits, hits.range_m.max(axis=1))
         return hits

@@ -8,6 +8,7 @@ a while answers late; `Watch` measures that. A check is made again only if such 
 went wrong, and a few times at most. Needs only the standard library.
 """
 
+import functools
 import itertools
 import os
 import re
@@ -262,7 +263,9 @@ class Watch:
         return f"this process waited {waited_ms:.0f} ms for a processor" if self.longest_s > least_s else None
 
 
-PORTS_TO_TRY = (20_000 + number % 12_000 for number in itertools.count(os.getpid() * 61))
+@functools.cache
+def ports_to_try():
+    return (20_000 + number % 12_000 for number in itertools.count(os.getpid() * 61))
 
 
 def is_free(port):
@@ -280,7 +283,7 @@ def free_ports(count):
 
     They lie below the kernel's ephemeral ports, and each process starts its search at a different port, so
     another process is unlikely to take one before the check does."""
-    return list(itertools.islice(filter(is_free, PORTS_TO_TRY), count))
+    return list(itertools.islice(filter(is_free, ports_to_try()), count))
 
 
 class Result:

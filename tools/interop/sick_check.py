@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import flat_split
-from flat_scanner import EXACT, check_all, driver_says, menura_runs, noise_faults, truth_m
+from flat_scanner import EXACT, check_all, driver_says, menura_runs, noise_faults, range_faults, truth_m
 from split_beams import MEADOW_WALL, RODS, Place
 
 DIVERGENCE_RAD = 0.0129
@@ -99,8 +99,7 @@ def compare(case, scans):
     count = case.angle_deg * 100 // case.resolution_centideg + 1
     aperture = math.radians(case.angle_deg)
     divergence_rad = DIVERGENCE_RAD if case.range_std_m else 0.0
-    truth = [truth_m(-aperture / 2 + index * aperture / (count - 1), divergence_rad, SIGNAL_CUTOFF_M)
-             for index in range(count)]
+    truth = truth_m(np.linspace(-aperture / 2, aperture / 2, count), divergence_rad, SIGNAL_CUTOFF_M)
     limit = case.unit_m / 2 + 5 * case.range_std_m + 1e-4
     for number, (first, span, ranges) in enumerate(scans, 1):
         if len(ranges) != count:
@@ -109,11 +108,8 @@ def compare(case, scans):
         # MRPT says 180 degrees whatever the field of view is.
         if abs(span - math.pi) > 1e-6 or abs(first + math.pi / 2) > 1e-6:
             faults.append(f"scan {number} goes from {first} over {span} rad")
-        for index, said in enumerate(ranges):
-            error = said - truth[index]
-            errors.append(error)
-            if abs(error) > limit:
-                faults.append(f"scan {number}, value {index}: {said} m, {error:+.4f} from the truth")
+        errors.append(ranges - truth)
+        faults += range_faults(number, errors[-1], limit)
     if case.range_std_m and not faults:
         faults += noise_faults(errors, case.range_std_m, case.unit_m)
     return faults

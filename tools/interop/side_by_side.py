@@ -1,10 +1,11 @@
 """Runs the cases of a check side by side, each in a process of its own: most of them wait for real time more than they
 compute. Needs only the standard library."""
 
+import os
 import signal
-import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+import tempfile
+import time
 from pathlib import Path
 
 # Longest time that a case may take, and that it may take to end.
@@ -18,32 +19,50 @@ def chosen(names, only):
     return [name for name in names if name == only] or [name for name in names if only in name]
 
 
-def side_by_side(names, at_a_time):
-    """Runs this program with its own options and `--only` for each name; prints the output of each in one piece.
+def side_by_side(names, at_a_time, main):
+    """Runs `main`, which reads this program's options, with `--only` for each name; prints the output of each in one piece.
 
-    The exit code: 0 when all cases passed, 1 when one has failed, 2 when one could not run."""
-
-    def run(name):
-        process = subprocess.Popen([sys.executable, *sys.argv, "--only", name], stdout=subprocess.PIPE,
-                                   stderr=subprocess.STDOUT, text=True)
-        try:
-            return process.communicate(timeout=PATIENCE_S)[0], process.returncode
-        except subprocess.TimeoutExpired:
-            # As Ctrl-C: the case ends what it has started.
-            process.send_signal(signal.SIGINT)
-        try:
-            told = process.communicate(timeout=ENDING_S)[0]
-        except subprocess.TimeoutExpired:
-            process.kill()
-            told = process.communicate()[0]
-        return f"{told}{name}: has not ended after {PATIENCE_S} s\n", 2
-
-    worst, failed = 0, []
-    with ThreadPoolExecutor(at_a_time) as pool:
-        for name, (told, code) in zip(names, pool.map(run, names)):
-            print(told, end="", flush=True)
+    The processes are forks of this one, so that what a check imports is imported once. The exit code: 0 when all cases
+    passed, 1 when one has failed, 2 when one could not run."""
+    waiting, running, worst, failed = list(names), {}, 0, []
+    while waiting or running:
+        while waiting and len(running) < at_a_time:
+            name, output = waiting.pop(0), tempfile.TemporaryFile("w+")
+            sys.stdout.flush()
+            pid = os.fork()
+            if pid == 0:
+                run(name, output, main)
+            running[pid] = name, output, time.monotonic() + PATIENCE_S + ENDING_S
+        time.sleep(0.02)
+        for pid, (name, output, end) in list(running.items()):
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if not ended:
+                if time.monotonic() > end:
+                    os.kill(pid, signal.SIGKILL)
+                continue
+            del running[pid]
+            with output:
+                output.seek(0)
+                print(output.read(), end="", flush=True)
+            code = os.waitstatus_to_exitcode(status)
             if code:
                 failed.append(name)
             worst = max(worst, code if code in (0, 1) else 2)
     print(f"{Path(sys.argv[0]).stem}:", f"failed: {', '.join(failed)}" if failed else f"{len(names)} cases passed")
     return worst
+
+
+def run(name, output, main):
+    """Runs one case and ends this process."""
+
+    def give_up(*_):
+        print(f"{name}: has not ended after {PATIENCE_S} s", flush=True)
+        # As Ctrl-C: the case ends what it has started.
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(PATIENCE_S)
+    os.dup2(output.fileno(), 1)
+    os.dup2(output.fileno(), 2)
+    sys.argv += ["--only", name]
+    sys.exit(main())

@@ -43,7 +43,7 @@ def rods(margin_m, **changed):
             parts.append(mesh + [*on_side(side, p["row_distance_m"], across_m), 0.0])
     row = of(np.concatenate(parts), p["rod_reflectance"])
     # Upright: one layer of cells is enough.
-    return World(Triangles.joined(large), [Grid(row, (0.1, 0.1, p["height_m"] + 1), margin_m)])
+    return World(Triangles.joined(large), [Grid(row, (0.1, 0.1, p["height_m"] + 1), margin_m, are_closed=True)])
 
 
 def meadow_wall(margin_m, seed, **changed):
@@ -64,7 +64,7 @@ def meadow_wall(margin_m, seed, **changed):
         wires += [along_y + [out_m, -out_m, z], along_x + [-out_m, out_m, z],
                   along_y + [-out_m, -out_m, z], along_x + [-out_m, -out_m, z]]
     fence = Triangles.joined([of(np.concatenate(posts), WOOD), of(np.concatenate(wires), STEEL)])
-    grids = [Grid(fence, (0.16, 0.16, 0.16), margin_m)]
+    grids = [Grid(fence, (0.16, 0.16, 0.16), margin_m, are_closed=True)]
     clumps = -(-p["grass_blades"] // 100)
     if clumps:
         blades = of(grass(seed, clumps, half_m), GRASS)
