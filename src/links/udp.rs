@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::cmsg_space;
 use rustix::net::sockopt::{
@@ -34,6 +34,7 @@ const SEND_BUFFER_BYTES: usize = 1 << 20;
 pub struct UdpLink {
     /// Only [`UdpLink::take_over`] writes.
     bound: RwLock<Bound>,
+    replaced: Mutex<Replaced>,
     options: UdpOptions,
     /// Socket that never sends. It is separate, because a datagram that is kept in it could be sent by
     /// mistake.
@@ -54,6 +55,53 @@ struct Bound {
     siblings: Siblings,
     /// Key of the first datagram of this socket: the kernel counts from 0 in each socket.
     first_key: u32,
+    /// Key after that of the latest stamp that was read, counted by the kernel.
+    stamped: AtomicU32,
+}
+
+impl Bound {
+    fn new(socket: Socket, siblings: Siblings) -> Self {
+        Self { socket, siblings, first_key: 0, stamped: AtomicU32::new(0) }
+    }
+
+    /// As [`UdpLink::departures`].
+    fn departures(
+        &self,
+        reader: &mut StampReader,
+        stamps: &mut Vec<DepartureStamp>,
+    ) -> io::Result<()> {
+        let known = stamps.len();
+        let outcome = reader.departures(&self.socket, stamps);
+        if let Some(last) = stamps[known..].last() {
+            self.stamped.store(last.key.wrapping_add(1), Ordering::Relaxed);
+        }
+        for stamp in &mut stamps[known..] {
+            stamp.key = stamp.key.wrapping_add(self.first_key);
+        }
+        outcome
+    }
+}
+
+/// What is left of the sockets before a move.
+#[derive(Debug, Default)]
+struct Replaced {
+    /// Stamps that [`UdpLink::departures`] has not returned yet.
+    stamps: Vec<DepartureStamp>,
+    /// Sockets whose last stamps have not arrived, each with the key after its last datagram, and the time at which it
+    /// is closed all the same.
+    sockets: Vec<(Bound, u32, Instant)>,
+}
+
+impl Replaced {
+    /// Reads the stamps that have arrived, and closes the sockets that get no more.
+    fn read(&mut self, reader: &mut StampReader) {
+        let Self { stamps, sockets } = self;
+        sockets.retain(|(bound, end, until)| {
+            let is_read = bound.departures(reader, stamps).is_ok();
+            let next = bound.first_key.wrapping_add(bound.stamped.load(Ordering::Relaxed));
+            is_read && next != *end && Instant::now() < *until
+        });
+    }
 }
 
 /// The sockets at one address and port, which a product may send several kinds of datagrams from.
@@ -88,6 +136,10 @@ const MSG_PROBE: i32 = 0x10;
 
 /// Room for the stamps of a tenth of a second of the fastest device and more.
 const STAMP_BUFFER_BYTES: usize = 8 << 20;
+
+/// Longest time for which a socket that was replaced waits for its last stamps. The network card takes them when the
+/// datagrams are on the wire.
+const LAST_STAMPS: Duration = Duration::from_millis(10);
 
 /// Longest time for a released datagram to reach a socket of this host.
 const RELEASE_PATIENCE: Duration = Duration::from_millis(100);
@@ -156,11 +208,18 @@ impl UdpLink {
         Ok(link)
     }
 
-    /// Sends by the socket of `other` from now on; the own socket is closed. No datagram may be prepared.
+    /// Sends by the socket of `other` from now on. The own socket is closed when its stamps have been read, which is now
+    /// unless the network card takes them. No datagram may be prepared.
     pub fn take_over(&self, other: UdpLink) {
         let bound = other.bound.into_inner().expect("no holder panics");
         let first_key = self.sent.load(Ordering::Relaxed);
-        *self.bound.write().expect("no holder panics") = Bound { first_key, ..bound };
+        let mut own = self.bound.write().expect("no holder panics");
+        let old = std::mem::replace(&mut *own, Bound { first_key, ..bound });
+        if self.stamps_departures.load(Ordering::Relaxed) {
+            let mut replaced = self.replaced.lock().expect("no holder panics");
+            replaced.sockets.push((old, first_key, Instant::now() + LAST_STAMPS));
+            replaced.read(&mut StampReader::default());
+        }
     }
 
     /// Costs nanoseconds: nobody else writes while a sender reads.
@@ -218,7 +277,8 @@ impl UdpLink {
         let to = Mutex::new(*to);
         let broadcast = AtomicBool::new(broadcast);
         Ok(Self {
-            bound: RwLock::new(Bound { socket, siblings, first_key: 0 }),
+            bound: RwLock::new(Bound::new(socket, siblings)),
+            replaced: Mutex::default(),
             options: options.clone(),
             rehearsal,
             to,
@@ -333,12 +393,13 @@ impl UdpLink {
         reader: &mut StampReader,
         stamps: &mut Vec<DepartureStamp>,
     ) -> io::Result<()> {
-        let (bound, known) = (self.bound(), stamps.len());
-        let outcome = reader.departures(&bound.socket, stamps);
-        for stamp in &mut stamps[known..] {
-            stamp.key = stamp.key.wrapping_add(bound.first_key);
-        }
-        outcome
+        // First of all: a move after the old sockets are read would put its stamps behind later ones.
+        let bound = self.bound();
+        let mut replaced = self.replaced.lock().expect("no holder panics");
+        replaced.read(reader);
+        stamps.append(&mut replaced.stamps);
+        drop(replaced);
+        bound.departures(reader, stamps)
     }
 
     /// Text of an error of [`UdpLink::send`], with the remedy.
