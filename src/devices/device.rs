@@ -116,8 +116,8 @@ pub enum Output {
     Host(HostAddress),
     /// Sets whether datagrams that are due from now on may be fragmented.
     Fragments(bool),
-    /// The device requests this address, for the datagrams that it sends and receives. [`Device::handle_address`]
-    /// gets the answer. If the address is granted, datagrams that are due from this instant on leave from there.
+    /// The device requests this address, for the datagrams that it sends and receives. If it can have the address, it
+    /// moves at this instant or later. [`Device::handle_address`] gets the answer then.
     Address(Ipv4Addr),
     /// A command to the robot's drive or joints. Nothing leaves by the device's link.
     Actuate(Actuation),

@@ -109,8 +109,12 @@ impl Connections {
     /// are bound to all addresses stay, as do PTP and what is no datagram.
     ///
     /// # Errors
-    /// This machine does not have the address, or others have its ports.
+    /// This machine does not have the address, others have its ports, or the sender has not taken over earlier sockets.
     pub fn open_at(&self, ip: Ipv4Addr) -> io::Result<()> {
+        if self.opened.lock().expect("no holder panics").is_some() {
+            let text = "the device is on its way to another address";
+            return Err(io::Error::new(io::ErrorKind::ResourceBusy, text));
+        }
         let ip = IpAddr::V4(ip);
         let mut links: Vec<UdpLink> = Vec::new();
         for link in self.sockets() {
@@ -138,7 +142,9 @@ impl Connections {
     pub fn take_over(&self) {
         let Some(opened) = self.opened.lock().expect("no holder panics").take() else { return };
         for (link, other) in self.sockets().iter().zip(opened.links) {
-            link.take_over(other);
+            if let Err(error) = link.take_over(other) {
+                tracing::warn!("{}: a setting of its socket is lost: {error}", self.device);
+            }
         }
         for (control, other) in self.controls.iter().zip(opened.controls) {
             if let (ControlLink::Datagrams(server), Some(other)) = (control, other) {

@@ -176,8 +176,7 @@ impl UdpLink {
         self.bound().siblings.shared(open)
     }
 
-    /// Opens this link a second time at the address `ip`, with its port, destination and settings, for
-    /// [`UdpLink::take_over`]. If [`UdpOptions::from`] names no address, the system chooses another port. `first` is a
+    /// Opens this link a second time at the address `ip`, with its port and destination, for [`UdpLink::take_over`]. If [`UdpOptions::from`] names no address, the system chooses another port. `first` is a
     /// link of the same device at that address, if there is one.
     ///
     /// # Errors
@@ -193,11 +192,6 @@ impl UdpLink {
             Some(first) => Self::open_beside(first, &options)?,
             None => Self::open(&options)?,
         };
-        if from.is_ipv4() {
-            // A host may have changed it.
-            let discovery = ip_mtu_discover(&self.bound().socket)?;
-            set_ip_mtu_discover(&link.bound().socket, discovery)?;
-        }
         if let Some(clock) = self.launch_clock {
             link.set_launch_clock(clock)?;
         }
@@ -210,16 +204,22 @@ impl UdpLink {
 
     /// Sends by the socket of `other` from now on. The own socket is closed when its stamps have been read, which is now
     /// unless the network card takes them. No datagram may be prepared.
-    pub fn take_over(&self, other: UdpLink) {
+    ///
+    /// # Errors
+    /// A setting of the own socket does not hold for that of `other`, which sends all the same.
+    pub fn take_over(&self, other: UdpLink) -> io::Result<()> {
         let bound = other.bound.into_inner().expect("no holder panics");
         let first_key = self.sent.load(Ordering::Relaxed);
         let mut own = self.bound.write().expect("no holder panics");
+        // Hosts may have changed them since `other` was opened.
+        let have_settings = copy_settings(&own.socket, &bound.socket, self.to().is_ipv4());
         let old = std::mem::replace(&mut *own, Bound { first_key, ..bound });
         if self.stamps_departures.load(Ordering::Relaxed) {
             let mut replaced = self.replaced.lock().expect("no holder panics");
             replaced.sockets.push((old, first_key, Instant::now() + LAST_STAMPS));
             replaced.read(&mut StampReader::default());
         }
+        have_settings
     }
 
     /// Costs nanoseconds: nobody else writes while a sender reads.
@@ -509,6 +509,15 @@ fn set_dont_fragment(socket: &Socket, dont_fragment: bool) -> io::Result<()> {
     };
     set_ip_mtu_discover(socket, discovery)
         .map_err(|error| told(&error.into(), "cannot set the don't-fragment flag"))
+}
+
+/// Gives `to` what hosts can change of a socket.
+fn copy_settings(from: &Socket, to: &Socket, is_ipv4: bool) -> io::Result<()> {
+    if is_ipv4 {
+        to.set_broadcast(from.broadcast()?)?;
+        set_ip_mtu_discover(to, ip_mtu_discover(from)?)?;
+    }
+    Ok(())
 }
 
 fn set_ttl(socket: &Socket, options: &UdpOptions) -> io::Result<()> {

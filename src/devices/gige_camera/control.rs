@@ -615,6 +615,10 @@ impl GigeCamera {
             }
             return Ok(());
         }
+        // It would lose the host, which knows the old address.
+        if self.network.is_moving() {
+            return Err(status::BUSY);
+        }
         self.control.owner = Some(peer);
         self.control.privilege = privilege;
         self.control.heard = self.now;

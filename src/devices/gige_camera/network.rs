@@ -99,6 +99,10 @@ impl Network {
         self.restart_at = Some(at);
     }
 
+    pub fn is_moving(&self) -> bool {
+        self.moving.is_some()
+    }
+
     pub fn is_restarting(&self) -> bool {
         self.restart_at.is_some()
     }

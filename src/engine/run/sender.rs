@@ -255,6 +255,7 @@ mod tests {
             answers: None,
             tap: None,
             ntrip: None,
+            events: None,
         };
         let (mut queue, packets) = send_queue::with_capacity(PACKETS, clock);
         let (log, mut entries) = RingBuffer::new(1000);
@@ -306,6 +307,7 @@ mod tests {
             answers: None,
             tap: None,
             ntrip: None,
+            events: None,
         };
         let (mut queue, packets) = send_queue::with_capacity(PACKETS, clock);
         let (log, _entries) = RingBuffer::new(1000);
@@ -335,6 +337,7 @@ mod tests {
             answers: None,
             tap: None,
             ntrip: None,
+            events: None,
         };
         let (mut queue, packets) = send_queue::with_capacity(PACKETS, clock);
         let (log, mut entries) = RingBuffer::new(1000);

@@ -212,7 +212,6 @@ fn a_link_moves_to_another_address_with_what_was_set() {
     let second = UdpOptions { from: Some(link.local_addr().unwrap()), ..options };
     let second = UdpLink::open_beside(&link, &second).unwrap();
     link.stamp_departures().unwrap();
-    link.set_dont_fragment(false).unwrap();
     let before = link.local_addr().unwrap();
     assert_eq!(link.send(b"a").unwrap(), 0);
     let ip = IpAddr::from([127, 0, 0, 12]);
@@ -220,8 +219,13 @@ fn a_link_moves_to_another_address_with_what_was_set() {
     let other_second = second.opened_at(ip, Some(&other)).unwrap();
     assert!(link.opened_at(ip, None).is_err(), "nobody else gets the address");
     assert_eq!(link.local_addr().unwrap(), before, "it stays until it is taken over");
-    link.take_over(other);
-    second.take_over(other_second);
+    // Hosts can change settings meanwhile.
+    link.set_dont_fragment(false).unwrap();
+    let broadcast = "127.255.255.255:9".parse().unwrap();
+    link.set_to(broadcast).unwrap();
+    link.set_to(listener.local_addr().unwrap()).unwrap();
+    link.take_over(other).unwrap();
+    second.take_over(other_second).unwrap();
     assert_eq!(link.send(b"b").unwrap(), 1, "keys count on");
     second.send(b"c").unwrap();
     let at = SocketAddr::new(ip, before.port());
@@ -232,10 +236,11 @@ fn a_link_moves_to_another_address_with_what_was_set() {
     }
     let discovery = rustix::net::sockopt::ip_mtu_discover(&link.bound().socket).unwrap();
     assert_eq!(discovery, Ipv4PathMtuDiscovery::DONT);
+    link.send_to(b"e", broadcast).expect("it may still broadcast");
     UdpSocket::bind(before).expect("the old address is free");
     let error = link.opened_at([203, 0, 113, 9].into(), None).unwrap_err();
     assert!(error.to_string().contains("no network interface has this address"), "{error}");
-    assert_eq!(link.send(b"d").unwrap(), 2);
+    assert_eq!(link.send(b"d").unwrap(), 3);
     assert_eq!(listener.recv_from(&mut [0; 9]).unwrap(), (1, at));
 }
 
@@ -259,7 +264,7 @@ fn moves_lose_no_stamps() {
         let before = link.local_addr().unwrap();
         // Back and forth: the old address is free at once.
         let other = link.opened_at([127, 0, 0, 17 - round % 2].into(), None);
-        link.take_over(other.unwrap());
+        link.take_over(other.unwrap()).unwrap();
         UdpSocket::bind(before).expect("the old address is free");
         link.send(b"x").unwrap();
     }
@@ -292,7 +297,7 @@ fn a_link_without_a_source_moves_after_it_has_sent() {
     let link = UdpLink::open(&listener.local_addr().unwrap().into()).unwrap();
     link.send(b"a").unwrap();
     let other = link.opened_at([127, 0, 0, 15].into(), None).unwrap();
-    link.take_over(other);
+    link.take_over(other).unwrap();
     link.send(b"b").unwrap();
     let mut buffer = [0; 9];
     for (byte, ip) in [(b"a", [127u8, 0, 0, 1]), (b"b", [127, 0, 0, 15])] {

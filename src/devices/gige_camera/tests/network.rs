@@ -60,6 +60,7 @@ fn a_forced_address_is_taken_when_the_link_has_it() {
     let asked = payload(bench.camera.mac, [127, 0, 0, 3], MASK, [0; 4]);
     assert_eq!(bench.tell(2, id, command::FORCE_IP, &asked), None);
     assert_eq!(bench.force([127, 0, 0, 4], MASK), Some(status::BUSY));
+    assert_eq!(bench.write_as(2, 0x0a00, 2), status::BUSY, "nobody takes control of it");
     let answer = bench.link_says([127, 0, 0, 3], true).expect("it is answered now");
     assert_eq!(answer, ack_of(status::SUCCESS, id));
     assert_eq!(bench.tell(2, id, command::FORCE_IP, &asked), Some(answer));
