@@ -14,8 +14,8 @@ const LINK_LOCAL: u32 = 1 << 2;
 pub(super) const SUPPORTED: u32 = LINK_LOCAL | PERSISTENT;
 /// Bytes of the payload of FORCEIP.
 const FORCE_IP_LEN: usize = 56;
-/// A move that the link has not granted by then is refused.
-const PATIENCE_NS: u64 = 1_000_000_000;
+/// A move that the link has not granted by then is refused. The link grants it when packets that a fault delays have left.
+const PATIENCE_NS: u64 = 61_000_000_000;
 
 /// Address, subnet mask and gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
