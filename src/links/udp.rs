@@ -176,8 +176,9 @@ impl UdpLink {
         self.bound().siblings.shared(open)
     }
 
-    /// Opens this link a second time at the address `ip`, with its port and destination, for [`UdpLink::take_over`]. If [`UdpOptions::from`] names no address, the system chooses another port. `first` is a
-    /// link of the same device at that address, if there is one.
+    /// Opens this link a second time at the address `ip`, with its port and destination, for [`UdpLink::take_over`]. If
+    /// [`UdpOptions::from`] names no address, the system chooses another port. `first` is a link of the same device at
+    /// that address, if there is one.
     ///
     /// # Errors
     /// Like [`UdpLink::open`].
