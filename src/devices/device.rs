@@ -114,8 +114,8 @@ pub enum Output {
     Host(HostAddress),
     /// Sets whether datagrams that are due from now on may be fragmented.
     Fragments(bool),
-    /// Requests this IP address for the device. [`Device::handle_address`] gets the answer. If the address is granted,
-    /// datagrams that are due from now on have it as source.
+    /// The device requests this address, for the datagrams that it sends and receives. If it can have the address, it
+    /// moves at this instant or later. [`Device::handle_address`] gets the answer then.
     Address(Ipv4Addr),
     /// A command to the robot's drive or joints, not sent on the device's link.
     Actuate(Actuation),

@@ -40,10 +40,11 @@ pub struct Connections {
     pub(super) has_stayed: AtomicBool,
 }
 
-/// Sockets at a new address: the links, by [`PortIndex`], and for each control its socket if the control moves.
+/// Sockets at another address: the links, by [`PortIndex`], for each control its socket if it moves, and those of PTP.
 pub(super) struct Opened {
     links: Vec<UdpLink>,
     controls: Vec<Option<Bound>>,
+    ptp: Option<PtpLink>,
 }
 
 /// An open link.
@@ -105,13 +106,17 @@ impl Connections {
         })
     }
 
-    /// Opens sockets for the device's datagrams at the address `ip`, for [`Connections::take_over`]. Controls that are
-    /// bound to all addresses stay. PTP and connections without datagrams stay too.
+    /// Opens sockets for the device's datagrams and for PTP at `address`, for [`Connections::take_over`]. Controls
+    /// that are bound to all addresses stay, as does what is no datagram.
     ///
     /// # Errors
-    /// This machine does not have the address, or other programs use its ports.
-    pub fn open_at(&self, ip: Ipv4Addr) -> io::Result<()> {
-        let ip = IpAddr::V4(ip);
+    /// This machine does not have the address, others have its ports, or the sender has not taken over earlier sockets.
+    pub fn open_at(&self, address: Ipv4Addr) -> io::Result<()> {
+        if self.opened.lock().expect("no holder panics").is_some() {
+            let text = "the device is on its way to another address";
+            return Err(io::Error::new(io::ErrorKind::ResourceBusy, text));
+        }
+        let ip = IpAddr::V4(address);
         let mut links: Vec<UdpLink> = Vec::new();
         for link in self.sockets() {
             let opened = link.opened_at(ip, links.first())?;
@@ -124,7 +129,8 @@ impl Connections {
             _ => Ok(None),
         });
         let controls = controls.collect::<io::Result<_>>()?;
-        *self.opened.lock().expect("no holder panics") = Some(Opened { links, controls });
+        let ptp = self.ptp.as_ref().map(|ptp| ptp.opened_at(address)).transpose()?;
+        *self.opened.lock().expect("no holder panics") = Some(Opened { links, controls, ptp });
         Ok(())
     }
 
@@ -138,12 +144,17 @@ impl Connections {
     pub fn take_over(&self) {
         let Some(opened) = self.opened.lock().expect("no holder panics").take() else { return };
         for (link, other) in self.sockets().iter().zip(opened.links) {
-            link.take_over(other);
+            if let Err(error) = link.take_over(other) {
+                tracing::warn!("{}: a setting of its socket is lost: {error}", self.device);
+            }
         }
         for (control, other) in self.controls.iter().zip(opened.controls) {
             if let (ControlLink::Datagrams(server), Some(other)) = (control, other) {
                 server.take_over(other);
             }
+        }
+        if let (Some(ptp), Some(other)) = (&self.ptp, opened.ptp) {
+            ptp.take_over(other);
         }
     }
 

@@ -150,6 +150,7 @@ impl<'a> ReplayRun<'a> {
                 answers: None,
                 tap: None,
                 ntrip: None,
+                events: None,
             };
             sender::start(scope, context, Some(&self.timing), queue, stop, on_start);
             // The sender ends after the last packet of its queue.

@@ -4,7 +4,7 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::os::fd::{AsFd, AsRawFd as _};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use nix::libc;
@@ -19,7 +19,9 @@ use crate::wire::ptp::{
     PRIMARY_MAC, Target, Transport,
 };
 
-/// Time to live of packets: PTP must not cross a router.
+/// Ports of event and general messages. Tests do without the right to ports below 1024.
+const PORTS: [u16; 2] = if cfg!(test) { [21_319, 21_320] } else { [EVENT_PORT, GENERAL_PORT] };
+/// PTP crosses no router.
 const TTL: u32 = 1;
 /// Largest number of messages that are read from a socket before the next socket is read.
 const AT_ONCE: usize = 64;
@@ -35,12 +37,19 @@ const SHORTEST_FRAME: usize = 60;
 /// The sockets of one device.
 #[derive(Debug)]
 pub struct PtpLink {
-    address: Ipv4Addr,
     interface: Option<String>,
+    /// Only [`PtpLink::take_over`] writes.
+    bound: RwLock<Arc<Bound>>,
+    carrier: Mutex<Carrier>,
+}
+
+/// The sockets at an address.
+#[derive(Debug)]
+struct Bound {
+    address: Ipv4Addr,
     groups: UdpSockets,
     /// Sockets for unicast messages to the device's address.
     own: Option<UdpSockets>,
-    carrier: Mutex<Carrier>,
 }
 
 /// Transport of messages, and its socket.
@@ -96,13 +105,44 @@ impl PtpLink {
     pub fn open(address: Ipv4Addr, interface: Option<&str>, is_device: bool) -> io::Result<Self> {
         let groups = UdpSockets::open(address, None, interface)?;
         let own = is_device.then(|| UdpSockets::open(address, Some(address), interface));
-        let (interface, carrier) = (interface.map(str::to_owned), Mutex::default());
-        Ok(Self { address, interface, groups, own: own.transpose()?, carrier })
+        let bound = Bound { address, groups, own: own.transpose()? };
+        let (interface, bound) = (interface.map(str::to_owned), RwLock::new(Arc::new(bound)));
+        Ok(Self { interface, bound, carrier: Mutex::default() })
+    }
+
+    /// Opens this link a second time at `address`, for [`PtpLink::take_over`].
+    ///
+    /// # Errors
+    /// Like [`PtpLink::open`].
+    pub fn opened_at(&self, address: Ipv4Addr) -> io::Result<Self> {
+        let other = Self::open(address, self.interface.as_deref(), self.bound().own.is_some())?;
+        other.carry_by(self.carrier().wanted);
+        other.open_carrier().map(|()| other)
+    }
+
+    /// Sends and receives by the sockets of `other` from now on.
+    pub fn take_over(&self, other: PtpLink) {
+        let PtpLink { bound, carrier, .. } = other;
+        let bound = bound.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let ethernet = carrier.into_inner().unwrap_or_else(PoisonError::into_inner).ethernet;
+        // The sockets of before have received these messages, too.
+        let mut reader = StampReader::default();
+        let packets = ethernet.iter().map(|ethernet| &ethernet.socket.socket);
+        for socket in [&bound.groups.event.socket, &bound.groups.general].into_iter().chain(packets)
+        {
+            let _ = hear(socket, &mut reader, |_, _, _| ());
+        }
+        self.keep(ethernet);
+        *self.bound.write().unwrap_or_else(PoisonError::into_inner) = bound;
+    }
+
+    fn bound(&self) -> Arc<Bound> {
+        Arc::clone(&self.bound.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Name of the link for messages.
     pub fn describe(&self) -> String {
-        format!("PTP at {}", self.address)
+        format!("PTP at {}", self.bound().address)
     }
 
     /// Sets the transport of messages; [`PtpLink::open_carrier`] or [`PtpLink::receive`] opens its socket.
@@ -122,7 +162,8 @@ impl PtpLink {
             self.keep(kept.clone());
             return Ok(kept);
         }
-        let socket = EthernetSocket::open(self.address, self.interface.as_deref(), wanted)?;
+        let address = self.bound().address;
+        let socket = EthernetSocket::open(address, self.interface.as_deref(), wanted)?;
         let socket = Some(Arc::new(socket));
         self.keep(socket.clone());
         Ok(socket)
@@ -141,11 +182,12 @@ impl PtpLink {
     /// driver seems to have no transmit timestamps. Messages for Ethernet are lost until the socket is open.
     pub fn send(&self, bytes: &[u8], key: Option<u32>, target: Target) -> io::Result<bool> {
         let Carrier { wanted, ethernet } = self.carrier().clone();
-        let (sockets, group) = match (target, &self.own) {
+        let bound = self.bound();
+        let (sockets, group) = match (target, &bound.own) {
             (Target::Host(host), Some(own)) => (own, host),
-            (Target::Host(host), None) => (&self.groups, host),
-            (Target::All, _) => (&self.groups, PRIMARY_GROUP),
-            (Target::Neighbours, _) => (&self.groups, PEER_DELAY_GROUP),
+            (Target::Host(host), None) => (&bound.groups, host),
+            (Target::All, _) => (&bound.groups, PRIMARY_GROUP),
+            (Target::Neighbours, _) => (&bound.groups, PEER_DELAY_GROUP),
         };
         if wanted != Transport::Udp {
             let open = ethernet.filter(|ethernet| ethernet.transport == wanted);
@@ -155,9 +197,9 @@ impl PtpLink {
         }
         let to = |port| SocketAddr::from(SocketAddrV4::new(group, port));
         match key {
-            Some(_) => sockets.event.send(bytes, key, Some(to(EVENT_PORT))),
+            Some(_) => sockets.event.send(bytes, key, Some(to(PORTS[0]))),
             None => {
-                sockets.general.send_to(bytes, &to(GENERAL_PORT).into())?;
+                sockets.general.send_to(bytes, &to(PORTS[1]).into())?;
                 Ok(true)
             }
         }
@@ -171,8 +213,13 @@ impl PtpLink {
         mut tell: impl FnMut(PtpEvent<'_>),
     ) -> io::Result<()> {
         let patience = Timespec::try_from(patience).map_err(io::Error::other)?;
+        let bound = self.bound();
+        let has_moved = || !Arc::ptr_eq(&bound, &self.bound());
         if let Some(ethernet) = self.opened()? {
             wait(&[&ethernet.socket.socket], &patience)?;
+            if has_moved() {
+                return Ok(());
+            }
             ethernet.socket.tell_departures(reader, &mut tell)?;
             return hear(&ethernet.socket.socket, reader, |unix_ns, _, frame| {
                 if let Some(bytes) = ethernet.message(frame) {
@@ -180,12 +227,15 @@ impl PtpLink {
                 }
             });
         }
-        let groups = [&self.groups.event.socket, &self.groups.general];
-        let own = self.own.iter().flat_map(|own| [&own.event.socket, &own.general]);
+        let groups = [&bound.groups.event.socket, &bound.groups.general];
+        let own = bound.own.iter().flat_map(|own| [&own.event.socket, &own.general]);
         let sockets: Vec<_> = groups.into_iter().chain(own).collect();
         wait(&sockets, &patience)?;
-        // Departures are reported first, because their answers may have arrived already.
-        for sockets in [&self.groups].into_iter().chain(&self.own) {
+        if has_moved() {
+            return Ok(());
+        }
+        // Departures first: their answers may be here already.
+        for sockets in [&bound.groups].into_iter().chain(&bound.own) {
             sockets.event.tell_departures(reader, &mut tell)?;
         }
         for (place, socket) in sockets.into_iter().enumerate() {
@@ -277,7 +327,7 @@ impl Stamped {
 impl UdpSockets {
     fn open(address: Ipv4Addr, own: Option<Ipv4Addr>, interface: Option<&str>) -> io::Result<Self> {
         let open = |port| open_udp(address, own, port, interface);
-        let (event, general) = (open(EVENT_PORT)?, open(GENERAL_PORT)?);
+        let (event, general) = (open(PORTS[0])?, open(PORTS[1])?);
         Ok(Self { event: Stamped::new(event)?, general })
     }
 }
@@ -446,6 +496,47 @@ mod tests {
         of_other[0] = 2;
         assert_eq!(gptp.message(&of_other), None, "to another");
         assert_eq!(gptp.message(&of_other[..13]), None);
+    }
+
+    /// The messages that arrive until `last` does, with their senders if they were sent to the address alone.
+    fn heard(link: &PtpLink, last: &[u8]) -> Vec<(Option<Ipv4Addr>, Vec<u8>)> {
+        let mut heard: Vec<(_, Vec<u8>)> = Vec::new();
+        let ends = std::time::Instant::now() + Duration::from_secs(20);
+        while heard.iter().all(|(_, bytes)| bytes != last) {
+            assert!(std::time::Instant::now() < ends, "{last:?} does not arrive: {heard:?}");
+            let note = |event: PtpEvent<'_>| match event {
+                PtpEvent::Arrived(_, from, bytes) => heard.push((from, bytes.to_vec())),
+                PtpEvent::Left(..) => {}
+            };
+            link.receive(&mut StampReader::default(), Duration::from_millis(50), note).unwrap();
+        }
+        heard
+    }
+
+    #[test]
+    fn messages_leave_from_the_address_that_a_link_has_moved_to() {
+        let [first, second, master] = [61, 62, 63].map(|last| Ipv4Addr::new(127, 0, 0, last));
+        let [link, master_link] =
+            [first, master].map(|address| PtpLink::open(address, None, true).unwrap());
+        link.send(b"before", Some(1), Target::Host(master)).unwrap();
+        assert_eq!(heard(&master_link, b"before"), [(Some(first), b"before".to_vec())]);
+        let other = link.opened_at(second).unwrap();
+        assert!(link.opened_at(Ipv4Addr::new(203, 0, 113, 9)).is_err(), "nobody has it");
+        master_link.send(b"both", Some(2), Target::All).unwrap();
+        assert_eq!(heard(&link, b"both"), [(None, b"both".to_vec())]);
+        link.take_over(other);
+        assert_eq!(link.describe(), "PTP at 127.0.0.62");
+        link.send(b"after", Some(3), Target::Host(master)).unwrap();
+        let after = heard(&master_link, b"after");
+        assert_eq!(after.last(), Some(&(Some(second), b"after".to_vec())));
+        // It is still in the groups, gets what is sent to its address, and nothing twice.
+        master_link.send(b"alone", Some(4), Target::Host(second)).unwrap();
+        assert_eq!(heard(&link, b"alone"), [(Some(master), b"alone".to_vec())]);
+        master_link.send(b"all", Some(5), Target::All).unwrap();
+        assert_eq!(heard(&link, b"all"), [(None, b"all".to_vec())]);
+        let back = link.opened_at(first).expect("its old address is free");
+        link.take_over(back);
+        assert_eq!(link.describe(), "PTP at 127.0.0.61");
     }
 
     #[test]

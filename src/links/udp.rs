@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::cmsg_space;
 use rustix::net::sockopt::{
@@ -34,6 +34,7 @@ const SEND_BUFFER_BYTES: usize = 1 << 20;
 pub struct UdpLink {
     /// Only [`UdpLink::take_over`] writes this.
     bound: RwLock<Bound>,
+    replaced: Mutex<Replaced>,
     options: UdpOptions,
     /// Socket that never sends. It is separate, because the other socket could send a prepared datagram by mistake.
     rehearsal: Socket,
@@ -53,6 +54,53 @@ struct Bound {
     siblings: Siblings,
     /// Key of the first datagram of this socket: the kernel counts from 0 for each socket.
     first_key: u32,
+    /// Key after that of the latest stamp that was read, counted by the kernel.
+    stamped: AtomicU32,
+}
+
+impl Bound {
+    fn new(socket: Socket, siblings: Siblings) -> Self {
+        Self { socket, siblings, first_key: 0, stamped: AtomicU32::new(0) }
+    }
+
+    /// As [`UdpLink::departures`].
+    fn departures(
+        &self,
+        reader: &mut StampReader,
+        stamps: &mut Vec<DepartureStamp>,
+    ) -> io::Result<()> {
+        let known = stamps.len();
+        let outcome = reader.departures(&self.socket, stamps);
+        if let Some(last) = stamps[known..].last() {
+            self.stamped.store(last.key.wrapping_add(1), Ordering::Relaxed);
+        }
+        for stamp in &mut stamps[known..] {
+            stamp.key = stamp.key.wrapping_add(self.first_key);
+        }
+        outcome
+    }
+}
+
+/// What is left of the sockets before a move.
+#[derive(Debug, Default)]
+struct Replaced {
+    /// Stamps that [`UdpLink::departures`] has not returned yet.
+    stamps: Vec<DepartureStamp>,
+    /// Sockets whose last stamps have not arrived, each with the key after its last datagram, and the time at which it
+    /// is closed all the same.
+    sockets: Vec<(Bound, u32, Instant)>,
+}
+
+impl Replaced {
+    /// Reads the stamps that have arrived, and closes the sockets that get no more.
+    fn read(&mut self, reader: &mut StampReader) {
+        let Self { stamps, sockets } = self;
+        sockets.retain(|(bound, end, until)| {
+            let is_read = bound.departures(reader, stamps).is_ok();
+            let next = bound.first_key.wrapping_add(bound.stamped.load(Ordering::Relaxed));
+            is_read && next != *end && Instant::now() < *until
+        });
+    }
 }
 
 /// Sockets with one address and port: a product may send several kinds of datagrams from one port.
@@ -88,7 +136,11 @@ const MSG_PROBE: i32 = 0x10;
 /// Size of the receive buffer for timestamps: more than a tenth of a second of the fastest device.
 const STAMP_BUFFER_BYTES: usize = 8 << 20;
 
-/// Longest time for a released datagram to arrive at a socket of this host.
+/// Longest time for which a socket that was replaced waits for its last stamps. The network card takes them when the
+/// datagrams are on the wire.
+const LAST_STAMPS: Duration = Duration::from_millis(10);
+
+/// Longest time for a released datagram to reach a socket of this host.
 const RELEASE_PATIENCE: Duration = Duration::from_millis(100);
 
 /// The clock of launch times.
@@ -123,9 +175,9 @@ impl UdpLink {
         self.bound().siblings.shared(open)
     }
 
-    /// Opens this link a second time at the address `ip`, with its port, destination and settings, for
-    /// [`UdpLink::take_over`]. If [`UdpOptions::from`] names no address, the system chooses another port. `first` is a
-    /// link of the same device that is already open at this address.
+    /// Opens this link a second time at the address `ip`, with its port and destination, for [`UdpLink::take_over`]. If
+    /// [`UdpOptions::from`] names no address, the system chooses another port. `first` is a link of the same device at
+    /// that address, if there is one.
     ///
     /// # Errors
     /// Like [`UdpLink::open`].
@@ -140,11 +192,6 @@ impl UdpLink {
             Some(first) => Self::open_beside(first, &options)?,
             None => Self::open(&options)?,
         };
-        if from.is_ipv4() {
-            // A host may have changed this setting.
-            let discovery = ip_mtu_discover(&self.bound().socket)?;
-            set_ip_mtu_discover(&link.bound().socket, discovery)?;
-        }
         if let Some(clock) = self.launch_clock {
             link.set_launch_clock(clock)?;
         }
@@ -155,11 +202,24 @@ impl UdpLink {
         Ok(link)
     }
 
-    /// Sends by the socket of `other` from now on and closes the own socket. No datagram may be prepared.
-    pub fn take_over(&self, other: UdpLink) {
+    /// Sends by the socket of `other` from now on. The own socket is closed when its stamps have been read, which is now
+    /// unless the network card takes them. No datagram may be prepared.
+    ///
+    /// # Errors
+    /// A setting of the own socket does not hold for that of `other`, which sends all the same.
+    pub fn take_over(&self, other: UdpLink) -> io::Result<()> {
         let bound = other.bound.into_inner().expect("no holder panics");
         let first_key = self.sent.load(Ordering::Relaxed);
-        *self.bound.write().expect("no holder panics") = Bound { first_key, ..bound };
+        let mut own = self.bound.write().expect("no holder panics");
+        // Hosts may have changed them since `other` was opened.
+        let have_settings = copy_settings(&own.socket, &bound.socket, self.to().is_ipv4());
+        let old = std::mem::replace(&mut *own, Bound { first_key, ..bound });
+        if self.stamps_departures.load(Ordering::Relaxed) {
+            let mut replaced = self.replaced.lock().expect("no holder panics");
+            replaced.sockets.push((old, first_key, Instant::now() + LAST_STAMPS));
+            replaced.read(&mut StampReader::default());
+        }
+        have_settings
     }
 
     /// The lock takes only nanoseconds: nothing writes while a sender reads.
@@ -217,7 +277,8 @@ impl UdpLink {
         let to = Mutex::new(*to);
         let broadcast = AtomicBool::new(broadcast);
         Ok(Self {
-            bound: RwLock::new(Bound { socket, siblings, first_key: 0 }),
+            bound: RwLock::new(Bound::new(socket, siblings)),
+            replaced: Mutex::default(),
             options: options.clone(),
             rehearsal,
             to,
@@ -331,12 +392,13 @@ impl UdpLink {
         reader: &mut StampReader,
         stamps: &mut Vec<DepartureStamp>,
     ) -> io::Result<()> {
-        let (bound, known) = (self.bound(), stamps.len());
-        let outcome = reader.departures(&bound.socket, stamps);
-        for stamp in &mut stamps[known..] {
-            stamp.key = stamp.key.wrapping_add(bound.first_key);
-        }
-        outcome
+        // First of all: a move after the old sockets are read would put its stamps behind later ones.
+        let bound = self.bound();
+        let mut replaced = self.replaced.lock().expect("no holder panics");
+        replaced.read(reader);
+        stamps.append(&mut replaced.stamps);
+        drop(replaced);
+        bound.departures(reader, stamps)
     }
 
     /// Message about an error of [`UdpLink::send`], with the remedy.
@@ -446,6 +508,15 @@ fn set_dont_fragment(socket: &Socket, dont_fragment: bool) -> io::Result<()> {
     };
     set_ip_mtu_discover(socket, discovery)
         .map_err(|error| told(&error.into(), "cannot set the don't-fragment flag"))
+}
+
+/// Gives `to` what hosts can change of a socket.
+fn copy_settings(from: &Socket, to: &Socket, is_ipv4: bool) -> io::Result<()> {
+    if is_ipv4 {
+        to.set_broadcast(from.broadcast()?)?;
+        set_ip_mtu_discover(to, ip_mtu_discover(from)?)?;
+    }
+    Ok(())
 }
 
 fn set_ttl(socket: &Socket, options: &UdpOptions) -> io::Result<()> {

@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, Read};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -24,20 +25,22 @@ impl Drop for Run {
 }
 
 impl Run {
-    /// A camera at `ip`, which streams from the start if `host` is given.
-    fn start(folder: &std::path::Path, ip: Ipv4Addr, host: Option<SocketAddr>) -> Self {
+    /// A camera at `ip` that streams from the start if `host` is given.
+    /// `more` follows the device in the rig.
+    fn start(folder: &Path, ip: Ipv4Addr, host: Option<SocketAddr>, more: &str) -> Self {
         let (to, streams) = (host.unwrap_or(([127, 0, 0, 1], 9).into()), host.is_some());
         let text = format!(
             "[world]\nscene = \"room\"\n[robot]\ntrajectory = {{ kind = \"still\" }}\n[[device]]\n\
              name = \"a-camera\"\nprofile = \"menura-gv231c\"\n\
              link = {{ udp = {{ to = \"{to}\", from = \"{ip}:20342\" }}, gvcp = \"{ip}:{PORT}\" }}\n\
              settings = {{ image_width = 64, image_height = 48, frame_rate_hz = 20.0, \
-             streams_alone = {streams}, test_pattern = \"ramp\", packet_bytes = 576 }}\n"
+             streams_alone = {streams}, test_pattern = \"ramp\", packet_bytes = 576 }}\n{more}"
         );
         let rig = folder.join("rig.toml");
         std::fs::write(&rig, text).unwrap();
         let mut command = common::menura();
-        command.arg("run").arg(&rig).args(["--duration", "300s"]);
+        command.arg("run").arg(&rig).args(["--duration", "300s", "--certificate"]);
+        command.arg(folder.join("certificate.json"));
         Self(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap())
     }
 
@@ -130,7 +133,7 @@ fn a_camera_moves_to_the_address_that_a_host_forces_on_it() {
     let folder = tempfile::tempdir().unwrap();
     let [first, second, third] = [41, 42, 43].map(|last| Ipv4Addr::new(127, 0, 0, last));
     let nobodys = Ipv4Addr::new(203, 0, 113, 9);
-    let run = Run::start(folder.path(), first, None);
+    let run = Run::start(folder.path(), first, None, "");
     let mut host = Host::new();
     let (ip, mac) = host.find(first);
     assert_eq!(ip, first);
@@ -171,10 +174,22 @@ fn a_camera_moves_to_the_address_that_a_host_forces_on_it() {
 
 #[test]
 fn no_packet_of_a_stream_is_lost_when_its_camera_moves() {
+    stream_moves([44, 45], "");
+}
+
+#[test]
+fn packets_that_a_fault_delays_leave_before_the_camera_moves() {
+    let delay =
+        "[[fault]]\ndevice = \"a-camera\"\nkind = \"delay\"\nstart_s = 0.0\ndelay_ms = 130\n";
+    stream_moves([46, 47], delay);
+}
+
+/// Moves a camera that streams, and checks all packets and their departures.
+fn stream_moves(hosts: [u8; 2], fault: &str) {
     let folder = tempfile::tempdir().unwrap();
-    let [first, second] = [44, 45].map(|last| Ipv4Addr::new(127, 0, 0, last));
+    let [first, second] = hosts.map(|last| Ipv4Addr::new(127, 0, 0, last));
     let stream = udp();
-    let run = Run::start(folder.path(), first, Some(stream.local_addr().unwrap()));
+    let run = Run::start(folder.path(), first, Some(stream.local_addr().unwrap()), fault);
     let mut host = Host::new();
     let (_, mac) = host.find(first);
     let mut numbers = Vec::new();
@@ -188,7 +203,7 @@ fn no_packet_of_a_stream_is_lost_when_its_camera_moves() {
             assert_eq!(host.force(first, mac, second), (second, status::SUCCESS));
         }
         moved += u32::from(from == (second, 20_342).into());
-        assert!(moved > 0 || from == (first, 20_342).into());
+        assert!(from.ip() == if moved > 0 { second } else { first }, "it moves once");
     }
     for pair in numbers.windows(2) {
         let [(block, number, kind), next] = pair else { unreachable!() };
@@ -197,4 +212,9 @@ fn no_packet_of_a_stream_is_lost_when_its_camera_moves() {
         assert_eq!((next.0, next.1), expected);
     }
     run.end();
+    let certificate = std::fs::read(folder.path().join("certificate.json")).unwrap();
+    let certificate: serde_json::Value = serde_json::from_slice(&certificate).unwrap();
+    let device = &certificate["devices"][0];
+    assert!(device["departed"]["count"].as_u64().is_some_and(|count| count > 50), "{device}");
+    assert_eq!(device["unstamped"], 0, "every departure has its stamp");
 }

@@ -140,6 +140,7 @@ def cases():
     camera.set_region(0, 0, WIDTH, HEIGHT)
     region = camera.get_region()
     check("region", tuple(region) == (0, 0, WIDTH, HEIGHT), tuple(region))
+    limits(camera, "the whole sensor", 1920, 1200)
     for value in (1.0, 12.5):
         camera.set_gain(value)
         check(f"gain {value}", camera.get_gain() == value, camera.get_gain())
@@ -182,10 +183,24 @@ def cases():
     refuses("a second host does not control", lambda: Aravis.Camera.new("Menura-0001").set_region(0, 0, 64, 64), "access")
 
 
+def limits(camera, what, width, height):
+    """Sizes and offsets limit each other."""
+    camera.set_region(0, 0, WIDTH, HEIGHT)
+    found = [tuple(camera.get_x_offset_bounds()), tuple(camera.get_y_offset_bounds())]
+    check(f"{what}: the largest offsets follow the size", found == [(0, width - WIDTH), (0, height - HEIGHT)], found)
+    camera.set_region(width - WIDTH, height - HEIGHT, WIDTH, HEIGHT)
+    found = tuple(camera.get_region())
+    check(f"{what}: the image is in the corner", found == (width - WIDTH, height - HEIGHT, WIDTH, HEIGHT), found)
+    found = [camera.get_width_bounds()[1], camera.get_height_bounds()[1]]
+    check(f"{what}: the largest size follows the offsets", found == [WIDTH, HEIGHT], found)
+    camera.set_region(0, 0, WIDTH, HEIGHT)
+
+
 def binning(camera, device):
     camera.set_binning(2, 2)
     largest = [device.get_integer_feature_value(name) for name in ("WidthMax", "HeightMax", "Width", "Height")]
     check("binning halves the image", largest == [960, 600, 960, 600], largest)
+    limits(camera, "binning", 960, 600)
     camera.set_binning(1, 1)
     camera.set_region(0, 0, WIDTH, HEIGHT)
 

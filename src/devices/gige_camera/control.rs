@@ -455,11 +455,10 @@ impl GigeCamera {
         if feature.access == Access::Idle && self.is_streaming() {
             return Err(status::BUSY);
         }
-        let of = |address: u32| self.values.get(address);
-        let most = match (&feature.kind, feature.address) {
-            (_, at::OFFSET_X) => Some(of(at::WIDTH_MAX) + of(at::OFFSET_X) - of(at::WIDTH)),
-            (_, at::OFFSET_Y) => Some(of(at::HEIGHT_MAX) + of(at::OFFSET_Y) - of(at::HEIGHT)),
-            (Kind::Integer(_, _, _, Some(most)), _) => Some(of(*most)),
+        let most = match feature.kind {
+            Kind::Integer(_, _, _, Some([all, other])) => {
+                Some(self.values.get(all) - self.values.get(other))
+            }
             _ => None,
         };
         let value = self.features.checked(feature, value, most)?;
@@ -613,6 +612,10 @@ impl GigeCamera {
                 self.let_go();
             }
             return Ok(());
+        }
+        // It would lose the host, which knows the old address.
+        if self.network.is_moving() {
+            return Err(status::BUSY);
         }
         self.control.owner = Some(peer);
         self.control.privilege = privilege;

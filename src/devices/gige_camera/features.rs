@@ -104,9 +104,9 @@ pub(super) fn selector_of(address: u32) -> Option<u32> {
 /// Type of a feature.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kind {
-    /// Minimum, maximum, increment; the last field is the register with the present maximum, if any.
-    Integer(u32, u32, u32, Option<u32>),
-    /// Minimum, maximum, unit.
+    /// Least, greatest, step; the greatest may be the difference of two registers.
+    Integer(u32, u32, u32, Option<[u32; 2]>),
+    /// Least, greatest, unit.
     Float(f64, f64, &'static str),
     Choice(Vec<(&'static str, u32)>),
     Switch,
@@ -185,7 +185,7 @@ impl Features {
                 at::WIDTH,
                 "Width",
                 IMAGE,
-                Integer(16, width, 4, Some(at::WIDTH_MAX)),
+                Integer(16, width, 4, Some([at::WIDTH_MAX, at::OFFSET_X])),
                 Idle,
                 settings.image_size.width.into(),
             ),
@@ -193,12 +193,26 @@ impl Features {
                 at::HEIGHT,
                 "Height",
                 IMAGE,
-                Integer(16, height, 2, Some(at::HEIGHT_MAX)),
+                Integer(16, height, 2, Some([at::HEIGHT_MAX, at::OFFSET_Y])),
                 Idle,
                 settings.image_size.height.into(),
             ),
-            (at::OFFSET_X, "OffsetX", IMAGE, Integer(0, width, 4, None), Idle, 0.0),
-            (at::OFFSET_Y, "OffsetY", IMAGE, Integer(0, height, 2, None), Idle, 0.0),
+            (
+                at::OFFSET_X,
+                "OffsetX",
+                IMAGE,
+                Integer(0, width, 4, Some([at::WIDTH_MAX, at::WIDTH])),
+                Idle,
+                0.0,
+            ),
+            (
+                at::OFFSET_Y,
+                "OffsetY",
+                IMAGE,
+                Integer(0, height, 2, Some([at::HEIGHT_MAX, at::HEIGHT])),
+                Idle,
+                0.0,
+            ),
             (at::SENSOR_WIDTH, "SensorWidth", IMAGE, whole(width), Read, width.into()),
             (at::SENSOR_HEIGHT, "SensorHeight", IMAGE, whole(height), Read, height.into()),
             (at::WIDTH_MAX, "WidthMax", IMAGE, whole(width), Read, width.into()),

@@ -149,13 +149,8 @@ impl GigeCamera {
         let [width, height] = self.profile.size();
         let binning =
             [at::BINNING_X, at::BINNING_Y].map(|address| self.values.whole(address).max(1));
-        let largest = [width / binning[0] / 4 * 4, height / binning[1] / 2 * 2];
-        for (address, value) in [
-            (at::WIDTH_MAX, largest[0].saturating_sub(self.values.whole(at::OFFSET_X))),
-            (at::HEIGHT_MAX, largest[1].saturating_sub(self.values.whole(at::OFFSET_Y))),
-        ] {
-            self.values.set(address, value.into());
-        }
+        self.values.set(at::WIDTH_MAX, (width / binning[0] / 4 * 4).into());
+        self.values.set(at::HEIGHT_MAX, (height / binning[1] / 2 * 2).into());
         self.values.set(at::PAYLOAD_SIZE, self.values.payload() as f64);
         let fastest_hz = 1e9 / self.shortest_period_ns() as f64;
         let wanted = self.values.get(at::RATE);

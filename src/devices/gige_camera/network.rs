@@ -14,8 +14,8 @@ const LINK_LOCAL: u32 = 1 << 2;
 pub(super) const SUPPORTED: u32 = LINK_LOCAL | PERSISTENT;
 /// Payload length of FORCEIP, bytes.
 const FORCE_IP_LEN: usize = 56;
-/// Time after which a pending change of address is refused.
-const PATIENCE_NS: u64 = 1_000_000_000;
+/// A move that the link has not granted by then is refused. The link grants it when packets that a fault delays have left.
+const PATIENCE_NS: u64 = 61_000_000_000;
 
 /// Address, subnet mask and gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +96,10 @@ impl Network {
     /// Configures the addresses again at `at`; the unit ignores hosts until then.
     pub fn restart(&mut self, at: SimTime) {
         self.restart_at = Some(at);
+    }
+
+    pub fn is_moving(&self) -> bool {
+        self.moving.is_some()
     }
 
     pub fn is_restarting(&self) -> bool {

@@ -216,10 +216,17 @@ impl Features {
         };
         let value = format!("{lock}<pValue>{name}Reg</pValue>");
         let _ = match &feature.kind {
-            Kind::Integer(least, greatest, step, register) => {
-                let most = register.and_then(|address| self.0.get(&address));
-                let most = match most {
-                    Some(most) => format!("<pMax>{}</pMax>", most.name),
+            Kind::Integer(least, greatest, step, registers) => {
+                let names = registers.map(|both| both.map(|address| self.0[&address].name));
+                let most = match names {
+                    Some([all, other]) => {
+                        // Of registers: features would refer to each other in a circle.
+                        let _ = writeln!(
+                            xml,
+                            "<IntSwissKnife Name=\"{name}Most\"><pVariable Name=\"ALL\">{all}Reg</pVariable><pVariable Name=\"OTHER\">{other}Reg</pVariable><Formula>ALL-OTHER</Formula></IntSwissKnife>"
+                        );
+                        format!("<pMax>{name}Most</pMax>")
+                    }
                     None => format!("<Max>{greatest}</Max>"),
                 };
                 writeln!(

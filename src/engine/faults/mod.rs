@@ -153,6 +153,23 @@ struct Lanes {
     sends_datagrams: bool,
     /// Lane of answers to hosts of a control. They can be delayed but not lost or changed.
     commands: Lane,
+    /// Latest due time of a packet that a fault has delayed.
+    delayed_until: SimTime,
+}
+
+impl Lanes {
+    /// Passes on a device's move to another address, behind the packets that faults delay: on a real link they have left
+    /// already, from the address of before.
+    fn move_on(&mut self, mut transmit: Transmit, out: &mut dyn FnMut(Transmit)) {
+        let every = self.ports.iter_mut().chain([&mut self.commands]);
+        for fault in every.flat_map(|lane| &mut lane.faults) {
+            for (_, held) in fault.held.drain(..) {
+                out(Transmit { due: held.due.max(transmit.due), ..held });
+            }
+        }
+        transmit.due = transmit.due.max(self.delayed_until);
+        out(transmit);
+    }
 }
 
 /// Faults and packet count of one stream.
@@ -239,7 +256,8 @@ impl WireFaults {
         let lanes = |ports: &&[DatagramPort]| {
             let (count, sends_datagrams) = (ports.len().max(1), !ports.is_empty());
             let ports = std::iter::repeat_with(Lane::default).take(count).collect();
-            Lanes { ports, sends_datagrams, commands: Lane::default() }
+            let (commands, delayed_until) = (Lane::default(), SimTime::ZERO);
+            Lanes { ports, sends_datagrams, commands, delayed_until }
         };
         let devices = ports.iter().map(lanes).collect();
         let mut faults = Self { devices, cables: Vec::new(), rows: Vec::new() };
@@ -309,7 +327,11 @@ impl WireFaults {
         mut transmit: Transmit,
         out: &mut dyn FnMut(Transmit),
     ) {
-        let Lanes { ports, commands, sends_datagrams } = &mut self.devices[device.0];
+        let lanes = &mut self.devices[device.0];
+        if let Output::Address(_) = transmit.output {
+            return lanes.move_on(transmit, out);
+        }
+        let Lanes { ports, commands, sends_datagrams, delayed_until } = lanes;
         let (stream, lane) = match &transmit.output {
             Output::BytesTo(..) if *sends_datagrams => (Stream::Commands, commands),
             output => {
@@ -341,7 +363,12 @@ impl WireFaults {
         for fault in &mut lane.faults {
             batch = fault.apply_to_all(batch, &mut passage);
         }
-        batch.into_iter().for_each(out);
+        for transmit in batch {
+            if transmit.due > at {
+                *delayed_until = transmit.due.max(*delayed_until);
+            }
+            out(transmit);
+        }
     }
 
     /// Counts a packet of a device that was given up before its measurement.

@@ -96,6 +96,39 @@ fn what_is_held_back_is_overtaken_by_as_many_as_asked() {
     assert_eq!(left.len(), 4);
 }
 
+/// Names of outputs: the number of a packet, or 0 for a move.
+fn moved(rig: &Rig, given: &[u64]) -> Vec<(u64, SimTime)> {
+    let given = given.iter().enumerate().map(|(place, number)| match number {
+        0 => Transmit::new(SimTime(1000 * place as u64), Output::Address(Ipv4Addr::LOCALHOST)),
+        number => packet(*number),
+    });
+    let (left, _) = passed(rig, LIDAR, given.collect());
+    let name = |transmit: &Transmit| transmit.output.bytes().map_or(0, |bytes| bytes[0].into());
+    left.iter().map(|transmit| (name(transmit), transmit.due)).collect()
+}
+
+#[test]
+fn a_move_waits_for_packets_that_are_delayed() {
+    let names = |left: &[(u64, SimTime)]| left.iter().map(|(name, _)| *name).collect::<Vec<_>>();
+    let given = [1, 2, 3, 0, 4, 5];
+    for keys in ["kind = \"packet-loss\"\nprobability = 0", "kind = \"delay\"\ndelay_ms = 5"] {
+        let left = moved(&one("lidar", keys), &given);
+        assert_eq!(names(&left), given, "{keys}");
+    }
+    // What is not delayed overtakes the move.
+    let one_delayed = "[[fault]]\ndevice = \"lidar\"\nstart_s = 2e-6\nduration_s = 1e-6\n";
+    let rig_of = |keys| rig(&format!("{one_delayed}{keys}"));
+    let left = moved(&rig_of("kind = \"delay\"\ndelay_ms = 0.0025"), &given);
+    assert_eq!(left[2..5], [(4, SimTime(4000)), (2, SimTime(4500)), (0, SimTime(4500))]);
+    // What is held back leaves before the move, although less than it should has overtaken it.
+    let left = moved(&rig_of("kind = \"reordering\"\nprobability = 1\nby_packets = 3"), &given);
+    assert_eq!(names(&left), [1, 3, 2, 0, 4, 5]);
+    let copied = moved(&rig_of("kind = \"duplication\"\nprobability = 1\nafter_us = 4.5"), &given);
+    assert_eq!(names(&copied), [1, 2, 3, 4, 5, 2, 0]);
+    let down = moved(&rig_of("kind = \"link-down\""), &given);
+    assert_eq!(names(&down), [1, 3, 0, 4, 5]);
+}
+
 #[test]
 fn copies_and_delays_have_later_due_times() {
     let copied = one("lidar", "kind = \"duplication\"\nprobability = 1\nafter_us = 2.5");

@@ -416,6 +416,7 @@ impl<'a> RealTimeRun<'a> {
                 answers: Some(&self.answers),
                 tap: self.tap.as_ref(),
                 ntrip: Some(&self.ntrip),
+                events: Some(&self.host_events.0),
             };
             let (tell, events) = &self.host_events;
             for (index, connections) in self.connections.iter().enumerate() {

@@ -176,27 +176,22 @@ impl<'a> Outgoing<'a> {
         self.packets.send(Packet { device, transmit, marks });
     }
 
-    /// Opens a device's sockets at `ip` and reports to the device whether it moves there. The sender has no time for
-    /// this.
+    /// Opens a device's sockets at `ip`, because this takes longer than a sender has. Returns whether the sender can take
+    /// them over; otherwise the device is told that it stays.
     fn open_at(&self, device: DeviceId, ip: Ipv4Addr) -> bool {
         let connections = &self.run.connections[device.0];
-        let opened = connections.open_at(ip);
-        if let Err(error) = &opened {
-            // Hosts can repeat such requests without limit, so only the first one is a warning.
-            if connections.has_stayed.swap(true, Ordering::Relaxed) {
-                tracing::debug!("{}: keeps its address: {error}", connections.device);
-            } else {
-                tracing::warn!("{}: keeps its address: {error}", connections.device);
-            }
+        let Err(error) = connections.open_at(ip) else { return true };
+        // Hosts can send such requests without end.
+        if connections.has_stayed.swap(true, Ordering::Relaxed) {
+            tracing::debug!("{}: keeps its address: {error}", connections.device);
+        } else {
+            tracing::warn!("{}: keeps its address: {error}", connections.device);
         }
-        let words = Words::Address { ip, moves: opened.is_ok() };
+        let words = Words::Address { ip, moves: false };
         let said = Said { at: self.run.clock.now(), to: HostTarget::Device(device), words };
-        // This thread empties the queue, so it must not wait. A device without a report keeps its address.
-        let is_told = self.run.host_events.0.try_send(said.into()).is_ok();
-        if !is_told {
-            connections.give_up_opened();
-        }
-        is_told && opened.is_ok()
+        // The caller empties this queue: it must not wait. A device without an answer gives up by itself.
+        let _ = self.run.host_events.0.try_send(said.into());
+        false
     }
 
     /// Queues packets that faults hold back, and completes the fault log of a run that ended at `end`.

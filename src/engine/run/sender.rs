@@ -253,6 +253,7 @@ mod tests {
             answers: None,
             tap: None,
             ntrip: None,
+            events: None,
         };
         let (mut queue, packets) = send_queue::with_capacity(PACKETS, clock);
         let (log, mut entries) = RingBuffer::new(1000);
@@ -304,6 +305,7 @@ mod tests {
             answers: None,
             tap: None,
             ntrip: None,
+            events: None,
         };
         let (mut queue, packets) = send_queue::with_capacity(PACKETS, clock);
         let (log, _entries) = RingBuffer::new(1000);
@@ -333,6 +335,7 @@ mod tests {
             answers: None,
             tap: None,
             ntrip: None,
+            events: None,
         };
         let (mut queue, packets) = send_queue::with_capacity(PACKETS, clock);
         let (log, mut entries) = RingBuffer::new(1000);

@@ -8,6 +8,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use crossbeam_channel::Sender;
 use rtrb::Producer;
 
 use super::answers::Answers;
@@ -19,6 +20,7 @@ use crate::config::profile::network::PortIndex;
 use crate::config::rig::{DeviceId, EngineConfig, LatePolicy, Lead};
 use crate::devices::Output;
 use crate::engine::connections::{Connections, Link};
+use crate::engine::host_events::{HostEvent, HostTarget, Said, Words};
 use crate::engine::refusal::Refusal;
 use crate::engine::stats::{DeviceStats, MissCause, Outcome};
 use crate::links::ByteLink;
@@ -55,6 +57,8 @@ pub struct SendContext<'a> {
     pub tap: Option<&'a Tap>,
     /// Casters that serve the messages of base stations.
     pub ntrip: Option<&'a Ntrip>,
+    /// Queue of events to the devices, if they can move to other addresses.
+    pub events: Option<&'a Sender<HostEvent>>,
 }
 
 /// Next action of a sender.
@@ -230,7 +234,18 @@ impl<'a> Transmission<'a> {
                     }
                 }
             }
-            Output::Address(_) => connections.take_over(),
+            Output::Address(ip) => {
+                let words = Words::Address { ip: *ip, moves: true };
+                let said = Said { at: clock.now(), to: HostTarget::Device(device), words };
+                let tell = self.context.events;
+                // The device's answer comes by this thread, so that it leaves from the new address.
+                if tell.is_some_and(|tell| tell.try_send(said.into()).is_ok()) {
+                    connections.take_over();
+                } else {
+                    // A device that does not know where it is could not be found.
+                    connections.give_up_opened();
+                }
+            }
             Output::Revoke(_) | Output::Actuate(_) | Output::Aside { .. } => {}
         }
         self.give_back(scheduled);
@@ -375,3 +390,6 @@ fn send_on(line: &dyn ByteLink, bytes: &[u8]) -> Sent {
         Err(error) => Sent { refusal: Some(Refusal::of(&error)), key: None },
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -212,7 +212,6 @@ fn a_link_moves_to_another_address_with_what_was_set() {
     let second = UdpOptions { from: Some(link.local_addr().unwrap()), ..options };
     let second = UdpLink::open_beside(&link, &second).unwrap();
     link.stamp_departures().unwrap();
-    link.set_dont_fragment(false).unwrap();
     let before = link.local_addr().unwrap();
     assert_eq!(link.send(b"a").unwrap(), 0);
     let ip = IpAddr::from([127, 0, 0, 12]);
@@ -220,8 +219,13 @@ fn a_link_moves_to_another_address_with_what_was_set() {
     let other_second = second.opened_at(ip, Some(&other)).unwrap();
     assert!(link.opened_at(ip, None).is_err(), "nobody else gets the address");
     assert_eq!(link.local_addr().unwrap(), before, "it stays until it is taken over");
-    link.take_over(other);
-    second.take_over(other_second);
+    // Hosts can change settings meanwhile.
+    link.set_dont_fragment(false).unwrap();
+    let broadcast = "127.255.255.255:9".parse().unwrap();
+    link.set_to(broadcast).unwrap();
+    link.set_to(listener.local_addr().unwrap()).unwrap();
+    link.take_over(other).unwrap();
+    second.take_over(other_second).unwrap();
     assert_eq!(link.send(b"b").unwrap(), 1, "keys count on");
     second.send(b"c").unwrap();
     let at = SocketAddr::new(ip, before.port());
@@ -232,14 +236,59 @@ fn a_link_moves_to_another_address_with_what_was_set() {
     }
     let discovery = rustix::net::sockopt::ip_mtu_discover(&link.bound().socket).unwrap();
     assert_eq!(discovery, Ipv4PathMtuDiscovery::DONT);
-    let (mut reader, mut stamps) = (StampReader::default(), Vec::new());
-    link.departures(&mut reader, &mut stamps).unwrap();
-    assert_eq!(stamps.iter().map(|stamp| stamp.key).collect::<Vec<_>>(), [1]);
+    link.send_to(b"e", broadcast).expect("it may still broadcast");
     UdpSocket::bind(before).expect("the old address is free");
     let error = link.opened_at([203, 0, 113, 9].into(), None).unwrap_err();
     assert!(error.to_string().contains("no network interface has this address"), "{error}");
-    assert_eq!(link.send(b"d").unwrap(), 2);
+    assert_eq!(link.send(b"d").unwrap(), 3);
     assert_eq!(listener.recv_from(&mut [0; 9]).unwrap(), (1, at));
+}
+
+#[test]
+fn moves_lose_no_stamps() {
+    let listener = listener();
+    let options = UdpOptions {
+        from: Some("127.0.0.16:0".parse().unwrap()),
+        ..listener.local_addr().unwrap().into()
+    };
+    let link = UdpLink::open(&options).unwrap();
+    link.stamp_departures().unwrap();
+    let (mut reader, mut stamps) = (StampReader::default(), Vec::new());
+    for round in 0..12u8 {
+        for _ in 0..round % 4 {
+            link.send(b"x").unwrap();
+        }
+        if round % 3 == 0 {
+            link.departures(&mut reader, &mut stamps).unwrap();
+        }
+        let before = link.local_addr().unwrap();
+        // Back and forth: the old address is free at once.
+        let other = link.opened_at([127, 0, 0, 17 - round % 2].into(), None);
+        link.take_over(other.unwrap()).unwrap();
+        UdpSocket::bind(before).expect("the old address is free");
+        link.send(b"x").unwrap();
+    }
+    link.departures(&mut reader, &mut stamps).unwrap();
+    let keys: Vec<_> = stamps.iter().map(|stamp| stamp.key).collect();
+    assert_eq!(keys, (0..30).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_replaced_socket_without_its_last_stamp_is_closed_all_the_same() {
+    let link = UdpLink::open(&listener().local_addr().unwrap().into()).unwrap();
+    let bound = || {
+        let socket = Socket::new(Domain::IPV4, Type::DGRAM, None).unwrap();
+        Bound::new(socket, Siblings::default())
+    };
+    let now = Instant::now();
+    let sockets = vec![(bound(), 1, now), (bound(), 0, now + 9 * LAST_STAMPS)];
+    let mut replaced = Replaced { stamps: Vec::new(), sockets };
+    replaced.sockets.push((bound(), 1, now + 999 * LAST_STAMPS));
+    replaced.read(&mut StampReader::default());
+    assert_eq!(replaced.sockets.len(), 1, "only one may still get a stamp");
+    *link.replaced.lock().unwrap() = replaced;
+    link.departures(&mut StampReader::default(), &mut Vec::new()).unwrap();
+    assert_eq!(link.replaced.lock().unwrap().sockets.len(), 1);
 }
 
 #[test]
@@ -248,7 +297,7 @@ fn a_link_without_a_source_moves_after_it_has_sent() {
     let link = UdpLink::open(&listener.local_addr().unwrap().into()).unwrap();
     link.send(b"a").unwrap();
     let other = link.opened_at([127, 0, 0, 15].into(), None).unwrap();
-    link.take_over(other);
+    link.take_over(other).unwrap();
     link.send(b"b").unwrap();
     let mut buffer = [0; 9];
     for (byte, ip) in [(b"a", [127u8, 0, 0, 1]), (b"b", [127, 0, 0, 15])] {

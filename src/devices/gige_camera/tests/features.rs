@@ -32,6 +32,41 @@ fn the_description_names_every_register() {
 }
 
 #[test]
+fn size_and_offset_limit_each_other() {
+    let mut bench = Bench::new();
+    bench.open();
+    let xml = String::from_utf8(bench.camera.xml.to_vec()).unwrap();
+    for (name, all, other) in [
+        ("Width", "WidthMax", "OffsetX"),
+        ("Height", "HeightMax", "OffsetY"),
+        ("OffsetX", "WidthMax", "Width"),
+        ("OffsetY", "HeightMax", "Height"),
+    ] {
+        let node = format!(
+            "<IntSwissKnife Name=\"{name}Most\"><pVariable Name=\"ALL\">{all}Reg</pVariable>\
+             <pVariable Name=\"OTHER\">{other}Reg</pVariable><Formula>ALL-OTHER</Formula>"
+        );
+        assert!(xml.contains(&node), "{name}");
+        assert!(xml.contains(&format!("<pMax>{name}Most</pMax>")), "{name}");
+    }
+    for (binning, [width, height]) in [(1, [1280, 960]), (4, [320, 240])] {
+        bench.write(at::BINNING_X, binning);
+        bench.write(at::BINNING_Y, binning);
+        for (all, size, offset, largest) in [
+            (at::WIDTH_MAX, at::WIDTH, at::OFFSET_X, width),
+            (at::HEIGHT_MAX, at::HEIGHT, at::OFFSET_Y, height),
+        ] {
+            bench.write(size, 160);
+            bench.write(offset, largest - 160);
+            assert_eq!(bench.write_as(1, offset, largest - 156), status::INVALID_PARAMETER);
+            assert_eq!(bench.write_as(1, size, 164), status::INVALID_PARAMETER);
+            bench.write(size, 156);
+            assert_eq!(bench.read(all), largest, "it does not depend on the region");
+        }
+    }
+}
+
+#[test]
 fn a_rig_sets_what_the_camera_can_do() {
     let read = |settings: &str| {
         let text = format!(

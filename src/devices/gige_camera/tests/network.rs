@@ -60,6 +60,7 @@ fn a_forced_address_is_taken_when_the_link_has_it() {
     let asked = payload(bench.camera.mac, [127, 0, 0, 3], MASK, [0; 4]);
     assert_eq!(bench.tell(2, id, command::FORCE_IP, &asked), None);
     assert_eq!(bench.force([127, 0, 0, 4], MASK), Some(status::BUSY));
+    assert_eq!(bench.write_as(2, 0x0a00, 2), status::BUSY, "nobody takes control of it");
     let answer = bench.link_says([127, 0, 0, 3], true).expect("it is answered now");
     assert_eq!(answer, ack_of(status::SUCCESS, id));
     assert_eq!(bench.tell(2, id, command::FORCE_IP, &asked), Some(answer));
@@ -94,7 +95,7 @@ fn an_address_that_the_link_does_not_have_is_refused() {
     assert_eq!(bench.where_it_is(), HERE);
     // The link does not answer.
     assert_eq!(bench.force([10, 0, 0, 4], [255, 255, 255, 0]), None);
-    bench.run_ms(1001);
+    bench.run_ms(61_001);
     assert_eq!(bench.force([127, 0, 0, 2], MASK), Some(status::SUCCESS), "it is free again");
     // The camera follows the link's late move.
     assert_eq!(bench.link_says([10, 0, 0, 4], true), None);

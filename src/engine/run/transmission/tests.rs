@@ -1,0 +1,101 @@
+//! Devices that move to another address, by real sockets.
+
+use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+
+use crossbeam_channel::{Receiver, bounded};
+use rtrb::RingBuffer;
+
+use super::*;
+use crate::devices::Transmit;
+use crate::engine::packet::{Marks, Packet};
+use crate::engine::run::send_queue;
+use crate::wire::port::UdpOptions;
+
+/// A host, and a device at `from` that sends to it.
+fn device(from: [u8; 4]) -> (UdpSocket, [Connections; 1]) {
+    let host = UdpSocket::bind("127.0.0.1:0").unwrap();
+    host.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let options = UdpOptions {
+        from: Some((IpAddr::from(from), 0).into()),
+        ..host.local_addr().unwrap().into()
+    };
+    (host, [Link::Datagrams(vec![UdpLink::open(&options).unwrap()]).into()])
+}
+
+/// Sends `outputs` in their order; `tell` is the queue to the device.
+fn send(connections: &[Connections; 1], tell: &Sender<HostEvent>, outputs: Vec<Output>) {
+    let (stats, lines) = ([DeviceStats::default()], [LineSettings::eight_n_one(9600)]);
+    let engine = EngineConfig::default();
+    let (clock, _) = MonotonicClock::starting_in(Duration::ZERO);
+    let context = SendContext {
+        clock,
+        connections,
+        stats: &stats,
+        lines: &lines,
+        engine: &engine,
+        answers: None,
+        tap: None,
+        ntrip: None,
+        events: Some(tell),
+    };
+    let (mut queue, packets) = send_queue::with_capacity(100, clock);
+    let (log, _entries) = RingBuffer::new(100);
+    let mut transmission = Transmission::new(context, packets, log);
+    for output in outputs {
+        let transmit = Transmit::new(SimTime::ZERO, output);
+        assert!(queue.send(Packet { device: DeviceId(0), transmit, marks: Marks::default() }));
+    }
+    drop(queue);
+    while !matches!(transmission.serve(Role::First), Next::Over) {}
+}
+
+fn datagram(byte: u8) -> Output {
+    Output::Datagram { port: PortIndex::DATA, bytes: vec![byte] }
+}
+
+fn heard(host: &UdpSocket) -> (u8, IpAddr) {
+    let mut byte = [0; 9];
+    let (length, from) = host.recv_from(&mut byte).unwrap();
+    assert_eq!(length, 1);
+    (byte[0], from.ip())
+}
+
+/// The addresses that the device was told it has.
+fn told(events: &Receiver<HostEvent>) -> Vec<Ipv4Addr> {
+    let ips = events.try_iter().map(|event| match event.said.words {
+        Words::Address { ip, moves: true } => ip,
+        other => panic!("{other:?}"),
+    });
+    ips.collect()
+}
+
+#[test]
+fn a_device_moves_between_its_datagrams_and_is_told() {
+    let [first, second, third] = [51, 52, 53].map(|last| Ipv4Addr::new(127, 0, 0, last));
+    let (host, connections) = device(first.octets());
+    let (tell, events) = bounded(9);
+    connections[0].open_at(second).unwrap();
+    // A second request does not change where the first one leads.
+    let error = connections[0].open_at(third).unwrap_err();
+    assert!(error.to_string().contains("on its way"), "{error}");
+    assert!(events.is_empty(), "it is told when it has moved");
+    send(&connections, &tell, vec![datagram(1), Output::Address(second), datagram(2)]);
+    assert_eq!([heard(&host), heard(&host)], [(1, first.into()), (2, second.into())]);
+    assert_eq!(told(&events), [second]);
+    connections[0].open_at(first).expect("others can have the old address");
+    send(&connections, &tell, vec![Output::Address(first), datagram(3)]);
+    assert_eq!(heard(&host), (3, first.into()));
+    assert_eq!(told(&events), [first]);
+}
+
+#[test]
+fn a_device_that_cannot_be_told_stays() {
+    let [first, second] = [54, 55].map(|last| Ipv4Addr::new(127, 0, 0, last));
+    let (host, connections) = device(first.octets());
+    let (tell, _events) = bounded(0);
+    for byte in 1..3 {
+        connections[0].open_at(second).expect("what was not taken over is closed");
+        send(&connections, &tell, vec![Output::Address(second), datagram(byte)]);
+        assert_eq!(heard(&host), (byte, first.into()));
+    }
+}
