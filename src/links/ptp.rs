@@ -499,6 +499,7 @@ mod tests {
     }
 
     /// The messages that arrive until `last` does, with their senders if they were sent to the address alone.
+    #[allow(clippy::disallowed_methods)] // waits for the kernel, not for the simulation
     fn heard(link: &PtpLink, last: &[u8]) -> Vec<(Option<Ipv4Addr>, Vec<u8>)> {
         let mut heard: Vec<(_, Vec<u8>)> = Vec::new();
         let ends = std::time::Instant::now() + Duration::from_secs(20);
