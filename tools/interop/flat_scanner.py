@@ -193,7 +193,7 @@ def noise_faults(errors, range_std_m, unit_m):
 def self_test(case, scans, compare, off_m):
     """How many spoilt scans go unnoticed."""
     if case.place:
-        # What beams meet is worked out again for each version; of a quarter of the scans a fault shows as well.
+        # The ranges of split beams are computed anew for each version, so each version has only a quarter of the scans.
         case, scans = dataclasses.replace(case, scans=case.scans // 4), scans[:case.scans // 4]
         if faults := list(compare(case, scans)):
             print(f"{case.name}: good scans are taken for spoilt ones: {faults}")

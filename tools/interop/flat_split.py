@@ -29,7 +29,7 @@ LONGEST_S = 60.0
 NEAR_M = 0.06
 # Of the first look for the time of a scan whose phase is not known.
 COARSE_S = 0.02
-# Of this many values, one is enough for that look.
+# That first look uses one value of this many.
 THIN = 8
 # Where the lap begins in which the first of such scans is looked for; half a lap after it must be over within LONGEST_S.
 FIRST_LAP_S = 1.0

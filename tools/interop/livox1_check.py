@@ -365,7 +365,7 @@ CAPTURE_S = 0.5
 SESSIONS = {
     "avia": [(2, "", []), (4, 'return_mode = "dual"', [("setLidarReturnMode", 2)])],
     "horizon": [(2, 'return_mode = "first"', [("setLidarReturnMode", 0)])],
-    # A rotor that has rested sends what one sends that has not.
+    # The data after standby must be those of a unit that was never in standby.
     "mid40": [(0, "", []), (1, 'coordinates = "spherical"', [("lidarStandBy",), ("lidarSpinUp",), ("setSphericalCS",)])],
     # Not two returns, because packets of 48 pulses after ones of 100 do not begin where a recording's do.
     "mid70": [(0, "", []), (1, 'coordinates = "spherical"', [("setSphericalCS",)])],

@@ -162,7 +162,7 @@ def rotate(rotation, vector):
 
 
 def lengths(vectors):
-    """Of vectors (N, 3)."""
+    """Lengths of vectors (N, 3)."""
     return np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
 
 
