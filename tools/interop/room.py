@@ -95,6 +95,20 @@ def in_world(truth, time_s, points):
     return position + rotate(rotation, mounted(points) + MOUNT_M)
 
 
+def to_walls(truth, time_s, exit_point, direction):
+    """Ranges (N,) at which beams of the sensor's frame meet the walls of the room. They leave it at `exit_point`, (N, 3) or
+    (3,), along the unit vectors `direction` (N, 3)."""
+    walls, exit_point = Room(SIZE_M), np.broadcast_to(exit_point, direction.shape)
+    range_m = np.empty(len(time_s))
+    # Pieces that fit into a processor's cache.
+    for first in range(0, len(time_s), 4096):
+        some = slice(first, first + 4096)
+        position, rotation = truth.pose(time_s[some])
+        start = position + rotate(rotation, mounted(exit_point[some]) + MOUNT_M)
+        range_m[some] = walls.hit(start, rotate(rotation, mounted(direction[some])))[0]
+    return range_m
+
+
 def truth_of(menura, rig, seconds):
     """The truth of the first `seconds` of a rig's file. The motion is the same whatever is on the robot: without its lidar
     no rays are cast."""
