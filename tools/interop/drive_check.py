@@ -30,6 +30,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import serial
+from basicmicro.exceptions import PacketTimeoutError
 
 from receiving import Judged, Watch, repeated
 from side_by_side import side_by_side
@@ -529,7 +530,8 @@ def main():
                 with Watch() as watch:
                     is_good = (drives_a_square(words.menura, make, words.self_test) if make
                                else drives_at_speed(words.menura, words.self_test))
-            except (Behind, NoAnswer) as error:
+            # Basicmicro writes a packet byte by byte, and the RoboClaw discards one with a pause of 10 ms.
+            except (Behind, NoAnswer, PacketTimeoutError) as error:
                 excuse = "Menura was behind real time" if isinstance(error, Behind) else watch.excuse()
                 if excuse is None:
                     raise
