@@ -1,4 +1,4 @@
-//! Tests whose result does not depend on the time that other programs leave them.
+//! Tests whose result does not depend on the load of the machine.
 
 #[path = "../common/mod.rs"]
 mod common;
