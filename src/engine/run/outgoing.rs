@@ -176,8 +176,8 @@ impl<'a> Outgoing<'a> {
         self.packets.send(Packet { device, transmit, marks });
     }
 
-    /// Opens a device's sockets at `ip`, because this takes longer than a sender has. Returns whether the sender can take
-    /// them over; otherwise the device is told that it stays.
+    /// Opens a device's sockets at `ip`; the sender has no time for this. Returns whether they are open. If not, the
+    /// device learns that it keeps its address.
     fn open_at(&self, device: DeviceId, ip: Ipv4Addr) -> bool {
         let connections = &self.run.connections[device.0];
         let Err(error) = connections.open_at(ip) else { return true };
