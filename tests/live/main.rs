@@ -1,4 +1,5 @@
-//! Tests that run Menura in real time. `tools/test` runs one module at a time, and nothing that computes beside it.
+//! Tests that run Menura in real time. `tools/test` runs one module after another; only those that wait most of their
+//! time run beside them.
 
 #[path = "../common/mod.rs"]
 mod common;

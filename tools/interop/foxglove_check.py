@@ -82,7 +82,7 @@ mount = { translation_m = [0.3, 0.0, 1.0], roll_pitch_yaw_deg = [0.0, 10.0, 0.0]
 link = { udp = { to = "127.0.0.1:9", from = "127.0.0.8:20202" }, gvcp = "127.0.0.8:3956" }
 settings = { image_width = 320, image_height = 240, frame_rate_hz = 5.0, hfov_deg = 80.0, streams_alone = true, distortion = [-0.1, 0.01, 0.001, -0.001, 0.0], sun_deg = [45.0, 200.0] }
 """
-# A receiver's first fixes after its start may be more than 3 m off.
+# The receiver's first fixes may be more than 3 m off. RIG lets its HDOP fall fast.
 SETTLING_S = 2
 # What is told of such a rig.
 TOPICS = {

@@ -311,7 +311,7 @@ def compare(case, rules, blocks, pulses, points):
         if bad:
             failures.append(f"{what}: {bad} of {len(error)} beyond the limit")
 
-    range_m, aside_m = places(case, rules, pulses.fired, points)
+    range_m, aside_m = along_and_aside_m(case, rules, pulses.fired, points)
     within("range", 1e3 * (range_m - pulses.range_m), 1e3 * pulses.limit_m, " mm")
     azimuth = np.radians((rules.azimuth_centideg + 0.01) / 100)
     within("beside the ray", 1e3 * aside_m, 1e3 * (pulses.flat_m * azimuth + FLOAT_M), " mm")
@@ -324,9 +324,9 @@ def as_told(rules, points):
     return points[:, [1, 0, 2]] * [1, -1, 1] if rules.right_forward_up else points[:, :3]
 
 
-def places(case, rules, fired, points):
-    """How far the points lie from where their shots `fired` left the sensor, and beside their rays, metres; what the
-    driver leaves out is put in again."""
+def along_and_aside_m(case, rules, fired, points):
+    """Distances of the points along and beside the rays of their shots `fired`, metres. What the driver leaves out is
+    put in again."""
     place = as_told(rules, points)
     if rules.ignores:
         ignored_us = fired.in_block_us if rules.ignores == "block" else fired.in_sequence_us
@@ -364,7 +364,7 @@ class Wanted:
 
     def compare(self, rules, blocks, points):
         """Everything that is wrong with the points, and what is to be told."""
-        range_m, aside = places(self.case, rules, self.fired, points)
+        range_m, aside = along_and_aside_m(self.case, rules, self.fired, points)
         limit = range_m * np.radians((rules.azimuth_centideg + 0.01) / 100) + FLOAT_M
         columns = 2 if self.case.is_dual else 1
         read = Read(*(np.full((len(self.pulses), columns), np.nan) for _ in range(2)))
