@@ -414,7 +414,7 @@ impl Embree {
         let handle = unsafe { (self.functions.new_scene)(self.device) };
         self.check("making a scene")?;
         let flags = if robust { SCENE_FLAG_ROBUST } else { 0 };
-        // SAFETY: as above; Embree would have told a null scene.
+        // SAFETY: as above; Embree would have reported a null scene.
         unsafe { (self.functions.set_scene_flags)(handle, flags) };
         Ok(BuiltScene { embree: self, handle, stops_ray })
     }
