@@ -348,9 +348,9 @@ impl Embree {
         let scene = self.scene(robust, stops_ray.map(Box::new))?;
         let f = &self.functions;
         // SAFETY: the device is alive. Buffers have exactly the size that is copied into them, or
-        // are null, which is checked; all vertex numbers are below the number of positions, which
-        // is what scenes of this program hold. The user data is a box that `scene` keeps until
-        // after Embree's scene, the only holder of the geometry, is released.
+        // are null, which is checked. All vertex numbers are below the number of positions, as in
+        // all scenes of this program. The user data is a box that `scene` keeps until after
+        // Embree's scene, the only holder of the geometry, is released.
         unsafe {
             let geometry = (f.new_geometry)(self.device, GEOMETRY_TYPE_TRIANGLE);
             let buffer = |of, format, items| (f.new_buffer)(geometry, of, 0, format, 12, items);
