@@ -103,8 +103,8 @@ impl<'a> TruthKeeper<'a> {
         Self { lidar, truth: SweepTruth { start, poses, firings, returns }, parts: Vec::new() }
     }
 
-    /// Records the echoes of a firing. `reported` has them as the device reports them. `detected` has them without errors,
-    /// and without faults that block all light.
+    /// Records the echoes of a firing. `reported` has them as the device reports them. `detected` has them without
+    /// errors, and without faults that block all light.
     pub fn note<T: Received>(
         &mut self,
         sources: &Sources<'_>,
