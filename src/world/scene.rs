@@ -102,7 +102,8 @@ pub enum Finish {
     Glass {
         /// Refractive index.
         index: f32,
-        /// Share of the light that the glass transmits inside, 0..=1; 1 for clear glass.
+        /// Share of the light that passes through the glass itself, without reflection at its faces, 0..=1; 1 for clear
+        /// glass.
         clear: f32,
         /// Number of glass faces that the surface represents: two for a pane, one if both sides are modelled.
         faces: u8,
@@ -205,7 +206,7 @@ impl Scene {
     }
 
     /// Lowest and highest corner of the box around all visible surfaces, World, metres. For a rotated instance, the
-    /// box around its mesh's box is used. Without surfaces, the infinities are inverted.
+    /// box around its mesh's box is used. Without surfaces, the lowest corner is +infinity and the highest -infinity.
     pub fn extents(&self) -> [DVec3; 2] {
         self.extents_of(&self.instances)
     }

@@ -64,8 +64,8 @@ impl KeyType<f64> for Scaled {
     }
 }
 
-/// One number for both values, or two. They are divided by the factor when they are read: 1e3 for millimetres that
-/// are stored in metres.
+/// One number for both values, or two. They are divided by the factor when they are read, unlike those of [`Scaled`]:
+/// 1e3 for millimetres that are stored in metres.
 #[derive(Debug)]
 pub struct OneOrTwo(pub Limit<f64>, pub f64);
 

@@ -1,6 +1,6 @@
 //! Suggests the known word that is most similar to a wrong one.
 
-/// Length of the longest word that is compared, characters.
+/// Length of the longest word that is compared, bytes.
 const LONGEST_WORD: usize = 100;
 /// Length of the shortest part that is compared, bytes. Shorter parts occur in too many words by chance.
 const SHORTEST_PART: usize = 3;

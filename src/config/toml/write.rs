@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::tree::{Entry, Node, Value};
 
-/// Length from which a table is written in several lines, characters.
+/// Length from which a table is written in several lines, bytes.
 const LONGEST_LINE: usize = 100;
 
 /// Text of a file with this content.

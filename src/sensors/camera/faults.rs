@@ -187,7 +187,7 @@ impl<'a> Disturbed<'a> {
         self.faults.is_empty()
     }
 
-    /// Numbers of rows and columns of binned pixels from which a pixel receives light by blur.
+    /// Distance over which blur spreads the light of a pixel, in rows or columns of binned pixels.
     pub(super) fn margin(&self, binning: [u32; 2]) -> u32 {
         let bin = f64::from(binning[0].min(binning[1]).max(1));
         let radius = 0.5 * self.blur_px / bin;

@@ -68,6 +68,7 @@ impl Origin {
 pub(super) struct TruthKeeper<'a> {
     lidar: &'a Lidar,
     truth: SweepTruth,
+    /// Scratch memory.
     parts: Vec<Part>,
 }
 
@@ -102,7 +103,8 @@ impl<'a> TruthKeeper<'a> {
         Self { lidar, truth: SweepTruth { start, poses, firings, returns }, parts: Vec::new() }
     }
 
-    /// Records the report of a firing, and its echoes without errors. Faults that block the light count.
+    /// Records the echoes of a firing. `reported` has them as the device reports them. `detected` has them without
+    /// errors, and without faults that block all light.
     pub fn note<T: Received>(
         &mut self,
         sources: &Sources<'_>,

@@ -7,7 +7,7 @@
 //!
 //! Sources: HDL-64E S2 manual (firmware 4.07), S3 manual (63-HDL64ES3), and the decoders of VeloView and
 //! velodyne-decoder, which agree. Some facts are in doubt. The reserved bytes are kept as received. The types of the
-//! two thresholds differ between decoders ([`ThresholdTypes`]). No manual has the order of the S1's forms.
+//! two thresholds are unconfirmed ([`ThresholdTypes`]). No manual has the order of the S1's forms.
 
 mod decoder;
 

@@ -1,5 +1,5 @@
-//! Velodyne's position packet of 512 bytes: sentence and PPS state of a GNSS receiver, temperatures and, for an HDL-32E,
-//! IMU values. Its UDP port is not that of the data packet ([`super::DataPacket`]).
+//! Velodyne's position packet of 512 bytes: sentence and PPS state of a GNSS receiver, temperatures and, for an
+//! HDL-32E, IMU values. Its UDP port is not that of the data packet ([`super::DataPacket`]).
 //!
 //! All numbers are little-endian. Parsing keeps all received values.
 //!
@@ -147,7 +147,8 @@ impl PositionPacket {
         (!text.is_empty()).then_some(text)
     }
 
-    /// Writes a sentence and CR LF to the NMEA area, followed by zeros.
+    /// Writes a sentence, which includes its CR LF, to the NMEA area, followed by zeros. Rejects a sentence that does
+    /// not fit.
     pub fn set_nmea(&mut self, sentence: &str) -> Result<(), ParseError> {
         let (need, got) = (self.nmea_area.len(), sentence.len());
         if got > need {

@@ -5,6 +5,7 @@ use glam::DVec3;
 use crate::world::random;
 use crate::world::scene::{MaterialId, Mesh};
 
+/// Number of blades in a clump.
 pub(super) const BLADES: u32 = 100;
 /// Quads along a blade, two triangles each.
 const SEGMENTS: u32 = 4;

@@ -24,7 +24,8 @@ enum Curve {
 }
 
 impl Scheduled {
-    /// A motion that starts at `start`. A commanded joint stays there.
+    /// A motion. `start` is the position at the start of the run; for a sine, its middle; a table does not use it. A
+    /// commanded joint stays at `start`.
     pub(super) fn new(start: f64, motion: &JointMotion, jam: Option<Jam>) -> Self {
         let curve = match motion {
             JointMotion::ConstantRate { rate } => Curve::Rate(*rate),

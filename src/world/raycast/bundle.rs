@@ -103,7 +103,7 @@ pub struct Bundle {
     pub origin: DVec3,
     /// Sum of the largest changes of `x` and of `y` along a ray, per metre of depth.
     pub steepness: f32,
-    /// Index in the call of the bundle's first pulse.
+    /// Index of the bundle's first pulse among the pulses of the call.
     pub first: usize,
     /// For each lane, the index of its ray among the rays of all pulses in the bundle.
     pub ray: [u16; MAX_LANES],

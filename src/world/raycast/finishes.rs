@@ -1,5 +1,5 @@
-//! Properties of hit surfaces that a [`Hit`] does not contain. Most scenes have only diffuse surfaces; this keeps
-//! hits small and their computation fast.
+//! Properties of hit surfaces that a [`Hit`] does not contain. Hits stay small and fast to compute, because most scenes
+//! have only diffuse surfaces, which need none of these properties.
 
 use glam::DVec3;
 
@@ -28,7 +28,7 @@ pub trait Finishes {
     /// Texture coordinates where the same ray hits; `None` if the surface has none.
     fn texture_spot(&self, pulse: &Pulse, hit: &Hit, fired: SimTime) -> Option<TextureSpot>;
 
-    /// Position, at time `_to` in World, of the point of the hit surface that is at `place` at time `_from`.
+    /// Position at time `_to`, in World, of the point on the hit surface that is at `place` at time `_from`.
     fn carried(&self, _hit: &Hit, place: DVec3, _from: SimTime, _to: SimTime) -> DVec3 {
         place
     }

@@ -1,6 +1,6 @@
 //! The only definition of a hit: which triangle a ray hits, at which range, and at which angle.
 //!
-//! Each caster searches candidate triangles in its own way and with its own rounding. Where rounding could make a
+//! Each caster searches for candidate triangles in its own way and with its own rounding. Where rounding could make a
 //! difference, it calls these functions. A hit therefore depends neither on the tree, nor on the rays that are cast
 //! together, nor on the caster.
 //!

@@ -174,7 +174,7 @@ pub trait RayCaster: Send + Sync {
     }
 
     /// Casts pulses into the scene, and at the same time the pulses of `BodyCast`s into bodies of moving objects.
-    /// Returns false if a GPU was lost; the caller must then cast.
+    /// Returns false if the GPU cannot cast, for example because it was lost; the caller must then cast.
     fn cast_with_bodies(
         &self,
         stencil: &Stencil,
@@ -215,7 +215,7 @@ pub trait RayCaster: Send + Sync {
     }
 
     /// Finishes of surfaces that do more than scatter light diffusely; `None` if no surface does. Range, incidence
-    /// and reflectance of a hit are then complete.
+    /// and reflectance of a hit then describe its light completely.
     fn finishes(&self) -> Option<&dyn Finishes> {
         None
     }

@@ -348,9 +348,9 @@ impl Embree {
         let scene = self.scene(robust, stops_ray.map(Box::new))?;
         let f = &self.functions;
         // SAFETY: the device is alive. Buffers have exactly the size that is copied into them, or
-        // are null, which is checked; all vertex numbers are below the number of positions, which
-        // is what scenes of this program hold. The user data is a box that `scene` keeps until
-        // after Embree's scene, the only holder of the geometry, is released.
+        // are null, which is checked. All vertex numbers are below the number of positions, as in
+        // all scenes of this program. The user data is a box that `scene` keeps until after
+        // Embree's scene, the only holder of the geometry, is released.
         unsafe {
             let geometry = (f.new_geometry)(self.device, GEOMETRY_TYPE_TRIANGLE);
             let buffer = |of, format, items| (f.new_buffer)(geometry, of, 0, format, 12, items);
@@ -414,7 +414,7 @@ impl Embree {
         let handle = unsafe { (self.functions.new_scene)(self.device) };
         self.check("making a scene")?;
         let flags = if robust { SCENE_FLAG_ROBUST } else { 0 };
-        // SAFETY: as above; Embree would have told a null scene.
+        // SAFETY: as above; Embree would have reported a null scene.
         unsafe { (self.functions.set_scene_flags)(handle, flags) };
         Ok(BuiltScene { embree: self, handle, stops_ray })
     }

@@ -171,7 +171,7 @@ pub struct GpuCaster {
     scenes: Vec<Arc<BvhCaster>>,
     identity: String,
     bytes: u64,
-    /// `None` tells the thread to end.
+    /// Dropped, and then `None`, to end the thread.
     requests: Option<Sender<Request>>,
     thread: Option<JoinHandle<()>>,
     fault: Fault,
