@@ -142,6 +142,7 @@ impl<'a> RecordedStream<'a> {
 
     /// Calls `see` for every frame of the stream with the time of its first byte: seconds since the start of the
     /// recording, if known. Ends at the first error of `see`.
+    ///
     /// # Errors
     /// The recording cannot be read, or `see` fails.
     pub fn visit(
