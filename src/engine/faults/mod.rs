@@ -158,7 +158,7 @@ struct Lanes {
 }
 
 impl Lanes {
-    /// Passes on a device's move to another address, behind the packets that faults delay: on a real link they have
+    /// Passes on a device's move to another address, after the packets that faults delay: on a real link they have
     /// already left, from the old address.
     fn move_on(&mut self, mut transmit: Transmit, out: &mut dyn FnMut(Transmit)) {
         let every = self.ports.iter_mut().chain([&mut self.commands]);

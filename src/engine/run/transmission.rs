@@ -238,7 +238,8 @@ impl<'a> Transmission<'a> {
                 let words = Words::Address { ip: *ip, moves: true };
                 let said = Said { at: clock.now(), to: HostTarget::Device(device), words };
                 let tell = self.context.events;
-                // This thread also sends the device's answer, which so leaves from the new address.
+                // This thread also sends the device's answer, so the answer leaves from the new
+                // address.
                 if tell.is_some_and(|tell| tell.try_send(said.into()).is_ok()) {
                     connections.take_over();
                 } else {
