@@ -1,7 +1,7 @@
 //! Processor time of a camera's pixels and of a lidar's pulses, on one thread in the courtyard of the default rig.
 //!
 //! `cargo bench --bench camera` measures frames of 960 x 600 pixels and packets of the default rig's lidar alternately,
-//! so that other programs slow both equally. The figures have the rays to surfaces, and the shadow rays from there to
+//! so that other programs slow both equally. In the output, "rays" go to surfaces, and "shadows" are rays from there to
 //! the sun. `-- --rounds N` sets the number of measured frames.
 
 use std::path::Path;
@@ -73,7 +73,7 @@ impl RayCaster for &Counting {
 #[derive(Default)]
 struct Sums {
     all_ns: u64,
-    /// Number of rays to surfaces and of shadow rays.
+    /// Number of rays to surfaces and of shadow rays; the next field is the time for each.
     rays: [u64; 2],
     ns: [u64; 2],
     /// Number of pulses or pixels.

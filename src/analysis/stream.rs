@@ -18,7 +18,7 @@ use crate::links::serial_record::SerialIndex;
 
 /// Number of bytes of a recording from which its sender is identified.
 const HEAD_LEN: u64 = 1 << 14;
-/// Share of bytes in valid frames above which a family counts as the sender.
+/// Smallest share of bytes in valid frames with which a family counts as the sender.
 const TELLING_SHARE: f64 = 0.5;
 /// Share of bytes in valid frames below which a family does not count as the sender.
 const STRANGE_SHARE: f64 = 0.1;
@@ -142,6 +142,7 @@ impl<'a> RecordedStream<'a> {
 
     /// Calls `see` for every frame of the stream with the time of its first byte: seconds since the start of the
     /// recording, if known. Ends at the first error of `see`.
+    ///
     /// # Errors
     /// The recording cannot be read, or `see` fails.
     pub fn visit(

@@ -72,7 +72,7 @@ impl RecordError {
     }
 }
 
-/// Largest step of a device's time before its next requests. Every device needs more time from a request to the
+/// Largest step of a device's time before its next requests. No device has a shorter time from a request to the
 /// measurement.
 const STEP: Duration = Duration::from_millis(5);
 /// Largest lead of a device over the slowest one: measurements wait in memory. It is long enough for slow devices to

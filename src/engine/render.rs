@@ -414,7 +414,7 @@ impl<'scope> Renderer<'scope> {
         self.flush(id, out);
     }
 
-    /// Passes on packets of all devices after requests that were given up.
+    /// Passes on the answered and the given-up requests at the front of each device's queue.
     pub fn flush_all(&mut self, out: &mut dyn FnMut(Rendered)) {
         for index in 0..self.devices.len() {
             self.flush(DeviceId(index), out);

@@ -35,7 +35,7 @@ pub enum Pace {
         late: LatePolicy,
         /// Time from the request of a packet to its due time, nanoseconds.
         ahead_ns: u64,
-        /// Number of waiting requests above which rays may be left out.
+        /// Smallest number of waiting requests with which rays may be left out.
         backlog: usize,
     },
 }
@@ -221,8 +221,7 @@ impl<T> Lane<T> {
 
 impl Pace {
     /// Look-ahead that a device keeps while another device is behind, nanoseconds. Half of `ahead_ns` if late packets
-    /// are sent. Otherwise three quarters: rays are left out below half, and with this margin a slow answer makes no
-    /// request too late.
+    /// are sent. Otherwise three quarters: below half, rays are left out, or a slow answer makes a request hopeless.
     fn reserve_ns(self) -> u64 {
         match self {
             Self::Stepped => 0,

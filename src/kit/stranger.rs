@@ -29,7 +29,7 @@ pub type Timed = (Duration, Vec<u8>);
 /// capture is pcap, pcapng or a ROS 2 bag with raw packets; IP fragments are reassembled.
 ///
 /// # Errors
-/// The file is damaged or has no datagrams.
+/// The file cannot be read, is damaged or has no datagrams.
 pub fn twin(recording: &Path) -> Result<Vec<Timed>, String> {
     let mut reader = CaptureReader::open(Source::File(recording)).map_err(|e| e.to_string())?;
     let mut first_ns = None;

@@ -125,7 +125,7 @@ impl PtpLink {
         let PtpLink { bound, carrier, .. } = other;
         let bound = bound.into_inner().unwrap_or_else(PoisonError::into_inner);
         let ethernet = carrier.into_inner().unwrap_or_else(PoisonError::into_inner).ethernet;
-        // The sockets of before have received these messages, too.
+        // The old sockets have received these messages too: they are discarded here.
         let mut reader = StampReader::default();
         let packets = ethernet.iter().map(|ethernet| &ethernet.socket.socket);
         for socket in [&bound.groups.event.socket, &bound.groups.general].into_iter().chain(packets)
@@ -498,7 +498,7 @@ mod tests {
         assert_eq!(gptp.message(&of_other[..13]), None);
     }
 
-    /// The messages that arrive until `last` does, with their senders if they were sent to the address alone.
+    /// The messages that arrive until `last` arrives; with the sender if the message is unicast.
     #[allow(clippy::disallowed_methods)] // waits for the kernel, not for the simulation
     fn heard(link: &PtpLink, last: &[u8]) -> Vec<(Option<Ipv4Addr>, Vec<u8>)> {
         let mut heard: Vec<(_, Vec<u8>)> = Vec::new();
@@ -530,7 +530,8 @@ mod tests {
         link.send(b"after", Some(3), Target::Host(master)).unwrap();
         let after = heard(&master_link, b"after");
         assert_eq!(after.last(), Some(&(Some(second), b"after".to_vec())));
-        // It is still in the groups, gets what is sent to its address, and nothing twice.
+        // The link is still in the multicast groups, gets unicast messages to its address, and gets
+        // nothing twice.
         master_link.send(b"alone", Some(4), Target::Host(second)).unwrap();
         assert_eq!(heard(&link, b"alone"), [(Some(master), b"alone".to_vec())]);
         master_link.send(b"all", Some(5), Target::All).unwrap();

@@ -192,7 +192,7 @@ impl TcpServer {
         Ok(())
     }
 
-    /// Waits until a client can be read or can accept more bytes; returns the clients' streams.
+    /// Waits until a client connects, can be read or can accept more bytes; returns the clients' streams.
     fn wait(&self, timeout: Duration) -> io::Result<Vec<(Peer, Arc<TcpStream>)>> {
         let mut streams = Vec::new();
         let mut flags = Vec::new();

@@ -54,7 +54,7 @@ struct Bound {
     siblings: Siblings,
     /// Key of the first datagram of this socket: the kernel counts from 0 for each socket.
     first_key: u32,
-    /// Key after that of the latest stamp that was read, counted by the kernel.
+    /// Key after the one of the latest timestamp that was read, in the kernel's count.
     stamped: AtomicU32,
 }
 
@@ -63,7 +63,7 @@ impl Bound {
         Self { socket, siblings, first_key: 0, stamped: AtomicU32::new(0) }
     }
 
-    /// As [`UdpLink::departures`].
+    /// See [`UdpLink::departures`].
     fn departures(
         &self,
         reader: &mut StampReader,
@@ -81,18 +81,18 @@ impl Bound {
     }
 }
 
-/// What is left of the sockets before a move.
+/// Remains of the sockets from before a move.
 #[derive(Debug, Default)]
 struct Replaced {
-    /// Stamps that [`UdpLink::departures`] has not returned yet.
+    /// Timestamps that [`UdpLink::departures`] has not returned yet.
     stamps: Vec<DepartureStamp>,
-    /// Sockets whose last stamps have not arrived, each with the key after its last datagram, and the time at which it
-    /// is closed all the same.
+    /// Sockets whose last timestamps have not arrived, each with the key after its last datagram, and the time at which
+    /// it is closed even without them.
     sockets: Vec<(Bound, u32, Instant)>,
 }
 
 impl Replaced {
-    /// Reads the stamps that have arrived, and closes the sockets that get no more.
+    /// Reads the timestamps that have arrived, and closes the sockets that get no more.
     fn read(&mut self, reader: &mut StampReader) {
         let Self { stamps, sockets } = self;
         sockets.retain(|(bound, end, until)| {
@@ -136,7 +136,7 @@ const MSG_PROBE: i32 = 0x10;
 /// Size of the receive buffer for timestamps: more than a tenth of a second of the fastest device.
 const STAMP_BUFFER_BYTES: usize = 8 << 20;
 
-/// Longest time for which a socket that was replaced waits for its last stamps. The network card takes them when the
+/// Longest time for which a replaced socket waits for its last timestamps. The network card takes them when the
 /// datagrams are on the wire.
 const LAST_STAMPS: Duration = Duration::from_millis(10);
 
@@ -202,16 +202,16 @@ impl UdpLink {
         Ok(link)
     }
 
-    /// Sends by the socket of `other` from now on. The own socket is closed when its stamps have been read, which is now
-    /// unless the network card takes them. No datagram may be prepared.
+    /// Sends by the socket of `other` from now on. The old socket is closed when its timestamps have been read: at
+    /// once, unless the network card takes them. No datagram may be prepared.
     ///
     /// # Errors
-    /// A setting of the own socket does not hold for that of `other`, which sends all the same.
+    /// A setting could not be copied to the socket of `other`; the link uses this socket nevertheless.
     pub fn take_over(&self, other: UdpLink) -> io::Result<()> {
         let bound = other.bound.into_inner().expect("no holder panics");
         let first_key = self.sent.load(Ordering::Relaxed);
         let mut own = self.bound.write().expect("no holder panics");
-        // Hosts may have changed them since `other` was opened.
+        // Hosts may have changed settings since `other` was opened.
         let have_settings = copy_settings(&own.socket, &bound.socket, self.to().is_ipv4());
         let old = std::mem::replace(&mut *own, Bound { first_key, ..bound });
         if self.stamps_departures.load(Ordering::Relaxed) {
@@ -392,7 +392,8 @@ impl UdpLink {
         reader: &mut StampReader,
         stamps: &mut Vec<DepartureStamp>,
     ) -> io::Result<()> {
-        // First of all: a move after the old sockets are read would put its stamps behind later ones.
+        // Locked first: a move after the old sockets are read would put their timestamps after
+        // later ones.
         let bound = self.bound();
         let mut replaced = self.replaced.lock().expect("no holder panics");
         replaced.read(reader);
@@ -510,7 +511,7 @@ fn set_dont_fragment(socket: &Socket, dont_fragment: bool) -> io::Result<()> {
         .map_err(|error| told(&error.into(), "cannot set the don't-fragment flag"))
 }
 
-/// Gives `to` what hosts can change of a socket.
+/// Copies the settings of a socket that hosts can change.
 fn copy_settings(from: &Socket, to: &Socket, is_ipv4: bool) -> io::Result<()> {
     if is_ipv4 {
         to.set_broadcast(from.broadcast()?)?;

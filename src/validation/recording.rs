@@ -26,7 +26,7 @@ use crate::engine::hosts::NoHosts;
 use crate::engine::record::{Stretch, render};
 use crate::time::SimTime;
 
-/// Ports for the decoder of a datagram, which does not use them here.
+/// Ports for a decoder that identifies packets by their content only.
 const NO_PORTS: [u16; 2] = [0, 0];
 
 /// A block of a datagram, or a scan of a byte stream.

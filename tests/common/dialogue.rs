@@ -18,7 +18,7 @@ pub trait Bench: Sized {
 pub struct Step<'a> {
     pub verb: &'a str,
     pub rest: &'a str,
-    /// First word of `rest`; `rest` is the text after the verb.
+    /// First word of `rest`; the next field is the text after this word.
     pub first: &'a str,
     pub after: &'a str,
     /// All words of `rest`.

@@ -112,7 +112,8 @@ fn a_recording_holds_what_a_host_gets_whatever_the_workers() {
     let dark = scan(&front[0]);
     let dark: Vec<usize> = (0..1081).filter(|step| dark.steps[*step].first.distance == 1).collect();
     assert_eq!((dark.first(), dark.last(), dark.len()), (Some(&860), Some(&940), 81));
-    // The motor of the other scanner is blocked: the scanner reports status 21 (it checks an error).
+    // The motor of the other scanner is blocked: the scanner reports status 21, which means that it
+    // verifies an error.
     let statuses: Vec<Status> = rear.iter().map(|message| message.status).collect();
     assert_eq!(statuses[..8], [Status::Code(*b"99"); 8]);
     assert_eq!(statuses[8..], [Status::Code(*b"21")]);

@@ -26,7 +26,7 @@ pub const SHORTEST_LONE_WALK_S: f64 = 14_400.0;
 const SEEN: f64 = 3.0;
 /// The correlation time counts as found if the standard error of its logarithm is at most this.
 const MOST_LOG_ERROR: f64 = 0.35;
-/// Averaging times whose indices differ by more than this are assumed to be independent.
+/// Ratio of two averaging times above which they are assumed to be independent.
 const FAR: usize = 30;
 /// Number of axes whose variances are averaged.
 const AXES: f64 = 3.0;

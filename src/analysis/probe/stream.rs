@@ -60,7 +60,7 @@ struct Judged {
     is_stamped: bool,
     period_ns: f64,
     start_ns: u64,
-    /// Latest timestamp.
+    /// Latest timestamp; the next field is its time since the first one, nanoseconds.
     last_stamp: Option<Stamp>,
     own_ns: i64,
     highest_ns: i64,

@@ -71,7 +71,7 @@ fn time_of(cast: &Cast<'_>, callers: usize, pulses: &[Pulse], rays: usize) -> Du
     };
     let watch = Stopwatch::start();
     std::thread::scope(|scope| {
-        // If the system refuses a thread, those that there are cast all pulses.
+        // If the system refuses a thread, the existing threads cast all pulses.
         let _ = (1..callers).try_for_each(|_| Builder::new().spawn_scoped(scope, work).map(drop));
         work();
     });

@@ -44,7 +44,7 @@ pub struct Certificate {
     /// Duration of the run, seconds.
     pub run_s: f64,
     /// Simulated time of the rig, seconds: less than `run_s` if a device was behind at the end. 0 in certificates of
-    /// older formats.
+    /// older versions of Menura.
     #[serde(default)]
     pub simulated_s: f64,
     /// Settings by which packets were sent.
@@ -91,7 +91,7 @@ pub struct Sending {
     /// Threads that cast rays.
     pub workers: usize,
     /// Identity of the ray caster: the processor, a GPU with its driver, or a library; also why a GPU was lost. Empty
-    /// for replays and in certificates of older formats.
+    /// for replays and in certificates of older versions of Menura.
     #[serde(default)]
     pub caster: String,
 }

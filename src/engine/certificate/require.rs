@@ -60,7 +60,7 @@ pub struct Verdict {
     pub unit: String,
     /// Whether the requirement is met.
     pub is_met: bool,
-    /// Number of values, if `measured` is a percentile of too few values, which is their maximum.
+    /// Number of values, if they are too few for the percentile: `measured` is then their maximum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maximum_of: Option<u64>,
     /// Reason of the failure, if the measured value does not show it.

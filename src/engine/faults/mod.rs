@@ -118,7 +118,7 @@ impl Stream {
 /// A row of the fault log. Rows are ordered by time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Row {
-    /// Due time that the packet had before the fault changed it.
+    /// Due time of the packet without any fault.
     pub at: SimTime,
     /// Index of the fault in the rig.
     pub fault: usize,
@@ -158,8 +158,8 @@ struct Lanes {
 }
 
 impl Lanes {
-    /// Passes on a device's move to another address, behind the packets that faults delay: on a real link they have left
-    /// already, from the address of before.
+    /// Passes on a device's move to another address, after the packets that faults delay: on a real link they have
+    /// already left, from the old address.
     fn move_on(&mut self, mut transmit: Transmit, out: &mut dyn FnMut(Transmit)) {
         let every = self.ports.iter_mut().chain([&mut self.commands]);
         for fault in every.flat_map(|lane| &mut lane.faults) {
@@ -268,7 +268,7 @@ impl WireFaults {
     }
 
     /// Adds the `index`th fault, a fault of a device of `rig`, if it concerns links or cables. It has no effect on
-    /// packets that were applied before.
+    /// packets that [`WireFaults::apply`] took before.
     pub fn add(&mut self, rig: &Rig, index: usize, fault: &FaultConfig) {
         let FaultKind::Wire(kind) = &fault.kind else { return };
         let device = &rig.devices[fault.device];
@@ -371,7 +371,7 @@ impl WireFaults {
         }
     }
 
-    /// Counts a packet of a device that was given up before its measurement.
+    /// Counts a packet of a device whose measurement was given up.
     pub fn skip(&mut self, device: DeviceId) {
         self.devices[device.0].ports[PortIndex::DATA.place()].packet += 1;
     }

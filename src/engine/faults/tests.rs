@@ -115,12 +115,12 @@ fn a_move_waits_for_packets_that_are_delayed() {
         let left = moved(&one("lidar", keys), &given);
         assert_eq!(names(&left), given, "{keys}");
     }
-    // What is not delayed overtakes the move.
+    // A packet that is not delayed overtakes the move.
     let one_delayed = "[[fault]]\ndevice = \"lidar\"\nstart_s = 2e-6\nduration_s = 1e-6\n";
     let rig_of = |keys| rig(&format!("{one_delayed}{keys}"));
     let left = moved(&rig_of("kind = \"delay\"\ndelay_ms = 0.0025"), &given);
     assert_eq!(left[2..5], [(4, SimTime(4000)), (2, SimTime(4500)), (0, SimTime(4500))]);
-    // What is held back leaves before the move, although less than it should has overtaken it.
+    // A packet that is held back leaves before the move, even if too few packets have overtaken it.
     let left = moved(&rig_of("kind = \"reordering\"\nprobability = 1\nby_packets = 3"), &given);
     assert_eq!(names(&left), [1, 3, 2, 0, 4, 5]);
     let copied = moved(&rig_of("kind = \"duplication\"\nprobability = 1\nafter_us = 4.5"), &given);

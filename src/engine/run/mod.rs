@@ -8,7 +8,7 @@
 //! 4. [`sender`] sends each packet when it is due ([`transmission`]); a second sender may stand by;
 //! 5. [`send_log`] records the sender's actions and reads transmit timestamps.
 //!
-//! One thread for each input of hosts ([`listeners`]).
+//! The threads of [`listeners`] receive input from hosts.
 
 pub(crate) mod answers;
 mod card_time;

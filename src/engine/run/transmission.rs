@@ -238,11 +238,13 @@ impl<'a> Transmission<'a> {
                 let words = Words::Address { ip: *ip, moves: true };
                 let said = Said { at: clock.now(), to: HostTarget::Device(device), words };
                 let tell = self.context.events;
-                // The device's answer comes by this thread, so that it leaves from the new address.
+                // This thread also sends the device's answer, so the answer leaves from the new
+                // address.
                 if tell.is_some_and(|tell| tell.try_send(said.into()).is_ok()) {
                     connections.take_over();
                 } else {
-                    // A device that does not know where it is could not be found.
+                    // Without this message, the device does not know its new address: it keeps the
+                    // old one.
                     connections.give_up_opened();
                 }
             }

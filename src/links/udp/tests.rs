@@ -70,8 +70,8 @@ fn a_launch_time_is_taken_and_departures_are_stamped() {
     assert!(stamps[0].at_ns > 0 && stamps[0].at_ns <= stamps[1].at_ns);
 }
 
-/// Datagrams that `listener` receives from two sockets that prepare and send alternately, and the
-/// keys of their timestamps.
+/// Datagrams that `listener` receives from a link that prepares and sends alternately, and the keys of their
+/// timestamps.
 fn prepared_by_turns(listener: &UdpSocket) -> (Vec<Vec<u8>>, Vec<u32>) {
     let to = listener.local_addr().unwrap();
     let link = UdpLink::open(&to.into()).unwrap();

@@ -12,11 +12,11 @@ use crate::time::SimTime;
 
 /// Size of a cell, metres.
 const CELL_M: f64 = 0.25;
-/// Number of cells along each side: 60 m from the place where the robot was switched on.
+/// Number of cells along each side: 60 m in each direction from the place where the robot was switched on.
 const SIDE: i32 = 480;
 /// Smallest number of points of a scan in a cell that classify the cell.
 const FEWEST_POINTS: u32 = 2;
-/// Share of obstacle points above which a cell is closed, as in the polar map.
+/// Smallest share of obstacle points with which a cell is closed, as in the polar map.
 const CLOSED_SHARE: f64 = 0.15;
 /// A step: between two cells of a scan that are at most this many cells apart, the height of the ground changes by more
 /// than the next constant, with at least the slope after it. Only this rule detects the near wall of a ditch, because
@@ -36,7 +36,7 @@ const FARTHER_M: f64 = 1.0;
 const KEPT_CLEAR_M: f64 = 0.75;
 /// The path ends this far before the goal, metres.
 const NEAR_GOAL_M: f64 = 2.5;
-/// Distance of the waypoint along the path, metres.
+/// Smallest distance of the waypoint from the robot, metres.
 const AHEAD_M: f64 = 2.0;
 /// Length that must be free ahead in a free direction, metres.
 const FREE_AHEAD_M: f64 = 2.0;

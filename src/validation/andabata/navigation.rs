@@ -17,7 +17,7 @@ pub const RINGS: usize = 9;
 const TAU_RINGS: f64 = 1.0682;
 /// Outer radius of the map, metres.
 const RIM_M: f64 = 10.0;
-/// Share of obstacle points above which a cell is red.
+/// Smallest share of obstacle points with which a cell is red.
 const RED_SHARE: f64 = 0.15;
 /// Share of traversable points above which a cell is green.
 const GREEN_SHARE: f64 = 0.85;

@@ -30,11 +30,11 @@ const SHORT_M: [f64; 8] = [0.2, 0.6, 1.0, 1.3, 1.5, 1.57, 1.61, 2.0];
 /// Offsets of the paper, metres.
 const NEAR_M: f64 = 0.6;
 const FAR_M: f64 = 2.0;
-/// Range of the largest offset with mixed pixels, metres.
+/// Expected range of the largest offset with mixed pixels, metres.
 const LAST_M: [f64; 2] = [1.55, 1.60];
 /// Offset from which the number of mixed pixels must decrease, metres.
 const FALLS_FROM_M: f64 = 1.3;
-/// Range of the number of mixed pixels in a scan at [`NEAR_M`].
+/// Expected range of the number of mixed pixels in a scan at [`NEAR_M`].
 const COUNT: [f64; 2] = [16.0, 21.0];
 
 /// Options of the experiment.
