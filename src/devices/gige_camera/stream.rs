@@ -54,7 +54,7 @@ pub(super) struct Stream {
     unasked_start: SimTime,
     requests: u64,
     numbers: u64,
-    /// Block id of the latest frame; before the first frame, of a frame before it.
+    /// Block id of the latest frame; at first, one less than the id of the first frame.
     block: u64,
     block_before: u64,
     kept: VecDeque<Sent>,
