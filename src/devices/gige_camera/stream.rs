@@ -162,7 +162,7 @@ impl GigeCamera {
         self.stream.is_running
     }
 
-    /// Restarts block ids at 1, because the channel was opened.
+    /// Restarts block ids at the setting `first_block` (1 in real cameras), because the channel was opened.
     pub(super) fn restart_blocks(&mut self) {
         self.stream.block = self.stream.block_before;
         self.stream.kept.clear();
