@@ -198,8 +198,8 @@ pub trait AnyFamily: FamilyReader {
         known: &'static [Arc<Profile>],
     ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics>;
 
-    /// Like [`Family::calibration_file`], for a unit with the profile's settings, or for `device` of a rig. In a stereo
-    /// pair, `baseline_m` is the distance of the right camera from the left one, metres; otherwise 0.
+    /// Like [`Family::calibration_file`], for a unit with the profile's settings, or for `device` of a rig. If that is
+    /// the right camera of a stereo pair, `baseline_m` is its distance from the left one, metres; otherwise 0.
     fn calibration_file(
         &self,
         profile: &Profile,

@@ -11,8 +11,8 @@ use crate::sensors::camera::lens::{Lens, Model};
 /// Number of directions at which the fisheye polynomial is fitted to another lens model.
 const SAMPLES: usize = 200;
 
-/// Calibration (YAML) of a unit with `settings`. In a stereo pair, `baseline_m` is the distance of the right camera
-/// from the left one, metres; otherwise 0.
+/// Calibration (YAML) of a unit with `settings`. If it is the right camera of a stereo pair, `baseline_m` is its
+/// distance from the left one, metres; otherwise 0.
 pub(super) fn yaml(profile: &CameraProfile, settings: &CameraSettings, baseline_m: f64) -> String {
     let lens = settings.optics(profile.size()).lens;
     let ([fx, fy], model, coefficients) = described(&lens, settings);

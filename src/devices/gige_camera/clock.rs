@@ -62,7 +62,7 @@ impl CameraClock {
         self.faults = faults;
     }
 
-    /// PTP faults; empty without a PTP slave.
+    /// PTP faults; empty if no PTP master sets the clock, real or simulated.
     pub fn faults(&self) -> &[Timed<PtpFault>] {
         if self.is_on && self.source != PtpState::None { &self.faults } else { &[] }
     }

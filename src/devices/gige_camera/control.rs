@@ -613,7 +613,7 @@ impl GigeCamera {
             }
             return Ok(());
         }
-        // It would lose the host, which knows the old address.
+        // The host knows only the old address, so it would lose the unit after the move.
         if self.network.is_moving() {
             return Err(status::BUSY);
         }

@@ -104,7 +104,7 @@ pub(super) fn selector_of(address: u32) -> Option<u32> {
 /// Type of a feature.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kind {
-    /// Least, greatest, step; the greatest may be the difference of two registers.
+    /// Least, greatest, step. If registers are given, the greatest is the value of the first minus that of the second.
     Integer(u32, u32, u32, Option<[u32; 2]>),
     /// Least, greatest, unit.
     Float(f64, f64, &'static str),
@@ -401,7 +401,7 @@ impl Features {
         Self(features.collect())
     }
 
-    /// The feature whose register contains the word at `address`, and the index of the word.
+    /// The feature whose register contains the word at `address`, and the offset of the word in it, bytes.
     pub fn word(&self, address: u32) -> Option<(&Feature, usize)> {
         let (_, feature) = self.0.range(..=address).next_back()?;
         let into = address - feature.address;

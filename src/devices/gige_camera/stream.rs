@@ -54,7 +54,7 @@ pub(super) struct Stream {
     unasked_start: SimTime,
     requests: u64,
     numbers: u64,
-    /// Block id of the latest frame; before the first frame, of a frame before it.
+    /// Block id of the latest frame; at first, one less than the id of the first frame.
     block: u64,
     block_before: u64,
     kept: VecDeque<Sent>,
@@ -162,7 +162,7 @@ impl GigeCamera {
         self.stream.is_running
     }
 
-    /// Restarts block ids at 1, because the channel was opened.
+    /// Restarts block ids at the setting `first_block` (1 in real cameras), because the channel was opened.
     pub(super) fn restart_blocks(&mut self) {
         self.stream.block = self.stream.block_before;
         self.stream.kept.clear();

@@ -220,7 +220,7 @@ impl Features {
                 let names = registers.map(|both| both.map(|address| self.0[&address].name));
                 let most = match names {
                     Some([all, other]) => {
-                        // Of registers: features would refer to each other in a circle.
+                        // The formula uses registers, because features would refer to each other in a circle.
                         let _ = writeln!(
                             xml,
                             "<IntSwissKnife Name=\"{name}Most\"><pVariable Name=\"ALL\">{all}Reg</pVariable><pVariable Name=\"OTHER\">{other}Reg</pVariable><Formula>ALL-OTHER</Formula></IntSwissKnife>"

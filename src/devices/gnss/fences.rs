@@ -74,8 +74,8 @@ impl Gnss {
         answer
     }
 
-    /// NAV-GEOFENCE. The state is inside if the distance plus the configured number of standard deviations is less
-    /// than the radius.
+    /// NAV-GEOFENCE. The state is inside if the distance plus the configured number of standard deviations is at
+    /// most the radius.
     pub(super) fn fences(&self, s: &Solution, itow_ms: u32) -> NavGeofence {
         let sigmas = match self.store.get(key::GEOFENCE_CONFLVL) {
             0 => 0.0,

@@ -80,7 +80,7 @@ impl Reporter<'_> {
             NavTimegal::ID => Message::NavTimegal(self.timegal()),
             NavTimeqzss::ID => Message::NavTimeqzss(self.timeqzss()),
             NavOrb::ID => Message::NavOrb(self.orb()),
-            // Stations and services do not exist.
+            // Empty: the messages are about correction stations and services that Menura does not emulate.
             NavDgps::ID => Message::NavDgps(NavDgps { itow_ms: self.itow(), ..NavDgps::default() }),
             NavSlas::ID => Message::NavSlas(NavSlas { itow_ms: self.itow(), ..NavSlas::default() }),
             NavAopstatus::ID => {

@@ -527,7 +527,7 @@ impl Gnss {
         Some(FaultEffect { fault: fault.fault, window, kind })
     }
 
-    /// Whether a fault delays or drops a message that arrives now; the message is then taken care of.
+    /// Delays or drops a message that arrives now, if a fault demands it; the caller must then not process the message.
     pub(super) fn holds_back(&mut self, now: SimTime, message: &[u8]) -> bool {
         match self.correction_fault_at(now).map(|(fault, _)| fault.kind) {
             Some(GnssFault::CorrectionsLost) => true,

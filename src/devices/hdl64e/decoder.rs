@@ -63,9 +63,9 @@ pub(super) struct Hdl64eDecoder {
     /// Calibration of the profile, used if no other is known.
     profile_calibration: Option<LaserTable>,
     packets: u64,
-    /// Number of packets that contain this model.
+    /// Number of packets that name this model.
     own_packets: u64,
-    /// Number of packets that contain another model, and the last such model.
+    /// Number of packets that name another model, and the model in the last of them.
     foreign_packets: u64,
     foreign: Option<Model>,
     dual_packets: u64,

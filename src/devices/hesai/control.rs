@@ -32,7 +32,7 @@ pub(super) struct Values {
     pub network: OwnNetwork,
     pub ptp: PtpConfiguration,
     /// Offset from the PTP master up to which the clock counts as locked. A simulated master is exact, so
-    /// its clock is locked at any value.
+    /// the unit is locked at any value.
     pub ptp_lock_offset_us: u8,
 }
 

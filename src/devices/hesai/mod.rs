@@ -68,6 +68,7 @@ const LIVE_DRAWS: u64 = 1 << 62;
 pub struct Hesai {
     profile: Arc<HesaiProfile>,
     settings: HesaiSettings,
+    /// Lasers of this unit; their angles differ slightly from the profile's.
     lasers: Vec<UnitLaser>,
     stream: PacketStream<Planner>,
     values: Values,

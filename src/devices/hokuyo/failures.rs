@@ -11,7 +11,7 @@ use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::time::SimTime;
 use crate::wire::scip::message::Message;
 
-/// Number of scans after which a stream fails, if `DB` simulates that.
+/// Only streams of more than this number of scans show a failure that `DB` simulates.
 const SIMULATED_IN_STREAMS_OVER: u32 = 20;
 
 impl Hokuyo {

@@ -156,7 +156,7 @@ fn the_mirror_turns_counter_clockwise_at_the_steps_own_times() {
     assert_eq!(sweep.firings[1].offset_ns, 17_361);
     assert_eq!(sweep.firings[1080].offset_ns, 18_750_000);
     let azimuth = |step: usize| sweep.azimuth_at(sweep.firings[step].offset_ns.into()).to_degrees();
-    // Azimuths are positive to the left; step 0 is on the right.
+    // Azimuths are clockwise from forward; step 0 is on the right.
     for (step, degrees) in [(0, 135.0), (540, 0.0), (1080, -135.0)] {
         assert!((azimuth(step) - degrees).abs() < 1e-4, "{step}: {}", azimuth(step));
     }

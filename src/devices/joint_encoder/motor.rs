@@ -12,7 +12,7 @@ use crate::world::joints::JointState;
 pub(super) struct Motor {
     joint: usize,
     limits: Option<[f64; 2]>,
-    /// Speed of a speed character of one: joint units per second.
+    /// Speed of the joint per count of a speed character, rad/s or m/s.
     speed_unit: f64,
     pass: Pass,
     counter: Counter,

@@ -96,7 +96,7 @@ impl LivoxClock {
         self.faults = faults;
     }
 
-    /// PTP faults; empty without a PTP slave.
+    /// PTP faults; empty if no PTP master sets the clock, real or simulated.
     pub fn faults(&self) -> &[Timed<PtpFault>] {
         if self.settings.ptp == PtpState::None { &[] } else { &self.faults }
     }

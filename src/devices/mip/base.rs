@@ -49,8 +49,8 @@ impl MipUnit {
         Ok(Vec::new())
     }
 
-    /// Sets the GPS week (`field` 1) or the whole second of the week (2). Without a connected PPS the time applies at
-    /// once, and the fraction of the second continues.
+    /// Sets the GPS week (`field` 1) or the whole second of the week (2). No PPS is connected to the unit, so the time
+    /// applies at once; the fraction of the second continues.
     fn set_gps_time(&mut self, now: SimTime, field: u8, value: u32, unit: &Unit) -> Result<(), u8> {
         let (week, second) = gps_time_of(now, self.gps_ahead_ns, unit);
         let ahead_s = match field {

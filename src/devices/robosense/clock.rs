@@ -84,7 +84,7 @@ impl RobosenseClock {
         self.faults = faults;
     }
 
-    /// PTP faults; empty without a PTP slave.
+    /// PTP faults; empty if no PTP master sets the clock, real or simulated.
     pub fn faults(&self) -> &[Timed<PtpFault>] {
         let follows = self.settings.is_ptp() && self.settings.ptp != PtpState::None;
         if follows { &self.faults } else { &[] }

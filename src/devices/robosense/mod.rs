@@ -61,6 +61,7 @@ use state::Values;
 pub struct Robosense {
     profile: Arc<RobosenseProfile>,
     settings: RobosenseSettings,
+    /// Lasers of this unit; their angles differ slightly from the profile's.
     lasers: Vec<UnitLaser>,
     raster: Option<Arc<Raster>>,
     stream: PacketStream<Planner>,

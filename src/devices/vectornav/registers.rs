@@ -92,7 +92,7 @@ pub struct Registers {
     /// Registers 5 to 7 of the second port, which is not connected.
     second_port: [u32; 3],
     stored: BTreeMap<u8, String>,
-    /// Registers that a host has written.
+    /// Registers that a host has written since the factory values.
     written: BTreeSet<u8>,
     effects: Effects,
 }
@@ -264,7 +264,7 @@ impl Registers {
         Correction { matrix, offset: DVec3::new(of(9), of(10), of(11)) }
     }
 
-    /// Settings that these registers would have after a start.
+    /// Settings that take effect at a start, from these registers.
     pub fn at_start(&self) -> Started {
         let all = self.numbers(26);
         let rows = std::array::from_fn(|place| all.get(place).copied().unwrap_or(0.0));

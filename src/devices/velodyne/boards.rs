@@ -1,7 +1,7 @@
 //! Temperatures of a unit's boards, and its uptime.
 //!
-//! From power-on the boards warm up exponentially. A restart is too short for cooling down; it only changes the
-//! reported temperature at the last start.
+//! From power-on the boards warm up exponentially. A restart is too short for cooling down; it only changes
+//! what the unit reports about its last start: the temperature, and the time since.
 
 use crate::time::SimTime;
 use crate::velodyne::web_settings::ThermalProfile;

@@ -26,7 +26,8 @@ const POSITION: &str = "position";
 
 /// Number of packet intervals from which the usual one is determined.
 const SPACINGS: usize = 101;
-/// Largest relative difference between the packet interval and the profile's.
+/// Largest relative difference between the packet interval and the profile's; beyond it, the packets come from another
+/// firmware.
 const SPACING_TOLERANCE: f64 = 0.01;
 
 impl Named<VelodyneProfile> {

@@ -253,7 +253,7 @@ fn pubx_04_has_the_time_of_week_of_utc() {
     assert_eq!(sentence.fields[1..5], ["073731.00", "250722", "113851.00", "2220"]);
 }
 
-/// A receiver that counts weeks from an old first week is 1024 weeks behind, on a Garmin too.
+/// A receiver that counts weeks from an old first week is 1024 weeks behind; so is a Garmin.
 #[test]
 fn an_old_week_base_puts_the_date_back() {
     for (name, address) in [("ublox-m8n", "GNRMC"), ("garmin-18x-lvc", "GPRMC")] {
