@@ -88,11 +88,11 @@ fn every_model_sends_what_its_layout_says_in_each_mode_at_each_speed() {
                     settings.rotation_rate_rpm = rpm;
                 });
                 let rate_hz = unit.data_rate_hz();
-                let sent = run(&mut unit, 250);
+                let sent = run(&mut unit, 150);
                 let all = packets(&sent);
                 let what = format!("{name} {mode:?} {rpm}");
-                let in_time = all.iter().filter(|(due, _)| due.0 <= 200 * MS).count() as f64;
-                assert!((in_time - rate_hz * 0.2).abs() <= 3.0, "{what}: {in_time}, {rate_hz}");
+                let in_time = all.iter().filter(|(due, _)| due.0 <= 100 * MS).count() as f64;
+                assert!((in_time - rate_hz * 0.1).abs() <= 3.0, "{what}: {in_time}, {rate_hz}");
                 let unit_m = layout.distance_unit_m();
                 for (_, packet) in &all {
                     assert_eq!(packet.layout(), layout, "{what}");

@@ -490,7 +490,7 @@ fn some_bytes() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(16))]
     #[test]
     fn any_bytes_leave_the_scanner_alive(
         chunks in proptest::collection::vec((some_bytes(), 0u64..40), 1..25),

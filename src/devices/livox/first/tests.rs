@@ -576,7 +576,7 @@ fn every_command_of_the_tables_is_answered_as_they_say() {
                     false if number == id::RESET_PARAMETERS && nth == 3 => {}
                     false => assert_ne!(answer[0], ret::DONE, "{name} {} {nth}", row.name),
                 }
-                run(&mut unit, 30 * MS);
+                run(&mut unit, 5 * MS);
             }
         }
         for row in &tables[1].rows {

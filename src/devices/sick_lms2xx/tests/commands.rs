@@ -25,6 +25,7 @@ fn every_command_does_what_the_table_says() {
                     continue;
                 }
                 let mut bench = Bench::fast(profile, PowerOnMode::OnRequest);
+                bench.unit.settings.restart_ns = 500 * MS;
                 if row.code == "77" {
                     let installation = Mode::Installation { password: FACTORY_PASSWORD };
                     bench.ask(&Command::Switch(installation));
@@ -44,7 +45,7 @@ fn every_command_does_what_the_table_says() {
                 };
                 let wanted = matches!(row.conduct, Conduct::Refused | Conduct::NotMade);
                 assert!(place > 0 || is_refused == wanted, "{profile} {row:?}");
-                bench.run_ms(bench.unit.settings.restart_ns / MS + 100);
+                bench.run_ms(600);
                 assert!(matches!(bench.ask(&Command::Status), Body::Status(_)), "{row:?}");
             }
         }

@@ -90,6 +90,7 @@ fn a_command_waits_for_the_rotor_to_be_let_go() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
     /// The angle of a repeatedly stalled rotor is continuous. It depends neither on the length of the known schedule
     /// nor on commands without effect.
     #[test]
