@@ -364,32 +364,28 @@ FOR_GPSD = [
 ]
 
 
-def check_gpsd(device, driver, is_ubx, options):
+def check_gpsd(menura, folder, device, driver, is_ubx, options):
     name = device[0]
-
-    def check_one(menura, folder):
-        with running([menura, "run", rig(folder, [device]), "--duration", "120s"]):
-            link = f"{folder}/{name}.tty"
-            wait_for(link)
-            reports = gpsd_reports(link, options, 60, has_settled)
-            found = latest(reports, "DEVICES")["devices"][0]
-            check(f"gpsd, {name}: device type", found.get("driver") == driver,
-                  f"{found.get('driver')} {found.get('subtype', '')}")
-            fix = latest(reports, "TPV", ("lat", "eph"))
-            check(f"gpsd, {name}: mode 3", fix["mode"] == 3)
-            # gpsd's heights by UBX and NMEA are the device's.
-            if is_ubx:
-                check_truth(f"gpsd, {name}", fix["lat"], fix["lon"], fix["altHAE"], fix["eph"], fix["epv"])
-            else:
-                hdop = latest(reports, "SKY", ("hdop",))["hdop"]
-                check(f"gpsd, {name}: eph is 19 m times HDOP", abs(fix["eph"] - 19 * hdop) < 19 * 0.11,
-                      f"{fix['eph']} m, HDOP {hdop}")
-                check_truth(f"gpsd, {name}", fix["lat"], fix["lon"], fix["altHAE"], 1.5, 3.0)
-            sky = latest(reports, "SKY", ("satellites",))
-            used = sum(s["used"] for s in sky["satellites"])
-            check(f"gpsd, {name}: satellites", used >= 5, f"{used} used of {len(sky['satellites'])}")
-
-    return check_one
+    with running([menura, "run", rig(folder, [device]), "--duration", "120s"]):
+        link = f"{folder}/{name}.tty"
+        wait_for(link)
+        reports = gpsd_reports(link, options, 60, has_settled)
+        found = latest(reports, "DEVICES")["devices"][0]
+        check(f"gpsd, {name}: device type", found.get("driver") == driver,
+              f"{found.get('driver')} {found.get('subtype', '')}")
+        fix = latest(reports, "TPV", ("lat", "eph"))
+        check(f"gpsd, {name}: mode 3", fix["mode"] == 3)
+        # gpsd's heights by UBX and NMEA are the device's.
+        if is_ubx:
+            check_truth(f"gpsd, {name}", fix["lat"], fix["lon"], fix["altHAE"], fix["eph"], fix["epv"])
+        else:
+            hdop = latest(reports, "SKY", ("hdop",))["hdop"]
+            check(f"gpsd, {name}: eph is 19 m times HDOP", abs(fix["eph"] - 19 * hdop) < 19 * 0.11,
+                  f"{fix['eph']} m, HDOP {hdop}")
+            check_truth(f"gpsd, {name}", fix["lat"], fix["lon"], fix["altHAE"], 1.5, 3.0)
+        sky = latest(reports, "SKY", ("satellites",))
+        used = sum(s["used"] for s in sky["satellites"])
+        check(f"gpsd, {name}: satellites", used >= 5, f"{used} used of {len(sky['satellites'])}")
 
 
 # gpsd's number for such a fix: `status` of TPV.
@@ -409,17 +405,22 @@ def check_gpsd_rtk(menura, folder):
         check("gpsd, rover: RTK fixed", RTK_FIXED in seen, f"{sorted(filter(None, seen))}")
 
 
+def check_all_gpsd(menura, folder):
+    """One after the other: of several gpsd at a time, some do not find their receiver."""
+    for one in FOR_GPSD:
+        check_gpsd(menura, folder, *one)
+    check_gpsd_rtk(menura, folder)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--menura", type=os.path.abspath, required=True)
-    gpsd = {f"gpsd-{one[0][0]}": check_gpsd(*one) for one in FOR_GPSD}
-    checks = {"conversation": check_conversation, "generation-10": check_generation_10, **gpsd,
-              "gpsd-rover": check_gpsd_rtk,
+    checks = {"gpsd": check_all_gpsd, "conversation": check_conversation, "generation-10": check_generation_10,
               "recordings": check_recordings}
     parser.add_argument("--only", choices=list(checks))
     arguments = parser.parse_args()
     if arguments.only is None:
-        return side_by_side(list(checks), 1, main)
+        return side_by_side(list(checks), 2, main)
     with tempfile.TemporaryDirectory(prefix="menura-gnss-") as folder:
         # gpsd gives up its rights after the start and must still reach the line.
         os.chmod(folder, 0o755)
