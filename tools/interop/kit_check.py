@@ -11,9 +11,9 @@
 A run is one of ROTATIONS rotations, which the commit's hash selects; `--rotation N` selects one by hand.
 
 - The good drivers of the suites `lidar` and `gnss` run a tenth of their cases. Those of two other products run the cases COMMON.
-- Of all other products and of the real drivers, every third runs a tenth of its cases, at least one, and those that it is
+- Of all other products and of the real drivers, every sixth runs a tenth of its cases, at least one, and those that it is
   known to fail.
-- A quarter of the faults run, each on one case that is meant for it and one of BESIDE.
+- An eighth of the faults run, each on one case that is meant for it and one of BESIDE.
 
 `--all` runs all of these cases, without rotation. `--full` runs every case of the suites, without a fault and with each.
 
@@ -32,6 +32,8 @@ import xml.etree.ElementTree as ET
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from pathlib import Path
+
+from rotation import by_commit
 
 HERE = Path(__file__).resolve().parent
 BAD_DRIVER = HERE.parent.parent / "examples" / "bad_driver.py"
@@ -113,7 +115,7 @@ BESIDE = {"lidar": ["loss", "dual-return"], "gnss": ["midnight"]}
 # The products that a rotation runs the common cases on.
 PAIRS = list(combinations(GOOD, 2))
 # In how many rotations each fault, and each product or real driver, has its turn once.
-FAULTS_EVERY, DRIVERS_EVERY = 4, 3
+FAULTS_EVERY, DRIVERS_EVERY = 8, 6
 ROTATIONS = FAULTS_EVERY * len(PAIRS)
 
 SCRIPTS = HERE / "kit"
@@ -271,12 +273,7 @@ def rotation_of(options):
         return None, "all cases, without rotation"
     if options.rotation is not None:
         return options.rotation, "by hand"
-    command = ["git", "-c", "safe.directory=*", "rev-parse", "HEAD"]
-    try:
-        commit = subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return 0, "fixed, because git names no commit here"
-    return int(commit, 16) % ROTATIONS, f"from the hash of commit {commit[:12]}"
+    return by_commit(ROTATIONS)
 
 
 def has_turn(number, rotation, every):

@@ -6,7 +6,7 @@ with the ground truth.
 written from the protocol's documents (livox1_host.py) asks each unit for each of its formats. Every point must be on a
 wall at its time and in the direction that the closed form of the pattern has then; every inertial sample must be that
 of the circle. `commands`: the same host loses and ends connections, and reads what it has set. `avia`, `horizon`,
-`mid40`, `mid70`: openpylivoxv2 discovers, connects, sets and records a unit with nine rays a pulse and the profile's errors.
+`mid40`, `mid70`, of which the commit's hash selects one: openpylivoxv2 discovers, connects, sets and records a unit with nine rays a pulse and the profile's errors.
 Every point and sample in its files must be that of a recording of the same rig, whose points `menura join` labels with
 the ground truth.
 
@@ -35,6 +35,7 @@ from captures import datagrams
 from livox1_host import DATA_PORT, FORMATS, HEAD, IMU_PORT, LIDAR, Host, frame, head, kind_of, points_of
 from livox_check import ONE_RAY, on_circle, start_ns
 from receiving import DropCounter, Judged, Result, Watch, comes, enlarge_buffer, excuse_for, repeated, stop_process
+from rotation import share_of
 
 RIG = room.SCENE + """\
 [[device]]
@@ -85,6 +86,7 @@ def main():
     parser.add_argument("--menura", default="target/release/menura", help="the binary")
     parser.add_argument("--client", required=True, help="the folder that holds openpylivoxv2")
     parser.add_argument("--only", help="checks whose name contains this")
+    parser.add_argument("--all", action="store_true", help="all clients' sessions, not one that the commit's hash selects")
     parser.add_argument("--inside", action="store_true", help="in this network namespace")
     arguments = parser.parse_args()
     arguments.menura = str(Path(arguments.menura).resolve())
@@ -94,7 +96,8 @@ def main():
         words = [sys.executable, *sys.argv, "--inside"]
         return subprocess.run(["unshare", "-rn", "sh", "-c", ready, "sh", *words], timeout=3600).returncode
     checks = [("points", points), ("commands", commands)]
-    checks += [(model, functools.partial(client, model)) for model in SESSIONS]
+    models = list(SESSIONS) if arguments.all or arguments.only else share_of(list(SESSIONS), len(SESSIONS))
+    checks += [(model, functools.partial(client, model)) for model in models]
     checks = [(name, check) for name, check in checks if (arguments.only or "") in name]
     return max(once(name, check, arguments) for name, check in checks)
 
