@@ -110,9 +110,9 @@ pub enum Output {
     /// Withdraws all earlier datagrams of this port that are due at or after this time, because a command changed the
     /// device.
     Revoke(PortIndex),
-    /// New destination of datagrams that are due from now on; ports with the number 0 keep their destination.
+    /// New destination of datagrams that are due at this instant or later; ports with the number 0 keep their destination.
     Host(HostAddress),
-    /// Sets whether datagrams that are due from now on may be fragmented.
+    /// Sets whether datagrams that are due at this instant or later may be fragmented.
     Fragments(bool),
     /// The device requests this address, for the datagrams that it sends and receives. If it can have the address, it
     /// moves at this instant or later. [`Device::handle_address`] gets the answer then.

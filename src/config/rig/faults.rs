@@ -11,6 +11,8 @@ use crate::toml::reader::Limit;
 
 /// Origin of a fault's limits that no device determines.
 pub const FORMAT: &str = "the rig format, [[fault]]";
+/// Longest delay by one fault without jitter, milliseconds.
+pub const MAX_DELAY_MS: f64 = 60_000.0;
 
 /// One fault of a rig.
 #[derive(Clone, Debug)]
@@ -70,7 +72,7 @@ keys! {
             /// Share of datagrams, telegrams or bytes that the fault affects.
             probability: f64 = 1.0, share();
             /// Delay of each datagram, telegram or byte.
-            delay_ns as "delay_ms": u64, Time(Limit::new(0.001..=60_000.0, "ms", FORMAT), 1e6);
+            delay_ns as "delay_ms": u64, Time(Limit::new(0.001..=MAX_DELAY_MS, "ms", FORMAT), 1e6);
             /// Largest random deviation from the delay, longer or shorter.
             jitter_ns as "jitter_ms": u64 = 0, Time(Limit::new(0.0..=60_000.0, "ms", FORMAT), 1e6);
         }

@@ -90,8 +90,8 @@ keys! {
 
 keys! {
     with (objects: Option<&[ObjectConfig]>);
-    /// `[[world.weather.dust]]`: a source of dust spheres. The defaults are those of MAVS's `Dust`, except for the growth,
-    /// which is 4 m/s there, and the fall.
+    /// `[[world.weather.dust]]`: a source of dust spheres. The defaults are those of MAVS's `Dust`, except for `growth_m_s`
+    /// (MAVS: 4) and `gravity`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct DustConfig {
         /// The place's name; its random draws depend on it.

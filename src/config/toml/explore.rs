@@ -12,8 +12,8 @@ use super::survey::{Matter, Question, Reach, Survey};
 /// All keys that `read` accepts.
 pub fn explore(read: impl Fn(&Survey)) -> TableSpec {
     let answers = Answers::new();
-    let first = reading(&read, &answers);
-    visit(&read, &answers, first, &BTreeSet::new())
+    let first = reading(&read, &answers, "");
+    visit(&read, &answers, first, &BTreeSet::new(), "")
 }
 
 /// Index of the chosen answer, by question id.
@@ -22,15 +22,19 @@ type Answers = BTreeMap<String, usize>;
 /// The keys and the questions of one reading.
 type Reading = (TableSpec, Vec<Question>);
 
-/// Keys that `read` accepts with these answers. `first` is the reading with these answers. Questions in `known` are
-/// explored elsewhere.
+/// Keys that `read` accepts with these answers in the table at the path `focus`. `first` is the reading with these
+/// answers. Questions in `known` are explored elsewhere.
 fn visit(
     read: &dyn Fn(&Survey),
     answers: &Answers,
     (first, mut questions): Reading,
     known: &BTreeSet<String>,
+    focus: &str,
 ) -> TableSpec {
     questions.retain(|question| !known.contains(&question.id));
+    if questions.is_empty() {
+        return first;
+    }
     let mut all = known.clone();
     all.extend(questions.iter().map(|question| question.id.clone()));
     let plain = first.clone().without_defaults();
@@ -42,7 +46,8 @@ fn visit(
     let mut questions: Vec<(Question, Vec<Reading>)> = questions
         .into_iter()
         .map(|mut question| {
-            let other = |answer| reading(read, &with(&question, answer));
+            let focus = question.focus(focus);
+            let other = |answer| reading(read, &with(&question, answer), focus);
             let others: Vec<Reading> = (1..question.answers.len()).map(other).collect();
             question.widen(&plain, &others);
             (question, others)
@@ -66,7 +71,8 @@ fn visit(
         let base = if question.reach == Reach::Keys { &first } else { &spec };
         let base = base.table_at(&question.table).cloned();
         let others = others.into_iter().zip(1..).map(|(other, answer)| {
-            let mut whole = visit(read, &with(&question, answer), other, &below);
+            let focus = question.focus(focus);
+            let mut whole = visit(read, &with(&question, answer), other, &below, focus);
             whole.table_mut(&question.table).map(std::mem::take)
         });
         let cases: Vec<_> = question
@@ -83,9 +89,9 @@ fn visit(
     spec
 }
 
-/// One reading with these answers.
-fn reading(read: &dyn Fn(&Survey), answers: &Answers) -> Reading {
-    let survey = Survey::answering(answers.clone());
+/// One reading with these answers; it has the keys and the questions of the table at the path `focus`.
+fn reading(read: &dyn Fn(&Survey), answers: &Answers, focus: &str) -> Reading {
+    let survey = Survey::answering(answers.clone(), focus);
     read(&survey);
     let (mut found, questions) = survey.into_parts();
     found.forget_unread();
@@ -93,6 +99,12 @@ fn reading(read: &dyn Fn(&Survey), answers: &Answers) -> Reading {
 }
 
 impl Question {
+    /// The table to explore for each answer to this question in the table `focus`. An answer that changes one item of
+    /// an array changes nothing outside the item.
+    fn focus<'q>(&'q self, focus: &'q str) -> &'q str {
+        if self.reach == Reach::All && self.table.ends_with("[]") { &self.table } else { focus }
+    }
+
     /// Moves a question up to the table that contains all its effects. `first` has the keys with the first answer,
     /// without defaults; `others` are the readings with the other answers. Questions in an array stay, because they
     /// do not belong to a single item.

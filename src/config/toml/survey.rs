@@ -16,6 +16,8 @@ use serde_json::Value as Json;
 #[derive(Debug, Default)]
 pub struct Survey {
     answers: BTreeMap<String, usize>,
+    /// Path of the table whose keys and questions are recorded.
+    focus: String,
     questions: RefCell<Vec<Question>>,
     found: RefCell<TableSpec>,
 }
@@ -64,12 +66,15 @@ pub(super) enum Matter {
 pub(super) struct Asked<'s> {
     survey: &'s Survey,
     path: String,
+    /// The position is in the table that the survey records, or on the way to it.
+    is_recorded: bool,
 }
 
 impl Survey {
-    /// A survey with these answers, by question id. All other questions get the first answer.
-    pub(super) fn answering(answers: BTreeMap<String, usize>) -> Self {
-        Self { answers, ..Self::default() }
+    /// A survey with these answers, by question id. All other questions get the first answer. Only the table at the path
+    /// `focus` is recorded.
+    pub(super) fn answering(answers: BTreeMap<String, usize>, focus: &str) -> Self {
+        Self { answers, focus: focus.to_owned(), ..Self::default() }
     }
 
     /// The keys and the questions of the reading.
@@ -79,36 +84,39 @@ impl Survey {
 
     /// The top level of the file.
     pub(super) fn root(&self) -> Asked<'_> {
-        Asked { survey: self, path: String::new() }
+        Asked { survey: self, path: String::new(), is_recorded: true }
     }
 
-    fn answer(&self, question: Question) -> usize {
-        let answer = self.answers.get(&question.id).copied().unwrap_or(0);
-        let mut questions = self.questions.borrow_mut();
-        if !questions.iter().any(|known| known.id == question.id) {
-            questions.push(question);
-        }
-        answer
+    fn at(&self, path: String, is_above_recorded: bool) -> Asked<'_> {
+        let is_below = |path: &str, above: &str| {
+            let rest = path.strip_prefix(above);
+            rest.is_some_and(|rest| above.is_empty() || rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        let is_recorded =
+            is_above_recorded && (is_below(&path, &self.focus) || is_below(&self.focus, &path));
+        Asked { survey: self, path, is_recorded }
     }
 }
 
 impl<'s> Asked<'s> {
     /// A key of this table.
     pub fn key(&self, name: &str, is_required: bool) -> Self {
-        let mut found = self.survey.found.borrow_mut();
-        if let Some(table) = found.table_mut(&self.path) {
+        let dot = if self.path.is_empty() { "" } else { "." };
+        let asked = self.survey.at(format!("{}{dot}{name}", self.path), self.is_recorded);
+        if asked.is_recorded
+            && let Some(table) = self.survey.found.borrow_mut().table_mut(&self.path)
+        {
             match table.key_mut(name) {
                 Some(key) => key.is_required |= is_required,
                 None => table.keys.push(KeySpec::new(name, is_required)),
             }
         }
-        let dot = if self.path.is_empty() { "" } else { "." };
-        Self { survey: self.survey, path: format!("{}{dot}{name}", self.path) }
+        asked
     }
 
     /// The items of this array.
     pub fn item(&self) -> Self {
-        Self { survey: self.survey, path: format!("{}[]", self.path) }
+        self.survey.at(format!("{}[]", self.path), self.is_recorded)
     }
 
     /// Adds a type that this value may have.
@@ -127,7 +135,9 @@ impl<'s> Asked<'s> {
     }
 
     fn change(&self, change: impl FnOnce(&mut KeySpec)) {
-        if let Some(key) = self.survey.found.borrow_mut().at_mut(&self.path) {
+        if self.is_recorded
+            && let Some(key) = self.survey.found.borrow_mut().at_mut(&self.path)
+        {
             change(key);
         }
     }
@@ -164,15 +174,15 @@ impl<'s> Asked<'s> {
 
     /// Index of the one of `keys` that this table has.
     pub fn which_key(&self, keys: &[&str]) -> usize {
-        let question = Question {
-            id: format!("{}?{}", self.path, keys.join("|")),
+        let id = format!("{}?{}", self.path, keys.join("|"));
+        self.answer(id, |id| Question {
+            id,
             table: self.path.clone(),
             key: String::new(),
             matter: Matter::WhichKey,
             answers: keys.iter().map(|key| Some((*key).to_owned())).collect(),
             reach: Reach::Keys,
-        };
-        self.survey.answer(question)
+        })
     }
 
     /// Whether this value is of the type called `name`.
@@ -188,14 +198,19 @@ impl<'s> Asked<'s> {
         reach: Reach,
     ) -> usize {
         let (table, key) = self.path.rsplit_once('.').unwrap_or(("", &self.path));
-        self.survey.answer(Question {
-            id: format!("{}#{detail}", self.path),
-            table: table.to_owned(),
-            key: key.to_owned(),
-            matter,
-            answers,
-            reach,
-        })
+        let (table, key) = (table.to_owned(), key.to_owned());
+        let id = format!("{}#{detail}", self.path);
+        self.answer(id, |id| Question { id, table, key, matter, answers, reach })
+    }
+
+    /// The chosen answer to the question with this id; records the question.
+    fn answer(&self, id: String, question: impl FnOnce(String) -> Question) -> usize {
+        let answer = self.survey.answers.get(&id).copied().unwrap_or(0);
+        let mut questions = self.survey.questions.borrow_mut();
+        if self.is_recorded && !questions.iter().any(|known| known.id == id) {
+            questions.push(question(id));
+        }
+        answer
     }
 }
 

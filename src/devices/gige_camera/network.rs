@@ -3,6 +3,7 @@
 use std::net::Ipv4Addr;
 
 use super::GigeCamera;
+use crate::config::rig::faults::MAX_DELAY_MS;
 use crate::time::SimTime;
 use crate::wire::gige::{Command, ack, command, status};
 use crate::wire::port::Peer;
@@ -15,7 +16,7 @@ pub(super) const SUPPORTED: u32 = LINK_LOCAL | PERSISTENT;
 /// Payload length of FORCEIP, bytes.
 const FORCE_IP_LEN: usize = 56;
 /// A move that the link has not granted by then is refused. The link grants it when packets that a fault delays have left.
-const PATIENCE_NS: u64 = 61_000_000_000;
+const PATIENCE_NS: u64 = (MAX_DELAY_MS as u64 + 1000) * 1_000_000;
 
 /// Address, subnet mask and gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
