@@ -423,7 +423,7 @@ impl<'a> View<'a> {
             path_length: path.len(),
             devices: devices.collect(),
             rig: &self.run.rig().name,
-            faults: self.run.fault_desk().faults(),
+            faults: self.run.fault_control().faults(),
             labels,
         };
         json_response(200, &json!(status))
@@ -433,7 +433,7 @@ impl<'a> View<'a> {
     fn is_down(&self, device: DeviceId, now: SimTime) -> bool {
         let mut faults = self.run.rig().faults.iter();
         let cuts = |fault: &FaultConfig| matches!(fault.kind, FaultKind::Wire(WireFault::LinkDown));
-        self.run.fault_desk().is_down(device, now)
+        self.run.fault_control().is_down(device, now)
             || faults.any(|fault| {
                 fault.device == device.0 && cuts(fault) && fault.schedule.window_at(now).is_some()
             })

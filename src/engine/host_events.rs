@@ -16,20 +16,20 @@ use crate::world::actuation::Actuation;
 /// An input of a host, during a run.
 pub struct HostEvent {
     /// Input, target device, and time of arrival.
-    pub said: Said,
+    pub input: HostInput,
     /// Channel for the answer, if the input is a request.
     pub reply: Option<oneshot::Sender<HttpResponse>>,
 }
 
 /// A host's input to a device.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said {
+pub struct HostInput {
     /// Time at which the input takes effect; its time of arrival until a device has processed it.
     pub at: SimTime,
     /// Receiver of the input: a device or the robot.
     pub to: HostTarget,
     /// Content of the input.
-    pub words: Words,
+    pub payload: Payload,
 }
 
 /// Receiver of a host's input.
@@ -43,7 +43,7 @@ pub enum HostTarget {
 
 /// Input from hosts.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Words {
+pub enum Payload {
     /// Bytes on a serial line.
     Bytes(Vec<u8>),
     /// A host has connected by TCP (`true`) or disconnected (`false`).
@@ -79,14 +79,14 @@ pub enum Words {
     Order(DriveOrder),
 }
 
-impl From<Said> for HostEvent {
-    fn from(said: Said) -> Self {
-        Self { said, reply: None }
+impl From<HostInput> for HostEvent {
+    fn from(input: HostInput) -> Self {
+        Self { input, reply: None }
     }
 }
 
 impl Renderer<'_> {
-    /// Passes a host's event, which arrived at `said.at`, to the device or the robot. Returns the time at
+    /// Passes a host's event, which arrived at `input.at`, to the device or the robot. Returns the time at
     /// which the event takes effect, and the answer to a request.
     ///
     /// An event that takes effect at the returned time has the same effect in every run. An event from before
@@ -94,12 +94,12 @@ impl Renderer<'_> {
     /// the first instant precede it.
     pub fn hear(
         &mut self,
-        said: &Said,
+        input: &HostInput,
         out: &mut dyn FnMut(Rendered),
     ) -> (SimTime, Option<HttpResponse>) {
-        let Said { at, to, words } = said;
-        let device = match (to, words) {
-            (HostTarget::Robot, Words::Order(order)) => {
+        let HostInput { at, to, payload } = input;
+        let device = match (to, payload) {
+            (HostTarget::Robot, Payload::Order(order)) => {
                 let heard = self.slowest().max(*at);
                 self.actuate(heard, *at, actuation(order));
                 return (heard, None);
@@ -126,36 +126,36 @@ impl Renderer<'_> {
                 out,
             )
         };
-        match words {
-            Words::Bytes(bytes) => {
+        match payload {
+            Payload::Bytes(bytes) => {
                 let mut hear = |device: &mut dyn Device, now| match port {
                     Some(port) => device.handle_line_input(now, port, bytes),
                     None => device.handle_input(now, bytes),
                 };
                 (tell(&mut hear), None)
             }
-            Words::PeerBytes(peer, bytes) => {
+            Payload::PeerBytes(peer, bytes) => {
                 (tell(&mut |device, now| device.handle_peer_input(now, *peer, bytes)), None)
             }
-            Words::Connected(peer, connected) => {
+            Payload::Connected(peer, connected) => {
                 (tell(&mut |device, now| device.handle_peer(now, *peer, *connected)), None)
             }
-            Words::Request(request) => {
+            Payload::Request(request) => {
                 let mut answer = None;
                 let heard =
                     tell(&mut |device, now| answer = Some(device.handle_http(now, request)));
                 (heard, answer)
             }
-            Words::Ptp { stamped, from, bytes } => {
+            Payload::Ptp { stamped, from, bytes } => {
                 (tell(&mut |device, now| device.handle_ptp(now, *stamped, *from, bytes)), None)
             }
-            Words::PtpLeft { key, at } => {
+            Payload::PtpLeft { key, at } => {
                 (tell(&mut |device, now| device.handle_ptp_departure(now, *key, *at)), None)
             }
-            Words::Address { ip, moves } => {
+            Payload::Address { ip, moves } => {
                 (tell(&mut |device, now| device.handle_address(now, *ip, *moves)), None)
             }
-            Words::Order(_) => (*at, None),
+            Payload::Order(_) => (*at, None),
         }
     }
 }

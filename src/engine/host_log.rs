@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use serde::{Deserialize, Serialize};
 
-use super::host_events::{HostTarget, Said, Words};
+use super::host_events::{HostInput, HostTarget, Payload};
 use crate::config::rig::{DeviceId, Rig};
 use crate::time::SimTime;
 use crate::wire::drive_order::DriveOrder;
@@ -117,27 +117,27 @@ const METHODS: [(&str, HttpMethod); 5] = [
 ];
 
 /// The event as a line of the log without its line end; `devices` are the names of the rig's devices.
-pub fn line_of(said: &Said, devices: &[String]) -> Vec<u8> {
-    serde_json::to_vec(&Line::of(said, devices)).expect("a line is plain values")
+pub fn line_of(input: &HostInput, devices: &[String]) -> Vec<u8> {
+    serde_json::to_vec(&Line::of(input, devices)).expect("a line is plain values")
 }
 
 impl Line {
-    fn of(said: &Said, devices: &[String]) -> Self {
-        let mut line = Self { t_ns: said.at.0, ..Self::default() };
-        if let HostTarget::Device(device) = said.to {
+    fn of(input: &HostInput, devices: &[String]) -> Self {
+        let mut line = Self { t_ns: input.at.0, ..Self::default() };
+        if let HostTarget::Device(device) = input.to {
             line.device = Some(devices[device.0].clone());
         }
-        match &said.words {
-            Words::Bytes(bytes) => line.bytes = Some(hex(bytes)),
-            Words::Connected(peer, connected) => {
+        match &input.payload {
+            Payload::Bytes(bytes) => line.bytes = Some(hex(bytes)),
+            Payload::Connected(peer, connected) => {
                 line.is_of(*peer);
                 line.connected = Some(*connected);
             }
-            Words::PeerBytes(peer, bytes) => {
+            Payload::PeerBytes(peer, bytes) => {
                 line.is_of(*peer);
                 line.bytes = Some(hex(bytes));
             }
-            Words::Request(request) => {
+            Payload::Request(request) => {
                 let (method, _) = METHODS
                     .iter()
                     .find(|(_, method)| *method == request.method)
@@ -150,17 +150,17 @@ impl Line {
                     from: request.from,
                 });
             }
-            Words::Ptp { stamped, from, bytes } => {
+            Payload::Ptp { stamped, from, bytes } => {
                 let (stamped_ns, from, bytes) = (stamped.0, *from, hex(bytes));
                 line.ptp = Some(PtpLine { stamped_ns, from, bytes });
             }
-            Words::PtpLeft { key, at } => {
+            Payload::PtpLeft { key, at } => {
                 line.ptp_left = Some(PtpLeftLine { key: *key, at_ns: at.0 });
             }
-            Words::Address { ip, moves } => {
+            Payload::Address { ip, moves } => {
                 line.address = Some(AddressLine { ip: *ip, moves: *moves });
             }
-            Words::Order(order) => line.order = Some(hex(&order.encode())),
+            Payload::Order(order) => line.order = Some(hex(&order.encode())),
         }
         line
     }
@@ -200,8 +200,8 @@ impl HostLog {
     ///
     /// # Errors
     /// Errors of the sink.
-    pub fn note(&mut self, said: &Said) -> io::Result<()> {
-        serde_json::to_writer(&mut self.sink, &Line::of(said, &self.devices))?;
+    pub fn note(&mut self, input: &HostInput) -> io::Result<()> {
+        serde_json::to_writer(&mut self.sink, &Line::of(input, &self.devices))?;
         self.sink.write_all(b"\n")
     }
 
@@ -220,7 +220,7 @@ pub struct Conversation {
     /// UTC of the run's first instant.
     pub start: jiff::Timestamp,
     /// Hosts' inputs, in the order of time.
-    pub said: Vec<Said>,
+    pub input: Vec<HostInput>,
     /// Whether the last line was incomplete and therefore ignored, as after a crash.
     pub is_cut_off: bool,
 }
@@ -253,7 +253,7 @@ pub fn read(whole: &str, rig: &Rig) -> Result<Conversation, LogFault> {
     }
     let start = head.start_utc.parse();
     let start = start.map_err(|error| at(0)(format!("`start_utc` is no instant: {error}")))?;
-    let mut said: Vec<Said> = Vec::new();
+    let mut input: Vec<HostInput> = Vec::new();
     let mut is_cut_off = false;
     for (number, text) in lines {
         let line: Line = match serde_json::from_str(text) {
@@ -263,17 +263,17 @@ pub fn read(whole: &str, rig: &Rig) -> Result<Conversation, LogFault> {
             }
             read => read.map_err(|error| at(number)(error.to_string()))?,
         };
-        let next = line.said(rig).map_err(at(number))?;
-        if said.last().is_some_and(|last| next.at < last.at) {
+        let next = line.input(rig).map_err(at(number))?;
+        if input.last().is_some_and(|last| next.at < last.at) {
             return Err(at(number)("earlier than the line before it".to_owned()));
         }
-        said.push(next);
+        input.push(next);
     }
-    Ok(Conversation { start, said, is_cut_off })
+    Ok(Conversation { start, input, is_cut_off })
 }
 
 impl Line {
-    fn said(self, rig: &Rig) -> Result<Said, String> {
+    fn input(self, rig: &Rig) -> Result<HostInput, String> {
         let to = match &self.device {
             None => HostTarget::Robot,
             Some(name) => {
@@ -287,30 +287,32 @@ impl Line {
         if let (HostTarget::Device(_), None, None, None, None, None) =
             (to, peer, self.connected, &self.bytes, &self.request, &self.order)
         {
-            let words = match (self.ptp, self.ptp_left, self.address) {
+            let payload = match (self.ptp, self.ptp_left, self.address) {
                 (Some(PtpLine { stamped_ns, from, bytes }), None, None) => {
                     let (stamped, bytes) = (SimTime(stamped_ns), unhex(&bytes)?);
-                    Some(Words::Ptp { stamped, from, bytes })
+                    Some(Payload::Ptp { stamped, from, bytes })
                 }
                 (None, Some(PtpLeftLine { key, at_ns }), None) => {
-                    Some(Words::PtpLeft { key, at: SimTime(at_ns) })
+                    Some(Payload::PtpLeft { key, at: SimTime(at_ns) })
                 }
-                (None, None, Some(AddressLine { ip, moves })) => Some(Words::Address { ip, moves }),
+                (None, None, Some(AddressLine { ip, moves })) => {
+                    Some(Payload::Address { ip, moves })
+                }
                 _ => None,
             };
-            if let Some(words) = words {
-                return Ok(Said { at: SimTime(self.t_ns), to, words });
+            if let Some(payload) = payload {
+                return Ok(HostInput { at: SimTime(self.t_ns), to, payload });
             }
         }
-        let words = match (to, peer, self.connected, self.bytes, self.request, self.order) {
+        let payload = match (to, peer, self.connected, self.bytes, self.request, self.order) {
             (HostTarget::Device(_), None, None, Some(bytes), None, None) => {
-                Words::Bytes(unhex(&bytes)?)
+                Payload::Bytes(unhex(&bytes)?)
             }
             (HostTarget::Device(_), Some(peer), None, Some(bytes), None, None) => {
-                Words::PeerBytes(peer, unhex(&bytes)?)
+                Payload::PeerBytes(peer, unhex(&bytes)?)
             }
             (HostTarget::Device(_), Some(peer), Some(connected), None, None, None) => {
-                Words::Connected(peer, connected)
+                Payload::Connected(peer, connected)
             }
             (HostTarget::Device(_), None, None, None, Some(request), None) => {
                 let (_, method) = METHODS
@@ -320,7 +322,7 @@ impl Line {
                 let RequestLine { path, query, body, from, .. } = request;
                 let body = unhex(&body)?;
                 let method = *method;
-                Words::Request(HttpRequest {
+                Payload::Request(HttpRequest {
                     method,
                     path,
                     query,
@@ -331,7 +333,7 @@ impl Line {
             }
             (HostTarget::Robot, None, None, None, None, Some(order)) => {
                 let order = DriveOrder::decode(&unhex(&order)?);
-                Words::Order(order.map_err(|fault| fault.to_string())?)
+                Payload::Order(order.map_err(|fault| fault.to_string())?)
             }
             _ => {
                 return Err("allowed: `device` with `bytes`, with `peer` and `bytes` or \
@@ -340,7 +342,7 @@ impl Line {
                     .to_owned());
             }
         };
-        Ok(Said { at: SimTime(self.t_ns), to, words })
+        Ok(HostInput { at: SimTime(self.t_ns), to, payload })
     }
 }
 

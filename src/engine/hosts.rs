@@ -1,6 +1,6 @@
 //! Hosts in a run without real time: a log that is replayed, or a program in simulated time.
 
-use super::host_events::Said;
+use super::host_events::HostInput;
 use super::host_log::Conversation;
 use crate::config::rig::DeviceId;
 use crate::devices::Output;
@@ -18,7 +18,7 @@ pub trait Hosts {
     fn hear(&mut self, _device: DeviceId, _due: SimTime, _output: &Output) {}
 
     /// Returns the host events of the instant `now`, which is [`Hosts::next`].
-    fn speak(&mut self, now: SimTime) -> Vec<Said>;
+    fn speak(&mut self, now: SimTime) -> Vec<HostInput>;
 }
 
 /// A run without hosts.
@@ -30,7 +30,7 @@ impl Hosts for NoHosts {
         None
     }
 
-    fn speak(&mut self, _now: SimTime) -> Vec<Said> {
+    fn speak(&mut self, _now: SimTime) -> Vec<HostInput> {
         Vec::new()
     }
 }
@@ -38,25 +38,25 @@ impl Hosts for NoHosts {
 /// Replays the hosts of an earlier run.
 #[derive(Clone, Copy, Debug)]
 pub struct Repeated<'a> {
-    said: &'a [Said],
+    input: &'a [HostInput],
 }
 
 impl<'a> Repeated<'a> {
     /// Replays the host events of `conversation`.
     pub fn new(conversation: &'a Conversation) -> Self {
-        Self { said: &conversation.said }
+        Self { input: &conversation.input }
     }
 }
 
 impl Hosts for Repeated<'_> {
     fn next(&self) -> Option<SimTime> {
         // Right after the first instant at the earliest, as in `Renderer::hear`.
-        self.said.first().map(|said| said.at.max(SimTime(1)))
+        self.input.first().map(|input| input.at.max(SimTime(1)))
     }
 
-    fn speak(&mut self, now: SimTime) -> Vec<Said> {
-        let (due, later) = self.said.split_at(self.said.partition_point(|said| said.at <= now));
-        self.said = later;
+    fn speak(&mut self, now: SimTime) -> Vec<HostInput> {
+        let (due, later) = self.input.split_at(self.input.partition_point(|input| input.at <= now));
+        self.input = later;
         due.to_vec()
     }
 }

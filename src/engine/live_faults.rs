@@ -1,6 +1,6 @@
 //! Faults that are started and ended while a rig runs: requests and the list of faults.
 //!
-//! A client (`menura fault`, the live view) sends its request to the [`FaultDesk`] of the run. The scheduler chooses
+//! A client (`menura fault`, the live view) sends its request to the [`FaultControl`] of the run. The scheduler chooses
 //! the time of effect, later than all measurements and output so far. So the same fault as a `[[fault]]` with that time
 //! as `start_s` gives the same bytes.
 
@@ -113,28 +113,28 @@ pub enum FaultOrder {
 }
 
 /// Takes requests for faults of a run and passes them to the scheduler.
-pub struct FaultDesk {
+pub struct FaultControl {
     orders: Sender<FaultOrder>,
     inbox: Receiver<FaultOrder>,
-    board: Mutex<Board>,
+    active: Mutex<ActiveFaults>,
 }
 
 #[derive(Default)]
-struct Board {
+struct ActiveFaults {
     faults: Vec<LiveFault>,
     /// Faults of links and NTRIP casters, each with its index in the rig.
     wires: Vec<(usize, DeviceId, Schedule, WireFault)>,
     asked: u64,
 }
 
-impl Default for FaultDesk {
+impl Default for FaultControl {
     fn default() -> Self {
         let (orders, inbox) = bounded(ORDER_QUEUE);
-        Self { orders, inbox, board: Mutex::default() }
+        Self { orders, inbox, active: Mutex::default() }
     }
 }
 
-impl FaultDesk {
+impl FaultControl {
     /// Reads the keys of a fault of `rig` and starts the fault as soon as possible.
     ///
     /// # Errors
@@ -147,9 +147,9 @@ impl FaultDesk {
     ) -> Result<LiveFault, String> {
         let text = toml_of(&keys)?;
         let told = {
-            let mut board = self.board.lock().expect("no holder panics");
-            board.asked += 1;
-            board.asked
+            let mut active = self.active.lock().expect("no holder panics");
+            active.asked += 1;
+            active.asked
         };
         let default_name = format!("live-{told}");
         let read = live_fault(&text, rig, &default_name, catalogue);
@@ -197,7 +197,7 @@ impl FaultDesk {
 
     /// All faults that were started while the rig ran, in the order of their start.
     pub fn faults(&self) -> Vec<LiveFault> {
-        self.board.lock().expect("no holder panics").faults.clone()
+        self.active.lock().expect("no holder panics").faults.clone()
     }
 
     /// Whether one of these faults interrupts the link of `device` at time `at`.
@@ -213,8 +213,8 @@ impl FaultDesk {
         at: SimTime,
         of: impl Fn(&WireFault) -> Option<T>,
     ) -> Option<T> {
-        let board = self.board.lock().expect("no holder panics");
-        let own = board.wires.iter().filter(|(_, id, ..)| *id == device);
+        let active = self.active.lock().expect("no holder panics");
+        let own = active.wires.iter().filter(|(_, id, ..)| *id == device);
         own.filter(|(_, _, schedule, _)| schedule.window_at(at).is_some())
             .find_map(|(.., fault)| of(fault))
     }
@@ -226,20 +226,20 @@ impl FaultDesk {
 
     /// Records that `config`, the `index`th fault of the run, was started. The scheduler calls this.
     pub fn note_begin(&self, index: usize, config: &FaultConfig, fault: LiveFault) {
-        let mut board = self.board.lock().expect("no holder panics");
-        board.faults.push(fault);
+        let mut active = self.active.lock().expect("no holder panics");
+        active.faults.push(fault);
         if let FaultKind::Wire(fault) = &config.kind {
-            board.wires.push((index, DeviceId(config.device), config.schedule, fault.clone()));
+            active.wires.push((index, DeviceId(config.device), config.schedule, fault.clone()));
         }
     }
 
     /// Records the end of fault number `index`, by its new `schedule`. The scheduler calls this.
     pub fn note_end(&self, index: usize, name: &str, schedule: Schedule) -> Option<LiveFault> {
-        let mut board = self.board.lock().expect("no holder panics");
-        for (_, _, known, _) in board.wires.iter_mut().filter(|(place, ..)| *place == index) {
+        let mut active = self.active.lock().expect("no holder panics");
+        for (_, _, known, _) in active.wires.iter_mut().filter(|(place, ..)| *place == index) {
             *known = schedule;
         }
-        let fault = board.faults.iter_mut().find(|fault| fault.name == name)?;
+        let fault = active.faults.iter_mut().find(|fault| fault.name == name)?;
         fault.ends_ns = schedule.window(0).1.map(|end| end.0);
         Some(fault.clone())
     }

@@ -20,12 +20,12 @@ pub struct Packet {
     /// The output with its due time.
     pub transmit: Transmit,
     /// Poses, objects and stimuli that this packet is the first to show.
-    pub marks: Marks,
+    pub first_shown: FirstShown,
 }
 
 /// Events that the bytes show; latency measurements wait for the first packet that shows them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Marks {
+pub struct FirstShown {
     /// The latest pose of the robot's feed, or the latest command to its drive.
     pub pose: Option<ShownPose>,
     /// Watched objects from which the packet has returns.
@@ -47,9 +47,9 @@ pub struct Seen {
     pub to: SimTime,
 }
 
-impl Marks {
+impl FirstShown {
     /// Adds the events of a later measurement.
-    pub fn merge(&mut self, later: Marks) {
+    pub fn merge(&mut self, later: FirstShown) {
         self.pose = later.pose.or(self.pose);
         self.seen = match (self.seen, later.seen) {
             (Some(first), Some(then)) => {

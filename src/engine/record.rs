@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::due_queue::DueQueue;
 use super::faults::log::FaultLog;
 use super::faults::{Row, WireFaults};
-use super::host_events::Said;
+use super::host_events::HostInput;
 use super::host_log::Conversation;
 use super::hosts::{Hosts, NoHosts, Repeated};
 use super::packet::Packet;
@@ -346,10 +346,10 @@ fn render_all<E>(
                     break;
                 }
                 sent.settle_all(now, hosts);
-                for said in hosts.speak(now) {
+                for input in hosts.speak(now) {
                     let (heard, _) =
-                        renderer.hear(&said, &mut |rendered| sent.take(rendered, hosts));
-                    sent.tell(|| TruthEvent::Said(Said { at: heard, ..said }));
+                        renderer.hear(&input, &mut |rendered| sent.take(rendered, hosts));
+                    sent.tell(|| TruthEvent::HostInput(HostInput { at: heard, ..input }));
                 }
             }
             if truth.is_some() && renderer.slowest() >= told + TELL_EVERY {

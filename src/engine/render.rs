@@ -10,10 +10,10 @@ use crossbeam_channel::{Receiver, unbounded};
 use super::actuators::Actuators;
 use super::cables::Cables;
 use super::due_queue::DueQueue;
-use super::packet::{Marks, Packet};
+use super::packet::{FirstShown, Packet};
 use super::stats::RenderStats;
 use super::work_queue::Pace;
-use super::workers::{self, Answer, Board, Casters, Job, Measured, Trade};
+use super::workers::{self, Answer, Casters, Job, JobKind, JobQueue, Measured};
 use super::world::LiveWorld;
 use crate::config::profile::FamilyData;
 use crate::config::profile::network::PortIndex;
@@ -45,7 +45,7 @@ pub struct Renderer<'scope> {
     wires: Wires<'scope>,
     /// Time from which hosts send no input.
     end: SimTime,
-    board: Arc<Board>,
+    jobs: Arc<JobQueue>,
     answers: Receiver<Answer>,
     workers: usize,
     keeps_truth: bool,
@@ -82,13 +82,13 @@ struct RunningDevice {
     /// All outputs that are due before this time have been passed on.
     settled: SimTime,
     /// Outputs of a device with host input; the device may still revoke them.
-    revocable: Option<DueQueue<(Transmit, Marks)>>,
+    revocable: Option<DueQueue<(Transmit, FirstShown)>>,
     /// Requests for times at which the robot's motion is not known yet, oldest first.
     held: VecDeque<Job>,
     /// Poses, objects and stimuli that the next bytes are the first to show.
-    marks: Marks,
-    /// Marks that apply to bytes from these instants on, because the device is measured ahead.
-    marks_to_come: VecDeque<(SimTime, Marks)>,
+    first_shown: FirstShown,
+    /// What bytes that are due from these instants on show; the device is measured ahead.
+    shown_later: VecDeque<(SimTime, FirstShown)>,
 }
 
 /// State of a request.
@@ -152,42 +152,42 @@ impl RunningDevice {
             settled: SimTime::ZERO,
             revocable: None,
             held: VecDeque::new(),
-            marks: Marks::default(),
-            marks_to_come: VecDeque::new(),
+            first_shown: FirstShown::default(),
+            shown_later: VecDeque::new(),
         }
     }
 
-    /// Notes the marks of a measurement that ended at `end`; bytes that are due earlier do not show them.
-    fn mark(&mut self, end: SimTime, marks: Marks) {
-        if marks != Marks::default() {
-            self.marks_to_come.push_back((end, marks));
+    /// Notes what a measurement that ended at `end` shows; bytes that are due earlier do not show them.
+    fn note_shown(&mut self, end: SimTime, first_shown: FirstShown) {
+        if first_shown != FirstShown::default() {
+            self.shown_later.push_back((end, first_shown));
         }
-        // Without this, a device that sends nothing would collect marks for ever.
-        self.bring_marks(self.now);
+        // Without this, a device that sends nothing would collect them for ever.
+        self.bring_shown(self.now);
     }
 
-    /// Moves marks of measurements that ended by `due` to `marks`.
-    fn bring_marks(&mut self, due: SimTime) {
-        while let Some((_, marks)) = self.marks_to_come.pop_front_if(|(end, _)| *end <= due) {
-            self.marks.merge(marks);
+    /// Moves what measurements that ended by `due` show to `first_shown`.
+    fn bring_shown(&mut self, due: SimTime) {
+        while let Some((_, first_shown)) = self.shown_later.pop_front_if(|(end, _)| *end <= due) {
+            self.first_shown.merge(first_shown);
         }
     }
 
     /// Poses, objects and stimuli that `transmit` is the first to show.
-    fn marks_of(&mut self, transmit: &Transmit) -> Marks {
+    fn first_shown_by(&mut self, transmit: &Transmit) -> FirstShown {
         if transmit.output.bytes().is_none() {
-            return Marks::default();
+            return FirstShown::default();
         }
-        self.bring_marks(transmit.due);
-        let mut marks = std::mem::take(&mut self.marks);
+        self.bring_shown(transmit.due);
+        let mut first_shown = std::mem::take(&mut self.first_shown);
         if transmit.output.port().is_some_and(|port| port != PortIndex::DATA) {
-            self.marks.fired = marks.fired.take();
+            self.first_shown.fired = first_shown.fired.take();
         }
         if transmit.points == 0 {
             // Bytes without points show no objects.
-            self.marks.seen = marks.seen.take();
+            self.first_shown.seen = first_shown.seen.take();
         }
-        marks
+        first_shown
     }
 
     /// The oldest request without an answer: its start, and the time at which the answer is needed.
@@ -240,10 +240,10 @@ impl RunningDevice {
                 continue;
             }
             self.latest_due = self.latest_due.max(transmit.due);
-            let marks = self.marks_of(&transmit);
+            let first_shown = self.first_shown_by(&transmit);
             match (&mut self.revocable, &transmit.output) {
                 (None, _) => {
-                    let packet = Packet { device: id, transmit, marks };
+                    let packet = Packet { device: id, transmit, first_shown };
                     out(Rendered::Packet { packet, settled: self.settled });
                 }
                 (Some(revocable), Output::Revoke(port)) => revocable.retain(|due, (waiting, _)| {
@@ -251,7 +251,7 @@ impl RunningDevice {
                 }),
                 (Some(revocable), _) => {
                     let rank = transmit.output.rank();
-                    revocable.push_ranked(transmit.due, rank, (transmit, marks));
+                    revocable.push_ranked(transmit.due, rank, (transmit, first_shown));
                 }
             }
         }
@@ -275,8 +275,8 @@ impl RunningDevice {
     /// Passes on outputs that can no longer be revoked: those that are due by `limit`.
     fn release(&mut self, id: DeviceId, limit: SimTime, out: &mut dyn FnMut(Rendered)) {
         let Some(revocable) = &mut self.revocable else { return };
-        while let Some((_, (transmit, marks))) = revocable.pop_until(limit) {
-            let packet = Packet { device: id, transmit, marks };
+        while let Some((_, (transmit, first_shown))) = revocable.pop_until(limit) {
+            let packet = Packet { device: id, transmit, first_shown };
             out(Rendered::Packet { packet, settled: self.settled });
         }
     }
@@ -299,21 +299,21 @@ impl<'scope> Renderer<'scope> {
     ) -> Self {
         let workers = casters.count();
         let pace = clock.map_or(Pace::Stepped, |_| real_time(&rig.engine, workers));
-        let board = Arc::new(Board::new(pace, clock, devices.len()));
+        let jobs = Arc::new(JobQueue::new(pace, clock, devices.len()));
         // Unbounded, but short: the number of requests in work is limited.
         let (answer_queue, answers) = unbounded::<Answer>();
         let threads = match casters {
             Casters::Threads(count) => count,
             Casters::Elsewhere(remote) => {
-                let (board, answer_queue) = (Arc::clone(&board), answer_queue.clone());
-                scope.spawn(move || remote.work(world, &board, &answer_queue, stats));
+                let (jobs, answer_queue) = (Arc::clone(&jobs), answer_queue.clone());
+                scope.spawn(move || remote.work(world, &jobs, &answer_queue, stats));
                 0
             }
         };
-        let trades = std::iter::repeat_n(Trade::Rays, threads).chain([Trade::NoRays]);
-        for trade in trades {
-            let (board, answer_queue) = (Arc::clone(&board), answer_queue.clone());
-            scope.spawn(move || workers::work(world, &board, trade, &answer_queue, stats));
+        let kinds = std::iter::repeat_n(JobKind::Rays, threads).chain([JobKind::NoRays]);
+        for kind in kinds {
+            let (jobs, answer_queue) = (Arc::clone(&jobs), answer_queue.clone());
+            scope.spawn(move || workers::work(world, &jobs, kind, &answer_queue, stats));
         }
         let lines: Vec<_> = devices.iter().map(|built| built.device.line()).collect();
         let devices = rig.devices.iter().zip(devices).map(|(config, built)| RunningDevice {
@@ -324,7 +324,7 @@ impl<'scope> Renderer<'scope> {
         let actuators = Actuators::new(world, rig.engine.render_ahead_ns);
         let wires = Wires { cables: Cables::of(rig, &lines), actuators };
         let keeps_truth = world.keeps_truth;
-        Self { devices, wires, end, board, answers, workers, keeps_truth, stats }
+        Self { devices, wires, end, jobs, answers, workers, keeps_truth, stats }
     }
 
     /// Posts requests for measurements before `horizon` to the workers, up to the limit of each device.
@@ -335,7 +335,7 @@ impl<'scope> Renderer<'scope> {
         let horizon = horizon.min(known);
         for (index, device) in self.devices.iter_mut().enumerate() {
             while let Some(job) = device.held.pop_front_if(|job| job.request.end() <= known) {
-                post(&self.board, self.stats, device, job);
+                post(&self.jobs, self.stats, device, job);
             }
             while device.in_flight + device.held.len() < most_in_flight
                 && !device.is_held_up(most_waiting)
@@ -355,7 +355,7 @@ impl<'scope> Renderer<'scope> {
                 };
                 device.requests.push_back(Request::UnderWay { start, needed });
                 if job.request.end() <= known && device.held.is_empty() {
-                    post(&self.board, self.stats, device, job);
+                    post(&self.jobs, self.stats, device, job);
                 } else {
                     device.held.push_back(job);
                 }
@@ -430,17 +430,17 @@ impl<'scope> Renderer<'scope> {
                 out(Rendered::GivenUp(id));
                 continue;
             };
-            let Measured { measurement, marks, begun_ns, .. } = *measured;
+            let Measured { measurement, first_shown, begun_ns, .. } = *measured;
             let fired =
                 (measurement.request.subject.casts_rays()).then_some(measurement.request.start);
-            device.mark(measurement.request.end(), Marks { fired, ..marks });
+            device.note_shown(measurement.request.end(), FirstShown { fired, ..first_shown });
             device.device.handle_measurement(&measurement);
             device.hand_on(id, None, &mut self.wires, out);
             let request = &measurement.request;
             if request.subject.casts_rays() {
-                self.board.note_ready(id, begun_ns);
+                self.jobs.note_ready(id, begun_ns);
             }
-            let behind_ns = self.board.now_ns() - request.needed_at().0 as i64;
+            let behind_ns = self.jobs.now_ns() - request.needed_at().0 as i64;
             self.stats.set_rendered(id, request.start, behind_ns.max(0) as u64);
             if self.keeps_truth && !request.subject.casts_rays() {
                 out(Rendered::Measured(id, Box::new(measurement)));
@@ -522,7 +522,7 @@ impl<'scope> Renderer<'scope> {
     /// After all host commands, passes on outputs that could have been revoked. Records the delay of devices that are
     /// not measured to the end.
     pub fn finish(&mut self, out: &mut dyn FnMut(Rendered)) {
-        let now_ns = self.board.now_ns();
+        let now_ns = self.jobs.now_ns();
         for (index, device) in self.devices.iter_mut().enumerate() {
             if let Some((_, needed)) = device.oldest_under_way() {
                 let behind_ns = (now_ns - needed.0 as i64).max(0) as u64;
@@ -580,14 +580,14 @@ impl<'scope> Renderer<'scope> {
 
 impl Drop for Renderer<'_> {
     fn drop(&mut self) {
-        self.board.close();
+        self.jobs.close();
     }
 }
 
 /// Posts the next request of `device` to the workers, or gives it up if it cannot be ready in time.
-fn post(board: &Board, stats: &RenderStats, device: &mut RunningDevice, job: Job) {
+fn post(jobs: &JobQueue, stats: &RenderStats, device: &mut RunningDevice, job: Job) {
     let (id, index) = (job.device, job.request.index);
-    if board.post(job) {
+    if jobs.post(job) {
         device.in_flight += 1;
     } else {
         stats.count_given_up(id);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::SetupError;
 use super::connections::{Connections, Link, prepare_sending};
 use super::os::{Grant, KeptOff};
-use super::packet::{Marks, Packet};
+use super::packet::{FirstShown, Packet};
 use super::run::TimingLog;
 use super::run::send_queue::{self, SendQueueWriter};
 use super::run::sender;
@@ -174,7 +174,7 @@ impl<'a> ReplayRun<'a> {
                 }
                 let transmit = Transmit::datagram(due, payload.clone());
                 let device = DeviceId(*stream);
-                if !packets.send(Packet { device, transmit, marks: Marks::default() }) {
+                if !packets.send(Packet { device, transmit, first_shown: FirstShown::default() }) {
                     return;
                 }
             }

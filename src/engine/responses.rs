@@ -1,6 +1,6 @@
 //! Response times: from a stimulus to the robot's response.
 //!
-//! The sender reports when the first packet with a stimulus leaves; listeners report when a response arrives. [`Board`]
+//! The sender reports when the first packet with a stimulus leaves; listeners report when a response arrives. [`ResponseTracker`]
 //! combines both.
 
 use std::collections::VecDeque;
@@ -62,7 +62,7 @@ pub struct ResponseFigures {
 }
 
 /// Assigns responses to stimuli.
-pub struct Board {
+pub struct ResponseTracker {
     open: Vec<Open>,
 }
 
@@ -83,7 +83,7 @@ struct Open {
     latency_ns: Histogram<u64>,
 }
 
-impl Board {
+impl ResponseTracker {
     /// A tracker without events.
     pub fn new(stimuli: &[StimulusConfig], responses: &[ResponseConfig]) -> Self {
         let open = |config: &ResponseConfig| Open {
@@ -236,7 +236,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn board() -> Board {
+    fn tracker() -> ResponseTracker {
         let stimulus = StimulusConfig { name: "child".into(), cause: StimulusCause::Fault(0) };
         let response = ResponseConfig {
             name: "stop".into(),
@@ -245,7 +245,7 @@ mod tests {
             pattern: Regex::new("STOP").unwrap(),
             timeout_ns: 500 * MS,
         };
-        Board::new(&[stimulus], &[response])
+        ResponseTracker::new(&[stimulus], &[response])
     }
 
     fn left(ms: u64) -> Event {
@@ -257,10 +257,10 @@ mod tests {
     }
 
     fn counts(events: &[Event]) -> [u64; 5] {
-        let mut board = board();
-        events.iter().for_each(|event| board.take(*event));
-        board.look(SimTime(100_000 * MS));
-        let f = board.figures().remove(0);
+        let mut tracker = tracker();
+        events.iter().for_each(|event| tracker.take(*event));
+        tracker.look(SimTime(100_000 * MS));
+        let f = tracker.figures().remove(0);
         [f.stimuli, f.answered, f.timeouts, f.repeated, f.unexpected]
     }
 
@@ -285,12 +285,12 @@ mod tests {
 
     #[test]
     fn the_distribution_is_that_of_the_answers() {
-        let mut board = board();
+        let mut tracker = tracker();
         for n in 0..10 {
-            board.take(left(1000 * n));
-            board.take(heard(1000 * n + 10 + n));
+            tracker.take(left(1000 * n));
+            tracker.take(heard(1000 * n + 10 + n));
         }
-        let figures = board.figures().remove(0);
+        let figures = tracker.figures().remove(0);
         let latency = figures.latency_us.unwrap();
         assert!((figures.min_us.unwrap() - 10_000.0).abs() < 20.0);
         assert!((latency.p50 - 14_000.0).abs() < 20.0, "{latency:?}");

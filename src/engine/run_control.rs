@@ -14,7 +14,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::live_faults::{FaultDesk, FaultRequest, LiveFault, MAX_REQUEST};
+use super::live_faults::{FaultControl, FaultRequest, LiveFault, MAX_REQUEST};
 use crate::config::rig::Rig;
 use crate::config::rig::fault_read::kinds_of;
 use crate::devices::families::catalogue;
@@ -55,23 +55,23 @@ pub struct DeviceKinds {
 /// Answers the requests of a run's clients.
 pub struct RunControl<'a> {
     rig: &'a Rig,
-    desk: Arc<FaultDesk>,
+    control: Arc<FaultControl>,
     fault_log: Option<PathBuf>,
 }
 
 impl<'a> RunControl<'a> {
     /// Control of a run of `rig`, with the path of its fault log.
-    pub fn new(rig: &'a Rig, desk: &Arc<FaultDesk>, fault_log: Option<&Path>) -> Self {
-        Self { rig, desk: Arc::clone(desk), fault_log: fault_log.map(Path::to_owned) }
+    pub fn new(rig: &'a Rig, control: &Arc<FaultControl>, fault_log: Option<&Path>) -> Self {
+        Self { rig, control: Arc::clone(control), fault_log: fault_log.map(Path::to_owned) }
     }
 
     /// Executes `request`; returns the answer.
     pub fn answer(&self, request: &[u8]) -> Value {
         let done = FaultRequest::parse(request).and_then(|request| match request {
             FaultRequest::Start(keys) => {
-                self.desk.start(self.rig, keys, catalogue()).map(|fault| json!(fault))
+                self.control.start(self.rig, keys, catalogue()).map(|fault| json!(fault))
             }
-            FaultRequest::End(name) => self.desk.end(&name).map(|fault| json!(fault)),
+            FaultRequest::End(name) => self.control.end(&name).map(|fault| json!(fault)),
             FaultRequest::List => Ok(json!(self.listing())),
         });
         match done {
@@ -93,7 +93,7 @@ impl<'a> RunControl<'a> {
             pid: std::process::id(),
             fault_log: self.fault_log.clone(),
             devices: devices.collect(),
-            faults: self.desk.faults(),
+            faults: self.control.faults(),
         }
     }
 

@@ -14,7 +14,7 @@ use super::faults::log::FaultLog;
 use super::feed_log::FeedLog;
 use super::growing_file::GrowingFile;
 use super::host_log::HostLog;
-use super::live_faults::FaultDesk;
+use super::live_faults::FaultControl;
 use super::os::Grant;
 use super::responses::ResponseFigures;
 use super::run::{RealTimeRun, TimingLog, TruthOutcome};
@@ -248,7 +248,7 @@ impl<'a> RunSession<'a> {
         watch: impl FnOnce(LiveRun<'_>) + Send,
     ) -> RunOutcome {
         let Self { run, options, growing } = self;
-        let control = RunControl::new(run.rig(), run.fault_desk(), options.fault_log.as_deref());
+        let control = RunControl::new(run.rig(), run.fault_control(), options.fault_log.as_deref());
         let socket = options.opens_control.then(ControlSocket::open);
         let socket = socket.and_then(|opened| {
             opened
@@ -313,7 +313,7 @@ impl RunSession<'static> {
             let report = |error| drop(tell.send(Err(error)));
             let (logs, world) = prepare(&its_rig, &options).map_err(report).ok()?;
             let session = RunSession::open(&its_rig, &world, logs, options).map_err(report).ok()?;
-            let _ = tell.send(Ok(Arc::clone(session.run.fault_desk())));
+            let _ = tell.send(Ok(Arc::clone(session.run.fault_control())));
             Some(session.run_to_end(None, &its_stop, |_| {}, |_| {}))
         };
         let thread = Builder::new().name("run".into()).spawn(work);
@@ -333,7 +333,7 @@ fn prepare(rig: &Rig, options: &RunOptions) -> Result<(RunLogs, LiveWorld), RunE
 /// A run on its own thread. Dropping it stops the run.
 pub struct SpawnedRun {
     rig: Arc<Rig>,
-    faults: Arc<FaultDesk>,
+    faults: Arc<FaultControl>,
     stop: Arc<AtomicBool>,
     /// `None` after [`SpawnedRun::stop`].
     thread: Option<JoinHandle<Option<RunOutcome>>>,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use crossbeam_channel::Sender;
 
-use super::packet::{Marks, Seen};
+use super::packet::{FirstShown, Seen};
 use super::stats::{Effort, RenderStats};
 use super::work_queue::{Choice, Pace, Waiting, WorkQueue};
 use super::world::LiveWorld;
@@ -46,8 +46,8 @@ pub struct Measured {
     /// The measurement.
     pub measurement: Measurement,
     /// Poses, objects and stimuli that the measurement shows.
-    pub marks: Marks,
-    /// Start time of the measurement, on the clock of [`Board::now_ns`].
+    pub first_shown: FirstShown,
+    /// Start time of the measurement, on the clock of [`JobQueue::now_ns`].
     pub begun_ns: i64,
     /// Whether the measurement has fewer rays per pulse than the sensor.
     pub is_thinned: bool,
@@ -86,14 +86,20 @@ pub trait RemoteWorkers: Sync {
     /// Replaces the fault with the index `place` in the run; `text` has its keys in TOML.
     fn change_fault(&self, place: usize, fault: &FaultConfig, text: &str);
 
-    /// Measures requests with rays of `board` until the board is closed or the answers are no longer
-    /// received. Closes the board if the workers are lost.
-    fn work(&self, world: &LiveWorld, board: &Board, answers: &Sender<Answer>, stats: &RenderStats);
+    /// Measures requests with rays until the queue is closed or the answers are no longer
+    /// received. Closes the queue if the workers are lost.
+    fn work(
+        &self,
+        world: &LiveWorld,
+        jobs: &JobQueue,
+        answers: &Sender<Answer>,
+        stats: &RenderStats,
+    );
 }
 
 /// Kind of jobs that a thread takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trade {
+pub enum JobKind {
     /// Jobs that cast rays.
     Rays,
     /// Jobs without rays; they never wait for a thread that casts rays.
@@ -101,26 +107,26 @@ pub enum Trade {
 }
 
 /// Queue of jobs, from which threads take the next one.
-pub struct Board {
-    state: Mutex<BoardState>,
+pub struct JobQueue {
+    state: Mutex<JobQueueState>,
     has_rays: Condvar,
     has_rayless: Condvar,
     /// Clock of the run; `None` in a recording.
     clock: Option<MonotonicClock>,
 }
 
-struct BoardState {
+struct JobQueueState {
     queue: WorkQueue<Job>,
     /// Number of threads that wait for jobs with rays.
     idle: usize,
     is_closed: bool,
 }
 
-impl Board {
-    /// An empty board for `devices` devices.
+impl JobQueue {
+    /// An empty queue for `devices` devices.
     pub fn new(pace: Pace, clock: Option<MonotonicClock>, devices: usize) -> Self {
         let queue = WorkQueue::new(pace, devices);
-        let state = Mutex::new(BoardState { queue, idle: 0, is_closed: false });
+        let state = Mutex::new(JobQueueState { queue, idle: 0, is_closed: false });
         Self { state, has_rays: Condvar::new(), has_rayless: Condvar::new(), clock }
     }
 
@@ -156,34 +162,34 @@ impl Board {
         }
     }
 
-    /// Closes the board: threads end after their present job.
+    /// Closes the queue: threads end after their present job.
     pub fn close(&self) {
         self.lock().is_closed = true;
         self.has_rays.notify_all();
         self.has_rayless.notify_all();
     }
 
-    /// Whether the board is closed.
+    /// Whether the queue is closed.
     pub(super) fn is_closed(&self) -> bool {
         self.lock().is_closed
     }
 
-    /// Waits for the next job of a kind; returns the time of the choice and the job, or `None` if the board is closed.
-    pub(super) fn next(&self, trade: Trade) -> Option<(i64, Choice<Job>)> {
+    /// Waits for the next job of a kind; returns the time of the choice and the job, or `None` if the queue is closed.
+    pub(super) fn next(&self, kind: JobKind) -> Option<(i64, Choice<Job>)> {
         let mut state = self.lock();
         loop {
             if state.is_closed {
                 return None;
             }
             let now_ns = self.now_ns();
-            let (choice, more) = match trade {
-                Trade::Rays => (state.queue.next(now_ns), &self.has_rays),
-                Trade::NoRays => (state.queue.next_rayless(), &self.has_rayless),
+            let (choice, more) = match kind {
+                JobKind::Rays => (state.queue.next(now_ns), &self.has_rays),
+                JobKind::NoRays => (state.queue.next_rayless(), &self.has_rayless),
             };
             if let Some(choice) = choice {
                 return Some((now_ns, choice));
             }
-            let is_caster = usize::from(trade == Trade::Rays);
+            let is_caster = usize::from(kind == JobKind::Rays);
             state.idle += is_caster;
             state = more.wait(state).expect("no holder panics");
             state.idle -= is_caster;
@@ -195,22 +201,22 @@ impl Board {
         self.lock().queue.charge(device, busy_ns);
     }
 
-    fn lock(&self) -> MutexGuard<'_, BoardState> {
+    fn lock(&self) -> MutexGuard<'_, JobQueueState> {
         self.state.lock().expect("no holder panics")
     }
 }
 
-/// Measures jobs of `board` until the board is closed or the answers are no longer received.
+/// Measures jobs until the queue is closed or the answers are no longer received.
 pub fn work(
     world: &LiveWorld,
-    board: &Board,
-    trade: Trade,
+    jobs: &JobQueue,
+    kind: JobKind,
     answers: &Sender<Answer>,
     stats: &RenderStats,
 ) {
     let mut scratch = Scratch::default();
     scratch.set_watch(world.watch);
-    while let Some((begun_ns, choice)) = board.next(trade) {
+    while let Some((begun_ns, choice)) = jobs.next(kind) {
         let answer = match choice {
             Choice::GiveUp(Job { device, request, .. }) => {
                 Answer { device, index: request.index, measured: None }
@@ -222,8 +228,8 @@ pub fn work(
                 scratch.keep_truth(world.keeps_truth || shows_labels);
                 let (measured, effort) = Effort::of(|| measure(world, job, begun_ns, &mut scratch));
                 stats.count(device, effort, pulses(&measured.measurement.request));
-                if trade == Trade::Rays {
-                    board.charge(device, effort.busy_ns);
+                if kind == JobKind::Rays {
+                    jobs.charge(device, effort.busy_ns);
                 }
                 Answer { device, index, measured: Some(measured) }
             }
@@ -249,8 +255,8 @@ pub(super) fn measure(
     let objects = scratch.take_seen();
     let (from, to) = (measurement.request.start, measurement.request.end());
     let seen = (objects != 0).then_some(Seen { objects, from, to });
-    let marks = Marks { pose, seen, ..Marks::default() };
-    Measured { measurement, marks, begun_ns, is_thinned: scratch.is_thinned() }
+    let first_shown = FirstShown { pose, seen, ..FirstShown::default() };
+    Measured { measurement, first_shown, begun_ns, is_thinned: scratch.is_thinned() }
 }
 
 /// Number of pulses in a request.

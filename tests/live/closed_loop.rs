@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use menura::config::rig::Rig;
 use menura::devices::families::catalogue;
-use menura::engine::host_events::{HostTarget, Said, Words};
+use menura::engine::host_events::{HostInput, HostTarget, Payload};
 use menura::engine::host_log::{self, Conversation, HostLog};
 use menura::engine::record::record;
 use menura::engine::run::RealTimeRun;
@@ -133,7 +133,7 @@ fn live(rig: &Rig) -> ([Vec<u8>; 2], Conversation, Vec<u64>) {
     });
     let text = String::from_utf8(sink.0.lock().unwrap().clone()).unwrap();
     let hosts = host_log::read(&text, rig).unwrap();
-    let orders = hosts.said.iter().map(|said| said.at.0).collect();
+    let orders = hosts.input.iter().map(|input| input.at.0).collect();
     ([scans, samples], hosts, orders)
 }
 
@@ -173,9 +173,9 @@ fn an_order_shows_after_the_time_that_is_rendered_ahead() {
     let rig = rig(1);
     let order = DriveOrder::Twist { forward_m_s: 0.5, turn_rad_s: 0.0 };
     let (at, to) = (SimTime(500_000_000), HostTarget::Robot);
-    let said = Said { at, to, words: Words::Order(order) };
+    let input = HostInput { at, to, payload: Payload::Order(order) };
     let start = "2026-06-01T12:00:00Z".parse().unwrap();
-    let hosts = Conversation { start, said: vec![said], is_cut_off: false };
+    let hosts = Conversation { start, input: vec![input], is_cut_off: false };
     let folder = tempfile::tempdir().unwrap();
     repeated(&rig, Some(&hosts), folder.path());
     let truth = std::fs::read_to_string(folder.path().join("truth.csv")).unwrap();
@@ -256,14 +256,14 @@ fn the_length_of_a_series_changes_no_byte() {
         profile = "velodyne-hdl32e-2.2"
         link = { udp = { to = "127.0.0.1:9" } }
         "#;
-    let order = |at_ms: u64, forward_m_s| Said {
+    let order = |at_ms: u64, forward_m_s| HostInput {
         at: SimTime(at_ms * 1_000_000),
         to: HostTarget::Robot,
-        words: Words::Order(DriveOrder::Twist { forward_m_s, turn_rad_s: 0.4 }),
+        payload: Payload::Order(DriveOrder::Twist { forward_m_s, turn_rad_s: 0.4 }),
     };
     let start = "2026-06-01T12:00:00Z".parse().unwrap();
-    let said = vec![order(13, 0.5), order(51, -0.2), order(52, 0.3)];
-    let hosts = Conversation { start, said, is_cut_off: false };
+    let input = vec![order(13, 0.5), order(51, -0.2), order(52, 0.3)];
+    let hosts = Conversation { start, input, is_cut_off: false };
     let recorded = |longest_ns: Option<u64>| {
         let mut rig = common::rig(text, &[]);
         for device in &mut rig.devices {

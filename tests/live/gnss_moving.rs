@@ -154,7 +154,7 @@ fn a_lorry_hides_satellites_while_it_exists() {
 
 /// Content of an epoch's sentences.
 #[derive(Clone, Debug, Default)]
-struct Said {
+struct EpochData {
     second: f64,
     quality: u64,
     /// Number of satellites in use; the next field is the horizontal dilution of precision (HDOP).
@@ -167,8 +167,8 @@ struct Said {
 }
 
 /// Epochs of a stream of sentences; GSA and GSV follow their GGA.
-fn epochs(bytes: &[u8]) -> Vec<Said> {
-    let mut epochs: Vec<Said> = Vec::new();
+fn epochs(bytes: &[u8]) -> Vec<EpochData> {
+    let mut epochs: Vec<EpochData> = Vec::new();
     for frame in Framer::new(GnssStream).frames(bytes) {
         let Frame::Line(line) = frame else { panic!("only sentences are switched on") };
         let raw = RawSentence::parse(&line).unwrap();
@@ -178,12 +178,12 @@ fn epochs(bytes: &[u8]) -> Vec<Said> {
                 let Some(time) = gga.time else { continue };
                 let (hour, minute, second) = time.hms();
                 let of_day_s = (f64::from(hour) * 60.0 + f64::from(minute)) * 60.0 + second;
-                epochs.push(Said {
+                epochs.push(EpochData {
                     second: of_day_s - START_S,
                     quality: gga.quality.map_or(0, |quality| quality.integer()),
                     used: gga.satellites.map_or(0, |count| count.integer()),
                     hdop: gga.hdop.map_or(99.0, |hdop| hdop.to_f64()),
-                    ..Said::default()
+                    ..EpochData::default()
                 });
             }
             Content::Gsa(gsa) => {
@@ -214,11 +214,11 @@ fn epochs(bytes: &[u8]) -> Vec<Said> {
 /// satellite has no signal and is not used; an open one has a signal and is used. Returns the number of hidden
 /// satellites in each epoch.
 fn compare_sentences(
-    said: &[Said],
+    epochs: &[EpochData],
     settled: f64,
     lorry_at: impl Fn(f64) -> Option<Sides>,
 ) -> Vec<usize> {
-    let judged = said.iter().map(|epoch| {
+    let judged = epochs.iter().map(|epoch| {
         let lorry = lorry_at(epoch.second);
         let mut hidden = 0;
         for (number, (direction, has_signal)) in &epoch.in_view {
@@ -243,9 +243,13 @@ fn compare_sentences(
 }
 
 /// Mean of a value over the epochs within a time range.
-fn mean(said: &[Said], time: std::ops::Range<f64>, value: impl Fn(&Said) -> f64) -> f64 {
+fn mean(
+    epochs: &[EpochData],
+    time: std::ops::Range<f64>,
+    value: impl Fn(&EpochData) -> f64,
+) -> f64 {
     let wanted: Vec<f64> =
-        said.iter().filter(|epoch| time.contains(&epoch.second)).map(value).collect();
+        epochs.iter().filter(|epoch| time.contains(&epoch.second)).map(value).collect();
     assert!(wanted.len() >= 3, "{time:?}: {} epochs", wanted.len());
     wanted.iter().sum::<f64>() / wanted.len() as f64
 }
@@ -257,12 +261,12 @@ fn sentences_of_a_recording_have_fewer_satellites_while_a_lorry_passes() {
     let rig = rig(folder.path(), PASSES, "");
     let files = common::recorded(&rig, Duration::from_secs(60));
     for receiver in RECEIVERS {
-        let said = epochs(&files[&format!("{receiver}.bin")]);
-        assert!(said.len() >= 57, "{receiver}: {} epochs", said.len());
-        let hidden = compare_sentences(&said, 8.0, |second| Some(passing_at(second)));
+        let epochs = epochs(&files[&format!("{receiver}.bin")]);
+        assert!(epochs.len() >= 57, "{receiver}: {} epochs", epochs.len());
+        let hidden = compare_sentences(&epochs, 8.0, |second| Some(passing_at(second)));
         assert!(hidden.iter().sum::<usize>() >= 12, "{receiver}: {hidden:?}");
-        let used = |time| mean(&said, time, |epoch| epoch.named.len() as f64);
-        let hdop = |time| mean(&said, time, |epoch| epoch.hdop);
+        let used = |time| mean(&epochs, time, |epoch| epoch.named.len() as f64);
+        let hdop = |time| mean(&epochs, time, |epoch| epoch.hdop);
         let (before, beside, after) = (10.0..16.0, 29.0..33.0, 46.0..58.0);
         let counts = [before.clone(), beside.clone(), after.clone()].map(used);
         let dilutions = [before, beside, after].map(hdop);
@@ -274,7 +278,7 @@ fn sentences_of_a_recording_have_fewer_satellites_while_a_lorry_passes() {
         assert!(dilutions[1] > 1.1 * dilutions[0], "{receiver} {dilutions:?}");
         assert!((dilutions[2] / dilutions[0] - 1.0).abs() < 0.1, "{receiver} {dilutions:?}");
         // GGA counts the satellites of the GSA sentences, up to its maximum of 12.
-        for epoch in said.iter().filter(|epoch| epoch.quality > 0) {
+        for epoch in epochs.iter().filter(|epoch| epoch.quality > 0) {
             assert_eq!(epoch.used, (epoch.named.len() as u64).min(12), "{receiver} {epoch:?}");
         }
     }
@@ -318,9 +322,9 @@ fn a_host_reads_of_a_lorry_what_a_recording_has() {
             heard.extend(bytes);
         }
         assert!(heard == expected, "{receiver}: a host hears other bytes than a recording has");
-        let said = epochs(&heard);
-        let hidden = compare_sentences(&said, 5.0, lorry_at);
-        let there: Vec<f64> = said
+        let epochs = epochs(&heard);
+        let hidden = compare_sentences(&epochs, 5.0, lorry_at);
+        let there: Vec<f64> = epochs
             .iter()
             .zip(&hidden)
             .filter(|(_, hidden)| **hidden > 0)
@@ -328,8 +332,8 @@ fn a_host_reads_of_a_lorry_what_a_recording_has() {
             .collect();
         assert_eq!(there, [7.0, 8.0, 9.0], "{receiver}");
         let used = |second: f64| {
-            said.iter().find(|epoch| epoch.second == second).map(|epoch| epoch.named.len())
+            epochs.iter().find(|epoch| epoch.second == second).map(|epoch| epoch.named.len())
         };
-        assert!(used(8.0) < used(6.0) && used(8.0) < used(10.0), "{receiver}: {said:?}");
+        assert!(used(8.0) < used(6.0) && used(8.0) < used(10.0), "{receiver}: {epochs:?}");
     }
 }

@@ -13,7 +13,7 @@ use menura::config::rig::Rig;
 use menura::devices::families::catalogue;
 use menura::engine::faults::log::FaultLog;
 use menura::engine::host_log::{self, HostLog};
-use menura::engine::live_faults::{FaultDesk, FaultRequest, LiveFault};
+use menura::engine::live_faults::{FaultControl, FaultRequest, LiveFault};
 use menura::engine::ranks::lead::Lead;
 use menura::engine::record::record;
 use menura::engine::run::RealTimeRun;
@@ -382,8 +382,8 @@ const TURN: &[u8] = b"TC+9\r";
 
 fn ask(run: &RealTimeRun<'_>, request: &str) -> Result<LiveFault, String> {
     match FaultRequest::parse(request.as_bytes())? {
-        FaultRequest::Start(keys) => run.fault_desk().start(run.rig(), keys, catalogue()),
-        FaultRequest::End(name) => run.fault_desk().end(&name),
+        FaultRequest::Start(keys) => run.fault_control().start(run.rig(), keys, catalogue()),
+        FaultRequest::End(name) => run.fault_control().end(&name),
         FaultRequest::List => Err("no fault".into()),
     }
 }
@@ -635,12 +635,12 @@ fn a_late_telegram_is_on_its_line_alone() {
 #[test]
 fn what_cannot_be_is_refused_in_the_words_of_a_rig() {
     let rig = common::rig(&RIG.replace("FOLDER", "/tmp/menura-never-opened"), &[]);
-    let desk = FaultDesk::default();
+    let control = FaultControl::default();
     let refused = |request: &str| {
         let Ok(FaultRequest::Start(keys)) = FaultRequest::parse(request.as_bytes()) else {
             panic!("{request}")
         };
-        desk.start(&rig, keys, catalogue()).unwrap_err()
+        control.start(&rig, keys, catalogue()).unwrap_err()
     };
     let told = refused(r#"{"start": {"device": "lidar", "kind": "line-noise", "rate": 0.1}}"#);
     assert!(told.contains("`lidar` cannot have this fault"), "{told}");

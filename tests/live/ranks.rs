@@ -14,7 +14,7 @@ use crossbeam_channel::unbounded;
 use menura::config::rig::Rig;
 use menura::engine::LiveWorld;
 use menura::engine::feed_log::FeedLog;
-use menura::engine::host_events::{HostTarget, Said, Words};
+use menura::engine::host_events::{HostInput, HostTarget, Payload};
 use menura::engine::host_log::Conversation;
 use menura::engine::ranks::lead::Lead;
 use menura::engine::ranks::line::Line;
@@ -206,16 +206,16 @@ fn recordings_are_those_of_one_process_with_the_truth() {
 
 #[test]
 fn a_robot_that_is_driven_is_where_rank_0_knows_it_to_be() {
-    let said = (0..60_u64).map(|step| {
+    let input = (0..60_u64).map(|step| {
         let turn_rad_s = if step % 20 < 10 { 0.7 } else { -0.5 };
-        Said {
+        HostInput {
             at: SimTime(step * 20_000_000 + 123_457),
             to: HostTarget::Robot,
-            words: Words::Order(DriveOrder::Twist { forward_m_s: 0.5, turn_rad_s }),
+            payload: Payload::Order(DriveOrder::Twist { forward_m_s: 0.5, turn_rad_s }),
         }
     });
     let start = "2026-06-01T12:00:00Z".parse().unwrap();
-    let hosts = Conversation { start, said: said.collect(), is_cut_off: false };
+    let hosts = Conversation { start, input: input.collect(), is_cut_off: false };
     let duration = Duration::from_millis(1200);
     let rig = common::rig(DRIVEN, &[]);
     let world = common::world(&rig);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use menura::config::rig::{DeviceId, Override, Rig};
 use menura::devices::families::catalogue;
-use menura::engine::host_events::{HostTarget, Said, Words};
+use menura::engine::host_events::{HostInput, HostTarget, Payload};
 use menura::engine::host_log::Conversation;
 use menura::engine::record::record;
 use menura::engine::run::RealTimeRun;
@@ -189,19 +189,19 @@ profile = "velodyne-vlp16-3.0"
 mount = { translation_m = [0.0, 0.0, 1.0] }
 link = { udp = { to = "127.0.0.1:9", position_port = 10 }, web = "127.0.0.1:9" }
 "#;
-    let form = |at_ms: u64, body: &str| Said {
+    let form = |at_ms: u64, body: &str| HostInput {
         at: SimTime(at_ms * 1_000_000 + 484_727),
         to: HostTarget::Device(DeviceId(0)),
-        words: Words::Request(HttpRequest {
+        payload: Payload::Request(HttpRequest {
             method: HttpMethod::Post,
             path: "/cgi/setting".into(),
             body: body.into(),
             ..HttpRequest::default()
         }),
     };
-    let said = vec![form(274, "rpm=300"), form(1304, "returns=Dual"), form(1904, "rpm=1200")];
+    let input = vec![form(274, "rpm=300"), form(1304, "returns=Dual"), form(1904, "rpm=1200")];
     let hosts =
-        Conversation { start: "2026-06-01T12:00:00Z".parse().unwrap(), said, is_cut_off: false };
+        Conversation { start: "2026-06-01T12:00:00Z".parse().unwrap(), input, is_cut_off: false };
     let of = |workers| {
         let rig = common::rig(PUCK, &[("engine.workers", workers)]);
         let folder = tempfile::tempdir().unwrap();

@@ -191,13 +191,13 @@ settings = { baud_rate = 9600, pulse = { after_fix_s = 2.0 }, acquisition = { st
 
 /// Content of a lidar's position packet: time, PPS state, and clock error in microseconds, including the packet's way
 /// to the port.
-struct Told {
+struct Position {
     at_s: f64,
     pps: u8,
     off_us: f64,
 }
 
-fn hold_over(fault: &str) -> (Vec<Told>, Vec<LogRow>) {
+fn hold_over(fault: &str) -> (Vec<Position>, Vec<LogRow>) {
     let rig = rig(&format!("{CABLE}\n{fault}"), &[]);
     let files = recorded(&rig, Duration::from_secs(20));
     let start_s = rig.start_utc.unwrap().as_nanosecond() as f64 / 1e9;
@@ -205,7 +205,7 @@ fn hold_over(fault: &str) -> (Vec<Told>, Vec<LogRow>) {
     let told = |(at, bytes): &(u64, Vec<u8>)| {
         let packet = PositionPacket::parse(bytes).unwrap();
         let off_us = *at as f64 / 1e3 - f64::from(packet.timestamp_us);
-        Told {
+        Position {
             at_s: *at as f64 / 1e9 - start_s,
             pps: packet.pps,
             off_us: (off_us + 1.8e9).rem_euclid(3.6e9) - 1.8e9,

@@ -33,7 +33,7 @@ const AXES: f64 = 3.0;
 
 /// Result for one term.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Told {
+pub enum TermResult {
     /// The term is significant.
     Found,
     /// The log is long enough, but the term is not significant: it is at most `at_most`.
@@ -50,7 +50,7 @@ pub struct Drift {
     /// Standard error of the logarithm of the correlation time.
     pub log_correlation_error: f64,
     /// Results for noise, instability and walk.
-    pub told: [Told; 3],
+    pub result: [TermResult; 3],
 }
 
 /// Squares of the coefficients of noise, instability and walk, and the correlation time.
@@ -123,10 +123,10 @@ pub fn fit(points: &[Point], samples: usize, dt_s: f64, usual_correlation_s: f64
         let longer_s = if is_instability_seen { 2.0 * length_s } else { 0.0 };
         (needed_s.max(longer_s), needed_s.max(longer_s).max(SHORTEST_LONE_WALK_S))
     };
-    let told = |i: usize, needed_s: f64| match drift.fitted.is_seen[i] {
-        _ if length_s < needed_s => Told::TooShort(needed_s),
-        true => Told::Found,
-        false => Told::NotSeen,
+    let result = |i: usize, needed_s: f64| match drift.fitted.is_seen[i] {
+        _ if length_s < needed_s => TermResult::TooShort(needed_s),
+        true => TermResult::Found,
+        false => TermResult::NotSeen,
     };
     // Upper limit of a term that is not found: its size if this term caused all of the drift.
     let most_alone = |term: usize| {
@@ -136,7 +136,7 @@ pub fn fit(points: &[Point], samples: usize, dt_s: f64, usual_correlation_s: f64
     };
     let at_most = (most_alone(1).bias_instability, most_alone(2).random_walk);
     (drift.fitted.at_most.bias_instability, drift.fitted.at_most.random_walk) = at_most;
-    drift.told = [told(0, 0.0), told(1, instability_needs_s), told(2, walk_needs_s)];
+    drift.result = [result(0, 0.0), result(1, instability_needs_s), result(2, walk_needs_s)];
     Some(drift)
 }
 
@@ -173,7 +173,7 @@ impl Drift {
             correlation_s: model.correlation_s,
             misfit,
         };
-        Self { fitted, log_correlation_error: log_error, told: [Told::NotSeen; 3] }
+        Self { fitted, log_correlation_error: log_error, result: [TermResult::NotSeen; 3] }
     }
 
     /// Upper limit of the correlation time: the best value plus two standard errors, on a logarithmic scale.

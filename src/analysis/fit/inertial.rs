@@ -3,7 +3,7 @@
 use glam::DVec3;
 use serde_json::{Value, json};
 
-use super::drift::{self, Drift, Told};
+use super::drift::{self, Drift, TermResult};
 use super::fragment::{Fragment, Table, figure};
 pub use super::inertial_log::{InertialLog, parse_csv};
 use super::{FitError, Log, median};
@@ -37,10 +37,10 @@ pub struct Triad {
     pub unit: (&'static str, f64),
     /// Allan deviations of the log, in SI units.
     pub points: Vec<Point>,
-    /// Fitted coefficients, in SI units; `told` states which of them the log determines.
+    /// Fitted coefficients, in SI units; `result` states which of them the log determines.
     pub fitted: Fitted,
     /// Results for noise density, bias instability and random walk.
-    pub told: [Told; 3],
+    pub result: [TermResult; 3],
     /// Assumed correlation time of the instability if none was found, seconds.
     usual_correlation_s: f64,
 }
@@ -142,8 +142,8 @@ pub fn fit_samples(
         .filter(|((_, samples, ..), _)| samples.len() as f64 > SHORTEST_S * log.rate_hz / 2.0)
         .filter_map(|((name, samples, unit, keys), (shortest_s, usual_correlation_s))| {
             let (points, drift) = fit_triad(samples, log.rate_hz, shortest_s, usual_correlation_s)?;
-            let Drift { fitted, told, .. } = drift;
-            Some(Triad { name, keys, unit, points, fitted, told, usual_correlation_s })
+            let Drift { fitted, result, .. } = drift;
+            Some(Triad { name, keys, unit, points, fitted, result, usual_correlation_s })
         })
         .collect();
     if triads.is_empty() {
@@ -203,8 +203,8 @@ impl InertialFit {
             "Behind the numbers: one standard error. A term that is not seen may be as large as said."
                 .to_owned(),
         ];
-        let is_short = |told: &Told| matches!(told, Told::TooShort(_));
-        if self.triads.iter().any(|triad| triad.told.iter().any(is_short)) {
+        let is_short = |result: &TermResult| matches!(result, TermResult::TooShort(_));
+        if self.triads.iter().any(|triad| triad.result.iter().any(is_short)) {
             let text =
                 "Terms that this log is too short for are left out; the profile's stay in force.";
             remarks.push(text.to_owned());
@@ -229,10 +229,10 @@ impl InertialFit {
                     .terms()
                     .into_iter()
                     .map(|(key, term)| {
-                        let (found, needed_s) = match term.told {
-                            Told::Found => (Some((term.found, term.error)), None),
-                            Told::NotSeen => (None, None),
-                            Told::TooShort(needed_s) => (None, Some(needed_s)),
+                        let (found, needed_s) = match term.result {
+                            TermResult::Found => (Some((term.found, term.error)), None),
+                            TermResult::NotSeen => (None, None),
+                            TermResult::TooShort(needed_s) => (None, Some(needed_s)),
                         };
                         let value = json!({ "found": found.map(|of| of.0),
                                             "standard_error": found.map(|of| of.1),
@@ -264,7 +264,7 @@ struct Term {
     found: f64,
     error: f64,
     at_most: f64,
-    told: Told,
+    result: TermResult,
 }
 
 impl Triad {
@@ -279,7 +279,7 @@ impl Triad {
                 found: found[i] / scale,
                 error: error[i] / scale,
                 at_most: at_most[i] / scale,
-                told: self.told[i],
+                result: self.result[i],
             };
             (key, term)
         })
@@ -291,21 +291,23 @@ impl Triad {
         let usual_s = figure(self.usual_correlation_s);
         for (i, (key, term)) in self.terms().into_iter().enumerate() {
             let most = figure(term.at_most);
-            match term.told {
-                Told::Found => table.number(key, term.found, format!("± {}", figure(term.error))),
-                Told::NotSeen if i == 1 => {
+            match term.result {
+                TermResult::Found => {
+                    table.number(key, term.found, format!("± {}", figure(term.error)))
+                }
+                TermResult::NotSeen if i == 1 => {
                     let most = format!("at most {most} with a correlation time of {usual_s} s");
                     table.number(key, 0.0, format!("not seen in this log: {most}"));
                 }
-                Told::NotSeen => {
+                TermResult::NotSeen => {
                     table.number(key, 0.0, format!("not seen in this log: at most {most}"));
                 }
-                Told::TooShort(needed_s) => {
+                TermResult::TooShort(needed_s) => {
                     table.remark(format!("{key}: needs a log of at least {}", duration(needed_s)));
                 }
             }
         }
-        if self.told[1] == Told::Found {
+        if self.result[1] == TermResult::Found {
             let time_s = self.fitted.correlation_s;
             table.number("bias_correlation_s", time_s, "within a factor of 1.5 or so");
         }
@@ -383,22 +385,22 @@ mod tests {
                 let wanted = [asked.noise_density, asked.bias_instability, 0.0];
                 for ((key, term), wanted) in triad.terms().into_iter().zip(wanted) {
                     let wanted = wanted / triad.keys.iter().find(|(k, _)| *k == key).unwrap().1;
-                    if term.told == Told::Found {
+                    if term.result == TermResult::Found {
                         let off = (term.found - wanted).abs() / term.error;
                         assert!(off < 3.0, "{minutes} min, {key}: {} is off by {off}", term.found);
                     }
                 }
-                let [noise, instability, walk] = triad.told;
-                assert_eq!(noise, Told::Found);
+                let [noise, instability, walk] = triad.result;
+                assert_eq!(noise, TermResult::Found);
                 let text = fit.fragment().text(super::super::Form::Profile);
                 if minutes < 60 {
-                    let short = |told| matches!(told, Told::TooShort(_));
+                    let short = |result| matches!(result, TermResult::TooShort(_));
                     assert!(short(instability) && short(walk), "{minutes} min: {text}");
                     let said = "# bias_instability_deg_h: needs a log of at least 67 min";
                     assert!(minutes > 5 || text.contains(said), "{text}");
                     assert!(!text.contains("\nrandom_walk") && !text.contains("\nbias_"), "{text}");
                 }
-                assert!(minutes < 200 || instability == Told::Found, "{text}");
+                assert!(minutes < 200 || instability == TermResult::Found, "{text}");
             }
         }
     }

@@ -154,7 +154,7 @@ impl<'a> Reporter<'a> {
             }
             *known = hosts;
         }
-        let faults = self.run.fault_desk().faults();
+        let faults = self.run.fault_control().faults();
         for fault in faults.iter().skip(self.faults) {
             let begins_s = SimTime(fault.begins_ns).as_secs_f64();
             let text = format!("fault {} ({}) begins at {begins_s:.3} s", fault.name, fault.kind);

@@ -38,14 +38,14 @@ pub struct Subscribers<'a> {
     run: &'a RealTimeRun<'a>,
     desk: &'a PictureDesk<'a>,
     topics: Topics<'a>,
-    devices: Vec<Told>,
+    devices: Vec<DeviceChannels>,
     /// Number of frames during which clients were connected.
     frames: u32,
 }
 
 /// Channels and state of a device.
 #[derive(Default)]
-struct Told {
+struct DeviceChannels {
     /// Points of the present frame, in World, metres.
     points: Vec<(DVec3, SeenPoint)>,
     /// Channels of the device.
@@ -58,7 +58,7 @@ struct Told {
     has_lens: bool,
 }
 
-impl Told {
+impl DeviceChannels {
     fn note(&mut self, channel: u32) {
         if !self.channels.contains(&channel) {
             self.channels.push(channel);
@@ -72,7 +72,7 @@ impl<'a> Subscribers<'a> {
         desk: &'a PictureDesk<'a>,
         topics: Topics<'a>,
     ) -> Self {
-        let devices = run.rig().devices.iter().map(|_| Told::default()).collect();
+        let devices = run.rig().devices.iter().map(|_| DeviceChannels::default()).collect();
         Self { run, desk, topics, devices, frames: 0 }
     }
 

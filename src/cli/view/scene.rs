@@ -23,13 +23,13 @@ const MOST_VALUES: usize = 10;
 const MOST_LETTERS: usize = 60;
 
 /// Latest values of a device by name. Texts are sorted after quantities.
-type Latest = BTreeMap<(Told, String), Value>;
+type Latest = BTreeMap<(ValueKind, String), Value>;
 
 /// Kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Told {
+enum ValueKind {
     Quantity,
-    Words,
+    Text,
 }
 
 /// Decoded data, shared with the server threads.
@@ -172,13 +172,13 @@ impl Audience for Viewers<'_> {
             }
             What::Frame(kind, content) => note(latest, *kind, *content),
             What::Message(kind, text) => {
-                keep(latest, Told::Words, kind, (*text).to_owned(), &[]);
+                keep(latest, ValueKind::Text, kind, (*text).to_owned(), &[]);
             }
             What::Picture(picture, _) => {
                 let [width, height] = picture.size;
                 let text = format!("{width} x {height} {}", picture.format.word());
-                keep(latest, Told::Quantity, "image", text, &[]);
-                keep(latest, Told::Quantity, "frame", picture.number.to_string(), &[]);
+                keep(latest, ValueKind::Quantity, "image", text, &[]);
+                keep(latest, ValueKind::Quantity, "frame", picture.number.to_string(), &[]);
             }
         }
     }
@@ -187,7 +187,7 @@ impl Audience for Viewers<'_> {
         self.number += 1;
         let frame = self.frame(at);
         let values = self.latest.iter().map(|latest| {
-            let value = |((_, name), value): (&(Told, String), &Value)| NamedValue {
+            let value = |((_, name), value): (&(ValueKind, String), &Value)| NamedValue {
                 name: name.clone(),
                 value: value.clone(),
             };
@@ -199,9 +199,9 @@ impl Audience for Viewers<'_> {
 
 /// Stores a value. Texts beyond the number that the page shows are dropped, because hosts can request any number of
 /// them.
-fn keep(latest: &mut Latest, told: Told, name: &str, mut text: String, numbers: &[f64]) {
+fn keep(latest: &mut Latest, told: ValueKind, name: &str, mut text: String, numbers: &[f64]) {
     let key = (told, name.to_owned());
-    if told == Told::Words && latest.len() >= MOST_VALUES && !latest.contains_key(&key) {
+    if told == ValueKind::Text && latest.len() >= MOST_VALUES && !latest.contains_key(&key) {
         return;
     }
     if let Some((end, _)) = text.char_indices().nth(MOST_LETTERS) {
@@ -214,7 +214,7 @@ fn keep(latest: &mut Latest, told: Told, name: &str, mut text: String, numbers: 
 /// Stores the content of a frame of a stream.
 fn note(latest: &mut Latest, kind: Option<&str>, content: &dyn Content) {
     let mut quantity = |name: &str, text: String, numbers: &[f64]| {
-        keep(latest, Told::Quantity, name, text, numbers);
+        keep(latest, ValueKind::Quantity, name, text, numbers);
     };
     let fix = content.fix();
     let inertial = content.inertial();
@@ -243,7 +243,7 @@ fn note(latest: &mut Latest, kind: Option<&str>, content: &dyn Content) {
         }
     }
     if let (None, None, Some(kind)) = (fix, inertial, kind) {
-        keep(latest, Told::Words, kind, content.text().trim().to_owned(), &[]);
+        keep(latest, ValueKind::Text, kind, content.text().trim().to_owned(), &[]);
     }
 }
 

@@ -50,13 +50,13 @@ pub struct Jpeg {
 /// Images of a run's cameras.
 pub struct PictureDesk<'a> {
     run: &'a RealTimeRun<'a>,
-    devices: Vec<Desk>,
+    devices: Vec<CameraImages>,
     streams: Arc<Streams>,
 }
 
 /// Images of one camera.
 #[derive(Default)]
-struct Desk {
+struct CameraImages {
     /// Time of the last request: time of the run, nanoseconds; 0 for never.
     asked_ns: AtomicU64,
     waiting: Mutex<Option<(SimTime, Picture, Option<Lens>)>>,
@@ -121,7 +121,7 @@ fn part(jpeg: &[u8]) -> Vec<u8> {
 impl<'a> PictureDesk<'a> {
     /// Images of all devices of `run`.
     pub fn new(run: &'a RealTimeRun<'a>) -> Self {
-        let devices = run.rig().devices.iter().map(|_| Desk::default()).collect();
+        let devices = run.rig().devices.iter().map(|_| CameraImages::default()).collect();
         Self { run, devices, streams: Default::default() }
     }
 
@@ -132,9 +132,9 @@ impl<'a> PictureDesk<'a> {
 
     /// Newest image of a device, unless its number is `seen`. The call also requests new images for a while.
     pub fn newest(&self, device: DeviceId, seen: u64) -> Option<Arc<Jpeg>> {
-        let desk = self.devices.get(device.0)?;
-        desk.asked_ns.store(self.now_ns().max(1), Ordering::Relaxed);
-        let newest = desk.newest.lock().expect("no holder panics");
+        let camera = self.devices.get(device.0)?;
+        camera.asked_ns.store(self.now_ns().max(1), Ordering::Relaxed);
+        let newest = camera.newest.lock().expect("no holder panics");
         newest.as_ref().filter(|jpeg| jpeg.number != seen).cloned()
     }
 
@@ -153,18 +153,18 @@ impl<'a> PictureDesk<'a> {
         let mut number = 0;
         while !is_over() {
             let watch = Stopwatch::start();
-            for (index, desk) in self.devices.iter().enumerate() {
+            for (index, camera) in self.devices.iter().enumerate() {
                 if self.now_ns() < made_ns[index] + SHORTEST_PERIOD.as_nanos() as u64 {
                     continue;
                 }
-                let waiting = desk.waiting.lock().expect("no holder panics").take();
+                let waiting = camera.waiting.lock().expect("no holder panics").take();
                 let Some((due, picture, lens)) = waiting else { continue };
                 made_ns[index] = self.now_ns();
                 let Some(bytes) = jpeg(&picture) else { continue };
                 number += 1;
                 let jpeg = Jpeg { number, due, lens, bytes };
                 self.streams.send(DeviceId(index), &jpeg);
-                *desk.newest.lock().expect("no holder panics") = Some(jpeg.into());
+                *camera.newest.lock().expect("no holder panics") = Some(jpeg.into());
             }
             std::thread::park_timeout(watch.elapsed().max(REST));
         }
@@ -195,10 +195,10 @@ impl Audience for Waiting<'_> {
 
     fn take(&mut self, seen: &Seen<'_>) {
         let What::Picture(picture, lens) = seen.what else { return };
-        let desk = &self.0.devices[seen.device.0];
+        let camera = &self.0.devices[seen.device.0];
         if self.0.is_wanted(seen.device) {
             let newest = Some((seen.due, picture.clone(), lens.copied()));
-            *desk.waiting.lock().expect("no holder panics") = newest;
+            *camera.waiting.lock().expect("no holder panics") = newest;
         }
     }
 

@@ -5,7 +5,7 @@ use glam::{DAffine3, DMat3, DVec3};
 
 use super::parts::{dotted, extension_pattern, has_extension};
 use super::short_forms::{self, repeat_object, repeated};
-use super::trajectory::{Whose, stance, trajectory};
+use super::trajectory::{Owner, stance, trajectory};
 use crate::frames::quat_from_rpy;
 use crate::rig::RobotConfig;
 use crate::rig::objects::{ObjectBody, ObjectConfig, ObjectShape};
@@ -63,7 +63,7 @@ fn object(mut table: TableReader<'_>) -> (Option<Text>, Option<ObjectConfig>) {
         .required("trajectory")
         .such_as(TRAJECTORY_EXAMPLE)
         .table("a trajectory")
-        .and_then(|table| trajectory(table, Whose::Object));
+        .and_then(|table| trajectory(table, Owner::Object));
     let (follow_ground, footprint_m) = stance(&mut table, motion.as_ref(), false);
     table.finish();
     let object = || {

@@ -137,7 +137,7 @@ pub fn robot(
         field = field.with(still);
     }
     let trajectory =
-        field.table("a trajectory").and_then(|table| trajectory(table, Whose::Robot { rig_seed }));
+        field.table("a trajectory").and_then(|table| trajectory(table, Owner::Robot { rig_seed }));
     let is_plane = trajectory.as_ref().is_some_and(|(trajectory, _)| trajectory.is_plane());
     let stands = stance(&mut table, trajectory.as_ref(), has_terrain && is_plane);
     table.finish();
@@ -183,7 +183,7 @@ impl TrajectoryConfig {
 
 /// Owner of a trajectory.
 #[derive(Clone, Copy)]
-pub(crate) enum Whose {
+pub(crate) enum Owner {
     /// The robot, whose trajectory may be `drive`.
     Robot {
         /// Seed of the rig.
@@ -197,13 +197,13 @@ pub(crate) enum Whose {
 /// name.
 pub(crate) fn trajectory(
     mut table: TableReader<'_>,
-    whose: Whose,
+    owner: Owner,
 ) -> Option<(TrajectoryConfig, Place)> {
     let all = &TrajectoryKind::WORDS[..];
-    let (kinds, origin, rig_seed) = match whose {
-        Whose::Robot { rig_seed } => (all, FORMAT, rig_seed),
+    let (kinds, origin, rig_seed) = match owner {
+        Owner::Robot { rig_seed } => (all, FORMAT, rig_seed),
         // The last kind is `drive`, which only robots have.
-        Whose::Object => (&all[..all.len() - 1], "the rig format: only the robot is driven", 0),
+        Owner::Object => (&all[..all.len() - 1], "the rig format: only the robot is driven", 0),
     };
     let field = table.required("kind").meaning("The kind of trajectory.");
     let kind = field.choice(kinds, origin)?;

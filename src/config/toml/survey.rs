@@ -90,7 +90,9 @@ impl Survey {
     fn at(&self, path: String, is_above_recorded: bool) -> Asked<'_> {
         let is_below = |path: &str, above: &str| {
             let rest = path.strip_prefix(above);
-            rest.is_some_and(|rest| above.is_empty() || rest.is_empty() || rest.starts_with(['.', '[']))
+            rest.is_some_and(|rest| {
+                above.is_empty() || rest.is_empty() || rest.starts_with(['.', '['])
+            })
         };
         let is_recorded =
             is_above_recorded && (is_below(&path, &self.focus) || is_below(&self.focus, &path));

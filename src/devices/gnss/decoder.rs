@@ -146,7 +146,7 @@ impl StreamDecoder for GnssDecoder {
 }
 
 /// A decoded piece of the stream.
-struct Said {
+struct Decoded {
     /// Name for statistics; `None` for noise.
     name: Option<String>,
     kind: &'static str,
@@ -158,7 +158,7 @@ struct Said {
     fix: Option<PositionFix>,
 }
 
-fn said(piece: &Piece<'_, gnss_stream::Frame>) -> Said {
+fn said(piece: &Piece<'_, gnss_stream::Frame>) -> Decoded {
     match &piece.frame {
         Some(gnss_stream::Frame::Line(bytes)) => line(bytes),
         Some(gnss_stream::Frame::Ubx(frame)) => ubx(frame),
@@ -166,7 +166,7 @@ fn said(piece: &Piece<'_, gnss_stream::Frame>) -> Said {
             let number =
                 message.get(3..5).map_or(0, |b| u16::from(b[0]) << 4 | u16::from(b[1]) >> 4);
             let keys = Map::from_iter([("message_type".to_string(), number.into())]);
-            Said {
+            Decoded {
                 name: Some(format!("RTCM {number}")),
                 kind: "rtcm3",
                 is_known: true,
@@ -177,12 +177,19 @@ fn said(piece: &Piece<'_, gnss_stream::Frame>) -> Said {
         }
         None => {
             let text = format!("{} bytes", piece.bytes.len());
-            Said { name: None, kind: "noise", is_known: false, text, keys: Map::new(), fix: None }
+            Decoded {
+                name: None,
+                kind: "noise",
+                is_known: false,
+                text,
+                keys: Map::new(),
+                fix: None,
+            }
         }
     }
 }
 
-fn line(bytes: &[u8]) -> Said {
+fn line(bytes: &[u8]) -> Decoded {
     let printed = String::from_utf8_lossy(bytes).trim_end().to_string();
     let (mut keys, mut fix) = (Map::new(), None);
     let (name, is_known, text) = match RawSentence::parse(bytes) {
@@ -217,10 +224,10 @@ fn line(bytes: &[u8]) -> Said {
             ("broken line".to_owned(), false, text)
         }
     };
-    Said { name: Some(name), kind: "nmea", is_known, text, keys, fix }
+    Decoded { name: Some(name), kind: "nmea", is_known, text, keys, fix }
 }
 
-fn ubx(frame: &Frame) -> Said {
+fn ubx(frame: &Frame) -> Decoded {
     let (mut keys, mut fix) = (Map::new(), None);
     let name = frame.id.to_string();
     keys.insert("message".into(), name.clone().into());
@@ -242,7 +249,7 @@ fn ubx(frame: &Frame) -> Said {
         None => format!("{} bytes", frame.payload.len()),
     };
     let text = format!("{name} {rest}");
-    Said { name: Some(name), kind: "ubx", is_known: true, text, keys, fix }
+    Decoded { name: Some(name), kind: "ubx", is_known: true, text, keys, fix }
 }
 
 /// Fields of a message on one line; tables are shortened to their number of rows.

@@ -29,7 +29,7 @@ const OUR_AGE: u16 = 2015;
 
 /// State from earlier data packets.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct StreamState {
     format: HesaiFormat,
     /// Tail of the last packet.
     tail: Tail,
@@ -43,7 +43,7 @@ pub(super) struct HesaiDecoder {
     named: Option<Named<HesaiProfile>>,
     /// Profiles to choose from.
     known: &'static [Arc<Profile>],
-    told: Option<Told>,
+    stream: Option<StreamState>,
     gps: Option<Box<GpsPacket>>,
 }
 
@@ -98,11 +98,11 @@ impl HesaiDecoder {
 
     /// Conflict with the named profile.
     fn problem(&self) -> Option<String> {
-        let (named, told) = (self.named.as_ref()?, self.told?);
+        let (named, stream) = (self.named.as_ref()?, self.stream?);
         let own = named.profile.packet.format;
-        (told.format != own).then(|| {
-            let (told, own) = (model_name(told.format), model_name(own));
-            format!("the packets are those of a {told}, {} is a {own}", named.name)
+        (stream.format != own).then(|| {
+            let (stream, own) = (model_name(stream.format), model_name(own));
+            format!("the packets are those of a {stream}, {} is a {own}", named.name)
         })
     }
 }
@@ -129,18 +129,18 @@ impl DatagramDecoder for HesaiDecoder {
         }
         let Ok(packet) = Packet::parse(payload) else { return };
         let (format, tail) = (packet.format(), *packet.tail());
-        let before = self.told.filter(|told| told.format == format);
-        let numbers = before.and_then(|told| told.tail.sequence).zip(tail.sequence);
+        let before = self.stream.filter(|stream| stream.format == format);
+        let numbers = before.and_then(|stream| stream.tail.sequence).zip(tail.sequence);
         let gap = numbers.map_or(0, |(last, own)| own.wrapping_sub(last).wrapping_sub(1));
         // A sequence number that goes back means a restart.
         let gap = if gap > u32::MAX / 2 { 0 } else { gap };
-        let (packets, missing) = before.map_or((0, 0), |told| (told.packets, told.missing));
+        let (packets, missing) = before.map_or((0, 0), |stream| (stream.packets, stream.missing));
         let (packets, missing) = (packets + 1, missing + u64::from(gap));
-        self.told = Some(Told { format, tail, packets, missing });
+        self.stream = Some(StreamState { format, tail, packets, missing });
     }
 
     fn likelihood(&self) -> f64 {
-        match (&self.named, &self.told, &self.gps) {
+        match (&self.named, &self.stream, &self.gps) {
             (Some(_), Some(_), _) if self.problem().is_none() => 2.0,
             (_, Some(_), _) => 1.0,
             (_, None, Some(_)) => 0.5,
@@ -202,12 +202,12 @@ impl DatagramDecoder for HesaiDecoder {
     }
 
     fn model(&self) -> String {
-        self.told.map_or("unknown", |told| model_name(told.format)).to_owned()
+        self.stream.map_or("unknown", |stream| model_name(stream.format)).to_owned()
     }
 
     fn model_text(&self) -> String {
-        match &self.told {
-            Some(told) => format!("{}, return mode {}", self.model(), mode_name(&told.tail)),
+        match &self.stream {
+            Some(stream) => format!("{}, return mode {}", self.model(), mode_name(&stream.tail)),
             None => self.model(),
         }
     }
@@ -264,7 +264,7 @@ impl DatagramDecoder for HesaiDecoder {
     }
 
     fn status_lines(&self) -> Lines {
-        let Some(Told { tail, missing, .. }) = self.told else { return Lines::new() };
+        let Some(StreamState { tail, missing, .. }) = self.stream else { return Lines::new() };
         let mut lines =
             vec![("motor", format!("{} rpm", tail.rpm)), ("last date", date_text(&tail))];
         if tail.sequence.is_some() {
@@ -274,7 +274,7 @@ impl DatagramDecoder for HesaiDecoder {
     }
 
     fn status(&self) -> Value {
-        let Some(Told { tail, missing, .. }) = self.told else { return Value::Null };
+        let Some(StreamState { tail, missing, .. }) = self.stream else { return Value::Null };
         json!({
             "motor_rpm": tail.rpm,
             "last_date": date_text(&tail),
@@ -303,31 +303,31 @@ impl DatagramDecoder for HesaiDecoder {
         if let Some(named) = &self.named {
             return Ok(point_source(&named.profile, "angles of the profile"));
         }
-        let told = self.told.ok_or("has sent no data packets")?;
-        let driver = driver_of(told.format, self.known);
+        let stream = self.stream.ok_or("has sent no data packets")?;
+        let driver = driver_of(stream.format, self.known);
         let driver = driver.ok_or_else(|| format!("drawing {} is not supported", self.model()))?;
         Ok(point_source(driver, "angles of the model"))
     }
 
     fn twin(&self, profile: &Profile, rate_rpm: f64) -> Result<Twin, String> {
-        let told = self.told.ok_or("has sent no data packets")?;
+        let stream = self.stream.ok_or("has sent no data packets")?;
         let Some(driver) = profile.data::<HesaiProfile>() else {
             return Err(format!("is not compared with {}", profile.name));
         };
-        if driver.packet.format != told.format {
-            return Err(format!("is a {}, {} is not", model_name(told.format), profile.name));
+        if driver.packet.format != stream.format {
+            return Err(format!("is a {}, {} is not", model_name(stream.format), profile.name));
         }
-        let mode = ReturnMode::from_byte(told.tail.return_mode)
+        let mode = ReturnMode::from_byte(stream.tail.return_mode)
             .filter(|mode| driver.return_modes.contains(mode));
         let mode = mode.ok_or("has a return mode that is none of the profile's")?.name();
         let off = |rate: &&u32| (f64::from(**rate) - rate_rpm).abs();
         let rate = driver.rates_rpm.iter().min_by(|a, b| off(a).total_cmp(&off(b)));
         let rate = rate.copied().unwrap_or(600);
-        let clock = match year(&told.tail) >= OUR_AGE {
+        let clock = match year(&stream.tail) >= OUR_AGE {
             true => format!("clock_source = \"ptp\", ptp = {:?}", PtpState::Locked.word()),
             false => "clock_source = \"gps\"".to_owned(),
         };
-        let has_sequence = told.tail.sequence.is_some();
+        let has_sequence = stream.tail.sequence.is_some();
         Ok(Twin {
             settings: format!(
                 "{{ rotation_rate_rpm = {rate}, return_mode = {mode:?}, \
@@ -338,12 +338,12 @@ impl DatagramDecoder for HesaiDecoder {
     }
 
     fn marks(&self, kind: &str) -> Lines {
-        let Some(told) = self.told.filter(|_| kind == DATA) else { return Lines::new() };
-        let numbered = if told.tail.sequence.is_some() { "yes" } else { "no" };
-        let base = if told.tail.date[0] < 70 { "2000" } else { "1900" };
+        let Some(stream) = self.stream.filter(|_| kind == DATA) else { return Lines::new() };
+        let numbered = if stream.tail.sequence.is_some() { "yes" } else { "no" };
+        let base = if stream.tail.date[0] < 70 { "2000" } else { "1900" };
         vec![
-            ("return mode", mode_name(&told.tail)),
-            ("factory byte", format!("{:02x}", told.tail.factory)),
+            ("return mode", mode_name(&stream.tail)),
+            ("factory byte", format!("{:02x}", stream.tail.factory)),
             ("numbered", numbered.to_owned()),
             ("years since", base.to_owned()),
         ]

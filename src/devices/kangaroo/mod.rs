@@ -332,7 +332,7 @@ impl KangarooUnit {
         let Some((name, said)) = text::parse(line) else { return };
         let index = self.channel(name).1;
         match (said, index) {
-            (text::Said::Get(kind), _) => {
+            (text::TextCommand::Get(kind), _) => {
                 let scale = index.map_or(1.0, |index| self.channels[index].counts_per_unit);
                 let answer = match self.value(name, kind, unit) {
                     Ok(counts) => {
@@ -346,14 +346,14 @@ impl KangarooUnit {
                 let name = char::from(name.to_ascii_uppercase());
                 unit.reply(at, format!("{name},{answer}\r\n").into_bytes());
             }
-            (text::Said::Start, Some(index)) => self.start(at, index, unit),
-            (text::Said::Home, Some(index)) => self.home(at, index, unit),
-            (text::Said::PowerDown, Some(index)) => self.power_down(at, &[index], unit),
-            (text::Said::PowerDownAll, Some(_)) => self.power_down(at, &[0, 1], unit),
-            (text::Said::Units { desired, machine }, Some(index)) => {
+            (text::TextCommand::Start, Some(index)) => self.start(at, index, unit),
+            (text::TextCommand::Home, Some(index)) => self.home(at, index, unit),
+            (text::TextCommand::PowerDown, Some(index)) => self.power_down(at, &[index], unit),
+            (text::TextCommand::PowerDownAll, Some(_)) => self.power_down(at, &[0, 1], unit),
+            (text::TextCommand::Units { desired, machine }, Some(index)) => {
                 self.channels[index].set_units(desired, machine);
             }
-            (text::Said::Move(order), Some(index)) => {
+            (text::TextCommand::Move(order), Some(index)) => {
                 let order = order.scaled(self.channels[index].counts_per_unit);
                 self.move_channel(at, index, &order, unit);
             }

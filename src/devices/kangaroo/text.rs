@@ -36,7 +36,7 @@ impl Order {
 
 /// A command in a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Said {
+pub enum TextCommand {
     Start,
     Home,
     PowerDown,
@@ -53,28 +53,28 @@ pub enum Said {
 }
 
 /// Channel and command in a line; `None` if the line is invalid.
-pub fn parse(line: &[u8]) -> Option<(u8, Said)> {
+pub fn parse(line: &[u8]) -> Option<(u8, TextCommand)> {
     let said: Vec<u8> =
         line.iter().filter(|b| !b.is_ascii_whitespace()).map(u8::to_ascii_lowercase).collect();
     let &[channel, b',', ref command @ ..] = said.as_slice() else { return None };
     let command = std::str::from_utf8(command).ok()?;
     let what = match command {
-        "start" => Said::Start,
-        "home" => Said::Home,
-        "powerdown" => Said::PowerDown,
-        "powerdownall" => Said::PowerDownAll,
-        "getp" => Said::Get(super::what::POSITION),
-        "gets" => Said::Get(super::what::SPEED),
-        "getpi" => Said::Get(super::what::POSITION | super::what::INCREMENT),
-        "getsi" => Said::Get(super::what::SPEED | super::what::INCREMENT),
-        "getmin" => Said::Get(super::what::MIN),
-        "getmax" => Said::Get(super::what::MAX),
+        "start" => TextCommand::Start,
+        "home" => TextCommand::Home,
+        "powerdown" => TextCommand::PowerDown,
+        "powerdownall" => TextCommand::PowerDownAll,
+        "getp" => TextCommand::Get(super::what::POSITION),
+        "gets" => TextCommand::Get(super::what::SPEED),
+        "getpi" => TextCommand::Get(super::what::POSITION | super::what::INCREMENT),
+        "getsi" => TextCommand::Get(super::what::SPEED | super::what::INCREMENT),
+        "getmin" => TextCommand::Get(super::what::MIN),
+        "getmax" => TextCommand::Get(super::what::MAX),
         _ => match command.strip_prefix("units") {
             Some(units) => {
                 let (desired, machine) = units.split_once('=')?;
-                Said::Units { desired: number(desired)?.0, machine: number(machine)?.0 }
+                TextCommand::Units { desired: number(desired)?.0, machine: number(machine)?.0 }
             }
-            None => Said::Move(order(command)?),
+            None => TextCommand::Move(order(command)?),
         },
     };
     Some((channel, what))
@@ -115,16 +115,16 @@ mod tests {
 
     #[test]
     fn lines_are_those_of_the_manual() {
-        let order = |position, speed, ramp| Said::Move(Order { position, speed, ramp });
+        let order = |position, speed, ramp| TextCommand::Move(Order { position, speed, ramp });
         for (line, wanted) in [
-            ("1,start\r", (b'1', Said::Start)),
-            ("D , GetP\n", (b'd', Said::Get(1))),
+            ("1,start\r", (b'1', TextCommand::Start)),
+            ("D , GetP\n", (b'd', TextCommand::Get(1))),
             ("2,p2450 s200\r", (b'2', order(Some((2450.0, false)), Some((200.0, false)), None))),
             ("1,si-5\r", (b'1', order(None, Some((-5.0, true)), None))),
             ("1,s500 r20\r", (b'1', order(None, Some((500.0, false)), Some(20.0)))),
             (
                 "1,units 100 cm = 2048 lines\r",
-                (b'1', Said::Units { desired: 100.0, machine: 2048.0 }),
+                (b'1', TextCommand::Units { desired: 100.0, machine: 2048.0 }),
             ),
         ] {
             assert_eq!(parse(line.as_bytes()), Some(wanted), "{line:?}");

@@ -33,7 +33,7 @@ const FRAME_NS: u64 = 100_000_000;
 
 /// State from earlier packets of points.
 #[derive(Clone, Debug)]
-struct Told {
+struct StreamState {
     /// Header of the last packet.
     head: data::Head,
     kind: DataType,
@@ -46,7 +46,7 @@ pub(super) struct LivoxDecoder {
     named: Option<Named<LivoxProfile>>,
     /// Profiles to choose from by the time between points.
     known: &'static [Arc<Profile>],
-    told: Option<Told>,
+    stream: Option<StreamState>,
     imu: Option<(data::Head, Inertial)>,
     state: Entries,
 }
@@ -152,8 +152,8 @@ impl LivoxDecoder {
         if let Some(named) = &self.named {
             return Some((&named.name, &named.profile));
         }
-        let told = self.told.as_ref()?;
-        let is_as_fast = |driver: &LivoxProfile| driver.interval() == told.head.interval;
+        let stream = self.stream.as_ref()?;
+        let is_as_fast = |driver: &LivoxProfile| driver.interval() == stream.head.interval;
         let known = self.known.iter().filter_map(|one| Some((one.name.as_str(), one.data()?)));
         known.into_iter().find(|(_, driver)| is_as_fast(driver))
     }
@@ -195,14 +195,14 @@ impl DatagramDecoder for LivoxDecoder {
         }
         match Packet::parse(payload) {
             Ok(Packet::Points(head, kind, _)) => {
-                let before = self.told.as_ref();
-                let gap = before.map_or(0, |told| {
-                    let gap = head.sequence.wrapping_sub(told.head.sequence).wrapping_sub(1);
+                let before = self.stream.as_ref();
+                let gap = before.map_or(0, |stream| {
+                    let gap = head.sequence.wrapping_sub(stream.head.sequence).wrapping_sub(1);
                     // A sequence number that goes back means a restart.
                     if gap > u16::MAX / 2 { 0 } else { gap }
                 });
-                let missing = before.map_or(0, |told| told.missing) + u64::from(gap);
-                self.told = Some(Told { head, kind, missing });
+                let missing = before.map_or(0, |stream| stream.missing) + u64::from(gap);
+                self.stream = Some(StreamState { head, kind, missing });
             }
             Ok(Packet::Inertial(head, sample)) => self.imu = Some((head, sample)),
             Err(_) => {}
@@ -210,7 +210,7 @@ impl DatagramDecoder for LivoxDecoder {
     }
 
     fn likelihood(&self) -> f64 {
-        match (&self.named, &self.told, &self.imu) {
+        match (&self.named, &self.stream, &self.imu) {
             (Some(_), Some(_), _) => 2.0,
             (_, Some(_), _) => 1.0,
             (_, None, Some(_)) => 0.5,
@@ -220,8 +220,8 @@ impl DatagramDecoder for LivoxDecoder {
     }
 
     fn misfits(&self) -> Vec<Misfit> {
-        let (Some(named), Some(told)) = (&self.named, &self.told) else { return Vec::new() };
-        let (found, own) = (told.head.interval, named.profile.interval());
+        let (Some(named), Some(stream)) = (&self.named, &self.stream) else { return Vec::new() };
+        let (found, own) = (stream.head.interval, named.profile.interval());
         let is_other_product = own != found;
         let [found_us, own_us] = [found, own].map(|tenths| f64::from(tenths) / 10.0);
         let text = format!("the points of a packet span {found_us} us, not {own_us} us");
@@ -272,8 +272,8 @@ impl DatagramDecoder for LivoxDecoder {
     }
 
     fn model_text(&self) -> String {
-        match &self.told {
-            Some(told) => format!("{}, {}", self.model(), told.kind.word()),
+        match &self.stream {
+            Some(stream) => format!("{}, {}", self.model(), stream.kind.word()),
             None => self.model(),
         }
     }
@@ -326,10 +326,10 @@ impl DatagramDecoder for LivoxDecoder {
     }
 
     fn status_lines(&self) -> Lines {
-        let Some(told) = &self.told else { return Lines::new() };
+        let Some(stream) = &self.stream else { return Lines::new() };
         let mut lines = vec![
-            ("clock", time_name(&told.head).to_owned()),
-            ("missing numbers", told.missing.to_string()),
+            ("clock", time_name(&stream.head).to_owned()),
+            ("missing numbers", stream.missing.to_string()),
         ];
         lines.extend(self.serial().map(|serial| ("serial", serial)));
         lines.extend(self.state_of(key::STATE).map(|state| ("state", state.to_string())));
@@ -337,10 +337,10 @@ impl DatagramDecoder for LivoxDecoder {
     }
 
     fn status(&self) -> Value {
-        let Some(told) = &self.told else { return Value::Null };
+        let Some(stream) = &self.stream else { return Value::Null };
         json!({
-            "time_type": time_name(&told.head),
-            "missing_numbers": told.missing,
+            "time_type": time_name(&stream.head),
+            "missing_numbers": stream.missing,
             "serial": self.serial(),
             "state": self.state_of(key::STATE),
         })
@@ -364,7 +364,7 @@ impl DatagramDecoder for LivoxDecoder {
     }
 
     fn point_source(&self) -> Result<PointSource, String> {
-        if self.told.is_none() {
+        if self.stream.is_none() {
             return Err("has sent no points".to_owned());
         }
         let (lines, span_deg) = (self.form().lines(), self.form().elevations_deg());
@@ -385,16 +385,16 @@ impl DatagramDecoder for LivoxDecoder {
     }
 
     fn twin(&self, profile: &Profile, _rate_rpm: f64) -> Result<Twin, String> {
-        let told = self.told.as_ref().ok_or("has sent no points")?;
+        let stream = self.stream.as_ref().ok_or("has sent no points")?;
         if profile.data::<LivoxProfile>().is_none() {
             return Err(format!("is not compared with {}", profile.name));
         }
-        let clock = match TimeType::from_number(told.head.time_type) {
+        let clock = match TimeType::from_number(stream.head.time_type) {
             Some(TimeType::Ptp) => ", ptp = \"locked\"",
             Some(TimeType::Gps) => ", clock = { reference = \"utc\" }",
             Some(TimeType::None) | None => "",
         };
-        let (kind, has_imu) = (told.kind.word(), self.imu.is_some());
+        let (kind, has_imu) = (stream.kind.word(), self.imu.is_some());
         Ok(Twin {
             settings: format!("{{ data_type = {kind:?}, imu_enable = {has_imu}{clock} }}"),
             title: kind.to_owned(),
@@ -402,11 +402,13 @@ impl DatagramDecoder for LivoxDecoder {
     }
 
     fn marks(&self, kind: &str) -> Lines {
-        let Some(told) = self.told.as_ref().filter(|_| kind == DATA) else { return Lines::new() };
+        let Some(stream) = self.stream.as_ref().filter(|_| kind == DATA) else {
+            return Lines::new();
+        };
         vec![
-            ("point format", told.kind.word().to_owned()),
-            ("clock", time_name(&told.head).to_owned()),
-            ("interval", told.head.interval.to_string()),
+            ("point format", stream.kind.word().to_owned()),
+            ("clock", time_name(&stream.head).to_owned()),
+            ("interval", stream.head.interval.to_string()),
         ]
     }
 }

@@ -32,7 +32,7 @@ const OUR_AGE_NS: u64 = 1_000_000_000_000_000_000;
 
 /// State from earlier lidar packets.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct StreamState {
     format: LidarFormat,
     pixels: usize,
     /// Columns per rotation.
@@ -51,7 +51,7 @@ struct Told {
 #[derive(Clone, Debug, Default)]
 pub(super) struct OusterDecoder {
     named: Option<Named<OusterProfile>>,
-    told: Option<Told>,
+    stream: Option<StreamState>,
     imu: Option<ImuPacket>,
 }
 
@@ -86,7 +86,7 @@ impl OusterDecoder {
     }
 
     fn turn(&self) -> u16 {
-        self.told.map_or(1024, |told| told.turn)
+        self.stream.map_or(1024, |stream| stream.turn)
     }
 
     fn learn_lidar(&mut self, packet: &Packet<'_>) {
@@ -95,43 +95,44 @@ impl OusterDecoder {
         let span_ns = last.timestamp_ns.saturating_sub(first.timestamp_ns);
         let period_ns = span_ns / (COLUMNS as u64 - 1);
         let header = packet.header();
-        let known = self.told.filter(|told| told.format == packet.format());
+        let known = self.stream.filter(|stream| stream.format == packet.format());
         let by_encoder = packet.encoder().filter(|_| first.measurement_id > 0);
-        let mut turn = known.map_or_else(|| usual_turn(period_ns), |told| told.turn);
+        let mut turn = known.map_or_else(|| usual_turn(period_ns), |stream| stream.turn);
         turn = turn.max(least_turn(last.measurement_id));
-        let mut is_turn_told = known.is_some_and(|told| told.is_turn_told);
+        let mut is_turn_told = known.is_some_and(|stream| stream.is_turn_told);
         if let Some(encoder) = by_encoder {
             let ticks = (encoder / u32::from(first.measurement_id)).max(1);
             turn = (ENCODER_TICKS / ticks).clamp(512, 4096) as u16;
             is_turn_told = true;
-        } else if let Some(told) = known
+        } else if let Some(stream) = known
             && first.measurement_id == 0
-            && header.frame_id != told.headers[1].frame_id
+            && header.frame_id != stream.headers[1].frame_id
         {
             // The previous rotation ended at this column, so it has fewer columns.
-            let end = told.last.measurement_id + COLUMNS as u16;
+            let end = stream.last.measurement_id + COLUMNS as u16;
             if matches!(end, 512 | 1024 | 2048 | 4096) {
                 (turn, is_turn_told) = (end, true);
             }
         }
-        self.told = Some(Told {
+        self.stream = Some(StreamState {
             format: packet.format(),
             pixels: packet.pixels(),
             turn,
             is_turn_told,
-            headers: [known.map_or(header, |told| told.headers[0]), header],
+            headers: [known.map_or(header, |stream| stream.headers[0]), header],
             last: first,
             footer: packet.footer(),
-            packets: known.map_or(0, |told| told.packets) + 1,
+            packets: known.map_or(0, |stream| stream.packets) + 1,
         });
     }
 
     /// Conflict with the named profile.
     fn problem(&self) -> Option<String> {
-        let (named, told) = (self.named.as_ref()?, self.told?);
+        let (named, stream) = (self.named.as_ref()?, self.stream?);
         let beams = named.profile.beams.len();
-        (told.pixels != beams)
-            .then(|| format!("the packets have {} beams, {} has {beams}", told.pixels, named.name))
+        (stream.pixels != beams).then(|| {
+            format!("the packets have {} beams, {} has {beams}", stream.pixels, named.name)
+        })
     }
 
     fn mode(&self, rate_rpm: f64) -> Option<LidarMode> {
@@ -166,7 +167,7 @@ impl DatagramDecoder for OusterDecoder {
     }
 
     fn likelihood(&self) -> f64 {
-        match (&self.named, &self.told, &self.imu) {
+        match (&self.named, &self.stream, &self.imu) {
             (Some(_), Some(_), _) if self.problem().is_none() => 2.0,
             (_, Some(_), _) => 1.0,
             (_, None, Some(_)) => 0.5,
@@ -182,7 +183,7 @@ impl DatagramDecoder for OusterDecoder {
     fn sweep(&self, payload: &[u8]) -> Sweep {
         let Some(packet) = self.lidar_packet(payload) else { return Sweep::default() };
         let (format, turn) = (packet.format(), u32::from(self.turn()));
-        let is_guess = self.told.is_none_or(|told| !told.is_turn_told);
+        let is_guess = self.stream.is_none_or(|stream| !stream.is_turn_told);
         let mut sweep = Sweep {
             is_dual: format.returns() == 2,
             is_paired_by_point: true,
@@ -223,19 +224,19 @@ impl DatagramDecoder for OusterDecoder {
     }
 
     fn model(&self) -> String {
-        match (&self.named, &self.told) {
+        match (&self.named, &self.stream) {
             (Some(named), _) if self.problem().is_none() => {
                 named.profile.identity.product_line.clone()
             }
-            (_, Some(told)) => format!("Ouster with {} beams", told.pixels),
+            (_, Some(stream)) => format!("Ouster with {} beams", stream.pixels),
             (_, None) => "unknown".to_owned(),
         }
     }
 
     fn model_text(&self) -> String {
-        match &self.told {
-            Some(told) => {
-                format!("{}, {}, {} columns", self.model(), told.format.name(), told.turn)
+        match &self.stream {
+            Some(stream) => {
+                format!("{}, {}, {} columns", self.model(), stream.format.name(), stream.turn)
             }
             None => self.model(),
         }
@@ -308,7 +309,9 @@ impl DatagramDecoder for OusterDecoder {
 
     fn state(&self) -> Facts {
         let mut facts = Facts::default();
-        let Some(Told { format, headers: [_, last], footer, .. }) = self.told else { return facts };
+        let Some(StreamState { format, headers: [_, last], footer, .. }) = self.stream else {
+            return facts;
+        };
         let (id, serial, alerts) = (last.initialization_id, last.serial, last.alert_flags);
         facts.add("initialization_id", id, "init id", id.to_string());
         facts.add("serial", serial, "serial number", serial.to_string());
@@ -348,21 +351,21 @@ impl DatagramDecoder for OusterDecoder {
     }
 
     fn twin(&self, profile: &Profile, rate_rpm: f64) -> Result<Twin, String> {
-        let told = self.told.ok_or("has sent no lidar packets")?;
+        let stream = self.stream.ok_or("has sent no lidar packets")?;
         let Some(driver) = profile.data::<OusterProfile>() else {
             return Err(format!("is not compared with {}", profile.name));
         };
-        if driver.beams.len() != told.pixels {
+        if driver.beams.len() != stream.pixels {
             let beams = driver.beams.len();
-            return Err(format!("has {} beams, {} has {beams}", told.pixels, profile.name));
+            return Err(format!("has {} beams, {} has {beams}", stream.pixels, profile.name));
         }
-        let format = told.format.name();
-        if !driver.packet.formats.contains(&told.format) {
+        let format = stream.format.name();
+        if !driver.packet.formats.contains(&stream.format) {
             return Err(format!("sends {format}, which {} does not", profile.name));
         }
         let mode = self.mode(rate_rpm).filter(|mode| driver.modes.contains(mode));
         let mode = mode.ok_or("turns at a rate that is none of the profile's")?.word();
-        let clock = match told.last.timestamp_ns >= OUR_AGE_NS {
+        let clock = match stream.last.timestamp_ns >= OUR_AGE_NS {
             true => "timestamp_mode = \"TIME_FROM_PTP_1588\", clock = { ptp = \"locked\" }",
             false => "timestamp_mode = \"TIME_FROM_INTERNAL_OSC\"",
         };
@@ -375,11 +378,11 @@ impl DatagramDecoder for OusterDecoder {
     }
 
     fn marks(&self, kind: &str) -> Lines {
-        let Some(told) = self.told.filter(|_| kind == DATA) else { return Lines::new() };
+        let Some(stream) = self.stream.filter(|_| kind == DATA) else { return Lines::new() };
         vec![
-            ("lidar profile", told.format.name().to_owned()),
-            ("columns of a turn", told.turn.to_string()),
-            ("footer", footer_word(told.footer).to_owned()),
+            ("lidar profile", stream.format.name().to_owned()),
+            ("columns of a turn", stream.turn.to_string()),
+            ("footer", footer_word(stream.footer).to_owned()),
         ]
     }
 }

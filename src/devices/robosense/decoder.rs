@@ -34,7 +34,7 @@ const USUAL_RPM: u16 = 600;
 
 /// State from earlier packets of points.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct StreamState {
     layout: Layout,
     /// Header of the last packet.
     head: msop::Head,
@@ -47,7 +47,7 @@ pub(super) struct RobosenseDecoder {
     named: Option<Named<RobosenseProfile>>,
     /// Profiles to choose from by the model in the packets.
     known: &'static [Arc<Profile>],
-    told: Option<Told>,
+    stream: Option<StreamState>,
     /// Last DIFOP packet, whose fields depend on the layout.
     difop: Option<Arc<[u8]>>,
     /// Content of `difop`, once the layout is known.
@@ -95,19 +95,19 @@ impl RobosenseDecoder {
         if let Some(named) = &self.named {
             return Some((&named.name, &named.profile));
         }
-        let told = self.told?;
+        let stream = self.stream?;
         let known = || self.known.iter().filter_map(|one| Some((one.name.as_str(), one.data()?)));
-        let has_layout = |driver: &RobosenseProfile| driver.packet.layout == told.layout;
+        let has_layout = |driver: &RobosenseProfile| driver.packet.layout == stream.layout;
         let exact = known().find(|(_, driver): &(&str, &RobosenseProfile)| {
-            has_layout(driver) && [driver.packet.kind, driver.packet.model] == told.head.kind
+            has_layout(driver) && [driver.packet.kind, driver.packet.model] == stream.head.kind
         });
         exact.or_else(|| known().find(|(_, driver)| has_layout(driver)))
     }
 
     /// Layout of the received packets of points, else of the profile.
     fn layout(&self) -> Option<Layout> {
-        let told = self.told.map(|told| told.layout).or(self.aside);
-        told.or_else(|| self.named.as_ref().map(|named| named.profile.packet.layout))
+        let stream = self.stream.map(|stream| stream.layout).or(self.aside);
+        stream.or_else(|| self.named.as_ref().map(|named| named.profile.packet.layout))
     }
 
     /// Parses the DIFOP packet, which can arrive before the layout is known.
@@ -122,11 +122,11 @@ impl RobosenseDecoder {
     }
 
     fn problem(&self) -> Option<String> {
-        let (named, told) = (self.named.as_ref()?, self.told?);
+        let (named, stream) = (self.named.as_ref()?, self.stream?);
         let own = named.profile.packet.layout;
-        (told.layout != own).then(|| {
-            let (told, own) = (model_name(told.layout), model_name(own));
-            format!("the packets are those of a {told}, {} is a {own}", named.name)
+        (stream.layout != own).then(|| {
+            let (stream, own) = (model_name(stream.layout), model_name(own));
+            format!("the packets are those of a {stream}, {} is a {own}", named.name)
         })
     }
 
@@ -164,9 +164,9 @@ impl RobosenseDecoder {
             let [elevation_deg, azimuth_deg] = *angles;
             Some(UnitLaser { elevation_deg: elevation_deg?, azimuth_deg: azimuth_deg?, ..*laser })
         };
-        let told: Option<Vec<_>> = driver.lasers.iter().zip(angles).map(own).collect();
-        match told.filter(|told| told.len() == driver.lasers.len()) {
-            Some(told) => (told, "the unit's own angles"),
+        let stream: Option<Vec<_>> = driver.lasers.iter().zip(angles).map(own).collect();
+        match stream.filter(|stream| stream.len() == driver.lasers.len()) {
+            Some(stream) => (stream, "the unit's own angles"),
             None => (lasers_of(driver, driver.defaults.serial), "angles of the model"),
         }
     }
@@ -222,18 +222,18 @@ impl DatagramDecoder for RobosenseDecoder {
         }
         let Ok(packet) = Packet::parse(payload) else { return };
         let (layout, head) = (packet.layout(), packet.head());
-        let before = self.told.filter(|told| told.layout == layout);
+        let before = self.stream.filter(|stream| stream.layout == layout);
         // A sequence number that goes back means a restart or another frame.
-        let gap = before.map_or(0, |told| match layout {
-            Layout::M1 => head.count.saturating_sub(told.head.count).saturating_sub(1),
+        let gap = before.map_or(0, |stream| match layout {
+            Layout::M1 => head.count.saturating_sub(stream.head.count).saturating_sub(1),
             Layout::Ruby => 0,
             _ => {
-                let gap = head.count.wrapping_sub(told.head.count).wrapping_sub(1);
+                let gap = head.count.wrapping_sub(stream.head.count).wrapping_sub(1);
                 if gap > u32::MAX / 2 { 0 } else { gap }
             }
         });
-        let missing = before.map_or(0, |told| told.missing) + u64::from(gap);
-        self.told = Some(Told { layout, head, missing });
+        let missing = before.map_or(0, |stream| stream.missing) + u64::from(gap);
+        self.stream = Some(StreamState { layout, head, missing });
         if before.is_none() {
             self.read_state();
         }
@@ -249,7 +249,7 @@ impl DatagramDecoder for RobosenseDecoder {
     }
 
     fn likelihood(&self) -> f64 {
-        match (&self.named, &self.told, &self.difop, &self.imu) {
+        match (&self.named, &self.stream, &self.difop, &self.imu) {
             (Some(_), Some(_), ..) if self.problem().is_none() => 2.0,
             (_, Some(_), ..) => 1.0,
             (_, None, None, None) => 0.0,
@@ -325,7 +325,7 @@ impl DatagramDecoder for RobosenseDecoder {
     }
 
     fn model(&self) -> String {
-        self.told.map_or("unknown", |told| model_name(told.layout)).to_owned()
+        self.stream.map_or("unknown", |stream| model_name(stream.layout)).to_owned()
     }
 
     fn model_text(&self) -> String {
@@ -390,32 +390,32 @@ impl DatagramDecoder for RobosenseDecoder {
     }
 
     fn status_lines(&self) -> Lines {
-        let Some(told) = self.told else { return Lines::new() };
+        let Some(stream) = self.stream else { return Lines::new() };
         let mut lines = vec![
-            ("last date", date_text(told.head.unix_us)),
-            ("temperature", format!("{:.1} degrees C", told.head.celsius)),
+            ("last date", date_text(stream.head.unix_us)),
+            ("temperature", format!("{:.1} degrees C", stream.head.celsius)),
         ];
-        if told.layout != Layout::Ruby {
-            lines.push(("missing numbers", told.missing.to_string()));
+        if stream.layout != Layout::Ruby {
+            lines.push(("missing numbers", stream.missing.to_string()));
         }
         if let Some(state) = &self.state {
             lines.push(("serial", serial_text(state.serial)));
             // Other layouts do not contain it.
-            if !matches!(told.layout, Layout::Airy | Layout::M1) {
+            if !matches!(stream.layout, Layout::Airy | Layout::M1) {
                 lines.push(("motor", format!("{} rpm", state.turns_rpm)));
             }
-            lines.push(("clock", sync_name(told.layout, state).to_owned()));
+            lines.push(("clock", sync_name(stream.layout, state).to_owned()));
         }
         lines
     }
 
     fn status(&self) -> Value {
-        let Some(told) = self.told else { return Value::Null };
+        let Some(stream) = self.stream else { return Value::Null };
         let state = self.state.as_deref();
         json!({
-            "last_date": date_text(told.head.unix_us),
-            "temperature_c": told.head.celsius,
-            "missing_numbers": (told.layout != Layout::Ruby).then_some(told.missing),
+            "last_date": date_text(stream.head.unix_us),
+            "temperature_c": stream.head.celsius,
+            "missing_numbers": (stream.layout != Layout::Ruby).then_some(stream.missing),
             "serial": state.map(|state| serial_text(state.serial)),
             "motor_rpm": state.map(|state| state.turns_rpm),
         })
@@ -444,7 +444,7 @@ impl DatagramDecoder for RobosenseDecoder {
         if let Some(problem) = self.problem() {
             return Err(problem);
         }
-        if self.told.is_none() {
+        if self.stream.is_none() {
             return Err("has sent no points".to_owned());
         }
         let Some((_, driver)) = self.profile() else {
@@ -494,12 +494,12 @@ impl DatagramDecoder for RobosenseDecoder {
     }
 
     fn twin(&self, profile: &Profile, rate_rpm: f64) -> Result<Twin, String> {
-        let told = self.told.ok_or("has sent no points")?;
+        let stream = self.stream.ok_or("has sent no points")?;
         let Some(driver) = profile.data::<RobosenseProfile>() else {
             return Err(format!("is not compared with {}", profile.name));
         };
-        if driver.packet.layout != told.layout {
-            return Err(format!("is a {}, {} is not", model_name(told.layout), profile.name));
+        if driver.packet.layout != stream.layout {
+            return Err(format!("is a {}, {} is not", model_name(stream.layout), profile.name));
         }
         let code = self.state.as_ref().map(|state| state.returns);
         let own = driver.return_modes.iter().find(|(_, own)| Some(*own) == code);
@@ -507,7 +507,7 @@ impl DatagramDecoder for RobosenseDecoder {
         let off = |rate: &&u32| (f64::from(**rate) - rate_rpm).abs();
         let rate = driver.rates_rpm.iter().min_by(|a, b| off(a).total_cmp(&off(b)));
         let rate = rate.copied().unwrap_or(600);
-        let is_set = told.head.unix_us > 1_420_070_400_000_000;
+        let is_set = stream.head.unix_us > 1_420_070_400_000_000;
         let by_ptp = driver.sync_modes.iter().find(|mode| mode.word() != "gps");
         let clock = match (is_set, by_ptp) {
             (true, Some(mode)) => {
@@ -525,9 +525,12 @@ impl DatagramDecoder for RobosenseDecoder {
     }
 
     fn marks(&self, kind: &str) -> Lines {
-        let Some(told) = self.told.filter(|_| kind == DATA) else { return Lines::new() };
-        let [kind, model] = told.head.kind;
-        vec![("layout", told.layout.word().to_owned()), ("type", format!("{kind:02x} {model:02x}"))]
+        let Some(stream) = self.stream.filter(|_| kind == DATA) else { return Lines::new() };
+        let [kind, model] = stream.head.kind;
+        vec![
+            ("layout", stream.layout.word().to_owned()),
+            ("type", format!("{kind:02x} {model:02x}")),
+        ]
     }
 }
 

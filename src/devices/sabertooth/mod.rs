@@ -11,7 +11,7 @@ mod text;
 use std::sync::Arc;
 
 use self::profile::{SabertoothMode, SabertoothSettings};
-use self::text::{Lines, Said, Target};
+use self::text::{Lines, Target, TextCommand};
 use crate::drive_base::faults::FAULTS_OF_MUTE;
 use crate::drive_base::mixer::{Mixer, around_64, seven_bits};
 use crate::drive_base::{BaseFamily, Protocol, Unit};
@@ -117,7 +117,7 @@ impl SabertoothUnit {
         };
         let most = unit.settings.wheels.max_speed_m_s;
         match said {
-            Said::Set(share) => {
+            TextCommand::Set(share) => {
                 match target {
                     Target::Drive => self.mixer.drive = Some(share),
                     Target::Turn => self.mixer.turn = Some(share),
@@ -131,22 +131,25 @@ impl SabertoothUnit {
                     go(self.is_shut_down, at, shares.map(|share| Some(share * most)), unit);
                 }
             }
-            Said::Shutdown => {
+            TextCommand::Shutdown => {
                 let mut speeds = [None; 2];
                 speeds[motors.clone()].fill(Some(0.0));
                 unit.drive(at, speeds);
                 self.is_shut_down[motors].fill(true);
             }
-            Said::Startup => self.is_shut_down[motors].fill(false),
-            Said::Keep => {}
-            Said::Get | Said::Battery | Said::Current | Said::Temperature => {
+            TextCommand::Startup => self.is_shut_down[motors].fill(false),
+            TextCommand::Keep => {}
+            TextCommand::Get
+            | TextCommand::Battery
+            | TextCommand::Current
+            | TextCommand::Temperature => {
                 for motor in motors {
                     let tenths = |value: f64| (value * 10.0).round() as i32;
                     let power = &unit.settings.power;
                     let (letter, value) = match said {
-                        Said::Battery => ("B", tenths(unit.battery_v())),
-                        Said::Current => ("C", tenths(unit.current_a(motor))),
-                        Said::Temperature => ("T", power.temperature_c.round() as i32),
+                        TextCommand::Battery => ("B", tenths(unit.battery_v())),
+                        TextCommand::Current => ("C", tenths(unit.current_a(motor))),
+                        TextCommand::Temperature => ("T", power.temperature_c.round() as i32),
                         _ => ("", text::output(unit.setpoint_m_s(motor) / most)),
                     };
                     let answer = format!("M{}:{letter}{value}\r\n", motor + 1);

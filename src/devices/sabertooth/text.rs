@@ -22,7 +22,7 @@ pub enum Target {
 
 /// Command of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Said {
+pub enum TextCommand {
     /// Sets a fraction of full output.
     Set(f64),
     /// Query of a motor's output.
@@ -63,7 +63,7 @@ impl Lines {
 }
 
 /// Target and command of a line; `None` if the line is invalid.
-pub fn parse(line: &[u8]) -> Option<(Target, Said)> {
+pub fn parse(line: &[u8]) -> Option<(Target, TextCommand)> {
     let said = line.iter().filter(|byte| **byte != b' ').map(u8::to_ascii_lowercase);
     let said = String::from_utf8(said.collect()).ok()?;
     let (target, content) = said.split_once(':')?;
@@ -76,16 +76,16 @@ pub fn parse(line: &[u8]) -> Option<(Target, Said)> {
         _ => return None,
     };
     let said = match content {
-        "get" => Said::Get,
-        "getb" => Said::Battery,
-        "getc" => Said::Current,
-        "gett" => Said::Temperature,
-        "shutdown" => Said::Shutdown,
-        "startup" => Said::Startup,
-        "keep" => Said::Keep,
+        "get" => TextCommand::Get,
+        "getb" => TextCommand::Battery,
+        "getc" => TextCommand::Current,
+        "gett" => TextCommand::Temperature,
+        "shutdown" => TextCommand::Shutdown,
+        "startup" => TextCommand::Startup,
+        "keep" => TextCommand::Keep,
         number => {
             let output: i32 = number.parse().ok()?;
-            Said::Set((f64::from(output) / FULL).clamp(-1.0, 1.0))
+            TextCommand::Set((f64::from(output) / FULL).clamp(-1.0, 1.0))
         }
     };
     Some((target, said))
@@ -103,11 +103,11 @@ mod tests {
     #[test]
     fn lines_are_those_of_the_guide() {
         for (line, wanted) in [
-            ("M1: 2047", (Target::Motor(0), Said::Set(1.0))),
-            ("m2:-4000", (Target::Motor(1), Said::Set(-1.0))),
-            ("MD: 0", (Target::Drive, Said::Set(0.0))),
-            ("M1: getb", (Target::Motor(0), Said::Battery)),
-            ("M*: shutdown", (Target::Both, Said::Shutdown)),
+            ("M1: 2047", (Target::Motor(0), TextCommand::Set(1.0))),
+            ("m2:-4000", (Target::Motor(1), TextCommand::Set(-1.0))),
+            ("MD: 0", (Target::Drive, TextCommand::Set(0.0))),
+            ("M1: getb", (Target::Motor(0), TextCommand::Battery)),
+            ("M*: shutdown", (Target::Both, TextCommand::Shutdown)),
         ] {
             assert_eq!(parse(line.as_bytes()), Some(wanted), "{line}");
         }

@@ -28,8 +28,8 @@ pub(super) struct LmsDecoder {
     stray_bytes: u64,
     /// Angle and resolution, as far as the profile determines them.
     variant: Option<Variant>,
-    told: Told,
-    /// Whether `told` is final, from the whole stream.
+    stream: StreamState,
+    /// Whether `stream` is final, from the whole stream.
     is_known: bool,
     expected: Option<Expected>,
 }
@@ -57,20 +57,20 @@ impl Expected {
     /// Reason why the expected scanner cannot have sent this reply.
     fn misfit(&self, body: &Body) -> Option<String> {
         if let Body::Type { text } | Body::PowerOn { text } = body {
-            let told = String::from_utf8_lossy(text);
-            let told = told.trim_matches(|c: char| c == '\0' || c == ' ');
-            return (model_of(told) != self.type_text)
-                .then(|| format!("its type is {told}, not {}", self.type_text));
+            let stream = String::from_utf8_lossy(text);
+            let stream = stream.trim_matches(|c: char| c == '\0' || c == ' ');
+            return (model_of(stream) != self.type_text)
+                .then(|| format!("its type is {stream}, not {}", self.type_text));
         }
         if matches!(body, Body::Reflectivity { .. }) && !self.has_reflectivity {
             return Some("it sends reflectivity, which this model has no telegrams for".to_owned());
         }
         let list = |words: Vec<String>| words.join(", ");
-        if let Some(told) = variant_in(body)
-            && !self.variants.contains(&told)
+        if let Some(stream) = variant_in(body)
+            && !self.variants.contains(&stream)
         {
             let has = list(self.variants.iter().map(degrees).collect());
-            return Some(format!("it scans {}; this model has {has}", degrees(&told)));
+            return Some(format!("it scans {}; this model has {has}", degrees(&stream)));
         }
         if let Some(code) = mode_in(body)
             && !self.measuring_modes.iter().any(|mode| mode.code() == code)
@@ -113,14 +113,14 @@ fn values_in(variant: &Variant) -> usize {
 
 /// Properties of a stream that the decoding of scans needs.
 #[derive(Clone, Copy, Default)]
-struct Told {
+struct StreamState {
     /// Measuring mode named in a telegram.
     stated_mode: Option<u8>,
     guess: ModeGuess,
     variant: Option<Variant>,
 }
 
-impl Told {
+impl StreamState {
     fn see(&mut self, body: &Body) {
         self.stated_mode = mode_in(body).or(self.stated_mode);
         self.variant = variant_in(body).or(self.variant);
@@ -156,28 +156,31 @@ impl StreamDecoder for LmsDecoder {
                 continue;
             };
             let is_telling = matches!(item, Item::Telegram { .. });
-            let (said, kind) = match item {
-                Item::Ack => (Said::Ack, Some("ACK".to_owned())),
-                Item::Nak => (Said::Nak, Some("NAK".to_owned())),
+            let (item, kind) = match item {
+                Item::Ack => (LineItem::Ack, Some("ACK".to_owned())),
+                Item::Nak => (LineItem::Nak, Some("NAK".to_owned())),
                 Item::BadCrc { address } => {
                     self.bad_crcs += 1;
-                    (Said::BadCrc { address }, None)
+                    (LineItem::BadCrc { address }, None)
                 }
                 Item::Telegram { address, payload } if address < FROM_SCANNER => {
                     let kind = words::command_kind(&payload);
-                    (Said::Command { address, payload }, Some(kind))
+                    (LineItem::Command { address, payload }, Some(kind))
                 }
                 Item::Telegram { address, payload } => {
                     let reply = Reply::parse(&payload).map_err(|error| error.to_string());
                     if let (Ok(reply), false) = (&reply, self.is_known) {
-                        self.told.see(&reply.body);
+                        self.stream.see(&reply.body);
                     }
                     let kind = words::reply_kind(&payload, reply.as_ref().ok());
-                    let told = Told { variant: self.variant.or(self.told.variant), ..self.told };
-                    (Said::Reply { address, payload, reply, told }, Some(kind))
+                    let stream = StreamState {
+                        variant: self.variant.or(self.stream.variant),
+                        ..self.stream
+                    };
+                    (LineItem::Reply { address, payload, reply, stream }, Some(kind))
                 }
             };
-            return Some(Frame { offset, length, kind, is_telling, content: Box::new(said) });
+            return Some(Frame { offset, length, kind, is_telling, content: Box::new(item) });
         }
     }
 
@@ -192,9 +195,9 @@ impl StreamDecoder for LmsDecoder {
 
     fn rewind(&mut self) {
         let is_known = self.is_known || self.is_over;
-        let told = if is_known { self.told } else { Told::default() };
+        let stream = if is_known { self.stream } else { StreamState::default() };
         let (variant, expected) = (self.variant, self.expected.take());
-        *self = Self { variant, expected, told, is_known, ..Self::default() };
+        *self = Self { variant, expected, stream, is_known, ..Self::default() };
     }
 
     fn misfit(&mut self, head: &[u8]) -> Option<String> {
@@ -245,7 +248,7 @@ impl StreamDecoder for LmsDecoder {
         totals.add_kinds(&mut facts, "frames", false);
         facts.add_count("bad_crc", self.bad_crcs, "telegrams with a wrong CRC");
         facts.add_count("skipped_bytes", self.stray_bytes, "bytes in no telegram");
-        let (mode, is_guessed) = (self.told.mode().code(), self.told.stated_mode.is_none());
+        let (mode, is_guessed) = (self.stream.mode().code(), self.stream.stated_mode.is_none());
         facts.add_data("measuring_mode", mode);
         facts.add_data("measuring_mode_is_guessed", is_guessed);
         let scans = &totals.scans;
@@ -281,15 +284,15 @@ fn telegrams(totals: &Totals) -> u64 {
 }
 
 /// A telegram or byte on the line.
-enum Said {
+enum LineItem {
     Ack,
     Nak,
     BadCrc { address: u8 },
     Command { address: u8, payload: Vec<u8> },
-    Reply { address: u8, payload: Vec<u8>, reply: Result<Reply, String>, told: Told },
+    Reply { address: u8, payload: Vec<u8>, reply: Result<Reply, String>, stream: StreamState },
 }
 
-impl Content for Said {
+impl Content for LineItem {
     fn text(&self) -> String {
         match self {
             Self::Ack => "< ACK".to_owned(),
@@ -300,8 +303,8 @@ impl Content for Said {
             Self::Command { payload, .. } => {
                 format!("> {}", words::command(&Command::parse(payload)))
             }
-            Self::Reply { reply: Ok(reply), told, .. } => {
-                format!("< {}", words::reply(reply, told.mode()))
+            Self::Reply { reply: Ok(reply), stream, .. } => {
+                format!("< {}", words::reply(reply, stream.mode()))
             }
             Self::Reply { reply: Err(error), payload, .. } => {
                 format!("< {:#04x}, not read: {error}", payload[0])
@@ -316,15 +319,15 @@ impl Content for Said {
             Self::Nak => kind("nak"),
             Self::BadCrc { .. } => kind("bad-crc"),
             Self::Command { address, payload } => words::command_fields(*address, payload),
-            Self::Reply { address, payload, reply, told } => {
-                words::reply_fields(*address, payload, reply, told.mode())
+            Self::Reply { address, payload, reply, stream } => {
+                words::reply_fields(*address, payload, reply, stream.mode())
             }
         }
     }
 
     fn scan(&self) -> Option<Scan> {
-        let Self::Reply { reply: Ok(reply), told, .. } = self else { return None };
-        scan_of(&reply.body, told.mode(), told.variant)
+        let Self::Reply { reply: Ok(reply), stream, .. } = self else { return None };
+        scan_of(&reply.body, stream.mode(), stream.variant)
     }
 }
 

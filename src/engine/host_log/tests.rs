@@ -35,7 +35,7 @@ impl Write for Shared {
     }
 }
 
-fn everything() -> Vec<Said> {
+fn everything() -> Vec<HostInput> {
     let lidar = HostTarget::Device(DeviceId(0));
     let peer = Peer { connection: 3, port: 1, from: [192, 168, 1, 5].into() };
     let request = HttpRequest {
@@ -47,30 +47,30 @@ fn everything() -> Vec<Said> {
         ..HttpRequest::default()
     };
     let order = DriveOrder::Twist { forward_m_s: 0.1, turn_rad_s: -1.0 / 3.0 };
-    let words = [
-        (lidar, Words::Bytes(vec![0, 0x80, 0xff])),
-        (lidar, Words::Connected(peer, true)),
-        (lidar, Words::PeerBytes(peer, b"MD".to_vec())),
-        (lidar, Words::Request(request)),
-        (HostTarget::Robot, Words::Order(order)),
-        (lidar, Words::Ptp { stamped: SimTime(7), from: None, bytes: vec![0x0b, 2] }),
+    let payload = [
+        (lidar, Payload::Bytes(vec![0, 0x80, 0xff])),
+        (lidar, Payload::Connected(peer, true)),
+        (lidar, Payload::PeerBytes(peer, b"MD".to_vec())),
+        (lidar, Payload::Request(request)),
+        (HostTarget::Robot, Payload::Order(order)),
+        (lidar, Payload::Ptp { stamped: SimTime(7), from: None, bytes: vec![0x0b, 2] }),
         (
             lidar,
-            Words::Ptp {
+            Payload::Ptp {
                 stamped: SimTime(8),
                 from: Some([192, 0, 2, 1].into()),
                 bytes: vec![0x0b],
             },
         ),
-        (lidar, Words::PtpLeft { key: 5, at: SimTime(9) }),
-        (lidar, Words::Address { ip: [192, 168, 1, 9].into(), moves: true }),
-        (lidar, Words::Connected(peer, false)),
+        (lidar, Payload::PtpLeft { key: 5, at: SimTime(9) }),
+        (lidar, Payload::Address { ip: [192, 168, 1, 9].into(), moves: true }),
+        (lidar, Payload::Connected(peer, false)),
     ];
     let at = |place: usize| SimTime(1_000_000 * (place as u64 / 2));
-    words
+    payload
         .into_iter()
         .enumerate()
-        .map(|(place, (to, words))| Said { at: at(place), to, words })
+        .map(|(place, (to, payload))| HostInput { at: at(place), to, payload })
         .collect()
 }
 
@@ -79,17 +79,17 @@ fn what_is_written_is_read_again() {
     let (rig, sink) = (rig(), Shared::default());
     let start: jiff::Timestamp = "2026-06-01T12:00:00.000000001Z".parse().unwrap();
     let mut log = HostLog::new(&rig, start, Box::new(sink.clone())).unwrap();
-    for said in everything() {
-        log.note(&said).unwrap();
+    for input in everything() {
+        log.note(&input).unwrap();
     }
     log.finish().unwrap();
     let text = String::from_utf8(sink.0.lock().unwrap().clone()).unwrap();
-    let whole = Conversation { start, said: everything(), is_cut_off: false };
+    let whole = Conversation { start, input: everything(), is_cut_off: false };
     assert_eq!(read(&text, &rig), Ok(whole));
     // A killed run leaves its last line incomplete; the line is ignored.
-    let mut said = everything();
-    said.pop();
-    let cut_off = Conversation { start, said, is_cut_off: true };
+    let mut input = everything();
+    input.pop();
+    let cut_off = Conversation { start, input, is_cut_off: true };
     assert_eq!(read(&text[..text.len() - 3], &rig), Ok(cut_off));
     assert_eq!(text.lines().nth(1), Some(r#"{"t_ns":0,"device":"lidar","bytes":"0080ff"}"#));
 }

@@ -8,15 +8,17 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 
 use super::line::Line;
-use super::motion::{self, Told};
+use super::motion::{self, SentMotion};
 use super::pack::{FaultNews, Load, Loaded, Order, Question, Reading, Reply, SIGNALLED};
 use super::twin_world;
 use crate::config::rig::DeviceId;
 use crate::config::rig::faults::FaultConfig;
-use crate::engine::packet::{Marks, Seen};
+use crate::engine::packet::{FirstShown, Seen};
 use crate::engine::stats::{Effort, RenderStats};
 use crate::engine::work_queue::Choice;
-use crate::engine::workers::{Answer, Board, Job, Measured, RemoteWorkers, Trade, measure, pulses};
+use crate::engine::workers::{
+    Answer, Job, JobKind, JobQueue, Measured, RemoteWorkers, measure, pulses,
+};
 use crate::engine::world::LiveWorld;
 use crate::sensors::lidar::{Scratch, Thinning};
 use crate::sensors::{FiringSlot, Measurement, MeasurementRequest, Subject, Sweep};
@@ -315,11 +317,11 @@ impl Lead {
         }
     }
 
-    /// Passes jobs of the board to ranks with room for them.
+    /// Passes jobs of the queue to ranks with room for them.
     fn ask(
         &self,
         world: &LiveWorld,
-        board: &Board,
+        jobs: &JobQueue,
         rooms: &Receiver<usize>,
         waiting: &Waiting,
         answers: &Sender<Answer>,
@@ -330,7 +332,7 @@ impl Lead {
         while let Ok(rank) = rooms.recv() {
             // The job is chosen only when a rank has room.
             let (begun_ns, job, thinning) = loop {
-                match board.next(Trade::Rays) {
+                match jobs.next(JobKind::Rays) {
                     None => return,
                     // This rank renders images itself: the other ranks only measure sweeps.
                     Some((begun_ns, Choice::Measure(job, _)))
@@ -381,11 +383,11 @@ impl Lead {
         }
     }
 
-    /// Receives replies until the board is closed; returns the reason if a lost rank requires closing the board.
+    /// Receives replies until the queue is closed; returns the reason if a lost rank requires closing the queue.
     fn collect(
         &self,
         world: &LiveWorld,
-        board: &Board,
+        jobs: &JobQueue,
         room: &Sender<usize>,
         waiting: &Waiting,
         answers: &Sender<Answer>,
@@ -394,7 +396,7 @@ impl Lead {
         let mut heard = self.stopwatches();
         let feeds = motion::feeds(world);
         let mut signalled: Option<(Stopwatch, String)> = None;
-        while !board.is_closed() {
+        while !jobs.is_closed() {
             if self.stop.get().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
                 return None;
             }
@@ -435,7 +437,7 @@ impl Lead {
             // A rank does not report for how long it had no processor.
             let effort = Effort { busy_ns: reading.busy_ns, lasted_ns: reading.busy_ns };
             stats.count(pending.device, effort, pulses(&pending.request));
-            board.charge(pending.device, effort.busy_ns);
+            jobs.charge(pending.device, effort.busy_ns);
             let _ = room.send(pending.rank);
             if answers.send(answer(pending, *reading)).is_err() {
                 return None; // the scheduler has stopped
@@ -477,7 +479,7 @@ impl RemoteWorkers for Lead {
     fn work(
         &self,
         world: &LiveWorld,
-        board: &Board,
+        jobs: &JobQueue,
         answers: &Sender<Answer>,
         stats: &RenderStats,
     ) {
@@ -494,15 +496,15 @@ impl RemoteWorkers for Lead {
         }
         let waiting = Waiting::default();
         std::thread::scope(|scope| {
-            scope.spawn(|| self.ask(world, board, &rooms, &waiting, answers));
-            let lost = self.collect(world, board, &room, &waiting, answers, stats);
+            scope.spawn(|| self.ask(world, jobs, &rooms, &waiting, answers));
+            let lost = self.collect(world, jobs, &room, &waiting, answers, stats);
             if let Some(lost) = lost {
                 lock(&self.state).lost.get_or_insert(lost);
                 if let Some(stop) = self.stop.get() {
                     stop.store(true, Ordering::Relaxed);
                 }
             }
-            board.close();
+            jobs.close();
             drop(room);
         });
     }
@@ -511,7 +513,7 @@ impl RemoteWorkers for Lead {
 /// Data that one of the other ranks has received.
 #[derive(Default)]
 struct Partner {
-    told: Told,
+    told: SentMotion,
     /// Number of faults that the rank has received.
     faults: usize,
     /// Identity of the pulse table in each slot.
@@ -576,8 +578,12 @@ fn answer(pending: Pending, reading: Reading) -> Answer {
     let (index, from, to) = (request.index, request.start, request.end());
     let Reading { is_thinned, pose, objects, outcome, fault_effects, truth, .. } = reading;
     let seen = (objects != 0).then_some(Seen { objects, from, to });
-    let marks = Marks { pose, seen, ..Marks::default() };
+    let first_shown = FirstShown { pose, seen, ..FirstShown::default() };
     let truth = truth.map(Arc::new);
     let measurement = Measurement { fault_effects, truth, ..Measurement::new(request, outcome) };
-    Answer { device, index, measured: Some(Measured { measurement, marks, begun_ns, is_thinned }) }
+    Answer {
+        device,
+        index,
+        measured: Some(Measured { measurement, first_shown, begun_ns, is_thinned }),
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! rank 0                                              ranks 1, 2, …
-//! scheduler --jobs--> board --> lead.rs --orders-->   serve.rs --> threads that measure
+//! scheduler --jobs--> queue --> lead.rs --orders-->   serve.rs --> threads that measure
 //!           <---------- answers <------- replies ---
 //! ```
 //!

@@ -21,7 +21,7 @@ pub struct Motion {
 
 /// The part of the motion that another rank already has.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
+pub struct SentMotion {
     /// Start of the robot's last step, which may not be complete.
     step: Option<SimTime>,
     /// Number of knots of the joints that the rank has.
@@ -36,7 +36,7 @@ pub fn feeds(world: &LiveWorld) -> Vec<&Arc<Feed>> {
     std::iter::once(&world.trajectory).chain(objects).filter_map(|motion| motion.feed()).collect()
 }
 
-impl Told {
+impl SentMotion {
     /// Motion that the rank does not have yet; `None` if the rank has all motion. The returned motion counts as sent.
     pub fn news(&mut self, world: &LiveWorld) -> Option<Motion> {
         let mut motion = Motion::default();

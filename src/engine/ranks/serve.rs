@@ -290,7 +290,7 @@ fn work(world: &LiveWorld, tasks: &Receiver<Task>, line: &Line, told: &Mutex<Str
         scratch.set_thinning(thinning);
         scratch.keep_truth(wants_truth);
         let (measured, effort) = Effort::of(|| measure(world, job, 0, &mut scratch));
-        let Measured { measurement, marks, is_thinned, .. } = measured;
+        let Measured { measurement, first_shown, is_thinned, .. } = measured;
         let Measurement { outcome, fault_effects, truth, .. } = measurement;
         let shown = feeds.iter().enumerate().flat_map(|(place, feed)| {
             feed.take_shown().into_iter().map(move |(serial, until)| (place, serial, until))
@@ -299,8 +299,8 @@ fn work(world: &LiveWorld, tasks: &Receiver<Task>, line: &Line, told: &Mutex<Str
             ticket,
             busy_ns: effort.busy_ns,
             is_thinned,
-            pose: marks.pose,
-            objects: marks.seen.map_or(0, |seen| seen.objects),
+            pose: first_shown.pose,
+            objects: first_shown.seen.map_or(0, |seen| seen.objects),
             outcome,
             fault_effects,
             truth: truth.map(Arc::unwrap_or_clone),

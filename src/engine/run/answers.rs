@@ -14,7 +14,7 @@ use crate::config::rig::responses::{ResponseConfig, ResponseSource, StimulusCaus
 use crate::config::rig::{DeviceId, Rig};
 use crate::engine::SetupError;
 use crate::engine::packet::Seen;
-use crate::engine::responses::{Board, Event, Matcher, ResponseFigures};
+use crate::engine::responses::{Event, Matcher, ResponseFigures, ResponseTracker};
 use crate::links::tcp_server::{ServerEvent, TcpServer};
 use crate::time::SimTime;
 use crate::timing::clock::MonotonicClock;
@@ -74,7 +74,7 @@ impl Carried {
 pub struct Answers {
     responses: Vec<ResponseConfig>,
     sources: Vec<Source>,
-    board: Mutex<Board>,
+    tracker: Mutex<ResponseTracker>,
     events: Sender<Event>,
     queue: Receiver<Event>,
 }
@@ -112,15 +112,15 @@ impl Answers {
             sources.push(Source { response, port });
         }
         let (events, queue) = bounded(QUEUE);
-        let board = Mutex::new(Board::new(&rig.stimuli, &rig.responses));
-        Ok(Self { responses: rig.responses.clone(), sources, board, events, queue })
+        let tracker = Mutex::new(ResponseTracker::new(&rig.stimuli, &rig.responses));
+        Ok(Self { responses: rig.responses.clone(), sources, tracker, events, queue })
     }
 
     /// Statistics of each response so far.
     pub fn figures(&self) -> Vec<ResponseFigures> {
-        let mut board = self.board.lock().expect("no holder panics");
-        self.queue.try_iter().for_each(|event| board.take(event));
-        board.figures()
+        let mut tracker = self.tracker.lock().expect("no holder panics");
+        self.queue.try_iter().for_each(|event| tracker.take(event));
+        tracker.figures()
     }
 
     /// Ports to listen at.
@@ -149,9 +149,9 @@ impl Answers {
         }
         while !over.load(Ordering::Relaxed) {
             let event = self.queue.recv_timeout(PATIENCE);
-            let mut board = self.board.lock().expect("no holder panics");
-            event.into_iter().chain(self.queue.try_iter()).for_each(|event| board.take(event));
-            board.look(clock.now());
+            let mut tracker = self.tracker.lock().expect("no holder panics");
+            event.into_iter().chain(self.queue.try_iter()).for_each(|event| tracker.take(event));
+            tracker.look(clock.now());
         }
     }
 

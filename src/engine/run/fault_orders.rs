@@ -82,7 +82,7 @@ impl<'a> FaultOrders<'a> {
         };
         self.ends.extend(live.ends_ns.map(|end| (index, SimTime(end))));
         outgoing.add_fault(&fault, keys);
-        self.run.fault_desk.note_begin(index, &fault, live.clone());
+        self.run.fault_control.note_begin(index, &fault, live.clone());
         self.faults.push(fault);
         self.texts.push(text);
         self.tell_device(index, SimTime(begins_ns), renderer);
@@ -145,7 +145,7 @@ impl<'a> FaultOrders<'a> {
         let (name, schedule) = (fault.name.clone(), fault.schedule);
         outgoing.reschedule_fault(index, schedule);
         self.tell_device(index, at, renderer);
-        self.run.fault_desk.note_end(index, &name, schedule)
+        self.run.fault_control.note_end(index, &name, schedule)
     }
 
     /// Earliest instant at which a fault can start or end: after all measurements and outputs so far.

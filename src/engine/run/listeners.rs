@@ -14,8 +14,8 @@ use crate::config::rig::drive::TwistInput;
 use crate::config::rig::faults::WireFault;
 use crate::config::rig::schedule::Schedule;
 use crate::engine::feed_log::FeedLog;
-use crate::engine::host_events::{HostEvent, HostTarget, Said, Words};
-use crate::engine::live_faults::FaultDesk;
+use crate::engine::host_events::{HostEvent, HostInput, HostTarget, Payload};
+use crate::engine::live_faults::FaultControl;
 use crate::engine::log_failures::LogFailures;
 use crate::links::ByteLink;
 use crate::links::http::HttpServer;
@@ -55,8 +55,8 @@ pub fn listen_to_line(
                 health.is_ill = false;
                 let at = clock.now();
                 if !faults.is_down(at) {
-                    let words = Words::Bytes(buffer[..count].to_vec());
-                    tell(Said { at, to: HostTarget::Device(device), words }, events, over);
+                    let payload = Payload::Bytes(buffer[..count].to_vec());
+                    tell(HostInput { at, to: HostTarget::Device(device), payload }, events, over);
                 }
             }
             Err(error) => health.complain(&line.describe(), &error),
@@ -80,8 +80,9 @@ pub fn listen_to_web(
             return None;
         }
         let (reply, answer) = oneshot::channel();
-        let said = Said { at, to: HostTarget::Device(device), words: Words::Request(request) };
-        events.try_send(HostEvent { said, reply: Some(reply) }).ok().map(|()| answer)
+        let input =
+            HostInput { at, to: HostTarget::Device(device), payload: Payload::Request(request) };
+        events.try_send(HostEvent { input, reply: Some(reply) }).ok().map(|()| answer)
     };
     if let Err(error) = server.serve(Arc::new(ask), over) {
         tracing::warn!("the web interface at {} has ended: {error}", server.address());
@@ -106,12 +107,16 @@ pub fn listen_to_server(
             continue;
         }
         let mut happened = |event: ServerEvent<'_>| {
-            let words = match event {
-                ServerEvent::Connected(peer) => Words::Connected(peer, true),
-                ServerEvent::Disconnected(peer) => Words::Connected(peer, false),
-                ServerEvent::Bytes(peer, bytes) => Words::PeerBytes(peer, bytes.to_vec()),
+            let payload = match event {
+                ServerEvent::Connected(peer) => Payload::Connected(peer, true),
+                ServerEvent::Disconnected(peer) => Payload::Connected(peer, false),
+                ServerEvent::Bytes(peer, bytes) => Payload::PeerBytes(peer, bytes.to_vec()),
             };
-            tell(Said { at: clock.now(), to: HostTarget::Device(device), words }, events, over);
+            tell(
+                HostInput { at: clock.now(), to: HostTarget::Device(device), payload },
+                events,
+                over,
+            );
         };
         match server.receive(&mut buffer, PATIENCE, &mut happened) {
             Ok(()) => health.is_ill = false,
@@ -136,8 +141,8 @@ pub fn listen_to_datagrams(
         let mut heard = |peer, bytes: &[u8]| {
             let at = clock.now();
             if !faults.is_down(at) {
-                let words = Words::PeerBytes(peer, bytes.to_vec());
-                tell(Said { at, to: HostTarget::Device(device), words }, events, over);
+                let payload = Payload::PeerBytes(peer, bytes.to_vec());
+                tell(HostInput { at, to: HostTarget::Device(device), payload }, events, over);
             }
         };
         match server.receive(&mut buffer, PATIENCE, &mut heard) {
@@ -203,8 +208,8 @@ pub fn listen_to_orders(
         health.complain(&name, &error);
     }
     let pass = |order| {
-        let words = Words::Order(order);
-        tell(Said { at: clock.now(), to: HostTarget::Robot, words }, events, over);
+        let payload = Payload::Order(order);
+        tell(HostInput { at: clock.now(), to: HostTarget::Robot, payload }, events, over);
     };
     let mut moves_since = None;
     while !over.load(Ordering::Relaxed) {
@@ -250,7 +255,7 @@ pub struct LinkFaults {
     /// Faults of the rig.
     pub own: Vec<(Schedule, WireFault)>,
     /// Desk of the faults that are requested during the run, and the device.
-    pub live: Option<(Arc<FaultDesk>, DeviceId)>,
+    pub live: Option<(Arc<FaultControl>, DeviceId)>,
 }
 
 impl LinkFaults {
@@ -268,15 +273,15 @@ impl LinkFaults {
     pub fn find<T>(&self, at: SimTime, of: impl Fn(&WireFault) -> Option<T>) -> Option<T> {
         let own = self.own.iter().filter(|(schedule, _)| schedule.window_at(at).is_some());
         own.filter_map(|(_, fault)| of(fault)).next().or_else(|| {
-            let (desk, device) = self.live.as_ref()?;
-            desk.find_wire(*device, at, of)
+            let (control, device) = self.live.as_ref()?;
+            control.find_wire(*device, at, of)
         })
     }
 }
 
 /// Passes a host event to the scheduler; waits while the queue is full.
-pub fn tell(said: Said, events: &Sender<HostEvent>, over: &AtomicBool) {
-    let mut event = HostEvent::from(said);
+pub fn tell(input: HostInput, events: &Sender<HostEvent>, over: &AtomicBool) {
+    let mut event = HostEvent::from(input);
     while let Err(refused) = events.send_timeout(event, PATIENCE) {
         if refused.is_disconnected() || over.load(Ordering::Relaxed) {
             return;

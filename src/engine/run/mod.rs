@@ -38,9 +38,9 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use super::connections::{Connections, ControlLink, Link};
 use super::faults::log::FaultLog;
 use super::feed_log::FeedLog;
-use super::host_events::{HostEvent, HostTarget, Said, Words};
+use super::host_events::{HostEvent, HostInput, HostTarget, Payload};
 use super::host_log::HostLog;
-use super::live_faults::FaultDesk;
+use super::live_faults::FaultControl;
 use super::log_failures::LogFailures;
 use super::os::{self, Grant, KeptOff};
 use super::render::Renderer;
@@ -139,7 +139,7 @@ pub struct RealTimeRun<'a> {
     truth: OnceLock<TruthOutcome>,
     pose_stream: Option<PoseStream>,
     log_failures: LogFailures,
-    fault_desk: Arc<FaultDesk>,
+    fault_control: Arc<FaultControl>,
     /// Tap for sent packets; `None` if observers are not possible.
     tap: Option<Tap>,
     /// Queue of host events to the scheduler.
@@ -194,7 +194,7 @@ impl<'a> RealTimeRun<'a> {
             truth: OnceLock::new(),
             pose_stream: None,
             log_failures: LogFailures::default(),
-            fault_desk: Arc::default(),
+            fault_control: Arc::default(),
             tap: None,
             host_events: bounded(EVENT_QUEUE),
             host_start,
@@ -556,9 +556,9 @@ impl<'a> RealTimeRun<'a> {
         match (link.send(&send.bytes, send.key, send.to), send.key) {
             (Ok(false), Some(key)) => {
                 let at = self.clock.now();
-                let words = Words::PtpLeft { key, at };
-                let said = Said { at, to: HostTarget::Device(device), words };
-                let _ = self.host_events.0.try_send(said.into());
+                let payload = Payload::PtpLeft { key, at };
+                let input = HostInput { at, to: HostTarget::Device(device), payload };
+                let _ = self.host_events.0.try_send(input.into());
             }
             (Ok(_), _) => {}
             (Err(error), _) => tracing::debug!("cannot send to {}: {error}", link.describe()),
@@ -580,7 +580,7 @@ impl<'a> RealTimeRun<'a> {
             FaultKind::Wire(fault) => Some((config.schedule, fault.clone())),
             FaultKind::Device(_) => None,
         });
-        LinkFaults { own: own.collect(), live: Some((Arc::clone(&self.fault_desk), device)) }
+        LinkFaults { own: own.collect(), live: Some((Arc::clone(&self.fault_control), device)) }
     }
 
     /// Length of the send queue: twice the number of packets that can be rendered ahead, because a device may send more

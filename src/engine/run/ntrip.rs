@@ -23,7 +23,7 @@ use crate::config::rig::ntrip::{CasterConfig, Login, NtripConfig};
 use crate::config::rig::{DeviceId, Rig};
 use crate::devices::{Output, Transmit};
 use crate::engine::SetupError;
-use crate::engine::host_events::{HostEvent, HostTarget, Said, Words};
+use crate::engine::host_events::{HostEvent, HostInput, HostTarget, Payload};
 use crate::links::tcp_server::{ServerEvent, TcpServer};
 use crate::time::SimTime;
 use crate::timing::clock::MonotonicClock;
@@ -321,8 +321,8 @@ impl Client {
             let mut pass = |bytes: Vec<u8>| {
                 let at = clock.now();
                 if !faults.is_down(at) && !bytes.is_empty() {
-                    let words = Words::Bytes(bytes);
-                    tell(Said { at, to: HostTarget::Device(device), words }, events, over);
+                    let payload = Payload::Bytes(bytes);
+                    tell(HostInput { at, to: HostTarget::Device(device), payload }, events, over);
                 }
             };
             let mut has_come = false;

@@ -13,9 +13,9 @@ use crate::config::rig::schedule::Schedule;
 use crate::devices::{Output, Transmit};
 use crate::engine::faults::log::FaultLog;
 use crate::engine::faults::{Effect, Row, WireFaults};
-use crate::engine::host_events::{HostTarget, Said, Words};
+use crate::engine::host_events::{HostInput, HostTarget, Payload};
 use crate::engine::log_failures::LogFailures;
-use crate::engine::packet::{Marks, Packet};
+use crate::engine::packet::{FirstShown, Packet};
 use crate::engine::render::Rendered;
 use crate::engine::stats::MissCause;
 use crate::engine::truth::{PacketEvent, TruthEvent, TruthSender};
@@ -85,12 +85,12 @@ impl<'a> Outgoing<'a> {
         }
     }
 
-    fn send(&mut self, Packet { device, transmit, mut marks }: Packet) {
+    fn send(&mut self, Packet { device, transmit, mut first_shown }: Packet) {
         let run = self.run;
         let latest = &mut self.latest_poses[device.0];
-        marks.pose = marks.pose.filter(|pose| pose.serial > *latest);
-        *latest = marks.pose.map_or(*latest, |pose| pose.serial);
-        marks.stimuli = self.carried.by_objects(marks.seen);
+        first_shown.pose = first_shown.pose.filter(|pose| pose.serial > *latest);
+        *latest = first_shown.pose.map_or(*latest, |pose| pose.serial);
+        first_shown.stimuli = self.carried.by_objects(first_shown.seen);
         let mut batch = Vec::new();
         self.faults.apply(device, transmit, &mut |transmit| batch.push(transmit));
         let mut last = None;
@@ -98,7 +98,7 @@ impl<'a> Outgoing<'a> {
             let stimuli = self.carried.by_fault(row.fault, row.window);
             match row.effect {
                 Effect::Lost => run.answers.tell_all(stimuli, row.at),
-                _ => marks.stimuli |= stimuli,
+                _ => first_shown.stimuli |= stimuli,
             }
             let is_own = self.owners[row.fault] == device;
             if is_own && row.packet.is_some() && last != row.packet {
@@ -111,7 +111,7 @@ impl<'a> Outgoing<'a> {
             note(&mut self.log, row, &run.log_failures);
         }
         for transmit in batch {
-            self.queue(device, transmit, std::mem::take(&mut marks));
+            self.queue(device, transmit, std::mem::take(&mut first_shown));
         }
     }
 
@@ -151,11 +151,11 @@ impl<'a> Outgoing<'a> {
             note(&mut self.log, row, &self.run.log_failures);
         }
         for (device, transmit) in held {
-            self.queue(device, transmit, Marks::default());
+            self.queue(device, transmit, FirstShown::default());
         }
     }
 
-    fn queue(&mut self, device: DeviceId, mut transmit: Transmit, marks: Marks) {
+    fn queue(&mut self, device: DeviceId, mut transmit: Transmit, first_shown: FirstShown) {
         if let Output::Address(ip) = transmit.output
             && !self.open_at(device, ip)
         {
@@ -173,7 +173,7 @@ impl<'a> Outgoing<'a> {
             truth.tell(TruthEvent::Packet(event));
         }
         // Fails only if the sender has stopped; the scheduler then stops too.
-        self.packets.send(Packet { device, transmit, marks });
+        self.packets.send(Packet { device, transmit, first_shown });
     }
 
     /// Opens a device's sockets at `ip`; the sender has no time for this. Returns whether they are open. If not, the
@@ -187,10 +187,10 @@ impl<'a> Outgoing<'a> {
         } else {
             tracing::warn!("{}: keeps its address: {error}", connections.device);
         }
-        let words = Words::Address { ip, moves: false };
-        let said = Said { at: self.run.clock.now(), to: HostTarget::Device(device), words };
+        let payload = Payload::Address { ip, moves: false };
+        let input = HostInput { at: self.run.clock.now(), to: HostTarget::Device(device), payload };
         // The caller empties this queue: it must not wait. A device without an answer gives up by itself.
-        let _ = self.run.host_events.0.try_send(said.into());
+        let _ = self.run.host_events.0.try_send(input.into());
         false
     }
 

@@ -8,7 +8,7 @@ use crossbeam_channel::Sender;
 use super::listeners::LinkFaults;
 use crate::config::rig::DeviceId;
 use crate::devices::ptp::master::PtpMaster;
-use crate::engine::host_events::{HostEvent, HostTarget, Said, Words};
+use crate::engine::host_events::{HostEvent, HostInput, HostTarget, Payload};
 use crate::links::ptp::{PtpEvent, PtpLink};
 use crate::links::timestamps::StampReader;
 use crate::time::SimTime;
@@ -40,22 +40,22 @@ pub fn listen(
     let since_start = |unix_ns| since_start(clock, unix_ns);
     while !over.load(Ordering::Relaxed) {
         let happened = link.receive(&mut reader, PATIENCE, |event| {
-            let words = match event {
+            let payload = match event {
                 PtpEvent::Left(unix_ns, key) => {
-                    since_start(unix_ns).map(|at| Words::PtpLeft { key, at })
+                    since_start(unix_ns).map(|at| Payload::PtpLeft { key, at })
                 }
                 PtpEvent::Arrived(unix_ns, from, bytes) => {
                     let is_wanted = bytes.len() >= HEADER_LEN && bytes[0] & 0x0f != DELAY_REQ;
                     let is_heard =
                         is_wanted && budget.takes(clock.now()) && !faults.is_down(clock.now());
                     let stamped = is_heard.then(|| since_start(unix_ns)).flatten();
-                    stamped.map(|stamped| Words::Ptp { stamped, from, bytes: bytes.to_vec() })
+                    stamped.map(|stamped| Payload::Ptp { stamped, from, bytes: bytes.to_vec() })
                 }
             };
-            if let Some(words) = words {
-                let said = Said { at: clock.now(), to: HostTarget::Device(device), words };
+            if let Some(payload) = payload {
+                let input = HostInput { at: clock.now(), to: HostTarget::Device(device), payload };
                 // If the queue is full, the message is lost, as on a network.
-                let _ = events.try_send(said.into());
+                let _ = events.try_send(input.into());
             }
         });
         let was_ill = std::mem::replace(&mut is_ill, happened.is_err());

@@ -11,7 +11,7 @@ use super::fault_orders::FaultOrders;
 use super::outgoing::Outgoing;
 use super::send_queue::SendQueueWriter;
 use super::{LONGEST_SLEEP, RealTimeRun};
-use crate::engine::host_events::{HostEvent, HostTarget, Said, Words};
+use crate::engine::host_events::{HostEvent, HostInput, HostTarget, Payload};
 use crate::engine::host_log::HostLog;
 use crate::engine::render::{Rendered, Renderer};
 use crate::engine::truth::{TruthEvent, TruthSender};
@@ -62,7 +62,7 @@ impl RealTimeRun<'_> {
                         self.handle(event, &mut responses, &mut renderer, logs, &mut out);
                     }
                 }
-                recv(self.fault_desk.orders()) -> asked => order = asked.ok(),
+                recv(self.fault_control.orders()) -> asked => order = asked.ok(),
                 default(LONGEST_SLEEP) => {}
             }
             while let Ok(answer) = renderer.answers().try_recv() {
@@ -85,30 +85,30 @@ impl RealTimeRun<'_> {
     /// Passes a host's event to a device or to the robot.
     fn handle(
         &self,
-        HostEvent { said, reply }: HostEvent,
+        HostEvent { input, reply }: HostEvent,
         responses: &mut [DeviceResponse],
         renderer: &mut Renderer<'_>,
         (log, truth): (&mut Option<HostLog>, Option<&TruthSender>),
         out: &mut dyn FnMut(Rendered),
     ) {
-        if let (HostTarget::Device(device), Words::Bytes(bytes) | Words::PeerBytes(_, bytes)) =
-            (said.to, &said.words)
+        if let (HostTarget::Device(device), Payload::Bytes(bytes) | Payload::PeerBytes(_, bytes)) =
+            (input.to, &input.payload)
         {
-            self.answers.look_into(responses, device, said.at, bytes);
+            self.answers.look_into(responses, device, input.at, bytes);
         }
-        let (heard, answer) = renderer.hear(&said, out);
+        let (heard, answer) = renderer.hear(&input, out);
         if let (Some(reply), Some(answer)) = (reply, answer) {
             // The client may have stopped waiting.
             let _ = reply.send(answer);
         }
-        let said = Said { at: heard, ..said };
-        let noted = log.as_mut().map(|log| log.note(&said));
+        let input = HostInput { at: heard, ..input };
+        let noted = log.as_mut().map(|log| log.note(&input));
         if let Some(Err(error)) = noted {
             self.log_failures.note("host log", &error);
             *log = None;
         }
         if let Some(truth) = truth {
-            truth.tell(TruthEvent::Said(said));
+            truth.tell(TruthEvent::HostInput(input));
         }
     }
 }

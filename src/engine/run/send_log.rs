@@ -16,7 +16,7 @@ use crate::config::profile::network::PortIndex;
 use crate::config::rig::DeviceId;
 use crate::devices::Transmit;
 use crate::engine::connections::Connections;
-use crate::engine::packet::Marks;
+use crate::engine::packet::FirstShown;
 use crate::engine::refusal::Refusal;
 use crate::engine::stats::{DeviceStats, Outcome};
 use crate::links::card_clock::CardClock;
@@ -74,7 +74,7 @@ pub struct SendRecord {
     /// Thread that handled the packet.
     pub by: Role,
     /// Poses, objects and stimuli that this packet is the first to show.
-    pub marks: Marks,
+    pub first_shown: FirstShown,
 }
 
 /// The timing of one device's packets, written by the send log.
@@ -211,14 +211,14 @@ impl SendLog<'_> {
         }
         self.stats[record.device.0].record_lateness(record.at.saturating_since(record.due));
         self.stats[record.device.0].note_sent(record.at);
-        if let Some(pose) = record.marks.pose {
+        if let Some(pose) = record.first_shown.pose {
             self.stats[record.device.0].count_pose(record.at.saturating_since(pose.arrived));
         }
-        if let Some(fired) = record.marks.fired {
+        if let Some(fired) = record.first_shown.fired {
             self.stats[record.device.0].count_fired(record.at.saturating_since(fired));
         }
         if let Some(answers) = self.answers {
-            answers.tell_all(record.marks.stimuli, record.at);
+            answers.tell_all(record.first_shown.stimuli, record.at);
         }
         let Some(timing) = self.timing else { return };
         let mut timing = timing[record.device.0].lock().expect("no holder panics");
@@ -369,7 +369,7 @@ mod tests {
             key: Some(key),
             port: PortIndex::DATA,
             by: Role::First,
-            marks: Marks::default(),
+            first_shown: FirstShown::default(),
         }
     }
 

@@ -201,7 +201,7 @@ mod tests {
     use crate::config::rig::{DeviceId, EngineConfig, LatePolicy};
     use crate::devices::Transmit;
     use crate::engine::connections::{Connections, Link};
-    use crate::engine::packet::{Marks, Packet};
+    use crate::engine::packet::{FirstShown, Packet};
     use crate::engine::run::send_log::{LogEntry, SendRecord};
     use crate::engine::run::send_queue;
     use crate::engine::stats::{DeviceStats, Outcome};
@@ -220,7 +220,7 @@ mod tests {
 
     fn packet(due: SimTime, number: u32) -> Packet {
         let transmit = Transmit::datagram(due, number.to_be_bytes().to_vec());
-        Packet { device: DeviceId(0), transmit, marks: Marks::default() }
+        Packet { device: DeviceId(0), transmit, first_shown: FirstShown::default() }
     }
 
     fn record(entry: LogEntry) -> Option<SendRecord> {

@@ -20,7 +20,7 @@ use crate::config::profile::network::PortIndex;
 use crate::config::rig::{DeviceId, EngineConfig, LatePolicy, Lead};
 use crate::devices::Output;
 use crate::engine::connections::{Connections, Link};
-use crate::engine::host_events::{HostEvent, HostTarget, Said, Words};
+use crate::engine::host_events::{HostEvent, HostInput, HostTarget, Payload};
 use crate::engine::refusal::Refusal;
 use crate::engine::stats::{DeviceStats, MissCause, Outcome};
 use crate::links::ByteLink;
@@ -235,12 +235,12 @@ impl<'a> Transmission<'a> {
                 }
             }
             Output::Address(ip) => {
-                let words = Words::Address { ip: *ip, moves: true };
-                let said = Said { at: clock.now(), to: HostTarget::Device(device), words };
+                let payload = Payload::Address { ip: *ip, moves: true };
+                let input = HostInput { at: clock.now(), to: HostTarget::Device(device), payload };
                 let tell = self.context.events;
                 // This thread also sends the device's answer, so the answer leaves from the new
                 // address.
-                if tell.is_some_and(|tell| tell.try_send(said.into()).is_ok()) {
+                if tell.is_some_and(|tell| tell.try_send(input.into()).is_ok()) {
                     connections.take_over();
                 } else {
                     // Without this message, the device does not know its new address: it keeps the
@@ -293,7 +293,7 @@ impl<'a> Transmission<'a> {
     fn hand_over(&mut self, scheduled: &Scheduled, send: impl Fn() -> Sent) -> bool {
         let SendContext { engine, clock, stats, .. } = self.context;
         let Scheduled { act, due, ready, ref packet, .. } = *scheduled;
-        let (device, marks) = (packet.device, packet.marks);
+        let (device, first_shown) = (packet.device, packet.first_shown);
         let Some(bytes) = packet.transmit.output.bytes() else { return false };
         let number = self.numbers[device.0];
         self.numbers[device.0] += 1;
@@ -313,7 +313,8 @@ impl<'a> Transmission<'a> {
             stats[device.0].count_cause(MissCause::of(due, ready, at));
         }
         let (key, by, port) = (sent.key, self.sent_by, port.unwrap_or(PortIndex::DATA));
-        let record = SendRecord { device, number, due, act, at, outcome, key, port, by, marks };
+        let record =
+            SendRecord { device, number, due, act, at, outcome, key, port, by, first_shown };
         if self.log.push(LogEntry::Record(record)).is_err() {
             stats[device.0].count_unrecorded();
         }

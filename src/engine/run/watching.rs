@@ -7,15 +7,15 @@ use super::RealTimeRun;
 use super::tap::Tap;
 use crate::engine::LiveWorld;
 use crate::engine::connections::Connections;
-use crate::engine::host_events::{HostTarget, Said, Words};
-use crate::engine::live_faults::FaultDesk;
+use crate::engine::host_events::{HostInput, HostTarget, Payload};
+use crate::engine::live_faults::FaultControl;
 use crate::engine::stats::{Counters, DeviceStats, LatenessBin};
 use crate::wire::drive_order::DriveOrder;
 
 impl RealTimeRun<'_> {
     /// Desk for requests to start and end faults.
-    pub fn fault_desk(&self) -> &Arc<FaultDesk> {
-        &self.fault_desk
+    pub fn fault_control(&self) -> &Arc<FaultControl> {
+        &self.fault_control
     }
 
     /// Lets observers receive sent packets; none are passed on before [`Tap::set_watched`].
@@ -37,8 +37,12 @@ impl RealTimeRun<'_> {
     /// contains it.
     pub fn order(&self, order: DriveOrder) -> bool {
         let is_driven = self.world.trajectory.driven().is_some();
-        let said = Said { at: self.clock.now(), to: HostTarget::Robot, words: Words::Order(order) };
-        is_driven && self.host_events.0.try_send(said.into()).is_ok()
+        let input = HostInput {
+            at: self.clock.now(),
+            to: HostTarget::Robot,
+            payload: Payload::Order(order),
+        };
+        is_driven && self.host_events.0.try_send(input.into()).is_ok()
     }
 
     /// Histogram of the lateness of each device's packets so far.

@@ -9,7 +9,7 @@ use mcap::records::{MessageHeader, Metadata};
 use mcap::write::NoSeek;
 use mcap::{Attachment, Compression, McapError, WriteOptions, Writer};
 
-use super::Told;
+use super::JsonMessage;
 use super::kinds::Kind;
 use crate::links::part_file::SharedPart;
 use crate::wire::truth as wire;
@@ -109,9 +109,9 @@ impl TruthFile {
         })
     }
 
-    pub(super) fn write_json(&mut self, told: &Told, at: u64) -> Result<(), McapError> {
-        let text = serde_json::to_vec(&told.value).unwrap_or_default();
-        self.write_text(&told.topic, told.kind, at, &text)
+    pub(super) fn write_json(&mut self, message: &JsonMessage, at: u64) -> Result<(), McapError> {
+        let text = serde_json::to_vec(&message.value).unwrap_or_default();
+        self.write_text(&message.topic, message.kind, at, &text)
     }
 
     pub(super) fn write_text(

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::labels::Labels;
 use super::poses::optical_frame;
-use super::{Told, kinds, messages};
+use super::{JsonMessage, kinds, messages};
 use crate::frames::{Sensor, Transform, World};
 use crate::sensors::camera::truth::{FrameTruth, TileTruth};
 use crate::sensors::truth::NONE;
@@ -19,7 +19,7 @@ pub fn messages_of(
     world_from_camera: &Transform<World, Sensor>,
     epoch: &Epoch,
     labels: &Labels,
-) -> Vec<Told> {
+) -> Vec<JsonMessage> {
     let shot = &*frame.shot;
     let middle = frame.middle();
     let topic = |what: &str| format!("/devices/{device}/{what}");
@@ -37,7 +37,7 @@ pub fn messages_of(
         "position_m": world_from_camera.translation.to_array(),
         "orientation_xyzw": world_from_camera.rotation.to_array(),
     });
-    let mut all = vec![Told::of(topic("frames"), &kinds::FRAME, value)];
+    let mut all = vec![JsonMessage::of(topic("frames"), &kinds::FRAME, value)];
     let [_, _, width, height] = shot.region;
     let mut image = |what: &str, encoding: &str, bytes: Vec<u8>| {
         if bytes.is_empty() {
@@ -52,7 +52,7 @@ pub fn messages_of(
             "step": bytes.len() / height.max(1) as usize,
             "data": STANDARD.encode(bytes),
         });
-        all.push(Told::of(topic(what), &kinds::RAW_IMAGE, value));
+        all.push(JsonMessage::of(topic(what), &kinds::RAW_IMAGE, value));
     };
     let label_of = |&[instance, material]: &[u32; 2]| match instance {
         NONE => 0,

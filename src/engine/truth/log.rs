@@ -9,12 +9,14 @@ use serde_json::json;
 
 pub use super::file::{TruthError, TruthFigures, TruthFile};
 use super::labels::Labels;
-use super::{PacketEvent, Told, TruthEvent, frames, kinds, measured, messages, packets, poses};
+use super::{
+    JsonMessage, PacketEvent, TruthEvent, frames, kinds, measured, messages, packets, poses,
+};
 use crate::config::rig::{DeviceId, Rig};
 use crate::engine::LiveWorld;
 use crate::engine::faults::Row;
 use crate::engine::faults::log::{FaultWords, Windows};
-use crate::engine::host_events::Said;
+use crate::engine::host_events::HostInput;
 use crate::engine::host_log;
 use crate::sensors::Measurement;
 use crate::sensors::camera::truth::FrameTruth;
@@ -50,9 +52,9 @@ enum Item {
     Poses,
     Packet(PacketEvent),
     Frame(DeviceId, Box<FrameTruth>),
-    Message(Told),
+    Message(JsonMessage),
     Fault(Row),
-    Said(Said),
+    HostInput(HostInput),
 }
 
 impl<'a> TruthLog<'a> {
@@ -172,8 +174,8 @@ impl<'a> TruthLog<'a> {
                 let topic = format!("/devices/{}/clock", self.devices[device.0]);
                 let error_ns = account.error_ns(self.epoch.unix_ns(account.at));
                 let value = messages::clock(&account, error_ns);
-                let told = Told { topic, kind: &kinds::CLOCK, value };
-                self.wait(account.at, self.rank_of(device), Item::Message(told));
+                let message = JsonMessage { topic, kind: &kinds::CLOCK, value };
+                self.wait(account.at, self.rank_of(device), Item::Message(message));
             }
             TruthEvent::Frame(device, frame) => {
                 self.wait(frame.due, self.rank_of(device), Item::Frame(device, frame));
@@ -184,7 +186,7 @@ impl<'a> TruthLog<'a> {
                 self.words.add(self.rig, &fault);
             }
             TruthEvent::Rescheduled(index, schedule) => self.windows.reschedule(index, schedule),
-            TruthEvent::Said(said) => self.wait(said.at, usize::MAX, Item::Said(said)),
+            TruthEvent::HostInput(input) => self.wait(input.at, usize::MAX, Item::HostInput(input)),
             TruthEvent::Until(_) => {}
         }
     }
@@ -205,9 +207,9 @@ impl<'a> TruthLog<'a> {
 
     fn take_measurement(&mut self, device: DeviceId, measurement: &Measurement) {
         let rank = self.rank_of(device);
-        let told = measured::messages_of(&self.devices[device.0], measurement, &self.epoch);
-        for (at, told) in told {
-            self.wait(at, rank, Item::Message(told));
+        let message = measured::messages_of(&self.devices[device.0], measurement, &self.epoch);
+        for (at, message) in message {
+            self.wait(at, rank, Item::Message(message));
         }
     }
 
@@ -243,9 +245,9 @@ impl<'a> TruthLog<'a> {
         let out = &mut self.out;
         match item {
             Item::Poses => {
-                let mut told = Vec::new();
-                poses::tell(self.rig, self.world, &self.epoch, at, &mut |one| told.push(one));
-                told.iter().try_for_each(|one| out.write_json(one, log_time))
+                let mut message = Vec::new();
+                poses::tell(self.rig, self.world, &self.epoch, at, &mut |one| message.push(one));
+                message.iter().try_for_each(|one| out.write_json(one, log_time))
             }
             Item::Packet(packet) => {
                 let topic = packets_topic(&self.devices[packet.device.0]);
@@ -257,18 +259,18 @@ impl<'a> TruthLog<'a> {
                 let config = &self.rig.devices[device.0];
                 let surroundings = self.world.surroundings_of(device, &config.body_from_sensor);
                 let pose = surroundings.world_from_sensor(frame.middle());
-                let told =
+                let message =
                     frames::messages_of(&config.name, &frame, &pose, &self.epoch, &self.labels);
-                told.iter().try_for_each(|one| out.write_json(one, log_time))
+                message.iter().try_for_each(|one| out.write_json(one, log_time))
             }
-            Item::Message(told) => out.write_json(&told, log_time),
+            Item::Message(message) => out.write_json(&message, log_time),
             Item::Fault(row) => {
                 let value = messages::fault(row.at, row.window, &self.words.note(&row));
-                let told = Told { topic: "/faults".into(), kind: &kinds::FAULT, value };
-                out.write_json(&told, log_time)
+                let message = JsonMessage { topic: "/faults".into(), kind: &kinds::FAULT, value };
+                out.write_json(&message, log_time)
             }
-            Item::Said(said) => {
-                let line = host_log::line_of(&said, &self.devices);
+            Item::HostInput(input) => {
+                let line = host_log::line_of(&input, &self.devices);
                 out.write_text("/hosts", &kinds::SAID, log_time, &line)
             }
         }

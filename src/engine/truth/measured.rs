@@ -4,12 +4,16 @@ use serde_json::Value;
 
 use super::kinds::Kind;
 use super::poses::device_frame;
-use super::{Told, kinds, messages};
+use super::{JsonMessage, kinds, messages};
 use crate::sensors::{Measurement, Outcome, Subject};
 use crate::time::{Epoch, SimTime};
 
 /// Messages about a measurement of `device`, each with its time.
-pub fn messages_of(device: &str, measurement: &Measurement, epoch: &Epoch) -> Vec<(SimTime, Told)> {
+pub fn messages_of(
+    device: &str,
+    measurement: &Measurement,
+    epoch: &Epoch,
+) -> Vec<(SimTime, JsonMessage)> {
     let period_ns = match measurement.request.subject {
         Subject::Series { period_ns, .. } => period_ns,
         Subject::Instant | Subject::Sweep(_) | Subject::Tile(_) => 0,
@@ -18,7 +22,7 @@ pub fn messages_of(device: &str, measurement: &Measurement, epoch: &Epoch) -> Ve
     let at = |index: usize| SimTime(start.0 + index as u64 * period_ns);
     let mut all = Vec::new();
     let mut tell = |at: SimTime, what: &str, kind: &'static Kind, value: Value| {
-        all.push((at, Told::of(format!("/devices/{device}/{what}"), kind, value)));
+        all.push((at, JsonMessage::of(format!("/devices/{device}/{what}"), kind, value)));
     };
     match &measurement.outcome {
         Outcome::Inertial(truths) => {

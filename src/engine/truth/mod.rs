@@ -29,7 +29,7 @@ use serde_json::Value;
 
 use self::kinds::Kind;
 use super::faults::Row;
-use super::host_events::Said;
+use super::host_events::HostInput;
 use crate::config::rig::DeviceId;
 use crate::config::rig::faults::FaultConfig;
 use crate::config::rig::schedule::Schedule;
@@ -48,7 +48,7 @@ const QUEUE_FOR_PACKETS: usize = QUEUE / 4 * 3;
 
 /// A JSON message.
 #[derive(Clone)]
-pub struct Told {
+pub struct JsonMessage {
     /// Topic of the message.
     pub topic: String,
     /// Kind of the message.
@@ -57,7 +57,7 @@ pub struct Told {
     pub value: Value,
 }
 
-impl Told {
+impl JsonMessage {
     fn of(topic: impl Into<String>, kind: &'static Kind, value: Value) -> Self {
         Self { topic: topic.into(), kind, value }
     }
@@ -80,7 +80,7 @@ pub enum TruthEvent {
     /// The fault with this index has a new schedule.
     Rescheduled(usize, Schedule),
     /// A host command.
-    Said(Said),
+    HostInput(HostInput),
     /// No later event has a time before this.
     Until(SimTime),
 }

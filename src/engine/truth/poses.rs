@@ -3,7 +3,7 @@
 use glam::{DQuat, DVec3};
 use serde_json::{Value, json};
 
-use super::{Told, kinds, messages};
+use super::{JsonMessage, kinds, messages};
 use crate::config::rig::Rig;
 use crate::devices::families::is_camera;
 use crate::engine::LiveWorld;
@@ -32,22 +32,28 @@ pub fn known_at(world: &LiveWorld, at: SimTime) -> SimTime {
 }
 
 /// Calls `tell` with the poses and motions of robot, objects, joints and devices at `at`.
-pub fn tell(rig: &Rig, world: &LiveWorld, epoch: &Epoch, at: SimTime, tell: &mut impl FnMut(Told)) {
+pub fn tell(
+    rig: &Rig,
+    world: &LiveWorld,
+    epoch: &Epoch,
+    at: SimTime,
+    tell: &mut impl FnMut(JsonMessage),
+) {
     let stamp = messages::timestamp(epoch, at);
     let robot = world.trajectory.state(at);
     let motion = |state: &BodyState| messages::motion(at, state, &world.origin);
-    tell(Told::of("/robot/motion", &kinds::MOTION, motion(&robot)));
+    tell(JsonMessage::of("/robot/motion", &kinds::MOTION, motion(&robot)));
     let pose = messages::pose_in_world(&stamp, &robot.world_from_body);
-    tell(Told::of("/robot/pose", &kinds::POSE, pose));
+    tell(JsonMessage::of("/robot/pose", &kinds::POSE, pose));
     for object in world.objects.iter().filter(|object| object.is_there(at)) {
         let topic = format!("/objects/{}", object.name);
-        tell(Told::of(topic, &kinds::MOTION, motion(&object.trajectory.state(at))));
+        tell(JsonMessage::of(topic, &kinds::MOTION, motion(&object.trajectory.state(at))));
     }
     for (index, joint) in rig.joints.iter().enumerate() {
         let state = messages::joint(at, &world.joints.state(index, at));
-        tell(Told::of(format!("/joints/{}", joint.name), &kinds::JOINT, state));
+        tell(JsonMessage::of(format!("/joints/{}", joint.name), &kinds::JOINT, state));
     }
-    tell(Told::of("/tf", &kinds::TRANSFORMS, transforms(rig, world, epoch, at)));
+    tell(JsonMessage::of("/tf", &kinds::TRANSFORMS, transforms(rig, world, epoch, at)));
 }
 
 /// The tree of frames at `at`: `world` contains robot and objects, the robot contains joints and devices,

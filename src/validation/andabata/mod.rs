@@ -40,7 +40,7 @@ use crate::config::rig::Rig;
 use crate::config::toml::overrides::Override;
 use crate::devices::families::catalogue;
 use crate::engine::LiveWorld;
-use crate::engine::host_events::Said;
+use crate::engine::host_events::HostInput;
 use crate::engine::hosts::Hosts;
 use crate::engine::record::{Stretch, render};
 use crate::frames::rpy_from_quat;
@@ -215,7 +215,7 @@ impl Hosts for Watched<'_> {
         self.robot.hear(device, due, output);
     }
 
-    fn speak(&mut self, now: SimTime) -> Vec<Said> {
+    fn speak(&mut self, now: SimTime) -> Vec<HostInput> {
         self.at = now;
         if now >= self.next_sample {
             self.next_sample = SimTime(now.0 + 100_000_000);

@@ -15,7 +15,7 @@ use super::memory::Memory;
 use super::navigation::{Map, direction_rad, wrapped};
 use crate::config::rig::{DeviceId, Rig};
 use crate::devices::Output;
-use crate::engine::host_events::{HostTarget, Said, Words};
+use crate::engine::host_events::{HostInput, HostTarget, Payload};
 use crate::engine::hosts::Hosts;
 use crate::frames::{GeoOrigin, Geodetic};
 use crate::time::SimTime;
@@ -412,11 +412,11 @@ impl Hosts for Robot {
         }
     }
 
-    fn speak(&mut self, now: SimTime) -> Vec<Said> {
+    fn speak(&mut self, now: SimTime) -> Vec<HostInput> {
         self.next_look = SimTime(now.0 + LOOK_NS);
-        let mut said = Vec::new();
-        let mut say = |device: DeviceId, words: Words| {
-            said.push(Said { at: now, to: HostTarget::Device(device), words });
+        let mut input = Vec::new();
+        let mut say = |device: DeviceId, payload: Payload| {
+            input.push(HostInput { at: now, to: HostTarget::Device(device), payload });
         };
         let Plugs { scanner, base, .. } = self.plugs;
         if !self.is_started {
@@ -425,21 +425,21 @@ impl Hosts for Robot {
                 return Vec::new();
             }
             self.is_started = true;
-            say(scanner, Words::Connected(SCANNER_PEER, true));
-            say(scanner, Words::PeerBytes(SCANNER_PEER, b"MD0000108001000\n".to_vec()));
-            say(base, Words::Bytes(b"1,start\r\n2,start\r\n".to_vec()));
+            say(scanner, Payload::Connected(SCANNER_PEER, true));
+            say(scanner, Payload::PeerBytes(SCANNER_PEER, b"MD0000108001000\n".to_vec()));
+            say(base, Payload::Bytes(b"1,start\r\n2,start\r\n".to_vec()));
         }
         if now >= self.next_odometry {
             self.next_odometry = SimTime(self.next_odometry.0 + ODOMETRY_NS);
-            say(base, Words::Bytes(b"1,getp\r\n2,getp\r\n".to_vec()));
+            say(base, Payload::Bytes(b"1,getp\r\n2,getp\r\n".to_vec()));
         }
         self.assemble(now);
         self.navigate(now);
         if std::mem::take(&mut self.has_new_heading) {
             let [left, right] =
                 self.treads_m_s().map(|speed_m_s| libm::round(speed_m_s * COUNTS_PER_M));
-            say(base, Words::Bytes(format!("1,s{left}\r\n2,s{right}\r\n").into_bytes()));
+            say(base, Payload::Bytes(format!("1,s{left}\r\n2,s{right}\r\n").into_bytes()));
         }
-        said
+        input
     }
 }

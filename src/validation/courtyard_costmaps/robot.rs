@@ -12,7 +12,7 @@ use crate::devices::Output;
 use crate::devices::decoder::datagram::{CloudPoint, DATA, DatagramDecoder, PointSource};
 use crate::devices::decoder::{Hints, StreamDecoder};
 use crate::devices::families::{catalogue, family_of};
-use crate::engine::host_events::{HostTarget, Said, Words};
+use crate::engine::host_events::{HostInput, HostTarget, Payload};
 use crate::engine::hosts::Hosts;
 use crate::frames::GeoOrigin;
 use crate::time::SimTime;
@@ -262,7 +262,7 @@ impl Hosts for Robot<'_> {
         self.heard.push((due, device, output.clone()));
     }
 
-    fn speak(&mut self, now: SimTime) -> Vec<Said> {
+    fn speak(&mut self, now: SimTime) -> Vec<HostInput> {
         self.next_look = SimTime(now.0 + LOOK_NS);
         self.read(now);
         self.advance(now);
@@ -275,6 +275,6 @@ impl Hosts for Robot<'_> {
         let (forward_m_s, turn_rad_s) = self.steer();
         self.told_m_s = forward_m_s;
         let order = DriveOrder::Twist { forward_m_s, turn_rad_s };
-        vec![Said { at: now, to: HostTarget::Robot, words: Words::Order(order) }]
+        vec![HostInput { at: now, to: HostTarget::Robot, payload: Payload::Order(order) }]
     }
 }

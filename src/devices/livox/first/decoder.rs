@@ -32,7 +32,7 @@ const BROADCAST: &str = "broadcast";
 
 /// State from earlier packets of points.
 #[derive(Clone, Debug)]
-struct Told {
+struct StreamState {
     /// Header of the last packet.
     head: data::Head,
     format: Format,
@@ -45,7 +45,7 @@ pub(super) struct FirstDecoder {
     named: Option<Named<FirstProfile>>,
     /// Profiles to choose from.
     known: &'static [Arc<Profile>],
-    told: Option<Told>,
+    stream: Option<StreamState>,
     imu: Option<(data::Head, Inertial)>,
     status: Option<u32>,
     broadcast: Option<Broadcast>,
@@ -125,11 +125,11 @@ impl FirstDecoder {
                 driver.identity.device_type == broadcast.device_type
             });
         }
-        let told = self.told.as_ref()?;
+        let stream = self.stream.as_ref()?;
         known.find(|(_, driver)| {
             let has_tags =
-                told.format.returns > 1 || driver.defaults.with_tags == told.format.has_tags;
-            has_tags && told.step_ns.is_none_or(|step_ns| fits(driver, told.format, step_ns))
+                stream.format.returns > 1 || driver.defaults.with_tags == stream.format.has_tags;
+            has_tags && stream.step_ns.is_none_or(|step_ns| fits(driver, stream.format, step_ns))
         })
     }
 
@@ -172,12 +172,13 @@ impl DatagramDecoder for FirstDecoder {
         }
         match Packet::parse(payload) {
             Ok(Packet::Points(head, format, _)) => {
-                let before = self.told.as_ref().filter(|told| told.format == format);
-                let step = before.and_then(|told| head.time_ns().checked_sub(told.head.time_ns()));
-                let steps = [step, before.and_then(|told| told.step_ns)];
+                let before = self.stream.as_ref().filter(|stream| stream.format == format);
+                let step =
+                    before.and_then(|stream| head.time_ns().checked_sub(stream.head.time_ns()));
+                let steps = [step, before.and_then(|stream| stream.step_ns)];
                 let step_ns = steps.into_iter().flatten().filter(|step| *step > 0).min();
                 self.status = Some(head.status);
-                self.told = Some(Told { head, format, step_ns });
+                self.stream = Some(StreamState { head, format, step_ns });
             }
             Ok(Packet::Inertial(head, sample)) => self.imu = Some((head, sample)),
             Err(_) => {}
@@ -191,7 +192,7 @@ impl DatagramDecoder for FirstDecoder {
     }
 
     fn likelihood(&self) -> f64 {
-        match (&self.named, &self.told) {
+        match (&self.named, &self.stream) {
             (Some(_), Some(_)) => 2.0,
             (_, Some(_)) => 1.0,
             (_, None)
@@ -204,13 +205,13 @@ impl DatagramDecoder for FirstDecoder {
     }
 
     fn misfits(&self) -> Vec<Misfit> {
-        let (Some(named), Some(told)) = (&self.named, &self.told) else { return Vec::new() };
+        let (Some(named), Some(stream)) = (&self.named, &self.stream) else { return Vec::new() };
         let mut texts = Vec::new();
         let own = named.profile.identity.device_type;
         if let Some(found) = self.device_type().filter(|found| *found != own) {
             texts.push(format!("broadcasts have device type {found}, not {own}"));
-        } else if let Some(step_ns) = told.step_ns {
-            let own_ns = named.profile.pulse_ns(told.format.pulses() as u64);
+        } else if let Some(step_ns) = stream.step_ns {
+            let own_ns = named.profile.pulse_ns(stream.format.pulses() as u64);
             // Packets can be missing, but none is early.
             if step_ns.saturating_add(2000) < own_ns {
                 let [found, own] = [step_ns, own_ns].map(|ns| ns as f64 / 1000.0);
@@ -267,8 +268,8 @@ impl DatagramDecoder for FirstDecoder {
     }
 
     fn model_text(&self) -> String {
-        match &self.told {
-            Some(told) => format!("{}, {}", self.model(), told.format.name()),
+        match &self.stream {
+            Some(stream) => format!("{}, {}", self.model(), stream.format.name()),
             None => self.model(),
         }
     }
@@ -327,8 +328,8 @@ impl DatagramDecoder for FirstDecoder {
     }
 
     fn status_lines(&self) -> Lines {
-        let Some(told) = &self.told else { return Lines::new() };
-        let mut lines = vec![("clock", time_name(&told.head).to_owned())];
+        let Some(stream) = &self.stream else { return Lines::new() };
+        let mut lines = vec![("clock", time_name(&stream.head).to_owned())];
         lines.extend(self.status.map(|status| ("status", format!("{status:08x}"))));
         let code = self.broadcast.as_ref().and_then(code_of);
         lines.extend(code.map(|code| ("broadcast code", code)));
@@ -336,9 +337,9 @@ impl DatagramDecoder for FirstDecoder {
     }
 
     fn status(&self) -> Value {
-        let Some(told) = &self.told else { return Value::Null };
+        let Some(stream) = &self.stream else { return Value::Null };
         json!({
-            "time_type": time_name(&told.head),
+            "time_type": time_name(&stream.head),
             "status": self.status,
             "broadcast_code": self.broadcast.as_ref().and_then(code_of),
         })
@@ -363,7 +364,7 @@ impl DatagramDecoder for FirstDecoder {
     }
 
     fn point_source(&self) -> Result<PointSource, String> {
-        if self.told.is_none() {
+        if self.stream.is_none() {
             return Err("has sent no points".to_owned());
         }
         let lines = self.lines();
@@ -383,16 +384,16 @@ impl DatagramDecoder for FirstDecoder {
     }
 
     fn twin(&self, profile: &Profile, _rate_rpm: f64) -> Result<Twin, String> {
-        let told = self.told.as_ref().ok_or("has sent no points")?;
+        let stream = self.stream.as_ref().ok_or("has sent no points")?;
         let Some(driver) = profile.data::<FirstProfile>() else {
             return Err(format!("is not compared with {}", profile.name));
         };
-        let clock = match TimeType::from_number(told.head.time_type) {
+        let clock = match TimeType::from_number(stream.head.time_type) {
             Some(TimeType::Ptp) => ", ptp = \"locked\"",
             Some(TimeType::Gps | TimeType::Pps) => ", clock = { reference = \"utc\" }",
             Some(TimeType::None) | None => "",
         };
-        let format = told.format;
+        let format = stream.format;
         let modes = [driver.defaults.return_mode, ReturnMode::Dual, ReturnMode::Triple];
         let Some(mode) = modes.into_iter().find(|mode| mode.returns() == format.returns) else {
             return Err(format!("sends {} returns of a pulse", format.returns));
@@ -413,11 +414,13 @@ impl DatagramDecoder for FirstDecoder {
     }
 
     fn marks(&self, kind: &str) -> Lines {
-        let Some(told) = self.told.as_ref().filter(|_| kind == DATA) else { return Lines::new() };
+        let Some(stream) = self.stream.as_ref().filter(|_| kind == DATA) else {
+            return Lines::new();
+        };
         vec![
-            ("point format", told.format.name()),
-            ("clock", time_name(&told.head).to_owned()),
-            ("packet step", told.step_ns.map_or("unknown".to_owned(), |ns| format!("{ns} ns"))),
+            ("point format", stream.format.name()),
+            ("clock", time_name(&stream.head).to_owned()),
+            ("packet step", stream.step_ns.map_or("unknown".to_owned(), |ns| format!("{ns} ns"))),
         ]
     }
 }

@@ -68,8 +68,8 @@ fn formats_and_turns_are_found_in_the_packets() {
             assert_eq!(decoder.head([1, 2], &bytes).map(|head| head.kind), Some(DATA));
             decoder.learn(&bytes);
         }
-        let told = decoder.told.unwrap();
-        assert_eq!((told.format, told.pixels, told.turn), (format, PIXELS, 1024));
+        let stream = decoder.stream.unwrap();
+        assert_eq!((stream.format, stream.pixels, stream.turn), (format, PIXELS, 1024));
         let sweep = decoder.sweep(&packet(format, 512, 1024));
         assert_eq!(sweep.azimuths_centideg[0], 18_000);
         assert_eq!(sweep.returns.len(), 16 * PIXELS * format.returns());

@@ -7,7 +7,7 @@ use rtrb::RingBuffer;
 
 use super::*;
 use crate::devices::Transmit;
-use crate::engine::packet::{Marks, Packet};
+use crate::engine::packet::{FirstShown, Packet};
 use crate::engine::run::send_queue;
 use crate::wire::port::UdpOptions;
 
@@ -43,7 +43,11 @@ fn send(connections: &[Connections; 1], tell: &Sender<HostEvent>, outputs: Vec<O
     let mut transmission = Transmission::new(context, packets, log);
     for output in outputs {
         let transmit = Transmit::new(SimTime::ZERO, output);
-        assert!(queue.send(Packet { device: DeviceId(0), transmit, marks: Marks::default() }));
+        assert!(queue.send(Packet {
+            device: DeviceId(0),
+            transmit,
+            first_shown: FirstShown::default()
+        }));
     }
     drop(queue);
     while !matches!(transmission.serve(Role::First), Next::Over) {}
@@ -62,8 +66,8 @@ fn heard(host: &UdpSocket) -> (u8, IpAddr) {
 
 /// The addresses that the device was told it has.
 fn told(events: &Receiver<HostEvent>) -> Vec<Ipv4Addr> {
-    let ips = events.try_iter().map(|event| match event.said.words {
-        Words::Address { ip, moves: true } => ip,
+    let ips = events.try_iter().map(|event| match event.input.payload {
+        Payload::Address { ip, moves: true } => ip,
         other => panic!("{other:?}"),
     });
     ips.collect()
