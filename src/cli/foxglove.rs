@@ -16,7 +16,7 @@ use serde_json::Value;
 use self::reporter::Reporter;
 use self::subscribers::Subscribers;
 use super::access::Access;
-use super::watch::pictures::PictureDesk;
+use super::watch::pictures::LivePictures;
 use super::{CliError, console};
 use crate::engine::run::RealTimeRun;
 use crate::engine::truth::kinds::Kind;
@@ -73,9 +73,9 @@ impl<'a> Foxglove<'a> {
         Self { port, run, hub: Hub::new(&info) }
     }
 
-    /// Subscribers of device data; images come from `desk`.
-    pub fn subscribers<'b>(&'b self, desk: &'b PictureDesk<'b>) -> Subscribers<'b> {
-        Subscribers::new(self.run, desk, Topics::new(&self.hub, self.run.epoch()))
+    /// Subscribers of device data; images come from `pictures`.
+    pub fn subscribers<'b>(&'b self, pictures: &'b LivePictures<'b>) -> Subscribers<'b> {
+        Subscribers::new(self.run, pictures, Topics::new(&self.hub, self.run.epoch()))
     }
 
     /// Serves clients until `over` is set.

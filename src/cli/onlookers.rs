@@ -8,7 +8,7 @@ use super::CliError;
 use super::foxglove::{Foxglove, FoxglovePort};
 use super::video::{VideoOutputs, VideoTarget};
 use super::view::{View, ViewServer};
-use super::watch::pictures::PictureDesk;
+use super::watch::pictures::LivePictures;
 use super::watch::{Audience, watch};
 use crate::config::rig::Rig;
 use crate::engine::os;
@@ -71,8 +71,8 @@ impl Onlookers {
     pub fn serve(&self, live: LiveRun<'_>) {
         let LiveRun { run, control, is_over: over } = live;
         let is_over = || over.load(Ordering::Relaxed);
-        let desk = PictureDesk::new(run);
-        let view = self.view.as_ref().map(|server| View::new(server, run, control, &desk));
+        let pictures = LivePictures::new(run);
+        let view = self.view.as_ref().map(|server| View::new(server, run, control, &pictures));
         let foxglove = self.foxglove.as_ref().map(|port| Foxglove::new(port, run));
         std::thread::scope(|scope| {
             // Threads that these threads start inherit the low priority.
@@ -89,11 +89,11 @@ impl Onlookers {
                     foxglove.serve(over);
                 });
             }
-            scope.spawn(|| desk.develop(is_over));
+            scope.spawn(|| pictures.develop(is_over));
             scope.spawn(|| self.video.write(run.rig(), is_over));
             let mut viewers = view.as_ref().map(View::viewers);
-            let mut subscribers = foxglove.as_ref().map(|foxglove| foxglove.subscribers(&desk));
-            let (mut waiting, mut images) = (desk.audience(), self.video.audience());
+            let mut subscribers = foxglove.as_ref().map(|foxglove| foxglove.subscribers(&pictures));
+            let (mut waiting, mut images) = (pictures.audience(), self.video.audience());
             let mut audiences: Vec<&mut dyn Audience> = vec![&mut waiting, &mut images];
             audiences.extend(viewers.as_mut().map(|viewers| viewers as &mut dyn Audience));
             audiences.extend(subscribers.as_mut().map(|all| all as &mut dyn Audience));

@@ -23,7 +23,7 @@ pub use self::scene::Viewers;
 use self::scene::{NamedValue, Pose, Poses, Shown, Wishes};
 use super::access::{Access, VIDEO};
 use super::watch::LOOK;
-use super::watch::pictures::{BOUNDARY, MULTIPART, PictureDesk};
+use super::watch::pictures::{BOUNDARY, LivePictures, MULTIPART};
 use super::{CliError, console};
 use crate::config::rig::faults::{FaultConfig, FaultKind, WireFault};
 use crate::config::rig::{DeviceId, TrajectoryConfig};
@@ -167,7 +167,7 @@ pub struct View<'a> {
     run: &'a RealTimeRun<'a>,
     control: &'a RunControl<'a>,
     server: &'a ViewServer,
-    desk: &'a PictureDesk<'a>,
+    pictures: &'a LivePictures<'a>,
     shown: Shown,
     path: Mutex<Vec<[f32; 3]>>,
     /// Recent activity, by device.
@@ -183,18 +183,18 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// The view of `run` on the port of `server`; images come from `desk`.
+    /// The view of `run` on the port of `server`; images come from `pictures`.
     pub fn new(
         server: &'a ViewServer,
         run: &'a RealTimeRun<'a>,
         control: &'a RunControl<'a>,
-        desk: &'a PictureDesk<'a>,
+        pictures: &'a LivePictures<'a>,
     ) -> Self {
         Self {
             run,
             control,
             server,
-            desk,
+            pictures,
             shown: Shown::default(),
             path: Mutex::default(),
             recent: Mutex::new(run.rig().devices.iter().map(|_| Recent::default()).collect()),
@@ -245,7 +245,7 @@ impl<'a> View<'a> {
 
     /// Opens the streams of images at `/video/NAME`.
     fn streams(&self) -> OpenStream {
-        let (access, streams) = (self.server.access.clone(), Arc::clone(self.desk.streams()));
+        let (access, streams) = (self.server.access.clone(), Arc::clone(self.pictures.streams()));
         let devices = self.run.rig().devices.iter().enumerate();
         let cameras = devices.filter(|(_, device)| is_camera(device));
         let cameras: Vec<_> =
@@ -453,7 +453,7 @@ impl<'a> View<'a> {
 
     /// Newest image of a camera, unless its number is `seen`; empty if there is none.
     fn picture(&self, device: DeviceId, seen: u64) -> HttpResponse {
-        let Some(jpeg) = self.desk.newest(device, seen) else {
+        let Some(jpeg) = self.pictures.newest(device, seen) else {
             return HttpResponse::text(204, "");
         };
         let head = [jpeg.number.to_le_bytes(), jpeg.due.as_secs_f64().to_le_bytes()];

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use glam::DVec3;
 use serde_json::{Value, json};
 
-use super::super::watch::pictures::PictureDesk;
+use super::super::watch::pictures::LivePictures;
 use super::super::watch::{Audience, Seen, SeenPoint, What};
 use super::Topics;
 use crate::config::rig::DeviceId;
@@ -36,7 +36,7 @@ const FRAMES_OF_DISCOVERY: u32 = 20;
 /// Passes decoded device data to subscribed clients.
 pub struct Subscribers<'a> {
     run: &'a RealTimeRun<'a>,
-    desk: &'a PictureDesk<'a>,
+    pictures: &'a LivePictures<'a>,
     topics: Topics<'a>,
     devices: Vec<DeviceChannels>,
     /// Number of frames during which clients were connected.
@@ -69,11 +69,11 @@ impl DeviceChannels {
 impl<'a> Subscribers<'a> {
     pub(super) fn new(
         run: &'a RealTimeRun<'a>,
-        desk: &'a PictureDesk<'a>,
+        pictures: &'a LivePictures<'a>,
         topics: Topics<'a>,
     ) -> Self {
         let devices = run.rig().devices.iter().map(|_| DeviceChannels::default()).collect();
-        Self { run, desk, topics, devices, frames: 0 }
+        Self { run, pictures, topics, devices, frames: 0 }
     }
 
     fn topic(&self, device: DeviceId, what: &str) -> String {
@@ -135,7 +135,7 @@ impl<'a> Subscribers<'a> {
         if !(wants_image || wants_calibration) {
             return;
         }
-        let Some(jpeg) = self.desk.newest(device, told) else { return };
+        let Some(jpeg) = self.pictures.newest(device, told) else { return };
         self.devices[device.0].images = Some((channel, jpeg.number));
         let lens = jpeg.lens.as_ref();
         if let Some(calibration) = lens.and_then(|lens| self.calibration(device, jpeg.due, lens)) {

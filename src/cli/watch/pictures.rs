@@ -48,7 +48,7 @@ pub struct Jpeg {
 }
 
 /// Images of a run's cameras.
-pub struct PictureDesk<'a> {
+pub struct LivePictures<'a> {
     run: &'a RealTimeRun<'a>,
     devices: Vec<CameraImages>,
     streams: Arc<Streams>,
@@ -118,7 +118,7 @@ fn part(jpeg: &[u8]) -> Vec<u8> {
     bytes
 }
 
-impl<'a> PictureDesk<'a> {
+impl<'a> LivePictures<'a> {
     /// Images of all devices of `run`.
     pub fn new(run: &'a RealTimeRun<'a>) -> Self {
         let devices = run.rig().devices.iter().map(|_| CameraImages::default()).collect();
@@ -182,7 +182,7 @@ impl<'a> PictureDesk<'a> {
 }
 
 /// Keeps the newest image of each camera until it is encoded.
-pub struct Waiting<'a>(&'a PictureDesk<'a>);
+pub struct Waiting<'a>(&'a LivePictures<'a>);
 
 impl Audience for Waiting<'_> {
     fn is_there(&self) -> bool {
