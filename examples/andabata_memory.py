@@ -1,6 +1,6 @@
-"""What the robot of andabata_robot.py remembers of the ground, and the way around what it has seen.
+"""Memory of the ground for andabata_robot.py, and the path around remembered obstacles.
 
-Places are in the robot's own frame, metres. The robot of the paper has no such memory: it steers by its latest scan.
+Positions are in the robot's own frame, metres. The robot of the paper has no such memory: it steers by its latest scan.
 """
 import heapq
 import math
@@ -8,12 +8,12 @@ import math
 import numpy as np
 from scipy import ndimage
 
-CELL_M, SIDE = 0.25, 480                # 60 m around where the robot was switched on
-KEPT_S, FARTHER_M = 300, 1.0            # what was seen from near is not judged again from afar
-NEAR_CELLS = 3                          # to what is closed, of the robot's middle
+CELL_M, SIDE = 0.25, 480                # 60 m in each direction from the place of power-on
+KEPT_S, FARTHER_M = 300, 1.0            # lifetime of a cell; until its end, no scan from farther away replaces it
+NEAR_CELLS = 3                          # from the robot's centre to closed cells
 OPEN, NEAR_CLOSED, CLOSED = 100, 1000, 10000
 STEP_CELLS, STEP_M, STEP_SLOPE = 6, 0.25, 0.5
-OVERHEAD_M = 1.2                        # above the lowest point around: the robot, 0.81 m high, passes under it
+OVERHEAD_M = 1.2                        # above the lowest point nearby; the robot, 0.81 m high, passes under it
 AHEAD_M, NEAR_GOAL_M, LEAVES_WITHIN_M = 2.0, 2.5, 1.0
 
 
@@ -26,9 +26,9 @@ def middle(cell):
 
 
 def steps(height):
-    """Cells between which the ground goes up or down steeply; `height` is not a number where nothing is seen.
+    """Cells of steep steps up or down, with the cells between both ends; `height` is NaN in unseen cells.
 
-    The near wall of a ditch shows in no other way: nothing is seen of it.
+    The near wall of a ditch is never in view, so only such a step reveals it.
     """
     closed = np.zeros(height.shape, bool)
     for along in np.array([(1, 0), (0, 1), (1, 1), (1, -1)]):
@@ -45,7 +45,7 @@ def steps(height):
 
 
 def is_overhead(cells, points):
-    """Which points are far above the lowest in their cell and the eight around it, as crowns of trees are."""
+    """True for points far above the lowest point in their cell and its eight neighbours, such as tree crowns."""
     lowest = np.full((SIDE, SIDE), np.inf)
     np.minimum.at(lowest, tuple(cells.T), points[:, 2])
     return points[:, 2] > ndimage.minimum_filter(lowest, 3)[tuple(cells.T)] + OVERHEAD_M
@@ -58,7 +58,7 @@ class Memory:
         self.closed = np.zeros((SIDE, SIDE), bool)
 
     def add(self, now, here, points, judged):
-        """Adds a scan that was made at `here`: its points, and 1, 0 or -1 for each."""
+        """Adds a scan from the position `here`: its points, and the class 1, 0 or -1 of each point (see `classify`)."""
         cells = np.floor(points[:, :2] / CELL_M).astype(int) + SIDE // 2
         inside = (cells >= 0).all(axis=1) & (cells < SIDE).all(axis=1)
         cells, points, judged = cells[inside], points[inside], judged[inside]
@@ -78,14 +78,17 @@ class Memory:
         self.closed[x, y] = (is_step | obstacle)[x, y]
 
     def costs(self, now):
-        """The cost of a step over each cell; what was not seen costs no more than what is open."""
+        """The cost of a step over each cell; an unseen cell costs the same as an open cell."""
         closed = self.closed & (self.seen_at + KEPT_S >= now)
         distance = ndimage.distance_transform_edt(~closed) if closed.any() else np.full(closed.shape, np.inf)
         return np.select([closed, distance <= NEAR_CELLS], [CLOSED, NEAR_CLOSED], OPEN)
 
 
 def is_free(costs, here, direction):
-    """Whether the next metres are clear of closed cells. A robot that is already too near to one may leave."""
+    """Whether the next 2 m are clear of closed cells and their surroundings.
+
+    In the first metre, only closed cells block: a robot that is too near to one can leave.
+    """
     ahead = np.arange(1, round(2 * AHEAD_M / CELL_M) + 1) * 0.5 * CELL_M
     cells = [cell_of(here + step * np.array([math.cos(direction), math.sin(direction)])) for step in ahead]
     return all(costs[cell] < (CLOSED if step < LEAVES_WITHIN_M else NEAR_CLOSED)
@@ -93,7 +96,10 @@ def is_free(costs, here, direction):
 
 
 def waypoint(costs, here, goal):
-    """A point some metres ahead on the cheapest way to the goal (A*), or None if the goal is that near or far away."""
+    """The first point at least 2 m ahead on the cheapest path to the goal (A*).
+
+    None if the goal is within 2.5 m or outside the map.
+    """
     start, end = cell_of(here), cell_of(goal)
     if not all(0 <= value < SIDE for value in start + end):
         return None

@@ -5,11 +5,11 @@
     menura run examples/andabata.toml &
     python3 examples/andabata_robot.py --seconds 60
 
-It reads real products by real drivers: a Hokuyo UTM-30LX-EW (hokuyolx), a telephone's receiver
-(pynmeagps), and serial lines (pyserial), and commands a Kangaroo motor controller in text. Navigation is
+It reads real products with real drivers: a Hokuyo UTM-30LX-EW (hokuyolx), the GNSS receiver of a phone
+(pynmeagps), and serial lines (pyserial). It commands a Kangaroo motor controller in text. Navigation is
 that of the robot Andabata (Martinez et al. 2020, equations 7 to 12) with a simple classifier: a polar map
-of traversable ground, three maps for each 3-D scan, steering by the compass at 50 Hz. What is not the
-paper's: it remembers what earlier scans showed, and heads for a point of the way around it.
+of traversable ground, three maps for each 3-D scan, steering by the compass at 50 Hz. Unlike the robot of
+the paper, it remembers the ground of earlier scans and heads for a waypoint on the path around obstacles.
 """
 import argparse
 import json
@@ -44,7 +44,10 @@ def wrapped(angle):
 
 
 def classify(points):
-    """True, False or None as 1, 0, -1: by plane, slope and step of the five nearest neighbours."""
+    """Thins points to 0.1 m and classifies each by plane, slope and step of its five nearest neighbours.
+
+    1 is traversable, 0 is not traversable, and -1 is unknown (too few neighbours within 0.5 m).
+    """
     _, first = np.unique(np.floor(points / 0.1).astype(int), axis=0, return_index=True)
     points = points[np.sort(first)]
     distances, neighbours = cKDTree(points).query(points, k=6)
@@ -72,7 +75,7 @@ def polar_map(origin, points, judged):
 
 
 def best_direction(cells, goal, heading, previous, free):
-    """The direction with the least cost among those for which `free` holds."""
+    """The direction with the lowest cost among those that `free` accepts, or None."""
     directions = wrapped(np.arange(SECTORS) * 2 * np.pi / SECTORS)
     green = np.array([sum(c == GREEN for c in row[:np.argmax(np.append(row, RED) == RED)]) for row in cells])
     left, right = np.roll(green, -1), np.roll(green, 1)
@@ -87,8 +90,8 @@ class Robot:
     def __init__(self, options):
         self.options, self.goals = options, list(options.goals)
         self.lock = threading.Lock()
-        self.position = np.zeros(2)     # in the robot's own frame: where it was switched on is 0, 0
-        self.offset = None              # from that frame to east and north of the origin
+        self.position = np.zeros(2)     # in the robot's own frame, with 0, 0 at the place of power-on
+        self.offset = None              # from that frame to metres east and north of the rig's origin
         self.stances = []               # (time, x, y, roll, pitch, heading)
         self.head = []                  # (time, angle)
         self.scans = multiprocessing.Queue()
@@ -161,7 +164,7 @@ class Robot:
         link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         link.bind(("127.0.0.1", self.options.head))
         link.settimeout(1)
-        offset = math.inf   # of the encoder's clock: the fastest line took no time
+        offset = math.inf   # of the encoder's clock, if the fastest line had no delay
         while not self.over.is_set():
             for line in link.recv(2048).split(b"\r\n"):
                 when, _, count = line.partition(b",")
@@ -172,7 +175,7 @@ class Robot:
                         del self.head[:-600]
 
     def levelled(self, began, distances):
-        """The points of one scan of the plane, by where the head and the robot were at each step."""
+        """The points of one plane scan, computed with the poses of head and robot at each step."""
         steps = np.arange(len(distances))
         times = began + steps * 25e-3 / 1440
         with self.lock:
@@ -182,7 +185,7 @@ class Robot:
         x, y, roll, pitch, heading = (np.interp(times, stances[:, 0], column) for column in stances[:, 1:].T)
         beta = (steps - 540) * 2 * math.pi / 1440
         range_m = distances * 1e-3
-        # The scanner looks up; its left is the head's, which has turned.
+        # The scan plane is vertical and rotates with the head; beta is 0 for straight up.
         left, up = np.sin(beta) * range_m, np.cos(beta) * range_m
         forward, left = -np.sin(angle) * left, np.cos(angle) * left
         up = up + SCANNER_HEIGHT_M
@@ -204,7 +207,7 @@ class Robot:
             with self.lock:
                 known = min(self.head[-1][0], self.stances[-1][0]) if self.head and self.stances else 0.0
                 angle = self.head[-1][1] if self.head else 0.0
-            # Whole scans whose head angles and stances have arrived.
+            # Only complete scans with known head angles and stances.
             while waiting and waiting[0][0] + 0.02 < known:
                 scan.append(self.levelled(*waiting.pop(0)))
                 self.counts["plane_scans"] += 1
@@ -265,9 +268,12 @@ class Robot:
 
 
 def read_scanner(port, scans):
-    """Hands on scans with the time at which each began. A process of its own, because the driver loses its place when
-    two scans have arrived at once; then it is asked again."""
-    offset = math.inf   # of the scanner's clock: the fastest scan arrived when the field of 18.75 ms was over
+    """Puts scans with their start times into the queue.
+
+    It runs in its own process, because the driver loses its place in the stream when two scans arrive at once. The
+    process then connects again.
+    """
+    offset = math.inf   # of the scanner's clock, if the fastest scan arrived at the end of its 18.75 ms
     while True:
         scanner = None
         try:
@@ -282,7 +288,7 @@ def read_scanner(port, scans):
                 if scanner:
                     scanner.close()
             except (HokuyoException, OSError, ValueError, IndexError):
-                pass    # what is left of the stream is no answer
+                pass    # the rest of the stream is no valid reply
 
 
 def pair(text):

@@ -6,8 +6,8 @@
     menura test gnss -- python3 examples/bad_driver.py --tty {pty}
 
 Without a fault it passes every case of `menura test`. Each fault is one that real drivers had; docs/DRIVER-TESTS.md
-says which cases find it. What the driver sees it prints as lines of JSON, which the kit reads without an adapter:
-`points` for each turn, one column in eleven, and `fix` for each valid position. Needs only Python.
+says which cases find it. The driver prints lines of JSON, which the kit reads without an adapter: `points` for each
+rotation, one column in eleven, and `fix` for each valid position. Needs only Python.
 """
 import argparse
 import calendar
@@ -41,7 +41,7 @@ FAULTS = {
     "leap-second": "dies of the second 60",
 }
 FULL_HOUR_US = 3_600_000_000
-# Of a VLP-16: where its lasers look, and which bytes say that it is one.
+# VLP-16: directions and vertical offsets of its lasers, its product byte, and the mode byte of dual returns.
 ELEVATIONS_DEG = (-15, 1, -13, 3, -11, 5, -9, 7, -7, 9, -5, 11, -3, 13, -1, 15)
 HEIGHTS_M = tuple(h / 1000 for h in (11.2, -0.7, 9.7, -2.2, 8.1, -3.7, 6.6, -5.1, 5.1, -6.6, 3.7, -8.1, 2.2, -9.7, 0.7, -11.2))
 LASERS = tuple(
@@ -50,7 +50,7 @@ LASERS = tuple(
 PRODUCT, DUAL = 0x22, 0x39
 PACKET_BYTES, BLOCKS = 1206, 12
 SEQUENCE_US, LASER_US = 55.296, 2.304
-# Hundredths of a degree. A wider step is the end of a field of view.
+# Largest azimuth step, hundredths of a degree. A wider step is the end of a field of view.
 WIDEST_STEP = 300
 EVERY_COLUMN = 11
 
@@ -71,7 +71,7 @@ class Vlp16:
     def packet(self, data):
         if len(data) != PACKET_BYTES and self.fault != "short-packet":
             return
-        # A cut packet is an exception here, if nobody has looked at its length.
+        # A truncated packet raises an exception here if its length was not checked.
         stamp_us, mode, product = struct.unpack_from("<IBB", data, PACKET_BYTES - 6)
         if product != PRODUCT and self.fault != "product-byte":
             if not self.refused:
@@ -110,7 +110,7 @@ class Vlp16:
             if step <= WIDEST_STEP:
                 self.step = step
             else:
-                # The field of view ends here: nobody knows on which side of it the second half is.
+                # The field of view ends here: the second half of the block can be on either side of the gap.
                 halves = 1
         if self.last_azimuth is not None and azimuth < self.last_azimuth:
             self.turn_ends()
@@ -137,7 +137,7 @@ class Vlp16:
 
     def turn_ends(self):
         if self.fault == "wall-clock":
-            # No more than fifty turns a second, it means.
+            # The intended limit is fifty rotations per second.
             if time.time() < self.next_tell_s:
                 self.points = []
                 return
@@ -159,7 +159,7 @@ def lidar(options):
             data, (source, _) = link.recvfrom(2048)
         except socket.timeout:
             if heard and options.fault == "gives-up":
-                # As drivers do whose thread has ended: the process lives on and says nothing.
+                # Like a driver whose reader thread has ended: the process continues without output.
                 time.sleep(1e6)
             continue
         if options.sensor and source != options.sensor and options.fault != "any-source":
@@ -171,7 +171,7 @@ def lidar(options):
 class Nmea:
     def __init__(self, fault):
         self.fault, self.buffer = fault, b""
-        # Of the latest GGA and GSA.
+        # Altitude from the latest GGA; two-dimensional fix from the latest GSA.
         self.altitude_m, self.is_flat = None, False
 
     def feed(self, data):
@@ -207,7 +207,7 @@ class Nmea:
         if self.fault == "talker" and fields[0] != "GNRMC":
             return
         if self.fault == "empty-field":
-            # An empty field is no number, and nobody catches that.
+            # The exception for an empty field is not caught.
             self.position(fields)
         elif fields[2] == "A":
             try:
@@ -227,14 +227,14 @@ class Nmea:
         if second >= 60 and self.fault == "leap-second":
             sys.exit("second must be in 0..59")
         stamp = calendar.timegm((2000 + year, month, day, hour, minute, 0)) + second
-        # In two dimensions the receiver sends a height that it has not measured.
+        # In a two-dimensional fix, the receiver sends a height that it has not measured.
         has_height = self.altitude_m is not None and (not self.is_flat or self.fault == "flat-height")
         height = {"altitude_m": self.altitude_m} if has_height else {}
         send_event("fix", lat_deg=lat, lon_deg=lon, stamp_s=stamp, **height)
 
 
 def opened(path):
-    """The port, raw; `None` while it is not there."""
+    """The port in raw mode, or `None` if it cannot be opened."""
     try:
         port = os.open(path, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK)
     except OSError:
@@ -269,7 +269,7 @@ def receiver(options):
         except OSError:
             data = b""
         if data == b"":
-            # Unplugged: the port is another one when it comes back.
+            # Unplugged: the port has to be opened again when it returns.
             os.close(port)
             port = None
             time.sleep(0.1)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What each point that velodyne-decoder decodes is of:
+"""Prints the label and the true range of points from velodyne-decoder:
 
     menura record RIG.toml --duration 2s --out recording --truth
     python3 join_truth.py recording/lidar.pcap recording/truth.mcap /devices/lidar/packets
@@ -41,7 +41,7 @@ config = vd.Config(model=vd.Model.VLP16, timestamp_first_packet=True, min_range=
 for stamp, points in vd.read_pcap(capture, config, as_pcl_structs=True):
     at = stamp.device + points["time"].astype(float)
     range_m = np.linalg.norm([points[axis] for axis in "xyz"], axis=0)
-    # Of the returns within 60 us by the same laser, the one whose range is nearest.
+    # The match is the return of the same laser within 60 us whose range is nearest.
     best, off_m = np.zeros(len(points), int), np.full(len(points), np.inf)
     first, end = np.searchsorted(times, [at - 60e-6, at + 60e-6])
     for step in range(np.max(end - first)):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads the sentences of a telephone's compass, inclinometer and gyro (profile phone-imu).
+"""Reads the sentences of a phone's compass, inclinometer and gyro (profile phone-imu).
 
     menura run examples/andabata.toml &
     python3 examples/phone_client.py /tmp/andabata-phone-imu
@@ -11,9 +11,9 @@ import serial
 
 
 class Phone(NamedTuple):
-    """What one sentence says."""
+    """Values of one sentence."""
     sequence: int         # counts sentences, modulo 65536
-    time_s: float         # on the telephone's clock
+    time_s: float         # on the phone's clock
     compass_deg: float    # of the forward axis, clockwise from magnetic north
     roll_deg: float       # positive: right side down
     pitch_deg: float      # positive: nose up
@@ -21,7 +21,10 @@ class Phone(NamedTuple):
 
 
 def parse(line: bytes) -> Optional[Phone]:
-    """A sentence such as $PMNR,PHONE,17,0.340,92.31,-0.54,1.20,0.00123,-0.00045,0.10230*54, or None."""
+    """Parses a sentence such as $PMNR,PHONE,17,0.340,92.31,-0.54,1.20,0.00123,-0.00045,0.10230*54.
+
+    None if the line is no such sentence or its checksum is wrong.
+    """
     body, star, checksum = line.strip().removeprefix(b"$").partition(b"*")
     total = 0
     for byte in body:

@@ -26,14 +26,14 @@ while True:
             elevation_deg = (channel % 16) * 2 - 15 if channel % 2 == 0 else channel % 16
             distance, _ = struct.unpack_from("<HB", packet, 100 * block + 4 + 3 * channel)
             range_m = distance * 0.002
-            # Points near the sensor's height, which are not the floor.
+            # Only points near the sensor's height: others can be the floor.
             if abs(range_m * math.sin(math.radians(elevation_deg))) < 0.5:
                 seen += 1
                 close += 0 < range_m < CLOSE_M
     if close >= ENOUGH and not has_stopped:
         brake.sendto(b"STOP", ("127.0.0.1", 7100))
         has_stopped = True
-    # Drives on after five packets that look ahead and see nothing close.
+    # Ready for the next STOP after six packets that cover the sector ahead without a close point.
     clear = clear + 1 if seen and not close else 0 if close else clear
     if clear > 5:
         has_stopped = False

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plots where everything is while a run goes on:
+"""Plots the positions of the robot and of all objects during a run:
 
     menura run examples/passing-cylinders.toml --truth udp:127.0.0.1:24900
     python3 truth_plot.py 24900                # needs matplotlib; --text prints instead
@@ -14,7 +14,7 @@ paths = {}
 while True:
     thing = json.loads(receiver.recv(65535))
     if "position_m" not in thing:
-        continue  # a joint
+        continue  # a joint has no position
     paths.setdefault(thing["name"], []).append(thing["position_m"][:2])
     if "--text" in sys.argv:
         print(f'{thing["time_ns"] / 1e9:9.3f} {thing["name"]:20} {thing["position_m"]}', flush=True)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""A driver's test for CI: does velodyne-decoder see ten rotations of the room's walls, whole and in place?
+"""A driver test for CI: velodyne-decoder must decode ten rotations, complete and with ranges within the room.
 
     pip install velodyne-decoder
     python3 examples/ci/driver_test.py --menura menura
 
-It starts Menura with a VLP-16 in the closed room, hands the live packets to the driver, and judges what the driver
-makes of them. Replace `clouds` by your own driver, and the judgement by what your robot relies on. The exit code is 0
-if all is well; Menura is stopped in any case.
+It starts Menura with a VLP-16 in the closed room, passes the live packets to the driver, and checks the decoded
+clouds. Replace `clouds` by your own driver, and `judge` by checks that your robot needs. The exit code is 0 if all
+rotations pass; Menura is stopped in any case.
 """
 import argparse
 import itertools
@@ -35,7 +35,7 @@ link = {{ udp = {{ to = "127.0.0.1:{PORT}" }} }}
 
 
 def packets():
-    """The datagrams as they arrive, each with the time of its arrival."""
+    """The live datagrams, each with its arrival time."""
     link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
     link.bind(("127.0.0.1", PORT))
@@ -55,8 +55,8 @@ def clouds():
 
 
 def judge(cloud):
-    """What is wrong with a rotation, or nothing."""
-    # 28,900 pulses; of those that graze the floor or the ceiling too little comes back.
+    """The error in a rotation as text, or None."""
+    # A rotation has 28,900 pulses. Pulses that graze the floor or the ceiling return too little light.
     if not 26_500 <= len(cloud) <= 28_500:
         return f"{len(cloud)} points; a rotation at 600 rpm has about 27,100"
     ranges_m = [math.hypot(point[0], point[1], point[2]) for point in cloud]
@@ -74,7 +74,7 @@ def main():
         rig.flush()
         sensor = subprocess.Popen([menura, "run", rig.name])
         try:
-            # The first rotation may have begun before the driver listened.
+            # The first rotation is skipped: it can have started before the driver opened its socket.
             for number, cloud in enumerate(itertools.islice(clouds(), 1, ROTATIONS + 1)):
                 wrong = judge(cloud)
                 if wrong:

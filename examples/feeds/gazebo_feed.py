@@ -21,7 +21,7 @@ feed = Feed(options.menura)
 
 
 def on_poses(poses):
-    """Gazebo's frames are Menura's: the world is east, north, up and models look along x."""
+    """Sends the model's pose. Gazebo and Menura have the same frames: the world is east, north, up; x is forward."""
     time_ns = poses.header.stamp.sec * 1_000_000_000 + poses.header.stamp.nsec
     for pose in poses.pose:
         if pose.name == options.model:

@@ -14,7 +14,7 @@ from menura_feed import Feed
 
 
 def start(prim_path, menura="127.0.0.1:7000"):
-    """Begins to send the pose of `prim_path` to the feed that listens at `menura`."""
+    """Starts to send the pose of `prim_path` to the feed at the address `menura`."""
     feed = Feed(menura)
     prim = SingleXFormPrim(prim_path)
     timeline = omni.timeline.get_timeline_interface()

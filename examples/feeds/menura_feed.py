@@ -3,8 +3,8 @@
     feed = Feed("127.0.0.1:7000")
     feed.send(time_ns, position_m, orientation_xyzw)
 
-Frames: the world is east, north, up; the body is forward, left, up. Velocity and angular rate are worked out from the
-poses, so that a simulator need not tell them.
+Frames: the world is east, north, up; the body is forward, left, up. Velocity and angular rate are computed from
+the poses, so the simulator does not have to supply them.
 """
 import math
 import socket
@@ -12,7 +12,7 @@ import struct
 
 
 class Feed:
-    """A sender. `time_ns` is the simulator's own clock, from any origin; it must not stand still."""
+    """A sender of poses. `time_ns` is the time on the simulator's clock, from any origin; it must not stand still."""
 
     def __init__(self, address="127.0.0.1:7000"):
         host, port = address.rsplit(":", 1)
@@ -22,7 +22,7 @@ class Feed:
         self.before = None
 
     def send(self, time_ns, position_m, orientation_xyzw):
-        """One pose: position east, north, up in metres, and the unit quaternion world from body."""
+        """Sends one pose: position east, north, up in metres, and the unit quaternion world from body."""
         velocity, rate = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
         if self.before and time_ns > self.before[0]:
             velocity, rate = twist(self.before, (time_ns, position_m, orientation_xyzw))
@@ -54,7 +54,7 @@ def twist(before, after):
     moved = tuple((b - a) / seconds for a, b in zip(before[1], after[1]))
     velocity = multiply(multiply(conjugate(after[2]), (*moved, 0.0)), after[2])[:3]
     x, y, z, w = multiply(conjugate(before[2]), after[2])
-    if w < 0.0:  # the same rotation by the shorter way
+    if w < 0.0:  # the same rotation, by the smaller angle
         x, y, z, w = -x, -y, -z, -w
     sine = math.sqrt(x * x + y * y + z * z)
     scale = 2.0 * math.atan2(sine, w) / sine / seconds if sine > 1e-12 else 2.0 / seconds
@@ -74,7 +74,7 @@ def from_carla(location_m, pitch_deg, yaw_deg, roll_deg):
     """Position and orientation of an Unreal transform: x forward, y right, z up, left-handed.
 
     Mirroring y turns it into a right-handed frame with y to the left. Unreal's pitch raises the nose, its yaw turns to
-    the right and its roll lowers the right side; only the last has the same sign here.
+    the right and its roll lowers the right side; only the roll has the same sign here.
     """
     x, y, z = location_m
     angles = (math.radians(roll_deg), -math.radians(pitch_deg), -math.radians(yaw_deg))

@@ -19,7 +19,7 @@ from launch_ros.actions import Node
 
 
 def vlp16_calibration():
-    """The calibration that comes with velodyne_pointcloud; the factory's VLP-16 needs no other."""
+    """The calibration file of velodyne_pointcloud; a VLP-16 with factory values needs no other."""
     try:
         share = get_package_share_directory("velodyne_pointcloud")
     except PackageNotFoundError:
@@ -27,11 +27,11 @@ def vlp16_calibration():
     return os.path.join(share, "params", "VLP16db.yaml")
 
 
-# Which argument switches a driver on, and the driver.
+# Launch argument that enables a driver, and the driver's node.
 DRIVERS = [
     ("lidar", dict(
         package="velodyne_driver", executable="velodyne_driver_node",
-        # `device_ip` is the address that Menura sends from; a rig names another with `link.udp.from`.
+        # `device_ip` is Menura's source address; `link.udp.from` of a rig sets another one.
         parameters=[{"model": "VLP16", "device_ip": "127.0.0.1", "port": 2368, "rpm": 600.0,
                      "frame_id": "roof_lidar"}])),
     ("lidar", dict(

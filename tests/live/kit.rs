@@ -179,7 +179,7 @@ impl Bench {
     }
 
     fn test(&self, options: &[&str], driver: &[&str]) -> Output {
-        in_a_calm_minute(|| {
+        retry_while_machine_is_busy(|| {
             let mut command = common::menura();
             command.current_dir(self.folder.path()).env("COLUMNS", "100");
             command.args(["test", "suite.toml"]).args(options).arg("--").args(driver);
@@ -190,7 +190,7 @@ impl Bench {
 
 /// Runs the kit again while it reports that the machine was too busy to judge a driver or to record a failure. After
 /// eight times, a busy machine is no longer the reason.
-fn in_a_calm_minute(judge: impl Fn() -> Output) -> Output {
+fn retry_while_machine_is_busy(judge: impl Fn() -> Output) -> Output {
     let mut output = judge();
     for _ in 0..7 {
         let told = stdout(&output);
@@ -281,7 +281,7 @@ fn bad_drivers_fail_with_evidence_that_can_be_had_again() {
 fn a_lidar_is_changed_by_its_web_interface_and_the_recording_knows() {
     let folder = tempfile::tempdir().unwrap();
     let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/bad_driver.py");
-    let output = in_a_calm_minute(|| {
+    let output = retry_while_machine_is_busy(|| {
         common::menura()
             .current_dir(folder.path())
             .args(["test", "lidar", "--only", "dual-return-switch", "--keep", "kept", "--"])
@@ -449,7 +449,7 @@ fn a_units_failure_is_seen_again_by_a_replay_of_what_is_kept() {
 #[allow(clippy::disallowed_methods)] // waits for another process, not for the simulation
 fn a_failure_is_seen_again(suite: &str, driver: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
-    let output = in_a_calm_minute(|| {
+    let output = retry_while_machine_is_busy(|| {
         let mut command = common::menura();
         command.current_dir(folder.path()).args(["test", suite, "--only", "noise", "--keep"]);
         command.args(["kept", "--", "python3"]).args(driver).arg("{pty}").output().unwrap()

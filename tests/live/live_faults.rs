@@ -429,33 +429,33 @@ fn read_tcp(port: u16, over: &AtomicBool) -> Vec<u8> {
 }
 
 #[test]
-fn the_log_as_sections_of_the_rig_repeats_the_run() {
+fn the_fault_log_reproduces_a_run_of_a_vlp16_and_a_gnss_receiver() {
     repeats(Bench::new(RIG, SCRIPT, &[("gnss", b"")]));
 }
 
 /// Other ranks learn about each fault before they make the measurements that it changes.
 #[test]
-fn so_it_does_where_other_ranks_measure() {
+fn the_fault_log_reproduces_a_run_where_other_ranks_measure() {
     repeats(Bench { ranks: Some(2), ..Bench::new(RIG, SCRIPT, &[("gnss", b"")]) });
 }
 
 #[test]
-fn so_it_does_for_an_hdl_64e_a_scanner_and_an_inertial_unit() {
+fn the_fault_log_reproduces_a_run_of_an_hdl_64e_a_scanner_and_an_imu() {
     repeats(Bench::new(OTHERS, SCRIPT_OF_OTHERS, &[("scanner", b""), ("imu", b"")]));
 }
 
 #[test]
-fn so_it_does_for_an_ouster_and_a_scanner_with_a_host() {
+fn the_fault_log_reproduces_a_run_of_an_ouster_and_a_scanner_with_a_host() {
     repeats(Bench { host: Some("scanner"), ..Bench::new(OUSTER, OUSTER_SCRIPT, &[]) });
 }
 
 #[test]
-fn so_it_does_for_a_hesai_and_a_hokuyo_with_a_host() {
+fn the_fault_log_reproduces_a_run_of_a_hesai_and_a_hokuyo_with_a_host() {
     repeats(Bench { host: Some("scanner"), ..Bench::new(HESAI, HESAI_SCRIPT, &[]) });
 }
 
 #[test]
-fn so_it_does_for_a_drive_base_and_a_turning_head_that_hosts_command() {
+fn the_logs_reproduce_a_run_of_a_commanded_drive_base_and_turning_head() {
     let lines = &[("base", DRIVE_AND_TELL), ("head", TURN)];
     repeats(Bench { host: Some("scanner"), ..Bench::new(DRIVEN, DRIVEN_SCRIPT, lines) });
 }

@@ -1,4 +1,4 @@
-//! All fuzz targets in one program, which is linked once.
+//! One program with all fuzz targets, so that they are linked only once.
 //!
 //! `FUZZ_TARGET` names the target. `FUZZ_SEEDS` names a folder: the program fills it with the seeds of
 //! all targets, each in a folder of its own, and ends.

@@ -1,4 +1,4 @@
-//! A host that says anything to a drive base: the unit stays alive, and its due times never go back.
+//! Any bytes from a host to a drive base: the unit does not panic, and due times never decrease.
 
 use menura::devices::drive_base::DriveBase;
 use menura::devices::drive_base::profile::BaseProfile;

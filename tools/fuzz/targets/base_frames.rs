@@ -1,5 +1,5 @@
-//! Streams in the formats of drive bases: every frame found is written back as it came, portions do
-//! not matter.
+//! Streams in the formats of drive bases: each decoded frame is encoded to its original bytes, for any portions of the
+//! stream.
 
 use super::frames::come_back;
 use menura::wire::{create_oi, horizon, kangaroo, roboclaw, sabertooth};

@@ -1,4 +1,5 @@
-//! A calibration of any text is read or refused; what is read survives being written.
+//! Any text as a laser calibration: parsed or rejected with a message. A parsed table is written and parsed to the same
+//! table.
 
 use menura::config::toml::diagnostic::SourceFile;
 use menura::devices::hdl64e::profile::LaserTable;

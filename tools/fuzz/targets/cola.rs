@@ -1,4 +1,5 @@
-//! CoLa: whatever comes in whatever pieces, memory is bounded; what is read is written back.
+//! CoLa streams in any portions: the framer's memory is bounded, and each decoded frame is encoded to its original
+//! bytes.
 
 use menura::wire::cola::Dialect;
 use menura::wire::cola::frame::Cola;

@@ -1,25 +1,25 @@
-//! What every lidar that sends datagrams does, whatever it is told.
+//! Checks of lidars that send datagrams, after any input.
 
 use menura::config::profile::network::PortIndex;
 use menura::devices::{Device, Output};
 use menura::sensors::{Measurement, Outcome};
 use menura::time::SimTime;
 
-/// How far ahead packets are asked for.
+/// Time ahead of the current time for which measurements are requested, nanoseconds.
 const AHEAD_NS: u64 = 100_000_000;
-/// Requests that are answered at a time.
+/// Largest number of requests that are answered in one step.
 const REQUESTS: usize = 40;
 
-/// What a lidar measures and sends.
+/// Measurements and datagram lengths of a lidar.
 pub struct Stream {
-    /// A measurement that saw nothing.
+    /// A measurement without returns.
     pub nothing: fn() -> Outcome,
-    /// Whether a datagram may have so many bytes: of the data port, and of another.
+    /// Whether a datagram may have this length in bytes: on the data port, and on the other ports.
     pub may_be: [fn(usize) -> bool; 2],
 }
 
-/// Has `unit` go on at `now`. What has left is never taken back, and due times go back only as far as
-/// packets are taken back; `last_due` is that of the last one.
+/// Advances `unit` to `now` and checks its output. The unit never withdraws datagrams that were due earlier, and due
+/// times decrease only to the time of a withdrawal. `last_due` is the due time of the last data packet.
 pub fn go_on(unit: &mut dyn Device, stream: &Stream, now: SimTime, last_due: &mut SimTime) {
     for _ in 0..REQUESTS {
         let Some(request) = unit.poll_request(SimTime(now.0 + AHEAD_NS)) else { break };

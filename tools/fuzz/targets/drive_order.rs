@@ -1,4 +1,4 @@
-//! An order to a driven robot: what is taken is within limits, and is written back as it came.
+//! A command datagram to a driven robot: an accepted command is within limits and is encoded to the same bytes.
 
 use menura::wire::drive_order::{DriveOrder, MAX_RATE_RAD_S, MAX_SPEED_M_S};
 

@@ -1,4 +1,5 @@
-//! Frames of any link type: what is found stays within the frame, what is taken comes back.
+//! Frames of any link type: a UDP payload is no longer than its frame, and each parsed Ethernet frame is encoded to the
+//! same bytes.
 
 use menura::wire::ethernet::{Content, FrameHeader, LinkType};
 

@@ -1,5 +1,5 @@
-//! Whatever is asked of a run is read or refused in words, and a fault that is read is one of the rig's
-//! devices.
+//! Fault requests to a run: any bytes are parsed or rejected with a message, and a parsed fault belongs to a device of
+//! the rig.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! A stream in FdiLink's format: every frame found is written back as it came, portions do not matter.
+//! A stream of FdiLink frames: each decoded frame is encoded to its original bytes, for any portions of the stream.
 
 use super::frames;
 use menura::wire::fdilink::FdiLink;

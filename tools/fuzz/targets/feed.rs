@@ -1,4 +1,4 @@
-//! A datagram of a feed: what is taken is a pose within limits, and is written back as it came.
+//! A datagram of a feed: an accepted pose is within limits and is encoded to the same bytes.
 
 use menura::wire::feed::{MAX_POSITION_M, PoseTwist};
 

@@ -1,5 +1,5 @@
-//! Datagrams of a feed from two senders, with any numbers, times and pauses: each is counted once, no count exceeds
-//! what can have come, and the body is somewhere.
+//! Datagrams of a feed from two senders, with any sequence numbers, times and pauses. Each datagram is counted once, no
+//! count exceeds its bound from the received datagrams, and the body's position is finite.
 
 use std::net::SocketAddr;
 
@@ -8,13 +8,13 @@ use menura::time::SimTime;
 use menura::wire::feed::{MAGIC, PoseTwist, VERSION};
 use menura::world::trajectory::feed::Feed;
 
-/// Bytes of a datagram here: flags, how many milliseconds later it comes, its number, its time.
+/// Length of a step, bytes: flags (1), pause before the datagram in ms (2), sequence number (8), time in ns (8).
 const STEP_LEN: usize = 1 + 2 + 8 + 8;
-/// Flag: from another sender.
+/// Flag: the datagram is from the other sender.
 const STRANGER: u8 = 1;
-/// Flag: of another version.
+/// Flag: the datagram has another version.
 const REFUSED: u8 = 2;
-/// At most so many numbers are missing between two poses; others are strays.
+/// Largest number of missing sequence numbers between two poses; after a larger gap, the pose is a stray.
 const MOST_MISSING: u64 = 3000;
 
 pub fn run(bytes: &[u8]) {

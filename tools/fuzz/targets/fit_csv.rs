@@ -1,4 +1,4 @@
-//! A CSV file of an inertial unit, with anything in it: read or refused, fitted or refused.
+//! Any bytes as a CSV file of an IMU: parsed or rejected, fitted or rejected.
 
 use menura::analysis::fit::inertial::{fit_samples, parse_csv};
 

@@ -1,5 +1,5 @@
-//! What a client of Foxglove's protocol says: what is understood is written and read back as the same, within
-//! the limits.
+//! Messages of a Foxglove client: each parsed message is written and parsed to the same message, and its lists are
+//! within the limits.
 
 use menura::wire::foxglove::{ClientMessage, MAX_SUBSCRIPTIONS};
 

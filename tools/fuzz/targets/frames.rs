@@ -1,4 +1,4 @@
-//! What every framed stream does: each frame found is written back as it came, whatever the portions.
+//! Check of framed streams: each decoded frame is encoded to its original bytes, for any portions of the stream.
 
 use menura::wire::framer::{Framer, Framing};
 

@@ -1,4 +1,5 @@
-//! GigE Vision: any bytes are read or refused, and what is read is written again.
+//! GigE Vision commands and stream packets: any bytes are parsed or rejected, and each parsed command is encoded to the
+//! same bytes.
 
 use menura::wire::gige::{Action, Command, Resend, gvsp, words};
 

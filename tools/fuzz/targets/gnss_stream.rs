@@ -1,5 +1,5 @@
-//! A receiver's port: no byte of a stream is lost, what is decoded is encoded as it was, and a
-//! receiver, or a rover, that hears it lives on.
+//! The port of a GNSS receiver: the framer loses no byte, and each decoded sentence or UBX message is encoded to its
+//! original bytes. A receiver or rover does not panic on any input.
 
 use menura::devices::families::catalogue;
 use menura::devices::gnss::profile::GnssProfile;

@@ -1,5 +1,4 @@
-//! A host that says anything on an HDL-64E's serial line: what has left is never taken back, and the
-//! unit goes on.
+//! Any bytes from a host on the serial line of an HDL-64E: the unit never withdraws sent packets and keeps running.
 
 use super::drive;
 use menura::config::rig::faults::DeviceFaults;

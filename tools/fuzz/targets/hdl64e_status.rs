@@ -1,5 +1,5 @@
-//! The HDL-64E's status cycle: any stream that is taken comes back, any order of packets leaves
-//! the decoder alive and small.
+//! The status cycle of the HDL-64E: each accepted stream is encoded to the same bytes. For any order of packets, the
+//! decoder does not panic and its memory is bounded.
 
 use menura::wire::velodyne::hdl64e_status::{
     LiveStatus, ROLLING_LEN, RollingStream, S1Status, STREAM_PACKETS, StatusDecoder, StatusEvent,
@@ -13,7 +13,7 @@ pub fn run(bytes: &[u8]) {
         }
     }
 
-    // Pairs as they are.
+    // The input as pairs of status type and value.
     let mut decoder = StatusDecoder::new();
     for pair in bytes.chunks_exact(2) {
         if let Some(StatusEvent::Table(table)) = decoder.feed(pair[0], pair[1]) {
@@ -23,7 +23,7 @@ pub fn run(bytes: &[u8]) {
     }
     decoder.live();
 
-    // A sound stream with packets left out: every byte is how many to send before the next loss.
+    // A valid stream with lost packets: each of the first six bytes sets the number of packets before the next loss.
     let format = if bytes.len().is_multiple_of(2) { StatusFormat::S2 } else { StatusFormat::S3 };
     let table = menura::wire::velodyne::hdl64e_status::StatusTable::new(format);
     let types = if bytes.len() % 4 < 2 { ThresholdTypes::Own } else { ThresholdTypes::Digits };
@@ -33,7 +33,7 @@ pub fn run(bytes: &[u8]) {
         for _ in 0..u64::from(*run) * 40 % (2 * STREAM_PACKETS) {
             let (kind, value) = stream.status_pair(number, &LiveStatus::default());
             if let Some(StatusEvent::Table(found)) = decoder.feed(kind, value) {
-                // Losses of whole laser records could mix two streams only of different tables.
+                // Losses of whole laser records mix two streams, which have the same table here.
                 assert_eq!(*found, table);
             }
             number += 1;

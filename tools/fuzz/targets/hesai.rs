@@ -1,5 +1,5 @@
-//! Hesai datagrams and commands: any bytes are read or refused, and what is read is written again; any requests are
-//! answered, and the unit goes on.
+//! Hesai datagrams and commands: any bytes are parsed or rejected, and each parsed packet is encoded to the same bytes.
+//! The unit keeps running after any requests.
 
 use super::drive;
 use menura::config::rig::faults::DeviceFaults;
@@ -47,7 +47,7 @@ fn read(bytes: &[u8]) {
     assert_eq!(again, bytes);
 }
 
-// Requests are pieces of up to 64 bytes, each after a byte that says how many milliseconds later it comes.
+// Pieces have up to 64 bytes: the pause before the request in milliseconds (1 byte), then the request.
 fn ask(name: &str, bytes: &[u8]) {
     let Ok(profile) = catalogue().profile(name) else { return };
     let Some(driver) = profile.data::<HesaiProfile>() else { return };

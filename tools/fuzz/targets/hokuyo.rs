@@ -1,5 +1,4 @@
-//! Hokuyo's scanners with hosts that send anything: no panic, bounded memory, and a host that connects
-//! afterwards is answered.
+//! Any bytes from hosts to Hokuyo scanners: no panic, bounded memory, and a reply to a host that connects afterwards.
 
 use menura::devices::families::catalogue;
 use std::path::Path;
@@ -40,7 +39,8 @@ static READ: LazyLock<Rig> = LazyLock::new(|| {
         .unwrap_or_else(|faults| panic!("{faults}"))
 });
 
-// A piece: what happens (two bits), to which of four hosts, how long, and 8 ms for each step of it.
+// Head byte of a piece: event (bits 0 to 1), index of the host (bits 2 to 3), length in units of 4 bytes (bits 4 to 7).
+// Each piece takes 8 ms, and 8 ms more per byte.
 pub fn run(bytes: &[u8]) {
     let Some((&which, mut rest)) = bytes.split_first() else { return };
     let config = &READ.devices[usize::from(which) % READ.devices.len()];
@@ -70,7 +70,7 @@ pub fn run(bytes: &[u8]) {
         device.handle_peer(SimTime(now), peer(host), false);
     }
     device.handle_input(SimTime(now), b"\n");
-    // What has begun comes to its end, waking up or rebooting, which takes seconds; then a host is answered.
+    // A wake-up or reboot in progress takes seconds; the scanner must answer a host after that.
     let told = (9..49).any(|host| {
         if !is_serial {
             device.handle_peer(SimTime(now), peer(host), true);
@@ -91,7 +91,7 @@ fn peer(host: usize) -> Peer {
     Peer { connection: host as u64, port: 0, from: [127, 0, 0, 1].into() }
 }
 
-/// Measures what is asked for, lets time pass, and reads what comes: whether it is an answer to `VV`.
+/// Answers measurement requests, advances the device to `now` and checks its output for a reply to `VV`.
 fn step(device: &mut dyn Device, now: u64) -> bool {
     let mut told = false;
     let mut asked = 0;
@@ -107,7 +107,7 @@ fn step(device: &mut dyn Device, now: u64) -> bool {
     device.advance(SimTime(now));
     while let Some(transmit) = device.poll_transmit() {
         let (Output::Bytes(bytes) | Output::BytesTo(_, bytes)) = transmit.output else { continue };
-        // An odd request comes back as it is, whatever characters it has.
+        // The echo of an unknown request can contain any characters.
         let mut framer = Framer::new(Messages);
         let is_message = framer.next_frame(&mut &bytes[..]).is_some();
         assert!(is_message || bytes.len() < 200, "no message");

@@ -1,4 +1,4 @@
-//! A host log with anything in it, read for the default rig: a conversation in order, or the line that is wrong.
+//! Any text as a command log of the default rig: events in order of time, or an error with the number of the line.
 
 use std::sync::LazyLock;
 

@@ -1,5 +1,5 @@
-//! A host that says anything to an IMU: the unit stays alive, its due times never go back and its
-//! transmitter never holds more than its buffer.
+//! Any bytes from a host to an IMU: the unit does not panic, due times never decrease, and the transmit buffer never
+//! overflows.
 
 use menura::devices::Device;
 use menura::devices::families::catalogue;

@@ -1,5 +1,5 @@
-//! A host that says anything to a turning head, and lines that anybody writes: the unit stays alive and
-//! moves its own joint only, its due times never go back, and what is understood is written back as it came.
+//! Any bytes from a host to a turning head: the unit does not panic, moves only its own joint, and due times never
+//! decrease. Each parsed line or command is encoded to its original bytes.
 
 use super::frames;
 use menura::config::rig::Rig;

@@ -5,7 +5,7 @@ use menura::kit::clouds;
 pub fn run(bytes: &[u8]) {
     for name in ["cloud.pcd", "cloud.xyz"] {
         if let Some(points) = clouds::read(name, bytes) {
-            // A point takes at least a letter and the end of its line.
+            // A point takes at least one character and the end of its line.
             assert!(points.len() <= bytes.len());
         }
     }

@@ -1,5 +1,5 @@
-//! Livox's datagrams and commands: any bytes are read or refused, and what is read is written again; any requests are
-//! answered, and the unit goes on.
+//! Livox datagrams and commands: any bytes are parsed or rejected, and each parsed packet is encoded again. The unit
+//! keeps running after any requests.
 
 use super::drive;
 use menura::devices::Device;
@@ -50,7 +50,7 @@ fn read_first(bytes: &[u8]) {
         assert_eq!(parameters_to_bytes(&parameters), bytes);
     }
     let _ = parse_asked(bytes);
-    // A packet whose head and length are made right.
+    // A packet with a valid version, time type and length.
     let mut packet = bytes.to_vec();
     if packet.len() > HEAD_LEN {
         (packet[0], packet[8]) = (5, 3);
@@ -63,13 +63,14 @@ fn read_first(bytes: &[u8]) {
         let mut out = vec![0; format.pulse_len()];
         for (points, bytes) in pulses(format, data).zip(data.chunks_exact(format.pulse_len())) {
             format.put(&points, &mut out);
-            // A depth has no sign.
+            // A depth is unsigned; values above `i32::MAX` are limited to it.
             assert!(out == bytes || points.iter().any(|point| point.place[0] == i32::MAX));
         }
     }
 }
 
-// As `ask`, with a handshake before.
+// A handshake and the start of sampling, then pieces of up to 64 bytes: the pause before the request in milliseconds,
+// the command set and the command number (1 byte each), and the data.
 fn ask_first(bytes: &[u8]) {
     use first::command::{Frame, Handshake, Kind, id};
     let models = ["livox-mid40", "livox-mid70", "livox-avia", "livox-horizon"];
@@ -113,7 +114,7 @@ fn read(bytes: &[u8]) {
     if let Ok(answer) = GetAnswer::parse(bytes) {
         assert_eq!(answer.to_bytes(), bytes);
     }
-    // A packet whose checksum is made right.
+    // A packet with a valid checksum.
     let mut packet = bytes.to_vec();
     if packet.len() > HEAD_LEN {
         packet[0] = 0;
@@ -128,7 +129,7 @@ fn read(bytes: &[u8]) {
             let mut out = vec![0; kind.point_len()];
             for (point, bytes) in points(kind, data).zip(data.chunks_exact(kind.point_len())) {
                 point.put(kind, &mut out);
-                // A depth has no sign.
+                // A depth is unsigned; values above `i32::MAX` are limited to it.
                 assert!(out == bytes || point.place[0] == i32::MAX);
             }
             assert_eq!(points(kind, data).count(), usize::from(head.count));
@@ -137,8 +138,8 @@ fn read(bytes: &[u8]) {
     }
 }
 
-// Requests are pieces of up to 64 bytes, each after a byte that says how many milliseconds later it comes, and two that
-// are the command.
+// Pieces have up to 64 bytes: the pause before the request in milliseconds (1 byte), the command (2 bytes), and the
+// data.
 fn ask(bytes: &[u8]) {
     let Ok(profile) = catalogue().profile("livox-mid360") else { return };
     let Some(driver) = profile.data::<LivoxProfile>() else { return };

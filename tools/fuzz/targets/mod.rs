@@ -1,11 +1,11 @@
-//! The table of fuzz targets. Whoever includes it defines the macro `targets!` before.
+//! The table of fuzz targets. The including module defines the macro `targets!` first.
 
 mod drive;
 mod frames;
 pub mod seeds;
 mod sound;
 
-/// The text that `bytes` begin with.
+/// The longest prefix of `bytes` that is valid UTF-8.
 fn text(bytes: &[u8]) -> &str {
     bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid())
 }

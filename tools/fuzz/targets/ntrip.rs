@@ -1,4 +1,5 @@
-//! NTRIP: a request, an answer and chunks are read without harm, and no data are made up.
+//! NTRIP: any bytes are parsed as a request, an answer and chunks without a panic. Decoded chunks are never longer than
+//! the input.
 
 use menura::wire::ntrip::{Answer, Chunks, Request, chunk};
 

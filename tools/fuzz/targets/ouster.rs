@@ -1,5 +1,5 @@
-//! Ouster datagrams and requests: any bytes are read or refused, and what is read of a packet stays within it; any
-//! request to the HTTP interface and any line at the TCP port is answered, and the unit goes on.
+//! Ouster datagrams and requests: any bytes are parsed or rejected, and reads of a packet stay within it. The unit
+//! answers any HTTP request and any line on its TCP port, and keeps running.
 
 use super::drive;
 use menura::config::rig::faults::DeviceFaults;
@@ -22,8 +22,8 @@ const STREAM: drive::Stream = drive::Stream {
     may_be: [|len| LidarFormat::of_len(len).next().is_some(), |len| len == 48],
 };
 
-// A request is a line of method, path with query and body, divided by blanks, after a byte that says how many
-// milliseconds later it comes.
+// Each line is an HTTP request: the pause before it in milliseconds (1 byte), then method, path with query, and body,
+// separated by spaces.
 pub fn run(bytes: &[u8]) {
     read(bytes);
     for name in ["ouster-os1-32-2.5", "ouster-os1-32-3.1"] {
@@ -34,7 +34,7 @@ pub fn run(bytes: &[u8]) {
 
 fn read(bytes: &[u8]) {
     if let Ok(packet) = ImuPacket::parse(bytes) {
-        // A number that is none is not equal to itself.
+        // NaN is not equal to itself, so the bytes can differ.
         assert_eq!(packet.to_bytes().len(), bytes.len());
     }
     for (format, pixels) in LidarFormat::of_len(bytes.len()) {
@@ -65,8 +65,8 @@ fn unit(name: &str) -> Option<Ouster> {
     ))
 }
 
-// Everything as it is, to a unit that hears lines; the first byte says how long before each piece it
-// is left alone, in milliseconds.
+// Sends the bytes unchanged to a unit with a TCP port for lines, in up to four pieces. The first byte is the pause
+// before each piece, milliseconds.
 fn say(bytes: &[u8]) {
     let Some(mut unit) = unit("ouster-os1-64-2.0") else { return };
     let Some((wait, bytes)) = bytes.split_first() else { return };

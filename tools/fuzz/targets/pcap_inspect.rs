@@ -1,4 +1,4 @@
-//! The whole of `menura inspect` on any bytes: it ends, and its JSON is JSON.
+//! `menura inspect` on any bytes: both reports end, the text is UTF-8, and the JSON is complete.
 
 use menura::analysis::capture::Source;
 use menura::analysis::flows::Analysis;

@@ -1,4 +1,4 @@
-//! A firmware profile of any text is read or refused.
+//! Any text as a firmware profile: parsed or rejected with a message.
 
 use menura::devices::families::catalogue;
 

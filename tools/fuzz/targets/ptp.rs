@@ -1,5 +1,5 @@
-//! PTP messages: any bytes are read or refused, and what is read is written again; slaves of all profiles and a master
-//! hear any messages, and the slaves' clocks go on.
+//! PTP messages: any bytes are parsed or rejected, and each parsed message is encoded to the same bytes. Slaves of all
+//! profiles and a master process any messages, and the slaves' clocks always advance.
 
 use std::net::Ipv4Addr;
 
@@ -32,7 +32,7 @@ pub fn run(bytes: &[u8]) {
     }
 }
 
-// As for a slave, below; every other message is for the master alone.
+// Pieces have the same form as in `hear`; every other message, from the first on, is unicast to the master.
 fn lead(settings: MasterSettings, bytes: &[u8]) {
     let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().expect("a time"));
     let mut master = PtpMaster::new(settings, HOST, epoch, true);
@@ -51,8 +51,8 @@ fn lead(settings: MasterSettings, bytes: &[u8]) {
     }
 }
 
-// Messages are pieces of up to 64 bytes, each after a byte that says how many hundredths of a second later it comes. What
-// the slave sends has left at once.
+// Pieces have up to 65 bytes: the pause before the message in hundredths of a second (1 byte), then the message. The
+// slave's own messages leave without delay.
 fn hear(settings: &PtpSettings, bytes: &[u8]) {
     let from = settings.masters.first().copied();
     let clock = PtpClock::new(0.864, SimTime::ZERO, 0);

@@ -1,4 +1,4 @@
-//! Times of a capture in any order: a replay never goes back, and never waits longer than is allowed.
+//! Times of a capture in any order: times of the replay never decrease, and no pause exceeds the limit.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A rig of any text is read or refused; what is said of it can be printed.
+//! Any text as a rig: parsed or rejected, and the error messages can be printed.
 
 use menura::devices::families::catalogue;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! RoboSense's datagrams and configurations: any bytes are read or refused, and what is read is written again; any
-//! configuration is taken or ignored, and the unit goes on.
+//! RoboSense datagrams and configurations: any bytes are parsed or rejected, and parsed values are encoded again. The
+//! unit accepts or ignores any configuration, and keeps running.
 
 use super::drive;
 use menura::config::rig::faults::DeviceFaults;
@@ -36,7 +36,7 @@ pub fn run(bytes: &[u8]) {
     }
 }
 
-// Packets of points and of state whose first bytes are made right.
+// MSOP packets with valid identifiers and block flags, and DIFOP packets with a valid identifier.
 fn read(layout: Layout, bytes: &[u8]) {
     let Ok(profile) = catalogue().profile("robosense-helios") else { return };
     let family = family_of(&profile);
@@ -82,7 +82,7 @@ fn read(layout: Layout, bytes: &[u8]) {
     }
 }
 
-// Configurations are pieces of up to 41 bytes, the first of which says how many milliseconds later it comes.
+// Pieces have up to 41 bytes: the pause before the configuration in milliseconds (1 byte), then the configuration.
 fn configure(name: &str, bytes: &[u8]) {
     let Ok(profile) = catalogue().profile(name) else { return };
     let Some(driver) = profile.data::<RobosenseProfile>() else { return };

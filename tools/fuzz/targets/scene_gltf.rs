@@ -1,4 +1,4 @@
-//! A scene of any bytes as glTF or GLB: loaded soundly, or refused with words.
+//! Any bytes as a glTF or GLB file: loaded as a valid scene, or rejected with a message.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! A scene of any bytes as STL: loaded soundly, or refused with words.
+//! Any bytes as an STL file: loaded as a valid scene, or rejected with a message.
 
 use std::path::Path;
 

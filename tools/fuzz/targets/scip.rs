@@ -1,4 +1,5 @@
-//! SCIP: whatever comes in whatever pieces, memory is bounded; what is read is written back.
+//! SCIP streams in any portions: messages and requests have bounded lengths, and each decoded one is encoded to its
+//! original bytes.
 
 use menura::wire::framer::Framer;
 use menura::wire::scip::message::{LONGEST_MESSAGE, Messages};

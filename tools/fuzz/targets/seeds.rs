@@ -1,4 +1,4 @@
-//! What every target starts from.
+//! Seeds of the fuzz targets.
 
 use menura::devices::families::catalogue;
 use menura::devices::hdl64e::profile::Hdl64eProfile;
@@ -23,7 +23,7 @@ use menura::wire::velodyne::hdl64e_status::{
 use menura::wire::velodyne::position::{POSITION_PACKET_LEN, PositionPacket};
 use menura::wire::velodyne::{Bank, DATA_PACKET_LEN, DataPacket};
 
-/// Target, name, text: one of each format.
+/// Target, name of the seed, text: at least one for each text format.
 const TEXTS: &[(&str, &str, &str)] = &[
     (
         "host_log",
@@ -35,7 +35,7 @@ const TEXTS: &[(&str, &str, &str)] = &[
         "start",
         r#"{"start": {"device": "roof-lidar", "kind": "window-dirty", "transmission": 0.3, "from_deg": 350}}"#,
     ),
-    // Eight bytes are a time: the second is an hour later, the third is before it.
+    // Three times of eight bytes: the second is an hour after the first, the third is earlier than the second.
     ("replay_times", "jumps", "\0\0\0\0\0\0\0\0\0\0\0\0E\u{3}\0\0\0\0\0\0\0\0\0\0"),
     (
         "foxglove",
@@ -135,7 +135,7 @@ const TEXTS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Target, a frame: text, or bytes in hex.
+/// Target, and one frame as text or as hexadecimal bytes.
 const IMU_FRAMES: &[(&str, &str)] = &[
     ("fdilink", "FC F0 04 03 37 00 00 00 00 00 00 FD"),
     ("vectornav", "$VNWRG,75,1,20,33,578,4C,100,69D*5C\r\n"),
@@ -148,7 +148,7 @@ const IMU_FRAMES: &[(&str, &str)] = &[
     ("phone", "$PMNR,PHONE,17,0.340,92.31,-0.54,1.20,0.00123,-0.00045,0.10230*54\r\n"),
 ];
 
-/// PTP messages, in hex.
+/// Names of seeds, and PTP messages as hexadecimal bytes.
 const PTP_MESSAGES: &[(&str, &str)] = &[
     (
         "announce",
@@ -176,7 +176,7 @@ const PTP_MESSAGES: &[(&str, &str)] = &[
     ),
 ];
 
-/// The place of a base among the profiles of bases, and what a host says to it, in hex.
+/// Index of a profile among those of drive bases, name of the seed, and bytes from a host, hexadecimal.
 const BASE_DIALOGUES: &[(u8, &str, &str)] = &[
     (0, "roboclaw", "80 25 00 00 05 DC FF FF FA 24 D7 E0 80 4E 80 10 80 5A 80 15 80 0E 0A B9 1F"),
     (
@@ -189,7 +189,7 @@ const BASE_DIALOGUES: &[(u8, &str, &str)] = &[
     (4, "create", "80 83 91 00 C8 FF 9C 8E 64 94 03 2B 2C 23 07"),
 ];
 
-/// Fills `folder` with a folder of seeds per target.
+/// Writes the seeds into `folder`, in one folder per target.
 pub fn write(folder: &Path) -> io::Result<()> {
     let put = |target: &str, name: &str, bytes: &[u8]| {
         fs::create_dir_all(folder.join(target))?;
@@ -310,7 +310,7 @@ pub fn write(folder: &Path) -> io::Result<()> {
     let ack = [0xb5, 0x62, 0x05, 0x01, 0x02, 0x00, 0x06, 0x08, 0x16, 0x3f];
     let gga = b"$GNGGA,092725.00,4717.11399,N,00833.91590,E,1,12,0.64,499.6,M,48.0,M,,*4C\r\n";
     put("gnss_stream", "mixed", &[&ack[..], gga, &[0xd3, 0, 0]].concat())?;
-    // Message 1005 of station 2003, from the standard, and the head of an MSM7.
+    // RTCM message 1005 of station 2003, from the standard.
     let place = b"\xd3\0\x13\x3e\xd7\xd3\x02\x02\x98\x0e\xde\xef\x34\xb4\xbd\x62\xac\x09\x41\x98\x6f\x33\x36\x0b\x98";
     put("gnss_stream", "place", place)?;
     put("gnss_stream", "valget", b"\xb5\x62\x06\x8b\x08\0\0\0\0\0\x01\0\x21\x30\xeb\x07")?;
@@ -331,7 +331,7 @@ pub fn write(folder: &Path) -> io::Result<()> {
         put("cola", &format!("scan-{dialect:?}"), &[&[9], content.as_slice()].concat())?;
     }
     for dialect in [0u8, 1] {
-        // A host connects and sends telegrams, padded to the length that a piece's head tells.
+        // A host connects and sends telegrams, padded with zeros to the length in the head byte of the piece.
         let mut pieces = vec![dialect, 0];
         for text in commands {
             let length = (text.len().div_ceil(4) * 4).min(60);
@@ -350,7 +350,7 @@ pub fn write(folder: &Path) -> io::Result<()> {
         b"\x07MD0000108001000;abc\nQT\r\nGD0000108001\n\x02000EAR00A012\x03%ST\n",
     )?;
     for device in [0u8, 1, 2] {
-        // A host connects and sends lines, filled up with empty ones to the length that a piece's head tells.
+        // A host connects and sends lines, padded with empty lines to the length in the head byte of the piece.
         let mut pieces = vec![device, 0];
         for line in [
             "BM",
@@ -396,7 +396,7 @@ pub fn write(folder: &Path) -> io::Result<()> {
     fs::write(pcap.join("position.pcapng"), pcapng(&frame))
 }
 
-/// Telegrams to a scanner as the target takes them: its CRC is the target's, some time after each.
+/// Pieces for the target `sick_lms2xx`, which adds the CRC to each telegram and lets 25 ms pass after it.
 fn pieces(payloads: &[&[u8]]) -> Vec<u8> {
     let piece = |payload: &&[u8]| [&[0xc0 | payload.len() as u8], *payload].concat();
     payloads.iter().flat_map(piece).collect()
@@ -497,7 +497,7 @@ fn truth() -> Vec<u8> {
     bytes
 }
 
-/// A file with the truth of one packet. CRCs are 0, which stands for none, so that a search gets past them.
+/// A file with the ground truth of one packet. CRCs are 0 (no CRC), so that the reader accepts mutated files.
 fn truth_file() -> Vec<u8> {
     let record = |opcode: u8, content: &[u8]| {
         [&[opcode][..], &(content.len() as u64).to_le_bytes(), content].concat()
@@ -518,7 +518,7 @@ fn truth_file() -> Vec<u8> {
         vec![0; 4],
     ]
     .concat();
-    // Channel 1, number and times 0.
+    // Channel 1; the sequence number and both times are 0.
     let message = record(5, &[vec![1, 0], vec![0; 20], truth()].concat());
     let len = (message.len() as u64).to_le_bytes().to_vec();
     let chunk = [vec![0; 16], len.clone(), vec![0; 4], text(""), len, message].concat();
@@ -537,8 +537,8 @@ fn truth_file() -> Vec<u8> {
     .concat()
 }
 
-/// Datagrams as the target takes them: two in order, one with a number far away, one from another sender, one of
-/// another version, one twice, and a restart after a pause.
+/// Datagrams for the target `feed_counts`: two in order, one with a distant sequence number, one from another sender,
+/// one of another version, one sent twice, and a restart after a pause.
 fn feed_steps() -> Vec<u8> {
     let step = |flags: u8, wait_ms: u16, sequence: u64, time_ms: u64| {
         let time_ns = (1_000_000 * time_ms).to_le_bytes();
@@ -557,7 +557,7 @@ fn feed_steps() -> Vec<u8> {
     .concat()
 }
 
-/// A section, an interface with nanosecond stamps and one packet.
+/// A pcapng file: a section, an interface with nanosecond timestamps, and one packet.
 fn pcapng(frame: &[u8]) -> Vec<u8> {
     let block = |kind: u32, body: &[u8]| {
         let len = (12 + body.len() as u32).to_le_bytes();

@@ -1,5 +1,5 @@
-//! An LMS1xx and an LMS5xx with hosts that send anything: no panic, bounded memory, and a host that
-//! connects afterwards is answered.
+//! Any bytes from hosts to an LMS1xx and an LMS5xx: no panic, bounded memory, and a reply to a host that connects
+//! afterwards.
 
 use menura::devices::families::catalogue;
 use std::net::{IpAddr, Ipv4Addr};
@@ -39,7 +39,8 @@ static READ: LazyLock<Rig> = LazyLock::new(|| {
 
 const HOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-// A piece: what happens (two bits), to which of four hosts, how long, and 8 ms for each step of it.
+// Head byte of a piece: event (bits 0 to 1), index of the host (bits 2 to 3), length in units of 4 bytes (bits 4 to 7).
+// Each piece takes 8 ms, and 8 ms more per byte.
 pub fn run(bytes: &[u8]) {
     let Some((&which, mut rest)) = bytes.split_first() else { return };
     let config = &READ.devices[usize::from(which & 1)];
@@ -56,7 +57,7 @@ pub fn run(bytes: &[u8]) {
             1 => device.handle_peer(SimTime(now), peer, length > 8),
             2 => device.handle_peer_input(SimTime(now), peer, piece),
             _ => {
-                // As hosts do it, so that more of it is understood.
+                // A valid frame, so that the device parses the telegram in it.
                 let end = piece.iter().position(|byte| *byte == 0).unwrap_or(piece.len());
                 let dialect = if length & 4 == 0 { Dialect::A } else { Dialect::B };
                 device.handle_peer_input(SimTime(now), peer, &emit(dialect, &piece[..end]));
@@ -80,7 +81,7 @@ pub fn run(bytes: &[u8]) {
     assert!(answers.any(|transmit| is_answer(&transmit.output)), "no answer");
 }
 
-/// Measures what is asked for, lets time pass, and reads what comes.
+/// Answers measurement requests, advances the device to `now` and checks its output.
 fn step(device: &mut dyn Device, now: u64) {
     let mut asked = 0;
     while let Some(request) = device.poll_request(SimTime(now)) {

@@ -1,5 +1,5 @@
-//! The SICK LMS 2xx: any telegram that is read comes back; a scanner that hears any bytes in any
-//! pieces stays alive, small, and still tells its state.
+//! The SICK LMS 2xx: each parsed reply or command is encoded to the same bytes. After any bytes in any pieces, the
+//! scanner has not panicked, its output was bounded, and it answers a status request.
 
 use menura::devices::families::catalogue;
 use menura::devices::sick_lms2xx::SickLms2xx;
@@ -27,7 +27,8 @@ pub fn run(bytes: &[u8]) {
     }
 }
 
-/// The first byte of each piece is its length and the time until the next.
+/// Head byte of each piece: length (bits 0 to 5), telegram with a valid CRC around the piece (bit 6), 25 ms instead of
+/// 1 ms until the next piece (bit 7).
 fn converse(name: &str, mut bytes: &[u8]) {
     let profile = catalogue().profile(name).unwrap_or_else(|faults| panic!("{faults}"));
     let Some(driver) = profile.data::<SickLms2xxProfile>() else { panic!("{name}") };
@@ -37,7 +38,7 @@ fn converse(name: &str, mut bytes: &[u8]) {
     let mut now = 0;
     while let Some((head, rest)) = bytes.split_first() {
         let (piece, rest) = rest.split_at(usize::from(head & 0x3f).min(rest.len()));
-        // Telegrams of the fuzzer's making would seldom have the right CRC.
+        // Telegrams from the fuzzer would rarely have a valid CRC.
         if head & 0x40 != 0 && !piece.is_empty() {
             scanner.handle_input(SimTime(now), &frame::emit(0, piece));
         } else {
@@ -46,7 +47,7 @@ fn converse(name: &str, mut bytes: &[u8]) {
         pass_time(&mut scanner, &mut now, if head & 0x80 != 0 { 25 } else { 1 });
         bytes = rest;
     }
-    // Until all is done that may wait: a mean of 255 scans, twice, takes 27 s.
+    // Enough time for all pending work: two averages of 255 scans take 27 s.
     pass_time(&mut scanner, &mut now, 60_000);
     scanner.handle_input(SimTime(now), &frame::emit(0, &Command::Status.emit()));
     let said = pass_time(&mut scanner, &mut now, 2000);
@@ -60,7 +61,7 @@ fn converse(name: &str, mut bytes: &[u8]) {
     assert!(answered, "{name} does not tell its state");
 }
 
-/// What it says while so many milliseconds pass.
+/// Advances the scanner by `ms` milliseconds and returns its output.
 fn pass_time(scanner: &mut SickLms2xx, now: &mut u64, ms: u64) -> Vec<u8> {
     let end = *now + ms * MS;
     let mut said = Vec::new();

@@ -1,9 +1,9 @@
-//! What every scene that a loader accepts must be.
+//! Check of scenes from the loaders.
 
 use menura::world::loaders::SceneError;
 use menura::world::scene::Scene;
 
-/// Fails when an accepted scene is unsound, or a refusal says nothing.
+/// Panics if a loaded scene is invalid or an error has no message.
 pub fn check(outcome: Result<Scene, SceneError>) {
     let scene = match outcome {
         Ok(scene) => scene,

@@ -1,4 +1,4 @@
-//! A trajectory of any text in any of its four formats is read or refused; the first byte chooses.
+//! Any text as a trajectory: parsed or rejected with a message. The first byte selects one of four formats.
 
 use menura::frames::{GeoOrigin, Geodetic};
 use menura::world::trajectory::files;

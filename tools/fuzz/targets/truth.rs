@@ -1,4 +1,4 @@
-//! Any bytes as the truth of a packet: what is accepted is written back as it was.
+//! Any bytes as the ground truth of a packet: an accepted record is encoded to the same bytes.
 
 use menura::wire::truth::PacketRecord;
 

@@ -1,8 +1,8 @@
-//! Any bytes as a truth file: reading ends, and only a file with an end is read to its end.
+//! Any bytes as a truth file: the reader ends, and reports the end of file only after the final MCAP magic bytes.
 
 use menura::analysis::truth::file::TruthReader;
 
-/// What every MCAP file ends with.
+/// Last bytes of every MCAP file.
 const MAGIC: &[u8] = b"\x89MCAP0\r\n";
 
 pub fn run(bytes: &[u8]) {

@@ -1,4 +1,4 @@
-//! Data packets: any 1206 bytes come back, other lengths are refused, checks never panic.
+//! Data packets: any 1206 bytes are parsed and encoded unchanged, other lengths are rejected, and checks never panic.
 
 use menura::wire::velodyne::{DATA_PACKET_LEN, DataPacket};
 

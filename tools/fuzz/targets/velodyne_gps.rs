@@ -1,5 +1,5 @@
-//! The GPS input of a Velodyne: whatever comes down the cable, the clock shows an instant of an hour
-//! and what it echoes is a sentence.
+//! The GPS input of a Velodyne: after any bytes on the cable, the clock shows a time within the hour, and the echo is
+//! empty or a valid NMEA sentence.
 
 use menura::devices::families::catalogue;
 use menura::devices::velodyne::profile::VelodyneProfile;
@@ -26,7 +26,7 @@ pub fn run(bytes: &[u8]) {
         let mut clock = DeviceClock::new(settings, *EPOCH);
         let mut at = SimTime::ZERO;
         for piece in bytes.chunks(80) {
-            // The first byte says how much later the piece comes, and at which rate.
+            // The first byte of a piece sets the pause before it (units of 10 ms) and its baud rate.
             at = SimTime(at.0 + u64::from(piece[0]) * 10_000_000);
             let baud = if piece[0] % 8 == 0 { 4800 } else { 9600 };
             clock.handle_signal(at, &CableSignal::PulsePerSecond(true));

@@ -1,4 +1,4 @@
-//! Position packets: any 512 bytes come back, other lengths are refused.
+//! Position packets: any 512 bytes are parsed and encoded unchanged, and other lengths are rejected.
 
 use menura::wire::velodyne::position::{POSITION_PACKET_LEN, PositionPacket};
 

@@ -1,5 +1,5 @@
-//! Clients that say anything to a Velodyne's web interface: every request is answered, and the unit
-//! goes on sending packets whose due times only go back as far as it takes packets back.
+//! Any requests to the web interface of a Velodyne: the unit answers each and keeps sending packets. Due times decrease
+//! only to the time of a withdrawal.
 
 use super::drive;
 use menura::config::rig::faults::DeviceFaults;
@@ -17,8 +17,8 @@ const STREAM: drive::Stream = drive::Stream {
     may_be: [|len| len == 1206, |len| len == 512],
 };
 
-/// A request is a line of method, path and body, divided by blanks, after a byte that says how many
-/// milliseconds later it comes.
+/// Each line is a request: the pause before it in milliseconds (1 byte), then method, path and body, with spaces
+/// between them.
 pub fn run(bytes: &[u8]) {
     let Ok(profile) = catalogue().profile("velodyne-vlp16-3.0") else { return };
     let Some(driver) = profile.data::<VelodyneProfile>() else { return };
