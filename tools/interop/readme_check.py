@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Runs the `sh` blocks of README.md and of docs/ in a fresh clone: every command works, prints what the page shows, and
+"""Runs the `sh` blocks of README.md and of pages in docs/ in a fresh clone: every command works, prints what the page shows, and
 leaves no file in the clone that git sees.
 
-    target/venv/bin/python tools/interop/readme_check.py --menura target/release/menura [--page docs/FIT.md]...
+    target/venv/bin/python tools/interop/readme_check.py --menura target/release/menura [--page docs/FIT.md | --all]
 
 Each page has a folder of its own, in which `examples` and the other folders of the project are. `rig.toml` is the first
 whole rig on the page, else a small one. The commands of a page run in their order, and `menura` is the given binary. A `menura run`
@@ -30,6 +30,7 @@ import tomllib
 from pathlib import Path
 
 from receiving import clean_up_at_sigterm
+from rotation import share_of
 
 ROOT = Path(__file__).resolve().parents[2]
 # Where the lidars of the default rig and of the rig from `menura new` send to.
@@ -121,6 +122,10 @@ def blocks_of(page):
         shown = [line.removeprefix(found[1]) for line in (found[3] or "").splitlines()]
         yield page[before:found.start()], commands, shown
         before = found.end()
+
+
+def has_commands(page):
+    return Path(page).stem not in OTHER_PAGES and "```sh" in (ROOT / page).read_text(encoding="utf-8")
 
 
 def first_rig(page):
@@ -311,14 +316,18 @@ def follow_page(name, stage, shell):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--menura", required=True)
-    parser.add_argument("--page", action="append", help="check this page; may be repeated (default: all)")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--page", action="append", help="check this page; may be repeated (default: the README and a third of "
+                       "the other pages, which the commit's hash selects)")
+    which.add_argument("--all", action="store_true", help="check all pages")
     arguments = parser.parse_args()
     clean_up_at_sigterm()
     all_pages = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
     named = {*OTHER_PAGES, *STAGES, *(Path(page).stem for page in SENDS)}
     if stale := named - {Path(page).stem for page in all_pages}:
         fail(f"there are no such pages: {', '.join(sorted(stale))}")
-    pages = arguments.page or all_pages
+    readme, *others = [page for page in all_pages if has_commands(page)]
+    pages = arguments.page or [readme, *(others if arguments.all else share_of(others, 3))]
     (ROOT / "target").mkdir(exist_ok=True)
     ran = left = 0
     # The name of a socket has at most 107 bytes.
@@ -331,8 +340,6 @@ def main():
         subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
         for page in pages:
             stem = Path(page).stem
-            if stem in OTHER_PAGES or "```sh" not in (ROOT / page).read_text(encoding="utf-8"):
-                continue
             if stem == "OUSTER" and not may_listen_at(80):
                 if os.environ.get("CI") == "true":
                     fail(f"{page} needs the right to listen at port 80")
