@@ -154,7 +154,8 @@ impl OneDevice<'_> {
                 if let Some(ip) = from.or(loopback) {
                     self.tell("sensor_ip", ip.to_string());
                 }
-                let further = self.device.profile.ports().iter().filter_map(|port| port.rig_key);
+                let ports = self.device.profile.ports().iter();
+                let further = ports.filter_map(|port| port.rig_key.map(|key| key.name));
                 for (key, usual) in further.zip(further_ports) {
                     let mut port = *usual;
                     if !self.keep {

@@ -76,7 +76,7 @@ fn cells(profile: &Profile) -> String {
 /// Text of a port's destination. The first port has no key of its own: it uses the link's key `to`.
 fn destination(port: &DatagramPort) -> String {
     match port.rig_key {
-        Some(key) => format!("`{key}` {}", port.frame.destination_port),
+        Some(key) => format!("`{}` {}", key.name, port.frame.destination_port),
         None => format!("UDP {}:{}", port.frame.destination_ip, port.frame.destination_port),
     }
 }

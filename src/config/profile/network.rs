@@ -25,12 +25,32 @@ pub struct DatagramPort {
     /// Name of the port in logs and reports.
     pub name: &'static str,
     /// Key of a rig's `link.udp` that changes the destination port; `None` for the first port.
-    pub rig_key: Option<&'static str>,
+    pub rig_key: Option<PortKey>,
     /// Headers of recorded frames. A live link uses their ports, time to live and don't-fragment flag if the rig does
     /// not set these.
     pub frame: FrameHeader,
     /// Whether the IP identification of recorded frames counts up, starting with that of `frame`.
     pub counts_frames: bool,
+}
+
+/// Key of a rig's `link.udp` that changes the destination port of a [`DatagramPort`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortKey {
+    /// Name of the key.
+    pub name: &'static str,
+    /// Sentence about the key in the documentation.
+    pub meaning: &'static str,
+}
+
+impl PortKey {
+    /// The port of IMU packets.
+    pub const IMU: Self =
+        Self { name: "imu_port", meaning: "The destination port of IMU packets." };
+    /// The port of a Livox's pushes.
+    pub const STATE: Self = Self {
+        name: "state_port",
+        meaning: "The destination port of pushes, which report the unit's state.",
+    };
 }
 
 impl DatagramPort {

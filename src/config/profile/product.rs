@@ -90,10 +90,29 @@ pub enum Interface {
 pub struct Control {
     /// Key of a rig's `link` that sets the address.
     pub key: &'static str,
+    /// Sentence about the key in the documentation.
+    pub meaning: &'static str,
     /// Kind of the control.
     pub kind: ControlKind,
     /// Factory port, if there is one.
     pub port: Option<u16>,
+}
+
+impl Control {
+    /// A web interface.
+    pub const WEB: Self = Self {
+        key: "web",
+        meaning: "Address of the device's web interface.",
+        kind: ControlKind::Web,
+        port: Some(80),
+    };
+    /// A serial line for commands.
+    pub const SERIAL_LINE: Self = Self {
+        key: "control",
+        meaning: "The serial line on which the device takes commands.",
+        kind: ControlKind::SerialPort,
+        port: None,
+    };
 }
 
 /// Kind of a [`Control`].

@@ -108,6 +108,10 @@ struct Units {
     rows: &'static str,
     max_rate: &'static str,
     max_acceleration: &'static str,
+    /// Sentences of keys that differ by more than the unit.
+    limits_meaning: &'static str,
+    rate_meaning: &'static str,
+    max_rate_meaning: &'static str,
     /// Unit of positions in messages.
     name: &'static str,
     rate_name: &'static str,
@@ -130,6 +134,10 @@ impl Units {
                 rows: "rows_s_deg",
                 max_rate: "max_rate_deg_s",
                 max_acceleration: "max_acceleration_deg_s2",
+                limits_meaning: "Lowest and highest position of a joint that turns (default: no \
+                                 limits).",
+                rate_meaning: "Rate of rotation; negative is left-handed about the axis.",
+                max_rate_meaning: "Highest rate of the motor.",
                 name: "degrees",
                 rate_name: "degrees/s",
                 acceleration_name: "degrees/s^2",
@@ -145,6 +153,9 @@ impl Units {
                 rows: "rows_s_m",
                 max_rate: "max_rate_m_s",
                 max_acceleration: "max_acceleration_m_s2",
+                limits_meaning: "Lowest and highest position of a joint that slides.",
+                rate_meaning: "Sliding speed; negative is against the axis.",
+                max_rate_meaning: "Highest speed of the motor.",
                 name: "m",
                 rate_name: "m/s",
                 acceleration_name: "m/s^2",
@@ -166,6 +177,8 @@ impl Units {
 
 fn joint(mut table: TableReader<'_>) -> Read {
     let name_field = table.required("name");
+    let name_field =
+        name_field.meaning("Name of the joint; devices and joints on it name it in `parent`.");
     let name = file_name(&name_field, "a joint's").filter(|name| {
         let is_body = name.value == BODY;
         if is_body {
@@ -175,20 +188,30 @@ fn joint(mut table: TableReader<'_>) -> Read {
         }
         !is_body
     });
-    let parent = table.optional("parent").text("\"body\" or the name of another joint");
+    let parent = table
+        .optional("parent")
+        .meaning("Part that carries the joint: the robot's body, or another joint.")
+        .text("\"body\" or the name of another joint");
     let reach = Limit::new(-100.0..=100.0, "m", "the rig format: joints sit on the robot");
     let pose = Pose::read(&mut table, reach);
-    let axis = axis(&table.optional("axis"));
+    let axis_field = table
+        .optional("axis")
+        .meaning("Axis of rotation (right-handed) or direction of sliding, in the joint's axes.");
+    let axis = axis(&axis_field);
     // The keys of the joint's motion depend on this word, too.
-    let kind_field = table.optional("kind");
+    let kind_field = table.optional("kind").meaning("Whether the joint turns or slides.");
     kind_field.defaults_to(JointKind::Revolute.word());
     let kind = kind_field.choice_of_kind(&JointKind::WORDS, FORMAT).unwrap_or(JointKind::Revolute);
     let units = Units::of(kind);
-    let limits = limits(&table.optional(units.limits), &units);
+    let limits_field = table.optional(units.limits).meaning(units.limits_meaning);
+    let limits = limits(&limits_field, &units);
     let start_field = table.optional(units.start);
+    let start_field =
+        start_field.meaning("Position at the first instant; of a sine, the middle of the swing.");
     let start = start_field.number_or(&units.position(), 0.0) * units.scale;
     let motion = table
         .required("motion")
+        .meaning("Motion of the joint.")
         .such_as("{ kind = \"constant-rate\", rate_deg_s = 90.0 }")
         .table("a motion")
         .and_then(|table| motion(table, &units));
@@ -312,18 +335,32 @@ const KINDS: [(&str, Kind); 4] = [
 
 /// Reads `motion`; also returns its position in the file.
 fn motion(mut table: TableReader<'_>, units: &Units) -> Option<(JointMotion, Place)> {
-    let kind = table.required("kind").choice(&KINDS, FORMAT)?;
+    let kind_field = table.required("kind").meaning(
+        "Kind of motion; \"commanded\": a device that sits on the joint moves it as its host \
+         commands.",
+    );
+    let kind = kind_field.choice(&KINDS, FORMAT)?;
     let place = table.place().clone();
     let motion = match kind {
         Kind::ConstantRate => {
-            let rate = table.required(units.rate).number(&units.rate(-units.most_rate));
+            let rate = table
+                .required(units.rate)
+                .meaning(units.rate_meaning)
+                .number(&units.rate(-units.most_rate));
             rate.map(|rate| JointMotion::ConstantRate { rate: rate * units.scale })
         }
         Kind::Sine => {
-            let amplitude = table.required(units.amplitude).number(&units.position());
+            let amplitude = table
+                .required(units.amplitude)
+                .meaning("Amplitude: from the middle of a swing to either end.")
+                .number(&units.position());
             let period = Limit::new(0.01..=LONGEST_S, "s", FORMAT);
-            let period_s = table.required("period_s").number(&period);
-            let phase_deg = table.optional("phase_deg").number_or(&turn_limit(), 0.0);
+            let period_field = table.required("period_s").meaning("Period of the sine.");
+            let period_s = period_field.number(&period);
+            let phase_field = table.optional("phase_deg").meaning(
+                "Phase of the sine at the start: 0 is the middle on the way up, 90 the upper end.",
+            );
+            let phase_deg = phase_field.number_or(&turn_limit(), 0.0);
             amplitude.zip(period_s).map(|(amplitude, period_s)| JointMotion::Sine {
                 amplitude: amplitude * units.scale,
                 period_s,
@@ -331,15 +368,30 @@ fn motion(mut table: TableReader<'_>, units: &Units) -> Option<(JointMotion, Pla
             })
         }
         Kind::Table => {
-            let repeats = table.optional("repeats").boolean_or(false);
-            rows(&table.required(units.rows), units)
-                .map(|rows| JointMotion::Table(JointTable::new(&rows, repeats)))
+            let repeats = table
+                .optional("repeats")
+                .meaning(
+                    "Repeat the table, starting from its last position; otherwise the joint stops \
+                     at the table's end.",
+                )
+                .boolean_or(false);
+            let rows_field = table.required(units.rows).meaning(
+                "Pairs of time and position, the first at 0 s. A smooth curve (C2 cubic spline) \
+                 connects them.",
+            );
+            rows(&rows_field, units).map(|rows| JointMotion::Table(JointTable::new(&rows, repeats)))
         }
         Kind::Commanded => {
-            let max_rate = table.required(units.max_rate).number(&units.rate(0.001));
+            let max_rate = table
+                .required(units.max_rate)
+                .meaning(units.max_rate_meaning)
+                .number(&units.rate(0.001));
             let acceleration =
                 Limit::new(0.001..=100.0 * units.most_rate, units.acceleration_name, FORMAT);
-            let max_acceleration = table.required(units.max_acceleration).number(&acceleration);
+            let max_acceleration = table
+                .required(units.max_acceleration)
+                .meaning("Highest acceleration of the motor, also for braking.")
+                .number(&acceleration);
             max_rate.zip(max_acceleration).map(|(max_rate, max_acceleration)| {
                 JointMotion::Commanded {
                     max_rate: max_rate * units.scale,

@@ -15,6 +15,11 @@ use crate::wire::port::{PtyOptions, PulseLine, SerialOptions, UdpOptions};
 
 /// Largest number of ports of a server, that of a scanner.
 const MAX_SERVER_PORTS: usize = 2;
+/// Sentence of the key `tcp` of a link.
+const LINK_TCP: &str = "Address at which hosts connect: one for a serial line, one or two for a \
+                        product with a server.";
+/// Sentence of the key `tcp` of a line for commands.
+const CONTROL_TCP: &str = "Address at which the host connects.";
 
 /// Reads `link`. The kind of the link must be one that the product has; this is not checked if the product is
 /// unknown.
@@ -60,10 +65,11 @@ pub(crate) fn link(
         }
         "pty" | "serial" | "tcp" => {
             let is_usb = profile.is_some_and(|profile| profile.product.is_usb);
-            line_of(kind, &mut table, is_usb, claims).map(LinkConfig::Line)
+            line_of(kind, &mut table, is_usb, LINK_TCP, claims).map(LinkConfig::Line)
         }
         _ => table
             .required("udp")
+            .meaning("The device sends datagrams.")
             .such_as("{ to = \"127.0.0.1:2368\" }")
             .table("a UDP link")
             .and_then(|table| udp(table, profile, catalogue, claims)),
@@ -89,10 +95,10 @@ fn controls(
         // If the product is unknown, controls cannot be checked.
         let mut asked = Vec::new();
         let known = catalogue.profiles().iter().flat_map(|profile| profile.product.controls);
-        for Control { key, .. } in known {
+        for Control { key, meaning, .. } in known {
             if !asked.contains(key) {
                 asked.push(*key);
-                table.optional(key).any("as the product has it");
+                table.optional(key).meaning(meaning).any("as the product has it");
             }
         }
         return Some(Vec::new());
@@ -119,7 +125,7 @@ fn control_of(
     own: &[SocketAddr],
     claims: &Claims<'_>,
 ) -> Option<Option<ControlConfig>> {
-    let field = table.optional(control.key);
+    let field = table.optional(control.key).meaning(control.meaning);
     let port = match control.kind {
         ControlKind::Commands | ControlKind::Datagrams { .. } => ports.next()?,
         ControlKind::Web | ControlKind::SerialPort => 0,
@@ -148,13 +154,13 @@ fn control_of(
     })
 }
 
-/// Reads a serial line of any kind: pseudo-terminal, serial port or TCP.
+/// Reads a serial line for commands, of any kind: pseudo-terminal, serial port or TCP.
 fn line(mut table: TableReader<'_>, claims: &Claims<'_>) -> Option<LineConfig> {
     let kinds = kinds_of(Interface::Line);
     let written = table.written_among(kinds);
     let link = match written[..] {
-        [] => line_of(kinds[0], &mut table, false, claims),
-        [kind] => line_of(kind, &mut table, false, claims),
+        [] => line_of(kinds[0], &mut table, false, CONTROL_TCP, claims),
+        [kind] => line_of(kind, &mut table, false, CONTROL_TCP, claims),
         _ => {
             let fault = table
                 .place()
@@ -167,16 +173,21 @@ fn line(mut table: TableReader<'_>, claims: &Claims<'_>) -> Option<LineConfig> {
     link
 }
 
-/// Reads a line of the kind whose key is in `table`. A line with `is_usb` has no bit rate.
+/// Reads a line of the kind whose key is in `table`. A line with `is_usb` has no bit rate. `tcp_meaning` is the
+/// sentence of the key `tcp`.
 fn line_of(
     kind: &str,
     table: &mut TableReader<'_>,
     is_usb: bool,
+    tcp_meaning: &str,
     claims: &Claims<'_>,
 ) -> Option<LineConfig> {
     match kind {
         "serial" => serial(table, claims).map(LineConfig::Serial),
-        "tcp" => listening(&table.required("tcp"), claims).map(LineConfig::Tcp),
+        "tcp" => {
+            let field = table.required("tcp").meaning(tcp_meaning);
+            listening(&field, claims).map(LineConfig::Tcp)
+        }
         _ => pty(table, is_usb, claims).map(LineConfig::Pty),
     }
 }
@@ -191,13 +202,21 @@ pub(crate) fn kinds_of(interface: Interface) -> &'static [&'static str] {
 }
 
 fn pty(table: &mut TableReader<'_>, is_usb: bool, claims: &Claims<'_>) -> Option<PtyOptions> {
-    let field = table.required("pty");
+    let field = table
+        .required("pty")
+        .meaning("Path of a pseudo-terminal, which drivers open as the device's serial port.");
     let path = path(&field, "the path of a symbolic link to make, such as \"/tmp/menura/imu\"");
     if let Some((path, place)) = &path {
         claims.path(PathKind::PtyLink, path, place);
     }
-    let strict_rate = table.optional("strict_rate").boolean_or(!is_usb);
-    let aliases = table.optional("rate_aliases");
+    let strict_rate = table
+        .optional("strict_rate")
+        .meaning("Whether bytes are garbled if the host has set another rate than the device.")
+        .boolean_or(!is_usb);
+    let aliases = table.optional("rate_aliases").meaning(
+        "Pairs of a host's rate and the device's rate that count as equal, for rates that the host \
+         cannot set.",
+    );
     let mut rate_aliases = Vec::new();
     if let Some((pairs, _)) = aliases.array("pairs [host, device] of bits a second") {
         let baud = Limit::new(50.0..=4_000_000.0, "baud", "Linux, termios(3)");
@@ -211,12 +230,16 @@ fn pty(table: &mut TableReader<'_>, is_usb: bool, claims: &Claims<'_>) -> Option
 
 fn serial(table: &mut TableReader<'_>, claims: &Claims<'_>) -> Option<SerialOptions> {
     let field = table.required("serial");
+    let field = field.meaning("The serial port that the device is connected to.");
     let port = path(&field, "a serial port such as \"/dev/ttyUSB0\"");
     if let Some((port, place)) = &port {
         claims.path(PathKind::SerialPort, port, place);
     }
     let words = [("rts", PulseLine::Rts), ("dtr", PulseLine::Dtr)];
-    let pulse_line = table.optional("pulse_line").choice(&words, "RS-232: lines a host can drive");
+    let pulse_line = table
+        .optional("pulse_line")
+        .meaning("Line of the serial port that carries the PPS (time pulse).")
+        .choice(&words, "RS-232: lines a host can drive");
     Some(SerialOptions { port: port?.0, pulse_line })
 }
 
@@ -242,7 +265,7 @@ fn listening(field: &Field<'_>, claims: &Claims<'_>) -> Option<SocketAddr> {
 /// Reads one address, or two.
 fn server(table: &mut TableReader<'_>, claims: &Claims<'_>) -> Option<Vec<SocketAddr>> {
     let example = "[\"127.0.0.1:2111\", \"127.0.0.1:2112\"]";
-    let field = table.required("tcp").such_as(example);
+    let field = table.required("tcp").meaning(LINK_TCP).such_as(example);
     if field.is_written() && !field.is_array() {
         return listening(&field, claims).map(|address| vec![address]);
     }
@@ -277,7 +300,7 @@ fn udp(
     catalogue: &Catalogue,
     claims: &Claims<'_>,
 ) -> Option<LinkConfig> {
-    let to_field = table.required("to");
+    let to_field = table.required("to").meaning("Address and port of the destination host.");
     let to = socket(&to_field);
     if let Some((address, place)) = &to
         && (address.port() == 0 || address.ip().is_unspecified())
@@ -287,6 +310,7 @@ fn udp(
     }
     let further_ports = further_ports(&mut table, profile, catalogue);
     let from_field = table.optional("from");
+    let from_field = from_field.meaning("The source address and port (default: the host's own).");
     let from = socket(&from_field);
     if let (Some((from, place)), Some((to, _))) = (&from, &to)
         && from.is_ipv4() != to.is_ipv4()
@@ -294,15 +318,27 @@ fn udp(
         let label = format!("allowed: the family of `to`, {}", to.ip());
         from_field.fault(place.fault("`from` and `to` are not both IPv4 or both IPv6", label));
     }
-    let interface = interface(&table.optional("interface"));
+    let interface_field = table.optional("interface");
+    let interface_field =
+        interface_field.meaning("The network interface by which datagrams leave.");
+    let interface = interface(&interface_field);
     if let Some((from, place)) = &from {
         claims.udp(*from, interface.as_deref(), place);
         for address in further_sources(*from, profile) {
             claims.further_udp(address, interface.as_deref(), place);
         }
     }
-    let ttl = table.optional("ttl").integer(&Limit::new(1..=255, "", "the IP header: one byte"));
-    let broadcast = table.optional("broadcast").boolean_or(false);
+    let ttl = table
+        .optional("ttl")
+        .meaning("The IP time to live (default: the profile's).")
+        .integer(&Limit::new(1..=255, "", "the IP header: one byte"));
+    let broadcast = table
+        .optional("broadcast")
+        .meaning(
+            "Whether broadcast destinations are allowed; addresses that end in 255 are always \
+             allowed.",
+        )
+        .boolean_or(false);
     table.finish();
     let (to, _) = to?;
     let from = from.map(|(from, _)| from);
@@ -339,7 +375,8 @@ fn further_ports(
     for port in products.into_iter().flat_map(|profile| profile.ports()) {
         let Some(key) = port.rig_key.filter(|key| !asked.contains(key)) else { continue };
         asked.push(key);
-        numbers.push(table.optional(key).integer_or(&limit, port.frame.destination_port));
+        let field = table.optional(key.name).meaning(key.meaning);
+        numbers.push(field.integer_or(&limit, port.frame.destination_port));
     }
     numbers
 }
@@ -364,12 +401,13 @@ mod tests {
     use crate::toml::reader::{Faults, parse_toml};
 
     const CONTROLS: [Control; 5] = [
-        Control { key: "web", kind: ControlKind::Web, port: None },
-        Control { key: "commands", kind: ControlKind::Commands, port: None },
-        Control { key: "service", kind: ControlKind::Commands, port: None },
-        Control { key: "control", kind: ControlKind::SerialPort, port: None },
+        Control::WEB,
+        Control { key: "commands", meaning: "", kind: ControlKind::Commands, port: None },
+        Control { key: "service", meaning: "", kind: ControlKind::Commands, port: None },
+        Control::SERIAL_LINE,
         Control {
             key: "search",
+            meaning: "",
             kind: ControlKind::Datagrams { hears_broadcasts: true, answers_all: true },
             port: None,
         },

@@ -11,6 +11,17 @@ const FORMAT: &str = "NTRIP 2.0";
 /// The port of NTRIP casters.
 const PORT: u16 = 2101;
 
+/// Sentences of `user` and `password` of a caster.
+const CLIENTS: [&str; 2] = [
+    "The user name that clients must send; required with `password`.",
+    "The password that clients must send, unencrypted; required with `user`.",
+];
+/// Sentences of `user` and `password` of a rover.
+const ROVER: [&str; 2] = [
+    "The user name for the caster; required with `password`.",
+    "The password for the caster, sent unencrypted; required with `user`.",
+];
+
 /// User and password, which are sent unencrypted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
@@ -30,7 +41,7 @@ keys! {
         /// The name of the stream (default: the name of the device).
         pub mount_point: String = String::new(), By(word);
         /// Login that clients need, if any.
-        pub login: Option<Login> => login;
+        pub login: Option<Login> => |table| login(table, CLIENTS);
     }
 }
 
@@ -67,6 +78,7 @@ fn claimed(field: &Field<'_>, claims: &Claims<'_>) -> Option<SocketAddr> {
 pub(super) fn client(field: &Field<'_>) -> Option<NtripConfig> {
     let mut table = field.table("a caster to take corrections from")?;
     let field = table.required("caster");
+    let field = field.meaning("The host and TCP port of the caster (default port: 2101).");
     let expected = "the host of a caster and its port, such as \"caster.example.org:2101\"";
     let caster = field.text(expected).and_then(|text| {
         let (host, port) = match text.value.rsplit_once(':') {
@@ -83,10 +95,17 @@ pub(super) fn client(field: &Field<'_>) -> Option<NtripConfig> {
             }
         }
     });
-    let mount_point = word(&table.required("mount_point"));
-    let login = login(&mut table);
+    let mount_field = table.required("mount_point");
+    let mount_point = word(&mount_field.meaning("The name of the stream to request."));
+    let login = login(&mut table, ROVER);
     let seconds = Limit::new(1.0..=3600.0, "s", FORMAT);
-    let gga_s = table.optional("gga_s").number(&seconds);
+    let gga_s = table
+        .optional("gga_s")
+        .meaning(
+            "Interval at which the rover's latest GGA sentence is sent to the caster (default: \
+             never).",
+        )
+        .number(&seconds);
     table.finish();
     let (host, port) = caster?;
     Some(NtripConfig {
@@ -98,9 +117,10 @@ pub(super) fn client(field: &Field<'_>) -> Option<NtripConfig> {
     })
 }
 
-/// User and password; both keys are required, or none.
-fn login(table: &mut TableReader<'_>) -> Option<Option<Login>> {
-    let (user_field, password_field) = (table.optional("user"), table.optional("password"));
+/// User and password; both keys are required, or none. `means` are their sentences.
+fn login(table: &mut TableReader<'_>, means: [&str; 2]) -> Option<Option<Login>> {
+    let user_field = table.optional("user").meaning(means[0]);
+    let password_field = table.optional("password").meaning(means[1]);
     let expected = "printable text without a colon";
     let (user, password) = (user_field.text(expected), password_field.text("printable text"));
     match (user, password) {

@@ -5,7 +5,7 @@ use glam::{DAffine3, DMat3, DVec3};
 
 use super::parts::{dotted, extension_pattern, has_extension};
 use super::short_forms::{self, repeat_object, repeated};
-use super::trajectory::{Owner, stance, trajectory};
+use super::trajectory::{MOTION, Owner, stance, trajectory};
 use crate::frames::quat_from_rpy;
 use crate::rig::RobotConfig;
 use crate::rig::objects::{ObjectBody, ObjectConfig, ObjectShape};
@@ -53,14 +53,18 @@ pub fn objects(field: &Field<'_>) -> Option<Vec<ObjectConfig>> {
 }
 
 fn object(mut table: TableReader<'_>) -> (Option<Text>, Option<ObjectConfig>) {
-    let name = file_name(&table.required("name"), "an object's");
+    let name_field = table.required("name");
+    let name_field = name_field.meaning("Name of the object in messages and in recorded files.");
+    let name = file_name(&name_field, "an object's");
     let repeat = table.optional("repeat");
+    let repeat = repeat.meaning("Copies of the object, named NAME-1, NAME-2 and so on.");
     if repeat.is_written() {
         let _ = short_forms::read(&repeat, MAX_OBJECTS);
     }
     let body = body(&mut table);
     let motion = table
         .required("trajectory")
+        .meaning(MOTION)
         .such_as(TRAJECTORY_EXAMPLE)
         .table("a trajectory")
         .and_then(|table| trajectory(table, Owner::Object));
@@ -89,6 +93,7 @@ fn body(table: &mut TableReader<'_>) -> Option<(ObjectBody, crate::toml::diagnos
         dotted(&MESH_EXTENSIONS)
     );
     let field = table.required("body");
+    let field = field.meaning("Shape: a built-in body, or a mesh from a file.");
     let pattern = extension_pattern(&MESH_EXTENSIONS);
     let Some(text) = field.word_or_text(&words, &expected, &pattern, "?.obj") else {
         // The other keys cannot be checked.
@@ -101,9 +106,15 @@ fn body(table: &mut TableReader<'_>) -> Option<(ObjectBody, crate::toml::diagnos
     if let Some(&(word, shape)) = built_in {
         refuse(table, ["mesh_pose", "scale"], &format!("the built-in {word} has `size_m`"));
         let size = Limit::new(0.01..=1000.0, "m", FORMAT);
-        let size_m = table.optional("size_m").numbers_or(&size, shape.default_size_m());
+        let size_field = table.optional("size_m").meaning(
+            "Length, width and height of a built-in body (default: those of the body's kind).",
+        );
+        let size_m = size_field.numbers_or(&size, shape.default_size_m());
         let share = Limit::new(0.0..=1.0, "", "physics: a share");
-        let reflectance = table.optional("reflectance").number_or(&share, 0.5);
+        let reflectance = table
+            .optional("reflectance")
+            .meaning("Diffuse reflectance of a built-in body.")
+            .number_or(&share, 0.5);
         return Some((ObjectBody::BuiltIn { shape, size_m, reflectance }, text.place));
     }
     if !has_extension(&text.value, &MESH_EXTENSIONS) {
@@ -120,8 +131,12 @@ fn body(table: &mut TableReader<'_>) -> Option<(ObjectBody, crate::toml::diagnos
     }
     refuse(table, ["size_m", "reflectance"], "a mesh brings its own; see `scale`, `mesh_pose`");
     let scale = Limit::new(1e-4..=1e4, "", FORMAT);
-    let scale = table.optional("scale").number_or(&scale, 1.0);
-    let pose = table.optional("mesh_pose").such_as(MESH_POSE_EXAMPLE);
+    let scale_field = table.optional("scale").meaning("Metres for each unit of the mesh.");
+    let scale = scale_field.number_or(&scale, 1.0);
+    let pose = table
+        .optional("mesh_pose")
+        .meaning("Position and rotation of the mesh on the body.")
+        .such_as(MESH_POSE_EXAMPLE);
     let pose =
         if pose.is_written() { mesh_pose(pose.table("a pose")?) } else { DAffine3::IDENTITY };
     let path = text.place.source.resolve(&text.value);

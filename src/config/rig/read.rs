@@ -104,9 +104,19 @@ fn rig(
     catalogue: &Catalogue,
     claims: &Claims<'_>,
 ) -> Option<Rig> {
-    let seed = root.optional("seed").integer_or(&seed_limit(), 0);
-    let start_utc = start_utc(&root.optional("start_utc"));
-    let origin_field = root.optional("origin").such_as(ORIGIN_EXAMPLE);
+    let seed_field = root.optional("seed");
+    let seed_field =
+        seed_field.meaning("Fixes all random draws: the same seed gives the same bytes.");
+    let seed = seed_field.integer_or(&seed_limit(), 0);
+    let start_field = root.optional("start_utc").meaning(
+        "Civil time at the start (default: the host's clock in a run, 2026-06-01T12:00:00Z in a \
+         recording).",
+    );
+    let start_utc = start_utc(&start_field);
+    let origin_field = root
+        .optional("origin")
+        .meaning("Place of the world's origin on the Earth (default: 33.4712 N, 88.7933 W, 92 m).")
+        .such_as(ORIGIN_EXAMPLE);
     let origin = if origin_field.is_written() {
         origin_field.table("the origin").and_then(origin)
     } else {
@@ -116,11 +126,17 @@ fn rig(
         }));
         Some(DEFAULT_ORIGIN)
     };
-    let world = root.required("world").table("[world]").and_then(|table| world(table, seed));
+    let world_field = root.required("world").meaning("The scene and its moving objects.");
+    let world = world_field.table("[world]").and_then(|table| world(table, seed));
     let has_terrain = world.as_ref().is_some_and(|(world, _)| world.scene.has_terrain());
-    let robot_field = root.optional("robot").or_empty(root.place());
+    let robot_field = root
+        .optional("robot")
+        .meaning("The robot's motion and footprint (default: it stands still at the origin).")
+        .or_empty(root.place());
     let robot = robot_field.table("[robot]").and_then(|table| robot(table, seed, has_terrain));
-    let joint_field = root.optional("joint");
+    let joint_field = root.optional("joint").meaning(
+        "A part that turns or slides between the robot's body and its devices; one table for each.",
+    );
     let joints = joint_read::joints(&joint_field);
     let is_commanded = joints.iter().flatten().any(|joint| joint.is_commanded());
     let moved_by = match &robot {
@@ -129,12 +145,18 @@ fn rig(
         Some((RobotConfig { trajectory: TrajectoryConfig::Drive(_), .. }, _)) => Mover::Computer,
         _ => Mover::Rig,
     };
-    let engine_field = root.optional("engine").or_empty(root.place());
+    let engine_field = root.optional("engine").meaning("Rendering and sending of packets.");
+    let engine_field = engine_field.or_empty(root.place());
     let engine = engine_field.table("[engine]").map(|table| engine(table, moved_by));
     claim_feeds(robot.as_ref(), world.as_ref(), claims);
-    let defaults = Defaults::read(&root.optional("defaults"));
+    let defaults_field = root.optional("defaults").meaning(
+        "Default keys of devices, in one table for each pattern of profile names. In a pattern, * \
+         stands for any letters.",
+    );
+    let defaults = Defaults::read(&defaults_field);
     root.is_written_out("defaults");
     let device_field = root.required("device");
+    let device_field = device_field.meaning("A device that the robot carries; one table for each.");
     let shared = Shared { defaults: &defaults, catalogue, claims, joints: joints.as_deref() };
     let mut devices = devices(&device_field, robot.as_ref(), &shared);
     if matches!(moved_by, Mover::Computer) {
@@ -142,7 +164,10 @@ fn rig(
             device.longest_series_ns = DeviceConfig::LONGEST_SERIES_DRIVEN_NS;
         }
     }
-    let faults = faults(&root.optional("fault"), devices.as_deref(), seed, catalogue);
+    let fault_field = root.optional("fault");
+    let fault_field =
+        fault_field.meaning("A fault of a device, its link or its cable; one table for each.");
+    let faults = faults(&fault_field, devices.as_deref(), seed, catalogue);
     if let (Some(joints), Some(devices), Some(faults)) = (&joints, &devices, &faults) {
         joint_read::check_commands(joints, devices, faults, &joint_field);
     }
@@ -151,8 +176,14 @@ fn rig(
         faults: faults.as_deref(),
         objects: world.as_ref().map(|(world, _)| &world.objects[..]),
     };
-    let stimuli = stimuli(&root.optional("stimulus"), named);
-    let responses = responses(&root.optional("response"), stimuli.as_deref(), named, claims);
+    let stimulus_field = root.optional("stimulus");
+    let stimulus_field =
+        stimulus_field.meaning("An event to which the robot should react; one table for each.");
+    let stimuli = stimuli(&stimulus_field, named);
+    let response_field = root.optional("response");
+    let response_field =
+        response_field.meaning("A reaction of the robot that Menura times; one table for each.");
+    let responses = responses(&response_field, stimuli.as_deref(), named, claims);
     root.finish();
     let (world, scene) = world?;
     let (robot, trajectory) = robot?;
@@ -223,10 +254,19 @@ fn start_utc(field: &Field<'_>) -> Option<jiff::Timestamp> {
 
 fn origin(mut table: TableReader<'_>) -> Option<Geodetic> {
     let degrees = |most: f64| Limit::new(-most..=most, "degrees", "WGS84");
-    let latitude_deg = table.required("latitude_deg").number(&degrees(90.0));
-    let longitude_deg = table.required("longitude_deg").number(&degrees(180.0));
+    let latitude_deg = table
+        .required("latitude_deg")
+        .meaning("Latitude of the world's origin, WGS84, north positive.")
+        .number(&degrees(90.0));
+    let longitude_deg = table
+        .required("longitude_deg")
+        .meaning("Longitude of the world's origin, WGS84, east positive.")
+        .number(&degrees(180.0));
     let height = Limit::new(-1000.0..=10_000.0, "m", "the surface of the Earth");
-    let altitude_m = table.required("altitude_m").number(&height);
+    let altitude_m = table
+        .required("altitude_m")
+        .meaning("Height of the world's origin above the WGS84 ellipsoid.")
+        .number(&height);
     table.finish();
     Some(Geodetic {
         latitude_deg: latitude_deg?,
@@ -274,12 +314,35 @@ fn devices(
         .iter()
         .map(|item| {
             let mut table = item.named("device").table("[[device]]")?;
-            let cable = table.optional("gps_cable").text("the name of a receiver of this rig");
-            let corrections =
-                table.optional("corrections").text("the name of a base station of this rig");
-            let line = table.optional("line_of").text(cable_read::LINE);
+            let cable = table
+                .optional("gps_cable")
+                .meaning(
+                    "Name of the GNSS receiver of this rig whose PPS (time pulse) and serial \
+                     output reach the device.",
+                )
+                .text("the name of a receiver of this rig");
+            let corrections = table
+                .optional("corrections")
+                .meaning(
+                    "The name of the base station of this rig whose second UART is wired to the \
+                     second UART of this rover.",
+                )
+                .text("the name of a base station of this rig");
+            let line = table
+                .optional("line_of")
+                .meaning(
+                    "A GNSS receiver of this rig and one of its ports. The device is only the \
+                     serial line to this port, with a link of its own.",
+                )
+                .text(cable_read::LINE);
             let settings = table.node("settings").map(|node| node.place.clone());
-            let (caster, ntrip) = (table.optional("caster"), table.optional("ntrip"));
+            let caster = table.optional("caster").meaning(
+                "An NTRIP caster (versions 1 and 2) that serves the RTCM messages of this base to \
+                 clients.",
+            );
+            let ntrip = table
+                .optional("ntrip")
+                .meaning("An NTRIP caster whose corrections are sent to this rover's serial port.");
             let served = caster.is_written().then(|| ntrip::caster(&caster, shared.claims));
             let taken_from = ntrip.is_written().then(|| ntrip::client(&ntrip));
             let (name, device) = device(table, &mut profiles, shared, &mut taken);
@@ -331,19 +394,28 @@ fn device(
     taken: &mut Taken,
 ) -> (Option<Text>, Option<DeviceConfig>) {
     let place = table.place().clone();
-    let name = file_name(&table.required("name"), "a device's");
+    let name_field = table.required("name");
+    let name_field = name_field.meaning("Name of the device in messages and of its files.");
+    let name = file_name(&name_field, "a device's");
     let repeat = table.optional("repeat");
+    let repeat = repeat.meaning("Copies of the device, named NAME-1, NAME-2 and so on.");
     if repeat.is_written() {
         let _ = short_forms::read(&repeat, MAX_DEVICES);
     }
     let profile_field = table.required("profile");
+    let profile_field =
+        profile_field.meaning("Firmware of the device: the name of a profile, or the path of one.");
     let names: Vec<_> =
         profiles.catalogue.profiles().iter().map(|profile| profile.name.as_str()).collect();
     let expected = "the name of a profile, see `menura profiles`, or the path of a .toml file";
     let profile = profile_field
         .word_or_text(&names, expected, r"[/\\]|\.toml$", "?.toml")
         .and_then(|text| profiles.find(&text, &profile_field));
-    let mount_field = table.optional("mount").such_as(MOUNT_EXAMPLE).or_empty_if_noted(&place);
+    let mount_field = table
+        .optional("mount")
+        .meaning("Position of the device on the robot.")
+        .such_as(MOUNT_EXAMPLE)
+        .or_empty_if_noted(&place);
     let mount = if mount_field.is_written() {
         mount_field.table("a mount").and_then(|table| mount(table, shared.joints))
     } else {
@@ -363,6 +435,7 @@ fn device(
     });
     let settings_field = table
         .optional("settings")
+        .meaning("Settings of the unit; the profile has the defaults.")
         .such_as("{ return_mode = \"strongest\" }")
         .or_empty_if_noted(&place);
     table.finish();
@@ -405,11 +478,21 @@ fn link_field<'f>(
     taken: &mut Taken,
 ) -> Option<Field<'f>> {
     let place = table.place().clone();
-    let address_field = table.optional("address");
+    let address_field = table.optional("address").meaning(
+        "The device's own IP address: it sends from there, and its servers listen there at the \
+         product's ports.",
+    );
     let address = Address::read(&address_field, profile);
     table.is_written_out("address");
     let kinds = profile.map_or(&KINDS[..], |profile| kinds_of(profile.product.interface));
-    let mut field = table.optional("link").such_as("{ udp = { to = \"127.0.0.1:2368\" } }");
+    let mut field = table
+        .optional("link")
+        .meaning(
+            "Destination of the device's bytes: a table, or its short form KIND:WHERE; the kinds \
+             depend on the product (default: a free address or pseudo-terminal on this computer, \
+             as `menura new` writes).",
+        )
+        .such_as("{ udp = { to = \"127.0.0.1:2368\" } }");
     if !field.is_written() {
         // A missing profile has already been reported.
         let (profile, name) = (profile?, name?);
@@ -486,7 +569,10 @@ type Mount = (Transform<Body, Sensor>, Option<(usize, Arc<JointConfig>)>);
 
 fn mount(mut table: TableReader<'_>, joints: Option<&[Arc<JointConfig>]>) -> Option<Mount> {
     table.was_called("on", "parent");
-    let on = joint_read::carrier(&table.optional("parent"), joints);
+    let parent = table.optional("parent");
+    let parent =
+        parent.meaning("Part that carries the device: the robot's body, or a joint by its name.");
+    let on = joint_read::carrier(&parent, joints);
     let reach = Limit::new(-100.0..=100.0, "m", "the rig format: devices sit on the robot");
     let pose = Pose::read(&mut table, reach);
     table.finish();

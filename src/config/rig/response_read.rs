@@ -54,6 +54,7 @@ pub fn responses(
     tables(field, ["response", "responses"], "a response's", |table, name| {
         table.was_called("to", "stimulus");
         let to = table.required("stimulus");
+        let to = to.meaning("Name of the stimulus that the response answers.");
         let to_name = to.text("the name of a [[stimulus]]");
         let names = stimuli.map(|all| all.iter().map(|s| s.name.as_str()).collect::<Vec<_>>());
         let stimulus =
@@ -61,7 +62,10 @@ pub fn responses(
         let source = source(table, named, claims);
         let pattern = pattern(table);
         let longest = Limit::new(0.001..=3600.0, "s", RESPONSE);
-        let timeout_s = table.optional("timeout_s").number_or(&longest, 1.0);
+        let timeout_s = table
+            .optional("timeout_s")
+            .meaning("Time after the stimulus at which a response counts as missed.")
+            .number_or(&longest, 1.0);
         Some(ResponseConfig {
             name: name?,
             stimulus: stimulus?,
@@ -89,7 +93,9 @@ fn tables<T>(
         .iter()
         .map(|item| {
             let mut table = item.named(what).table(&format!("[[{what}]]"))?;
-            let name = file_name(&table.required("name"), whose);
+            let name_field = table.required("name");
+            let name_field = name_field.meaning(&format!("The {what}'s name in reports."));
+            let name = file_name(&name_field, whose);
             if let Some(name) = &name {
                 names.add(field, &name.value, &name.place);
             }
@@ -117,7 +123,8 @@ fn one_of(table: &TableReader<'_>, what: &str, words: &[&'static str]) -> Option
 
 fn cause(table: &mut TableReader<'_>, named: Named<'_>) -> Option<StimulusCause> {
     let which = one_of(table, "what happens", &["object", "fault"]);
-    let (fault, object) = (table.optional("fault"), table.optional("object"));
+    let fault = table.optional("fault").meaning("Name of the fault that starts.");
+    let object = table.optional("object").meaning("The name of the object that appears.");
     match which? {
         "fault" => {
             let text = fault.text("the name of a [[fault]]")?;
@@ -140,8 +147,12 @@ fn source(
     claims: &Claims<'_>,
 ) -> Option<ResponseSource> {
     let which = one_of(table, "where the response is heard", &["udp", "tcp", "device"]);
-    let (udp, tcp) = (table.optional("udp"), table.optional("tcp"));
-    let device = table.optional("device");
+    let udp = table.optional("udp");
+    let udp = udp.meaning("Address at which Menura receives the response as a datagram.");
+    let tcp = table
+        .optional("tcp")
+        .meaning("Address at which Menura listens; the robot connects and sends the response.");
+    let device = table.optional("device").meaning("Device that receives the response.");
     match which? {
         "udp" => {
             let (address, place) = socket(&udp)?;
@@ -170,7 +181,12 @@ fn source(
 /// Reads `text`, `hex` or `regex` and converts it to a regular expression.
 fn pattern(table: &mut TableReader<'_>) -> Option<Regex> {
     let which = one_of(table, "the response's pattern", &["text", "hex", "regex"]);
-    let [text, hex, regex] = ["text", "hex", "regex"].map(|word| table.optional(word));
+    let [text, hex, regex] = [
+        ("text", "Text that the response contains."),
+        ("hex", "Bytes that the response contains."),
+        ("regex", "A regular expression over the response's bytes."),
+    ]
+    .map(|(word, meaning)| table.optional(word).meaning(meaning));
     let (field, written, expression) = match which? {
         "text" => {
             let written = text.text("what the response contains")?;

@@ -172,9 +172,16 @@ pub(crate) fn repeated(
 pub(crate) fn read(field: &Field<'_>, most: usize) -> Option<(usize, [f64; 3])> {
     let mut table =
         field.clone().such_as("{ count = 6, step_m = [3.0, 0.0, 0.0] }").table("a repetition")?;
-    let count = table.required("count").integer::<u32>(&Limit::new(1..=most as i128, "", FORMAT));
+    let copies = Limit::new(1..=most as i128, "", FORMAT);
+    let count = table.required("count").meaning("Number of copies.").integer::<u32>(&copies);
     let step = Limit::new(-1000.0..=1000.0, "m", FORMAT);
-    let step_m = table.required("step_m").numbers(&step);
+    let step_m = table
+        .required("step_m")
+        .meaning(
+            "Distance from each copy to the next: of devices forward, left and up, of objects \
+             east, north and up.",
+        )
+        .numbers(&step);
     table.finish();
     Some((count? as usize, step_m?))
 }

@@ -114,7 +114,7 @@ impl Taken {
                 udp.insert("to".into(), format!("127.0.0.1:{first}").into());
                 for port in ports.iter().filter(|_| nth > 0) {
                     if let Some(key) = port.rig_key {
-                        udp.insert(key.into(), at(port.frame.destination_port, nth).into());
+                        udp.insert(key.name.into(), at(port.frame.destination_port, nth).into());
                     }
                 }
                 json!({ "udp": udp })

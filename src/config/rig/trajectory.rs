@@ -20,6 +20,9 @@ const MAX_WAYPOINTS: usize = 10_000;
 
 const FORMAT: &str = "the rig format, trajectories";
 
+/// Sentence of the key `trajectory`, of the robot and of objects.
+pub(super) const MOTION: &str = "The motion (default for the robot: it stands still).";
+
 fn speed_limit() -> Limit<f64> {
     Limit::new(0.001..=100.0, "m/s", FORMAT)
 }
@@ -130,6 +133,7 @@ pub fn robot(
 ) -> Option<(RobotConfig, Place)> {
     let mut field = table
         .optional("trajectory")
+        .meaning(MOTION)
         .such_as("{ kind = \"circle\", radius_m = 20.0, speed_m_s = 2.0 }");
     if !field.is_written()
         && let Some(still) = Node::of_json(json!({ "kind": "still" }), table.place())
@@ -152,7 +156,10 @@ pub(crate) fn stance(
     trajectory: Option<&(TrajectoryConfig, Place)>,
     follows: bool,
 ) -> (bool, [f64; 2]) {
-    let field = table.optional("follow_ground");
+    let field = table.optional("follow_ground").meaning(
+        "Take height, roll and pitch from the terrain under four wheels (default: true for a robot \
+         in the plane z = 0 of a built-in scene with uneven ground).",
+    );
     field.defaults_here_to(follows);
     let follows = field.boolean().unwrap_or(follows);
     if let (true, Some((TrajectoryConfig::Feed(_), _)), Some(place)) =
@@ -162,7 +169,9 @@ pub(crate) fn stance(
         field.fault(place.fault("a feed cannot follow the ground", label));
     }
     let side = Limit::new(0.05..=50.0, "m", "the rig format, [robot]");
-    let footprint = table.optional("footprint_m");
+    let footprint = table
+        .optional("footprint_m")
+        .meaning("Distance between front and rear wheels, and between left and right wheels.");
     (follows, footprint.numbers_or(&side, RobotConfig::USUAL_FOOTPRINT_M))
 }
 

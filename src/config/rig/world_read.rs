@@ -33,12 +33,28 @@ pub fn world(mut table: TableReader<'_>, rig_seed: u64) -> Option<(WorldConfig, 
         dotted(&SCENE_EXTENSIONS)
     );
     let pattern = extension_pattern(&SCENE_EXTENSIONS);
-    let scene = table.required("scene").word_or_text(&BUILT_IN, &expected, &pattern, "?.obj");
-    let parameters = table.optional("parameters").such_as("{ seed = 1 }");
-    let parameters = parameters.or_empty_if_noted(table.place());
-    let objects = objects(&table.optional("object"));
-    let weather = weather(&table.optional("weather"), objects.as_deref());
-    let labels = labels(&table.optional("labels").such_as("{ \"tree*\" = \"vegetation\" }"));
+    let scene = table
+        .required("scene")
+        .meaning("The scene: a built-in one, see `menura scenes`, or a file.")
+        .word_or_text(&BUILT_IN, &expected, &pattern, "?.obj");
+    let parameters = table
+        .optional("parameters")
+        .meaning("Parameters of the scene; each scene has its own.")
+        .such_as("{ seed = 1 }")
+        .or_empty_if_noted(table.place());
+    let object_field = table.optional("object");
+    let objects = objects(&object_field.meaning("A moving object; one table for each."));
+    let weather_field = table.optional("weather");
+    let weather_field = weather_field.meaning("Rain, snow, fog and dust in the air, and the wind.");
+    let weather = weather(&weather_field, objects.as_deref());
+    let labels_field = table
+        .optional("labels")
+        .meaning(
+            "Labels in the ground truth: names of objects, meshes or materials, in which * stands \
+             for any letters, with their labels. The first pattern that fits decides.",
+        )
+        .such_as("{ \"tree*\" = \"vegetation\" }");
+    let labels = labels(&labels_field);
     let is_file = |scene: &&Text| !BUILT_IN.contains(&scene.value.as_str());
     let mut placement = ScenePlacement::default();
     match scene.as_ref().filter(is_file) {
@@ -130,7 +146,11 @@ fn scene_file(
     let mut seed = rig_seed;
     if parameters.is_written() {
         let mut table = parameters.table("the parameters of a scene file")?;
-        seed = table.optional("seed").integer(&seed_limit()).unwrap_or(seed);
+        seed = table
+            .optional("seed")
+            .meaning("Fixes the random draws of the scene (default: the rig's seed).")
+            .integer(&seed_limit())
+            .unwrap_or(seed);
         finish_parameters(table, scene);
     }
     let path = scene.place.source.resolve(&scene.value);

@@ -43,6 +43,8 @@ impl Family for GigeCameraFamily {
         Product {
             controls: &[Control {
                 key: "gvcp",
+                meaning: "Address of the camera's commands (GVCP); clients expect port 3956. It \
+                          also receives broadcasts to that port.",
                 kind: ControlKind::Datagrams { hears_broadcasts: true, answers_all: false },
                 port: Some(PORT),
             }],

@@ -7,9 +7,7 @@ use super::{Hdl64e, decoder, describe, profile_read};
 use crate::Built;
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::network::DatagramPort;
-use crate::config::profile::{
-    AngleSense, Control, ControlKind, GpsInputRefusal, LidarTraits, Product, Profile,
-};
+use crate::config::profile::{AngleSense, Control, GpsInputRefusal, LidarTraits, Product, Profile};
 use crate::config::toml::diagnostic::Diagnostics;
 use crate::decoder::Hints;
 use crate::decoder::datagram::DatagramDecoder;
@@ -38,7 +36,7 @@ impl Family for Hdl64eFamily {
 
     fn product(&self, profile: &Hdl64eProfile) -> Product {
         Product {
-            controls: &[Control { key: "control", kind: ControlKind::SerialPort, port: None }],
+            controls: &[Control::SERIAL_LINE],
             has_gps_input: profile.defaults.clock.is_some(),
             lidar: Some(LidarTraits {
                 lasers: profile.defaults.calibration.lasers.len(),

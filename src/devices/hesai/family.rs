@@ -40,7 +40,12 @@ impl Family for HesaiFamily {
 
     fn product(&self, profile: &HesaiProfile) -> Product {
         Product {
-            controls: &[Control { key: "ptc", kind: ControlKind::Commands, port: Some(9347) }],
+            controls: &[Control {
+                key: "ptc",
+                meaning: "Address of the unit's TCP commands; real units listen at port 9347.",
+                kind: ControlKind::Commands,
+                port: Some(9347),
+            }],
             has_gps_input: true,
             lidar: Some(LidarTraits {
                 lasers: profile.lasers.len(),

@@ -2,7 +2,7 @@
 
 use crate::config::profile::lag;
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
-use crate::config::profile::network::{DatagramPort, PortIndex};
+use crate::config::profile::network::{DatagramPort, PortIndex, PortKey};
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::key_types::{Ascii, By, Listed, OneOf, Time, TrueOrFalse, Whole};
 use crate::config::toml::reader::{Field, Limit};
@@ -336,10 +336,9 @@ impl HesaiProfile {
     pub fn ports(&self) -> Vec<DatagramPort> {
         let data = DatagramPort { counts_frames: true, ..DatagramPort::data(&self.network) };
         let frame = FrameHeader { destination_port: self.gps_udp_port, ..data.frame.clone() };
-        vec![
-            data,
-            DatagramPort { name: "gps", rig_key: Some("gps_port"), frame, counts_frames: true },
-        ]
+        let rig_key =
+            Some(PortKey { name: "gps_port", meaning: "The destination port of GPS packets." });
+        vec![data, DatagramPort { name: "gps", rig_key, frame, counts_frames: true }]
     }
 
     /// Firings per rotation at the speed `rpm`.

@@ -7,7 +7,7 @@ use super::{JointEncoder, datagrams, decoder, describe, faults};
 use crate::Built;
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::network::DatagramPort;
-use crate::config::profile::{Control, ControlKind, Interface, JointRole, Product, Profile};
+use crate::config::profile::{Control, Interface, JointRole, Product, Profile};
 use crate::config::toml::diagnostic::Diagnostics;
 use crate::config::toml::key_types::RequiredKeys;
 use crate::config::toml::keys::{Keys, SharedKeys};
@@ -46,9 +46,7 @@ impl Family for JointEncoderFamily {
                 interface: Interface::Datagrams,
                 ports: vec![DatagramPort::data(&profile.network)],
                 controls: match takes_commands {
-                    true => {
-                        &[Control { key: "control", kind: ControlKind::SerialPort, port: None }]
-                    }
+                    true => &[Control::SERIAL_LINE],
                     false => &[],
                 },
                 ..on_a_line

@@ -21,11 +21,14 @@ use crate::wire::livox::command::SEARCH_PORT;
 
 const SEARCH: Control = Control {
     key: "search",
+    meaning: "Address that receives searches; real units use port 56000. It also receives \
+              broadcasts to that port.",
     kind: ControlKind::Datagrams { hears_broadcasts: true, answers_all: true },
     port: Some(SEARCH_PORT),
 };
 const SDK: Control = Control {
     key: "sdk",
+    meaning: "Address of the unit's UDP commands; real units listen at port 56100.",
     kind: ControlKind::Datagrams { hears_broadcasts: false, answers_all: false },
     port: Some(56_100),
 };

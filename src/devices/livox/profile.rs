@@ -2,7 +2,7 @@
 
 use crate::config::profile::lag;
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
-use crate::config::profile::network::{DatagramPort, PortIndex, port};
+use crate::config::profile::network::{DatagramPort, PortIndex, PortKey, port};
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::key_types::{Ascii, By, Listed, OneOf, Time, TrueOrFalse, Whole};
 use crate::config::toml::reader::{Field, Limit};
@@ -352,8 +352,8 @@ impl LivoxProfile {
             DatagramPort { name, rig_key: Some(rig_key), frame, counts_frames: false }
         };
         let Ports { imu_source, imu_destination, state_source, state_destination, .. } = self.ports;
-        let imu = further("imu", "imu_port", [imu_source, imu_destination]);
-        let state = further("state", "state_port", [state_source, state_destination]);
+        let imu = further("imu", PortKey::IMU, [imu_source, imu_destination]);
+        let state = further("state", PortKey::STATE, [state_source, state_destination]);
         vec![data, imu, state]
     }
 

@@ -19,7 +19,12 @@ use crate::optics_fault::{LASER_DEAD, WINDOW_DIRTY};
 use crate::ptp::faults::FAULTS;
 use crate::wire::ptp::Transport;
 
-const WEB: Control = Control { key: "web", kind: ControlKind::Web, port: Some(80) };
+const COMMANDS: Control = Control {
+    key: "commands",
+    meaning: "Address of the unit's TCP commands; clients of real units connect to port 7501.",
+    kind: ControlKind::Commands,
+    port: Some(7501),
+};
 
 /// Family `ouster`.
 #[derive(Debug)]
@@ -42,11 +47,8 @@ impl Family for OusterFamily {
     fn product(&self, profile: &OusterProfile) -> Product {
         Product {
             controls: match profile.interface.has_tcp_commands {
-                true => &[
-                    WEB,
-                    Control { key: "commands", kind: ControlKind::Commands, port: Some(7501) },
-                ],
-                false => &[WEB],
+                true => &[Control::WEB, COMMANDS],
+                false => &[Control::WEB],
             },
             has_gps_input: true,
             lidar: Some(LidarTraits {

@@ -3,7 +3,7 @@
 use super::words::{LidarMode, OperatingMode, PtpProfile, PtpState, ReturnOrder, TimestampMode};
 use crate::config::profile::lag;
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
-use crate::config::profile::network::{DatagramPort, PortIndex};
+use crate::config::profile::network::{DatagramPort, PortIndex, PortKey};
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::key_types::{
     AnyText, By, FactoryFirst, OneOf, Scaled, SomeOf, Time, TrueOrFalse,
@@ -284,10 +284,8 @@ impl OusterProfile {
             dont_fragment: true,
             ..data.frame.clone()
         };
-        vec![
-            data,
-            DatagramPort { name: "imu", rig_key: Some("imu_port"), frame, counts_frames: true },
-        ]
+        let rig_key = Some(PortKey::IMU);
+        vec![data, DatagramPort { name: "imu", rig_key, frame, counts_frames: true }]
     }
 
     /// Checks that a format is possible with a mode.

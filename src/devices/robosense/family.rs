@@ -43,6 +43,7 @@ impl Family for RobosenseFamily {
     fn product(&self, profile: &RobosenseProfile) -> Product {
         const UCWP: &[Control] = &[Control {
             key: "ucwp",
+            meaning: "Address that receives the configuration that hosts write by UDP (UCWP).",
             kind: ControlKind::Datagrams { hears_broadcasts: false, answers_all: false },
             port: Some(7788),
         }];

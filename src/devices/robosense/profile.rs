@@ -2,7 +2,7 @@
 
 use crate::config::profile::lag;
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
-use crate::config::profile::network::{DatagramPort, PortIndex, port};
+use crate::config::profile::network::{DatagramPort, PortIndex, PortKey, port};
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::key_types::{By, OneOf, Scaled, Time, TrueOrFalse, Whole};
 use crate::config::toml::reader::{Field, Limit};
@@ -339,10 +339,15 @@ impl RobosenseProfile {
             let frame = FrameHeader { source_port, destination_port, ..data.frame.clone() };
             DatagramPort { name, rig_key: Some(rig_key), frame, counts_frames: false }
         };
+        let difop_key = PortKey {
+            name: "difop_port",
+            meaning: "The destination port of packets of state (DIFOP).",
+        };
         let difop =
-            further("difop", "difop_port", [self.difop.source_port, self.difop.destination_port]);
-        let imu =
-            self.imu.map(|imu| further("imu", "imu_port", [imu.source_port, imu.destination_port]));
+            further("difop", difop_key, [self.difop.source_port, self.difop.destination_port]);
+        let imu = self
+            .imu
+            .map(|imu| further("imu", PortKey::IMU, [imu.source_port, imu.destination_port]));
         [data, difop].into_iter().chain(imu).collect()
     }
 

@@ -7,9 +7,7 @@ use super::{Velodyne, decoder, describe, profile_read};
 use crate::Built;
 use crate::commands::CommandTable;
 use crate::config::profile::DeviceFaultKind;
-use crate::config::profile::{
-    AngleSense, Control, ControlKind, GpsInputRefusal, LidarTraits, Product, Profile,
-};
+use crate::config::profile::{AngleSense, Control, GpsInputRefusal, LidarTraits, Product, Profile};
 use crate::config::toml::diagnostic::Diagnostics;
 use crate::decoder::Hints;
 use crate::decoder::datagram::DatagramDecoder;
@@ -38,7 +36,7 @@ impl Family for VelodyneFamily {
 
     fn product(&self, profile: &VelodyneProfile) -> Product {
         Product {
-            controls: &[Control { key: "web", kind: ControlKind::Web, port: Some(80) }],
+            controls: &[Control::WEB],
             has_gps_input: true,
             lidar: Some(LidarTraits {
                 lasers: profile.lasers.len(),

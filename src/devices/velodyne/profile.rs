@@ -2,7 +2,7 @@
 
 use crate::config::profile::lag;
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
-use crate::config::profile::network::{DatagramPort, PortIndex};
+use crate::config::profile::network::{DatagramPort, PortIndex, PortKey};
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::key_types::{By, Time, Whole};
 use crate::config::toml::reader::{Field, Limit};
@@ -58,7 +58,10 @@ impl VelodyneProfile {
             udp_checksum: self.position.udp_checksum,
             ..data.frame.clone()
         };
-        let rig_key = Some("position_port");
+        let rig_key = Some(PortKey {
+            name: "position_port",
+            meaning: "The destination port of position packets.",
+        });
         let position = DatagramPort { name: "position", rig_key, frame, counts_frames: true };
         vec![data, position]
     }

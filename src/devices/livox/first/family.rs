@@ -41,6 +41,8 @@ impl Family for LivoxFirstFamily {
         Product {
             controls: &[Control {
                 key: "sdk1",
+                meaning: "Address of the unit's UDP commands; real units listen at port 65000, \
+                          from which they also send.",
                 kind: ControlKind::Datagrams { hears_broadcasts: false, answers_all: false },
                 port: Some(FirstProfile::COMMANDS),
             }],

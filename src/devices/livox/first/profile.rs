@@ -7,7 +7,7 @@ use super::super::profile::{
 };
 use crate::config::profile::lag;
 use crate::config::profile::lidar::{BeamSettings, NoiseSettings};
-use crate::config::profile::network::{DatagramPort, PortIndex, port};
+use crate::config::profile::network::{DatagramPort, PortIndex, PortKey, port};
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::key_types::{Ascii, Listed, OneOf, SomeOf, Time, TrueOrFalse};
 use crate::config::toml::reader::Limit;
@@ -283,9 +283,13 @@ impl FirstProfile {
             let frame = FrameHeader { destination_port, ..data.frame.clone() };
             DatagramPort { name, rig_key: Some(rig_key), frame, counts_frames: false }
         };
-        let imu = further("imu", "imu_port", self.ports.imu);
-        let status = further("status", "state_port", self.ports.status);
-        let mut broadcast = further("broadcast", "broadcast_port", BROADCAST_PORT);
+        let imu = further("imu", PortKey::IMU, self.ports.imu);
+        let status = further("status", PortKey::STATE, self.ports.status);
+        let broadcast_key = PortKey {
+            name: "broadcast_port",
+            meaning: "The destination port of broadcasts; real units use 55000.",
+        };
+        let mut broadcast = further("broadcast", broadcast_key, BROADCAST_PORT);
         broadcast.frame.destination_ip = Ipv4Addr::BROADCAST;
         broadcast.frame.destination_mac = [0xff; 6];
         vec![data, imu, status, broadcast]
