@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::config::profile::DeviceFaultKind;
 use crate::config::profile::FamilyData;
 use crate::config::profile::Profile;
-use crate::config::rig::faults::FORMAT;
+use crate::config::rig::faults::{FORMAT, STOPS_WITHIN_S};
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::time::SimTime;
 
@@ -26,7 +26,8 @@ pub const MOTOR_STALL: DeviceFaultKind = DeviceFaultKind { word: "motor-stall", 
 
 fn read(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
     let longest = Limit::new(0.001..=3600.0, "s", FORMAT);
-    let stops_within_s = table.optional("stops_within_s").number(&longest);
+    let field = table.optional("stops_within_s").meaning(STOPS_WITHIN_S);
+    let stops_within_s = field.number(&longest);
     let stops_within_ns = stops_within_s.map(|s| (s * 1e9).round() as u64);
     Some(Arc::new(MotorStall { stops_within_ns }))
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::config::profile::{AngleSense, DeviceFaultKind, FamilyData, Profile};
-use crate::config::rig::faults::FORMAT;
+use crate::config::rig::faults::{FORMAT, TRANSMISSION};
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::sensors::optics_fault::{LidarFault, Sector};
 
@@ -26,7 +26,8 @@ fn dead_lasers(
         None => (MOST_LASERS, "the products: none has more lasers".to_owned()),
     };
     let laser = Limit::new(0..=count as i128 - 1, "", origin);
-    let field = table.required("lasers").such_as("[3, 7]");
+    let says = "Lasers without returns, numbered from 0 as in packets and calibration files.";
+    let field = table.required("lasers").meaning(says).such_as("[3, 7]");
     let (items, place) = field.array_of(1..=usize::MAX, "numbers of lasers, such as [3, 7]")?;
     if items.is_empty() {
         field.fault(place.fault("no laser is named", "allowed: one or more, such as [3, 7]"));
@@ -50,10 +51,13 @@ fn dirty_window(
     profile: Option<&Profile>,
 ) -> Option<Arc<dyn FamilyData>> {
     let angle = Limit::new(-360.0..=360.0, "degrees", FORMAT);
-    let (from, to) = (table.optional("from_deg"), table.optional("to_deg"));
+    let says = "Start of the dirty sector, an angle as the device reports it.";
+    let from = table.optional("from_deg").meaning(says);
+    let says = "End of the dirty sector, an angle as the device reports it.";
+    let to = table.optional("to_deg").meaning(says);
     let (from_deg, to_deg) = (from.number_or(&angle, 0.0), to.number_or(&angle, 360.0));
     let share = Limit::new(0.0..=1.0, "", "transmission: a share of the light, one way");
-    let transmission = table.required("transmission").number(&share);
+    let transmission = table.required("transmission").meaning(TRANSMISSION).number(&share);
     if from_deg == to_deg
         && let Some(place) = to.place().or(from.place())
     {

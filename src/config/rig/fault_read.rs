@@ -81,8 +81,8 @@ pub fn faults(
         .enumerate()
         .map(|(index, item)| {
             let mut table = item.named("fault").table("[[fault]]")?;
-            let name_field = table.optional("name");
-            let name = file_name(&name_field, "a fault's");
+            let says = "Name of the fault in the fault log (default: fault-1, fault-2 and so on).";
+            let name = file_name(&table.optional("name").meaning(says), "a fault's");
             if let Some(name) = &name {
                 names.add(field, &name.value, &name.place);
             }
@@ -157,13 +157,14 @@ fn fault(
     kinds: &[(&'static str, Kind)],
     begins: Begins,
 ) -> Option<FaultConfig> {
-    let device_field = table.required("device");
+    let device_field = table.required("device").meaning("Name of the device that has the fault.");
     let device_name = device_field.text("the name of a device of this rig");
     let device = device_name
         .as_ref()
         .zip(devices)
         .and_then(|(text, devices)| device_named(&device_field, text, devices));
-    let kind_field = table.required("kind");
+    let says = "Kind of fault; the device determines which kinds are possible.";
+    let kind_field = table.required("kind").meaning(says);
     let kind = kind_field.choice(kinds, FORMAT);
     if let (Some(kind), Some((_, device)), Some(place)) = (kind, device, kind_field.place())
         && !kind.fits(device)
@@ -189,7 +190,8 @@ fn fault(
         Begins::AsWritten => schedule(&mut table, FORMAT),
         Begins::WhileItRuns => Some(schedule_from_now(&mut table, FORMAT)),
     };
-    let seed = table.optional("seed").integer(&seed_limit()).unwrap_or(seed);
+    let says = "Seed of the fault's random samples (default: the rig's).";
+    let seed = table.optional("seed").meaning(says).integer(&seed_limit()).unwrap_or(seed);
     let Some(kind) = kind else {
         // The other allowed keys are unknown.
         table.drop_unknown(|_| true);
@@ -222,7 +224,7 @@ fn read_kind(
         kind.is_of_packets() && interface.is_none_or(|known| known == Interface::Datagrams)
     };
     let stream = match kind {
-        Kind::Wire(kind) if sends_datagrams(kind) => stream(&table.optional("stream"), profile),
+        Kind::Wire(kind) if sends_datagrams(kind) => stream(table, profile),
         _ => None,
     };
     let (word, kind) = match kind {
@@ -239,8 +241,11 @@ fn read_kind(
     (word, kind, stream)
 }
 
-/// Index of the named port in the product's list.
-fn stream(field: &Field<'_>, profile: Option<&Profile>) -> Option<usize> {
+/// Reads `stream`; returns the index of the named port in the product's list.
+fn stream(table: &mut TableReader<'_>, profile: Option<&Profile>) -> Option<usize> {
+    let says = "Affects the datagrams of this port only, named as in the fault log \
+        (default: all ports).";
+    let field = table.optional("stream").meaning(says);
     if !field.is_written() {
         return None;
     }

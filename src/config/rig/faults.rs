@@ -11,6 +11,20 @@ use crate::toml::reader::Limit;
 
 /// Origin of a fault's limits that no device determines.
 pub const FORMAT: &str = "the rig format, [[fault]]";
+/// Sentence about `probability` of faults within devices.
+pub const PROBABILITY: &str = "Share of PTP messages or images that the fault affects.";
+/// Sentence about `transmission` of dirt.
+pub const TRANSMISSION: &str = "Share of the light that passes the window, or the middle of a \
+    spot of dirt, in one direction.";
+/// Sentence about `stops_within_s`.
+pub const STOPS_WITHIN_S: &str = "Time from full speed to rest (default: the motor's own time).";
+/// Sentence about `announced_s`.
+pub const ANNOUNCED_S: &str =
+    "Time for which the alert is announced before the fault takes effect.";
+/// Sentence about `id` of alerts.
+pub const ALERT_ID: &str = "The number of the alert, or of the HMS message.";
+/// Sentence about `level` of alerts.
+pub const ALERT_LEVEL: &str = "Severity of the alert.";
 /// Longest delay by one fault without jitter, milliseconds.
 pub const MAX_DELAY_MS: f64 = 60_000.0;
 

@@ -94,7 +94,8 @@ const POWER_CYCLE: DeviceFaultKind =
 type Read = Option<Arc<dyn FamilyData>>;
 
 fn sides(table: &mut TableReader<'_>) -> Sides {
-    table.optional("side").choice_or(&Sides::WORDS, FORMAT, Sides::Both)
+    let side = table.optional("side").meaning("Side whose counter is affected.");
+    side.choice_or(&Sides::WORDS, FORMAT, Sides::Both)
 }
 
 fn stuck(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
@@ -108,20 +109,25 @@ fn reversed(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
 fn jump(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
     let sides = sides(table);
     let far = Limit::new(-1_000_000_000..=1_000_000_000, "counts", FORMAT);
-    let counts = table.required("counts").integer(&far)?;
+    let says = "Counts by which a counter jumps.";
+    let counts = table.required("counts").meaning(says).integer(&far)?;
     Some(Arc::new(BaseFault::CounterJump { sides, counts }))
 }
 
 fn low_battery(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
-    let battery_v = table.required("battery_v").number(&Limit::new(0.0..=320.0, "V", FORMAT));
-    let charge = table.optional("charge_percent");
+    let says = "Voltage of a battery that is nearly empty.";
+    let battery = table.required("battery_v").meaning(says);
+    let battery_v = battery.number(&Limit::new(0.0..=320.0, "V", FORMAT));
+    let says = "Charge of a battery that is nearly empty.";
+    let charge = table.optional("charge_percent").meaning(says);
     let charge_percent = charge.number_or(&Limit::new(0.0..=100.0, "%", FORMAT), 5.0);
     Some(Arc::new(BaseFault::LowBattery { battery_v: battery_v?, charge_percent }))
 }
 
 fn late_replies(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
     let late = Limit::new(0.001..=10_000.0, "ms", FORMAT);
-    let delay_ms = table.required("delay_ms").number(&late)?;
+    let says = "Delay of each datagram, telegram or byte.";
+    let delay_ms = table.required("delay_ms").meaning(says).number(&late)?;
     Some(Arc::new(BaseFault::LateReplies { by_ns: (delay_ms * 1e6).round() as u64 }))
 }
 

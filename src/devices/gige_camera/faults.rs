@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::config::profile::{DeviceFaultKind, FamilyData, Profile};
-use crate::config::rig::faults::FORMAT;
+use crate::config::rig::faults::{FORMAT, PROBABILITY, TRANSMISSION};
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::ptp::faults::PTP_LOST;
 use crate::sensors::camera::faults::CameraFault;
@@ -32,52 +32,64 @@ fn share() -> Limit<f64> {
     Limit::new(0.0..=1.0, "", FORMAT)
 }
 
-/// Range of the width of the largest spot, as a fraction of the image's width.
-fn size() -> Limit<f64> {
-    Limit::new(0.001..=1.0, "", FORMAT)
+/// Width of the largest spot or drop, as a fraction of the image's width.
+fn size(table: &mut TableReader<'_>, default: f64) -> f64 {
+    let says = "Width of the largest spot or drop, as a share of the image's width.";
+    let field = table.optional("size").meaning(says);
+    field.number_or(&Limit::new(0.001..=1.0, "", FORMAT), default)
 }
 
 fn stuck_pixels(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
-    let level = table.optional("brightness");
+    let says = "Count of stuck pixels as a share of full scale (default: half of them are dark \
+        and half are full).";
+    let level = table.optional("brightness").meaning(says);
     let level = level.is_written().then(|| level.number(&share())).flatten();
-    let share = table.required("share").number(&share())?;
+    let says = "Share of all pixels that are stuck.";
+    let share = table.required("share").meaning(says).number(&share())?;
     Some(Arc::new(CameraFault::StuckPixels { share, level }))
 }
 
 fn dirt(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
-    let (spots, size) = (table.optional("spots"), table.optional("size").number_or(&size(), 0.08));
+    let spots = table.optional("spots").meaning("Number of spots of dirt.");
+    let size = size(table, 0.08);
     let spots = spots.integer_or(&Limit::new(1..=MOST_SPOTS, "", FORMAT), 12);
-    let transmission = table.required("transmission").number(&share())?;
+    let transmission = table.required("transmission").meaning(TRANSMISSION).number(&share())?;
     Some(Arc::new(CameraFault::Dirt { spots, size, transmission }))
 }
 
 fn drops(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
-    let (drops, size) = (table.optional("drops"), table.optional("size").number_or(&size(), 0.06));
+    let drops = table.optional("drops").meaning("Number of drops on the lens.");
+    let size = size(table, 0.06);
     let drops = drops.integer_or(&Limit::new(1..=MOST_SPOTS, "", FORMAT), 12);
     Some(Arc::new(CameraFault::Drops { drops, size }))
 }
 
 fn flare(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
-    let strength = table.optional("strength");
+    let says = "Brightness of the flare; 1 scatters as much light as a human eye.";
+    let strength = table.optional("strength").meaning(says);
     let strength = strength.number_or(&Limit::new(0.01..=100.0, "", FORMAT), 1.0);
     Some(Arc::new(CameraFault::Flare { strength }))
 }
 
 fn defocus(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
     let blur = Limit::new(1.0..=100.0, "pixels", FORMAT);
-    let blur_px = table.required("blur_px").number(&blur)?;
+    let says = "Diameter of the disc that a point becomes, in pixels of the sensor.";
+    let blur_px = table.required("blur_px").meaning(says).number(&blur)?;
     Some(Arc::new(CameraFault::Defocus { blur_px }))
 }
 
 fn frames_dropped(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
-    let probability = table.required("probability").number(&share())?;
+    let probability = table.required("probability").meaning(PROBABILITY).number(&share())?;
     Some(Arc::new(CameraFault::FramesDropped { probability }))
 }
 
 fn hunting(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
-    let swing = table.optional("swing_ev").number_or(&Limit::new(0.01..=8.0, "EV", FORMAT), 1.0);
+    let says = "Largest change of the exposure time, in powers of two.";
+    let swing = table.optional("swing_ev").meaning(says);
+    let swing_ev = swing.number_or(&Limit::new(0.01..=8.0, "EV", FORMAT), 1.0);
     let cycle = Limit::new(0.01..=3600.0, "s", FORMAT);
-    let cycle_s = table.optional("cycle_s").number_or(&cycle, 1.0);
+    let says = "Time from one longest exposure to the next.";
+    let cycle_s = table.optional("cycle_s").meaning(says).number_or(&cycle, 1.0);
     let cycle_ns = (cycle_s * 1e9).round() as u64;
-    Some(Arc::new(CameraFault::ExposureHunts { swing_ev: swing, cycle_ns }))
+    Some(Arc::new(CameraFault::ExposureHunts { swing_ev, cycle_ns }))
 }

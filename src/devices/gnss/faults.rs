@@ -30,12 +30,14 @@ pub const FAULTS: [DeviceFaultKind; 8] = [
 
 fn offset_m(table: &mut TableReader<'_>) -> Option<[f64; 3]> {
     let far = Limit::new(-100_000.0..=100_000.0, "m", FORMAT);
-    table.required("offset_m").such_as("[east, north, up]").numbers(&far)
+    let says = "Error of every position, or of the base's reported place: east, north and up.";
+    table.required("offset_m").meaning(says).such_as("[east, north, up]").numbers(&far)
 }
 
 fn late(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
     let seconds = Limit::new(0.001..=600.0, "s", FORMAT);
-    let delay_s: f64 = table.required("delay_s").number(&seconds)?;
+    let delay = table.required("delay_s").meaning("Delay of the RTCM messages.");
+    let delay_s: f64 = delay.number(&seconds)?;
     Some(Arc::new(GnssFault::CorrectionsLate { by_ns: (delay_s * 1e9).round() as u64 }))
 }
 
@@ -48,6 +50,7 @@ fn jump(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn Fami
 }
 
 fn frozen(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
-    let time_goes_on = table.optional("time_goes_on").boolean_or(true);
+    let says = "Whether the frozen fix is sent with the current time.";
+    let time_goes_on = table.optional("time_goes_on").meaning(says).boolean_or(true);
     Some(Arc::new(GnssFault::Frozen { time_goes_on }))
 }

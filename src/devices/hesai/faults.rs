@@ -23,7 +23,8 @@ fn high_temperature(
     _: Option<&Profile>,
 ) -> Option<Arc<dyn FamilyData>> {
     let rise = Limit::new(0.0..=200.0, "degrees C", FORMAT);
-    let rise_c = table.required("rise_c").number(&rise)?;
+    let says = "Rise of the boards' temperatures.";
+    let rise_c = table.required("rise_c").meaning(says).number(&rise)?;
     Some(Arc::new(HighTemperature { rise_c }))
 }
 

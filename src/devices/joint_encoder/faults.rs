@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::config::profile::{DeviceFaultKind, FamilyData, Profile};
-use crate::config::rig::faults::FORMAT;
+use crate::config::rig::faults::{FORMAT, STOPS_WITHIN_S};
 use crate::config::rig::joints::JointJam;
 use crate::config::toml::reader::{Limit, TableReader};
 
@@ -19,6 +19,7 @@ pub(super) const FAULTS: [DeviceFaultKind; 2] = [
 
 fn jam(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
     let longest = Limit::new(0.001..=3600.0, "s", FORMAT);
-    let stops_within_s = table.optional("stops_within_s").number_or(&longest, 0.05);
+    let field = table.optional("stops_within_s").meaning(STOPS_WITHIN_S);
+    let stops_within_s = field.number_or(&longest, 0.05);
     Some(Arc::new(JointJam { stops_within_ns: (stops_within_s * 1e9).round() as u64 }))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::unit_states::{Alert, on};
 use crate::config::profile::{DeviceFaultKind, FamilyData, Profile};
-use crate::config::rig::faults::{FORMAT, Timed};
+use crate::config::rig::faults::{ALERT_ID, ALERT_LEVEL, FORMAT, Timed};
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::time::SimTime;
 use crate::wire::livox::key::state;
@@ -40,8 +40,9 @@ pub struct Hms {
 pub const HMS: DeviceFaultKind = DeviceFaultKind { word: "hms", read: hms };
 
 fn hms(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
-    let id = table.required("id").integer(&Limit::new(1..=0xffff, "", "the format: 16 bits"));
-    let level = table.required("level").choice(&Level::WORDS, FORMAT);
+    let id = table.required("id").meaning(ALERT_ID);
+    let id = id.integer(&Limit::new(1..=0xffff, "", "the format: 16 bits"));
+    let level = table.required("level").meaning(ALERT_LEVEL).choice(&Level::WORDS, FORMAT);
     Some(Arc::new(Hms { id: id?, level: level? }))
 }
 

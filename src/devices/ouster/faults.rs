@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::config::profile::{DeviceFaultKind, FamilyData, Profile};
-use crate::config::rig::faults::{DeviceFaults, FORMAT, Timed};
+use crate::config::rig::faults::{ALERT_ID, ALERT_LEVEL, ANNOUNCED_S, DeviceFaults, FORMAT, Timed};
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::time::SimTime;
@@ -61,11 +61,12 @@ pub const THERMAL_SHUTDOWN: DeviceFaultKind =
 
 fn alert(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
     let number = Limit::new(0..=i128::from(u32::MAX), "", "the unit's alerts: 32 bits");
-    let id = table.required("id").integer(&number);
-    let category = table.required("category").text("a word such as \"UDP_TRANSMISSION\"");
+    let id = table.required("id").meaning(ALERT_ID).integer(&number);
+    let category = table.required("category").meaning("Category of the alert.");
+    let category = category.text("a word such as \"UDP_TRANSMISSION\"");
     let levels = [("NOTICE", "NOTICE"), ("WARNING", "WARNING"), ("ERROR", "ERROR")];
-    let level = table.required("level").choice(&levels, FORMAT);
-    let message = table.required("message").text("a sentence");
+    let level = table.required("level").meaning(ALERT_LEVEL).choice(&levels, FORMAT);
+    let message = table.required("message").meaning("Text of the alert.").text("a sentence");
     Some(Arc::new(Alert {
         id: id?,
         category: category?.value,
@@ -76,7 +77,8 @@ fn alert(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn Fam
 
 fn shot_limiting(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
     let share = Limit::new(0.0..=MOST_REDUCED, "", "the packet header: 70 to 75 % is the most");
-    let reduction = table.required("reduction").number(&share);
+    let says = "Share of the shots that are not fired.";
+    let reduction = table.required("reduction").meaning(says).number(&share);
     let announced_ns = announced(table);
     Some(Arc::new(ShotLimiting { reduction: reduction?, announced_ns }))
 }
@@ -90,7 +92,8 @@ fn thermal_shutdown(
 
 fn announced(table: &mut TableReader<'_>) -> u64 {
     let seconds = Limit::new(0.0..=255.0, "s", "the packet header: one byte of seconds");
-    (table.optional("announced_s").number_or(&seconds, 0.0) * 1e9).round() as u64
+    let announced = table.optional("announced_s").meaning(ANNOUNCED_S);
+    (announced.number_or(&seconds, 0.0) * 1e9).round() as u64
 }
 
 /// The faults of one unit.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::SECOND_NS;
 use super::masters::announce_of_receiver;
 use crate::config::profile::{DeviceFaultKind, FamilyData, Profile};
-use crate::config::rig::faults::{FORMAT, Timed};
+use crate::config::rig::faults::{ANNOUNCED_S, FORMAT, PROBABILITY, Timed};
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::sensors::noise::{NoiseSource, Quantity};
@@ -117,23 +117,29 @@ fn nanos(value: f64, unit_ns: f64) -> i64 {
 }
 
 fn probability(table: &mut TableReader<'_>) -> f64 {
-    table.optional("probability").number_or(&Limit::new(0.0..=1.0, "", "a probability"), 1.0)
+    let field = table.optional("probability").meaning(PROBABILITY);
+    field.number_or(&Limit::new(0.0..=1.0, "", "a probability"), 1.0)
 }
 
 fn priority_1(table: &mut TableReader<'_>) -> u8 {
-    table.optional("priority_1").integer_or(&Limit::new(0..=255, "", "IEEE 1588: one byte"), 0)
+    let says = "`priority1` of the forged masters: lower is better.";
+    let field = table.optional("priority_1").meaning(says);
+    field.integer_or(&Limit::new(0..=255, "", "IEEE 1588: one byte"), 0)
 }
 
 fn asymmetry(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
     let limit = Limit::new(-1e5..=1e5, "us", FORMAT);
-    let longer_us = table.required("asymmetry_us").number(&limit)?;
+    let says = "Path delay from the PTP master minus path delay to it.";
+    let longer_us = table.required("asymmetry_us").meaning(says).number(&limit)?;
     read(PtpFault::Asymmetry { longer_ns: nanos(longer_us, 1e3) })
 }
 
 fn late_sync(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
     let limit = |least| Limit::new(least..=1e6, "us", FORMAT);
-    let delay_us = table.required("delay_us").number(&limit(0.001));
-    let jitter = table.optional("jitter_us");
+    let delay = table.required("delay_us").meaning("Delay of each Sync message.");
+    let delay_us = delay.number(&limit(0.001));
+    let says = "Largest random deviation from the delay, longer or shorter.";
+    let jitter = table.optional("jitter_us").meaning(says);
     let jitter_us = jitter.number_or(&limit(0.0), 0.0);
     if let (Some(delay_us), Some(place)) = (delay_us, jitter.place())
         && jitter_us > delay_us
@@ -153,27 +159,34 @@ fn no_follow_up(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
 
 fn domain(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
     let limit = Limit::new(1..=255, "", "IEEE 1588: one byte");
-    read(PtpFault::Domain { shift: table.optional("domain_shift").integer_or(&limit, 1) })
+    let says = "Number that is added to the domain of the master's messages, modulo 256.";
+    let shift = table.optional("domain_shift").meaning(says).integer_or(&limit, 1);
+    read(PtpFault::Domain { shift })
 }
 
 fn step(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
     let limit = Limit::new(-1e9..=1e9, "s", FORMAT);
-    let step_s = table.required("step_s").number(&limit)?;
+    let says = "Step of the master's time; negative: backward.";
+    let step_s = table.required("step_s").meaning(says).number(&limit)?;
     read(PtpFault::Step { step_ns: nanos(step_s, 1e9) })
 }
 
 fn utc_offset(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
     let limit = Limit::new(-32_768..=32_767, "s", "IEEE 1588: 16 bits");
-    let offset_s = table.optional("utc_offset_s").integer(&limit);
-    let is_valid = table.optional("offset_valid").boolean_or(false);
+    let says = "TAI minus UTC that the master announces (default: the master's own).";
+    let offset_s = table.optional("utc_offset_s").meaning(says).integer(&limit);
+    let says = "Whether the master announces that its UTC offset is valid.";
+    let is_valid = table.optional("offset_valid").meaning(says).boolean_or(false);
     read(PtpFault::UtcOffset { offset_s, is_valid })
 }
 
 fn leap_second(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
     let words = [("inserted", 1), ("removed", -1)];
-    let leap_s = table.optional("leap").choice_or(&words, FORMAT, 1);
+    let says = "Leap second: a second is inserted or removed.";
+    let leap_s = table.optional("leap").meaning(says).choice_or(&words, FORMAT, 1);
     let limit = Limit::new(0.0..=86_400.0, "s", "IEEE 1588: the last day before it");
-    let announced_s = table.optional("announced_s").number_or(&limit, 10.0);
+    let announced = table.optional("announced_s").meaning(ANNOUNCED_S);
+    let announced_s = announced.number_or(&limit, 10.0);
     let announced_ns = nanos(announced_s, 1e9) as u64;
     read(PtpFault::LeapSecond { leap_s, announced_ns })
 }
@@ -181,14 +194,16 @@ fn leap_second(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
 fn better_master(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
     let priority_1 = priority_1(table);
     let limit = Limit::new(-1e9..=1e9, "s", FORMAT);
-    let ahead_s = table.optional("ahead_s").number_or(&limit, 0.0);
+    let says = "Offset of the better master's clock from the true master's.";
+    let ahead_s = table.optional("ahead_s").meaning(says).number_or(&limit, 0.0);
     read(PtpFault::BetterMaster { priority_1, ahead_ns: nanos(ahead_s, 1e9) })
 }
 
 fn announce_storm(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
     let priority_1 = priority_1(table);
     let limit = Limit::new(1..=10_000, "a second", FORMAT);
-    let rate_hz = table.optional("rate_hz").integer_or(&limit, 100);
+    let says = "Forged Announce messages a second; two from each master.";
+    let rate_hz = table.optional("rate_hz").meaning(says).integer_or(&limit, 100);
     read(PtpFault::AnnounceStorm { priority_1, rate_hz })
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::super::unit_states::{Alert, on};
 use crate::config::profile::{DeviceFaultKind, FamilyData, Profile};
-use crate::config::rig::faults::{FORMAT, Timed};
+use crate::config::rig::faults::{ALERT_LEVEL, FORMAT, Timed};
 use crate::config::toml::reader::TableReader;
 use crate::time::SimTime;
 use crate::wire::livox::first::command::state;
@@ -80,9 +80,11 @@ pub struct Abnormal {
 pub const ABNORMAL: DeviceFaultKind = DeviceFaultKind { word: "abnormal-status", read: abnormal };
 
 fn abnormal(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
-    let part = table.required("part").choice(&Part::WORDS, FORMAT);
+    let part = table.required("part").meaning("The part that a Livox reports as abnormal.");
+    let part = part.choice(&Part::WORDS, FORMAT);
     let levels = part.map_or(&Level::WORDS[..], Part::levels);
-    let level = table.required("level").choice(levels, "the status: bits of this part");
+    let level = table.required("level").meaning(ALERT_LEVEL);
+    let level = level.choice(levels, "the status: bits of this part");
     Some(Arc::new(Abnormal { part: part?, level: level? }))
 }
 
