@@ -81,20 +81,31 @@ pub fn port() -> Limit<i128> {
     Limit::new(1..=65535, "", "UDP")
 }
 
+/// Reads `[network]` at the root of a profile.
+pub fn profile_network(root: &mut TableReader<'_>) -> Option<FrameHeader> {
+    let says = "Addresses and header fields of recorded frames. A run sends through the host's \
+        network stack.";
+    root.required("network").meaning(says).table("[network]").and_then(network)
+}
+
 /// Reads `[network]`: the headers of a product's frames below UDP, which come from captures. Recorded frames have
 /// these headers.
 pub fn network(mut table: TableReader<'_>) -> Option<FrameHeader> {
-    let source_ip = ipv4(&table.required("source_ip"));
-    let destination_ip = ipv4(&table.required("destination_ip"));
-    let source_port = table.required("source_port").integer(&port());
-    let destination_port = table.required("destination_port").integer(&port());
-    let source_mac = mac(&table.required("source_mac"));
-    let destination_mac = mac(&table.required("destination_mac"));
-    let ttl = table.required("ttl").integer(&Limit::new(1..=255, "", "IPv4"));
-    let dont_fragment = table.required("dont_fragment").boolean();
+    let mut key = |key, says| table.required(key).meaning(says);
+    let source_ip = ipv4(&key("source_ip", "Factory address of the unit."));
+    let destination_ip = ipv4(&key("destination_ip", "Factory address of the destination host."));
+    let source_port = key("source_port", "UDP source port of datagrams.").integer(&port());
+    let destination_port =
+        key("destination_port", "UDP destination port of datagrams.").integer(&port());
+    let source_mac = mac(&key("source_mac", "The unit's MAC address."));
+    let destination_mac = mac(&key("destination_mac", "MAC address of the destination host."));
+    let ttl = key("ttl", "The IP time to live.").integer(&Limit::new(1..=255, "", "IPv4"));
+    let dont_fragment = key("dont_fragment", "The IP don't-fragment flag.").boolean();
     let id_limit = Limit::new(0..=65535, "", "IPv4");
-    let identification = table.required("identification").integer(&id_limit);
-    let udp_checksum = table.required("udp_checksum").boolean();
+    let says = "The IP identification, the same in every packet.";
+    let identification = key("identification", says).integer(&id_limit);
+    let says = "Whether the UDP checksum is computed; it is zero otherwise.";
+    let udp_checksum = key("udp_checksum", says).boolean();
     table.finish();
     Some(FrameHeader {
         source_ip: source_ip?,

@@ -14,6 +14,11 @@ use crate::toml::spec::TableSpec;
 /// Origin of limits that no product determines.
 pub const PROFILES: &str = "Menura's profiles, see firmware-profiles/example.toml";
 
+/// Sentence of a profile's `identity` in the documentation.
+pub const IDENTITY: &str = "Identity that the product reports.";
+/// Sentence of a profile's `clock` in the documentation.
+pub const CLOCK: &str = "The unit's clock and its errors.";
+
 /// Reads the profile in `source`; its name is the file's stem.
 pub fn parse(
     source: &Arc<SourceFile>,
@@ -46,10 +51,14 @@ fn profile(
     let words: Vec<(&str, &'static dyn FamilyReader)> =
         families.iter().map(|family| (family.key(), *family)).collect();
     let file = &source.name;
-    let summary = root.required("summary").text("one line for `menura profiles`");
-    let family = root.required("driver").choice_of_kind(&words, PROFILES);
-    let unsure = root.required("unsure").strings("what no two sources confirm");
-    let sources = root.required("source").table("[source]").and_then(sources);
+    let says = "Description of the product, in one line for `menura profiles`.";
+    let summary = root.required("summary").meaning(says).text("one line for `menura profiles`");
+    let says = "Product family, which determines the other keys of the file.";
+    let family = root.required("driver").meaning(says).choice_of_kind(&words, PROFILES);
+    let says = "Values that no two sources confirm.";
+    let unsure = root.required("unsure").meaning(says).strings("what no two sources confirm");
+    let says = "Sources of the numbers; at least one of the lists must have an entry.";
+    let sources = root.required("source").meaning(says).table("[source]").and_then(sources);
     // If the family is unknown, the other keys cannot be checked.
     let family = family?;
     let read = family.read_profile(root);
@@ -71,8 +80,12 @@ fn profile(
 fn sources(mut table: TableReader<'_>) -> Option<Vec<String>> {
     let mut all = Vec::new();
     let mut complete = true;
-    for (key, kind) in [("manual", "manual"), ("captures", "capture"), ("drivers", "driver")] {
-        match table.required(key).strings("where the numbers come from") {
+    for (key, kind, says) in [
+        ("manual", "manual", "Documents of the vendor."),
+        ("captures", "capture", "Traffic of real devices."),
+        ("drivers", "driver", "Software that reads real devices."),
+    ] {
+        match table.required(key).meaning(says).strings("where the numbers come from") {
             Some(list) => all.extend(list.iter().map(|source| format!("{kind}: {source}"))),
             None => complete = false,
         }

@@ -5,8 +5,8 @@
 
 use serde_json::Value as Json;
 
-use super::key_types::{KeyType, OneOf, RequiredKeys, TrueOrFalse};
-use super::reader::{Field, Limit, TableReader};
+use super::key_types::{KeyType, OneOf, RequiredKeys};
+use super::reader::{Field, TableReader};
 
 /// Reads the keys of a table into a value.
 #[derive(Debug)]
@@ -85,18 +85,7 @@ impl<'f> Keys<'f> {
         }
     }
 
-    /// Stores the result of `read` for the value of `key`.
-    pub fn read<T>(
-        &mut self,
-        key: &'static str,
-        into: &mut T,
-        read: impl FnOnce(&Field<'f>) -> Option<T>,
-    ) {
-        let field = self.field(key);
-        self.put(read(&field), into);
-    }
-
-    /// Reads a key of `keys!`; `doc` is its sentence in the documentation.
+    /// Reads a key; `doc` is its sentence in the documentation.
     pub fn of_type<T>(
         &mut self,
         key: &'static str,
@@ -113,21 +102,6 @@ impl<'f> Keys<'f> {
         self.with_default(key, key_type.written(into), into, |field| key_type.read(field));
     }
 
-    /// An integer within `limit`.
-    pub fn integer<T: TryFrom<i128> + Copy + Into<Json>>(
-        &mut self,
-        key: &'static str,
-        limit: &Limit<i128>,
-        into: &mut T,
-    ) {
-        self.typed(key, limit, into);
-    }
-
-    /// `true` or `false`.
-    pub fn boolean(&mut self, key: &'static str, into: &mut bool) {
-        self.typed(key, &TrueOrFalse, into);
-    }
-
     /// A word from a list; `origin` is the source of the list.
     pub fn choice<T: Clone + PartialEq>(
         &mut self,
@@ -139,7 +113,8 @@ impl<'f> Keys<'f> {
         self.typed(key, &OneOf(words, origin), into);
     }
 
-    /// Like [`Keys::read`]. If a rig lacks the key, the value is `default`, in the form of the file.
+    /// Stores the result of `read` for the value of `key`. If a rig lacks the key, the value is `default`, in the form
+    /// of the file.
     pub fn with_default<T>(
         &mut self,
         key: &'static str,
@@ -177,31 +152,31 @@ impl<'f> Keys<'f> {
         });
     }
 
-    /// A table `[key]` that only a profile has.
-    pub fn section<T: RequiredKeys>(&mut self, key: &'static str) -> Option<T> {
-        self.section_with(key, |_| ())
+    /// A table `[key]` that only a profile has; `doc` is its sentence in the documentation.
+    pub fn section<T: RequiredKeys>(&mut self, key: &'static str, doc: &str) -> Option<T> {
+        self.section_with(key, doc, |_| ())
     }
 
     /// Like [`Keys::section`], with further keys that a rig may override and that `shared` reads.
     pub fn section_with<T: RequiredKeys>(
         &mut self,
         key: &'static str,
+        doc: &str,
         shared: impl FnOnce(&mut Keys<'f>),
     ) -> Option<T> {
-        section_of(&self.table.required(key), &format!("[{key}]"), shared)
+        section_of(&self.table.required(key).meaning(doc), &format!("[{key}]"), shared)
     }
 
-    /// A table `[key]` of a profile or of a rig's settings. Messages call it `what` and show an example.
+    /// The table `field` of a profile or of a rig's settings. Messages call it `what` and show an example.
     pub fn part<T: Clone>(
         &mut self,
-        key: &'static str,
+        field: Field<'f>,
         [what, example]: [&'static str; 2],
         into: &mut T,
         read: impl FnOnce(Keys<'f>, &mut T) -> Option<()>,
     ) {
-        let field = self.field(key);
         if self.is_profile {
-            self.table_in(&field, &format!("[{key}]"), into, read);
+            self.table_in(&field, &format!("[{}]", field.name()), into, read);
         } else {
             self.table_in(&field.such_as(example), what, into, read);
         }

@@ -32,7 +32,8 @@ keys! {
 impl Dialect for HorizonSettings {
     fn read(&self, keys: &mut Keys<'_>) -> Arc<dyn Dialect> {
         let mut all = self.clone();
-        keys.table("horizon", "[horizon]", &mut all, SharedKeys::read);
+        let field = keys.field("horizon").meaning("Settings of a Husky only.");
+        keys.table_in(&field, "[horizon]", &mut all, SharedKeys::read);
         Arc::new(all)
     }
 

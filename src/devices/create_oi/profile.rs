@@ -32,7 +32,8 @@ keys! {
 impl Dialect for CreateSettings {
     fn read(&self, keys: &mut Keys<'_>) -> Arc<dyn Dialect> {
         let mut all = self.clone();
-        keys.table("create", "[create]", &mut all, SharedKeys::read);
+        let field = keys.field("create").meaning("Settings of a Create or Roomba only.");
+        keys.table_in(&field, "[create]", &mut all, SharedKeys::read);
         Arc::new(all)
     }
 

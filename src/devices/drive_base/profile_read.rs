@@ -4,6 +4,7 @@ use super::BaseFamily;
 use super::profile::{
     BaseProfile, BaseSettings, LineTimes, PROFILES, PowerSettings, WheelSettings,
 };
+use crate::config::profile::read::IDENTITY;
 use crate::config::toml::key_types::{KeyType, Table};
 use crate::config::toml::keys::{Keys, Shared};
 use crate::config::toml::reader::TableReader;
@@ -11,7 +12,7 @@ use crate::serial::line_read::{SerialLine, line_field};
 
 /// Reads a profile except its name and sources.
 pub(super) fn profile(mut root: TableReader<'_>, family: BaseFamily) -> Option<BaseProfile> {
-    let identity = Table("[identity]").read(&root.required("identity"));
+    let identity = Table("[identity]").read(&root.required("identity").meaning(IDENTITY));
     let line = line_field(&mut root).table("[line]").and_then(line);
     let says = "Motors and encoders on the robot.";
     let wheels = Shared("[wheels]").read(&root.required("wheels").meaning(says));

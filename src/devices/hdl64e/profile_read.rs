@@ -2,8 +2,9 @@
 
 use crate::config::profile::Profile;
 use crate::config::profile::lidar;
-use crate::config::profile::network::network;
+use crate::config::profile::network::profile_network;
 use crate::config::profile::read::PROFILES;
+use crate::config::toml::key_types::OneOf;
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 use crate::hdl64e::calibration::{LASERS, MAX_LENGTH_M, MAX_SLOPE, RECORD};
@@ -24,27 +25,31 @@ pub(crate) fn profile(root: TableReader<'_>) -> Option<Hdl64eProfile> {
     let mut root = Keys::of_profile(root);
     let mut all = Hdl64eSettings::default();
     let (mut rates, mut dark_intensity) = (RotationRates::default(), [0; 2]);
-    let network = root.field("network").table("[network]").and_then(network);
-    root.section_with::<()>("rotation", |keys| {
+    let network = profile_network(&mut root.table);
+    root.section_with::<()>("rotation", spinning::ROTATION, |keys| {
         spinning::rotation(keys, false, &mut rates, &mut all.rotation_rate_rpm);
         all.rotation(keys);
     });
-    let serial = root.field("serial").table("[serial]").and_then(serial::profile);
+    let says = "Serial line for commands. An empty word: the firmware lacks the command.";
+    let serial = root.field("serial").meaning(says).table("[serial]").and_then(serial::profile);
     motor::read(&mut root, true, &mut all.motor);
-    let table = root.field("packet").table("[packet]");
+    let table = root.field("packet").meaning(spinning::PACKET).table("[packet]");
     let (generation, packet) = table.map_or((None, None), |table| {
         read_packet(Keys::of_profile(table), &mut all, &mut dark_intensity)
     });
     let is_s1 = generation == Some(Hdl64eGeneration::S1);
     let mut modes = Vec::new();
-    root.section_with::<()>("returns", |keys| return_modes(keys, generation, &mut modes));
+    root.section_with::<()>("returns", spinning::RETURNS, |keys| {
+        return_modes(keys, generation, &mut modes);
+    });
     let has_dual = generation == Some(Hdl64eGeneration::S3) && modes.contains(&ReturnMode::Dual);
     let table = root.field("timing").table("[timing]");
     let timings = table.and_then(|table| timings(table, generation?, has_dual));
     let mut status_bytes =
         Hdl64eStatus { calibration_time: [0xff; 6], s1_form_packets: 1, ..Default::default() };
     if let Some(generation) = generation {
-        root.section_with::<()>("status", |keys| status(keys, generation, &mut status_bytes));
+        let says = "Status bytes of a healthy unit.";
+        root.section_with::<()>("status", says, |keys| status(keys, generation, &mut status_bytes));
     } else {
         let _ = root.field("status").table("[status]");
     }
@@ -57,7 +62,9 @@ pub(crate) fn profile(root: TableReader<'_>) -> Option<Hdl64eProfile> {
         all.clock = Some(clock);
     }
     let optics = lidar::profile_optics(&mut root.table, &reach());
-    let calibration = root.field("calibration").table("[calibration]").and_then(calibration);
+    let says = "Calibration of one unit; a rig can name another unit's file.";
+    let table = root.field("calibration").meaning(says).table("[calibration]");
+    let calibration = table.and_then(calibration);
     root.finish()?;
     packet?;
     let (timing, dual_timing) = timings?;
@@ -98,9 +105,14 @@ fn read_packet(
     defaults: &mut Hdl64eSettings,
     dark_intensity: &mut [u8; 2],
 ) -> (Option<Hdl64eGeneration>, Option<()>) {
-    let generation = keys.field("generation").choice(&Hdl64eGeneration::WORDS, PROFILES);
+    let says =
+        "The generation: \"s1\" sends U U U L, \"s2\" U L, \"s3\" U L with CRC and dual return.";
+    let field = keys.field("generation").meaning(says);
+    let generation = field.choice(&Hdl64eGeneration::WORDS, PROFILES);
     defaults.packet(&mut keys);
-    keys.read("dark_intensity", dark_intensity, spinning::dark_intensity);
+    let says = "The lowest and the highest intensity of a point without a return.";
+    let field = keys.field("dark_intensity").meaning(says);
+    keys.put(spinning::dark_intensity(&field), dark_intensity);
     // Only the S1 has `start_phase` and `grouping`; only the others report thresholds.
     if generation == Some(Hdl64eGeneration::S1) {
         defaults.s1_order(&mut keys);
@@ -118,7 +130,8 @@ fn timings(
 ) -> Option<(PacketTiming, Option<PacketTiming>)> {
     let single_cycles = if generation == Hdl64eGeneration::S1 { 12 } else { 6 };
     let dual = if has_dual {
-        let dual = table.required("dual").table("[timing.dual]");
+        let says = "Firing times with dual return, if `modes` has it.";
+        let dual = table.required("dual").meaning(says).table("[timing.dual]");
         let dual = dual.and_then(|mut table| {
             let timing = timing(&mut table, generation, 3);
             table.finish();
@@ -144,17 +157,21 @@ fn timing(
     let mut end_place = None;
     let rate_limit = Limit::new(1.0..=20_000.0, "packets/s", PROFILES);
     let us = Limit::new(0.0..=100_000.0, "us", PROFILES);
-    let rate_field = table.required("packets_per_second");
+    let rate_field = table.required("packets_per_second").meaning("Packets per second.");
     let rate_place = rate_field.place();
     let packets_per_second = rate_field.number(&rate_limit);
     let (cycles, last_cycle_ns) = if generation == Hdl64eGeneration::S1 {
         let grid = Limit::new(1.0..=1000.0, "us", PROFILES);
-        let grid_ns = table.required("block_grid_us").number(&grid).map(to_ns);
+        let says = "Step of the start times of blocks.";
+        let grid_ns = table.required("block_grid_us").meaning(says).number(&grid).map(to_ns);
         (grid_ns.map(|grid_ns| CycleStarts::Grid { grid_ns }), grid_ns.map(|ns| ns * (cycles - 1)))
     } else {
-        let start_ns = rising(&table.required("cycle_start_us"), cycles as usize, &us);
+        let says = "Time from a packet's first firing to the start of each of its firing cycles.";
+        let field = table.required("cycle_start_us").meaning(says);
+        let start_ns = rising(&field, cycles as usize, &us);
         let last_ns = start_ns.as_ref().and_then(|starts| starts.last().copied());
-        let end_field = table.required("packet_end_us");
+        let says = "Time from a packet's first firing until it is sent.";
+        let end_field = table.required("packet_end_us").meaning(says);
         end_place = end_field.place();
         let packet_end_ns = end_field.number(&us).map(to_ns);
         let cycles = start_ns
@@ -162,7 +179,8 @@ fn timing(
             .map(|(start_ns, packet_end_ns)| CycleStarts::Listed { start_ns, packet_end_ns });
         (cycles, last_ns)
     };
-    let slots = rising(&table.required("slot_offset_us"), 32, &us);
+    let says = "Time from the start of a firing cycle to the firing of each of its 32 slots.";
+    let slots = rising(&table.required("slot_offset_us").meaning(says), 32, &us);
     let (cycles, slots, packets_per_second) = (cycles?, slots?, packets_per_second?);
     let last_slot_ns = *slots.last()?;
     let last_firing_ns = last_cycle_ns? + last_slot_ns;
@@ -197,8 +215,11 @@ fn status(keys: &mut Keys<'_>, generation: Hdl64eGeneration, all: &mut Hdl64eSta
 }
 
 fn calibration(mut table: TableReader<'_>) -> Option<(LaserTable, CalibrationReading)> {
-    let reading = table.required("reading").choice(&CalibrationReading::WORDS, PROFILES);
-    let two_point_correction = table.required("two_point_correction").boolean();
+    let says = "The driver whose reading of the table is inverted for raw distances.";
+    let field = table.required("reading").meaning(says);
+    let reading = field.choice(&CalibrationReading::WORDS, PROFILES);
+    let says = "Whether x_cm and y_cm are used.";
+    let two_point_correction = table.required("two_point_correction").meaning(says).boolean();
     let degrees = |name, most: f64| Column::number(name, -most..=most, "degrees", "geometry");
     let most_cm = 100.0 * MAX_LENGTH_M;
     let length = |name| Column::number(name, -most_cm..=most_cm, "cm", RECORD);
@@ -216,7 +237,9 @@ fn calibration(mut table: TableReader<'_>) -> Option<(LaserTable, CalibrationRea
         Column::whole("min", 255, ONE_BYTE),
         Column::whole("max", 255, ONE_BYTE),
     ];
-    let field = table.required("lasers");
+    let says = "The lasers in the order of their numbers, a row each: id, vert_deg, rot_deg, \
+        dist_cm, x_cm, y_cm, voff_cm, hoff_cm, focal_m, slope, min, max.";
+    let field = table.required("lasers").meaning(says);
     let backwards = |row: &[f64; 12]| {
         let [.., min, max] = *row;
         let title = "`min` must not be more than `max`";
@@ -286,13 +309,12 @@ pub(crate) fn settings(
         all.thresholds(&mut keys);
         refuse_s1_order(&mut keys, profile);
     }
-    keys.read("calibration", &mut all.calibration, |field| {
-        let path = field.text("the path of a .yaml file of the ROS velodyne driver")?;
-        let file = path.place.source.resolve(&path.value);
-        field.loaded(&path, LaserTable::load(&path.value, &file))
-    });
-    let (words, origin) = (&CalibrationReading::WORDS, "the drivers that Menura knows");
-    keys.choice("calibration_reading", words, origin, &mut all.calibration_reading);
+    let says = "A calibration file of the ROS velodyne driver, instead of the profile's table.";
+    let field = keys.field("calibration").meaning(says);
+    keys.put(calibration_file(&field), &mut all.calibration);
+    let says = "Driver whose reading of the calibration is used; drivers differ by centimetres.";
+    let reading = OneOf(&CalibrationReading::WORDS, "the drivers that Menura knows");
+    keys.of_type("calibration_reading", says, &reading, &mut all.calibration_reading);
     motor::read(&mut keys, true, &mut all.motor);
     if let Some(clock) = &mut all.clock {
         clock_settings::read(&mut keys, clock);
@@ -300,6 +322,13 @@ pub(crate) fn settings(
     spinning::optics(&mut keys, &reach(), &mut all.beam, &mut all.noise);
     keys.finish()?;
     Some(all)
+}
+
+/// Reads the calibration file that a rig names.
+fn calibration_file(field: &Field<'_>) -> Option<LaserTable> {
+    let path = field.text("the path of a .yaml file of the ROS velodyne driver")?;
+    let file = path.place.source.resolve(&path.value);
+    field.loaded(&path, LaserTable::load(&path.value, &file))
 }
 
 /// Refuses `start_phase` and `grouping`, which only the S1 has.

@@ -16,16 +16,21 @@ pub struct SerialProfile {
 /// Reads `[serial]` of a profile.
 pub(crate) fn profile(mut table: TableReader<'_>) -> Option<SerialProfile> {
     table.was_called("baud", "baud_rate");
-    let baud = table.required("baud_rate").integer(&Limit::new(300..=921_600, "baud", PROFILES));
+    let mut key = |key, says| table.required(key).meaning(says);
+    let rates = Limit::new(300..=921_600, "baud", PROFILES);
+    let baud = key("baud_rate", "Rate of the line, 8N1.").integer(&rates);
     let digits = Limit::new(3..=4, "", "the manuals: S1 three, S2 and S3 four");
-    let rpm_digits = table.required("rpm_digits").integer(&digits);
-    let unstored_rpm = word(&table.required("unstored_rpm"));
-    let view = word(&table.required("view"));
-    let addresses = word(&table.required("addresses"));
-    let strongest = word(&table.required("strongest"));
-    let last = word(&table.required("last"));
-    let dual = word(&table.required("dual"));
-    let power = word(&table.required("power"));
+    let rpm_digits = key("rpm_digits", "Number of digits after RPM.").integer(&digits);
+    let says = "The word that sets a speed without storing it.";
+    let unstored_rpm = word(&key("unstored_rpm", says));
+    let says = "Word that sets the first and the last angle that are sent.";
+    let view = word(&key("view", says));
+    let says = "The word that sets the addresses of sensor and host.";
+    let addresses = word(&key("addresses", says));
+    let strongest = word(&key("strongest", "The word that asks for the strongest return."));
+    let last = word(&key("last", "The word that asks for the last return."));
+    let dual = word(&key("dual", "The word that asks for both returns."));
+    let power = word(&key("power", "The word that sets the laser power."));
     table.finish();
     Some(SerialProfile {
         baud: baud?,

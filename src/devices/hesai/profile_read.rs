@@ -3,12 +3,12 @@
 use super::profile::{COMMANDS, HesaiProfile, HesaiSettings, PacketProfile, PtpState, UnitLaser};
 use crate::config::profile::Profile;
 use crate::config::profile::lidar;
-use crate::config::profile::network::{network, port};
-use crate::config::profile::read::PROFILES;
+use crate::config::profile::network::{port, profile_network};
+use crate::config::profile::read::{IDENTITY, PROFILES};
 use crate::config::toml::key_types::KeyType;
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Limit, TableReader};
-use crate::spinning::clock_settings::{self, ptp, ptp_ahead};
+use crate::spinning::clock_settings::{self, profile_ptp, ptp, ptp_ahead};
 use crate::spinning::motor_settings;
 use crate::spinning::profile_read as spinning;
 use crate::spinning::unit_lasers;
@@ -24,28 +24,29 @@ pub(crate) fn profile(root: TableReader<'_>) -> Option<HesaiProfile> {
     let mut all = HesaiSettings { range_decideg: [0, 3600], ..HesaiSettings::default() };
     let (mut gps_udp_port, mut rates_rpm, mut steps_at_600_rpm) = (0, Vec::new(), 0);
     let mut return_modes = Vec::new();
-    let network = root.field("network").table("[network]").and_then(network);
-    root.section_with::<()>("gps", |keys| {
+    let network = profile_network(&mut root.table);
+    root.section_with::<()>("gps", "GPS packets.", |keys| {
         keys.of_type("port", "The UDP port to which GPS packets go.", &port(), &mut gps_udp_port);
     });
-    let identity = root.section_with("identity", |keys| all.identity(keys));
-    let interface = root.section("interface");
-    let packet: Option<PacketProfile> = root.section_with("packet", |keys| all.packet(keys));
-    root.section_with::<()>("rotation", |keys| {
+    let identity = root.section_with("identity", IDENTITY, |keys| all.identity(keys));
+    let interface = root.section("interface", spinning::INTERFACE);
+    let packet: Option<PacketProfile> =
+        root.section_with("packet", spinning::PACKET, |keys| all.packet(keys));
+    root.section_with::<()>("rotation", spinning::ROTATION, |keys| {
         rotation(keys, &mut rates_rpm, &mut steps_at_600_rpm);
         all.rotation(keys);
     });
-    root.section_with::<()>("returns", |keys| {
+    root.section_with::<()>("returns", spinning::RETURNS, |keys| {
         spinning::return_modes(keys, &ReturnMode::NAMES, PROFILES, &mut return_modes);
         all.returns(keys);
     });
     motor_settings::read(&mut root, false, &mut all.motor);
     clock_settings::read(&mut root, &mut all.clock.own);
-    root.section_with::<()>("ptp", |keys| ptp_ahead(keys, &mut all.clock.ptp_ahead_s));
-    let spread = root.section("spread");
+    profile_ptp(&mut root, &mut all.clock.ptp_ahead_s);
+    let spread = unit_lasers::profile_spread(&mut root);
     let optics = lidar::profile_optics(&mut root.table, &reach());
     let format = packet.as_ref().map(|packet| packet.format);
-    let table = root.field("lasers").table("[lasers]");
+    let table = spinning::lasers_table(&mut root);
     let lasers = table.and_then(|table| lasers(table, format));
     root.finish()?;
     (all.rotation_rate_rpm, all.return_mode) = (*rates_rpm.first()?, *return_modes.first()?);
@@ -78,7 +79,7 @@ pub(crate) fn settings(
     let known = |(_, mode): &(&str, ReturnMode)| driver.return_modes.contains(mode);
     let modes: Vec<_> = ReturnMode::NAMES.into_iter().filter(known).collect();
     let origin = format!("{}, [returns]", profile.file);
-    keys.choice("return_mode", &modes, &origin, &mut all.return_mode);
+    spinning::return_mode_among(&mut keys, &modes, &origin, &mut all.return_mode);
     all.returns(&mut keys);
     keys.table.was_called("azimuth_range_deg", "sector_deg");
     spinning::sector(&mut keys, 10.0, COMMANDS, &mut all.range_decideg);
@@ -103,9 +104,10 @@ fn reach() -> Limit<f64> {
 
 /// Reads the speeds, and the firings per rotation at 600 rpm.
 fn rotation(keys: &mut Keys<'_>, rates: &mut Vec<u32>, steps: &mut u32) {
-    let field = keys.field("rates_rpm");
+    let field = spinning::rates_field(keys);
     keys.put(spinning::listed_rates().read(&field), rates);
-    keys.integer("steps_at_600_rpm", &Limit::new(1..=36_000, "", PROFILES), steps);
+    let says = "Firings per rotation at 600 rpm; the number per second is the same at other rates.";
+    keys.of_type("steps_at_600_rpm", says, &Limit::new(1..=36_000, "", PROFILES), steps);
     // Every speed needs a whole number of firings per rotation.
     let are_whole = |rate: &u32| (*steps * 600).is_multiple_of(*rate);
     if keys.is_complete()

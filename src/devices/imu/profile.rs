@@ -4,7 +4,7 @@
 
 use super::settings_read::{MODEL, limit, magnetic_field, physics};
 use super::{Dialect, ImuFamily};
-use crate::config::profile::read::PROFILES;
+use crate::config::profile::read::{CLOCK, IDENTITY, PROFILES};
 use crate::config::profile::{Profile, errors, lag};
 use crate::config::toml::key_types::{
     Among, By, KeyType, OneOf, Scaled, Table, Time, TrueOrFalse, plain,
@@ -178,7 +178,7 @@ keys! {
 
 /// Reads a profile except its name and sources.
 pub(super) fn profile(mut root: TableReader<'_>, family: ImuFamily) -> Option<ImuProfile> {
-    let identity = Table("[identity]").read(&root.required("identity"));
+    let identity = Table("[identity]").read(&root.required("identity").meaning(IDENTITY));
     let line = Table("[line]").read(&line_field(&mut root));
     let output = root.required("output").meaning("Messages and rates.").table("[output]");
     let output = output.and_then(|mut table| {
@@ -190,7 +190,8 @@ pub(super) fn profile(mut root: TableReader<'_>, family: ImuFamily) -> Option<Im
     let mut keys = Keys::of_profile(root);
     let (mut model, mut clock) = (ImuModel::default(), ClockErrors::default());
     physics(&mut model, &mut keys);
-    keys.table("clock", "[clock]", &mut clock, SharedKeys::read);
+    let field = keys.field("clock").meaning(CLOCK);
+    keys.table_in(&field, "[clock]", &mut clock, SharedKeys::read);
     keys.finish()?;
     let (line, output): (ImuLine, ImuOutput) = (line?, output?);
     Some(ImuProfile {

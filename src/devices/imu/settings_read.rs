@@ -157,7 +157,9 @@ fn triad(all: &mut TriadErrors, keys: &mut Keys<'_>, names: &TriadKeys) {
         field.numbers::<3>(&limit(-1e6, 1e6)).map(|axes| axes.map(|x| x * unit))
     });
     keys.of_type(key, names.bias_says, &bias, &mut all.bias);
-    let chrono = keys.table.optional("chrono").such_as(
+    let says = "Noise as in Project Chrono, in SI units (gauss for fields), in addition to the \
+        other errors.";
+    let chrono = keys.table.optional("chrono").meaning(says).such_as(
         "{ std = 0.001, rate_hz = 100, drift = 0.0001, drift_time_s = 0.1 }, in rad/s, m/s² or gauss",
     );
     if chrono.is_written() {

@@ -50,7 +50,8 @@ keys! {
 impl Dialect for KangarooSettings {
     fn read(&self, keys: &mut Keys<'_>) -> Arc<dyn Dialect> {
         let mut all = self.clone();
-        keys.table("kangaroo", "[kangaroo]", &mut all, SharedKeys::read);
+        let field = keys.field("kangaroo").meaning("Settings of a Kangaroo only.");
+        keys.table_in(&field, "[kangaroo]", &mut all, SharedKeys::read);
         Arc::new(all)
     }
 

@@ -2,26 +2,35 @@
 
 use super::profile::{LivoxClockSettings, LivoxProfile, LivoxSettings, PtpState};
 use crate::config::profile::lidar;
-use crate::config::profile::network::network;
-use crate::config::profile::read::PROFILES;
+use crate::config::profile::network::profile_network;
+use crate::config::profile::read::{IDENTITY, PROFILES};
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Limit, TableReader};
-use crate::spinning::clock_settings::{self, ptp, ptp_ahead};
+use crate::spinning::clock_settings::{self, profile_ptp, ptp, ptp_ahead};
 use crate::spinning::profile_read as spinning;
+
+/// Sentence of a profile's `ports` in the documentation.
+pub(super) const PORTS: &str = "Further UDP ports.";
+/// Sentence of a profile's `pattern` in the documentation.
+pub(super) const PATTERN: &str = "The non-repetitive pattern.";
+/// Sentence of a profile's `points` in the documentation.
+pub(super) const POINTS: &str = "Contents of points.";
 
 /// Reads a profile except its name and sources.
 pub(crate) fn profile(root: TableReader<'_>) -> Option<LivoxProfile> {
     let mut root = Keys::of_profile(root);
     let mut all = LivoxSettings::default();
-    let network = root.field("network").table("[network]").and_then(network);
-    let ports = root.section("ports");
-    let identity = root.section_with("identity", |keys| all.identity(keys));
-    let interface = root.section_with("interface", |keys| all.stored(keys));
-    let pattern = root.section_with("pattern", |keys| all.pattern(keys));
-    let points = root.section_with("points", |keys| all.points(keys));
-    let imu = root.section_with("imu", |keys| place(keys, "place_mm", &mut all.imu_place_mm));
+    let network = profile_network(&mut root.table);
+    let ports = root.section("ports", PORTS);
+    let identity = root.section_with("identity", IDENTITY, |keys| all.identity(keys));
+    let interface = root.section_with("interface", spinning::INTERFACE, |keys| all.stored(keys));
+    let pattern = root.section_with("pattern", PATTERN, |keys| all.pattern(keys));
+    let points = root.section_with("points", POINTS, |keys| all.points(keys));
+    let imu = root.section_with("imu", spinning::IMU, |keys| {
+        place(keys, "place_mm", &mut all.imu_place_mm);
+    });
     clock_settings::read(&mut root, &mut all.clock.own);
-    root.section_with::<()>("ptp", |keys| ptp_ahead(keys, &mut all.clock.ptp_ahead_s));
+    profile_ptp(&mut root, &mut all.clock.ptp_ahead_s);
     let optics = lidar::profile_optics(&mut root.table, &reach());
     root.finish()?;
     (all.beam, all.noise) = optics?;

@@ -6,13 +6,13 @@ use super::profile::{
 use super::window;
 use super::words::{LidarMode, PtpState, TimestampMode};
 use crate::config::profile::Profile;
-use crate::config::profile::network::network;
-use crate::config::profile::read::PROFILES;
+use crate::config::profile::network::profile_network;
+use crate::config::profile::read::{IDENTITY, PROFILES};
 use crate::config::profile::{drift, lidar};
-use crate::config::toml::key_types::{FactoryFirst, KeyType, SomeOf};
+use crate::config::toml::key_types::{FactoryFirst, KeyType, OneOf, SomeOf, TrueOrFalse};
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Limit, TableReader};
-use crate::spinning::clock_settings::{ptp, ptp_ahead};
+use crate::spinning::clock_settings::{clock_field, ptp, ptp_ahead};
 use crate::spinning::motor_settings;
 use crate::spinning::profile_read::{self as spinning, Column};
 use crate::wire::ouster::format::{LidarFormat, PIXELS};
@@ -20,26 +20,29 @@ use crate::wire::ouster::format::{LidarFormat, PIXELS};
 /// Reads a profile except its name and sources.
 pub(crate) fn profile(root: TableReader<'_>) -> Option<OusterProfile> {
     let mut root = Keys::of_profile(root);
-    let network = root.field("network").table("[network]").and_then(network);
-    let identity = root.section("identity");
-    let interface = root.section("interface");
+    let network = profile_network(&mut root.table);
+    let identity = root.section("identity", IDENTITY);
+    let interface = root.section("interface", spinning::INTERFACE);
     let mut all = OusterSettings {
         azimuth_window_mdeg: [0, 360_000],
         signal_multiplier: 1.0,
         nmea_baud: 9600,
         ..OusterSettings::default()
     };
-    let packet: Option<PacketProfile> = root.section_with("packet", |keys| all.packet(keys));
+    let packet: Option<PacketProfile> =
+        root.section_with("packet", spinning::PACKET, |keys| all.packet(keys));
     let first = packet.as_ref().and_then(|packet| packet.formats.first().copied());
-    let table = root.field("modes").table("[modes]");
+    let says = "Rotation and output modes of the unit.";
+    let table = root.field("modes").meaning(says).table("[modes]");
     let modes = table.and_then(|table| modes(table, first));
-    let geometry = root.section("geometry");
-    let photons = root.section("photons");
-    let imu = root.section("imu");
+    let geometry = root.section("geometry", "Positions in the sensor.");
+    let photons = root.section("photons", "Conversion of light to counts.");
+    let imu = root.section("imu", spinning::IMU);
     motor_settings::read(&mut root, false, &mut all.motor);
     read_clock(&mut root, &mut all.clock);
     let optics = lidar::profile_optics(&mut root.table, &reach());
-    let beams = root.field("beams").table("[beams]").and_then(beams);
+    let field = root.field("beams").meaning("Directions of the beams.");
+    let beams = field.table("[beams]").and_then(beams);
     root.finish()?;
     let (packet, (modes, has_fast_dual)) = (packet?, modes?);
     all.lidar_mode = *modes.first()?;
@@ -69,10 +72,15 @@ pub(crate) fn settings(
     let mut all = driver.defaults.clone();
     let mut keys = Keys::of_rig(table);
     let modes: Vec<_> = driver.modes.iter().map(|mode| (mode.word(), *mode)).collect();
-    keys.choice("lidar_mode", &modes, &format!("{}, [modes]", profile.file), &mut all.lidar_mode);
+    let (says, origin) = (
+        "Columns per rotation and rotations per second at the start.",
+        format!("{}, [modes]", profile.file),
+    );
+    keys.of_type("lidar_mode", says, &OneOf(&modes, &origin), &mut all.lidar_mode);
     let known = &driver.packet.formats;
     let formats: Vec<_> = known.iter().map(|format| (format.name(), *format)).collect();
-    let field = keys.field("udp_profile_lidar");
+    let says = "Format of lidar packets at the start.";
+    let field = keys.field("udp_profile_lidar").meaning(says);
     field.defaults_to(all.lidar_format.name());
     let origin = format!("{}, [packet]", profile.file);
     let format = field.choice(&formats, &origin);
@@ -99,7 +107,8 @@ pub(crate) fn settings(
     }
     keys.put(window, &mut all.azimuth_window_mdeg);
     all.operation(&mut keys);
-    let field = keys.field("signal_multiplier");
+    let says = "Factor of the signal: 0.25, 0.5, 1, 2 or 3.";
+    let field = keys.field("signal_multiplier").meaning(says);
     field.defaults_to(all.signal_multiplier);
     let multiplier = field.number(&Limit::new(0.25..=3.0, "", MANUAL));
     if let (Some(multiplier), Some(place)) = (multiplier, field.place())
@@ -114,7 +123,8 @@ pub(crate) fn settings(
         keys.table.fault(place.fault("firmware 2.0 cannot multiply the signal", "allowed: 1"));
     }
     keys.put(multiplier, &mut all.signal_multiplier);
-    let field = keys.field("phase_lock_enable");
+    let says = "Whether the rotor follows an external clock.";
+    let field = keys.field("phase_lock_enable").meaning(says);
     field.defaults_to(all.phase_lock_enable);
     let is_locked = field.boolean();
     keys.put(is_locked, &mut all.phase_lock_enable);
@@ -147,12 +157,14 @@ fn reach() -> Limit<f64> {
 fn modes(table: TableReader<'_>, format: Option<LidarFormat>) -> Option<(Vec<LidarMode>, bool)> {
     let mut keys = Keys::of_profile(table);
     let (mut all, mut has_fast_dual) = (Vec::new(), false);
-    let field = keys.field("lidar_modes");
+    let says = "Values of lidar_mode that the firmware knows; the first is the factory setting.";
+    let field = keys.field("lidar_modes").meaning(says);
     let words = SomeOf(&LidarMode::WORDS, PROFILES);
     let modes = FactoryFirst(words, "a firmware needs at least one lidar mode").read(&field);
     let is_fast = modes.as_ref().and_then(|modes| modes.first()).is_some_and(|mode| mode.is_fast());
     keys.put(modes, &mut all);
-    keys.boolean("has_fast_dual", &mut has_fast_dual);
+    let says = "Whether the unit supports two returns of full width at 20480 columns per second.";
+    keys.of_type("has_fast_dual", says, &TrueOrFalse, &mut has_fast_dual);
     if is_fast && format == Some(LidarFormat::Dual) && !has_fast_dual {
         let title = "the factory's lidar mode does not go with the factory's lidar profile";
         let label = "allowed first: a mode of up to 10240 columns a second";
@@ -164,7 +176,8 @@ fn modes(table: TableReader<'_>, format: Option<LidarFormat>) -> Option<(Vec<Lid
 
 /// Reads `clock` of a profile's root or of a rig's settings.
 fn read_clock(keys: &mut Keys<'_>, clock: &mut OusterClockSettings) {
-    keys.part("clock", ["a clock", "{ ptp = \"locked\" }"], clock, |mut keys, clock| {
+    let field = clock_field(keys);
+    keys.part(field, ["a clock", "{ ptp = \"locked\" }"], clock, |mut keys, clock| {
         clock.resolution(&mut keys);
         drift::read(&mut keys, &mut clock.drift_s_per_day);
         ptp_ahead(&mut keys, &mut clock.ptp_ahead_s);
@@ -185,7 +198,9 @@ fn beams(mut table: TableReader<'_>) -> Option<Vec<BeamAngles>> {
         Column::number("altitude_deg", -90.0..=90.0, "degrees", PROFILES),
         Column::number("azimuth_deg", -180.0..=180.0, "degrees", PROFILES),
     ];
-    let field = table.required("rows");
+    let says = "A row for each beam from the top: number, altitude, and azimuth clockwise from the \
+        column's direction.";
+    let field = table.required("rows").meaning(says);
     let rows = spinning::lasers(&field, &PIXELS, "32, 64 or 128", &columns, |_| None);
     table.finish();
     let angles =

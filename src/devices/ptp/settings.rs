@@ -2,6 +2,7 @@
 
 use std::net::Ipv4Addr;
 
+use crate::config::toml::key_types::OneOf;
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::Field;
 use crate::wire::ptp::{DelayMechanism, Transport};
@@ -83,9 +84,15 @@ pub struct PtpOptions {
 impl PtpOptions {
     /// Reads `ptp_delay` and `ptp_masters`.
     pub fn read(&mut self, keys: &mut Keys<'_>) {
-        keys.choice("ptp_delay", &DelayMechanism::WORDS, "IEEE 1588", &mut self.delay);
+        let says = "How the path delay is measured with IEEE 1588: to the master, or to the \
+            neighbour. No product has a command for it.";
+        let words = OneOf(&DelayMechanism::WORDS, "IEEE 1588");
+        keys.of_type("ptp_delay", says, &words, &mut self.delay);
         let default: Vec<_> = self.masters.iter().map(Ipv4Addr::to_string).collect();
-        keys.with_default("ptp_masters", default, &mut self.masters, addresses);
+        let says = "IPv4 addresses of PTP masters that are asked for unicast messages (default: \
+            multicast). No product has a command for it.";
+        let field = keys.field_or("ptp_masters", default).meaning(says);
+        keys.put(addresses(&field), &mut self.masters);
     }
 
     /// `settings` with these options: both over UDP, only `delay` over Ethernet, none with IEEE 802.1AS.

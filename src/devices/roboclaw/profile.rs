@@ -81,7 +81,8 @@ keys! {
 impl Dialect for RoboClawSettings {
     fn read(&self, keys: &mut Keys<'_>) -> Arc<dyn Dialect> {
         let mut all = self.clone();
-        keys.table("roboclaw", "[roboclaw]", &mut all, SharedKeys::read);
+        let field = keys.field("roboclaw").meaning("Settings of a RoboClaw only.");
+        keys.table_in(&field, "[roboclaw]", &mut all, SharedKeys::read);
         Arc::new(all)
     }
 

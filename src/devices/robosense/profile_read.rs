@@ -7,9 +7,9 @@ use super::profile::{
 use super::state::NARROWEST_CENTIDEG;
 use crate::config::profile::Profile;
 use crate::config::profile::lidar;
-use crate::config::profile::network::network;
-use crate::config::profile::read::PROFILES;
-use crate::config::toml::key_types::{FactoryFirst, KeyType, Listed, SomeOf, Time};
+use crate::config::profile::network::profile_network;
+use crate::config::profile::read::{IDENTITY, PROFILES};
+use crate::config::toml::key_types::{FactoryFirst, KeyType, Listed, OneOf, SomeOf, Time};
 use crate::config::toml::keys::{Keys, section_of};
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::spinning::clock_settings::{self, ptp, ptp_ahead};
@@ -29,41 +29,44 @@ pub(crate) fn profile(root: TableReader<'_>) -> Option<RobosenseProfile> {
     let mut all = RobosenseSettings { fov_centideg: [0, 36_000], ..RobosenseSettings::default() };
     let (mut rates_rpm, mut period_ns) = (Vec::new(), 0);
     let (mut return_modes, mut sync_modes) = (Vec::new(), Vec::new());
-    let network = root.field("network").table("[network]").and_then(network);
-    let difop = root.section_with("difop", |keys| all.difop(keys));
-    let identity = root.section_with("identity", |keys| all.identity(keys));
-    let interface = root.section_with("interface", |keys| all.ucwp(keys));
-    let packet: Option<PacketProfile> = root.section_with("packet", |keys| all.packet(keys));
+    let network = profile_network(&mut root.table);
+    let difop = root.section_with("difop", "Packets of state (DIFOP).", |keys| all.difop(keys));
+    let identity = root.section_with("identity", IDENTITY, |keys| all.identity(keys));
+    let interface = root.section_with("interface", spinning::INTERFACE, |keys| all.ucwp(keys));
+    let packet: Option<PacketProfile> =
+        root.section_with("packet", spinning::PACKET, |keys| all.packet(keys));
     let layout = packet.as_ref().map(|packet| packet.layout);
-    root.section_with::<()>("rotation", |keys| {
+    root.section_with::<()>("rotation", spinning::ROTATION, |keys| {
         rates(keys, &mut rates_rpm);
         if layout != Some(Layout::M1) {
             let us = Limit::new(10.0..=1000.0, "us", PROFILES);
-            keys.typed("firing_period_us", &Time(us, 1e3), &mut period_ns);
+            let says = "Time from one firing of all lasers to the next.";
+            keys.of_type("firing_period_us", says, &Time(us, 1e3), &mut period_ns);
             all.rotation(keys);
         }
         all.phase(keys);
     });
-    let table = root.table.optional("raster").table("[raster]");
+    let says = "Directions of an M1's channels, one after the other.";
+    let table = root.table.optional("raster").meaning(says).table("[raster]");
     let raster = table.and_then(raster);
-    root.section_with::<()>("returns", |keys| {
+    root.section_with::<()>("returns", spinning::RETURNS, |keys| {
         modes(keys, &mut return_modes);
         all.returns(keys);
     });
     motor_settings::read(&mut root, false, &mut all.motor);
     clock_settings::read(&mut root, &mut all.clock.own);
-    root.section_with::<()>("sync", |keys| {
+    root.section_with::<()>("sync", "References that can set the clock.", |keys| {
         let words = SomeOf(&SyncMode::WORDS, PROFILES);
         let key_type = FactoryFirst(words, "a unit's clock is set in some way");
         let sentence = "References of the clock; the first is the factory setting.";
         keys.of_type("modes", sentence, &key_type, &mut sync_modes);
         ptp_ahead(keys, &mut all.clock.ptp_ahead_s);
     });
-    let spread = root.section("spread");
-    let exit = root.section("exit");
-    let imu = section_of(&root.table.optional("imu"), "[imu]", |_| ());
+    let spread = unit_lasers::profile_spread(&mut root);
+    let exit = root.section("exit", "Point at which beams leave.");
+    let imu = section_of(&root.table.optional("imu").meaning(spinning::IMU), "[imu]", |_| ());
     let optics = lidar::profile_optics(&mut root.table, &reach());
-    let table = root.field("lasers").table("[lasers]");
+    let table = spinning::lasers_table(&mut root);
     let lasers = table.and_then(|table| lasers(table, layout));
     if layout.is_some_and(|layout| (layout == Layout::M1) != raster.is_some())
         && let Some(place) =
@@ -117,7 +120,7 @@ pub(crate) fn settings(
     spinning::listed_rate(&mut keys, profile, &driver.rates_rpm, &mut all.rotation_rate_rpm);
     let modes: Vec<_> = driver.return_modes.iter().map(|(mode, _)| (mode.word(), *mode)).collect();
     let origin = format!("{}, [returns]", profile.file);
-    keys.choice("return_mode", &modes, &origin, &mut all.return_mode);
+    spinning::return_mode_among(&mut keys, &modes, &origin, &mut all.return_mode);
     all.returns(&mut keys);
     all.phase(&mut keys);
     if driver.interface.has_ucwp {
@@ -136,7 +139,8 @@ pub(crate) fn settings(
     clock_settings::read(&mut keys, &mut all.clock.own);
     let modes: Vec<_> = driver.sync_modes.iter().map(|mode| (mode.word(), *mode)).collect();
     let origin = format!("{}, [sync]", profile.file);
-    keys.choice("sync_mode", &modes, &origin, &mut all.clock.mode);
+    let says = "Reference of the clock: a GNSS receiver, or a PTP master.";
+    keys.of_type("sync_mode", says, &OneOf(&modes, &origin), &mut all.clock.mode);
     ptp(&mut keys, &PtpState::WORDS, &mut all.clock.ptp);
     ptp_ahead(&mut keys, &mut all.clock.ptp_ahead_s);
     all.clock.ptp_options.read(&mut keys);
@@ -161,7 +165,7 @@ fn sector(keys: &mut Keys<'_>, fov_centideg: &mut [u16; 2]) {
 }
 
 fn rates(keys: &mut Keys<'_>, rates: &mut Vec<u32>) {
-    let field = keys.field("rates_rpm");
+    let field = spinning::rates_field(keys);
     let read = spinning::listed_rates().read(&field);
     if read.as_ref().is_some_and(Vec::is_empty)
         && let Some(place) = field.place()
@@ -176,8 +180,8 @@ fn raster(table: TableReader<'_>) -> Option<RasterProfile> {
     let mut all = RasterProfile::default();
     // Rows and firings must make whole packets.
     let count = Limit::new(25..=1000, "", PROFILES);
-    keys.integer("rows", &count, &mut all.rows);
-    let columns = keys.field("columns");
+    keys.of_type("rows", "Rows of a frame.", &count, &mut all.rows);
+    let columns = keys.field("columns").meaning("Firings of a row.");
     keys.put(columns.integer(&count), &mut all.columns);
     let whole = Layout::M1.firings(false) as u32;
     if keys.is_complete()
@@ -188,7 +192,8 @@ fn raster(table: TableReader<'_>) -> Option<RasterProfile> {
         keys.table.fault(place.fault("a frame has a whole number of packets", label));
     }
     let step = Limit::new(0.01..=1.0, "degrees", PROFILES);
-    keys.typed("step_deg", &step, &mut all.step_deg);
+    let says = "Angle between rows, and between firings of a row.";
+    keys.of_type("step_deg", says, &step, &mut all.step_deg);
     keys.finish()?;
     Some(all)
 }
@@ -196,7 +201,7 @@ fn raster(table: TableReader<'_>) -> Option<RasterProfile> {
 /// Reads return modes and their codes.
 fn modes(keys: &mut Keys<'_>, all: &mut Vec<(Returns, u8)>) {
     let (mut modes, mut codes) = (Vec::new(), Vec::<u8>::new());
-    let field = keys.field("modes");
+    let field = keys.field("modes").meaning(spinning::RETURN_MODES);
     keys.put(field.choices(&Returns::WORDS, PROFILES), &mut modes);
     let numbers = Listed("codes of the modes", byte());
     keys.of_type("codes", "Numbers of the return modes in packets.", &numbers, &mut codes);

@@ -42,7 +42,8 @@ keys! {
 impl Dialect for SabertoothSettings {
     fn read(&self, keys: &mut Keys<'_>) -> Arc<dyn Dialect> {
         let mut all = self.clone();
-        keys.table("sabertooth", "[sabertooth]", &mut all, SharedKeys::read);
+        let field = keys.field("sabertooth").meaning("Settings of a Sabertooth only.");
+        keys.table_in(&field, "[sabertooth]", &mut all, SharedKeys::read);
         Arc::new(all)
     }
 

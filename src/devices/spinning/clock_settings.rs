@@ -1,10 +1,10 @@
 //! Keys of a clock that PPS and NMEA discipline, in profiles and rigs.
 
-use crate::config::profile::read::PROFILES;
+use crate::config::profile::read::{CLOCK, PROFILES};
 use crate::config::profile::{GpsInputRefusal, drift};
 use crate::config::toml::key_types::{OneOf, SomeOf, Time, TrueOrFalse};
 use crate::config::toml::keys::Keys;
-use crate::config::toml::reader::Limit;
+use crate::config::toml::reader::{Field, Limit};
 
 words!(ClockReference: "free-running" => FreeRunning, "utc" => Utc);
 words!(TimeSentence: "GPRMC" => Rmc, "GPGGA" => Gga);
@@ -81,9 +81,19 @@ pub(crate) fn gps_input_refusal(settings: &ClockSettings) -> Option<GpsInputRefu
     })
 }
 
+/// Field of `clock` of a profile's root or of a rig's settings.
+pub(crate) fn clock_field<'f>(keys: &mut Keys<'f>) -> Field<'f> {
+    let says = match keys.is_profile() {
+        true => CLOCK,
+        false => "Clock of the unit: reference and errors.",
+    };
+    keys.field("clock").meaning(says)
+}
+
 /// Reads `clock` of a profile's root or of a rig's settings.
 pub(crate) fn read(keys: &mut Keys<'_>, clock: &mut ClockSettings) {
-    keys.part("clock", ["a clock", "{ drift_ppm = 20.0 }"], clock, |mut keys, clock| {
+    let field = clock_field(keys);
+    keys.part(field, ["a clock", "{ drift_ppm = 20.0 }"], clock, |mut keys, clock| {
         drift::read(&mut keys, &mut clock.drift_s_per_day);
         clock.input(&mut keys);
         if !keys.is_profile() {
@@ -109,6 +119,11 @@ pub(crate) fn ptp<T: Clone + PartialEq>(
     let sentence = "Whether a PTP master keeps the clock. `wire`: a master on the network, by \
         IEEE 1588; needs `from` in `link.udp`. `virtual`: a PTP master within Menura.";
     keys.of_type("ptp", sentence, &OneOf(states, "Menura's clocks"), ptp_state);
+}
+
+/// Reads `[ptp]` of a profile.
+pub(crate) fn profile_ptp(root: &mut Keys<'_>, ahead_s: &mut i32) {
+    root.section_with::<()>("ptp", "The clock of a PTP master.", |keys| ptp_ahead(keys, ahead_s));
 }
 
 pub(crate) fn ptp_ahead(keys: &mut Keys<'_>, ahead_s: &mut i32) {

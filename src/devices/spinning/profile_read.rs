@@ -9,9 +9,24 @@ use super::return_mode::ReturnMode;
 use crate::config::profile::Profile;
 use crate::config::profile::lidar::{self, BeamSettings, NoiseSettings};
 use crate::config::profile::read::PROFILES;
-use crate::config::toml::key_types::{Degrees, FactoryFirst, KeyType, Listed, SomeOf, Time};
+use crate::config::toml::key_types::{Degrees, FactoryFirst, KeyType, Listed, OneOf, SomeOf, Time};
 use crate::config::toml::keys::Keys;
-use crate::config::toml::reader::{Field, Limit};
+use crate::config::toml::reader::{Field, Limit, TableReader};
+
+/// Sentence of a profile's `rotation` in the documentation.
+pub(crate) const ROTATION: &str = "Rotation rates of the head.";
+/// Sentence of a profile's `returns` in the documentation.
+pub(crate) const RETURNS: &str = "The firmware's return modes.";
+/// Sentence of `returns.modes` in the documentation.
+pub(crate) const RETURN_MODES: &str = "The return modes; the first is the factory setting.";
+/// Sentence of a profile's `packet` in the documentation.
+pub(crate) const PACKET: &str = "Format of data packets.";
+/// Sentence of a profile's `interface` in the documentation.
+pub(crate) const INTERFACE: &str = "Configuration of the unit, and the time that it takes.";
+/// Sentence of a profile's `imu` in the documentation.
+pub(crate) const IMU: &str = "The inertial unit in the sensor.";
+/// Sentence of a rig's `rotation_rate_rpm` in the documentation.
+const ROTATION_RATE: &str = "Rotation rate at the start.";
 
 /// Reads the rates of `[rotation]` of a profile, with `step_rpm` if `has_steps`.
 pub(crate) fn rotation(
@@ -25,7 +40,8 @@ pub(crate) fn rotation(
     if has_steps {
         rates.step(keys);
     }
-    let default = keys.field("default_rpm");
+    let says = "Rotation rate if the rig sets no `rotation_rate_rpm`.";
+    let default = keys.field("default_rpm").meaning(says);
     keys.put(default.integer(&rpm()), default_rpm);
     let RotationRates { min_rpm: min, max_rpm: max, step_rpm: step } = *rates;
     if keys.is_complete()
@@ -51,7 +67,20 @@ pub(crate) fn return_modes<T: Clone + PartialEq>(
 ) {
     let title = "a firmware has at least one return mode";
     let key_type = FactoryFirst(SomeOf(words, origin), title);
-    keys.of_type("modes", "The return modes; the first is the factory setting.", &key_type, modes);
+    keys.of_type("modes", RETURN_MODES, &key_type, modes);
+}
+
+/// `[lasers]` of a profile.
+pub(crate) fn lasers_table<'f>(root: &mut Keys<'f>) -> Option<TableReader<'f>> {
+    root.field("lasers").meaning("The lasers and when they fire.").table("[lasers]")
+}
+
+/// Field of `rows` of `[lasers]`.
+pub(crate) fn laser_rows<'f>(table: &mut TableReader<'f>) -> Field<'f> {
+    let says = "The lasers in the order of their numbers, a row each: Velodynes have id, \
+        elevation_deg, azimuth_offset_deg, vertical_offset_mm, firing_offset_us; Hesais id, \
+        elevation_deg, azimuth_deg, firing_us.";
+    table.required("rows").meaning(says)
 }
 
 /// A number in a laser's row.
@@ -172,7 +201,7 @@ pub(crate) fn rotation_rate(
 ) {
     let origin = format!("{}, [rotation]", profile.file);
     let rpm = Limit::new(rates.min_rpm.into()..=rates.max_rpm.into(), "rpm", origin.clone());
-    let field = keys.field_or("rotation_rate_rpm", *rate_rpm);
+    let field = keys.field_or("rotation_rate_rpm", *rate_rpm).meaning(ROTATION_RATE);
     let rate = field.integer::<u32>(&rpm);
     if rate.is_some_and(|rate| !rate.is_multiple_of(rates.step_rpm))
         && let Some(place) = field.place()
@@ -193,7 +222,18 @@ pub(crate) fn return_mode(
 ) {
     let words: Vec<_> =
         ReturnMode::WORDS.into_iter().filter(|(_, mode)| modes.contains(mode)).collect();
-    keys.choice("return_mode", &words, &format!("{}, [returns]", profile.file), mode);
+    return_mode_among(keys, &words, &format!("{}, [returns]", profile.file), mode);
+}
+
+/// Reads a rig's `return_mode`, one of `words`; `origin` is the source of the list.
+pub(crate) fn return_mode_among<T: Clone + PartialEq>(
+    keys: &mut Keys<'_>,
+    words: &[(&str, T)],
+    origin: &str,
+    mode: &mut T,
+) {
+    let says = "Which of a pulse's echoes are reported.";
+    keys.of_type("return_mode", says, &OneOf(words, origin), mode);
 }
 
 /// Range of the rotor's angle at the start of the run.
@@ -213,6 +253,12 @@ pub(crate) fn optics(
     lidar::rig_noise(keys, "{ range_std_m = 0.02 }", noise);
 }
 
+/// Field of a profile's list of speeds.
+pub(crate) fn rates_field<'f>(keys: &mut Keys<'f>) -> Field<'f> {
+    let says = "Speeds that the unit can be set to; the first is the factory setting.";
+    keys.field("rates_rpm").meaning(says)
+}
+
 /// Range of a profile's list of speeds; the first is the factory setting.
 pub(crate) fn listed_rates() -> Listed {
     Listed("speeds, the factory's first", Limit::new(60..=6000, "rpm", PROFILES))
@@ -227,7 +273,7 @@ pub(crate) fn listed_rate(
 ) {
     let origin = format!("{}, [rotation]", profile.file);
     let highest = rates.iter().copied().max().unwrap_or_default();
-    let field = keys.field("rotation_rate_rpm");
+    let field = keys.field("rotation_rate_rpm").meaning(ROTATION_RATE);
     field.defaults_to(*rate_rpm);
     let rate = field.integer::<u32>(&Limit::new(1..=highest.into(), "rpm", origin.clone()));
     if rate.is_some_and(|rate| !rates.contains(&rate))

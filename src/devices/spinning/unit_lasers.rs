@@ -2,6 +2,7 @@
 
 use super::profile_read::{self, Column};
 use crate::config::profile::read::PROFILES;
+use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::sensors::noise::{NoiseSource, Quantity};
 
@@ -53,6 +54,12 @@ pub fn of_unit(
     model.iter().enumerate().map(own).collect()
 }
 
+/// Reads `[spread]` of a profile.
+pub(crate) fn profile_spread(root: &mut Keys<'_>) -> Option<UnitSpread> {
+    let says = "Differences between the angles of a unit's own lasers and those of `lasers.rows`.";
+    root.section("spread", says)
+}
+
 /// Reads `[lasers]` of a profile. The number of rows must be one of `counts`; `many` describes them in messages.
 pub(crate) fn lasers(
     mut table: TableReader<'_>,
@@ -65,7 +72,7 @@ pub(crate) fn lasers(
         Column::number("azimuth_deg", -180.0..=180.0, "degrees", PROFILES),
         Column::number("firing_us", 0.0..=1000.0, "us", PROFILES),
     ];
-    let field = table.required("rows");
+    let field = profile_read::laser_rows(&mut table);
     let rows = profile_read::lasers(&field, counts, many, &columns, |_| None);
     table.finish();
     let laser = |[_, elevation_deg, azimuth_deg, firing_us]: [f64; 4]| UnitLaser {

@@ -2,7 +2,7 @@
 
 use crate::config::profile::Profile;
 use crate::config::profile::lidar;
-use crate::config::profile::network::network;
+use crate::config::profile::network::profile_network;
 use crate::config::profile::read::PROFILES;
 use crate::config::toml::keys::{Keys, section_of};
 use crate::config::toml::reader::{Limit, TableReader};
@@ -20,26 +20,29 @@ pub(crate) fn profile(root: TableReader<'_>) -> Option<VelodyneProfile> {
     let mut root = Keys::of_profile(root);
     let (mut rates, mut modes) = (RotationRates::default(), Vec::new());
     let mut all = VelodyneSettings { sector_deg: [0, 359], ..VelodyneSettings::default() };
-    let network = root.field("network").table("[network]").and_then(network);
-    root.section_with::<()>("rotation", |keys| {
+    let network = profile_network(&mut root.table);
+    root.section_with::<()>("rotation", spinning::ROTATION, |keys| {
         spinning::rotation(keys, true, &mut rates, &mut all.rotation_rate_rpm);
         all.rotation(keys);
     });
     motor::read(&mut root, true, &mut all.motor);
-    let web = root.section("web");
-    let thermal = root.section("thermal");
-    root.section_with::<()>("returns", |keys| {
+    let web = root.section("web", "Contents of the web interface.");
+    let says = "Temperatures of the boards, in diag.json and in position packets.";
+    let thermal = root.section("thermal", says);
+    root.section_with::<()>("returns", spinning::RETURNS, |keys| {
         spinning::return_modes(keys, &ReturnMode::WORDS, PROFILES, &mut modes);
     });
-    let packet = root.section_with("packet", |keys| all.packet(keys));
+    let packet = root.section_with("packet", spinning::PACKET, |keys| all.packet(keys));
     let mut position_imu = None;
-    let position = root.section_with("position", |keys| {
-        let field = keys.table.optional("imu");
+    let says = "Position packets: times and contents.";
+    let position = root.section_with("position", says, |keys| {
+        let says = "The inertial sensors of an HDL-32E; without this table their fields are zero.";
+        let field = keys.table.optional("imu").meaning(says);
         position_imu = section_of(&field, "[position.imu]", |_| ());
     });
     clock_settings::read(&mut root, &mut all.clock);
     let optics = lidar::profile_optics(&mut root.table, &reach());
-    let lasers = root.field("lasers").table("[lasers]").and_then(lasers);
+    let lasers = spinning::lasers_table(&mut root).and_then(lasers);
     root.finish()?;
     let (sequence_ns, lasers) = lasers?;
     all.return_mode = *modes.first()?;
@@ -88,7 +91,8 @@ fn reach() -> Limit<f64> {
 /// Reads the duration of a firing sequence and the lasers.
 fn lasers(mut table: TableReader<'_>) -> Option<(u64, Vec<VelodyneLaser>)> {
     let period = Limit::new(1.0..=1000.0, "us", PROFILES);
-    let sequence_us = table.required("sequence_us").number(&period);
+    let says = "Time from the start of a firing sequence to the next.";
+    let sequence_us = table.required("sequence_us").meaning(says).number(&period);
     let columns = [
         Column::whole("id", 127, PROFILES),
         Column::number("elevation_deg", -90.0..=90.0, "degrees", PROFILES),
@@ -96,7 +100,7 @@ fn lasers(mut table: TableReader<'_>) -> Option<(u64, Vec<VelodyneLaser>)> {
         Column::number("vertical_offset_mm", -500.0..=500.0, "mm", PROFILES),
         Column::number("firing_offset_us", 0.0..=1000.0, "us", PROFILES),
     ];
-    let field = table.required("rows");
+    let field = spinning::laser_rows(&mut table);
     let rows = spinning::lasers(&field, &LASERS, "16, 32 or 128", &columns, |_| None);
     table.finish();
     let lasers = rows?.into_iter().map(laser).collect();

@@ -1,29 +1,32 @@
 //! Reads the profile of a Livox with SDK 1, and its settings in a rig.
 
-use super::super::profile_read::{clock, place};
+use super::super::profile_read::{PATTERN, POINTS, PORTS, clock, place};
 use super::profile::{FirstProfile, FirstSettings, InterfaceProfile, ReturnMode};
 use crate::config::profile::lidar;
-use crate::config::profile::network::network;
+use crate::config::profile::network::profile_network;
+use crate::config::profile::read::IDENTITY;
+use crate::config::toml::key_types::TrueOrFalse;
 use crate::config::toml::keys::{Keys, section_of};
 use crate::config::toml::reader::{Limit, TableReader};
-use crate::spinning::clock_settings::{self, ptp_ahead};
+use crate::spinning::clock_settings::{self, profile_ptp};
 use crate::spinning::profile_read as spinning;
 
 /// Reads a profile except its name and sources.
 pub(crate) fn profile(root: TableReader<'_>) -> Option<FirstProfile> {
     let mut root = Keys::of_profile(root);
     let mut all = FirstSettings::default();
-    let network = root.field("network").table("[network]").and_then(network);
-    let ports = root.section("ports");
-    let identity = root.section_with("identity", |keys| all.identity(keys));
-    let imu = section_of(&root.table.optional("imu"), "[imu]", |keys| {
+    let network = profile_network(&mut root.table);
+    let ports = root.section("ports", PORTS);
+    let identity = root.section_with("identity", IDENTITY, |keys| all.identity(keys));
+    let field = root.table.optional("imu").meaning(spinning::IMU);
+    let imu = section_of(&field, "[imu]", |keys| {
         place(keys, "place_mm", &mut all.imu_place_mm);
     });
-    let interface = root.section_with("interface", |keys| all.factory(keys));
-    let pattern = root.section_with("pattern", |keys| all.pattern(keys));
-    let points = root.section_with("points", |keys| all.points(keys));
+    let interface = root.section_with("interface", spinning::INTERFACE, |keys| all.factory(keys));
+    let pattern = root.section_with("pattern", PATTERN, |keys| all.pattern(keys));
+    let points = root.section_with("points", POINTS, |keys| all.points(keys));
     clock_settings::read(&mut root, &mut all.clock.own);
-    root.section_with::<()>("ptp", |keys| ptp_ahead(keys, &mut all.clock.ptp_ahead_s));
+    profile_ptp(&mut root, &mut all.clock.ptp_ahead_s);
     let optics = lidar::profile_optics(&mut root.table, &reach());
     root.finish()?;
     let interface: InterfaceProfile = interface?;
@@ -47,9 +50,11 @@ pub(crate) fn settings(table: TableReader<'_>, driver: &FirstProfile) -> Option<
     let mut keys = Keys::of_rig(table);
     all.identity(&mut keys);
     let modes = return_modes(driver);
-    keys.choice("return_mode", &modes, "the profile, [interface]", &mut all.return_mode);
+    let origin = "the profile, [interface]";
+    spinning::return_mode_among(&mut keys, &modes, origin, &mut all.return_mode);
     if driver.imu.is_some() {
-        keys.boolean("imu_enable", &mut all.imu_enable);
+        let says = "Send inertial samples until a host changes it.";
+        keys.of_type("imu_enable", says, &TrueOrFalse, &mut all.imu_enable);
         place(&mut keys, "imu_place_mm", &mut all.imu_place_mm);
     }
     all.factory(&mut keys);
