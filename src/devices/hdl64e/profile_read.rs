@@ -43,7 +43,8 @@ pub(crate) fn profile(root: TableReader<'_>) -> Option<Hdl64eProfile> {
         return_modes(keys, generation, &mut modes);
     });
     let has_dual = generation == Some(Hdl64eGeneration::S3) && modes.contains(&ReturnMode::Dual);
-    let table = root.field("timing").table("[timing]");
+    let says = "Firing times of the lasers in a packet.";
+    let table = root.field("timing").meaning(says).table("[timing]");
     let timings = table.and_then(|table| timings(table, generation?, has_dual));
     let mut status_bytes =
         Hdl64eStatus { calibration_time: [0xff; 6], s1_form_packets: 1, ..Default::default() };

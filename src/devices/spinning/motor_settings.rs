@@ -60,10 +60,11 @@ impl MotorSettings {
 /// Reads `motor` of a profile's root or of a rig's settings; without `has_interlock`, lasers fire at the set speed
 /// only.
 pub(crate) fn read(keys: &mut Keys<'_>, has_interlock: bool, motor: &mut MotorSettings) {
-    let mut field = keys.field("motor");
-    if !keys.is_profile() {
-        field = field.meaning("Motor of the head.");
-    }
+    let says = match keys.is_profile() {
+        true => "The motor of the head or of the mirror.",
+        false => "Motor of the head.",
+    };
+    let field = keys.field("motor").meaning(says);
     keys.part(field, ["a motor", "{ starts_at_rest = true }"], motor, |mut keys, motor| {
         motor.acceleration(&mut keys);
         if has_interlock {
