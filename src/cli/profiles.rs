@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 pub use self::connections::connection_table;
 use super::out_file::write_file;
 use super::schema::rows::rows_of;
-use super::schema::sentences::Sentences;
 use super::{CliError, console};
 use crate::config::profile::Profile;
 use crate::config::rig::{DeviceConfig, Rig};
@@ -176,7 +175,7 @@ pub fn page(profile: &Profile) -> String {
 /// Adds the keys of `settings`, with the columns of `docs/RIG-KEYS.md`.
 fn settings(text: &mut String, profile: &Profile) {
     let head = ["key", "default", "type", "allowed"].map(str::to_owned);
-    let rows = rows_of(&profile.settings_spec(), "device.settings", &Sentences::new());
+    let rows = rows_of(&profile.settings_spec());
     let cells = rows.into_iter().map(|row| {
         let when = if row.when.is_empty() { String::new() } else { format!("only: {}", row.when) };
         let limits = [row.allowed, when].into_iter().filter(|part| !part.is_empty());

@@ -12,7 +12,6 @@ use self::camera::{Camera, picture};
 use super::out_file::write_file;
 use super::out_paths::spare_what_was_read;
 use super::schema::rows::rows_of;
-use super::schema::sentences::Sentences;
 use super::{CliError, console};
 use crate::config::rig::Rig;
 use crate::config::rig::scenes::{BUILTIN, BuiltinScene, builtin};
@@ -140,7 +139,7 @@ fn describe(out: &mut String, scene: &BuiltinScene) {
         let _ = writeln!(out, "  {line}");
     }
     let head = ["parameter", "default", "allowed", "meaning"].map(str::to_owned);
-    let parameters = rows_of(&scene.parameters(), "world.parameters", &Sentences::new());
+    let parameters = rows_of(&scene.parameters());
     let cells = parameters
         .into_iter()
         .map(|row| [row.key, row.default.replace('`', ""), row.allowed, row.sentence]);

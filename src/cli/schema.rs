@@ -4,14 +4,14 @@
 mod json;
 mod markdown;
 pub(super) mod rows;
-pub(super) mod sentences;
 pub(super) mod words;
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use super::{CliError, console};
 use crate::config::rig;
-use crate::config::toml::spec::TableSpec;
+use crate::config::toml::spec::{KeySpec, TableSpec};
 use crate::devices::families::catalogue;
 
 /// Arguments of `menura schema`.
@@ -57,7 +57,25 @@ pub fn page() -> String {
     markdown::page(of_rig())
 }
 
-/// Names of keys without a sentence, and of sentences without a key.
-pub fn sentence_faults() -> Vec<String> {
-    sentences::faults(&[of_rig(), &catalogue().profile_spec()])
+/// Paths of the keys of rigs and profiles whose readers state no sentence.
+pub fn keys_without_sentence() -> BTreeSet<String> {
+    let mut all = BTreeSet::new();
+    for spec in [of_rig(), &catalogue().profile_spec()] {
+        without_sentence(spec, "", &mut all);
+    }
+    all
+}
+
+fn without_sentence(spec: &TableSpec, path: &str, all: &mut BTreeSet<String>) {
+    let cases = spec.variants.iter().flat_map(|variants| &variants.cases);
+    let of_cases = cases.flat_map(|case| &case.keys).filter_map(|(_, key)| key.as_ref());
+    for key in spec.keys.iter().chain(of_cases) {
+        let path = format!("{path}.{}", key.name);
+        for table in [key.table(), key.item().and_then(KeySpec::table)].into_iter().flatten() {
+            without_sentence(table, &path, all);
+        }
+        if key.meaning.is_none() {
+            all.insert(path);
+        }
+    }
 }

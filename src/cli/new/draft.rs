@@ -4,7 +4,6 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use crate::cli::schema::rows::rows_of;
-use crate::cli::schema::sentences::Sentences;
 use crate::cli::schema::words;
 use crate::config::profile::{JointRole, Profile};
 use crate::config::rig::scenes;
@@ -90,7 +89,6 @@ impl Draft {
 
     /// Text of the rig.
     pub fn text(&self) -> String {
-        let sentences = Sentences::new();
         let mut out = HEAD.to_owned();
         self.world(&mut out);
         let receiver = self.devices.iter().find(|device| device.profile.product.has_gps_output);
@@ -122,7 +120,7 @@ impl Draft {
                 let _ = writeln!(out, "# The receiver that sets its clock: gps_cable = \"{name}\"");
             }
             let _ = writeln!(out, "[device.settings]");
-            settings_as_comments(&mut out, &device.profile.settings_spec(), &sentences);
+            settings_as_comments(&mut out, &device.profile.settings_spec());
         }
         out
     }
@@ -149,8 +147,7 @@ impl Draft {
         };
         if let Some(scene) = scenes::builtin(&self.scene) {
             let _ = writeln!(out, "[world.parameters]");
-            let sentences = Sentences::new();
-            for row in rows_of(&scene.parameters(), "world.parameters", &sentences) {
+            for row in rows_of(&scene.parameters()) {
                 if !row.default.is_empty() {
                     let default = row.default.replace('`', "");
                     let _ = writeln!(out, "# {} = {default} # {}", row.key, row.sentence);
@@ -193,17 +190,16 @@ fn mount_of(profile: &Profile) -> &'static str {
 
 /// Writes settings with a default as comments, so that a user can activate a line by removing the
 /// `#`.
-fn settings_as_comments(out: &mut String, settings: &TableSpec, sentences: &Sentences) {
-    let mut line = |key: &KeySpec, name: &str, path: &str| {
+fn settings_as_comments(out: &mut String, settings: &TableSpec) {
+    let mut line = |key: &KeySpec, name: &str| {
         let Some(default) = &key.default else { return };
-        let sentence = sentences.of(path, key).unwrap_or_default();
+        let sentence = key.meaning.as_deref().unwrap_or_default();
         let _ = writeln!(out, "# {name} = {} # {sentence}", words::written(default));
     };
     for key in &settings.keys {
-        line(key, &key.name, &format!("device.settings.{}", key.name));
+        line(key, &key.name);
         for inner in key.table().into_iter().flat_map(|table| &table.keys) {
-            let name = format!("{}.{}", key.name, inner.name);
-            line(inner, &name, &format!("device.settings.{name}"));
+            line(inner, &format!("{}.{}", key.name, inner.name));
         }
     }
 }

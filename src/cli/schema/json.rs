@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::sentences::{Sentences, joined};
 use super::words;
 use crate::config::toml::spec::{Case, Discriminator, KeySpec, Kind, TableSpec, Variants};
 
@@ -16,7 +15,7 @@ const SHORTEST_SHARED: usize = 400;
 
 /// Schema with the title `title` for files with the keys `spec`; `name` is used for parts without a name.
 pub fn schema(title: &str, name: &str, spec: &TableSpec) -> String {
-    let mut whole = object(spec, "", &Sentences::new());
+    let mut whole = object(spec);
     let definitions = Shared::take_from(&mut whole, name);
     let mut all = Map::new();
     all.insert("$schema".into(), "http://json-schema.org/draft-07/schema#".into());
@@ -26,19 +25,15 @@ pub fn schema(title: &str, name: &str, spec: &TableSpec) -> String {
     format!("{:#}\n", Json::Object(all))
 }
 
-fn object(spec: &TableSpec, path: &str, sentences: &Sentences) -> Json {
+fn object(spec: &TableSpec) -> Json {
     let mut all = Map::new();
     all.insert("type".into(), "object".into());
-    let properties: Map<String, Json> = spec
-        .keys
-        .iter()
-        .map(|key| (key.name.clone(), value(key, &joined(path, &key.name), sentences)))
-        .collect();
+    let properties: Map<String, Json> =
+        spec.keys.iter().map(|key| (key.name.clone(), value(key))).collect();
     all.insert("properties".into(), properties.into());
     all.extend(required(spec));
     all.insert("additionalProperties".into(), false.into());
-    let conditions: Vec<Json> =
-        spec.variants.iter().flat_map(|of| conditions(of, spec, path, sentences)).collect();
+    let conditions: Vec<Json> = spec.variants.iter().flat_map(|of| conditions(of, spec)).collect();
     if !conditions.is_empty() {
         all.insert("allOf".into(), conditions.into());
     }
@@ -52,12 +47,7 @@ fn required(spec: &TableSpec) -> Option<(String, Json)> {
     (!required.is_empty()).then(|| ("required".into(), required.into()))
 }
 
-fn conditions(
-    variants: &Variants,
-    table: &TableSpec,
-    path: &str,
-    sentences: &Sentences,
-) -> Vec<Json> {
+fn conditions(variants: &Variants, table: &TableSpec) -> Vec<Json> {
     // A key that is omitted has its default.
     let is_default = |key: &str, word: &str| {
         let default = table.key(key).and_then(|key| key.default.as_ref()?.as_str());
@@ -78,7 +68,7 @@ fn conditions(
                     holds(key, json!({ "type": "string", "not": { "enum": words } }))
                 }
             };
-            json!({ "if": is_so, "then": consequence(case, path, sentences) })
+            json!({ "if": is_so, "then": consequence(case) })
         })
         .collect();
     if let Discriminator::WordOf(path) = &variants.by
@@ -105,12 +95,12 @@ fn holds(path: &str, value: Json) -> Json {
         .fold(value, |value, key| json!({ "properties": { key: value }, "required": [key] }))
 }
 
-fn consequence(case: &Case, path: &str, sentences: &Sentences) -> Json {
+fn consequence(case: &Case) -> Json {
     let mut properties = Map::new();
     let mut required = Vec::new();
     for (name, key) in &case.keys {
         let schema = match key {
-            Some(key) => value(key, &joined(path, name), sentences),
+            Some(key) => value(key),
             None => Json::Bool(false),
         };
         properties.insert(name.clone(), schema);
@@ -121,10 +111,10 @@ fn consequence(case: &Case, path: &str, sentences: &Sentences) -> Json {
     json!({ "properties": properties, "required": required })
 }
 
-fn value(key: &KeySpec, path: &str, sentences: &Sentences) -> Json {
+fn value(key: &KeySpec) -> Json {
     let mut all = Map::new();
     if !key.name.is_empty() {
-        all.insert("description".into(), description(key, path, sentences).into());
+        all.insert("description".into(), description(key).into());
     }
     if key.depends {
         let types: Vec<_> = key.kinds.iter().map(type_name).collect();
@@ -135,11 +125,8 @@ fn value(key: &KeySpec, path: &str, sentences: &Sentences) -> Json {
             all.insert("type".into(), types.into());
         }
         if let Some(table) = key.table() {
-            let properties: Map<String, Json> = table
-                .keys
-                .iter()
-                .map(|key| (key.name.clone(), value(key, &joined(path, &key.name), sentences)))
-                .collect();
+            let properties: Map<String, Json> =
+                table.keys.iter().map(|key| (key.name.clone(), value(key))).collect();
             all.insert("properties".into(), properties.into());
             all.extend(required(table));
         }
@@ -148,8 +135,7 @@ fn value(key: &KeySpec, path: &str, sentences: &Sentences) -> Json {
     if let Some(default) = &key.default {
         all.insert("default".into(), default.clone());
     }
-    let mut kinds: Vec<Map<String, Json>> =
-        key.kinds.iter().map(|kind| of_kind(kind, path, sentences)).collect();
+    let mut kinds: Vec<Map<String, Json>> = key.kinds.iter().map(of_kind).collect();
     match kinds.len() {
         0 => {}
         1 => all.extend(kinds.remove(0)),
@@ -162,8 +148,8 @@ fn value(key: &KeySpec, path: &str, sentences: &Sentences) -> Json {
 }
 
 /// Sentence of the key, with the facts that editors do not show from the schema itself.
-fn description(key: &KeySpec, path: &str, sentences: &Sentences) -> String {
-    let mut all = sentences.of(path, key).unwrap_or_default();
+fn description(key: &KeySpec) -> String {
+    let mut all = key.meaning.clone().unwrap_or_default();
     if key.depends {
         return all;
     }
@@ -195,7 +181,7 @@ fn type_name(kind: &Kind) -> Option<&'static str> {
     })
 }
 
-fn of_kind(kind: &Kind, path: &str, sentences: &Sentences) -> Map<String, Json> {
+fn of_kind(kind: &Kind) -> Map<String, Json> {
     let mut all = Map::new();
     if let Some(name) = type_name(kind) {
         all.insert("type".into(), name.into());
@@ -226,10 +212,10 @@ fn of_kind(kind: &Kind, path: &str, sentences: &Sentences) -> Map<String, Json> 
             if let Some(most) = most {
                 all.insert("maxItems".into(), (*most).into());
             }
-            all.insert("items".into(), value(item, path, sentences));
+            all.insert("items".into(), value(item));
         }
         Kind::Table(table) => {
-            if let Json::Object(table) = object(table, path, sentences) {
+            if let Json::Object(table) = object(table) {
                 all.extend(table);
             }
         }

@@ -3,7 +3,6 @@
 use std::fmt::Write;
 
 use super::rows::{Row, rows_of, rows_of_key};
-use super::sentences::{Sentences, joined};
 use crate::config::toml::spec::{Discriminator, KeySpec, TableSpec, Variants};
 
 const HEAD: &str = "\
@@ -18,20 +17,17 @@ A key within a table is written with a dot, `mount.translation_m`; `[]` stands f
 
 /// The page for a rig whose keys are `spec`.
 pub fn page(spec: &TableSpec) -> String {
-    let sentences = Sentences::new();
     let mut out = HEAD.to_owned();
-    section(&mut out, "The top level", spec, "", &sentences, &is_table);
+    section(&mut out, "The top level", spec, &is_table);
     for key in spec.keys.iter().filter(|key| is_table(key)) {
         if let Some(table) = key.table() {
-            section(&mut out, &format!("`[{}]`", key.name), table, &key.name, &sentences, &|_| {
-                false
-            });
+            section(&mut out, &format!("`[{}]`", key.name), table, &|_| false);
         } else if let Some(table) = key.item().and_then(KeySpec::table) {
             let title = format!("`[[{}]]`", key.name);
             let by_profile = |key: &KeySpec| key.depends && is_table(key);
-            section(&mut out, &title, table, &key.name, &sentences, &by_profile);
+            section(&mut out, &title, table, &by_profile);
             for variants in &table.variants {
-                sections_by_word(&mut out, &key.name, table, variants, &sentences);
+                sections_by_word(&mut out, &key.name, table, variants);
             }
         }
     }
@@ -49,17 +45,10 @@ fn is_table(key: &KeySpec) -> bool {
 }
 
 /// Adds a heading and a table of all keys of `spec`, except those of `apart`.
-fn section(
-    out: &mut String,
-    title: &str,
-    spec: &TableSpec,
-    path: &str,
-    sentences: &Sentences,
-    apart: &dyn Fn(&KeySpec) -> bool,
-) {
+fn section(out: &mut String, title: &str, spec: &TableSpec, apart: &dyn Fn(&KeySpec) -> bool) {
     let mut rows = Vec::new();
     for key in spec.keys.iter().filter(|key| !apart(key)) {
-        rows_of_key(key, spec, "", path, "", sentences, &mut rows);
+        rows_of_key(key, spec, "", "", &mut rows);
     }
     if !rows.is_empty() {
         let _ = writeln!(out, "\n## {title}\n");
@@ -69,13 +58,7 @@ fn section(
 
 /// Adds sections for tables that depend on a word, such as the settings of a profile. Words with equal keys share a
 /// section.
-fn sections_by_word(
-    out: &mut String,
-    path: &str,
-    spec: &TableSpec,
-    variants: &Variants,
-    sentences: &Sentences,
-) {
+fn sections_by_word(out: &mut String, path: &str, spec: &TableSpec, variants: &Variants) {
     let Discriminator::WordOf(by) = &variants.by else { return };
     for key in spec.keys.iter().filter(|key| key.depends && is_table(key)) {
         let mut groups: Vec<Vec<(&str, Vec<Row>)>> = Vec::new();
@@ -83,7 +66,7 @@ fn sections_by_word(
             let Some(word) = &case.word else { continue };
             let found = case.keys.iter().find(|(name, _)| *name == key.name);
             let Some(table) = found.and_then(|(_, key)| key.as_ref()?.table()) else { continue };
-            let rows = rows_of(table, &joined(path, &key.name), sentences);
+            let rows = rows_of(table);
             let same = groups.iter_mut().find(|group| has_same_keys(&group[0].1, &rows));
             match same {
                 Some(group) => group.push((word.as_str(), rows)),

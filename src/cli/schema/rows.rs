@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 
-use super::sentences::{Sentences, joined};
 use super::words;
 use crate::config::toml::spec::{Discriminator, KeySpec, TableSpec};
 
@@ -23,11 +22,11 @@ pub struct Row {
     pub sentence: String,
 }
 
-/// Rows of all keys in the table at `path`, such as `device.settings`.
-pub fn rows_of(spec: &TableSpec, path: &str, sentences: &Sentences) -> Vec<Row> {
+/// Rows of all keys in a table.
+pub fn rows_of(spec: &TableSpec) -> Vec<Row> {
     let mut rows = Vec::new();
     for key in &spec.keys {
-        rows_of_key(key, spec, "", path, "", sentences, &mut rows);
+        rows_of_key(key, spec, "", "", &mut rows);
     }
     rows
 }
@@ -37,9 +36,7 @@ pub fn rows_of_key(
     key: &KeySpec,
     table: &TableSpec,
     prefix: &str,
-    path: &str,
     when: &str,
-    sentences: &Sentences,
     rows: &mut Vec<Row>,
 ) {
     let mut cases: Vec<(&KeySpec, Vec<String>)> = Vec::new();
@@ -59,13 +56,13 @@ pub fn rows_of_key(
         }
     }
     if cases.is_empty() {
-        row(key, prefix, path, when, sentences, rows);
+        row(key, prefix, when, rows);
     }
     for (spec, words) in cases {
         let is_always = words.len() == of_all;
         let now = if is_always { String::new() } else { shortened(&words) };
         let both = [when, &now].into_iter().filter(|part| !part.is_empty());
-        row(spec, prefix, path, &both.collect::<Vec<_>>().join("; "), sentences, rows);
+        row(spec, prefix, &both.collect::<Vec<_>>().join("; "), rows);
     }
 }
 
@@ -94,16 +91,8 @@ fn shortened(words: &[String]) -> String {
     all
 }
 
-fn row(
-    key: &KeySpec,
-    prefix: &str,
-    path: &str,
-    when: &str,
-    sentences: &Sentences,
-    rows: &mut Vec<Row>,
-) {
+fn row(key: &KeySpec, prefix: &str, when: &str, rows: &mut Vec<Row>) {
     let name = format!("{prefix}{}", key.name);
-    let path = joined(path, &key.name);
     let default = match &key.default {
         Some(default) => format!("`{}`", words::written(default)),
         None if key.is_required => "required".to_owned(),
@@ -115,16 +104,16 @@ fn row(
         kind: words::type_of(key),
         allowed: words::allowed(key),
         default,
-        sentence: sentences.of(&path, key).unwrap_or_default(),
+        sentence: key.meaning.clone().unwrap_or_default(),
     });
     if let Some(table) = key.table() {
         for inner in &table.keys {
-            rows_of_key(inner, table, &format!("{name}."), &path, when, sentences, rows);
+            rows_of_key(inner, table, &format!("{name}."), when, rows);
         }
     }
     if let Some(table) = key.item().and_then(KeySpec::table) {
         for inner in &table.keys {
-            rows_of_key(inner, table, &format!("{name}[]."), &path, when, sentences, rows);
+            rows_of_key(inner, table, &format!("{name}[]."), when, rows);
         }
     }
 }

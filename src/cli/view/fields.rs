@@ -3,7 +3,6 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::super::schema::sentences::{Sentences, joined};
 use super::super::schema::words;
 use crate::config::rig::DeviceConfig;
 use crate::config::rig::fault_read::{keys_of, kinds_of};
@@ -41,16 +40,14 @@ pub struct FaultKey {
 
 /// Faults that `device` supports, with the limits of its firmware.
 pub fn fault_forms(device: &DeviceConfig) -> Vec<FaultForm> {
-    let sentences = Sentences::new();
     let kinds = kinds_of(device, catalogue()).into_iter().filter_map(|kind| {
         let spec = keys_of(device, kind, catalogue())?;
-        let keys = spec.keys.iter().map(|key| fault_key(key, &sentences)).collect();
-        Some(FaultForm { kind, keys })
+        Some(FaultForm { kind, keys: spec.keys.iter().map(fault_key).collect() })
     });
     kinds.collect()
 }
 
-fn fault_key(key: &KeySpec, sentences: &Sentences) -> FaultKey {
+fn fault_key(key: &KeySpec) -> FaultKey {
     let (mut unit, mut least, mut most, mut words) = ("", None, None, Vec::new());
     let form = match key.kinds.first() {
         Some(Kind::Number(range)) => {
@@ -85,7 +82,7 @@ fn fault_key(key: &KeySpec, sentences: &Sentences) -> FaultKey {
         words,
         is_required: key.is_required,
         default: key.default.clone(),
-        sets: sentences.of(&joined("fault", &key.name), key).unwrap_or_default(),
+        sets: key.meaning.clone().unwrap_or_default(),
     }
 }
 
