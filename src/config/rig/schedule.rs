@@ -72,11 +72,11 @@ pub(crate) fn schedule_from_now(table: &mut TableReader<'_>, origin: &str) -> Sc
 pub(crate) fn schedule(table: &mut TableReader<'_>, origin: &str) -> Option<Schedule> {
     let from_start = Limit::new(0.0..=LONGEST_S, "s", origin);
     let lasting = Limit::new(1e-6..=LONGEST_S, "s", origin);
-    let says = "Time from the start of the run to the start of the fault.";
+    let says = "Start, as time since the start of the run.";
     let start_s = table.required("start_s").meaning(says).number(&from_start);
     let duration =
         table.optional("duration_s").meaning("Duration (default: to the end of the run).");
-    let says = "Period with which the fault repeats (default: it happens once).";
+    let says = "Period of the repetition (default: it happens once).";
     let period = table.optional("period_s").meaning(says);
     let (duration_s, period_s) = (duration.number(&lasting), period.number(&lasting));
     if let (Some(place), Some(period_s)) = (period.place(), period_s)
