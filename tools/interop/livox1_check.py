@@ -6,9 +6,9 @@ with the ground truth.
 written from the protocol's documents (livox1_host.py) asks each unit for each of its formats. Every point must be on a
 wall at its time and in the direction that the closed form of the pattern has then; every inertial sample must be that
 of the circle. `commands`: the same host loses and ends connections, and reads what it has set. `avia`, `horizon`,
-`mid40`, `mid70`, of which the commit's hash selects one: openpylivoxv2 discovers, connects, sets and records a unit with nine rays a pulse and the profile's errors.
-Every point and sample in its files must be that of a recording of the same rig, whose points `menura join` labels with
-the ground truth.
+`mid40`, `mid70`, of which the commit's hash selects one: openpylivoxv2 discovers, connects, sets and records a unit with
+nine rays a pulse and the profile's errors. Every point and sample in its files must be that of a recording of the same
+rig, whose points `menura join` labels with the ground truth.
 
 Runs in a network namespace of its own (`unshare -rn`), because openpylivoxv2 broadcasts to every network. Exit code 0
 when all is well, 1 when a check fails, 2 when Menura itself did not run.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs the `sh` blocks of README.md and of pages in docs/ in a fresh clone: every command works, prints what the page shows, and
-leaves no file in the clone that git sees.
+"""Runs the `sh` blocks of README.md and of pages in docs/ in a fresh clone: every command works, prints what the page
+shows, and leaves no file in the clone that git sees.
 
     target/venv/bin/python tools/interop/readme_check.py --menura target/release/menura [--page docs/FIT.md | --all]
 

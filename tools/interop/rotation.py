@@ -15,7 +15,7 @@ def by_commit(count):
 
 
 def share_of(cases, every):
-    """One of `every` cases, so that each has its turn; prints which."""
+    """Every `every`-th case, from one that the commit's hash selects; prints how many these are."""
     number, why = by_commit(every)
     share = [case for place, case in enumerate(cases) if place % every == number]
     print(f"{len(share)} of {len(cases)} cases, {why}; all of them with --all", flush=True)
