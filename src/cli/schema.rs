@@ -60,8 +60,8 @@ pub fn page() -> String {
 /// Paths of the keys of rigs and profiles whose readers state no sentence.
 pub fn keys_without_sentence() -> BTreeSet<String> {
     let mut all = BTreeSet::new();
-    for spec in [of_rig(), &catalogue().profile_spec()] {
-        without_sentence(spec, "", &mut all);
+    for (path, spec) in [("rig", of_rig()), ("profile", &catalogue().profile_spec())] {
+        without_sentence(spec, path, &mut all);
     }
     all
 }

@@ -220,7 +220,7 @@ pub struct Conversation {
     /// UTC of the run's first instant.
     pub start: jiff::Timestamp,
     /// Hosts' inputs, in the order of time.
-    pub input: Vec<HostInput>,
+    pub inputs: Vec<HostInput>,
     /// Whether the last line was incomplete and therefore ignored, as after a crash.
     pub is_cut_off: bool,
 }
@@ -253,7 +253,7 @@ pub fn read(whole: &str, rig: &Rig) -> Result<Conversation, LogFault> {
     }
     let start = head.start_utc.parse();
     let start = start.map_err(|error| at(0)(format!("`start_utc` is no instant: {error}")))?;
-    let mut input: Vec<HostInput> = Vec::new();
+    let mut inputs: Vec<HostInput> = Vec::new();
     let mut is_cut_off = false;
     for (number, text) in lines {
         let line: Line = match serde_json::from_str(text) {
@@ -264,12 +264,12 @@ pub fn read(whole: &str, rig: &Rig) -> Result<Conversation, LogFault> {
             read => read.map_err(|error| at(number)(error.to_string()))?,
         };
         let next = line.input(rig).map_err(at(number))?;
-        if input.last().is_some_and(|last| next.at < last.at) {
+        if inputs.last().is_some_and(|last| next.at < last.at) {
             return Err(at(number)("earlier than the line before it".to_owned()));
         }
-        input.push(next);
+        inputs.push(next);
     }
-    Ok(Conversation { start, input, is_cut_off })
+    Ok(Conversation { start, inputs, is_cut_off })
 }
 
 impl Line {

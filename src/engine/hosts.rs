@@ -38,25 +38,26 @@ impl Hosts for NoHosts {
 /// Replays the hosts of an earlier run.
 #[derive(Clone, Copy, Debug)]
 pub struct Repeated<'a> {
-    input: &'a [HostInput],
+    inputs: &'a [HostInput],
 }
 
 impl<'a> Repeated<'a> {
     /// Replays the host events of `conversation`.
     pub fn new(conversation: &'a Conversation) -> Self {
-        Self { input: &conversation.input }
+        Self { inputs: &conversation.inputs }
     }
 }
 
 impl Hosts for Repeated<'_> {
     fn next(&self) -> Option<SimTime> {
         // Right after the first instant at the earliest, as in `Renderer::hear`.
-        self.input.first().map(|input| input.at.max(SimTime(1)))
+        self.inputs.first().map(|input| input.at.max(SimTime(1)))
     }
 
     fn speak(&mut self, now: SimTime) -> Vec<HostInput> {
-        let (due, later) = self.input.split_at(self.input.partition_point(|input| input.at <= now));
-        self.input = later;
+        let (due, later) =
+            self.inputs.split_at(self.inputs.partition_point(|input| input.at <= now));
+        self.inputs = later;
         due.to_vec()
     }
 }

@@ -133,7 +133,7 @@ fn live(rig: &Rig) -> ([Vec<u8>; 2], Conversation, Vec<u64>) {
     });
     let text = String::from_utf8(sink.0.lock().unwrap().clone()).unwrap();
     let hosts = host_log::read(&text, rig).unwrap();
-    let orders = hosts.input.iter().map(|input| input.at.0).collect();
+    let orders = hosts.inputs.iter().map(|input| input.at.0).collect();
     ([scans, samples], hosts, orders)
 }
 
@@ -175,7 +175,7 @@ fn an_order_shows_after_the_time_that_is_rendered_ahead() {
     let (at, to) = (SimTime(500_000_000), HostTarget::Robot);
     let input = HostInput { at, to, payload: Payload::Order(order) };
     let start = "2026-06-01T12:00:00Z".parse().unwrap();
-    let hosts = Conversation { start, input: vec![input], is_cut_off: false };
+    let hosts = Conversation { start, inputs: vec![input], is_cut_off: false };
     let folder = tempfile::tempdir().unwrap();
     repeated(&rig, Some(&hosts), folder.path());
     let truth = std::fs::read_to_string(folder.path().join("truth.csv")).unwrap();
@@ -262,8 +262,8 @@ fn the_length_of_a_series_changes_no_byte() {
         payload: Payload::Order(DriveOrder::Twist { forward_m_s, turn_rad_s: 0.4 }),
     };
     let start = "2026-06-01T12:00:00Z".parse().unwrap();
-    let input = vec![order(13, 0.5), order(51, -0.2), order(52, 0.3)];
-    let hosts = Conversation { start, input, is_cut_off: false };
+    let inputs = vec![order(13, 0.5), order(51, -0.2), order(52, 0.3)];
+    let hosts = Conversation { start, inputs, is_cut_off: false };
     let recorded = |longest_ns: Option<u64>| {
         let mut rig = common::rig(text, &[]);
         for device in &mut rig.devices {

@@ -206,7 +206,7 @@ fn recordings_are_those_of_one_process_with_the_truth() {
 
 #[test]
 fn a_robot_that_is_driven_is_where_rank_0_knows_it_to_be() {
-    let input = (0..60_u64).map(|step| {
+    let inputs = (0..60_u64).map(|step| {
         let turn_rad_s = if step % 20 < 10 { 0.7 } else { -0.5 };
         HostInput {
             at: SimTime(step * 20_000_000 + 123_457),
@@ -215,7 +215,7 @@ fn a_robot_that_is_driven_is_where_rank_0_knows_it_to_be() {
         }
     });
     let start = "2026-06-01T12:00:00Z".parse().unwrap();
-    let hosts = Conversation { start, input: input.collect(), is_cut_off: false };
+    let hosts = Conversation { start, inputs: inputs.collect(), is_cut_off: false };
     let duration = Duration::from_millis(1200);
     let rig = common::rig(DRIVEN, &[]);
     let world = common::world(&rig);

@@ -199,9 +199,9 @@ link = { udp = { to = "127.0.0.1:9", position_port = 10 }, web = "127.0.0.1:9" }
             ..HttpRequest::default()
         }),
     };
-    let input = vec![form(274, "rpm=300"), form(1304, "returns=Dual"), form(1904, "rpm=1200")];
+    let inputs = vec![form(274, "rpm=300"), form(1304, "returns=Dual"), form(1904, "rpm=1200")];
     let hosts =
-        Conversation { start: "2026-06-01T12:00:00Z".parse().unwrap(), input, is_cut_off: false };
+        Conversation { start: "2026-06-01T12:00:00Z".parse().unwrap(), inputs, is_cut_off: false };
     let of = |workers| {
         let rig = common::rig(PUCK, &[("engine.workers", workers)]);
         let folder = tempfile::tempdir().unwrap();

@@ -202,16 +202,16 @@ fn an_antenna_is_where_the_joints_have_carried_it() {
     }
 }
 
-/// Files of a recording; hosts send the commands `input` (time in milliseconds, text) to the first device.
-fn recorded(rig: &Rig, seconds: f64, input: &[(u64, &str)]) -> BTreeMap<String, Vec<u8>> {
+/// Files of a recording; hosts send `commands` (time in milliseconds, text) to the first device.
+fn recorded(rig: &Rig, seconds: f64, commands: &[(u64, &str)]) -> BTreeMap<String, Vec<u8>> {
     let folder = tempfile::tempdir().unwrap();
-    let input = input.iter().map(|(ms, text)| HostInput {
+    let inputs = commands.iter().map(|(ms, text)| HostInput {
         at: SimTime(ms * 1_000_000),
         to: HostTarget::Device(DeviceId(0)),
         payload: Payload::Bytes(text.as_bytes().to_vec()),
     });
     let start = "2026-06-01T12:00:00Z".parse().unwrap();
-    let hosts = Conversation { start, input: input.collect(), is_cut_off: false };
+    let hosts = Conversation { start, inputs: inputs.collect(), is_cut_off: false };
     let (world, stop) = (common::world(rig), AtomicBool::new(false));
     let duration = Duration::from_secs_f64(seconds);
     record(rig, &world, duration, Some(&hosts), folder.path(), &stop, |_| {}).unwrap();
@@ -346,9 +346,9 @@ link = { pty = "imu" }
 #[test]
 fn a_head_turns_as_its_host_says_and_everything_on_it_turns_along() {
     // 63 units of 0.22859 rpm are 86.4 degrees/s, which is reached within 0.22 s.
-    let input = [(100, "TC+o\r"), (1100, "SC\r"), (1500, "PS3D012000060000o1\r")];
+    let commands = [(100, "TC+o\r"), (1100, "SC\r"), (1500, "PS3D012000060000o1\r")];
     let rig = common::rig(COMMANDED, &[("engine.workers", "1")]);
-    let files = recorded(&rig, 5.0, &input);
+    let files = recorded(&rig, 5.0, &commands);
     let lines = positions(&files["head.bin"]);
     assert_eq!(lines.len(), 500);
     let count = |ms: usize| lines[ms / 10].count;
@@ -367,7 +367,7 @@ fn a_head_turns_as_its_host_says_and_everything_on_it_turns_along() {
 
     // Recordings with these commands are equal for any number of workers.
     let again = common::rig(COMMANDED, &[("engine.workers", "3")]);
-    assert!(recorded(&again, 5.0, &input) == files, "three workers give other bytes than one");
+    assert!(recorded(&again, 5.0, &commands) == files, "three workers give other bytes than one");
     // Without commands, the bytes of the devices on the head differ.
     let still = recorded(&rig, 5.0, &[]);
     assert!(positions(&still["head.bin"]).iter().all(|line| line.count == 0));

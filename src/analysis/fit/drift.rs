@@ -50,7 +50,7 @@ pub struct Drift {
     /// Standard error of the logarithm of the correlation time.
     pub log_correlation_error: f64,
     /// Results for noise, instability and walk.
-    pub result: [TermResult; 3],
+    pub results: [TermResult; 3],
 }
 
 /// Squares of the coefficients of noise, instability and walk, and the correlation time.
@@ -136,7 +136,7 @@ pub fn fit(points: &[Point], samples: usize, dt_s: f64, usual_correlation_s: f64
     };
     let at_most = (most_alone(1).bias_instability, most_alone(2).random_walk);
     (drift.fitted.at_most.bias_instability, drift.fitted.at_most.random_walk) = at_most;
-    drift.result = [result(0, 0.0), result(1, instability_needs_s), result(2, walk_needs_s)];
+    drift.results = [result(0, 0.0), result(1, instability_needs_s), result(2, walk_needs_s)];
     Some(drift)
 }
 
@@ -173,7 +173,7 @@ impl Drift {
             correlation_s: model.correlation_s,
             misfit,
         };
-        Self { fitted, log_correlation_error: log_error, result: [TermResult::NotSeen; 3] }
+        Self { fitted, log_correlation_error: log_error, results: [TermResult::NotSeen; 3] }
     }
 
     /// Upper limit of the correlation time: the best value plus two standard errors, on a logarithmic scale.

@@ -37,10 +37,10 @@ pub struct Triad {
     pub unit: (&'static str, f64),
     /// Allan deviations of the log, in SI units.
     pub points: Vec<Point>,
-    /// Fitted coefficients, in SI units; `result` states which of them the log determines.
+    /// Fitted coefficients, in SI units; `results` states which of them the log determines.
     pub fitted: Fitted,
     /// Results for noise density, bias instability and random walk.
-    pub result: [TermResult; 3],
+    pub results: [TermResult; 3],
     /// Assumed correlation time of the instability if none was found, seconds.
     usual_correlation_s: f64,
 }
@@ -142,8 +142,8 @@ pub fn fit_samples(
         .filter(|((_, samples, ..), _)| samples.len() as f64 > SHORTEST_S * log.rate_hz / 2.0)
         .filter_map(|((name, samples, unit, keys), (shortest_s, usual_correlation_s))| {
             let (points, drift) = fit_triad(samples, log.rate_hz, shortest_s, usual_correlation_s)?;
-            let Drift { fitted, result, .. } = drift;
-            Some(Triad { name, keys, unit, points, fitted, result, usual_correlation_s })
+            let Drift { fitted, results, .. } = drift;
+            Some(Triad { name, keys, unit, points, fitted, results, usual_correlation_s })
         })
         .collect();
     if triads.is_empty() {
@@ -204,7 +204,7 @@ impl InertialFit {
                 .to_owned(),
         ];
         let is_short = |result: &TermResult| matches!(result, TermResult::TooShort(_));
-        if self.triads.iter().any(|triad| triad.result.iter().any(is_short)) {
+        if self.triads.iter().any(|triad| triad.results.iter().any(is_short)) {
             let text =
                 "Terms that this log is too short for are left out; the profile's stay in force.";
             remarks.push(text.to_owned());
@@ -279,7 +279,7 @@ impl Triad {
                 found: found[i] / scale,
                 error: error[i] / scale,
                 at_most: at_most[i] / scale,
-                result: self.result[i],
+                result: self.results[i],
             };
             (key, term)
         })
@@ -307,7 +307,7 @@ impl Triad {
                 }
             }
         }
-        if self.result[1] == TermResult::Found {
+        if self.results[1] == TermResult::Found {
             let time_s = self.fitted.correlation_s;
             table.number("bias_correlation_s", time_s, "within a factor of 1.5 or so");
         }
@@ -390,7 +390,7 @@ mod tests {
                         assert!(off < 3.0, "{minutes} min, {key}: {} is off by {off}", term.found);
                     }
                 }
-                let [noise, instability, walk] = triad.result;
+                let [noise, instability, walk] = triad.results;
                 assert_eq!(noise, TermResult::Found);
                 let text = fit.fragment().text(super::super::Form::Profile);
                 if minutes < 60 {

@@ -72,16 +72,16 @@ impl StreamDecoder for GnssDecoder {
     fn next_frame(&mut self, input: &mut &[u8]) -> Option<Found> {
         let piece = self.framer.next_piece(input)?;
         let (offset, length) = (piece.offset, piece.bytes.len() as u64);
-        let said = said(&piece);
-        if said.name.is_none() {
+        let decoded = decode(&piece);
+        if decoded.name.is_none() {
             self.noise_bytes += length;
         }
-        let text = format!("{:5}  {}", said.kind, said.text);
-        let mut fields = Map::from_iter([("kind".to_owned(), said.kind.into())]);
-        fields.extend(said.keys);
+        let text = format!("{:5}  {}", decoded.kind, decoded.text);
+        let mut fields = Map::from_iter([("kind".to_owned(), decoded.kind.into())]);
+        fields.extend(decoded.keys);
         let fields = Fields { text, fields };
-        let content = Box::new(Reading { fields, inertial: None, fix: said.fix });
-        Some(Found { offset, length, kind: said.name, is_telling: said.is_known, content })
+        let content = Box::new(Reading { fields, inertial: None, fix: decoded.fix });
+        Some(Found { offset, length, kind: decoded.name, is_telling: decoded.is_known, content })
     }
 
     fn end(&mut self) {
@@ -158,7 +158,7 @@ struct Decoded {
     fix: Option<PositionFix>,
 }
 
-fn said(piece: &Piece<'_, gnss_stream::Frame>) -> Decoded {
+fn decode(piece: &Piece<'_, gnss_stream::Frame>) -> Decoded {
     match &piece.frame {
         Some(gnss_stream::Frame::Line(bytes)) => line(bytes),
         Some(gnss_stream::Frame::Ubx(frame)) => ubx(frame),

@@ -101,8 +101,8 @@ impl HesaiDecoder {
         let (named, stream) = (self.named.as_ref()?, self.stream?);
         let own = named.profile.packet.format;
         (stream.format != own).then(|| {
-            let (stream, own) = (model_name(stream.format), model_name(own));
-            format!("the packets are those of a {stream}, {} is a {own}", named.name)
+            let (sender, own) = (model_name(stream.format), model_name(own));
+            format!("the packets are those of a {sender}, {} is a {own}", named.name)
         })
     }
 }

@@ -106,8 +106,8 @@ impl RobosenseDecoder {
 
     /// Layout of the received packets of points, else of the profile.
     fn layout(&self) -> Option<Layout> {
-        let stream = self.stream.map(|stream| stream.layout).or(self.aside);
-        stream.or_else(|| self.named.as_ref().map(|named| named.profile.packet.layout))
+        let received = self.stream.map(|stream| stream.layout).or(self.aside);
+        received.or_else(|| self.named.as_ref().map(|named| named.profile.packet.layout))
     }
 
     /// Parses the DIFOP packet, which can arrive before the layout is known.
@@ -125,8 +125,8 @@ impl RobosenseDecoder {
         let (named, stream) = (self.named.as_ref()?, self.stream?);
         let own = named.profile.packet.layout;
         (stream.layout != own).then(|| {
-            let (stream, own) = (model_name(stream.layout), model_name(own));
-            format!("the packets are those of a {stream}, {} is a {own}", named.name)
+            let (sender, own) = (model_name(stream.layout), model_name(own));
+            format!("the packets are those of a {sender}, {} is a {own}", named.name)
         })
     }
 
@@ -164,9 +164,9 @@ impl RobosenseDecoder {
             let [elevation_deg, azimuth_deg] = *angles;
             Some(UnitLaser { elevation_deg: elevation_deg?, azimuth_deg: azimuth_deg?, ..*laser })
         };
-        let stream: Option<Vec<_>> = driver.lasers.iter().zip(angles).map(own).collect();
-        match stream.filter(|stream| stream.len() == driver.lasers.len()) {
-            Some(stream) => (stream, "the unit's own angles"),
+        let lasers: Option<Vec<_>> = driver.lasers.iter().zip(angles).map(own).collect();
+        match lasers.filter(|lasers| lasers.len() == driver.lasers.len()) {
+            Some(lasers) => (lasers, "the unit's own angles"),
             None => (lasers_of(driver, driver.defaults.serial), "angles of the model"),
         }
     }

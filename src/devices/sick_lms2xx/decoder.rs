@@ -57,20 +57,20 @@ impl Expected {
     /// Reason why the expected scanner cannot have sent this reply.
     fn misfit(&self, body: &Body) -> Option<String> {
         if let Body::Type { text } | Body::PowerOn { text } = body {
-            let stream = String::from_utf8_lossy(text);
-            let stream = stream.trim_matches(|c: char| c == '\0' || c == ' ');
-            return (model_of(stream) != self.type_text)
-                .then(|| format!("its type is {stream}, not {}", self.type_text));
+            let text = String::from_utf8_lossy(text);
+            let text = text.trim_matches(|c: char| c == '\0' || c == ' ');
+            return (model_of(text) != self.type_text)
+                .then(|| format!("its type is {text}, not {}", self.type_text));
         }
         if matches!(body, Body::Reflectivity { .. }) && !self.has_reflectivity {
             return Some("it sends reflectivity, which this model has no telegrams for".to_owned());
         }
         let list = |words: Vec<String>| words.join(", ");
-        if let Some(stream) = variant_in(body)
-            && !self.variants.contains(&stream)
+        if let Some(variant) = variant_in(body)
+            && !self.variants.contains(&variant)
         {
             let has = list(self.variants.iter().map(degrees).collect());
-            return Some(format!("it scans {}; this model has {has}", degrees(&stream)));
+            return Some(format!("it scans {}; this model has {has}", degrees(&variant)));
         }
         if let Some(code) = mode_in(body)
             && !self.measuring_modes.iter().any(|mode| mode.code() == code)

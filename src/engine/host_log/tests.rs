@@ -47,7 +47,7 @@ fn everything() -> Vec<HostInput> {
         ..HttpRequest::default()
     };
     let order = DriveOrder::Twist { forward_m_s: 0.1, turn_rad_s: -1.0 / 3.0 };
-    let payload = [
+    let payloads = [
         (lidar, Payload::Bytes(vec![0, 0x80, 0xff])),
         (lidar, Payload::Connected(peer, true)),
         (lidar, Payload::PeerBytes(peer, b"MD".to_vec())),
@@ -67,7 +67,7 @@ fn everything() -> Vec<HostInput> {
         (lidar, Payload::Connected(peer, false)),
     ];
     let at = |place: usize| SimTime(1_000_000 * (place as u64 / 2));
-    payload
+    payloads
         .into_iter()
         .enumerate()
         .map(|(place, (to, payload))| HostInput { at: at(place), to, payload })
@@ -84,12 +84,12 @@ fn what_is_written_is_read_again() {
     }
     log.finish().unwrap();
     let text = String::from_utf8(sink.0.lock().unwrap().clone()).unwrap();
-    let whole = Conversation { start, input: everything(), is_cut_off: false };
+    let whole = Conversation { start, inputs: everything(), is_cut_off: false };
     assert_eq!(read(&text, &rig), Ok(whole));
     // A killed run leaves its last line incomplete; the line is ignored.
-    let mut input = everything();
-    input.pop();
-    let cut_off = Conversation { start, input, is_cut_off: true };
+    let mut inputs = everything();
+    inputs.pop();
+    let cut_off = Conversation { start, inputs, is_cut_off: true };
     assert_eq!(read(&text[..text.len() - 3], &rig), Ok(cut_off));
     assert_eq!(text.lines().nth(1), Some(r#"{"t_ns":0,"device":"lidar","bytes":"0080ff"}"#));
 }

@@ -360,7 +360,7 @@ impl Lead {
                 partner.faults += 1;
                 self.tell(rank, fault.clone());
             }
-            if let Some(motion) = partner.told.news(world) {
+            if let Some(motion) = partner.sent.news(world) {
                 self.tell(rank, Order::Motion(motion).encode());
             }
             let Subject::Sweep(sweep) = &job.request.subject else {
@@ -513,7 +513,7 @@ impl RemoteWorkers for Lead {
 /// Data that one of the other ranks has received.
 #[derive(Default)]
 struct Partner {
-    told: SentMotion,
+    sent: SentMotion,
     /// Number of faults that the rank has received.
     faults: usize,
     /// Identity of the pulse table in each slot.

@@ -207,8 +207,8 @@ impl<'a> TruthLog<'a> {
 
     fn take_measurement(&mut self, device: DeviceId, measurement: &Measurement) {
         let rank = self.rank_of(device);
-        let message = measured::messages_of(&self.devices[device.0], measurement, &self.epoch);
-        for (at, message) in message {
+        let all = measured::messages_of(&self.devices[device.0], measurement, &self.epoch);
+        for (at, message) in all {
             self.wait(at, rank, Item::Message(message));
         }
     }
@@ -245,9 +245,9 @@ impl<'a> TruthLog<'a> {
         let out = &mut self.out;
         match item {
             Item::Poses => {
-                let mut message = Vec::new();
-                poses::tell(self.rig, self.world, &self.epoch, at, &mut |one| message.push(one));
-                message.iter().try_for_each(|one| out.write_json(one, log_time))
+                let mut all = Vec::new();
+                poses::tell(self.rig, self.world, &self.epoch, at, &mut |one| all.push(one));
+                all.iter().try_for_each(|message| out.write_json(message, log_time))
             }
             Item::Packet(packet) => {
                 let topic = packets_topic(&self.devices[packet.device.0]);
@@ -259,9 +259,9 @@ impl<'a> TruthLog<'a> {
                 let config = &self.rig.devices[device.0];
                 let surroundings = self.world.surroundings_of(device, &config.body_from_sensor);
                 let pose = surroundings.world_from_sensor(frame.middle());
-                let message =
+                let all =
                     frames::messages_of(&config.name, &frame, &pose, &self.epoch, &self.labels);
-                message.iter().try_for_each(|one| out.write_json(one, log_time))
+                all.iter().try_for_each(|message| out.write_json(message, log_time))
             }
             Item::Message(message) => out.write_json(&message, log_time),
             Item::Fault(row) => {

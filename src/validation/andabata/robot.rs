@@ -414,9 +414,9 @@ impl Hosts for Robot {
 
     fn speak(&mut self, now: SimTime) -> Vec<HostInput> {
         self.next_look = SimTime(now.0 + LOOK_NS);
-        let mut input = Vec::new();
+        let mut inputs = Vec::new();
         let mut say = |device: DeviceId, payload: Payload| {
-            input.push(HostInput { at: now, to: HostTarget::Device(device), payload });
+            inputs.push(HostInput { at: now, to: HostTarget::Device(device), payload });
         };
         let Plugs { scanner, base, .. } = self.plugs;
         if !self.is_started {
@@ -440,6 +440,6 @@ impl Hosts for Robot {
                 self.treads_m_s().map(|speed_m_s| libm::round(speed_m_s * COUNTS_PER_M));
             say(base, Payload::Bytes(format!("1,s{left}\r\n2,s{right}\r\n").into_bytes()));
         }
-        input
+        inputs
     }
 }

@@ -11,6 +11,6 @@ static RIG: LazyLock<Rig> =
 
 pub fn run(bytes: &[u8]) {
     if let Ok(conversation) = host_log::read(super::text(bytes), &RIG) {
-        assert!(conversation.input.is_sorted_by_key(|input| input.at));
+        assert!(conversation.inputs.is_sorted_by_key(|input| input.at));
     }
 }
