@@ -280,7 +280,7 @@ def receiver(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--port", type=int, help="the UDP port of a VLP-16")
-    parser.add_argument("--sensor", help="the sensor's address; others are not heard")
+    parser.add_argument("--sensor", help="the sensor's address; packets from other addresses are ignored")
     parser.add_argument("--tty", help="the serial port of a receiver at 38400 baud")
     parser.add_argument("--fault", choices=FAULTS, help="; ".join(f"{k}: {v}" for k, v in FAULTS.items()))
     options = parser.parse_args()
