@@ -14,6 +14,8 @@ in their packets: the stamp of each against its arrival. Cases, which run side b
 - gptp: each lidar is alone with a master on a veth pair. Its own commands change its profile: IEEE 802.1AS, the automotive
   profile, IEEE 1588 by Ethernet. Then Menura is a master by IEEE 802.1AS.
 - unicast: the Ouster asks a master for unicast messages, the Hesai measures peer to peer by UDP. Then `ptp4l` asks Menura.
+- move: a FORCEIP moves a camera, which is a PTP slave, to another address. It must lock again, and its delay requests must
+  come from the new address.
 
 Needs root, linuxptp, iproute2 and only the standard library. Exit code 0 when all is well, 1 when a check fails, 2 when
 Menura or the master did not run or namespaces cannot be had here.
@@ -93,6 +95,22 @@ LOCK_S, LOSS_S, HOLDOVER_S = 120, 45, 8
 # Of a recording: until the lidars have locked for the first time.
 REPEATED_S = 20
 SO_TIMESTAMPNS = 35
+CAMERA_IP = OUSTER_IP
+# PTP's state of a port that is synchronised.
+SLAVE = 9
+CAMERA_RIG = f"""\
+seed = 1
+[world]
+scene = "room"
+[robot]
+trajectory = {{ kind = "still" }}
+
+[[device]]
+name = "camera"
+profile = "menura-gv121m"
+link = {{ udp = {{ to = "{MASTER_IP}:20203", from = "{CAMERA_IP}:20202" }}, gvcp = "{CAMERA_IP}:3956" }}
+settings = {{ ptp = "wire", image_width = 64, image_height = 64 }}
+"""
 # Set by the case: namespaces, and where the Hesai is.
 MASTER = SENSORS = HESAI = ""
 CASES = {}
@@ -596,7 +614,83 @@ def forge():
                 time.sleep(0.01)
 
 
-CASES.update(follow=follow, lead=lead, gptp=gptp, unicast=unicast)
+def move(menura, folder):
+    """A camera that FORCEIP moves takes its PTP port to the new address."""
+    path, log = folder / "rig.toml", folder / "menura.log"
+    path.write_text(CAMERA_RIG)
+    with (ptp4l(folder, "ptp4l", MASTER4L), program(SENSORS, menura, "run", path, log=log), inside(MASTER),
+          listener(319) as requests, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as host):
+        host.bind((MASTER_IP, 0))
+        host.settimeout(0.5)
+        host.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+        host.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, b"m0")
+        mac = b""
+
+        def is_found():
+            nonlocal mac
+            mac = (gvcp(host, CAMERA_IP, 0x0002) or bytes(248))[10:16]
+            return any(mac)
+
+        def locks_at(address):
+            waited(lambda: camera_state(host, address) == SLAVE, LOCK_S, f"the camera at {address} does not lock", log.read_text)
+            # Requests of the time before.
+            requesters(requests)
+            waited(lambda: requesters(requests) == {address}, LOSS_S, f"the delay requests do not come from {address}",
+                   lambda: requesters(requests))
+
+        waited(is_found, 30, "no camera", log.read_text)
+        locks_at(CAMERA_IP)
+        wanted = bytes(2) + mac + bytes(12) + socket.inet_aton(OWN_IP) + bytes(12) + bytes([255, 255, 255, 0]) + bytes(16)
+        if gvcp(host, "255.255.255.255", 0x0004, wanted) is None:
+            raise Failed("FORCEIP is not answered")
+        locks_at(OWN_IP)
+        print(f"move: the camera is a slave at {CAMERA_IP}, and after FORCEIP at {OWN_IP}")
+
+
+def gvcp(host, address, command, payload=b""):
+    """The payload of the answer to a GVCP command; None if there is no answer, or one that refuses."""
+    host.sendto(struct.pack(">BBHHH", 0x42, 0x11, command, len(payload), 1) + payload, (address, 3956))
+    try:
+        answer = host.recv(600)
+    except TimeoutError:
+        return None
+    return answer[8:] if answer[:2] == bytes(2) else None
+
+
+def camera_state(host, address):
+    """The state of a camera's PTP port, as in IEEE 1588; None if the camera does not answer."""
+    # Only a host that controls the camera may latch the state.
+    for register, value in ((0x0A00, 2), (0x1_0600, 1)):
+        if gvcp(host, address, 0x0082, struct.pack(">II", register, value)) is None:
+            return None
+    state = gvcp(host, address, 0x0080, struct.pack(">I", 0x1_0604))
+    gvcp(host, address, 0x0082, struct.pack(">II", 0x0A00, 0))
+    return state and struct.unpack(">I", state)[0]
+
+
+def listener(port):
+    """A socket that receives PTP's multicast messages to this port, beside `ptp4l`."""
+    socket_ = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    socket_.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    group = socket.inet_aton("224.0.1.129")
+    socket_.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, group + socket.inet_aton(MASTER_IP))
+    socket_.bind(("224.0.1.129", port))
+    socket_.setblocking(False)
+    return socket_
+
+
+def requesters(listener):
+    """Addresses from which delay requests have come since the last call."""
+    found = set()
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            message, (address, _) = listener.recvfrom(200)
+            if message[0] & 15 == 1:
+                found.add(address)
+    return found
+
+
+CASES.update(follow=follow, lead=lead, gptp=gptp, unicast=unicast, move=move)
 
 if __name__ == "__main__":
     sys.exit(main())
