@@ -32,7 +32,7 @@ fn main() {
     }
     fs::write(Path::new(&out).join("embedded_suites.rs"), suites).unwrap();
     if env::var("CARGO_CFG_TARGET_ENV").as_deref() == Ok("musl") {
-        // `libloading` asks for libdl, which musl has within its libc: an archive of nothing will do.
+        // `libloading` links libdl, which is part of musl's libc: an empty archive is enough.
         fs::write(Path::new(&out).join("libdl.a"), "!<arch>\n").unwrap();
         println!("cargo::rustc-link-search=native={out}");
     }

@@ -76,7 +76,7 @@ struct Sums {
     /// Number of rays to surfaces and of shadow rays; the next field is the time for each.
     rays: [u64; 2],
     ns: [u64; 2],
-    /// Number of pulses or pixels.
+    /// Number of requested pulses (lidar) or pixels (camera).
     asked: u64,
 }
 
@@ -99,7 +99,7 @@ fn main() {
     let [mut of_lidar, mut of_camera] = [Sums::default(), Sums::default()];
     let mut units = [(lidar, 0, &mut of_lidar), (camera, rig.devices.len() - 1, &mut of_camera)];
     for round in 0..rounds {
-        // A tenth of a second every two seconds, in which the robot drives 4 m.
+        // Each round measures a tenth of a second. Rounds start two seconds apart; the robot drives 4 m in between.
         for (Built { device, sensor }, place, sums) in &mut units {
             let surroundings = world.surroundings(&rig.devices[*place].body_from_sensor);
             let mut scratch = Scratch::default();

@@ -24,7 +24,7 @@ const ROUNDS: u32 = 25;
 /// Packets per device and round: few enough that their measurements stay in the processor caches, as after a worker has
 /// made them.
 const PACKETS: usize = 100;
-/// Every n-th pulse has no return. `None`: all pulses have a return.
+/// Sets of measurements of a case: all pulses have a return (`None`), or every n-th pulse has none (`Some(n)`).
 const EMPTY: [Option<usize>; 2] = [None, Some(1)];
 
 /// A device, the measurements for it, and its fastest round so far.
@@ -48,7 +48,7 @@ impl Case {
         Some(Self::of(format!("{profile}, {return_mode}"), rig, false))
     }
 
-    /// A stream of a lidar whose detector reports all echoes.
+    /// Case for a lidar whose detector reports all echoes.
     fn echoes(profile: &str, title: &str, settings: &str) -> Self {
         let text = format!(
             "[world]\nscene = \"room\"\n[robot]\ntrajectory = {{ kind = \"still\" }}\n\
@@ -102,7 +102,8 @@ fn lidar(rig: &Rig) -> Built {
     build_devices(rig, epoch).remove(0)
 }
 
-/// Answers to the first requests. All ranges are different, and each second return is farther than its first return.
+/// Measurements that answer the device's first requests. All ranges are different, and each second return is farther
+/// than its first return.
 fn measurements(
     device: &mut dyn Device,
     empty: Option<usize>,
@@ -131,7 +132,7 @@ fn measurements(
     requests.take(PACKETS).map(answer).collect()
 }
 
-/// The same returns as a detector that reports all echoes gives them.
+/// Converts returns to the form in which a detector reports all echoes.
 fn echoes(returns: PulseReturns) -> Echoes {
     let mut echoes = Echoes::default();
     returns.first.into_iter().chain(returns.second).for_each(|echo| echoes.push(echo));

@@ -209,9 +209,9 @@ struct Packet {
 
 /// Number of positions from which packets are fired.
 const PLACES: u32 = 8;
-/// Approximate number of pulses per turn of each tracer.
+/// Approximate number of pulses that each thread casts before the next tracer takes its turn.
 const PULSES: u32 = 24_000;
-/// Height above the ground, metres.
+/// Height of the sensors above the ground, metres.
 const HEIGHT_M: f64 = 2.0;
 
 impl Sensor {
@@ -250,7 +250,7 @@ impl Sensor {
         }
     }
 
-    /// Pulses laser by laser, starting with `first_column`.
+    /// Packet with the pulses of the columns from `first_column` on, laser by laser.
     fn packet(&self, first_column: u32, origin: DVec3, yaw_rad: f64) -> Packet {
         let [across, along] = beam::half_axes_m(&self.beam());
         let apex_behind_m = beam::apex_behind_m(&self.beam());
@@ -301,7 +301,7 @@ fn processor_time() -> Duration {
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
-/// Measures the duration of work that uses all processors.
+/// Measures the wall-clock time and the processor time of work that uses all processors.
 struct Building {
     watch: Stopwatch,
     before: Duration,
@@ -355,13 +355,14 @@ impl Entry<'_> {
         self.pulses as f64 / self.wall.as_secs_f64()
     }
 
-    /// Pulses per second of processor time, summed over threads: other processes affect this figure less.
+    /// Pulses per second of the threads' total processor time. Other processes affect it less than
+    /// [`Entry::pulses_per_s`].
     fn pulses_per_processor_s(&self) -> f64 {
         self.pulses as f64 / self.processor.as_secs_f64()
     }
 }
 
-/// The scene of `menura` on a GPU, unless the GPU is excluded.
+/// GPU ray caster with the scene of `menura`; `None` if the options exclude it or no GPU is available.
 #[cfg(feature = "gpu")]
 fn by_gpu(menura: &Arc<BvhCaster>, options: &Options) -> Option<Box<dyn RayCaster>> {
     use menura::world::raycast::gpu::GpuCaster;

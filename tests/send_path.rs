@@ -1,4 +1,4 @@
-//! While they send, the sending threads neither allocate nor free memory.
+//! Checks that sending threads neither allocate nor free memory while they send.
 
 #![allow(unsafe_code)] // a global allocator cannot be had without
 
@@ -37,13 +37,13 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         count();
-        // SAFETY: as above.
+        // SAFETY: as for `alloc`.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count();
-        // SAFETY: as above.
+        // SAFETY: as for `alloc`.
         unsafe { System.realloc(pointer, layout, size) }
     }
 }

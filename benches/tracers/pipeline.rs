@@ -25,8 +25,8 @@ const PRODUCTS: [(&str, &str); 3] = [
     ("hdl-32e", "velodyne-hdl32e-2.2"),
     ("vlp-16", "velodyne-vlp16-3.0"),
 ];
-/// Detectors: that of the profile, and a simple one with groups of hits, no threshold and constant
-/// noise.
+/// Name and settings of each detector: that of the profile, and a simple one with groups of hits, no threshold and
+/// constant noise.
 const RECEIVERS: [(&str, &[(&str, &str)]); 2] = [
     ("as the profile has it", &[]),
     (
@@ -40,7 +40,7 @@ const RECEIVERS: [(&str, &[(&str, &str)]); 2] = [
         ],
     ),
 ];
-/// Number of packets of a device per turn.
+/// Number of packets of a device before the next device takes its turn.
 const PACKETS: usize = 64;
 
 /// A caster that adds up its processor time.
@@ -143,7 +143,7 @@ impl Case {
         (self.measure, self.pack) = (Duration::ZERO, Duration::ZERO);
     }
 
-    /// Nanoseconds per pulse.
+    /// Converts a processor time to nanoseconds per pulse.
     fn ns(&self, spent: Duration) -> f64 {
         spent.as_secs_f64() * 1e9 / self.pulses as f64
     }

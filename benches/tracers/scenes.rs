@@ -100,7 +100,7 @@ fn of_meshes(meshes: Vec<Mesh>) -> Scene {
     }
 }
 
-/// A square of two triangles.
+/// A square floor of two triangles at z = 0; `half_m` is half of its side, metres.
 fn floor(half_m: f32) -> Mesh {
     let mut mesh = Mesh { name: "floor".into(), ..Mesh::default() };
     let corners = [[-half_m, -half_m], [half_m, -half_m], [half_m, half_m], [-half_m, half_m]];
@@ -126,7 +126,7 @@ fn add_box(mesh: &mut Mesh, [west, south]: [f64; 2], [east, north]: [f64; 2], hi
     add_quad(mesh, corners.map(|[x, y]| at(x, y, high)));
 }
 
-/// Whether a disc does not overlap the lane.
+/// Whether a disc is more than 2 m away from the middle of the lane; all lengths in metres.
 fn is_clear(middle: DVec2, radius: f64) -> bool {
     (middle.length() - courtyard::LANE_RADIUS_M).abs() > radius + 2.0
 }

@@ -123,11 +123,12 @@ pub fn fit(points: &[Point], correlation_s: f64) -> Coefficients {
 pub struct Fitted {
     /// The coefficients.
     pub found: Coefficients,
-    /// Approximate standard error of each coefficient; averaging times are assumed to be independent.
+    /// Approximate standard error of each coefficient. [`fit_terms`] assumes that averaging times are independent.
     pub standard_error: Coefficients,
     /// Upper limit of each coefficient: its value plus two standard errors.
     pub at_most: Coefficients,
-    /// For noise, instability and walk: whether the term is significant, larger than two standard errors.
+    /// For noise, instability and walk: whether the term is significant. Its square must exceed two of the square's
+    /// standard errors in [`fit_terms`], three in `fit::drift`.
     pub is_seen: [bool; 3],
     /// Correlation time of the bias instability, s.
     pub correlation_s: f64,
@@ -145,7 +146,8 @@ impl Fitted {
     }
 }
 
-/// Like [`fit`], with only the terms that are `used`.
+/// Like [`fit`], but fits only those of noise, instability and walk that are `used`, and also returns their
+/// uncertainty.
 pub fn fit_terms(points: &[Point], correlation_s: f64, mut used: [bool; 3]) -> Fitted {
     let (squares, variances) = loop {
         let (squares, variances) = solve(points, correlation_s, used);
@@ -185,8 +187,8 @@ pub fn correlation_times_s(shortest_s: f64, longest_s: f64) -> Vec<f64> {
     (0..=steps).map(|i| shortest_s * libm::pow(10.0, f64::from(i) / 24.0)).collect()
 }
 
-/// Squares of the coefficients, and variances of these squares. Terms that are not `used` have the square 0 and the
-/// variance that they would have alone.
+/// Solves for the squares of the coefficients; also returns the variances of these squares. Terms that are not `used`
+/// have the square 0 and the variance that they would have alone.
 fn solve(points: &[Point], correlation_s: f64, used: [bool; 3]) -> ([f64; 3], [f64; 3]) {
     // The terms differ by many orders of magnitude, so each column is scaled by its largest value.
     let rows: Vec<[f64; 3]> = points

@@ -19,10 +19,10 @@ const MAX_RECORD: usize = 256 << 20;
 /// Size of a zstd block with its headers, the decoder's minimum.
 const ZSTD_BLOCK: usize = 128 * 1024 + 64;
 
-/// Why a bag cannot be read, or not to its end.
+/// Reason why a bag cannot be read, or only in part.
 #[derive(Debug, thiserror::Error)]
 pub enum BagError {
-    /// The system's error.
+    /// The file cannot be opened or read.
     #[error("{0}")]
     Io(#[from] std::io::Error),
     /// The file is not a bag, or it is damaged.
@@ -56,7 +56,8 @@ pub(super) fn mcap_record(opcode: u8, data: &[u8]) -> McapResult<Record<'_>> {
     mcap::parse_record(opcode, data)
 }
 
-/// Length of an attachment before its data, bytes: two times, name, media type, length.
+/// Length of the fields before an attachment's data, bytes: two times, name, media type, data length. `None` if the
+/// record is too short.
 fn attachment_head(data: &[u8]) -> Option<usize> {
     let text_end = |at: usize| -> Option<usize> {
         let len: [u8; 4] = data.get(at..at + 4)?.try_into().ok()?;
@@ -113,7 +114,7 @@ impl<'a> Bag<'a> {
     /// Opens a bag in SQLite or MCAP.
     ///
     /// # Errors
-    /// The file is no bag.
+    /// The file cannot be read, or it is no bag.
     pub fn open(path: &Path) -> Result<Self, BagError> {
         let mut file = File::open(path)?;
         let mut magic = Vec::new();
@@ -127,7 +128,7 @@ impl<'a> Bag<'a> {
     /// Opens a bag in SQLite.
     ///
     /// # Errors
-    /// The file is no bag.
+    /// The file cannot be read, or it is no bag.
     pub fn sqlite(path: &Path) -> Result<Self, BagError> {
         // SQLite must not write beside the file: its folder may be read-only. A write-ahead log that a recorder has
         // left is read in place.
@@ -181,10 +182,10 @@ impl<'a> Bag<'a> {
         Ok(Self { inner: Inner::Sqlite { connection, last: i64::MIN }, topics })
     }
 
-    /// Reads MCAP.
+    /// Opens a bag in MCAP that is read from `input`.
     ///
     /// # Errors
-    /// Errors of the file.
+    /// The MCAP library rejects the decoder for zstd.
     pub fn mcap(input: Box<dyn Read + 'a>) -> Result<Self, BagError> {
         let mut reader = mcap_reader();
         reader.add_decompressor(Zstd::default())?;
@@ -192,7 +193,7 @@ impl<'a> Bag<'a> {
         Ok(Self { inner: Inner::Mcap(Box::new(mcap)), topics: HashMap::new() })
     }
 
-    /// Topic with this number, which a message has.
+    /// Topic with this number, as in [`Message::topic`]; `None` if the bag has no such topic.
     pub fn topic(&self, number: u64) -> Option<&Topic> {
         self.topics.get(&number)
     }
@@ -200,7 +201,7 @@ impl<'a> Bag<'a> {
     /// The next message; `None` at the end.
     ///
     /// # Errors
-    /// Errors of the file.
+    /// The file cannot be read or is damaged.
     pub fn next_message(&mut self) -> Result<Option<Message>, BagError> {
         match &mut self.inner {
             Inner::Sqlite { connection, last } => {

@@ -47,19 +47,19 @@ pub struct Captured<'a> {
     pub frame: &'a [u8],
 }
 
-/// Why a capture cannot be read, or not to its end.
+/// Reason why a capture cannot be read, or only in part.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// The file does not exist or cannot be read.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// The file is of another type.
+    /// The file is no capture; the text gives the reason.
     #[error("this is not a capture: {0}")]
     NotACapture(&'static str),
-    /// A bag cannot be read, or not to its end.
+    /// A bag cannot be read, or only in part.
     #[error(transparent)]
     Bag(#[from] BagError),
-    /// The file was read to its end, except for this part.
+    /// The file was read to its end, but this part of its content cannot be used.
     #[error("{0} cannot be used")]
     Lost(String),
     /// The capture is damaged.
@@ -88,7 +88,7 @@ enum Inner<'a> {
     Bag { format: &'static str, datagrams: Box<Datagrams<'a>> },
 }
 
-/// Whether a file is a capture by its extension.
+/// Whether the file name has the extension of a capture.
 pub fn is_capture(path: &Path) -> bool {
     let extension = path.extension().unwrap_or_default();
     ["pcap", "pcapng", "db3", "mcap"].iter().any(|known| extension == *known)
@@ -199,7 +199,8 @@ impl<'a> CaptureReader<'a> {
         }
     }
 
-    /// After the end, a message about data that belong to no complete datagram; `None` if there are none.
+    /// After the end of the capture, an error about fragments of incomplete datagrams and about broken messages; `None`
+    /// if there are none.
     pub fn lost(&self) -> Option<CaptureError> {
         let noun = |count: u64, one: &str| match count {
             1 => format!("1 {one}"),
@@ -218,7 +219,7 @@ impl<'a> CaptureReader<'a> {
         (!lost.is_empty()).then(|| CaptureError::Lost(lost.join(" and ")))
     }
 
-    /// Numbers of a bag's messages without packets, by type.
+    /// Number of messages without packets in a bag, by message type; empty for other captures.
     pub fn others(&self) -> BTreeMap<String, u64> {
         match &self.inner {
             Inner::Bag { datagrams, .. } => datagrams.others.clone(),
@@ -226,7 +227,8 @@ impl<'a> CaptureReader<'a> {
         }
     }
 
-    /// A line of text about these messages; `None` if there are none. Other topics in a bag are not an error.
+    /// A line of text about the messages of [`CaptureReader::others`]; `None` if there are none. Such messages are not
+    /// an error.
     pub fn others_told(&self) -> Option<String> {
         let others = self.others();
         let told = |(name, count): (&String, &u64)| format!("{count} × {name}");
@@ -241,8 +243,8 @@ fn next_of_pcap(
     frame: &mut Vec<u8>,
     fraction_ns: u32,
 ) -> Result<Option<i128>, PcapError> {
-    // The raw form, because the other one rejects packets that tcpdump accepts: with lengths beyond the snap length, or
-    // fractions beyond a second.
+    // Reads raw packets, because the checked form rejects packets that tcpdump accepts: with lengths beyond the snap
+    // length, or fractions beyond a second.
     let Some(packet) = reader.next_raw_packet().transpose()? else { return Ok(None) };
     frame.extend_from_slice(&packet.data);
     let fraction_ns = i128::from(packet.ts_frac) * i128::from(fraction_ns);
@@ -306,7 +308,7 @@ fn unix_ns(interface: &InterfaceDescriptionBlock<'_>, ticks: u64) -> i128 {
     i128::from(offset_s) * 1_000_000_000 + ns
 }
 
-/// Error after `packets` packets; `None` if the error is in the file header.
+/// Converts an error that occurred after `packets` packets; `packets` is `None` for an error in the file header.
 fn broken(error: PcapError, packets: Option<u64>) -> CaptureError {
     let place = match packets {
         None => "its header".to_owned(),

@@ -60,9 +60,9 @@ pub enum ConvertError {
 pub struct Converted {
     /// Number of datagrams or, from bag to bag, of messages.
     pub written: u64,
-    /// Numbers of omitted messages, by kind.
+    /// Number of omitted messages, by kind.
     pub left_out: BTreeMap<String, u64>,
-    /// Datagrams with wrong checksums, which were written unchanged.
+    /// Counts of damaged frames. Datagrams with wrong checksums were written unchanged.
     pub damage: Damage,
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::capture::Captured;
 use crate::wire::ethernet::{Content, Datagram, UdpChecksum};
 
-/// Numbers of damaged frames.
+/// Counts of damaged frames and datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
     /// Frames that end within their headers, or whose headers contradict each other.

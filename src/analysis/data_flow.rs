@@ -7,7 +7,8 @@ use crate::devices::decoder::datagram::{Head, Stamp, Sweep, TurnSteps};
 const MAX_EXAMPLES: usize = 3;
 /// Longest time between packets that is used to measure the rotor speed, nanoseconds.
 const MAX_ROTOR_STEP_NS: i128 = 50_000_000;
-/// Length of a gap between capture times, in periods: large, because the capturing host's clock jitters.
+/// Interval between capture times above which packets count as missing, in periods. It is long, because the capturing
+/// host's clock jitters.
 const CAPTURE_GAP_PERIODS: f64 = 4.0;
 const FULL_TURN_CENTIDEG: i32 = 36_000;
 const HALF_TURN_CENTIDEG: u32 = 18_000;
@@ -44,7 +45,7 @@ pub struct Step {
     pub arrival_ns: i128,
     /// Difference of the device's times, microseconds; `None` if packets have no time.
     pub device_us: Option<i64>,
-    /// Forward difference of the first azimuths, 0.01 degrees.
+    /// Forward difference of the packets' first azimuths, 0.01 degrees.
     advance_centideg: u32,
 }
 
@@ -82,12 +83,12 @@ pub struct DataFlow {
     last_azimuth: Option<u16>,
     rotor_centideg: u64,
     rotor_ns: i128,
-    /// Steps per rotation that were used for the last packet's azimuths.
+    /// Number of azimuth steps per rotation that was used for the last packet.
     turn: Option<TurnSteps>,
 }
 
 impl DataFlow {
-    /// Rotor speed, rpm.
+    /// Rotor speed, rpm; `None` if it is unknown.
     pub fn rotation_rate_rpm(&self) -> Option<f64> {
         (self.rotor_ns > 0).then(|| self.rotor_centideg as f64 * 1e9 / self.rotor_ns as f64 / 600.0)
     }

@@ -31,11 +31,11 @@ pub struct Analysis {
     pub flows: Vec<Flow>,
     /// Number of datagrams of flows that are not analysed.
     pub crowded_out: u64,
-    /// Numbers of packets other than UDP, by name.
+    /// Number of packets other than UDP, by name.
     pub others: BTreeMap<String, u64>,
     /// Number of packets with invalid headers.
     pub broken: u64,
-    /// Possible senders of a new flow, before its first datagram.
+    /// Decoders of all families in their initial state; each new flow gets a copy.
     unseen: Senders,
 }
 
@@ -91,14 +91,14 @@ impl Analysis {
         }
     }
 
-    /// Sender of a datagram, determined from its whole flow, and the kind of the datagram; `None` if no family sends
-    /// such datagrams.
+    /// Decoder of a datagram's sender, which its whole flow determines, and the kind of the datagram; `None` if no
+    /// family sends such datagrams.
     pub fn sender(&self, datagram: &Datagram<'_>) -> Option<(&dyn DatagramDecoder, Head)> {
         let flow = self.flow_index(datagram).map(|index| &self.flows[index].senders);
         flow.unwrap_or(&self.unseen).of(ports_of(datagram), datagram.payload)
     }
 
-    /// Message if all data contradict the profile that the user named: they are from another product.
+    /// Message if all data contradict the profile that the user named, because they are from another product.
     pub fn other_product(&self) -> Option<String> {
         let strange = |flow: &Flow| {
             let misfit = flow.misfits().into_iter().find(|misfit| misfit.is_other_product);
@@ -162,8 +162,8 @@ impl Senders {
         likeliest(self.0.iter().map(Box::as_ref))
     }
 
-    /// Decoder of the most probable sender of a datagram, and the kind of the datagram. `ports` are the source and
-    /// destination ports.
+    /// Decoder of the most probable sender of a datagram, and the kind of the datagram; `None` if no family sends such
+    /// datagrams. `ports` are the source and destination ports.
     pub fn of(&self, ports: [u16; 2], payload: &[u8]) -> Option<(&dyn DatagramDecoder, Head)> {
         let able = |decoder: &&dyn DatagramDecoder| decoder.head(ports, payload).is_some();
         let sender = likeliest(self.0.iter().map(Box::as_ref).filter(able))?;
@@ -266,7 +266,7 @@ pub struct Flow {
     pub data: Option<Box<DataFlow>>,
     /// Last datagram that was passed to the sender's other flows: the first datagram, or one that is not a data packet.
     aside: Option<Vec<u8>>,
-    /// Numbers of datagrams other than data, by kind.
+    /// Number of datagrams other than data, by kind.
     pub other_kinds: BTreeMap<&'static str, u64>,
 }
 

@@ -3,7 +3,8 @@
 /// Number of intervals from which the usual interval is determined.
 const SAMPLES: usize = 101;
 
-/// Length of a gap in the device's time, in periods: short, because a device's clock does not jitter.
+/// Interval in the device's time above which packets count as missing, in periods. It is short, because a device's
+/// clock does not jitter.
 pub const DEVICE_TOLERANCE: f64 = 1.5;
 
 /// Determines the usual time between packets from the first intervals, and then finds longer intervals.
@@ -27,13 +28,13 @@ pub struct Found {
 }
 
 impl Gaps {
-    /// State before the first packet, if the usual time between packets is known, microseconds.
+    /// Starts with a known usual time between packets, microseconds.
     pub fn of_period(period_us: f64) -> Self {
         let found = Found { period_us: Some(period_us), ..Found::default() };
         Self { samples: Vec::new(), found }
     }
 
-    /// Adds a time between two packets, microseconds; longer than `tolerance` periods is a gap.
+    /// Adds a time between two packets, microseconds; a time longer than `tolerance` periods counts as a gap.
     pub fn see(&mut self, delta_us: f64, tolerance: f64) {
         if self.found.period_us.is_some() {
             self.found.judge(delta_us, tolerance);

@@ -27,7 +27,7 @@ pub enum ReportError {
     /// The recording cannot be read.
     #[error("{0}")]
     Input(String),
-    /// The recording is from another product than the user named; the reason.
+    /// The recording is from another product than the user named; the text gives the reason.
     #[error("{0}")]
     OtherProduct(String),
     /// The report cannot be written.

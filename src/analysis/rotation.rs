@@ -10,7 +10,7 @@ use crate::wire::ethernet::Content;
 /// number.
 const MAX_POINTS: usize = 5_000_000;
 
-/// Why a rotation is not available.
+/// Reason why a rotation is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum RotationError {
     /// The capture cannot be read.
@@ -19,7 +19,7 @@ pub enum RotationError {
     /// The capture has no lidar data.
     #[error("nothing to draw: no lidar's data packets in it")]
     NoData,
-    /// The positions of returns are unknown.
+    /// The positions of returns are unknown; the text gives the reason.
     #[error("{0}")]
     NoPoints(String),
     /// The recording ends before the requested rotation.
@@ -30,7 +30,7 @@ pub enum RotationError {
         /// Number of complete rotations.
         whole: u64,
     },
-    /// The azimuth does not rotate.
+    /// The rotation with this number has too many points, because the azimuth does not pass zero again.
     #[error("rotation {0} has no end: no lidar sends so many points")]
     Endless(u64),
 }
@@ -77,7 +77,7 @@ impl Rotation {
         let mut reader = CaptureReader::open(source)?;
         let mut current = 0;
         let mut last_azimuth = None;
-        // A fault of the file was reported before; the packets before it can be drawn.
+        // Errors in the file were reported before; the packets that precede them can still be drawn.
         while let Some(Ok(captured)) = reader.next_frame() {
             let Ok(Content::Udp(datagram)) = Content::find(captured.link, captured.frame) else {
                 continue;

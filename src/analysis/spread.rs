@@ -7,7 +7,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Takes a value.
+    /// Adds a value.
     pub fn see(&mut self, value: f64) {
         self.values.push(value);
     }

@@ -38,7 +38,7 @@ impl<'a> RecordedStream<'a> {
     /// `anyway`, the profile is used even if the bytes are another product's.
     ///
     /// # Errors
-    /// Errors of the system and of the index file, and a contradiction between profile and bytes.
+    /// The recording or its index file cannot be read, or the bytes contradict the profile.
     pub fn open(
         path: &'a Path,
         profile: Option<&Profile>,
@@ -60,7 +60,7 @@ impl<'a> RecordedStream<'a> {
         Ok(Self { path, doubt, index, decoder })
     }
 
-    /// Message about a contradiction between the first bytes and the profile that the user named.
+    /// Message if the first bytes contradict the profile that the user named; the profile is used nevertheless.
     pub fn doubt(&self) -> Option<&str> {
         self.doubt.as_deref()
     }
@@ -179,7 +179,7 @@ impl<'a> RecordedStream<'a> {
     }
 }
 
-/// A decoder, with its contradiction to a stream's first bytes.
+/// A decoder, and a message if the first bytes of the stream contradict it.
 struct Rated {
     decoder: Box<dyn StreamDecoder>,
     doubt: Option<String>,

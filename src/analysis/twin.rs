@@ -142,7 +142,7 @@ impl Pairs {
         self.bins[bin] += 1;
     }
 
-    /// Share of `count` in the pairs with different distances, per cent.
+    /// Share of `count` pairs in all pairs with different distances, per cent.
     fn share(&self, count: u64) -> f64 {
         100.0 * count as f64 / (self.both - self.same) as f64
     }
@@ -166,7 +166,7 @@ impl Figures {
         }
     }
 
-    /// Adds a frame; ignores frames that the decoder does not know.
+    /// Adds a frame; ignores frames that the decoder does not recognise.
     pub fn see(&mut self, unix_ns: i128, link: LinkType, frame: &[u8]) {
         let Ok(Content::Udp(datagram)) = Content::find(link, frame) else { return };
         let Some(head) = self.decoder.head(ports_of(&datagram), datagram.payload) else { return };
@@ -286,7 +286,8 @@ pub fn table(real: &Figures, ours: &Figures) -> String {
     text
 }
 
-/// Values of two streams, one per line; empty if one of them has no values.
+/// Lines that compare the values of two streams; empty if one of the streams has no values. The numbers are column
+/// widths.
 fn beside(
     real: Vec<(&str, String)>,
     ours: Vec<(&str, String)>,
@@ -303,7 +304,7 @@ fn beside(
     text
 }
 
-/// Headers and marks of a stream's datagrams of one kind.
+/// Names and values of the headers and marks of a stream's datagrams of one kind; empty if there are none.
 fn rows(figures: &Figures, kind: &str) -> Vec<(&'static str, String)> {
     let mac = |bytes: [u8; 6]| bytes.map(|byte| format!("{byte:02x}")).join(":");
     let other = figures.others.get(kind);

@@ -14,7 +14,7 @@ pub const VIDEO: &str = "/video/";
 /// Length of a token, bytes.
 const TOKEN_BYTES: usize = 16;
 
-/// Rules of access.
+/// Rules that decide which clients have access.
 #[derive(Clone, Debug)]
 pub struct Access {
     token: Option<String>,
@@ -43,11 +43,11 @@ impl Access {
         self.token.as_deref()
     }
 
-    /// Checks by its headers and query whether a Foxglove client has access. Foxglove's own page and local pages have
-    /// access, because Foxglove's protocol changes nothing.
+    /// Checks whether a Foxglove client has access, from the headers and the query of its request. Foxglove's own page
+    /// and local pages have access, because clients cannot change a run by Foxglove's protocol.
     ///
     /// # Errors
-    /// The client has no access; the reason.
+    /// The client has no access; the error gives the reason.
     pub fn check_socket(&self, says: &ClientSays, query: &str) -> Result<(), Refused> {
         let is_ours = |host: &str| is_address(host) || host.ends_with(".foxglove.dev");
         let origin = says.origin.as_deref().unwrap_or("file://");
@@ -72,7 +72,7 @@ impl Access {
     /// Checks whether `request` is permitted.
     ///
     /// # Errors
-    /// The request is not permitted; the reason.
+    /// The request is not permitted; the error gives the reason.
     pub fn check(&self, request: &HttpRequest) -> Result<(), Refused> {
         let ClientSays { host, origin, authorization, content_type } = &request.says;
         let Some(host) = host.as_deref().filter(|host| is_address(host)) else {

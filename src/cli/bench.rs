@@ -32,7 +32,7 @@ impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
         let mut rig = self.rig.load()?;
-        // A device that waits for a host would cost nothing, so it streams here.
+        // A device that waits for a host sends nothing, so its cost would be missing. Here all devices stream.
         setup::start_streams(&mut rig);
         setup::refuse_feeds(&rig, "an estimate")?;
         if self.duration.is_zero() {

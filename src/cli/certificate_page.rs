@@ -224,8 +224,8 @@ fn notes(device: &DeviceTiming, html: &mut String) {
 const CHART_WIDTH: f64 = 860.0;
 const CHART_HEIGHT: f64 = 250.0;
 
-/// Histogram of packets by error as SVG, one curve for each named series; the percentiles of the last series are
-/// marked.
+/// Histogram of packets by error as SVG, one curve for each series (name, errors, colour); the percentiles of the last
+/// series are marked.
 pub fn histogram(series: &[(&str, &ErrorFigures, Colour)]) -> String {
     let steps: Vec<_> = series.iter().map(|(_, figures, _)| decades(&figures.histogram)).collect();
     let all = || steps.iter().flatten();

@@ -6,7 +6,7 @@ use crate::engine::certificate::Certificate;
 use crate::engine::certificate::require::{self, Requirement};
 use crate::links::part_file::OutPath;
 
-/// Whether and how a run is certified.
+/// Options for the certificate and the timing requirements of a run.
 #[derive(Debug, clap::Args)]
 pub struct CertifyArgs {
     /// Write a certificate: when every packet was due, handed to the kernel, and sent
@@ -31,7 +31,7 @@ pub struct CertifyArgs {
 /// value.
 type Requirements = Vec<Requirement>;
 
-/// Open certificate files, and requirements.
+/// Open certificate files, and the requirements on timing.
 pub struct Certifier {
     files: Vec<OutFile>,
     /// All requirements.
@@ -98,9 +98,9 @@ impl Certifier {
     }
 }
 
-/// Result of a certificate.
+/// Result of writing a certificate and checking its requirements.
 pub struct Certified {
-    /// Whether every file could be written.
+    /// Error if a file could not be written.
     pub written: Result<(), CliError>,
     /// Text to print: departures and verdicts.
     pub text: String,

@@ -26,7 +26,7 @@ pub fn questions() -> impl Write {
     io::stderr()
 }
 
-/// Prints a line on standard error.
+/// Prints a line on standard error; write errors are ignored.
 pub fn say(line: impl Display) {
     // A single write, so that lines of two threads do not mix.
     let _ = io::stderr().lock().write_all(format!("{line}\n").as_bytes());
@@ -73,7 +73,7 @@ pub struct LongResult {
 }
 
 impl LongResult {
-    /// With `goes_on`, the report continues after a write error; otherwise the caller gets the error and may stop.
+    /// With `goes_on`, later writes succeed silently after a write error; otherwise they return the error.
     pub fn new(goes_on: bool) -> Self {
         Self { out: BufWriter::new(io::stdout().lock()), goes_on, failure: None }
     }

@@ -90,7 +90,7 @@ macro_rules! options {
     };
 }
 
-/// Parser for one of a few words.
+/// Parser for the words of `all`, which has value, word and help text of each choice.
 fn choice<T: Copy + Send + Sync + 'static>(
     all: &'static [(T, &'static str, &'static str)],
 ) -> impl TypedValueParser<Value = T> {
@@ -104,7 +104,7 @@ fn choice<T: Copy + Send + Sync + 'static>(
     })
 }
 
-/// Parses a number between two limits, which are in thousandths.
+/// Parses a number from `LOW` to `HIGH`; these limits are in thousandths.
 fn in_range<const LOW: u32, const HIGH: u32>(text: &str) -> Result<f64, String> {
     let (low, high) = (f64::from(LOW) / 1000.0, f64::from(HIGH) / 1000.0);
     let number = text.parse::<f64>().ok().filter(|x| (low..=high).contains(x));

@@ -1,4 +1,4 @@
-//! `menura fault`: faults begin and end while a rig runs, and a run's log becomes sections of a rig.
+//! `menura fault`: starts and ends faults of a running rig, and converts the fault log of a run to sections of a rig.
 
 mod log_to_rig;
 
@@ -102,7 +102,7 @@ impl Cmd {
     }
 }
 
-/// Adds `error: ` unless the text starts with it, as messages about rigs do.
+/// Adds `error: ` unless the text already starts with `error`, like messages about rigs.
 fn with_error(text: &str) -> String {
     if text.starts_with("error") { text.to_owned() } else { format!("error: {text}") }
 }
@@ -117,7 +117,7 @@ fn line(fault: &LiveFault) -> String {
     format!("{name}: {kind} of {device} from {:.3} s on, {end}", seconds(*begins_ns))
 }
 
-/// Finds the run that `wanted` names.
+/// Finds the run that `wanted` names by its process number, its rig or the rig's file stem; `None` means the only run.
 fn chosen(
     wanted: Option<&str>,
     runs: Vec<(PathBuf, Listing)>,

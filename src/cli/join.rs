@@ -39,7 +39,7 @@ pub struct Cmd {
 const COLUMNS: &str = "packet,time_s,laser,x_m,y_m,z_m,intensity,range_m,true_range_m,label,object,material,\
 instance,incidence_deg,share,why,is_mirrored,world_x_m,world_y_m,world_z_m";
 
-/// Words for the values of `sensors::truth::Why`, in their order.
+/// Words for the values of `sensors::truth::Why`, in the order of their numbers.
 const WHY: [&str; 8] =
     ["nearest", "merged", "other-echo", "threshold", "noise", "weather", "fault", "nothing"];
 
@@ -112,7 +112,7 @@ impl Cmd {
     }
 }
 
-/// Why points were not written to the end.
+/// Reason why not all points were written.
 enum JoinFailure {
     /// The output cannot be written.
     Output(std::io::Error),
@@ -192,13 +192,13 @@ pub fn wrong(recording: &Path, error: ReportError) -> CliError {
     CliError::Input(format!("error: {}: {error}", recording.display()))
 }
 
-/// Error if a part of a recording was not usable, after all other points were processed.
+/// Returns an error if a part of a recording was not usable. Call this after all other points were processed.
 pub fn whole(recording: &Path, counts: &JoinCounts) -> Result<(), CliError> {
     let lost = |lost: &String| Err(wrong(recording, ReportError::Input(lost.clone())));
     counts.lost.as_ref().map_or(Ok(()), lost)
 }
 
-/// Prints how many points were labelled, and why others were not.
+/// Prints the numbers of points and packets, and how many of them have no ground truth.
 pub fn tell(counts: &JoinCounts) {
     let JoinCounts { packets, unknown_packets, points, unknown_points, .. } = counts;
     say(format_args!(

@@ -130,7 +130,7 @@ pub enum CliError {
 }
 
 impl CliError {
-    /// An error during the work, with the causes of `error`.
+    /// [`CliError::Failed`] with the text `what`, followed by `error` and its causes.
     pub fn failed(what: impl std::fmt::Display, error: &dyn std::error::Error) -> Self {
         let mut text = format!("{what}: {error}");
         let mut source = error.source();

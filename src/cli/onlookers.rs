@@ -14,7 +14,7 @@ use crate::config::rig::Rig;
 use crate::engine::os;
 use crate::engine::session::LiveRun;
 
-/// Arguments for those who look on.
+/// Options for observers of a run.
 #[derive(Debug, clap::Args)]
 pub struct OnlookerArgs {
     /// Serve a page that shows the run: points, values, lateness, faults to start and end
@@ -62,7 +62,7 @@ impl OnlookerArgs {
 }
 
 impl Onlookers {
-    /// Whether any observer is possible.
+    /// Whether any port or video device is open for observers.
     pub fn are_expected(&self) -> bool {
         self.view.is_some() || self.foxglove.is_some() || !self.video.is_empty()
     }

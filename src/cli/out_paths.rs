@@ -19,7 +19,7 @@ use crate::plot::PlotFile;
 /// Output paths of the command line.
 static WRITTEN: OnceLock<Vec<Named>> = OnceLock::new();
 
-/// A path, with the option that has it.
+/// A path, with the option that names it.
 #[derive(Clone, Debug)]
 struct Named {
     option: String,
@@ -35,7 +35,7 @@ enum Target {
     New(PathBuf),
 }
 
-/// Use of an option's value.
+/// Use of an option's value: a file to write, a file to read, a setting, or none of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Written,

@@ -90,7 +90,8 @@ impl Cmd {
                 let departures = certificate.devices.iter().map(|device| Departures {
                     device: &device.name,
                     link: &device.link,
-                    // The address of the link is that of the first port.
+                    // The certificate's link has the address of the first port only, so only that port's packets are
+                    // compared.
                     packets: device.ports.first().map_or(device.packets, |port| port.packets),
                     errors: device.evidence(),
                 });

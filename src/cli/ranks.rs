@@ -16,7 +16,7 @@ use crate::engine::ranks::serve;
 use crate::engine::ranks::station::Station;
 use crate::engine::workers::RemoteWorkers;
 
-/// Connects to the other processes. The error is the reason of a failure.
+/// Function that connects to the other processes. Its error is the reason for a failure.
 pub type Connect = fn() -> Result<Station, String>;
 
 /// Function that connects the processes of this program; if unset, the program runs as a single process.
@@ -78,7 +78,7 @@ fn join_others(processes: usize) -> Result<Option<Ranks>, CliError> {
 }
 
 impl Ranks {
-    /// Flag that signals and a lost rank set from now on.
+    /// Returns the flag that signals and the loss of a rank set from now on.
     pub fn stop(&self) -> Result<Arc<AtomicBool>, CliError> {
         match &self.job {
             Some(job) => Ok(Arc::clone(&job.stop)),

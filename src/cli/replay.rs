@@ -98,7 +98,7 @@ struct Target {
     port: Option<u16>,
 }
 
-/// Parser for the words of a choice, as in rigs.
+/// Command-line parser for a choice with the same words as in rigs.
 fn choice_parser<T: Copy + Send + Sync + 'static, const N: usize>(
     words: [(&'static str, T); N],
 ) -> impl TypedValueParser<Value = T> {

@@ -1,4 +1,4 @@
-//! Which rig: the arguments that `run`, `record` and `check` share.
+//! Arguments that select a rig, shared by `run`, `record`, `check` and other commands.
 
 use crate::devices::families::catalogue;
 use std::path::PathBuf;

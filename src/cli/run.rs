@@ -332,7 +332,7 @@ fn print_start(rig: &Rig, summary: &WorldSummary, others: Option<&dyn RemoteWork
     ));
 }
 
-/// Logs the rights that the system did not grant.
+/// Prints the real-time rights that the system refused, with the reasons, and logs the granted ones.
 pub fn tell_refusals(grants: &[Grant]) {
     for grant in grants {
         match &grant.refused {

@@ -108,14 +108,14 @@ pub fn load_world_with(rig: &Rig, look: impl FnOnce(&Scene)) -> Result<LiveWorld
 /// Number of stored triangles above which building a scene takes long; `check` then does not check its sky.
 const QUICK_TRIANGLES: u64 = 2_000_000;
 
-/// Logs a warning about GNSS receivers whose sky the scene hides.
+/// Prints a warning about GNSS receivers whose sky the scene hides.
 pub fn warn_of_hidden_sky(rig: &Rig, world: &LiveWorld) {
     for hidden in sky::hidden(rig, world) {
         console::say(hidden);
     }
 }
 
-/// Like [`warn_of_hidden_sky`], for a scene that is loaded but not built.
+/// Like [`warn_of_hidden_sky`], for a scene that is loaded but not built. A large scene is not checked; a note says so.
 pub fn look_for_sky(rig: &Rig, loaded: LoadedWorld) -> Result<(), CliError> {
     if !sky::is_asked_for(rig) {
         return Ok(());
@@ -133,7 +133,7 @@ pub fn look_for_sky(rig: &Rig, loaded: LoadedWorld) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Makes devices that wait for a host stream from power-on.
+/// Changes the settings of devices that wait for a host, so that they stream from power-on.
 pub fn start_streams(rig: &mut Rig) {
     for device in &mut rig.devices {
         if let Some(settings) = family_of(&device.profile).streaming(device) {

@@ -50,7 +50,7 @@ impl StatusView {
         Duration::from_millis(50)
     }
 
-    /// Whether figures should be shown `elapsed` after the first instant.
+    /// Whether figures should be shown now, `elapsed` after the start of the run.
     pub fn is_due(&self, elapsed: Duration) -> bool {
         elapsed > self.next
     }

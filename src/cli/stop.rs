@@ -1,4 +1,4 @@
-//! The flag by which signals end a command cleanly.
+//! The flag that signals set to end a command cleanly.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,8 +14,8 @@ const HANGUP_BIT: u64 = 1;
 /// Exit code that shells use for an interrupted command.
 const INTERRUPTED: i32 = 130;
 
-/// Time within which further signals count as the first one: `timeout`, shells and launchers send a signal to the
-/// process and another one to its group.
+/// Time after the first signal within which further signals count as the same request: `timeout`, shells and launchers
+/// send a signal to the process and another one to its group.
 const SAME_WISH: Duration = Duration::from_millis(500);
 
 /// Returns a flag that Ctrl-C, `SIGTERM` and `SIGHUP` set. So a closed terminal also ends a run cleanly, unless the run
@@ -31,7 +31,7 @@ pub fn stop_on_launchers_signal() -> Result<Arc<AtomicBool>, CliError> {
     listen_for_signals(false)
 }
 
-/// With `terminates`, a later `SIGTERM` ends the process at once.
+/// Returns the flag that signals set. With `terminates`, a later `SIGTERM` ends the process at once.
 fn listen_for_signals(terminates: bool) -> Result<Arc<AtomicBool>, CliError> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = stop.clone();

@@ -13,7 +13,7 @@ use crate::world::trajectory::feed::FeedCounts;
 /// Statistics of rendering.
 #[derive(Clone, Copy, Debug)]
 pub struct Rendering<'a> {
-    /// Seconds of the rig that busy workers render per second.
+    /// Simulated seconds that the workers render per second of their busy time.
     pub real_time_factor: f64,
     /// Number of threads that cast rays.
     pub workers: usize,
@@ -182,7 +182,7 @@ fn device(figure: &DeviceFigures, has_points: bool) -> String {
     )
 }
 
-/// Text of the percentiles of `count` values that fit on a line.
+/// Text of the percentiles of the lateness of `count` packets, short enough for one line.
 fn shown(count: u64, lateness: &Lateness) -> String {
     percentiles::describe(count, &[("50", lateness.p50), ("99", lateness.p99)], lateness.max)
 }
@@ -199,7 +199,7 @@ fn shortfall(figures: &[DeviceFigures], elapsed: Duration) -> String {
     )
 }
 
-/// Whether the delay is too large to be random.
+/// Whether a device is further behind real time than chance explains: by 50 ms or more.
 fn is_behind(figure: &DeviceFigures) -> bool {
     figure.behind_s >= 0.05
 }

@@ -259,7 +259,7 @@ impl Drop for Folder {
     }
 }
 
-/// Runs the cases with a progress bar, and prints a line for each finished case.
+/// Runs the cases. On a terminal, shows a progress bar and prints a line for each finished case.
 fn with_progress(plan: &Plan, cases: &[&Case]) -> Vec<Outcome> {
     let style = ProgressStyle::with_template("{bar:30} {pos} of {len}, {elapsed}: {wide_msg}")
         .expect("a constant template");
@@ -291,7 +291,8 @@ fn line(outcome: &Outcome) -> String {
     format!("{:<14}  {}{reason}", outcome.verdict.word(), outcome.case)
 }
 
-/// Text with a line for each case (unless `is_told`), the complaints of failed cases, and the counts.
+/// Text with a line for each case (unless `is_told`, because the lines were printed before), the complaints of failed
+/// cases, and the counts.
 fn summary(outcomes: &[Outcome], is_told: bool) -> String {
     let mut text = String::new();
     if !is_told {

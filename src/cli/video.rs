@@ -39,7 +39,7 @@ impl FromStr for VideoTarget {
     }
 }
 
-/// Video devices with their cameras.
+/// Open video devices, each with the camera whose images it gets.
 pub struct VideoOutputs(Vec<Sink>);
 
 struct Sink {
@@ -138,7 +138,7 @@ fn camera_of(name: Option<&str>, rig: &Rig) -> Result<DeviceId, String> {
     }
 }
 
-/// Passes images to the threads; images for which a video device is too slow are dropped.
+/// Passes images to the threads that write them; images for which a video device is too slow are dropped.
 pub struct Images<'a>(&'a VideoOutputs);
 
 impl Audience for Images<'_> {

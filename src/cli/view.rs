@@ -46,7 +46,7 @@ const DRIVER_PATIENCE: Duration = Duration::from_millis(600);
 /// Distance between points of the path, metres; the next constant is their largest number.
 const PATH_STEP_M: f64 = 0.2;
 const MOST_PATH: usize = 20_000;
-/// Height with which a robot without a size in the rig is drawn, metres.
+/// Height of the drawn robot if the rig does not define one, metres.
 const USUAL_HEIGHT_M: f64 = 0.5;
 /// Largest command that the page may send: forward (m/s) and turn rate (rad/s).
 const FASTEST: (f64, f64) = (20.0, 6.3);
@@ -205,7 +205,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Viewers of device data.
+    /// Receiver of decoded device data, which the page shows.
     pub fn viewers(&self) -> Viewers<'_> {
         let wishes = Wishes {
             is_there: Box::new(|| self.is_within(&self.seen_ns, VIEWER_PATIENCE)),
@@ -439,7 +439,7 @@ impl<'a> View<'a> {
             })
     }
 
-    /// The frame after the one with the number `seen`; empty if there is none.
+    /// Response with the frame that follows number `seen`; an empty response if there is none.
     fn cloud(&self, seen: u64) -> HttpResponse {
         match self.shown.frame_after(seen) {
             Some((_, frame)) => HttpResponse {
@@ -451,7 +451,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Newest image of a camera, unless its number is `seen`; empty if there is none.
+    /// Response with a camera's newest image, unless its number is `seen`; an empty response if there is no newer
+    /// image.
     fn picture(&self, device: DeviceId, seen: u64) -> HttpResponse {
         let Some(jpeg) = self.pictures.newest(device, seen) else {
             return HttpResponse::text(204, "");

@@ -9,16 +9,16 @@ use crate::world::scene::Scene;
 use crate::world::survey::{self, describe_box};
 use crate::world::trajectory::{End, Trajectory};
 
-/// If surfaces on all sides are nearer than this, a device is inside an object, metres.
+/// Distance, metres: a device with nearer surfaces on all sides counts as inside an object.
 const ENCLOSED_M: f64 = 1.0;
-/// Largest number of devices that are examined.
+/// Largest number of devices whose surroundings are examined.
 const MAX_PLACES: usize = 32;
-/// Number of the ground's triangles above which its bounding box is used: the height field would take longer than the
-/// scene.
+/// Number of ground triangles above which only the ground's bounding box is used, because building its height field
+/// would take longer than loading the scene.
 const MAX_GROUND_TRIANGLES: u64 = 2_000_000;
 /// Largest number of surfaces that are named.
 const MAX_SURFACES: usize = 20;
-/// Smallest share of a path that is reported.
+/// Share of a path without ground above which a warning is printed.
 const LEAST_SHARE: f64 = 0.001;
 
 /// Lines about the world; each warning is after the line that it refers to.
@@ -113,7 +113,7 @@ fn inside(rig: &Rig, world: &LoadedWorld) -> Option<String> {
     })
 }
 
-/// The ground, or its bounding box if it is large.
+/// Heights of the ground, or its bounding box if it has many triangles.
 enum Ground {
     Exact(Terrain),
     Box([glam::DVec3; 2]),

@@ -31,7 +31,7 @@ pub struct Hints<'a> {
 }
 
 impl Hints<'_> {
-    /// The named profile with its data `profile`.
+    /// The profile that the user has named, with its family's data `profile`; `None` if either is missing.
     pub(crate) fn named<P: Clone>(&self, profile: Option<&P>) -> Option<Named<P>> {
         Some(Named::new(&self.profile?.name, profile?))
     }
@@ -81,8 +81,8 @@ pub trait StreamDecoder {
         false
     }
 
-    /// Probability that the stream belongs to this decoder, 0 to 1, from its first bytes: the fraction of bytes in
-    /// frames that no other family sends.
+    /// Probability, 0 to 1, that a stream with the first bytes `head` belongs to this decoder's family: the fraction of
+    /// these bytes in frames that no other family sends.
     fn likelihood(&mut self, head: &[u8]) -> f64 {
         let mut rest = head;
         let frames = std::iter::from_fn(|| self.next_frame(&mut rest));
@@ -91,7 +91,8 @@ pub trait StreamDecoder {
         (own as f64 / head.len().max(1) as f64).max(self.least_likelihood())
     }
 
-    /// Likelihood of a stream without a characteristic frame; above 0 if any bytes can be decoded.
+    /// [`StreamDecoder::likelihood`] of a stream without a characteristic frame; above 0 if the decoder accepts any
+    /// bytes.
     fn least_likelihood(&self) -> f64 {
         0.0
     }
@@ -115,7 +116,7 @@ pub trait StreamDecoder {
         "frame"
     }
 
-    /// Start of the line about a frame: its time, or its number if times are unknown.
+    /// Start of the line about a frame: its time, or its offset in the stream if times are unknown.
     fn margin(&self, place: &Place) -> String {
         match place.time_s {
             Some(time_s) => format!("{time_s:12.6}  "),
@@ -264,7 +265,7 @@ impl Totals {
         format!("{} {items}, {} bytes{}", self.frames, self.framed_bytes, span.unwrap_or_default())
     }
 
-    /// Adds the number of frames by name; the text also has rates, if requested and known.
+    /// Adds the number of frames by name to `facts`. With `has_rates`, the text also has their rates, if known.
     pub fn add_kinds(&self, facts: &mut Facts, key: &'static str, has_rates: bool) {
         facts.add_data(key, json!(self.kinds));
         let span_s = self.duration_s().filter(|span_s| has_rates && *span_s > 0.0);
@@ -292,7 +293,7 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
-    /// A frame with this name and these fields.
+    /// A frame with the name `kind` and the fields `said`.
     pub fn of(kind: &str, said: Map<String, Value>) -> Self {
         let mut text = kind.to_owned();
         for (key, value) in &said {

@@ -228,7 +228,7 @@ pub trait Device: Send {
         true
     }
 
-    /// Called after a PTP message at `now`, which can have set the clock.
+    /// Adapts the device to its clock after a PTP message at `now`, which can have set the clock.
     fn follow_ptp(&mut self, _now: SimTime) {}
 
     /// Processes a PTP message (arbitrary bytes) that the kernel received at `stamped`, at or before `now`. `from` is
@@ -244,7 +244,8 @@ pub trait Device: Send {
         }
     }
 
-    /// Reports that the event message with this key of [`Device::poll_ptp`] left at `stamped`, at or before `now`.
+    /// Handles the departure of the event message `key`, which [`Device::poll_ptp`] returned, at `stamped`, at or
+    /// before `now`.
     fn handle_ptp_departure(&mut self, now: SimTime, key: u32, stamped: SimTime) {
         self.advance(now);
         if let Some(slave) = self.ptp_slave() {
@@ -276,7 +277,8 @@ pub trait Device: Send {
         self.ptp_slave()?.poll_send()
     }
 
-    /// Answer to [`Output::Address`]: whether the device `moves` to `ip`. Without an answer it keeps its address.
+    /// Handles the answer to [`Output::Address`]; `moves` states whether the device gets the address `ip`. Without an
+    /// answer, the device keeps its address.
     fn handle_address(&mut self, _now: SimTime, _ip: Ipv4Addr, _moves: bool) {}
 
     /// Processes a signal that arrived at `now` from the device at the other end of a cable.
@@ -286,13 +288,13 @@ pub trait Device: Send {
     /// not depend on the number of steps.
     fn advance(&mut self, _now: SimTime) {}
 
-    /// Replaces the faults inside the device from `at` on; before `at`, old and new faults are equal. The device's time
-    /// is before `at`, and no request reaches `at`. The call can set the end of an active fault, whose start was
-    /// announced before.
+    /// Replaces the faults inside the device from `at` on; before `at`, old and new faults are equal. The caller
+    /// ensures that the device's time is before `at` and that no requested measurement reaches `at`. The call can set
+    /// the end of an active fault, whose start an earlier call announced.
     fn change_faults(&mut self, _at: SimTime, _faults: &DeviceFaults) {}
 
-    /// Time before the start or end of a fault of this kind at which the device needs [`Device::change_faults`],
-    /// nanoseconds, because it decides about its output then.
+    /// Lead time, nanoseconds: the device needs the call of [`Device::change_faults`] this long before the start
+    /// (`begins`) or end of a fault of this kind, because it decides about its output in advance.
     fn fault_notice_ns(&self, _kind: &dyn FamilyData, _begins: bool) -> u64 {
         0
     }

@@ -70,7 +70,7 @@ pub trait Family: Sync + 'static {
         None
     }
 
-    /// Whether a unit uses PTP on the network, which needs its own address.
+    /// Whether a unit uses PTP on the network; such a unit needs an address of its own.
     fn speaks_ptp(&self, _settings: &Self::Settings) -> bool {
         false
     }
@@ -96,9 +96,9 @@ pub trait Family: Sync + 'static {
         None
     }
 
-    /// Decoder of a unit's datagrams; `profile` is that in the user's hints, if it belongs to this family. Without
-    /// it, the packets determine the model, and a profile of that model is searched in `known`. `None` if units send no
-    /// datagrams.
+    /// Decoder of a unit's datagrams; `profile` is the one in the user's hints, if it belongs to this family. Without a
+    /// profile, the packets determine the model, and the decoder searches `known` for a profile of that model. `None`
+    /// if units send no datagrams.
     ///
     /// # Errors
     /// Errors in files that the hints name.

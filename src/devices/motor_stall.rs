@@ -9,7 +9,7 @@ use crate::config::rig::faults::{FORMAT, STOPS_WITHIN_S};
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::time::SimTime;
 
-/// The rotor or mirror is stalled, and released at the end of the fault.
+/// Fault: the rotor or mirror is stalled, and released at the end of the fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MotorStall {
     /// Time from full speed to rest, nanoseconds; `None`: the motor's own deceleration.

@@ -13,7 +13,7 @@ pub const LASER_DEAD: DeviceFaultKind = DeviceFaultKind { word: "laser-dead", re
 pub const WINDOW_DIRTY: DeviceFaultKind =
     DeviceFaultKind { word: "window-dirty", read: dirty_window };
 
-/// Largest number of lasers of a lidar whose profile is unknown.
+/// Number of lasers that is assumed for a lidar whose profile is unknown: the most of any product.
 const MOST_LASERS: usize = 128;
 
 fn dead_lasers(

@@ -7,7 +7,7 @@ use crate::config::rig::faults::Timed;
 use crate::config::toml::reader::TableReader;
 use crate::time::SimTime;
 
-/// The device has no power during the fault.
+/// Fault: the device has no power while the fault is active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PowerCycle;
 
@@ -18,7 +18,7 @@ fn read(_: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyDa
     Some(Arc::new(PowerCycle))
 }
 
-/// Time of the next power cut at or after `from`.
+/// Time of the next power cut at or after `from`; `from` itself during a cut, `None` without further cuts.
 pub fn next_cut(cuts: &[Timed<PowerCycle>], from: SimTime) -> Option<SimTime> {
     let next = |cut: &Timed<PowerCycle>| match cut.is_on(from) {
         true => Some(from),
@@ -27,7 +27,7 @@ pub fn next_cut(cuts: &[Timed<PowerCycle>], from: SimTime) -> Option<SimTime> {
     cuts.iter().filter_map(next).min()
 }
 
-/// Time at which power that is cut at `at` returns: the end of the last active fault. `None`: never.
+/// Time at which the power returns if it is cut at `at`: the end of the active fault that ends last. `None`: never.
 pub fn back_at(cuts: &[Timed<PowerCycle>], at: SimTime) -> Option<SimTime> {
     let ends =
         cuts.iter().filter_map(|cut| Some(cut.schedule.window(cut.schedule.window_at(at)?).1));

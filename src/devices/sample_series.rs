@@ -8,7 +8,7 @@ use crate::sensors::noise::{Quantity, RequestNoise};
 use crate::sensors::{MeasurementRequest, Subject};
 use crate::time::SimTime;
 
-/// State of the requests for samples.
+/// State of a device's requests for series of samples.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleSeries {
     count: u32,
@@ -39,7 +39,7 @@ impl SampleSeries {
         self.next
     }
 
-    /// Start and request of the next series, if it begins before `horizon`.
+    /// Start and request of the next series; `None` if it does not begin before `horizon`.
     pub fn poll(&mut self, horizon: SimTime) -> Option<(SimTime, Subject)> {
         let start = self.next;
         (start < horizon).then(|| {
@@ -48,7 +48,7 @@ impl SampleSeries {
         })
     }
 
-    /// The next request, for a device without other requests.
+    /// The next request, for a device that makes no other requests; `None` if it does not begin before `horizon`.
     pub fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
         let index = self.next.0 / (u64::from(self.count) * self.period_ns);
         let (start, subject) = self.poll(horizon)?;
@@ -56,8 +56,8 @@ impl SampleSeries {
     }
 }
 
-/// Adds white noise to acceleration and angular rate of a sample of a lidar's IMU. Each vector comes with the standard
-/// deviation of its noise, in the same unit. `draws` is the random stream of the sample.
+/// Adds white noise to the acceleration and the angular rate of an IMU sample. Each vector has the standard deviation
+/// of its noise with it, in the same unit. `draws` is the random stream of the sample.
 pub fn with_noise(
     draws: &RequestNoise,
     [acceleration, rate]: [([f64; 3], f64); 2],
@@ -85,7 +85,7 @@ impl InertialSamples {
         Self { series: SampleSeries::new(period_ns), waiting: VecDeque::new() }
     }
 
-    /// Adds the measured samples of an answer.
+    /// Adds the samples of a measurement.
     pub fn take(&mut self, truths: &[InertialTruth]) {
         self.waiting.extend(truths);
     }

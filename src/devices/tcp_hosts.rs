@@ -14,7 +14,7 @@ struct Host<F> {
     peer: Peer,
     framer: Framer<F>,
     heard: SimTime,
-    /// Departure of the last answer to the host.
+    /// Departure time of the last answer to the host.
     busy_until: SimTime,
 }
 
@@ -32,7 +32,7 @@ impl<F: Framing + Default> TcpHosts<F> {
         }
     }
 
-    /// Requests of `peer` that are completed by these bytes.
+    /// Processes bytes of `peer`; returns the requests that they complete.
     pub fn hear(&mut self, now: SimTime, peer: Peer, bytes: &[u8]) -> Vec<F::Frame> {
         let Some(host) = self.0.iter_mut().find(|host| host.peer == peer) else {
             return Vec::new();
@@ -44,8 +44,8 @@ impl<F: Framing + Default> TcpHosts<F> {
         host.framer.frames(bytes)
     }
 
-    /// Departure of the answer to a request of `peer` at `now`; `None` if the request is ignored because too many
-    /// answers are pending. Each answer takes `reply_ns`.
+    /// Departure time of the answer to a request that `peer` sent at `now`; `None` if the request is ignored because
+    /// too many answers are pending. Each answer takes `reply_ns`.
     pub fn due(&mut self, now: SimTime, peer: Peer, reply_ns: u64) -> Option<SimTime> {
         let host = self.0.iter_mut().find(|host| host.peer == peer)?;
         let due = SimTime(host.busy_until.max(now).0 + reply_ns);

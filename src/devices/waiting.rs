@@ -1,4 +1,4 @@
-//! Requests of a host that wait for their answers; the unit needs some time for each answer.
+//! Requests of a host that wait for their answers. Each answer takes some time.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ const MOST: usize = 32;
 #[derive(Debug)]
 pub struct WaitingRequests<R> {
     requests: VecDeque<R>,
-    /// Time of the answer to the oldest request; `None` while that request waits for a scan.
+    /// Time of the answer to the oldest request; `None` without a request, or while that request waits for a scan.
     answer: Option<SimTime>,
 }
 
@@ -35,7 +35,7 @@ impl<R> WaitingRequests<R> {
         }
     }
 
-    /// Time of the answer to the oldest request.
+    /// Time of the answer to the oldest request; `None` without a request, or while that request waits for a scan.
     pub fn next_answer(&self) -> Option<SimTime> {
         self.answer
     }
@@ -61,7 +61,7 @@ impl<R> WaitingRequests<R> {
         self.answer = (!self.requests.is_empty()).then_some(SimTime(now.0 + reply_ns));
     }
 
-    /// Ends the wait for a scan at `now`.
+    /// Ends the oldest request's wait for a scan: it is answered at `now`.
     pub fn wake(&mut self, now: SimTime) {
         if self.answer.is_none() {
             self.begin(now, 0);

@@ -7,7 +7,7 @@ use crate::time::SimTime;
 use crate::world::actuation::{Actuation, Command};
 use crate::world::vehicle::{Driven, STEP_NS};
 
-/// Drive and joints of a rig, which devices and hosts can move.
+/// Controls the drive and the joints of a rig, which devices and hosts can move.
 ///
 /// A command that a device issues at T takes effect at T + `engine.render_ahead_ms`. The motion before that
 /// instant is already integrated, so sensors can be measured ahead. The delay is the same for every command.
@@ -22,7 +22,7 @@ pub struct Actuators<'world> {
 }
 
 impl<'world> Actuators<'world> {
-    /// The actuators of `world`, which are `ahead_ns` ahead of the devices.
+    /// The actuators of `world`. A command takes effect `ahead_ns` after it was issued.
     pub fn new(world: &'world LiveWorld, ahead_ns: u64) -> Self {
         let driven = world.trajectory.driven().cloned();
         if let Some(driven) = &driven {
@@ -32,7 +32,7 @@ impl<'world> Actuators<'world> {
         Self { world, driven, ahead_ns, serial: 0 }
     }
 
-    /// Takes a command that was issued at `at`; the host's bytes arrived at `arrived`.
+    /// Accepts a command that was issued at `at`; the host's bytes that caused it arrived at `arrived`.
     pub fn tell(&mut self, at: SimTime, arrived: SimTime, actuation: Actuation) {
         self.serial += 1;
         let at = SimTime(at.0.saturating_add(self.ahead_ns));
@@ -46,9 +46,9 @@ impl<'world> Actuators<'world> {
         }
     }
 
-    /// Integrates all motion up to the instant that no further command can change: `slowest` is the earliest
-    /// issue time of a later command, and without any later command the target is `at_least`. Returns the
-    /// instant up to which all motion is known.
+    /// Integrates all motion that no later command can change. `slowest` is the earliest time at which a later command
+    /// can be issued. `at_least` is set once no more commands follow: the time to which sensors need the motion.
+    /// Returns the time up to which all motion is known.
     pub fn advance(&mut self, slowest: SimTime, at_least: Option<SimTime>) -> SimTime {
         let joints = &self.world.joints;
         if self.driven.is_none() && joints.known_until() == SimTime(u64::MAX) {

@@ -16,7 +16,7 @@ use crate::wire::line::LineSettings;
 pub struct Cables {
     /// Cable ends by device.
     ends: Vec<End>,
-    /// All devices; each one follows the source of its cable.
+    /// All devices in an order in which each one follows the source of its cable.
     order: Vec<DeviceId>,
     losses: Vec<Loss>,
 }
@@ -30,9 +30,9 @@ struct Loss {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lost {
-    /// All signals of a cable to this device.
+    /// All signals of the cable to this device.
     AllTo(DeviceId),
-    /// The rising pulses of this device.
+    /// The rising PPS edges of this device.
     PulsesOf(DeviceId),
 }
 
@@ -60,7 +60,7 @@ impl Cables {
         cables
     }
 
-    /// Takes the faults of cables from `faults`.
+    /// Replaces the faults of cables by those among `faults`.
     pub fn set_faults(&mut self, faults: &[FaultConfig]) {
         let losses = faults.iter().filter_map(|fault| {
             let device = DeviceId(fault.device);
@@ -74,8 +74,8 @@ impl Cables {
         self.losses = losses.collect();
     }
 
-    /// `sources` has the other end and the kind of each device's cable; the cables form no circle. `lines`
-    /// has the settings of each serial port at power-on.
+    /// Creates cables without faults. `sources` has the other end and the kind of each device's cable; the cables form
+    /// no circle. `lines` has the settings of each serial port at power-on.
     fn new(sources: &[Option<(DeviceId, CableKind)>], lines: &[Option<LineSettings>]) -> Self {
         let end = |(source, line): (&Option<(DeviceId, CableKind)>, &Option<LineSettings>)| End {
             source: source.map(|(device, _)| device),
@@ -92,18 +92,18 @@ impl Cables {
         Self { ends: sources.iter().zip(lines).map(end).collect(), order, losses: Vec::new() }
     }
 
-    /// The devices in the order of their cables, sources first: the device at `place`, and `None` after the
-    /// last.
+    /// Returns the device at `place` in an order in which each device follows the source of its cable; `None` after the
+    /// last device.
     pub fn in_order(&self, place: usize) -> Option<DeviceId> {
         self.order.get(place).copied()
     }
 
-    /// The device at the other end of `listener`'s cable.
+    /// The device at the other end of `listener`'s cable; `None` without a cable.
     pub fn source_of(&self, listener: DeviceId) -> Option<DeviceId> {
         self.ends[listener.0].source
     }
 
-    /// The device, and its port, for which `device` is the line.
+    /// If `device` is the serial line at a port of another device ([`CableKind::Line`]): that device and the port.
     pub fn line_of(&self, device: DeviceId) -> Option<(DeviceId, u8)> {
         let End { source, kind, .. } = &self.ends[device.0];
         match kind {
@@ -112,7 +112,7 @@ impl Cables {
         }
     }
 
-    /// Passes the output of `source` to each device at the other end of its cables.
+    /// Puts an output of `source` on each of its cables.
     pub fn carry(&mut self, source: DeviceId, transmit: &Transmit) {
         let line = self.ends[source.0].line;
         // An input receives bytes after their last bit; a line (`CableKind::Line`) gets them when the first bit is due.
@@ -154,7 +154,7 @@ impl Cables {
         }
     }
 
-    /// The next signal that arrives at `listener` until `now`, with its instant.
+    /// Removes and returns the next signal that arrives at `listener` until `now`, with its arrival time.
     pub fn next_arrival(
         &mut self,
         listener: DeviceId,

@@ -1,4 +1,4 @@
-//! The ray caster that a rig asks for, and its description for reports.
+//! The ray caster that a rig requests, and its description for reports.
 
 #[cfg(feature = "gpu")]
 mod speed;
@@ -14,7 +14,7 @@ use crate::world::raycast::gpu::{self, ADAPTER_VARIABLE, GpuCaster, GpuError};
 use crate::world::raycast::{BvhCaster, GpuFacts, RayCaster};
 use crate::world::scene::Scene;
 
-/// Why no GPU casts the rays.
+/// Reason why no GPU casts the rays.
 #[derive(Debug, thiserror::Error)]
 pub enum GpuProblem {
     /// The program has no code for GPUs.
@@ -26,13 +26,13 @@ pub enum GpuProblem {
     /// No device file of a GPU exists.
     #[error("no device file of a GPU: /dev/dri/renderD*, /dev/nvidiactl or /dev/dxg")]
     NoDevice,
-    /// The processor is faster.
+    /// The processor casts faster than the GPU.
     #[error(
         "{gpu} casts {:.2} million pulses per second in this scene, the processor {:.2}", gpu_hz / 1e6,
         processor_hz / 1e6
     )]
     Slower {
-        /// Name and driver.
+        /// Name and driver of the GPU.
         gpu: String,
         /// Pulses of nine rays per second by the GPU.
         gpu_hz: f64,
@@ -58,8 +58,8 @@ pub struct Chosen {
 /// Identity of the processor's ray caster.
 const PROCESSOR: &str = "processor";
 
-/// Builds the ray caster of a scene that `rig` asks for. `bodies` are the shapes of moving objects, which a GPU casts
-/// into as well.
+/// Builds the ray caster of a scene that `rig` requests. `bodies` are the shapes of moving objects; a GPU casts rays at
+/// them, too.
 ///
 /// # Errors
 /// The scene has too many triangles, or the requested caster is not available.
@@ -97,7 +97,7 @@ pub fn choose(
     })
 }
 
-/// A copy of `rig` for a few rays, which opens no GPU.
+/// Returns a copy of `rig` for casting a few rays: it never opens a GPU.
 pub fn for_few_rays(rig: &Rig) -> Rig {
     let mut rig = rig.clone();
     if let CasterChoice::Auto | CasterChoice::Gpu = rig.engine.caster {
@@ -106,8 +106,8 @@ pub fn for_few_rays(rig: &Rig) -> Rig {
     rig
 }
 
-/// Identities of a rig's ray casters: `others` cast for its lidars; rank 0's `own` is named too if it casts for
-/// cameras.
+/// Describes the ray casters of a distributed run: `others` cast for the rig's lidars; rank 0's `own` is included if it
+/// casts for cameras.
 pub fn of_ranks(rig: &Rig, own: &str, others: &str) -> String {
     match has_cameras(rig) {
         true => format!("{others}; images, by rank 0: {own}"),
@@ -120,7 +120,7 @@ pub fn has_cameras(rig: &Rig) -> bool {
     rig.devices.iter().any(|device| device.profile.product.sees_colours)
 }
 
-/// Checks before a scene is loaded that this program can cast with `choice`.
+/// Checks, before a scene is loaded, that this program can cast rays with `choice`.
 ///
 /// # Errors
 /// The library is not installed, or this program has no code for GPUs.
@@ -149,9 +149,9 @@ pub fn probe_gpu() -> Result<String, GpuProblem> {
 /// A GPU that has passed the self-test, and its speed.
 #[derive(Clone, Debug)]
 pub struct Probed {
-    /// Name and driver.
+    /// Name and driver of the GPU.
     pub identity: String,
-    /// The scene in which the speeds were measured.
+    /// Description of the scene in which the speeds were measured.
     pub scene: String,
     /// Pulses of nine rays per second: of the GPU, then of the processor.
     pub speeds_hz: [f64; 2],
@@ -169,7 +169,7 @@ pub fn measure_gpu() -> Result<Probed, GpuProblem> {
 /// Opens the GPU that a rig would use, and measures its speed.
 ///
 /// # Errors
-/// This program has no code for GPUs.
+/// Always fails: this program has no code for GPUs.
 #[cfg(not(feature = "gpu"))]
 pub fn measure_gpu() -> Result<Probed, GpuProblem> {
     Err(GpuProblem::NotBuilt)
@@ -187,7 +187,7 @@ pub fn gpus() -> Result<Vec<GpuFacts>, GpuProblem> {
 /// The GPUs of this machine.
 ///
 /// # Errors
-/// This program has no code for GPUs.
+/// Always fails: this program has no code for GPUs.
 #[cfg(not(feature = "gpu"))]
 pub fn gpus() -> Result<Vec<GpuFacts>, GpuProblem> {
     Err(GpuProblem::NotBuilt)
@@ -212,7 +212,7 @@ fn casts_much(rig: &Rig) -> bool {
     has_cameras(rig) || products.any(|product| product.lidar.is_some())
 }
 
-/// Like [`of_gpu`], but only if the GPU is faster or the environment names it.
+/// Like [`of_gpu`], but only if the GPU is faster than the processor or the environment names it.
 #[cfg(feature = "gpu")]
 fn of_faster_gpu(
     rig: &Rig,

@@ -36,11 +36,12 @@ pub struct Connections {
     pub ptp: Option<PtpLink>,
     /// Sockets at a new address; the sender takes them over.
     pub(super) opened: Mutex<Option<Opened>>,
-    /// Whether the device could not move to an address that a host had requested.
+    /// Whether the device has already failed to move to an address that a host requested.
     pub(super) has_stayed: AtomicBool,
 }
 
-/// Sockets at another address: the links, by [`PortIndex`], for each control its socket if it moves, and those of PTP.
+/// Sockets at another address: those of the links, by [`PortIndex`]; for each control, a socket if the control moves;
+/// and those of PTP.
 pub(super) struct Opened {
     links: Vec<UdpLink>,
     controls: Vec<Option<Bound>>,
@@ -91,7 +92,8 @@ impl Connections {
         let ptp = device.ptp_address().map(|address| {
             let interface = device.link.udp().and_then(|udp| udp.interface.as_deref());
             let link = PtpLink::open(address, interface, true)?;
-            // PTP over Ethernet needs its right when the link opens, so that a missing right is reported at the start.
+            // PTP over Ethernet requires a right when the link opens. Opening it here reports a missing right at the
+            // start.
             link.carry_by(device.profile.family.ptp_transport(&*device.settings));
             link.open_carrier().map(|()| link)
         });
@@ -106,11 +108,12 @@ impl Connections {
         })
     }
 
-    /// Opens sockets for the device's datagrams and for PTP at `address`, for [`Connections::take_over`]. Controls
-    /// that are bound to all addresses stay, as does what is no datagram.
+    /// Opens sockets for the device's datagrams and for PTP at `address`, for [`Connections::take_over`]. Controls that
+    /// are bound to all addresses stay where they are, as do links without datagrams.
     ///
     /// # Errors
-    /// This machine does not have the address, others have its ports, or the sender has not taken over earlier sockets.
+    /// This machine does not have the address, other programs use the ports, or the sender has not taken over earlier
+    /// sockets.
     pub fn open_at(&self, address: Ipv4Addr) -> io::Result<()> {
         if self.opened.lock().expect("no holder panics").is_some() {
             let text = "the device is on its way to another address";
@@ -134,7 +137,7 @@ impl Connections {
         Ok(())
     }
 
-    /// Closes the sockets that [`Connections::open_at`] has opened.
+    /// Closes sockets that [`Connections::open_at`] has opened and that are not taken over yet.
     pub fn give_up_opened(&self) {
         *self.opened.lock().expect("no holder panics") = None;
     }
@@ -158,7 +161,7 @@ impl Connections {
         }
     }
 
-    /// Message about a packet that was not sent by `port`: the device, the reason, and the remedy.
+    /// Message about a packet that `port` did not send: the reason, and the remedy if there is one.
     pub fn explain(&self, port: PortIndex, refusal: Refusal) -> String {
         let error = refusal.error();
         match self.sockets().get(port.place()) {
@@ -175,7 +178,7 @@ impl Connections {
         }
     }
 
-    /// The device's serial port.
+    /// Serial port of the device: its link, or else one of its controls; `None` without a serial port.
     pub fn serial_port(&self) -> Option<&dyn ByteLink> {
         match &self.link {
             Link::Line(line) => Some(line.as_ref()),
@@ -203,7 +206,7 @@ impl Connections {
         link.into_iter().chain(commands).flat_map(TcpServer::connected).collect()
     }
 
-    /// Sends an answer to `peer`; returns whether `peer` is a host of a control.
+    /// Sends an answer to `peer`; returns `false` if `peer` is not a host of a control.
     pub fn answer(&self, peer: Peer, bytes: &[u8]) -> bool {
         self.controls.iter().any(|control| match control {
             ControlLink::Commands(server) if server.has_port(peer.port) => {
@@ -330,7 +333,7 @@ fn open_line(config: &LineConfig, line: LineSettings) -> io::Result<Arc<dyn Byte
     })
 }
 
-/// Opens a socket for each port of a device. The profile provides ports that the rig does not set.
+/// Opens a socket for each port of a device. Port numbers that the rig does not set come from the profile.
 fn open_ports(device: &DeviceConfig, udp: &UdpOptions) -> io::Result<Vec<UdpLink>> {
     let host = device.link.datagram_host().ok_or(io::ErrorKind::InvalidInput)?;
     let mut links: Vec<UdpLink> = Vec::new();

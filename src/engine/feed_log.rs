@@ -37,7 +37,7 @@ pub struct FeedLog {
 }
 
 impl FeedLog {
-    /// A log that is written to `sink`.
+    /// Creates a log that is written to `sink`, and writes its header.
     ///
     /// # Errors
     /// Errors of `sink`.

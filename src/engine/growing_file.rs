@@ -33,7 +33,7 @@ impl GrowingFile {
         Box::new(BufWriter::new(self.file.clone()))
     }
 
-    /// From this call on, the unfinished file is kept, whatever happens.
+    /// Makes sure that the unfinished file is kept from now on, even without [`Self::finish`].
     pub fn keep(&self) {
         self.file.keep();
     }

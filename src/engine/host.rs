@@ -1,4 +1,4 @@
-//! Properties of this host that affect punctual sending, read from `/proc` and `/sys`.
+//! Properties of this host that affect the timing of sent packets, read from `/proc` and `/sys`.
 //!
 //! All files are read below a root folder, so that tests can describe a host by files.
 
@@ -13,9 +13,9 @@ use crate::timing::clock_state::CLOCK_SOURCE;
 /// Properties of a host. A value that the kernel does not report is `None` or empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct HostFacts {
-    /// `uname -r`
+    /// Release of the kernel, as in `uname -r`.
     pub kernel_release: String,
-    /// `uname -v`
+    /// Build of the kernel, as in `uname -v`.
     pub kernel_build: String,
     /// Whether the kernel has real-time preemption (PREEMPT_RT).
     pub is_preempt_rt: bool,
@@ -39,7 +39,7 @@ pub struct HostFacts {
     pub has_siblings: Option<bool>,
     /// Clock source of the kernel.
     pub clock_source: Option<String>,
-    /// Microseconds of each period in which real-time threads may run; -1: no limit.
+    /// Time per period for which real-time threads may run, microseconds; -1: no limit.
     pub rt_runtime_us: Option<i64>,
     /// Length of the period of [`HostFacts::rt_runtime_us`], microseconds.
     pub rt_period_us: Option<i64>,
@@ -54,7 +54,7 @@ pub struct HostFacts {
     pub receive_buffer_bytes: Option<u64>,
     /// Largest receive buffer that a socket can request, bytes.
     pub max_receive_buffer_bytes: Option<u64>,
-    /// Lowest port that a program without rights can open.
+    /// Lowest port that a program without `CAP_NET_BIND_SERVICE` can open.
     pub first_free_port: Option<u32>,
     /// Network interfaces that are up, without loopback, by name.
     pub interfaces: Vec<InterfaceFacts>,
@@ -107,7 +107,7 @@ impl HostFacts {
     }
 }
 
-/// Bits of `CapEff`, from `linux/capability.h`.
+/// Bit numbers in `CapEff`, from `linux/capability.h`.
 const CAP_NET_BIND_SERVICE: u32 = 10;
 const CAP_NET_ADMIN: u32 = 12;
 const CAP_NET_RAW: u32 = 13;
@@ -178,7 +178,7 @@ impl Files<'_> {
         self.text(path)?.parse().ok()
     }
 
-    /// Entries of a folder, by name; empty if there is none.
+    /// Entries of a folder, sorted by name; empty if the folder does not exist.
     fn entries(&self, path: &Path) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(path).into_iter().flatten();
         let mut entries: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -234,7 +234,7 @@ fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The first value of `key` in a text of the form of `/proc/cpuinfo`.
+/// The first value of `key` in a text in the format of `/proc/cpuinfo`.
 fn cpuinfo_value(text: &str, key: &str) -> Option<String> {
     let (_, value) =
         text.lines().filter_map(|line| line.split_once(':')).find(|(k, _)| k.trim() == key)?;
@@ -261,7 +261,7 @@ fn stolen_share(stat: &str) -> Option<f64> {
     (all > 0.0).then_some(stolen / all)
 }
 
-/// The word in brackets, which marks the current choice.
+/// The word in square brackets, which marks the current choice in a file of `/sys`.
 fn chosen(text: &str) -> Option<String> {
     let (_, rest) = text.split_once('[')?;
     Some(rest.split_once(']')?.0.to_owned())

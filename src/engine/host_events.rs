@@ -13,26 +13,26 @@ use crate::wire::http::{HttpRequest, HttpResponse};
 use crate::wire::port::Peer;
 use crate::world::actuation::Actuation;
 
-/// An input of a host, during a run.
+/// An input from a host during a run, with the channel for its answer.
 pub struct HostEvent {
-    /// Input, target device, and time of arrival.
+    /// The input, with its target and its time of arrival.
     pub input: HostInput,
     /// Channel for the answer, if the input is a request.
     pub reply: Option<oneshot::Sender<HttpResponse>>,
 }
 
-/// A host's input to a device.
+/// A host's input to a device or to the robot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostInput {
     /// Time at which the input takes effect; its time of arrival until a device has processed it.
     pub at: SimTime,
-    /// Receiver of the input: a device or the robot.
+    /// Target of the input: a device or the robot.
     pub to: HostTarget,
     /// Content of the input.
     pub payload: Payload,
 }
 
-/// Receiver of a host's input.
+/// Target of a host's input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostTarget {
     /// A device.
@@ -41,7 +41,7 @@ pub enum HostTarget {
     Robot,
 }
 
-/// Input from hosts.
+/// Content of a host's input, or an event that reaches a device in the same way.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Payload {
     /// Bytes on a serial line.
@@ -63,7 +63,7 @@ pub enum Payload {
     },
     /// A PTP message of the device has left.
     PtpLeft {
-        /// Number of the message, as the device counts them.
+        /// Number that the device gave the message.
         key: u32,
         /// The kernel's transmit timestamp.
         at: SimTime,
@@ -72,7 +72,7 @@ pub enum Payload {
     Address {
         /// The requested address.
         ip: Ipv4Addr,
-        /// Whether the device has this address from now on.
+        /// Whether the device has this address from now on; otherwise it keeps its old one.
         moves: bool,
     },
     /// A drive command to the robot.
@@ -86,12 +86,12 @@ impl From<HostInput> for HostEvent {
 }
 
 impl Renderer<'_> {
-    /// Passes a host's event, which arrived at `input.at`, to the device or the robot. Returns the time at
-    /// which the event takes effect, and the answer to a request.
+    /// Passes a host's input, which arrived at `input.at`, to the device or the robot. Returns the time at which the
+    /// input takes effect, and the answer to a request.
     ///
-    /// An event that takes effect at the returned time has the same effect in every run. An event from before
-    /// the first instant takes effect right after it; otherwise chance would decide whether measurements at
-    /// the first instant precede it.
+    /// If a replay passes the same input at the returned time, it has the same effect. An input from before the first
+    /// instant takes effect right after that instant; otherwise chance would decide whether measurements at the first
+    /// instant precede it.
     pub fn hear(
         &mut self,
         input: &HostInput,
@@ -112,8 +112,7 @@ impl Renderer<'_> {
             None => (device, None),
         };
         let at = &SimTime(at.0.max(1));
-        // Earlier inputs of the device come first: cable signals and measurements up to this time. A repetition has the
-        // same order.
+        // Cable signals and measurements up to this time reach the device first. A replay has the same order.
         self.advance_to(device, *at, out);
         let mut tell = |event: &mut dyn FnMut(&mut dyn Device, SimTime)| {
             self.handle(

@@ -36,7 +36,7 @@ struct Line {
     t_ns: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     device: Option<String>,
-    /// Number and port of a TCP connection.
+    /// Number of a TCP connection, and index of its port.
     #[serde(skip_serializing_if = "Option::is_none")]
     peer: Option<(u64, u8)>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,7 +84,7 @@ struct PtpLine {
     bytes: String,
 }
 
-/// Number of a PTP message of the device, and its departure time.
+/// Number of a PTP message that the device has sent, and its departure time.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PtpLeftLine {
@@ -92,7 +92,7 @@ struct PtpLeftLine {
     at_ns: u64,
 }
 
-/// An address that the device requested, and whether the device has it from then on.
+/// An address that the device requested; `moves` states whether the device has it from then on.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AddressLine {
@@ -116,7 +116,7 @@ const METHODS: [(&str, HttpMethod); 5] = [
     ("other", HttpMethod::Other),
 ];
 
-/// The event as a line of the log without its line end; `devices` are the names of the rig's devices.
+/// Encodes an input as a line of the log, without line end; `devices` are the names of the rig's devices.
 pub fn line_of(input: &HostInput, devices: &[String]) -> Vec<u8> {
     serde_json::to_vec(&Line::of(input, devices)).expect("a line is plain values")
 }
@@ -171,7 +171,7 @@ impl Line {
     }
 }
 
-/// Writes the log of a run.
+/// Writes the command log of a run.
 pub struct HostLog {
     sink: Box<dyn Write + Send>,
     devices: Vec<String>,

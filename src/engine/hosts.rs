@@ -17,7 +17,7 @@ pub trait Hosts {
     /// Receives bytes that leave `device` at `due`.
     fn hear(&mut self, _device: DeviceId, _due: SimTime, _output: &Output) {}
 
-    /// Returns the host events of the instant `now`, which is [`Hosts::next`].
+    /// Returns the inputs that the hosts send at `now`, the time that [`Hosts::next`] returned.
     fn speak(&mut self, now: SimTime) -> Vec<HostInput>;
 }
 

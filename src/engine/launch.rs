@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::links::udp::{LaunchClock, UdpLink};
 
-/// Sets up the `ports` of a device for sending with launch times by `interface`.
+/// Sets up the `ports` of a device for sending through `interface` with launch times.
 ///
 /// # Errors
 /// Launch times are unavailable; the message has the reason and the remedy.
@@ -51,7 +51,7 @@ struct RowOptions {
     clockid: Option<String>,
 }
 
-/// The names of the schedulers in the output of [`schedulers_of`], the root's first.
+/// Names of the packet schedulers in the output of [`schedulers_of`], with the root's first.
 ///
 /// # Errors
 /// The text is not output of `tc`.

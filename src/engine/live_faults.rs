@@ -23,12 +23,12 @@ use crate::time::SimTime;
 pub const MOST_FAULTS: usize = 1000;
 /// Longest request, bytes.
 pub const MAX_REQUEST: usize = 4096;
-/// Largest number of requests that wait for the scheduler; further requests are refused.
+/// Largest number of requests that wait for the scheduler; further ones are refused.
 const ORDER_QUEUE: usize = 16;
 /// Longest time to wait for the scheduler.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Key that the log adds to the keys of a fault: its index among the faults that were started while the rig ran.
+/// Key that the log adds to the keys of a live fault: the serial number of its request.
 pub const TOLD: &str = "told";
 
 /// A client's request, as JSON: `{"start": {"device": …, "kind": …}}`, `{"end": "NAME"}`, `"list"`.
@@ -122,7 +122,7 @@ pub struct FaultControl {
 #[derive(Default)]
 struct ActiveFaults {
     faults: Vec<LiveFault>,
-    /// Faults of links and NTRIP casters, each with its index in the rig.
+    /// Live faults of links and NTRIP casters: index in the run, device, schedule, fault.
     wires: Vec<(usize, DeviceId, Schedule, WireFault)>,
     asked: u64,
 }
@@ -135,10 +135,10 @@ impl Default for FaultControl {
 }
 
 impl FaultControl {
-    /// Reads the keys of a fault of `rig` and starts the fault as soon as possible.
+    /// Reads the keys of a fault for `rig` and starts the fault as soon as possible.
     ///
     /// # Errors
-    /// A complete message about the errors in the keys.
+    /// A message for the user about the errors in the keys, or the reason for a refusal.
     pub fn start(
         &self,
         rig: &Rig,
@@ -176,7 +176,7 @@ impl FaultControl {
     /// Ends the fault of that name as soon as possible.
     ///
     /// # Errors
-    /// A complete message about the reason of the refusal.
+    /// A message for the user with the reason for the refusal.
     pub fn end(&self, name: &str) -> Result<LiveFault, String> {
         let name = name.to_owned();
         self.ask(|reply| FaultOrder::End { name, reply })
@@ -200,13 +200,14 @@ impl FaultControl {
         self.active.lock().expect("no holder panics").faults.clone()
     }
 
-    /// Whether one of these faults interrupts the link of `device` at time `at`.
+    /// Whether one of the live faults interrupts the link of `device` at time `at`.
     pub fn is_down(&self, device: DeviceId, at: SimTime) -> bool {
         let down = |fault: &WireFault| (*fault == WireFault::LinkDown).then_some(());
         self.find_wire(device, at, down).is_some()
     }
 
-    /// Calls `of` for each active fault of the link or NTRIP caster of `device` at time `at`; returns the first result.
+    /// Calls `of` for each live fault of the link or NTRIP caster of `device` that is active at `at`; returns the first
+    /// result.
     pub fn find_wire<T>(
         &self,
         device: DeviceId,
@@ -224,7 +225,7 @@ impl FaultControl {
         &self.inbox
     }
 
-    /// Records that `config`, the `index`th fault of the run, was started. The scheduler calls this.
+    /// Records that fault number `index` of the run, `config`, was started. The scheduler calls this.
     pub fn note_begin(&self, index: usize, config: &FaultConfig, fault: LiveFault) {
         let mut active = self.active.lock().expect("no holder panics");
         active.faults.push(fault);
@@ -233,7 +234,8 @@ impl FaultControl {
         }
     }
 
-    /// Records the end of fault number `index`, by its new `schedule`. The scheduler calls this.
+    /// Records the end of fault number `index`, which its new `schedule` contains. Returns the fault; `None` if no live
+    /// fault has this name. The scheduler calls this.
     pub fn note_end(&self, index: usize, name: &str, schedule: Schedule) -> Option<LiveFault> {
         let mut active = self.active.lock().expect("no holder panics");
         for (_, _, known, _) in active.wires.iter_mut().filter(|(place, ..)| *place == index) {

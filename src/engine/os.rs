@@ -43,7 +43,7 @@ pub const ONLOOKER_NICE: i32 = 19;
 pub struct Grant {
     /// Name of the right.
     pub wish: String,
-    /// Reason of the refusal; `None` if granted.
+    /// Reason for the refusal; `None` if granted.
     pub refused: Option<String>,
 }
 
@@ -52,13 +52,14 @@ impl Grant {
         Self { wish: wish.into(), refused: answer.err().map(|error| error.to_string()) }
     }
 
-    /// The same result, for the standby sender.
+    /// Marks this result as the standby sender's.
     pub fn of_standby(self) -> Self {
         Self { wish: format!("standby: {}", self.wish), ..self }
     }
 }
 
-/// Requests precise wake-ups for the calling thread, and the core `core` if one is given.
+/// Requests precise wake-ups for the calling thread, and binds it to the core `core` if one is given. Returns the
+/// system's answers.
 pub fn favour_this_thread(scheduler: SchedulerChoice, core: Option<usize>) -> Vec<Grant> {
     let slack = rustix::thread::set_current_timer_slack(NonZeroU64::new(TIMER_SLACK_NS));
     let mut grants = vec![Grant::of("timer slack of 1 ns", slack)];
@@ -162,7 +163,7 @@ impl KeptOff {
         if others.count() == 0 || sched_setaffinity(None, &others).is_err() {
             return None;
         }
-        // Threads that run already, such as those of the scene's loader and of signals, must leave the core too.
+        // Threads that already run, such as those that load the scene or handle signals, must leave the core, too.
         set_all(&others);
         Some(Self { before })
     }
@@ -211,8 +212,8 @@ pub struct StayAwake {
 }
 
 impl StayAwake {
-    /// Requests that cores stay awake. Returns `None` and the refusal if the system does not allow it, and no grant if
-    /// the system lacks the feature.
+    /// Requests that cores stay awake. Returns `None` and the refusal if the system does not allow it; returns neither
+    /// value nor answer if the system lacks the feature.
     pub fn ask() -> (Option<Self>, Option<Grant>) {
         let wish = "cores that stay awake";
         let opened = File::options().write(true).open("/dev/cpu_dma_latency");

@@ -12,7 +12,7 @@ use crate::devices::Transmit;
 use crate::time::SimTime;
 use crate::world::body_state::ShownPose;
 
-/// Output of a device, with the events that it is the first to show.
+/// Output of a device, with the events that this output is the first to show.
 #[derive(Debug)]
 pub struct Packet {
     /// The device.
@@ -30,7 +30,7 @@ pub struct FirstShown {
     pub pose: Option<ShownPose>,
     /// Watched objects from which the packet has returns.
     pub seen: Option<Seen>,
-    /// Start of the first firing in the packet.
+    /// Start of the first firing whose measurement the packet contains.
     pub fired: Option<SimTime>,
     /// Stimuli that the packet is the first to carry, one bit each.
     pub stimuli: u32,

@@ -18,7 +18,7 @@ pub(super) struct PtpAccounts {
 /// Largest number of recorded errors: one week.
 const MOST_ERRORS: usize = 604_800;
 
-/// A device's PTP clock in a run.
+/// Statistics of a device's PTP clock in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PtpFigures {
     /// Clock that stamped the last packets: `ptp`, `holdover`, `oscillator`, or `other` if it is not the PTP
@@ -47,7 +47,7 @@ pub struct PtpError {
 }
 
 impl PtpAccounts {
-    /// Records a state of the clock and its error, nanoseconds.
+    /// Records the clock's state, and its error in nanoseconds. Call this once per second: the counts are seconds.
     pub(super) fn note(&mut self, account: &ClockAccount, error_ns: i64) {
         let last = self.last.replace(*account);
         let is_change = last.is_some_and(|last| last.state != account.state);

@@ -46,7 +46,7 @@ pub struct Recording {
     pub is_cut_short: bool,
 }
 
-/// Why no more files could be written.
+/// Reason why files could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// A file cannot be written.
@@ -75,8 +75,8 @@ impl RecordError {
 /// Largest step of a device's time before its next requests. No device has a shorter time from a request to the
 /// measurement.
 const STEP: Duration = Duration::from_millis(5);
-/// Largest lead of a device over the slowest one: measurements wait in memory. It is long enough for slow devices to
-/// keep many workers busy.
+/// Largest lead of a device over the slowest one, which limits the measurements that wait in memory. It is long enough
+/// for slow devices to keep many workers busy.
 const AHEAD: Duration = Duration::from_secs(1);
 /// Passes without progress after which a recording counts as stuck.
 const IDLE_PASSES: u32 = 1000;
@@ -101,7 +101,7 @@ pub fn record(
     record_by(own_threads(rig, world), stretch, hosts, folder, progress)
 }
 
-/// Names of the files that a recording of `rig` creates at its start; `truth.mcap` only if it `keeps_truth`.
+/// Names of the files that a recording of `rig` creates at its start; `truth.mcap` is included only if `keeps_truth`.
 pub fn file_names(rig: &Rig, keeps_truth: bool) -> Vec<String> {
     let mut names = vec!["truth.csv".to_owned()];
     names.extend(rig.world.objects.iter().map(|object| format!("truth-{}.csv", object.name)));
@@ -246,7 +246,7 @@ pub fn record_by(
     Ok(Recording { files, is_cut_short })
 }
 
-/// The part of a run to render.
+/// The beginning of a run, to be rendered.
 #[derive(Clone, Copy)]
 pub struct Stretch<'a> {
     /// Rig whose devices are rendered.
@@ -301,7 +301,7 @@ fn render_telling<E>(
     render_all(casters, stretch, devices, &stats, hosts, note, truth, sink)
 }
 
-/// Threads of this process that cast rays for a recording of the rig.
+/// Returns the threads of this process that cast rays for a recording of the rig.
 pub fn own_threads(rig: &Rig, world: &LiveWorld) -> Casters<'static> {
     Casters::Threads(caster::workers(rig, world.caster.as_ref(), 0))
 }
@@ -386,9 +386,9 @@ fn render_all<E>(
     })
 }
 
-/// Passes output of devices through the rig's faults to the files.
+/// Passes output of devices through the rig's faults to the files, sorted by due time.
 struct Sent<'a, W> {
-    /// Outputs of each device that later outputs with an earlier due time may still precede.
+    /// Outputs by device that are not written yet, because a later output may have an earlier due time.
     queues: Vec<DueQueue<(Output, PacketTruth)>>,
     faults: WireFaults,
     note: &'a mut dyn FnMut(Row),
@@ -409,7 +409,7 @@ impl<W: FnMut(usize, SimTime, &Output)> Sent<'_, W> {
             Rendered::Frame(device, frame) => {
                 return self.tell(|| TruthEvent::Frame(device, frame));
             }
-            // A recording has no receiver for these.
+            // A recording has no consumer for these.
             Rendered::Ptp(..)
             | Rendered::PtpTransport(..)
             | Rendered::GivenUp(_)
@@ -427,7 +427,7 @@ impl<W: FnMut(usize, SimTime, &Output)> Sent<'_, W> {
         self.settle(device, settled, hosts);
     }
 
-    /// Writes outputs of `device` that are due before `settled`: no later output precedes them.
+    /// Writes outputs of `device` that are due before `settled`: no later output is due before that time.
     fn settle(&mut self, device: DeviceId, settled: SimTime, hosts: &mut dyn Hosts) {
         while let Some((due, (output, truth))) = self.queues[device.0].pop_until(settled) {
             hosts.hear(device, due, &output);
@@ -454,26 +454,28 @@ impl<W: FnMut(usize, SimTime, &Output)> Sent<'_, W> {
     }
 }
 
-/// Keeps the outputs that a recording contains. Rates of a line and PPS pulses have no bytes.
+/// Queues the output if it has bytes; only such outputs are recorded. Changes of a line's rate and PPS pulses have
+/// none.
 fn put(queue: &mut DueQueue<(Output, PacketTruth)>, Transmit { due, output, truth, .. }: Transmit) {
     if output.bytes().is_some() {
         queue.push_ranked(due, output.rank(), (output, truth));
     }
 }
 
-/// Frames of a network device's datagrams, with a header for each port.
+/// Makes the network headers of a device's datagrams. Each port has its own header and, if it counts frames, its own
+/// counter.
 pub struct Framer {
     ports: Vec<DatagramPort>,
 }
 
 impl Framer {
-    /// Creates the headers for a product; `None` for products without datagrams.
+    /// Uses the headers of the ports in `profile`; `None` for a product without datagrams.
     pub fn new(profile: &Profile) -> Option<Self> {
         let ports = profile.ports().to_vec();
         (!ports.is_empty()).then_some(Self { ports })
     }
 
-    /// Header of the next output; `None` for output without a datagram.
+    /// Header of the datagram `output`, which must be the next one of its port; `None` for other outputs.
     pub fn header(&mut self, output: &Output) -> Option<FrameHeader> {
         let port = self.ports.get_mut(output.port()?.place())?;
         let header = port.frame.clone();
@@ -600,7 +602,7 @@ impl<'a> Truth<'a> {
         Ok(Self { path, writer, trajectory, period_s: 1.0 / rig.engine.truth_rate_hz, rows: 0 })
     }
 
-    /// Writes all remaining rows up to the first row at or after `last`, or until `stop`.
+    /// Writes rows up to the first one at or after `last`, unless `stop` is set before.
     fn write_until(&mut self, last: SimTime, stop: &AtomicBool) -> Result<(), RecordError> {
         let at = |row: u64, period_s: f64| SimTime::from_secs_f64(row as f64 * period_s);
         while self.rows == 0 || at(self.rows - 1, self.period_s) < last {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// A refusal that can be passed on without allocating memory.
+/// Reason for a refusal, which can be passed on without allocating memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// An error number of the system.

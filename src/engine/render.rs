@@ -30,11 +30,11 @@ use crate::timing::clock::{MonotonicClock, thread_cpu_ns};
 use crate::wire::ptp::Transport;
 use crate::world::actuation::Actuation;
 
-/// Number of requests of a device, for each worker, that are in work or wait for a worker. This number keeps all
-/// workers busy while the scheduler is paused for some milliseconds.
+/// Number of requests of a device, per worker, that are in work or wait for a worker. It keeps all workers busy while
+/// the scheduler is paused for some milliseconds.
 const IN_FLIGHT_PER_WORKER: usize = 32;
-/// Largest number of requests of a device, for each worker, that wait behind a request whose worker is paused. Without
-/// a limit, the other workers would fill the memory.
+/// Largest number of requests of a device, per worker, that wait behind a request whose worker is paused. Without a
+/// limit, the other workers would fill the memory with answers.
 const MOST_WAITING_PER_WORKER: usize = 64;
 /// With at least this number of waiting requests per worker, there is a backlog.
 const BACKLOG_PER_WORKER: usize = 4;
@@ -43,7 +43,7 @@ const BACKLOG_PER_WORKER: usize = 4;
 pub struct Renderer<'scope> {
     devices: Vec<RunningDevice>,
     wires: Wires<'scope>,
-    /// Time from which hosts send no input.
+    /// Time from which on hosts send no input.
     end: SimTime,
     jobs: Arc<JobQueue>,
     answers: Receiver<Answer>,
@@ -52,7 +52,7 @@ pub struct Renderer<'scope> {
     stats: &'scope RenderStats,
 }
 
-/// Output of a device that goes to cables, to the robot and to ground truth.
+/// Consumers of device output within the emulator: cables to other devices, and the robot's drive and joints.
 struct Wires<'scope> {
     cables: Cables,
     actuators: Actuators<'scope>,
@@ -63,19 +63,19 @@ struct RunningDevice {
     device: Box<dyn Device>,
     sensor: Arc<dyn Sensor>,
     body_from_sensor: Transform<Body, frames::Sensor>,
-    /// Requests that the device will make later start at this time or after it.
+    /// All later requests of the device start at or after this time.
     asked_until: SimTime,
-    /// Time of the first event after the last poll of the device for requests; `None` without an event.
+    /// Time of the first event since the device was last asked for requests; `None` without an event.
     unasked_from: Option<SimTime>,
-    /// No requested measurement is later than this instant.
+    /// Latest end of the measurements that the device has requested so far.
     asked_end: SimTime,
-    /// No output so far is due later than this instant.
+    /// Latest due time of the device's output so far.
     latest_due: SimTime,
-    /// Requests that have not been answered to the device, oldest first.
+    /// Requests whose answers have not been passed to the device, oldest first.
     requests: VecDeque<Request>,
     /// Index of the oldest request in `requests`.
     oldest: u64,
-    /// Number of jobs that a worker measures or can choose.
+    /// Number of the device's jobs that workers measure or can choose.
     in_flight: usize,
     /// Present time of the device.
     now: SimTime,
@@ -87,15 +87,16 @@ struct RunningDevice {
     held: VecDeque<Job>,
     /// Poses, objects and stimuli that the next bytes are the first to show.
     first_shown: FirstShown,
-    /// What bytes that are due from these instants on show; the device is measured ahead.
+    /// Poses, objects and stimuli of measurements that end at these times: bytes show them only if they are due at or
+    /// after that time. The device is measured ahead.
     shown_later: VecDeque<(SimTime, FirstShown)>,
 }
 
 /// State of a request.
 enum Request {
-    /// A worker measures the packet or will do so.
+    /// A worker makes the measurement, or will make it.
     UnderWay {
-        /// Time of the packet's first firing.
+        /// Start of the measurement.
         start: SimTime,
         /// Time at which the answer is needed.
         needed: SimTime,
@@ -116,7 +117,7 @@ pub enum Rendered {
     Packet {
         /// The packet with its times.
         packet: Packet,
-        /// Later outputs of the device are not due before this instant.
+        /// No later output of the device is due before this time.
         settled: SimTime,
     },
     /// Measurement of a sensor other than a lidar, if ground truth is kept.
@@ -127,7 +128,7 @@ pub enum Rendered {
     PtpTransport(DeviceId, Transport),
     /// State of the device's PTP clock at an instant.
     Clock(DeviceId, ClockAccount),
-    /// Ground truth of a camera frame.
+    /// Ground truth of a camera image.
     Frame(DeviceId, Box<FrameTruth>),
     /// A packet was given up because it would be late.
     GivenUp(DeviceId),
@@ -157,16 +158,17 @@ impl RunningDevice {
         }
     }
 
-    /// Notes what a measurement that ended at `end` shows; bytes that are due earlier do not show them.
+    /// Records the poses, objects and stimuli of a measurement that ended at `end`. Bytes that are due earlier do not
+    /// show them.
     fn note_shown(&mut self, end: SimTime, first_shown: FirstShown) {
         if first_shown != FirstShown::default() {
             self.shown_later.push_back((end, first_shown));
         }
-        // Without this, a device that sends nothing would collect them for ever.
+        // Without this call, a device that sends nothing would collect entries for ever.
         self.bring_shown(self.now);
     }
 
-    /// Moves what measurements that ended by `due` show to `first_shown`.
+    /// Adds the entries of measurements that ended by `due` to `first_shown`.
     fn bring_shown(&mut self, due: SimTime) {
         while let Some((_, first_shown)) = self.shown_later.pop_front_if(|(end, _)| *end <= due) {
             self.first_shown.merge(first_shown);
@@ -190,7 +192,7 @@ impl RunningDevice {
         first_shown
     }
 
-    /// The oldest request without an answer: its start, and the time at which the answer is needed.
+    /// Start of the oldest request without an answer, and the time at which its answer is needed.
     fn oldest_under_way(&self) -> Option<(SimTime, SimTime)> {
         self.requests.iter().find_map(|request| match request {
             Request::UnderWay { start, needed } => Some((*start, *needed)),
@@ -198,8 +200,8 @@ impl RunningDevice {
         })
     }
 
-    /// Time before which all requested measurements are done. A held request waits for a motion that a host may still
-    /// change; the device's time then advances until the answer is needed.
+    /// Time up to which the device can advance, because all measurements before it are done. If the oldest request
+    /// waits for a motion that a host may still change, the device can advance until the answer is needed.
     fn awaited(&self) -> SimTime {
         let is_held = self.held.front().is_some_and(|job| {
             let answered = self.requests.iter().take_while(|request| !request.is_under_way());
@@ -207,22 +209,22 @@ impl RunningDevice {
         });
         let asked = match self.oldest_under_way() {
             None => self.asked_until,
-            // The device must not wait for its next poll, which would never happen.
+            // Otherwise the device would wait for its next poll, which would never happen.
             Some((_, needed)) if is_held => return needed,
             Some((start, _)) => start,
         };
         self.unasked_from.map_or(asked, |from| asked.min(from))
     }
 
-    /// Whether the device makes no more requests, because too many answers wait for a request that is still in work
+    /// Whether the device must make no more requests, because too many answers wait for a request that is still in work
     /// (its worker is paused). Requests that were given up count only if an earlier one is in work.
     fn is_held_up(&self, most_waiting: usize) -> bool {
         matches!(self.requests.front(), Some(Request::UnderWay { .. }))
             && self.requests.len() >= most_waiting
     }
 
-    /// Passes on the device's outputs, except those that it may still revoke. `heard` is the arrival time of the host's
-    /// command that caused the output, if any.
+    /// Passes on the device's new outputs, except those that it may still revoke. `heard` is the arrival time of the
+    /// host's command that caused them, if any.
     fn hand_on(
         &mut self,
         id: DeviceId,
@@ -375,7 +377,7 @@ impl<'scope> Renderer<'scope> {
         known
     }
 
-    /// Passes a host's command, which was issued at `at` and arrived at `arrived`, directly to the robot.
+    /// Passes a host's command directly to the robot. It was issued at `at` and arrived at `arrived`.
     pub fn actuate(&mut self, at: SimTime, arrived: SimTime, actuation: Actuation) {
         self.wires.actuators.tell(at, arrived, actuation);
     }
@@ -395,7 +397,8 @@ impl<'scope> Renderer<'scope> {
         &self.answers
     }
 
-    /// Takes a worker's answer and passes on the outputs that became ready, device by device in order.
+    /// Accepts a worker's answer. Passes on the outputs that are ready as a result; each device gets its answers in
+    /// order.
     pub fn collect(&mut self, answer: Answer, out: &mut dyn FnMut(Rendered)) {
         let Answer { device: id, index, measured } = answer;
         if measured.as_ref().is_some_and(|measured| measured.is_thinned) {
@@ -414,7 +417,7 @@ impl<'scope> Renderer<'scope> {
         self.flush(id, out);
     }
 
-    /// Passes on the answered and the given-up requests at the front of each device's queue.
+    /// Passes the answers at the front of each device's queue to the device, and reports requests that were given up.
     pub fn flush_all(&mut self, out: &mut dyn FnMut(Rendered)) {
         for index in 0..self.devices.len() {
             self.flush(DeviceId(index), out);
@@ -482,12 +485,12 @@ impl<'scope> Renderer<'scope> {
         self.devices.iter().map(|device| device.now).min().unwrap_or(SimTime::ZERO)
     }
 
-    /// Sum of the times of all devices, nanoseconds. If the sum does not change, there is no progress.
+    /// Sum of the present times of all devices, nanoseconds. If the sum does not change, there is no progress.
     pub fn way(&self) -> u128 {
         self.devices.iter().map(|device| u128::from(device.now.0)).sum()
     }
 
-    /// Earliest time that no device has used: no requested measurement and no output is at or after it.
+    /// Earliest time without effects so far: no requested measurement and no output is at or after it.
     pub fn untouched_from(&self) -> SimTime {
         let reached = self.devices.iter().flat_map(|device| {
             [device.asked_end, device.asked_until, device.latest_due, device.now]
@@ -500,8 +503,8 @@ impl<'scope> Renderer<'scope> {
         self.devices[id.0].device.fault_notice_ns(kind, begins)
     }
 
-    /// Replaces a device's inner faults from `at` on, which is [`Renderer::untouched_from`] or later;
-    /// `sensor` measures from then on.
+    /// Replaces the faults inside a device from `at` on; `at` must not be before [`Renderer::untouched_from`]. `sensor`
+    /// makes the measurements that are requested from then on.
     pub fn change_faults(
         &mut self,
         id: DeviceId,
@@ -519,8 +522,8 @@ impl<'scope> Renderer<'scope> {
         self.wires.cables.set_faults(faults);
     }
 
-    /// After all host commands, passes on outputs that could have been revoked. Records the delay of devices that are
-    /// not measured to the end.
+    /// Call this after the last host command: passes on outputs that could have been revoked until then, and records
+    /// the delay of devices that are not measured to the end.
     pub fn finish(&mut self, out: &mut dyn FnMut(Rendered)) {
         let now_ns = self.jobs.now_ns();
         for (index, device) in self.devices.iter_mut().enumerate() {
@@ -562,12 +565,12 @@ impl<'scope> Renderer<'scope> {
         self.devices.iter().all(|device| device.now >= end)
     }
 
-    /// If the device is only the line of another device's port: that device and its port.
+    /// If the device is the serial line at a port of another device: that other device and the port.
     pub(super) fn line_of(&self, device: DeviceId) -> Option<(DeviceId, u8)> {
         self.wires.cables.line_of(device)
     }
 
-    /// Advances one device to `now`. Signals that its cable delivers before `now` are included.
+    /// Advances one device to `now`, including the signals that its cable delivers until then.
     pub(super) fn advance_to(&mut self, id: DeviceId, now: SimTime, out: &mut dyn FnMut(Rendered)) {
         while let Some((at, signal)) = self.wires.cables.next_arrival(id, now) {
             self.handle(id, at, |device, now| device.handle_cable(now, &signal), out);
@@ -584,7 +587,7 @@ impl Drop for Renderer<'_> {
     }
 }
 
-/// Posts the next request of `device` to the workers, or gives it up if it cannot be ready in time.
+/// Posts the request `job` of `device` to the workers, or gives it up if it cannot be ready in time.
 fn post(jobs: &JobQueue, stats: &RenderStats, device: &mut RunningDevice, job: Job) {
     let (id, index) = (job.device, job.request.index);
     if jobs.post(job) {

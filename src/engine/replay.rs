@@ -24,8 +24,8 @@ use crate::wire::port::UdpOptions;
 
 /// Time from the choice of the first instant to that instant.
 const START_DELAY: Duration = Duration::from_millis(250);
-/// Time by which packets reach the sender before they are due. On a busy machine, the submitting thread may be paused
-/// for hundreds of milliseconds.
+/// Packets reach the sender this long before they are due. On a busy machine, the submitting thread may be paused for
+/// hundreds of milliseconds.
 const AHEAD: Duration = Duration::from_secs(2);
 /// Time between two checks for due packets.
 const REST: Duration = Duration::from_millis(10);
@@ -41,7 +41,7 @@ pub struct Replay {
     pub packets: Vec<ReplayPacket>,
 }
 
-/// A datagram.
+/// A datagram of the capture.
 #[derive(Clone, Debug)]
 pub struct ReplayPacket {
     /// Index of the packet's stream.
@@ -76,7 +76,7 @@ pub struct ReplayRun<'a> {
 }
 
 impl<'a> ReplayRun<'a> {
-    /// Opens a socket for every stream; the first instant is a quarter of a second from now.
+    /// Opens a socket for every stream and starts the clock: the first instant is a quarter of a second later.
     pub fn new(replay: &'a Replay, engine: &'a EngineConfig) -> Result<Self, SetupError> {
         let open = |(name, to): &(String, SocketAddr)| {
             // The user chose the destination, which may be a broadcast address: only the interface knows the size of

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::time::SimTime;
 
-/// Number of jumps that are described individually.
+/// Largest number of jumps that are reported individually.
 const MOST_SHOWN: usize = 5;
 
 /// Limits of the steps in a capture's times that a replay keeps; larger steps are clock jumps.
@@ -13,8 +13,8 @@ const MOST_SHOWN: usize = 5;
 pub struct JumpLimits {
     /// Longest pause that is kept.
     pub most_forward: Duration,
-    /// Largest backward step that counts as another order of packets. Captures of several processors are often slightly
-    /// out of order.
+    /// Largest backward step that is treated as packets out of order. Captures of several processors often have such
+    /// packets.
     pub most_back: Duration,
 }
 
@@ -32,7 +32,7 @@ pub struct ReplayTimes {
 }
 
 impl ReplayTimes {
-    /// The state before the first time.
+    /// Starts the times of a replay, before the first packet.
     pub fn new(limits: JumpLimits) -> Self {
         let shown = Vec::new();
         Self { limits, latest: None, count: 0, jumps: 0, shown, early: 0, earliest_ns: 0 }
@@ -54,7 +54,7 @@ impl ReplayTimes {
         } else if step_ns >= 0 {
             after(latest, step_ns)
         } else if step_ns >= -(self.limits.most_back.as_nanos() as i128) {
-            // The packet is out of order: it is due together with the latest one.
+            // The packet is out of order: it becomes due together with the latest packet so far.
             self.early += 1;
             self.earliest_ns = self.earliest_ns.max(-step_ns);
             return latest;
@@ -77,7 +77,7 @@ impl ReplayTimes {
         }
     }
 
-    /// Messages about times that differ from the capture's, one line each; packets are counted from 1.
+    /// Messages about times that differ from the capture's, one line each. They count packets from 1.
     pub fn told(&self) -> Vec<String> {
         let mut lines = self.shown.clone();
         let more = self.jumps - self.shown.len() as u64;
@@ -96,7 +96,7 @@ impl ReplayTimes {
     }
 }
 
-/// Time `step_ns` after `at`; `step_ns` is not negative.
+/// Returns the time `step_ns` after `at`; `step_ns` must not be negative.
 fn after(at: SimTime, step_ns: i128) -> SimTime {
     SimTime(at.0.saturating_add(u64::try_from(step_ns).unwrap_or(u64::MAX)))
 }

@@ -45,19 +45,19 @@ pub struct ResponseFigures {
     pub name: String,
     /// Name of the stimulus.
     pub stimulus: String,
-    /// Stimuli that left.
+    /// Number of stimuli that left.
     pub stimuli: u64,
-    /// Stimuli that were answered in time.
+    /// Number of stimuli that were answered in time.
     pub answered: u64,
-    /// Stimuli without an answer.
+    /// Number of stimuli without an answer within the timeout.
     pub timeouts: u64,
-    /// Further responses to a stimulus that was already answered, within the timeout.
+    /// Number of further responses, within the timeout, to a stimulus that was already answered.
     pub repeated: u64,
-    /// Responses without a stimulus.
+    /// Number of responses without a stimulus.
     pub unexpected: u64,
-    /// Shortest response time, microseconds after the stimulus left; none without answers.
+    /// Shortest response time, microseconds after the stimulus left; `None` without answers.
     pub min_us: Option<f64>,
-    /// Response times of all answers, microseconds.
+    /// Statistics of the response times, microseconds; `None` without answers.
     pub latency_us: Option<Lateness>,
 }
 
@@ -66,14 +66,14 @@ pub struct ResponseTracker {
     open: Vec<Open>,
 }
 
-/// A response with the stimuli that it has not answered yet.
+/// A configured response, with the stimuli that it has not answered yet.
 struct Open {
     config: ResponseConfig,
     stimulus_name: String,
     stimuli: u64,
     /// Stimuli that left and have no answer, oldest first.
     waiting: VecDeque<SimTime>,
-    /// Responses whose stimulus was not reported yet.
+    /// Responses whose stimulus has not been reported yet.
     early: VecDeque<SimTime>,
     /// Stimuli with an answer that may be repeated, oldest first.
     answered: VecDeque<SimTime>,
@@ -115,12 +115,12 @@ impl ResponseTracker {
         }
     }
 
-    /// Counts stimuli whose timeout is over at `now` as missed.
+    /// Counts stimuli whose timeout has expired at `now` as unanswered.
     pub fn look(&mut self, now: SimTime) {
         self.open.iter_mut().for_each(|open| open.give_up(now));
     }
 
-    /// Figures of each response. Stimuli whose timeout is not over are not counted as missed.
+    /// Statistics of each response. Stimuli whose timeout has not expired do not count as unanswered.
     pub fn figures(&self) -> Vec<ResponseFigures> {
         self.open.iter().map(Open::figures).collect()
     }
@@ -213,7 +213,7 @@ impl Matcher {
         Self { pattern: pattern.clone(), kept: Vec::new() }
     }
 
-    /// Takes the next bytes; returns how many matches of the pattern ended in them.
+    /// Processes the next bytes; returns how many matches of the pattern end in them.
     pub fn push(&mut self, bytes: &[u8]) -> usize {
         self.kept.extend_from_slice(bytes);
         let mut found = 0;
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(counts(&[heard(90), left(100)]), [1, 0, 1, 0, 1]);
         // Two threads report, so events may arrive in another order than they happened.
         assert_eq!(counts(&[heard(130), left(100)]), [1, 1, 0, 0, 0]);
-        // The same while a repeated answer to the previous stimulus is possible.
+        // The events may also be swapped while a repeated answer to the previous stimulus is possible.
         assert_eq!(counts(&[left(0), heard(10), heard(430), left(400)]), [2, 2, 0, 0, 0]);
         // A stimulus may be reported before it leaves, as for a fault that removes the packet.
         assert_eq!(counts(&[left(200), heard(130), heard(220)]), [1, 1, 0, 0, 1]);

@@ -80,7 +80,7 @@ impl<'a> RunControl<'a> {
         }
     }
 
-    /// Lists devices and faults.
+    /// Lists the devices of the run, and the faults that were started while it ran.
     pub fn listing(&self) -> Listing {
         let kinds = |device| kinds_of(device, catalogue()).into_iter().map(str::to_owned).collect();
         let devices = self.rig.devices.iter().map(|device| DeviceKinds {
@@ -133,7 +133,7 @@ impl ControlSocket {
     /// Creates and opens the socket.
     ///
     /// # Errors
-    /// The system refuses, or the folder belongs to another user.
+    /// The system refuses, or the folder belongs to another user or is open to others.
     pub fn open() -> io::Result<Self> {
         let folder = folder();
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
@@ -144,7 +144,7 @@ impl ControlSocket {
             return Err(io::Error::other(text));
         }
         let path = folder.join(format!("{}.sock", std::process::id()));
-        // The file remains from an earlier process with the same ID.
+        // A file at this path is left from an earlier process with the same ID.
         let _ = std::fs::remove_file(&path);
         let listener = UnixListener::bind(&path)?;
         listener.set_nonblocking(true)?;

@@ -31,9 +31,10 @@ use crate::world::trajectory::feed::FeedCounts;
 pub struct RunOptions {
     /// CSV file for the effects of faults.
     pub fault_log: Option<PathBuf>,
-    /// CSV file for the poses of the robot's feed; the poses of an object go to the file of [`feed_log_of`].
+    /// CSV file for the poses that arrive at the robot's external pose input (feed). The poses of an object are written
+    /// to the file of [`feed_log_of`].
     pub feed_log: Option<PathBuf>,
-    /// File for host commands, which a recording can replay.
+    /// Command log: file for host commands, which a recording can replay.
     pub host_log: Option<PathBuf>,
     /// MCAP file for the ground truth. [`LiveWorld::keeps_truth`] must be set.
     pub truth: Option<PathBuf>,
@@ -41,7 +42,7 @@ pub struct RunOptions {
     pub poses_to: Option<SocketAddr>,
     /// Record the timing of every packet, for a certificate.
     pub keeps_timing: bool,
-    /// Open the tap, through which observers get sent packets.
+    /// Open the tap, through which observers receive sent packets.
     pub opens_tap: bool,
     /// Open the socket through which `menura fault` finds this run.
     pub opens_control: bool,
@@ -56,7 +57,7 @@ pub enum RunError {
     /// An output cannot be opened.
     #[error("{0}")]
     Output(String),
-    /// The first line of the host log cannot be written.
+    /// The first line of the command log cannot be written.
     #[error("cannot write the host log: {0}")]
     HostLog(std::io::Error),
 }
@@ -148,7 +149,7 @@ pub struct RunSession<'a> {
 pub struct LiveRun<'a> {
     /// The run, with its results so far and the tap.
     pub run: &'a RealTimeRun<'a>,
-    /// Starts and ends faults.
+    /// Control that starts and ends faults during the run.
     pub control: &'a RunControl<'a>,
     /// Set when the run has ended.
     pub is_over: &'a AtomicBool,
@@ -167,7 +168,7 @@ pub struct RunOutcome {
     pub simulated_s: f64,
     /// Figures of each device, in the rig's order.
     pub figures: Vec<DeviceFigures>,
-    /// Counts of each feed, with the name of the robot or object that it moves.
+    /// For each external pose input (feed): the name of the robot or object that it moves, and its counts.
     pub feeds: Vec<(String, FeedCounts)>,
     /// Figures of each response.
     pub responses: Vec<ResponseFigures>,
@@ -179,13 +180,13 @@ pub struct RunOutcome {
     pub grants: Vec<Grant>,
     /// Threads that cast rays.
     pub workers: usize,
-    /// See [`RealTimeRun::caster`].
+    /// Identities of the ray casters; see [`RealTimeRun::caster`].
     pub caster: String,
-    /// See [`RealTimeRun::has_gpu`].
+    /// Whether the run has the workers of a GPU; see [`RealTimeRun::has_gpu`].
     pub has_gpu: bool,
     /// Number of pulses cast.
     pub pulses: u64,
-    /// Seconds of the rig that busy workers render per second.
+    /// Real-time factor: simulated seconds that busy workers render per second.
     pub real_time_factor: f64,
     /// Share of the time of measurements in which the workers had a processor, 0..=1.
     pub processor_share: f64,
@@ -238,8 +239,8 @@ impl<'a> RunSession<'a> {
         Ok(Self { run, options, growing })
     }
 
-    /// Runs until everything due before `duration` has left, or `stop` is set. `on_start` gets the system's answers
-    /// about real-time rights. `watch` runs on its own thread and must end when the run is over.
+    /// Runs until all packets due before `duration` have left, or until `stop` is set. `on_start` receives the system's
+    /// answers to the requests for real-time rights. `watch` runs on its own thread and must end when the run is over.
     pub fn run_to_end(
         self,
         duration: Option<Duration>,
@@ -300,7 +301,7 @@ impl<'a> RunSession<'a> {
 }
 
 impl RunSession<'static> {
-    /// Loads the world of `rig` and runs it on its own thread. Returns when all links are open.
+    /// Loads the world of `rig` and runs the rig on its own thread. Returns when all links are open.
     ///
     /// # Errors
     /// The world cannot be loaded; a link or an output cannot be opened.
@@ -340,7 +341,7 @@ pub struct SpawnedRun {
 }
 
 impl SpawnedRun {
-    /// Starts and ends faults while the rig runs.
+    /// Control that starts and ends faults during the run.
     pub fn control(&self) -> RunControl<'_> {
         RunControl::new(&self.rig, &self.faults, None)
     }

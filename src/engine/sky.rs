@@ -12,7 +12,7 @@ use crate::sensors::lidar::Scratch;
 use crate::time::SimTime;
 use crate::timing::clock::epoch_now_or;
 
-/// A robot that leaves the roof within this time is not reported, seconds.
+/// A GNSS receiver that can get a fix within this time after the start is not reported, seconds.
 const GRACE_S: u64 = 5;
 /// Time for which the robot's path is checked in advance, seconds.
 const LOOKED_AT_S: u64 = 60;
@@ -30,16 +30,16 @@ pub struct HiddenSky {
     pub feeds: Vec<String>,
 }
 
-/// Whether any device of `rig` needs a view of the sky, so that [`hidden`] applies.
+/// Whether [`hidden`] applies: a device of `rig` has a GPS output, and neither a feed nor a host moves the robot.
 pub fn is_asked_for(rig: &Rig) -> bool {
     let is_moved_from_outside =
         matches!(rig.robot.trajectory, TrajectoryConfig::Feed(_) | TrajectoryConfig::Drive(_));
     !is_moved_from_outside && rig.devices.iter().any(|device| device.profile.product.has_gps_output)
 }
 
-/// GNSS receivers of `rig` that have no fix in the first seconds because the scene hides the satellites, independent of
-/// their time since power-on. The robot's path is checked once per second. If a feed or a host moves the robot, its
-/// path is unknown and the list is empty.
+/// GNSS receivers of `rig` that have no fix in the first seconds because the scene hides the satellites. The time since
+/// power-on is ignored. The robot's path is checked once per second. If a feed or a host moves the robot, its path is
+/// unknown and the list is empty.
 pub fn hidden(rig: &Rig, world: &LiveWorld) -> Vec<HiddenSky> {
     if !is_asked_for(rig) {
         return Vec::new();

@@ -65,7 +65,7 @@ pub struct Counters {
     pub last_sent: Option<SimTime>,
 }
 
-/// Counters of the workers.
+/// Counters of the workers' measurements.
 #[derive(Debug)]
 pub struct RenderStats {
     devices: Vec<DeviceRendering>,
@@ -93,7 +93,7 @@ impl Effort {
     }
 }
 
-/// Workers' statistics of one device.
+/// Counters of the workers' measurements for one device.
 #[derive(Debug, Default)]
 struct DeviceRendering {
     busy_ns: AtomicU64,
@@ -101,7 +101,7 @@ struct DeviceRendering {
     lasted_ns: AtomicU64,
     measured: AtomicU64,
     given_up: AtomicU64,
-    /// Start of the latest measured request.
+    /// Start time of the latest measured request, nanoseconds since the first instant.
     rendered_ns: AtomicU64,
     behind_ns: AtomicU64,
 }
@@ -145,7 +145,7 @@ pub struct DeviceFigures {
     /// Packets whose lateness was not recorded, because the recording thread was too slow; all counts include them.
     pub unrecorded: u64,
     /// Measurements with fewer rays per pulse because rendering was late; a measurement is a packet of a Velodyne or a
-    /// scan of a SICK. Their bytes differ from those of a recording.
+    /// scan of a SICK. The bytes of such measurements differ from a recording.
     pub thinned: u64,
     /// Delay of the device's measurements behind real time, seconds: of the latest finished one or the oldest
     /// unfinished one.
@@ -192,10 +192,10 @@ pub struct LatenessBin {
     pub packets: u64,
 }
 
-/// Percentiles of a lateness.
+/// Percentiles of a lateness, microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Lateness {
-    /// Median.
+    /// Median of the values.
     pub p50: f64,
     /// 99 % of the values are no larger.
     pub p99: f64,
@@ -325,7 +325,8 @@ impl DeviceStats {
         recorded.map(|bin| (bin.value_iterated_to(), bin.count_at_value())).collect()
     }
 
-    /// Records the reason of a refusal; calls `explain` if the reason is new.
+    /// Records the reason of a refusal. If the reason is new, calls `explain` for its text and returns the text; at
+    /// most `MOST_REASONS` reasons are recorded.
     pub fn note_refusal(
         &self,
         refusal: Refusal,
@@ -340,7 +341,7 @@ impl DeviceStats {
         refusals.last().map(|(_, reason)| reason.clone())
     }
 
-    /// Counts the cause of a packet that was late or dropped.
+    /// Counts a late or dropped packet by its cause.
     pub fn count_cause(&self, cause: MissCause) {
         if cause == MissCause::NotReady {
             self.not_ready.fetch_add(1, Ordering::Relaxed);
@@ -404,7 +405,7 @@ impl DeviceStats {
         self.ptp.lock().expect("no holder panics").note(account, error_ns);
     }
 
-    /// Figures after the time `elapsed` of the run.
+    /// Figures of the device when the run has lasted `elapsed`. The other arguments are copied into the figures.
     pub fn figures(
         &self,
         name: &str,
@@ -477,7 +478,7 @@ impl DeviceFigures {
 }
 
 impl Lateness {
-    /// Statistics of times in nanoseconds.
+    /// Converts a histogram of times in nanoseconds to percentiles in microseconds.
     pub fn of(histogram: &Histogram<u64>) -> Self {
         let micros = |ns: u64| ns as f64 / 1000.0;
         Self {
@@ -552,8 +553,8 @@ impl RenderStats {
         if lasted_ns == 0.0 { 1.0 } else { (sum(|device| &device.busy_ns) / lasted_ns).min(1.0) }
     }
 
-    /// Real-time factor of the whole rig with `workers` threads that each have a processor and give up no request;
-    /// above 1 time is left.
+    /// Real-time factor of the whole rig with `workers` threads that each have a processor and give up no request.
+    /// Above 1, the workers have time to spare; 0 before the first measurement.
     pub fn real_time_factor(&self, workers: usize) -> f64 {
         self.factor(workers, |device| &device.busy_ns)
     }

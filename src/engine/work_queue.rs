@@ -21,7 +21,7 @@ use crate::sensors::lidar::Thinning;
 use crate::time::SimTime;
 
 /// Largest credit of a device relative to the one that used most of the workers' time, nanoseconds. A device that
-/// suddenly needs much is served first for this long.
+/// suddenly needs much processor time is served first for this long.
 const MOST_CREDIT_NS: u64 = 50_000_000;
 
 /// Pace of the queue.
@@ -35,7 +35,7 @@ pub enum Pace {
         late: LatePolicy,
         /// Time from the request of a packet to its due time, nanoseconds.
         ahead_ns: u64,
-        /// Smallest number of waiting requests with which rays may be left out.
+        /// Number of waiting requests from which on rays may be left out.
         backlog: usize,
     },
 }
@@ -85,8 +85,8 @@ struct Lane<T> {
     gave_up_ns: Option<i64>,
 }
 
-/// Estimates the time from a worker's start until the packet is ready: mean and deviation, as TCP estimates round-trip
-/// times (RFC 6298).
+/// Estimate of the time from a worker's start until the packet is ready: mean and deviation, as TCP estimates
+/// round-trip times (RFC 6298).
 #[derive(Clone, Copy, Debug, Default)]
 struct Turnaround {
     mean_ns: u64,
@@ -119,14 +119,14 @@ impl<T> WorkQueue<T> {
         self.rayless.push(request.needed, request.item);
     }
 
-    /// Request without rays whose answer is needed first.
+    /// Removes and returns the request without rays whose answer is needed first; `None` if there is none.
     pub fn next_rayless(&mut self) -> Option<Choice<T>> {
         let (_, item) = self.rayless.pop_until(SimTime(u64::MAX))?;
         Some(Choice::Measure(item, Thinning::None))
     }
 
-    /// Next request with rays for a worker that is free at `now_ns`, in nanoseconds since the first instant (negative
-    /// before it).
+    /// Removes and returns the next request with rays for a worker that is free at `now_ns`, in nanoseconds since the
+    /// first instant (negative before it); `None` if there is none.
     pub fn next(&mut self, now_ns: i64) -> Option<Choice<T>> {
         if let Some(hopeless) = self.pop_hopeless(now_ns) {
             return Some(Choice::GiveUp(hopeless.item));
@@ -213,7 +213,7 @@ impl<T> WorkQueue<T> {
 }
 
 impl<T> Lane<T> {
-    /// Time at which a packet is most likely ready if a worker starts it at `now_ns`.
+    /// Time by which a packet is very likely ready if a worker starts it at `now_ns`, nanoseconds.
     fn ready_if_begun_ns(&self, now_ns: i64, ahead_ns: u64) -> i64 {
         now_ns.saturating_add_unsigned(self.turnaround.likely_ns(now_ns, ahead_ns))
     }

@@ -53,7 +53,7 @@ pub struct Measured {
     pub is_thinned: bool,
 }
 
-/// Workers that cast the rays of a renderer.
+/// Workers that measure requests with rays.
 #[derive(Clone, Copy)]
 pub enum Casters<'a> {
     /// Threads of this process; the value is their number.
@@ -80,10 +80,10 @@ pub trait RemoteWorkers: Sync {
     /// Identities of the ray casters, as [`LiveWorld::caster_report`].
     fn caster(&self) -> String;
 
-    /// Starts a run with the first instant `epoch`.
+    /// Starts a run whose first instant is `epoch`.
     fn begin(&self, epoch: Epoch);
 
-    /// Replaces the fault with the index `place` in the run; `text` has its keys in TOML.
+    /// Replaces the fault of the run that has the index `place` by `fault`; `text` has the keys of `fault` in TOML.
     fn change_fault(&self, place: usize, fault: &FaultConfig, text: &str);
 
     /// Measures requests with rays until the queue is closed or the answers are no longer
@@ -135,7 +135,7 @@ impl JobQueue {
         self.clock.map_or(0, |clock| clock.since_start_ns())
     }
 
-    /// Adds a job unless it is hopeless; returns whether it did.
+    /// Adds a job, unless its packet would be too late. Returns whether the job was added.
     pub fn post(&self, job: Job) -> bool {
         let (device, start) = (job.device, job.request.start);
         let needed = job.request.needed_at();
@@ -155,7 +155,7 @@ impl JobQueue {
         true
     }
 
-    /// Records that the packet that was measured from `begun_ns` on is ready now.
+    /// Records that a packet of `device` is ready now; its measurement started at `begun_ns`.
     pub fn note_ready(&self, device: DeviceId, begun_ns: i64) {
         if self.clock.is_some() {
             self.lock().queue.note_ready(device, begun_ns, self.now_ns());
@@ -174,7 +174,8 @@ impl JobQueue {
         self.lock().is_closed
     }
 
-    /// Waits for the next job of a kind; returns the time of the choice and the job, or `None` if the queue is closed.
+    /// Waits for the next job of a kind. Returns the time of the choice, ns since the first instant, and the choice;
+    /// `None` if the queue is closed.
     pub(super) fn next(&self, kind: JobKind) -> Option<(i64, Choice<Job>)> {
         let mut state = self.lock();
         loop {

@@ -36,7 +36,7 @@ pub struct LiveWorld {
     pub objects: Arc<[MovingObject]>,
     /// Static scene.
     pub scene: Arc<Scene>,
-    /// Objects whose returns are watched.
+    /// Objects whose first return is reported as the stimulus of a latency measurement.
     pub watch: Watch,
     /// Whether sensors return ground truth with their measurements. Must be set before the world is used.
     pub keeps_truth: bool,
@@ -68,7 +68,7 @@ pub struct WorldSummary {
     pub caster: String,
 }
 
-/// Files of a rig, loaded, before the ray caster is built; enough for `check`.
+/// The loaded files of a rig, before the ray caster is built; `check` needs no more.
 pub struct LoadedWorld {
     /// Static scene.
     pub scene: Scene,
@@ -129,7 +129,7 @@ impl LiveWorld {
         Self::load_with(rig, |_| ())
     }
 
-    /// Like [`LiveWorld::load`]; `look` gets the scene before the ray caster is built.
+    /// Like [`LiveWorld::load`]; calls `look` with the scene before the ray caster is built.
     pub fn load_with(rig: &Rig, look: impl FnOnce(&Scene)) -> Result<Self, SetupError> {
         let loaded = load_scene(rig)?;
         look(&loaded.scene);

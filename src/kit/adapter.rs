@@ -14,8 +14,8 @@ pub struct Adapter {
     pub ready_within_s: f64,
     /// Time until a driver without a `ready` pattern counts as ready, seconds.
     pub start_s: f64,
-    /// Time from power-on of the sensor to the start of a case, seconds: the driver configures the sensor and reaches a
-    /// steady state.
+    /// Time from power-on of the sensor to the start of a case, seconds. In this time the driver configures the sensor
+    /// and reaches a steady state.
     pub settle_s: f64,
     /// Whether a driver that ends is restarted, as by a supervisor.
     pub respawn: bool,
@@ -64,7 +64,7 @@ pub enum Read {
     },
 }
 
-/// A Python function that gets the driver's reports and the ground truth and returns errors.
+/// A Python function that receives the driver's reports and the ground truth, and returns complaints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PythonJudge {
     /// File of the function.

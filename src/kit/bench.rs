@@ -14,7 +14,7 @@ use crate::kit::clock;
 use crate::kit::group::Group;
 use crate::links::part_file::part_of;
 
-/// Longest time for a rig to load its world and send its first byte.
+/// Longest time for a rig to load its world and report that it runs.
 const LOADING: Duration = Duration::from_secs(60);
 /// Longest time for a run to end and complete its files.
 const ENDING: Duration = Duration::from_secs(5);
@@ -33,11 +33,12 @@ pub struct Bench {
     pub sets: Vec<String>,
     /// Folder for the files of the case.
     pub folder: PathBuf,
-    /// Mark of the rig's processes. It differs from the driver's mark, so that the rig can end without the driver.
+    /// Prefix of the marks of the case's processes (values of `MENURA_TEST`). The rig and the driver have different
+    /// marks, so that the rig can end without the driver.
     pub mark: String,
 }
 
-/// A period in which the sensor has power.
+/// A period in which the sensor has power without a break.
 #[derive(Clone, Debug)]
 pub struct Stretch {
     /// Number of the period, from 1.
@@ -141,7 +142,7 @@ impl Bench {
     /// Records the output of a period again: the same seed gives the same bytes. Returns the folder of the files.
     ///
     /// # Errors
-    /// A message about the error.
+    /// The recording fails or takes longer than `patience`; the message has the reason.
     pub fn record(
         &self,
         stretch: &Stretch,

@@ -29,7 +29,8 @@ pub struct Case {
     pub driver_first: Option<bool>,
     /// Time from the sensor's start to the driver's, seconds, if the sensor starts first.
     pub driver_after_s: f64,
-    /// Duration of the case, seconds. All times of a case count from the time at which the driver has settled.
+    /// Duration of the case, seconds. All times of a case count from its start: the time at which the driver has
+    /// settled.
     pub lasts_s: f64,
     /// UTC at the start of the case, if it matters; the sensor is switched on earlier.
     pub start_utc: Option<jiff::Timestamp>,
@@ -41,15 +42,15 @@ pub struct Case {
     pub faults: Vec<CaseFault>,
     /// Periods without power.
     pub power_cuts: Vec<PowerCut>,
-    /// Times at which the driver is killed and restarted, seconds.
+    /// Times at which the driver is killed and restarted, seconds after the start of the case.
     pub driver_restarts_s: Vec<f64>,
     /// Requests to the device's web interface.
     pub web_posts: Vec<WebPost>,
-    /// Rogue senders.
+    /// Rogue senders during the case.
     pub strangers: Vec<Stranger>,
     /// Steps of the clock of the driver's computer.
     pub clock_steps: Vec<ClockStep>,
-    /// Expectations.
+    /// Expectations of the driver during the case.
     pub expectations: Vec<Expectation>,
 }
 
@@ -58,7 +59,7 @@ pub struct Case {
 pub struct CaseFault {
     /// Kind of the fault.
     pub kind: String,
-    /// Start of the fault, seconds of the case.
+    /// Start of the fault, seconds after the start of the case.
     pub start_s: f64,
     /// Whether the fault affects the GNSS receiver at the device's GPS cable instead of the device itself.
     pub on_cable: bool,
@@ -67,7 +68,7 @@ pub struct CaseFault {
 }
 
 impl CaseFault {
-    /// The fault as an inline TOML table for `device`, in a run in which the case starts at `settle_s` seconds.
+    /// The fault as an inline TOML table for `device`, in a run in which the case starts after `settle_s` seconds.
     pub fn toml(&self, name: &str, device: &str, settle_s: f64) -> String {
         let mut text = format!(
             "{{ name = \"{name}\", device = \"{device}\", kind = \"{}\", start_s = {:?}",
@@ -84,18 +85,18 @@ impl CaseFault {
 /// A period without power.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PowerCut {
-    /// Time of the power cut, seconds of the case.
+    /// Time of the power cut, seconds after the start of the case.
     pub off_s: f64,
-    /// Time when power returns, seconds of the case.
+    /// Time at which power returns, seconds after the start of the case.
     pub on_s: f64,
-    /// `KEY=VALUE` settings of the rig from then on; `{device}` stands for the device under test.
+    /// `KEY=VALUE` settings of the rig after power returns; `{device}` stands for the device under test.
     pub set: Vec<String>,
 }
 
 /// A step of the clock of the driver's computer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClockStep {
-    /// Time of the step, seconds of the case.
+    /// Time of the step, seconds after the start of the case.
     pub at_s: f64,
     /// Step of the clock, seconds; negative for a step back.
     pub by_s: f64,
@@ -104,7 +105,7 @@ pub struct ClockStep {
 /// A form that is sent to the device's web interface.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WebPost {
-    /// Time of the request, seconds of the case.
+    /// Time of the request, seconds after the start of the case.
     pub at_s: f64,
     /// Path of the request, such as `/cgi/setting`.
     pub path: String,
@@ -117,7 +118,7 @@ pub struct WebPost {
 pub struct Stranger {
     /// Kind of the data.
     pub sends: Sends,
-    /// Start, seconds of the case.
+    /// Time of the first datagram, seconds after the start of the case.
     pub start_s: f64,
     /// Duration, seconds.
     pub duration_s: f64,
@@ -129,11 +130,11 @@ pub struct Stranger {
     pub from: SocketAddr,
     /// `KEY=VALUE` settings of the second unit's rig.
     pub set: Vec<String>,
-    /// Capture whose data are sent as those of a second unit (default: a recording by Menura).
+    /// Capture whose data is sent as that of a second unit (default: a recording by Menura).
     pub capture: Option<PathBuf>,
     /// Datagrams that are sent in turn, for [`Sends::Bytes`].
     pub datagrams: Vec<Vec<u8>>,
-    /// Control of the device that receives the datagrams, as the rig's key (default: the driver receives them).
+    /// Rig key of the device's command port that receives the datagrams (default: the driver receives them).
     pub to: Option<String>,
 }
 

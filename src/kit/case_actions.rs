@@ -6,7 +6,7 @@ use crate::kit::case::{Case, ClockStep, WebPost};
 /// An event of a case with its time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Action<'a> {
-    /// Time of the event, seconds of the case.
+    /// Time of the event, seconds after the start of the case.
     pub at_s: f64,
     /// Kind of the event.
     pub what: What<'a>,

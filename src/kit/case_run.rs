@@ -32,7 +32,7 @@ const ASKING: Duration = Duration::from_secs(20);
 const TERMINAL: Duration = Duration::from_secs(5);
 /// Longest pause of this process; a longer one may explain a failure.
 const STALLED: Duration = Duration::from_millis(400);
-/// Total time for which the driver waits for a processor; a longer time may explain a failure.
+/// Longest total time for which the driver waits for a processor; a longer time may explain a failure.
 const WAITED: Duration = Duration::from_millis(700);
 /// Number of complaints for which evidence is shown.
 const MOMENTS: usize = 2;
@@ -57,7 +57,7 @@ pub struct CaseRun<'a> {
     pub command: &'a [String],
     /// Properties of the driver.
     pub adapter: &'a Adapter,
-    /// Datagrams of each rogue sender that is a second unit.
+    /// For each rogue sender, the datagrams of its second unit; empty for rogue senders of other kinds.
     pub twins: Vec<Vec<Timed>>,
     /// Ground truth of the device.
     pub truth: Truth,
@@ -123,14 +123,14 @@ impl CaseRun<'_> {
                 let found = outcome.reason_of_complaints();
                 return Verdict::BenchFailed(format!("this machine was too busy: {why}; {found}"));
             }
-            // Values that are wrong in each attempt are not caused by a busy machine.
+            // Values that are wrong in each attempt do not result from a busy machine.
             outcome.notes.push(format!("this machine was busy, but it was wrong each time: {why}"));
         }
         self.show(&seen, outcome);
         verdict
     }
 
-    /// A state of this machine that may explain a failure.
+    /// A state of this machine that may explain a failure; `None` if the machine was not too busy.
     fn excuse(&self, seen: &Seen) -> Option<String> {
         if !seen.ended_in_time {
             return Some("the rig was not done when its time was over".into());
@@ -174,7 +174,7 @@ impl CaseRun<'_> {
             mark: &mark,
         });
         let done = std::thread::scope(|scope| {
-            // Whatever happens, threads and processes end with the scope.
+            // Threads and processes end with the scope, even after an error.
             let _end = EndOfCase { over: &over, driver: &driver };
             scope.spawn(|| listener.read_datagrams(&report, &over));
             for read in &self.adapter.reads {
@@ -506,7 +506,7 @@ fn is_of_process(expectation: &crate::kit::expectation::Expectation) -> bool {
     matches!(expectation.check, Check::Alive | Check::Memory { .. } | Check::SaysNot(_))
 }
 
-/// Ends all processes and threads of a case when dropped.
+/// Ends the driver and the threads of a case when dropped.
 struct EndOfCase<'a> {
     over: &'a AtomicBool,
     driver: &'a Driver<'a>,

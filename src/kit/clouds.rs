@@ -8,7 +8,7 @@ pub fn read(name: &str, bytes: &[u8]) -> Option<Vec<[f32; 3]>> {
     if name.to_ascii_lowercase().ends_with(".pcd") { pcd(bytes) } else { text(bytes) }
 }
 
-/// The points as fields of an event.
+/// The points as the field `points` of an event.
 pub fn fields(points: &[[f32; 3]]) -> Map<String, Value> {
     let points = points.iter().map(|point| point.iter().map(|x| Value::from(*x)).collect());
     Map::from_iter([("points".to_owned(), Value::Array(points.collect()))])

@@ -13,7 +13,7 @@ use crate::kit::group::{Group, computer_memory_bytes};
 use crate::kit::listener::Listener;
 use crate::kit::placeholders::Placeholders;
 
-/// Period of checks.
+/// Time between two checks of the driver.
 const TICK: Duration = Duration::from_millis(50);
 /// Longest time for the driver to end after a request.
 const ENDING: Duration = Duration::from_secs(2);
@@ -35,7 +35,7 @@ pub struct Start<'a> {
     pub mark: &'a str,
 }
 
-/// A driver that was started.
+/// The driver under test: its process, unless it is not started yet, and the record of it.
 pub struct Driver<'a> {
     start: Start<'a>,
     group: Mutex<Option<Group>>,
@@ -48,7 +48,7 @@ struct State {
     /// First unrequested end of the driver: time and reason.
     ended: Option<(Instant, String)>,
     memory: Vec<(Instant, u64)>,
-    /// Longest time for which the kit's thread had no processor.
+    /// Longest time for which the watching thread had no processor.
     stalled: Duration,
     /// Total time for which the driver has waited for a processor.
     waited: Duration,
@@ -106,7 +106,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// Waits until the driver is ready; the error says why it is not.
+    /// Waits until the driver is ready; the error has the reason why it is not.
     pub fn wait_ready(&self, listener: &Listener<'_>, stop: &AtomicBool) -> Result<(), String> {
         let adapter = self.start.adapter;
         let begun = clock::now();

@@ -4,21 +4,22 @@ use std::fmt;
 
 use regex::Regex;
 
-/// Stands for every event with sensor data.
+/// Name that stands for every event with sensor data.
 pub const ANY: &str = "any";
 
 /// One expectation, for a period of the case.
 #[derive(Clone, Debug)]
 pub struct Expectation {
-    /// The expectation itself.
+    /// The check that must pass.
     pub check: Check,
-    /// Start of the period, seconds of the case.
+    /// Start of the period, seconds after the start of the case.
     pub from_s: f64,
-    /// End of the period, seconds of the case (default: the end of the case).
+    /// End of the period, seconds after the start of the case (default: the end of the case).
     pub to_s: Option<f64>,
 }
 
-/// An expectation. `of` is the name of an event: `points`, `fix`, `imu`, a name of the user's own, or [`ANY`].
+/// A check of the driver's reports. `of` is the name of an event: `points`, `fix`, `imu`, a user-defined name, or
+/// [`ANY`].
 #[derive(Clone, Debug)]
 pub enum Check {
     /// Number of events per second.
@@ -200,7 +201,7 @@ impl Quantity {
         }
     }
 
-    /// Error below which a working sensor stays, in the unit of [`Quantity::unit`].
+    /// Largest usual error of a working sensor, in the unit of [`Quantity::unit`].
     pub fn usual_error(self) -> f64 {
         match self {
             Self::Range => 0.3,
@@ -210,7 +211,7 @@ impl Quantity {
     }
 }
 
-/// Text of limits, such as `at least 3`; empty without limits.
+/// Text of limits, such as `at least 3`; `any` without limits.
 fn limits(least: f64, most: f64, unit: &str) -> String {
     match (least > f64::MIN, most < f64::MAX) {
         (true, true) => format!("{least} to {most}{unit}"),

@@ -12,13 +12,13 @@ use crate::kit::clock;
 
 /// Environment variable that marks all processes of one case with the same value.
 pub const MARK: &str = "MENURA_TEST";
-/// Largest number of searches for marked processes.
+/// Largest number of searches for marked processes before the kit stops searching.
 const PASSES: usize = 100;
 /// Number of consecutive searches that must find no process.
 const ENOUGH_EMPTY: usize = 3;
 /// Shortest time between two searches for the processes of a group.
 const SEARCH: Duration = Duration::from_millis(500);
-/// Period of checks for an end.
+/// Time between two checks whether a process has ended.
 const TICK: Duration = Duration::from_millis(5);
 
 /// A process with all its descendants. Dropping the value ends them.
@@ -54,7 +54,7 @@ impl Group {
         self.status
     }
 
-    /// Waits for the end of the first process, for at most `patience`.
+    /// Waits up to `patience` for the first process to end. Returns its exit status, or `None` if it still runs.
     pub fn wait(&mut self, patience: Duration) -> Option<ExitStatus> {
         let until = clock::now() + patience;
         while self.ended().is_none() && clock::now() < until {
@@ -63,7 +63,8 @@ impl Group {
         self.status
     }
 
-    /// Requests the end of the group, and kills it after `patience`, with all descendants.
+    /// Asks the processes of the group to end (SIGTERM). After at most `patience`, kills the group with all
+    /// descendants.
     pub fn end(&mut self, patience: Duration) {
         if self.ended().is_none() {
             self.signal(Signal::TERM);
@@ -128,7 +129,7 @@ impl Drop for Group {
     }
 }
 
-/// Kills every process with this mark, in any group, and the processes that they start meanwhile.
+/// Kills every process with this mark, in any group, and the processes that they start during the search.
 fn kill_marked(mark: &str) {
     let wanted = format!("{MARK}={mark}");
     let is_marked = |pid: &i32| {

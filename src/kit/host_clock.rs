@@ -63,7 +63,7 @@ impl HostClock {
         vec![format!("LD_PRELOAD={preload}"), format!("MENURA_CLOCK={}", self.shared.display())]
     }
 
-    /// Advances the clock by `by_s`.
+    /// Advances the clock by `by_s` seconds; a negative value sets it back.
     ///
     /// # Errors
     /// The file of the clock cannot be written.

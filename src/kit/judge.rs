@@ -17,7 +17,7 @@ pub struct CaseRecord<'a> {
     pub observations: &'a [Observation],
     /// Lines of the driver's output.
     pub lines: &'a VecDeque<Line>,
-    /// Time from which the case's time counts.
+    /// Start of the case: the zero of its times.
     pub zero: Instant,
     /// Times at which the sensor was switched on.
     pub switched_on: &'a [Instant],
@@ -27,9 +27,9 @@ pub struct CaseRecord<'a> {
     pub lasts_s: f64,
     /// Ground truth of the device.
     pub truth: &'a Truth,
-    /// Memory of the driver: seconds of the case, MB.
+    /// Memory of the driver: pairs of time (seconds after the start of the case) and megabytes.
     pub memory: &'a [(f64, f64)],
-    /// Time (seconds of the case) and reason of the driver's end, if it was not requested.
+    /// Time (seconds after the start of the case) and reason of the driver's end, if it was not requested.
     pub ended: Option<(f64, String)>,
 }
 
@@ -38,14 +38,14 @@ pub struct CaseRecord<'a> {
 pub enum Found {
     /// The expectation is met.
     Fine,
-    /// The expectation is not met: a message, and the approximate time in seconds of the case.
+    /// The expectation is not met: a message, and the approximate time in seconds after the start of the case.
     Wrong(String, Option<f64>),
     /// Inconclusive: the driver does not report the required values. The text names them.
     NotTold(String),
 }
 
 impl CaseRecord<'_> {
-    /// Converts an instant to seconds of the case.
+    /// Converts an instant to seconds after the start of the case (negative before it).
     pub fn seconds(&self, at: Instant) -> f64 {
         match at.checked_duration_since(self.zero) {
             Some(after) => after.as_secs_f64(),
@@ -53,14 +53,14 @@ impl CaseRecord<'_> {
         }
     }
 
-    /// Converts an instant to time of the rig, which restarts at each power-on.
+    /// Converts an instant to the time of the rig, which starts at zero at each power-on.
     pub fn rig_time(&self, at: Instant) -> SimTime {
         let on = self.switched_on.iter().rev().find(|on| **on <= at).or(self.switched_on.first());
         let since = on.and_then(|on| at.checked_duration_since(*on)).unwrap_or_default();
         SimTime(since.as_nanos() as u64)
     }
 
-    /// Observations of an event in a period of the case, in seconds.
+    /// Observations of an event between two times, in seconds after the start of the case.
     fn between(&self, event: &str, from_s: f64, to_s: f64) -> Vec<&Observation> {
         let is_meant = |seen: &&Observation| match event {
             ANY => !NOT_OF_THE_SENSOR.contains(&seen.event.as_str()),

@@ -3,7 +3,7 @@
 // `EMBEDDED_SUITES` and `EMBEDDED_RIGS`: name, path and text of each file, sorted by name.
 include!(concat!(env!("OUT_DIR"), "/embedded_suites.rs"));
 
-/// Path and text of the suite with this name.
+/// Path and text of the suite with this name; `None` if there is none.
 pub fn suite(name: &str) -> Option<(&'static str, &'static str)> {
     find(EMBEDDED_SUITES, name)
 }
@@ -13,7 +13,7 @@ pub fn suite_names() -> impl Iterator<Item = &'static str> {
     EMBEDDED_SUITES.iter().map(|(name, ..)| *name)
 }
 
-/// Path and text of the rig with this name.
+/// Path and text of the rig with this name; `None` if there is none.
 pub fn rig(name: &str) -> Option<(&'static str, &'static str)> {
     find(EMBEDDED_RIGS, name)
 }

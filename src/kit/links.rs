@@ -60,10 +60,10 @@ impl Ports {
     }
 }
 
-/// The links of a case.
+/// The links of a case's devices.
 #[derive(Clone, Debug, Default)]
 pub struct CaseLinks {
-    /// `KEY=VALUE` settings of the rig.
+    /// `KEY=VALUE` settings that give the rig these links.
     pub sets: Vec<String>,
     /// Placeholders about the device under test and the other devices.
     pub placeholders: Placeholders,
@@ -90,7 +90,7 @@ pub fn of_case(
     ports: &Ports,
 ) -> std::io::Result<CaseLinks> {
     let mut links = CaseLinks::default();
-    // The device under test comes first in messages, and without a prefix.
+    // The device under test comes first in messages; its placeholders have no prefix.
     let others = (0..rig.devices.len()).filter(|device| *device != subject);
     for index in std::iter::once(subject).chain(others) {
         let device = &rig.devices[index];
@@ -236,7 +236,7 @@ impl OneDevice<'_> {
                 }
                 ControlConfig::Line(_) => ControlKind::SerialPort,
             };
-            // Both lists have the product's order; a product may omit some controls.
+            // Both lists have the product's order; a rig may omit some controls.
             let Some(key) = keys.find(|known| known.kind == kind).map(|known| known.key) else {
                 continue;
             };

@@ -17,20 +17,20 @@ use crate::kit::clouds;
 use crate::kit::group::Group;
 use crate::kit::observation::{Line, Observation, at_path};
 
-/// Longest line, bytes; the rest is cut off.
+/// Longest line, bytes; the rest is read as another line.
 const MAX_LINE: usize = 16 << 20;
 /// Longest part of a line that is kept for reports, characters.
 const KEPT_LINE: usize = 200;
 /// Number of most recent lines that are kept.
 const MOST_LINES: usize = 5000;
-/// Largest number of observations, and of points, that are kept; further ones are only counted.
+/// Largest numbers of observations and of points that are kept; further observations are only counted.
 const MOST_OBSERVATIONS: usize = 500_000;
 const MOST_POINTS: usize = 5_000_000;
 /// Largest size of a cloud file, bytes.
 const MAX_CLOUD_BYTES: u64 = 256 << 20;
-/// Longest part of an answer that is kept, bytes.
+/// Longest part of a command's output that is kept, bytes.
 const MAX_ANSWER: u64 = 1 << 20;
-/// Period of checks of sockets and files.
+/// Time between two checks of sockets and files.
 const TICK: Duration = Duration::from_millis(20);
 
 /// Output of a driver in a case.
@@ -62,7 +62,7 @@ impl<'a> Listener<'a> {
         look(&self.output.lock().expect("no holder panics"))
     }
 
-    /// Returns the whole output so far.
+    /// Returns all output so far.
     pub fn take(self) -> DriverOutput {
         self.output.into_inner().expect("no holder panics")
     }
@@ -80,7 +80,7 @@ impl<'a> Listener<'a> {
         }
     }
 
-    /// Receives datagrams until `over` is set.
+    /// Reads JSON objects from datagrams until `over` is set.
     pub fn read_datagrams(&self, socket: &UdpSocket, over: &AtomicBool) {
         let mut buffer = vec![0; 65_536];
         let _ = socket.set_read_timeout(Some(TICK));
@@ -93,7 +93,7 @@ impl<'a> Listener<'a> {
         }
     }
 
-    /// Reads a cloud file repeatedly until `over` is set.
+    /// Reads a cloud file after each change, until `over` is set.
     pub fn watch_cloud(&self, path: &PathBuf, event: &str, over: &AtomicBool) {
         let mut known = None;
         while !over.load(Ordering::Relaxed) {
@@ -115,7 +115,7 @@ impl<'a> Listener<'a> {
         }
     }
 
-    /// Runs a command repeatedly until `over` is set.
+    /// Runs a command repeatedly until `over` is set; each exit code 0 is an observation.
     pub fn ask(&self, command: &[String], every: Duration, event: &str, over: &AtomicBool) {
         let mut next = clock::now();
         while !over.load(Ordering::Relaxed) {

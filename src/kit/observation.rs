@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 pub struct Observation {
     /// Time of arrival at the kit.
     pub at: Instant,
-    /// Name of the event: `points`, `fix`, `imu`, or a name of the user's own.
+    /// Name of the event: `points`, `fix`, `imu`, or a user-defined name.
     pub event: String,
     /// Fields of the observation, without the points.
     pub fields: Map<String, Value>,
@@ -31,18 +31,18 @@ impl Observation {
         Self { at, event, fields, points, has_points }
     }
 
-    /// The number in a field. A text counts if it is a number, or an instant (RFC 3339), which is returned as seconds
-    /// of POSIX time.
+    /// The number in a field; `None` if it has none. A string counts if it contains a number, or an instant (RFC 3339),
+    /// which is returned as seconds of POSIX time. `true` and `false` count as 1 and 0.
     pub fn number(&self, field: &str) -> Option<f64> {
         number(self.fields.get(field)?)
     }
 
-    /// Whether a field has a value.
+    /// Whether a field exists and is not null.
     pub fn tells(&self, field: &str) -> bool {
         !matches!(self.fields.get(field), None | Some(Value::Null))
     }
 
-    /// The three numbers in a field.
+    /// The vector in a field; `None` if the field is not a list of three numbers.
     pub fn vector(&self, field: &str) -> Option<[f64; 3]> {
         let items = self.fields.get(field)?.as_array()?;
         let numbers: Vec<f64> = items.iter().map(number).collect::<Option<_>>()?;
@@ -82,7 +82,7 @@ fn point(value: &Value) -> Option<[f32; 3]> {
     Some([coordinate(0)?, coordinate(1)?, coordinate(2)?])
 }
 
-/// Value at a path of keys, such as `position.lat` or `values.0`.
+/// Value at a path of keys, such as `position.lat` or `values.0`; `None` if there is none.
 pub fn at_path<'v>(object: &'v Value, path: &str) -> Option<&'v Value> {
     path.split('.').try_fold(object, |value, key| match value {
         Value::Array(items) => items.get(key.parse::<usize>().ok()?),

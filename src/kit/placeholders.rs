@@ -2,7 +2,7 @@
 
 use crate::config::toml::reader::nearest;
 
-/// Names with their values, in the order of messages.
+/// Names of placeholders with their values, in the order in which messages list them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placeholders {
     all: Vec<(String, String)>,
@@ -14,13 +14,13 @@ impl Placeholders {
         self.all.push((name.into(), value.into()));
     }
 
-    /// The value of a placeholder.
+    /// The value of a placeholder; `None` if the name is unknown.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.all.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Replaces `{name}` in `text` by the value of the placeholder. Text in braces that cannot be a name stays; `{{`
-    /// gives a brace.
+    /// Replaces `{name}` in `text` by the value of the placeholder. Text in braces that cannot be a name stays
+    /// unchanged; `{{` becomes a single brace.
     ///
     /// # Errors
     /// A name is unknown.

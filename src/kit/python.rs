@@ -1,4 +1,4 @@
-//! Checks in Python: a function gets the driver's reports and the ground truth and returns errors.
+//! Checks in Python: a function receives the driver's reports and the ground truth, and returns complaints.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ found = getattr(module, sys.argv[2])(json.load(sys.stdin)) or []
 print('\\nmenura-judge:' + json.dumps([str(one) for one in ([found] if isinstance(found, str) else found)]))
 ";
 
-/// Calls a function; returns its complaints.
+/// Calls the Python function of `judge`; returns its complaints.
 ///
 /// # Errors
 /// Python cannot be started, or the function fails.
@@ -57,7 +57,7 @@ pub fn judge(
     }
 }
 
-/// Input of the function.
+/// Input of the Python function as JSON: observations, output lines and ground truth of a case.
 fn input(case: &Case, record: &CaseRecord<'_>) -> Value {
     let seen = record.observations.iter().map(|seen| {
         let mut fields = seen.fields.clone();

@@ -15,7 +15,7 @@ pub enum RigSource {
 }
 
 impl RigSource {
-    /// Finds the rig with this name, or in the file at this path, which ends in `.toml`; paths are relative to
+    /// Finds an embedded rig by its name, or a rig file by its path, which ends in `.toml`. Paths are relative to
     /// `folder`.
     ///
     /// # Errors

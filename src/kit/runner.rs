@@ -25,7 +25,7 @@ use crate::links::part_file::PartFile;
 /// UTC at the start of cases that set none.
 const START: &str = "2026-06-01T12:00:00Z";
 
-/// Largest number of runs of a case if this machine is too busy.
+/// Largest number of runs of a case, which is repeated if this machine is too busy.
 const ATTEMPTS: usize = 3;
 
 /// Plan of a test run.
@@ -47,7 +47,7 @@ pub struct Plan {
     pub command: Vec<String>,
     /// Properties of the driver.
     pub adapter: Adapter,
-    /// Whether the links of the rig are kept.
+    /// Whether the rig's own links are used instead of new ones for each case.
     pub keep_links: bool,
     /// Folder for the files of cases.
     pub folder: PathBuf,
@@ -88,7 +88,8 @@ impl Plan {
         }
     }
 
-    /// Runs `cases`; returns the outcomes in the order of the cases, or fewer after a stop.
+    /// Runs `cases`; calls `tell` when a case starts or ends. Returns the outcomes in the order of the cases, or fewer
+    /// after a stop.
     pub fn run(&self, cases: &[&Case], tell: &(dyn Fn(Progress<'_>) + Sync)) -> Vec<Outcome> {
         let ports = Ports::default();
         let next = AtomicUsize::new(0);
@@ -191,7 +192,7 @@ impl Plan {
         Ok(Some(Self { rig_file, rig, device, ..self.clone() }))
     }
 
-    /// Prepares the inputs of a case; the error is the reason why this is impossible.
+    /// Prepares the inputs of a case; the error is the verdict if this is impossible.
     fn prepare<'a>(
         &'a self,
         case: &'a Case,
@@ -281,7 +282,8 @@ impl Plan {
         })
     }
 
-    /// The faults of a case as TOML, for the devices of `rig`.
+    /// The faults of a case as TOML, for the devices of `rig`. The error is the verdict if a device does not support a
+    /// fault.
     fn faults(&self, case: &Case, rig: &Rig, settle_s: f64) -> Result<String, Verdict> {
         let subject = &rig.devices[self.device];
         let mut texts = Vec::new();
@@ -310,7 +312,8 @@ impl Plan {
         Rig::load(&self.rig_file, &overrides, catalogue())
     }
 
-    /// Datagrams of each second unit of a case, from its own recording.
+    /// For each rogue sender of a case, the datagrams of its second unit, from a capture or a new recording; empty for
+    /// rogue senders of other kinds.
     fn twins(
         &self,
         case: &Case,

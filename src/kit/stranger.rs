@@ -53,8 +53,8 @@ pub fn twin(recording: &Path) -> Result<Vec<Timed>, String> {
     ports.into_values().max_by_key(Vec::len).ok_or_else(|| "it has no whole datagrams".to_owned())
 }
 
-/// Sends to `to` for the duration that `stranger` sets, or until `over` is set. `zero` is the start of the case, `seed`
-/// determines random bytes. Returns the number of datagrams.
+/// Sends the datagrams of `stranger` to `to` for the duration that `stranger` sets, or until `over` is set. `zero` is
+/// the start of the case, `seed` determines random bytes. Returns the number of datagrams sent.
 ///
 /// # Errors
 /// The socket cannot be opened.

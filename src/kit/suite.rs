@@ -22,7 +22,7 @@ pub struct Suite {
     pub summary: String,
     /// Rig of the suite, if it sets one.
     pub rig: Option<RigSource>,
-    /// Cases of the suite; those of included suites come first.
+    /// Cases of the suite; the cases of included suites come first.
     pub cases: Vec<Case>,
 }
 

@@ -142,7 +142,7 @@ fn case(mut table: TableReader<'_>, suite: &str) -> Option<Vec<Case>> {
     })
 }
 
-/// One of several variants of a case, which differ in a value.
+/// A variant of a case; the variants of a case differ in a value.
 struct Variant {
     name: String,
     value: String,
@@ -150,7 +150,7 @@ struct Variant {
 }
 
 impl Variant {
-    /// Returns `case` with the variant's value.
+    /// Returns `case` with the variant's value in place of `{value}`.
     fn of(&self, case: &Case) -> Case {
         let fill = |text: &String| text.replace("{value}", &self.value);
         let key = |(key, value): &(String, String)| (key.clone(), fill(value));
@@ -196,7 +196,7 @@ fn start(field: &Field<'_>) -> Option<jiff::Timestamp> {
     }
 }
 
-/// Words for the kinds of expectations, each with the value that it stands for (the same word).
+/// Kinds of expectations: the word in a suite file, and its value, which is the same word.
 const KINDS: [(&str, &str); 13] = [
     ("rate", "rate"),
     ("gap", "gap"),

@@ -32,7 +32,7 @@ pub(super) fn tables<T>(
     items.iter().filter_map(table).collect()
 }
 
-/// Limits of a time within a case, seconds.
+/// Allowed range of a time within a case, from `from` to `LONGEST_S`, seconds.
 pub(super) fn seconds(from: f64) -> Limit<f64> {
     Limit::new(from..=LONGEST_S, "s", FORMAT)
 }

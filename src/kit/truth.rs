@@ -11,7 +11,7 @@ use crate::world::raycast::{Hit, Pulse, Stencil};
 
 /// Largest distance at which surfaces are searched, metres.
 const FARTHEST_M: f32 = 1000.0;
-/// Number of rays in one call.
+/// Largest number of rays in one call of the ray caster.
 const BATCH: usize = 4096;
 
 /// Ground truth for one device of a rig.
@@ -77,7 +77,8 @@ impl Truth {
         told.to_ecef().distance(truth.to_ecef())
     }
 
-    /// Ground truth at some instants as JSON, for Python judges.
+    /// Ground truth at the given instants as JSON, for checks in Python. Each item has the time in seconds after the
+    /// start of the case, and the time of the rig's run, seconds.
     pub fn samples(&self, rig_s: impl Iterator<Item = (f64, f64)>) -> Vec<serde_json::Value> {
         rig_s
             .map(|(case_s, rig_s)| {

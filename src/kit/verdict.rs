@@ -39,7 +39,7 @@ pub struct Complaint {
     pub expected: String,
     /// Text of the actual result, with figures.
     pub found: String,
-    /// Approximate time, seconds of the case.
+    /// Approximate time, seconds after the start of the case.
     pub at_s: Option<f64>,
     /// Whether the complaint concerns values, not times. A slow machine delays drivers and, if it loses packets,
     /// sometimes also causes wrong values.
@@ -67,7 +67,7 @@ pub struct Outcome {
     pub notes: Vec<String>,
     /// Packets, faults and output lines around the failure.
     pub evidence: String,
-    /// Shell command that reproduces the same bytes.
+    /// Shell commands that reproduce the same bytes; empty if the files of the case are not kept.
     pub repeat: String,
     /// Duration of the run.
     pub took: Duration,

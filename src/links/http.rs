@@ -38,7 +38,7 @@ pub type Ask = Arc<dyn Fn(HttpRequest) -> Option<oneshot::Receiver<HttpResponse>
 pub type OpenStream =
     Arc<dyn Fn(&HttpRequest) -> Option<Result<HttpStream, HttpResponse>> + Send + Sync>;
 
-/// An answer without a fixed length, which continues until one side ends it.
+/// An answer of unlimited length, which continues until one side ends it.
 #[derive(Debug)]
 pub struct HttpStream {
     /// The media type of the body.
@@ -49,7 +49,7 @@ pub struct HttpStream {
     pub parts: mpsc::Receiver<Vec<u8>>,
 }
 
-/// A listening port.
+/// An HTTP server with a listening port.
 #[derive(Debug)]
 pub struct HttpServer {
     listener: std::net::TcpListener,
@@ -89,7 +89,7 @@ impl HttpServer {
         self.serve_with(ask, Arc::new(|_| None), over)
     }
 
-    /// Like [`HttpServer::serve`], with streams as answers.
+    /// Like [`HttpServer::serve`], but also answers with the streams that `open` returns.
     ///
     /// # Errors
     /// See [`HttpServer::serve`].
@@ -119,7 +119,7 @@ impl HttpServer {
     }
 }
 
-/// Facts from a client's headers.
+/// Reads the headers that determine whether a request is allowed.
 pub(super) fn says(headers: &HeaderMap) -> ClientSays {
     let said = |name: HeaderName| Some(headers.get(name)?.to_str().ok()?.to_owned());
     ClientSays {
@@ -192,7 +192,7 @@ fn respond_with(HttpStream { content_type, start, parts }: HttpStream) -> Respon
     response
 }
 
-/// The body of a stream.
+/// The body of an [`HttpStream`].
 struct Parts {
     start: Option<Vec<u8>>,
     parts: mpsc::Receiver<Vec<u8>>,
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
     use crate::links::visitors::MAX_CONNECTIONS;
 
-    /// Runs a server that answers by `ask`, and calls `clients` with its address.
+    /// Runs a server that answers requests with `ask`, and calls `clients` with its address.
     fn with_server(ask: Ask, clients: impl FnOnce(SocketAddr)) {
         let mut server = HttpServer::listen((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
         // With this long lifetime, a test cannot pass only because other connections expire.
@@ -281,7 +281,8 @@ mod tests {
     fn the_silent_keep_nobody_out() {
         let deaf: Ask = Arc::new(|_| None);
         with_server(deaf, |address| {
-            // More silent clients than connections; some send nothing, others half a request, repeatedly.
+            // More silent clients than permitted connections; some send nothing, others send half a request again and
+            // again.
             let mut silent: Vec<_> = (0..3 * MAX_CONNECTIONS)
                 .map(|_| std::net::TcpStream::connect(address).unwrap())
                 .collect();

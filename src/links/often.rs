@@ -26,8 +26,7 @@ impl Often {
         }
     }
 
-    /// Calls `rest` with the number of events that were not logged, if the last message is long
-    /// enough ago.
+    /// Calls `rest` with the number of events that were not logged, if the last message was logged long enough ago.
     pub(super) fn tell_rest(&self, rest: impl FnOnce(u64)) {
         if let Some(count) = self.take_rest(Instant::now()) {
             rest(count);

@@ -17,7 +17,7 @@ use super::told;
 
 /// Suffix of an unfinished file.
 const SUFFIX: &str = ".part";
-/// Paths of open streams and of the process itself, not of files in a folder.
+/// Paths of streams that are already open, and of process information: they are written in place.
 const OPEN_ALREADY: [&str; 4] = ["/dev/fd", "/dev/stdout", "/dev/stderr", "/proc"];
 /// Largest number of symbolic links that are followed, as in Linux.
 const MOST_LINKS: usize = 40;
@@ -53,7 +53,8 @@ impl PartFile {
             return Ok(Self::of(file, path.to_owned(), None));
         }
         if there.is_some() {
-            // A folder may allow replacing a file that is write-protected; this refuses it.
+            // A folder may permit the replacement of a write-protected file; opening the file for writing reports an
+            // error instead.
             OpenOptions::new().write(true).open(path)?;
         }
         let target = resolved(path)?;
@@ -65,7 +66,7 @@ impl PartFile {
         Ok(Self::of(file, part, Some(target)))
     }
 
-    /// Like [`PartFile::create`], for a stream: `PATH.part` is kept even if it is never finished.
+    /// Like [`PartFile::create`], but `PATH.part` is kept even if the file is never finished.
     ///
     /// # Errors
     /// See [`PartFile::create`].
@@ -153,7 +154,7 @@ impl Write for PartFile {
 impl Drop for PartFile {
     fn drop(&mut self) {
         if !self.is_finished && !self.is_kept && self.target.is_some() {
-            // The caller that drops the file reports the reason.
+            // The caller that drops the file reports why it is incomplete.
             let _ = std::fs::remove_file(&self.part);
         }
     }
@@ -164,7 +165,7 @@ impl Drop for PartFile {
 pub struct SharedPart(Arc<Mutex<Option<PartFile>>>);
 
 impl SharedPart {
-    /// See [`PartFile::create`].
+    /// Creates the file, like [`PartFile::create`].
     ///
     /// # Errors
     /// See [`PartFile::create`].
@@ -258,7 +259,7 @@ pub fn resolved(path: &Path) -> io::Result<PathBuf> {
     Err(Errno::LOOP.into())
 }
 
-/// Opens a file exclusively for this process and empties it.
+/// Opens the file at `path`, locks it against other processes, and empties it.
 fn lock(path: &Path) -> io::Result<File> {
     for _ in 0..ATTEMPTS {
         let flags = OFlags::NOFOLLOW.bits() as i32;

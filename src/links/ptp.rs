@@ -19,9 +19,9 @@ use crate::wire::ptp::{
     PRIMARY_MAC, Target, Transport,
 };
 
-/// Ports of event and general messages. Tests do without the right to ports below 1024.
+/// Ports of event and general messages. Tests use other ports, because ports below 1024 need a right.
 const PORTS: [u16; 2] = if cfg!(test) { [21_319, 21_320] } else { [EVENT_PORT, GENERAL_PORT] };
-/// PTP crosses no router.
+/// Time to live of PTP messages: they do not cross routers.
 const TTL: u32 = 1;
 /// Largest number of messages that are read from a socket before the next socket is read.
 const AT_ONCE: usize = 64;
@@ -34,16 +34,16 @@ const ETHERNET_HEADER: usize = 14;
 /// Length to which shorter frames are padded, bytes.
 const SHORTEST_FRAME: usize = 60;
 
-/// The sockets of one device.
+/// The PTP sockets of one device.
 #[derive(Debug)]
 pub struct PtpLink {
     interface: Option<String>,
-    /// Only [`PtpLink::take_over`] writes.
+    /// Only [`PtpLink::take_over`] replaces this.
     bound: RwLock<Arc<Bound>>,
     carrier: Mutex<Carrier>,
 }
 
-/// The sockets at an address.
+/// The UDP sockets at one address.
 #[derive(Debug)]
 struct Bound {
     address: Ipv4Addr,
@@ -52,7 +52,7 @@ struct Bound {
     own: Option<UdpSockets>,
 }
 
-/// Transport of messages, and its socket.
+/// The transport of messages, and its socket if it is Ethernet.
 #[derive(Clone, Debug, Default)]
 struct Carrier {
     wanted: Transport,
@@ -80,7 +80,7 @@ struct Stamped {
     departures: Mutex<Departures>,
 }
 
-/// Event messages that a socket has sent.
+/// Event messages that a socket has sent, with their keys.
 #[derive(Debug, Default)]
 struct Departures {
     /// The kernel's key of the next message.
@@ -120,7 +120,7 @@ impl PtpLink {
         other.open_carrier().map(|()| other)
     }
 
-    /// Sends and receives by the sockets of `other` from now on.
+    /// Replaces the sockets of this link by those of `other` from now on.
     pub fn take_over(&self, other: PtpLink) {
         let PtpLink { bound, carrier, .. } = other;
         let bound = bound.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -169,7 +169,7 @@ impl PtpLink {
         Ok(socket)
     }
 
-    /// Replaces the socket. Senders need not wait until the old socket is closed, which takes long.
+    /// Replaces the Ethernet socket. Senders need not wait until the old socket is closed, which takes long.
     fn keep(&self, ethernet: Option<Arc<EthernetSocket>>) {
         let _old = std::mem::replace(&mut self.carrier().ethernet, ethernet);
     }
@@ -205,7 +205,7 @@ impl PtpLink {
         }
     }
 
-    /// Waits up to `patience` for events and reports them.
+    /// Waits up to `patience` for events and reports them to `tell`.
     pub fn receive(
         &self,
         reader: &mut StampReader,
@@ -234,7 +234,7 @@ impl PtpLink {
         if has_moved() {
             return Ok(());
         }
-        // Departures first: their answers may be here already.
+        // Departures are read first, because the answers to these messages may already have arrived.
         for sockets in [&bound.groups].into_iter().chain(&bound.own) {
             sockets.event.tell_departures(reader, &mut tell)?;
         }
@@ -258,7 +258,8 @@ fn wait(sockets: &[&Socket], patience: &Timespec) -> io::Result<()> {
     Ok(())
 }
 
-/// Reports a message that arrived at `socket`: timestamp, sender and bytes.
+/// Reports the messages that have arrived at `socket`, at most [`AT_ONCE`]: timestamp (POSIX time, nanoseconds), sender
+/// and bytes.
 fn hear(
     socket: &Socket,
     reader: &mut StampReader,
@@ -285,7 +286,7 @@ impl Stamped {
         Ok(Self { socket, departures: Mutex::default() })
     }
 
-    /// See [`PtpLink::send`].
+    /// Sends a message, see [`PtpLink::send`]; `to` is `None` for an Ethernet frame.
     fn send(&self, bytes: &[u8], key: Option<u32>, to: Option<SocketAddr>) -> io::Result<bool> {
         // The lock is held so that the timestamp is read only after its key is stored.
         let mut departures = self.departures.lock().expect("no holder panics");
@@ -379,7 +380,7 @@ impl EthernetSocket {
             let mac = link.addr().unwrap_or_default();
             let protocol = Protocol::from(i32::from(ETHER_TYPE.to_be()));
             let socket = Socket::new(Domain::PACKET, Type::RAW, Some(protocol))?;
-            // The address has no protocol, so the kernel keeps the one of the socket.
+            // The address has no protocol, so the kernel keeps the protocol of the socket.
             bind(socket.as_raw_fd(), &link)?;
             for group in [PRIMARY_MAC, PEER_DELAY_MAC] {
                 membership::join(&socket, link.ifindex(), group)?;
@@ -498,7 +499,7 @@ mod tests {
         assert_eq!(gptp.message(&of_other[..13]), None);
     }
 
-    /// The messages that arrive until `last` arrives; with the sender if the message is unicast.
+    /// The messages that arrive up to `last`, each with its sender if the message is unicast.
     #[allow(clippy::disallowed_methods)] // waits for the kernel, not for the simulation
     fn heard(link: &PtpLink, last: &[u8]) -> Vec<(Option<Ipv4Addr>, Vec<u8>)> {
         let mut heard: Vec<(_, Vec<u8>)> = Vec::new();

@@ -60,7 +60,7 @@ impl PtyName {
         match make(link, terminal, &mark) {
             Ok(made) => Ok(Self { link: link.to_owned(), mark_path, _mark: mark, made }),
             Err(error) => {
-                // The link does not exist, so its mark is removed.
+                // This run has created no link, so it removes the mark.
                 let _ = fs::remove_file(&mark_path);
                 Err(told(error))
             }
@@ -80,7 +80,7 @@ impl Drop for PtyName {
 }
 
 impl LinkIdentity {
-    /// `None` if the file is no symbolic link.
+    /// Identity of the symbolic link with this metadata; `None` for other kinds of files.
     fn of(found: &Metadata) -> Option<Self> {
         found.file_type().is_symlink().then(|| Self {
             inode: found.ino(),
@@ -311,7 +311,7 @@ mod tests {
     fn a_link_of_others_is_neither_replaced_nor_removed() {
         let folder = tempfile::tempdir().unwrap();
         let link = folder.path().join("imu");
-        // Whether the target exists or not, and whoever owns the terminal.
+        // The link is kept even if its target does not exist or the terminal belongs to others.
         for theirs in ["/dev/ttyUSB0", "/dev/null", "/dev/pts/1000001"] {
             symlink(theirs, &link).unwrap();
             let error = claim(&link, "/dev/pts/1000002").unwrap_err();

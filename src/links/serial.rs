@@ -1,7 +1,7 @@
 //! A real serial port: an RS-232 or RS-422 adapter. Handshake lines are unused, except the one that carries PPS.
 //!
-//! A removed adapter is reported once, and opening is tried twice per second; when it returns, the link continues.
-//! Meanwhile the device runs on and its bytes are lost.
+//! After an adapter is removed, one message reports this, and two attempts per second are made to open the port. The
+//! link continues when the adapter returns. Meanwhile the device keeps running and its bytes are lost.
 
 use std::io::{self, Read, Write};
 use std::sync::{Mutex, MutexGuard};
@@ -16,7 +16,7 @@ use crate::wire::port::{PulseLine, SerialOptions};
 /// Time between two attempts to open a port that has disappeared.
 const RETRY: Duration = Duration::from_millis(500);
 
-/// A serial port, open or missing.
+/// A serial port; its adapter may be missing at times.
 pub struct SerialLink {
     options: SerialOptions,
     state: Mutex<State>,

@@ -54,7 +54,7 @@ impl SerialIndex {
         Ok(Self { rows })
     }
 
-    /// Start time of the write that contains the byte at `offset`, seconds.
+    /// Start time of the write that contains the byte at `offset`, seconds; `None` before the first write.
     pub fn time_s(&self, offset: u64) -> Option<f64> {
         let after = self.rows.partition_point(|(start, _)| *start <= offset);
         after.checked_sub(1).map(|row| self.rows[row].1)
@@ -69,7 +69,7 @@ impl SerialIndex {
         rows.map(move |((offset, time_s), end)| (*time_s, start(*offset)..start(end)))
     }
 
-    /// Time from the first write to the last, seconds.
+    /// Time from the first write to the last, seconds; `None` without writes.
     pub fn span_s(&self) -> Option<f64> {
         self.rows.first().zip(self.rows.last()).map(|(first, last)| last.1 - first.1)
     }

@@ -23,7 +23,7 @@ use crate::wire::port::Peer;
 const MAX_CLIENTS: usize = 16;
 /// A client that got data within this time keeps its place: many drivers poll only once per second.
 const SERVED_LATELY: Duration = Duration::from_secs(5);
-/// Largest number of new clients that are accepted before connected clients are served again.
+/// Largest number of new clients that are accepted before the connected clients are served again.
 const NEWCOMERS_AT_ONCE: usize = MAX_CLIENTS;
 /// Largest number of bytes that wait for a client that does not read, in addition to the system's buffer.
 const MAX_PENDING: usize = 256 << 10;
@@ -37,7 +37,7 @@ const KEEPALIVE_PROBE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct TcpServer {
     listeners: Vec<(TcpListener, SocketAddr)>,
-    /// [`Peer::port`] of clients of the first address; the next addresses count on.
+    /// [`Peer::port`] of the clients of the first address; clients of further addresses have the following numbers.
     first_port: u8,
     clients: Mutex<Clients>,
     messages: Messages,
@@ -62,7 +62,7 @@ struct Client {
     peer: Peer,
     from: SocketAddr,
     stream: Arc<TcpStream>,
-    /// Rest of a telegram, and the telegrams after it.
+    /// Bytes that wait to be sent: the rest of a telegram, and whole telegrams after it.
     pending: Vec<u8>,
     is_losing: bool,
     /// Time of the connection or of the client's last bytes.
@@ -373,7 +373,7 @@ fn prepare(stream: &TcpStream) -> io::Result<()> {
     socket.set_tcp_keepalive(&keepalive.with_retries(3))
 }
 
-/// Whether the operation can simply be tried again.
+/// Whether the operation can be retried.
 fn is_passing(error: &io::Error) -> bool {
     use io::ErrorKind as Kind;
     // ConnectionAborted: a client left before it was accepted.

@@ -47,14 +47,14 @@ pub struct UdpLink {
     stamps_departures: AtomicBool,
 }
 
-/// Socket at the link's address.
+/// The socket at the link's address, and the keys of its timestamps.
 #[derive(Debug)]
 struct Bound {
     socket: Socket,
     siblings: Siblings,
     /// Key of the first datagram of this socket: the kernel counts from 0 for each socket.
     first_key: u32,
-    /// Key after the one of the latest timestamp that was read, in the kernel's count.
+    /// First key, in the kernel's count, whose timestamp has not been read yet.
     stamped: AtomicU32,
 }
 
@@ -81,7 +81,7 @@ impl Bound {
     }
 }
 
-/// Remains of the sockets from before a move.
+/// Sockets that were replaced when the device moved, and timestamps that were read from them.
 #[derive(Debug, Default)]
 struct Replaced {
     /// Timestamps that [`UdpLink::departures`] has not returned yet.
@@ -92,7 +92,7 @@ struct Replaced {
 }
 
 impl Replaced {
-    /// Reads the timestamps that have arrived, and closes the sockets that get no more.
+    /// Reads the timestamps that have arrived, and closes the sockets that receive no more of them.
     fn read(&mut self, reader: &mut StampReader) {
         let Self { stamps, sockets } = self;
         sockets.retain(|(bound, end, until)| {
@@ -117,7 +117,8 @@ impl Siblings {
         self.0.lock().expect("no holder panics")
     }
 
-    /// Runs `bind`, which binds another socket to the same address and port. Sockets of other programs cannot get them.
+    /// Runs `bind`, which binds another socket to the same address and port. Sockets of other programs cannot bind to
+    /// them.
     fn shared<T>(&self, bind: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         let all = self.all();
         let share = |on| all.iter().try_for_each(|socket| socket.set_reuse_address(on));
@@ -161,13 +162,13 @@ impl UdpLink {
     }
 
     /// Like [`UdpLink::open`], with the same local address and port as `first`: a product may send several kinds of
-    /// datagrams from one port. Sockets of other programs cannot get the port.
+    /// datagrams from one port. Sockets of other programs cannot bind to the port.
     pub fn open_beside(first: &UdpLink, options: &UdpOptions) -> io::Result<Self> {
         Self::opened(options, first.bound().siblings.clone())
     }
 
     /// Runs `open`, which may bind another socket to this socket's address and port. Sockets of other programs cannot
-    /// get them.
+    /// bind to them.
     ///
     /// # Errors
     /// Errors of `open` and of the system.
@@ -222,7 +223,7 @@ impl UdpLink {
         have_settings
     }
 
-    /// The lock takes only nanoseconds: nothing writes while a sender reads.
+    /// Locks the socket for sending. This takes only nanoseconds: no thread replaces the socket while a sender reads.
     fn bound(&self) -> RwLockReadGuard<'_, Bound> {
         self.bound.read().expect("no holder panics")
     }
@@ -291,7 +292,7 @@ impl UdpLink {
     }
 
     /// Sends one datagram; waits only if the send buffer is full. Allocates nothing. Returns the datagram's key: the
-    /// number of datagrams that this socket sent before, as in [`DepartureStamp`].
+    /// number of datagrams that this link sent before, as in [`DepartureStamp`].
     ///
     /// A destination without a listener is counted but is no error, as for the product. For other errors see
     /// [`UdpLink::explain`].
@@ -386,7 +387,7 @@ impl UdpLink {
         timestamps::stamp_departures(&bound.socket, by)
     }
 
-    /// Adds the waiting timestamps to `stamps`.
+    /// Adds the transmit timestamps that have arrived to `stamps`, those of replaced sockets first.
     pub fn departures(
         &self,
         reader: &mut StampReader,
@@ -511,7 +512,7 @@ fn set_dont_fragment(socket: &Socket, dont_fragment: bool) -> io::Result<()> {
         .map_err(|error| told(&error.into(), "cannot set the don't-fragment flag"))
 }
 
-/// Copies the settings of a socket that hosts can change.
+/// Copies the settings that hosts can change from one socket to another.
 fn copy_settings(from: &Socket, to: &Socket, is_ipv4: bool) -> io::Result<()> {
     if is_ipv4 {
         to.set_broadcast(from.broadcast()?)?;

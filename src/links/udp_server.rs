@@ -19,7 +19,7 @@ use crate::wire::port::Peer;
 /// Largest number of hosts that can get answers.
 const MAX_HOSTS: usize = 64;
 
-/// The sockets, and the hosts that sent last. One thread sends, another one receives.
+/// A server's sockets, and the hosts that sent most recently. One thread sends, another one receives.
 #[derive(Debug)]
 pub struct UdpServer {
     /// Only [`UdpServer::take_over`] writes this.
@@ -39,7 +39,7 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// Opens a socket by `bind` and prepares it for the server.
+    /// Opens a socket with `bind` and prepares it for the server.
     fn open(
         address: SocketAddr,
         hears_broadcasts: bool,
@@ -212,7 +212,7 @@ impl UdpServer {
             let (count, from) = match socket.recv_from(buffer) {
                 Ok(received) => received,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
-                // A host refused an earlier answer.
+                // A host has closed its port and refused an earlier answer.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => continue,
                 Err(error) => return Err(error),
             };

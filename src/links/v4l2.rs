@@ -69,7 +69,7 @@ fn explained(path: &Path, error: &io::Error) -> io::Error {
         io::ErrorKind::PermissionDenied => {
             format!("{path} may not be written: join the group `video`")
         }
-        // Error of every file that is not a video device.
+        // This error is reported for every file that is not a video device.
         _ if error.raw_os_error() == Some(rustix::io::Errno::NOTTY.raw_os_error()) => {
             format!("{path} is no video device")
         }

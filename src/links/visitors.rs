@@ -18,7 +18,8 @@ use tokio::time::{Sleep, sleep};
 
 use super::often::Often;
 
-/// Largest number of connections; a further one replaces the oldest temporary one.
+/// Largest number of connections. A further one replaces the oldest temporary one, or the oldest one if all are
+/// permanent.
 pub const MAX_CONNECTIONS: usize = 16;
 /// Longest lifetime of a temporary connection, even if its client is slow.
 pub const CONNECTION_LIFE: Duration = Duration::from_secs(10);
@@ -61,7 +62,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Makes the connection permanent: only the client ends it, and no new connection replaces it.
+    /// Makes the connection permanent: its lifetime is unlimited, and new connections replace temporary ones first.
     pub fn stays(&self) {
         self.lasts.store(true, Ordering::Relaxed);
     }

@@ -25,15 +25,15 @@ use menura::engine::ranks::line::Line;
 use menura::engine::ranks::station::Station;
 use menura::timing::clock::Stopwatch;
 
-/// Bytes that MPI sends without asking the receiver. Open MPI's limit is 4 kB through shared memory, with its
-/// own header, and higher on all networks.
+/// Number of bytes that MPI sends without asking the receiver. Open MPI's limit is 4 kB through shared memory,
+/// including its own header, and higher on all networks.
 const PART: usize = 3 << 10;
 /// Tag of a part of a message; another tag marks the last or only part.
 const MORE: Tag = 1;
 const LAST_PART: Tag = 0;
 /// Largest number of messages that are being sent at a time.
 const BATCH: usize = 256;
-/// Sleep between two checks, while messages arrive and after a while without any.
+/// Sleep between two checks while messages arrive; `LONG_NAP` applies after a while without messages.
 const NAP: Duration = Duration::from_micros(50);
 const LONG_NAP: Duration = Duration::from_millis(1);
 /// Time after the last message from which no other is expected soon.
@@ -53,7 +53,7 @@ fn open() -> Result<Station, String> {
     let (tell, told) = bounded(1);
     let (end, ended) = bounded(1);
     let talk = move || {
-        // Every call is this thread's.
+        // Only this thread calls MPI.
         let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else {
             return;
         };

@@ -5,7 +5,8 @@
 pub struct Axis {
     /// Name of the axis, with the unit.
     pub(super) name: String,
-    /// Start and end of the axis, in steps of the scale; the end may be smaller.
+    /// Start and end of the axis, converted by its scale (for example to logarithms); the end may be smaller than the
+    /// start.
     start: f64,
     end: f64,
     scale: Scale,
@@ -31,7 +32,7 @@ impl Scale {
 }
 
 impl Axis {
-    /// A linear axis from `start` to `end`, which may be smaller.
+    /// A linear axis from `start` to `end`, which may be smaller than `start`.
     pub fn linear(name: &str, start: f64, end: f64) -> Self {
         let end = if start == end || !end.is_finite() { start + 1.0 } else { end };
         Self { name: name.to_owned(), start, end, scale: Scale::Linear, ticks: None }
@@ -113,7 +114,7 @@ pub(super) fn linear_ticks(start: f64, end: f64, room: usize) -> Vec<(f64, Strin
         .collect()
 }
 
-/// Label of a number.
+/// Text of a tick's value.
 fn shown(value: f64) -> String {
     let size = value.abs();
     if size > 0.0 && size < 0.999e-3 {

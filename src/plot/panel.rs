@@ -4,7 +4,7 @@ use super::axis::{Axis, linear_ticks};
 use super::colour::{Colour, ColourScale, GREY, GRID, INK, LABEL};
 use super::shape::{Anchor, Area, CHARACTER_PX, Shape, Style};
 
-/// Smallest distance from the outer edge to the plotted area, pixels.
+/// Smallest distances from the outer edges (left, right, top, bottom) to the plotted area, pixels.
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 16.0;
 const TITLE: f64 = 24.0;

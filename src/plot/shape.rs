@@ -38,7 +38,7 @@ impl Style {
     }
 }
 
-/// Part of the text that is at its position.
+/// Part of a text that is placed at the text's position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Anchor {
     Start,
@@ -46,7 +46,7 @@ pub(super) enum Anchor {
     End,
 }
 
-/// A rectangle in pixels. For a panel, it counts from below the figure's title and legend.
+/// A rectangle in pixels. The area of a panel is measured from below the figure's title and legend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Area {
     /// Left edge, pixels.

@@ -88,7 +88,7 @@ fn crosses(arm: f64, [centre, cross, diagonal]: [f64; 3]) -> Vec<([f64; 2], f64)
     all.chain(on_axes.map(|p| (p, cross))).chain(corners.map(|p| (p, diagonal))).collect()
 }
 
-/// Three by three rays. The energies of the centre and of a corner are relative to that of an edge's middle.
+/// Three by three rays. The energies of the centre and of a corner are relative to that of the middle of an edge.
 fn grid([reach, centre, corner]: [f64; 3]) -> Vec<([f64; 2], f64)> {
     let side = [-reach, 0.0, reach];
     let energy = |x: f64, y: f64| match (x == 0.0, y == 0.0) {
@@ -113,8 +113,7 @@ pub fn half_axes_m(beam: &BeamSettings) -> [f64; 2] {
     }
 }
 
-/// Distance behind the exit window at which the rays would meet, metres. At the window the beam
-/// has the width `exit_width_m`.
+/// Distance behind the exit window at which the rays would meet, metres. At the window the beam is `exit_width_m` wide.
 pub fn apex_behind_m(beam: &BeamSettings) -> f64 {
     let [across, _] = half_axes_m(beam);
     if across == 0.0 { 0.0 } else { beam.exit_width_m / (2.0 * across) }

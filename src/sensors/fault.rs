@@ -92,7 +92,7 @@ pub enum EffectKind {
 }
 
 impl EffectKind {
-    /// The effect's name in the fault log, and its amount.
+    /// The effect's name in the fault log, and its amount; `None` for effects without an amount.
     pub fn words(self) -> (&'static str, Option<u64>) {
         match self {
             Self::NoSatellite => ("no_satellite", None),

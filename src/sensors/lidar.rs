@@ -28,7 +28,7 @@ use crate::sensors::optics_fault::LidarFault;
 use crate::time::SimTime;
 use crate::world::raycast::{Hit, Pulse};
 
-/// Random quantities of range and intensity for each reported echo.
+/// Identifiers of the random errors of range and intensity, for each reported echo.
 const ERRORS: [[Quantity; 2]; MAX_ECHOES] = [
     [Quantity::FirstRange, Quantity::FirstIntensity],
     [Quantity::SecondRange, Quantity::SecondIntensity],
@@ -381,7 +381,8 @@ impl Lidar {
         Fired { received, fault_effects: faults.fault_effects(), truth }
     }
 
-    /// The watched objects that were hit and for which the receiver reports a return: instance and range of each.
+    /// The watched objects that were hit and for which the receiver reports a return: one bit each, as in
+    /// [`Watch::objects`]. `met` has the instance and the range, metres, of each hit.
     fn watched(
         &self,
         watch: &Watch,
@@ -551,7 +552,7 @@ impl Scratch {
         self.keeps_truth = keeps_truth;
     }
 
-    /// The watched objects with a return since the last call, one bit each.
+    /// Returns the watched objects with a return in the last measurement, one bit each, and clears this record.
     pub fn take_seen(&mut self) -> u64 {
         std::mem::take(&mut self.seen)
     }
@@ -561,7 +562,7 @@ impl Scratch {
         self.is_thinned
     }
 
-    /// Empty buffers for sensors that are not lidars.
+    /// Empties and returns the buffers of pulses and hits, for sensors that are not lidars.
     pub(super) fn rays(&mut self) -> (&mut Vec<Pulse>, &mut Vec<Hit>) {
         self.pulses.clear();
         self.hits.clear();

@@ -100,7 +100,7 @@ impl<'a> SweepFaults<'a> {
         fault_effects
     }
 
-    /// The share of a firing's light that remains with a fault.
+    /// Share of a firing's light, 0..=1, that remains under a fault.
     fn share(&self, fault: &Timed<LidarFault>, index: usize) -> f32 {
         let firing = &self.sweep.firings[index];
         if !fault.is_on(SimTime(self.start.0 + u64::from(firing.offset_ns))) {

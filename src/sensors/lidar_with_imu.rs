@@ -9,7 +9,8 @@ use super::lidar::Scratch;
 use super::{Measurement, MeasurementRequest, Sensor, Subject, Surroundings};
 use crate::frames::Transform;
 
-/// The sensor of a product with a `lidar`, and with an IMU at `imu_m` in the lidar's frame unless that is `None`.
+/// Combines `lidar` with an IMU at `imu_m` in the lidar's frame (forward, left, up, metres). If `imu_m` is `None`, the
+/// product has no IMU.
 pub fn with_imu<L: Sensor + 'static>(lidar: L, imu_m: Option<DVec3>) -> Arc<dyn Sensor> {
     match imu_m {
         Some(imu_m) => Arc::new(LidarWithImu { lidar, imu: ImuSensor::of_motion_alone(), imu_m }),
@@ -17,7 +18,7 @@ pub fn with_imu<L: Sensor + 'static>(lidar: L, imu_m: Option<DVec3>) -> Arc<dyn 
     }
 }
 
-/// The lidar measures sweeps, the IMU measures series.
+/// A lidar and an IMU: the lidar measures sweeps, the IMU all other requests.
 struct LidarWithImu<L> {
     lidar: L,
     imu: ImuSensor,

@@ -64,7 +64,7 @@ pub trait Sensor: Send + Sync {
 /// Reception of a GNSS receiver that has been on for a long time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SkyOutlook {
-    /// Whether the received satellites give a fix.
+    /// Whether the received satellites are sufficient for a fix.
     pub has_fix: bool,
     /// Number of satellites that are received and used.
     pub received: usize,
@@ -130,7 +130,7 @@ pub struct MeasurementRequest {
 }
 
 impl MeasurementRequest {
-    /// Time of the last sample or firing.
+    /// Time of the last sample or firing; for a tile, the end of its last row's exposure.
     pub fn end(&self) -> SimTime {
         match &self.subject {
             Subject::Instant => self.start,
@@ -142,15 +142,15 @@ impl MeasurementRequest {
         }
     }
 
-    /// Times of the samples; none for a sweep.
+    /// Times of the samples; none for a sweep or tile.
     pub fn instants(&self) -> impl Iterator<Item = SimTime> + use<> {
         let (count, period_ns) = self.subject.samples();
         let start_ns = self.start.0;
         (0..u64::from(count)).map(move |sample| SimTime(start_ns + sample * period_ns))
     }
 
-    /// Latest time at which the answer is needed. A sweep is sent as a whole after its end; the samples of a series
-    /// are sent one by one from the first on.
+    /// Latest time at which the answer is needed. Sweeps and tiles are sent as a whole after their end; the samples of
+    /// a series are sent one by one from the first on.
     pub fn needed_at(&self) -> SimTime {
         match &self.subject {
             Subject::Sweep(_) | Subject::Tile(_) => self.end(),
@@ -160,7 +160,7 @@ impl MeasurementRequest {
 }
 
 impl Subject {
-    /// Number of requested samples (one for an instant, none for a sweep), and their interval in nanoseconds.
+    /// Number of requested samples (one for an instant, none for a sweep or tile), and their interval in nanoseconds.
     pub fn samples(&self) -> (u32, u64) {
         match *self {
             Self::Series { count, period_ns } => (count, period_ns),

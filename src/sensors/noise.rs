@@ -131,7 +131,7 @@ pub struct NoiseSource {
 
 impl NoiseSource {
     /// Random numbers of the device `device_name` in a rig with the seed `seed`. The numbers depend on the device's
-    /// name, so that adding a device does not change other devices.
+    /// name, so adding a device does not change the numbers of other devices.
     pub fn new(seed: u64, device_name: &str) -> Self {
         let key = device_name.bytes().fold(mix(seed, 0), |key, byte| mix(key, u64::from(byte)));
         Self { key }
@@ -167,13 +167,13 @@ impl RequestNoise {
         StandardNormal.sample(&mut Counter(mix(self.key, counter)))
     }
 
-    /// A generator for any number of random numbers. Use no other random numbers of the same request.
+    /// A generator of any number of random numbers. Do not combine it with other random numbers of the same request.
     #[inline]
     pub fn generator(&self) -> SplitMix64 {
         SplitMix64::from_seed(self.key.to_le_bytes())
     }
 
-    /// A generator for any number of random numbers of one quantity.
+    /// A generator of any number of random numbers for one quantity of one firing.
     #[inline]
     pub fn stream(&self, firing: usize, quantity: Quantity) -> SplitMix64 {
         let start = mix(self.key, (firing as u64) << 8 | quantity as u64);

@@ -8,8 +8,8 @@ use super::{Measurement, MeasurementRequest, Outcome, Sensor, Surroundings};
 pub struct WheelSensor;
 
 impl Sensor for WheelSensor {
-    /// Returns one state per sample of a series, or one for an instant. Without a driven robot, the wheels are at
-    /// rest.
+    /// Returns the state of the wheels: once for each sample of a series, or once for an instant. Without a driven
+    /// robot, the wheels are at rest.
     fn measure(
         &self,
         request: MeasurementRequest,

@@ -61,7 +61,7 @@ pub struct ReturnTruth {
     pub is_mirrored: bool,
 }
 
-/// Stands for no instance and no material.
+/// Index that means "no instance" or "no material".
 pub const NONE: u32 = u32::MAX;
 
 /// Reason why a return is not that of the nearest surface, or why there is none. The discriminants are part of the
@@ -118,7 +118,7 @@ pub(super) struct Part {
     cos: f32,
 }
 
-/// Least distance of a point in computing its signal, metres, as in the receiver.
+/// Smallest distance for computing a signal, metres, as in the receiver.
 const NEAREST_M: f32 = 0.1;
 
 impl Sources<'_> {
@@ -143,7 +143,7 @@ impl Sources<'_> {
         [dimmed, clear]
     }
 
-    /// Origin of an echo, whose range without errors is `range_m`; `parts` is scratch memory.
+    /// Ground truth of the echo whose range without errors is `range_m`; `parts` is scratch memory.
     pub fn of_echo(&self, range_m: f32, parts: &mut Vec<Part>) -> ReturnTruth {
         parts.clear();
         let mut closest: Option<(f32, usize)> = None;

@@ -1,4 +1,4 @@
-//! The only file that asks for the time and sleeps.
+//! The only file that reads clocks and sleeps.
 //!
 //! The real-time clock counts from an origin on the kernel's monotonic clock and sleeps to
 //! absolute instants, so lateness never adds up.
@@ -27,12 +27,12 @@ impl MonotonicClock {
         (Self { origin_ns }, jiff::Timestamp::now() + delay)
     }
 
-    /// The present instant, at least the first instant.
+    /// The current instant; before the first instant, it returns the first instant.
     pub fn now(&self) -> SimTime {
         SimTime(monotonic_ns().saturating_sub(self.origin_ns))
     }
 
-    /// The present instant, nanoseconds since the first instant; negative before it.
+    /// The current instant, nanoseconds since the first instant; negative before it.
     pub fn since_start_ns(&self) -> i64 {
         monotonic_ns() as i64 - self.origin_ns as i64
     }
@@ -55,7 +55,7 @@ impl MonotonicClock {
         self.origin_ns
     }
 
-    /// Time until `at`, also before the first instant; zero if it has passed.
+    /// Time left until `at`, also correct before the first instant; zero if `at` has passed.
     pub fn left_until(&self, at: SimTime) -> Duration {
         Duration::from_nanos((self.origin_ns + at.0).saturating_sub(monotonic_ns()))
     }
@@ -79,7 +79,7 @@ impl MonotonicClock {
     }
 }
 
-/// Measures how long work takes, for figures shown to people.
+/// Measures elapsed time, for displayed figures only.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch(Instant);
 
@@ -105,17 +105,17 @@ pub fn epoch_now_or(start_utc: Option<jiff::Timestamp>) -> Epoch {
     Epoch::new(start_utc.unwrap_or_else(jiff::Timestamp::now))
 }
 
-/// Readings of other kernel clocks when the monotonic one is 0, nanoseconds. They are not constant, because
-/// those clocks are steered and set.
+/// Offset of another kernel clock from the monotonic clock. It is not constant, because the other clock is steered and
+/// set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockOffset {
-    /// Other clock minus monotonic clock.
+    /// Other clock minus monotonic clock, nanoseconds.
     pub offset_ns: i64,
-    /// Half of the time the comparison took.
+    /// Half of the duration of the comparison, nanoseconds.
     pub uncertainty_ns: u64,
 }
 
-/// The real-time clock (`CLOCK_REALTIME`, which stamps packets) against the monotonic one.
+/// Offset of the real-time clock (`CLOCK_REALTIME`, which timestamps packets) from the monotonic clock.
 pub fn realtime_offset() -> ClockOffset {
     offset_of(ReadableClock::Realtime)
 }
@@ -136,11 +136,11 @@ fn offset_of(clock: ReadableClock) -> ClockOffset {
 /// Times of two clocks at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comparison {
-    /// The kernel's monotonic clock.
+    /// Reading of the kernel's monotonic clock, nanoseconds.
     pub monotonic_ns: u64,
-    /// Reading of the other clock.
+    /// Reading of the other clock, nanoseconds.
     pub other_ns: u64,
-    /// Largest time between the two readings.
+    /// Largest time between the two readings, nanoseconds.
     pub uncertainty_ns: u64,
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::clock::ClockOffset;
 
-/// The file that names the counter which the kernel reads the time from, below `/`.
+/// File with the name of the counter that drives the kernel's clock, as a path relative to `/`.
 pub const CLOCK_SOURCE: &str = "sys/devices/system/clocksource/clocksource0/current_clocksource";
 /// `TIME_ERROR` of `timex.h`: the clock is not synchronised.
 const TIME_ERROR: i32 = 5;
@@ -14,9 +14,10 @@ const TIME_ERROR: i32 = 5;
 /// State of the host's clock at an instant.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClockState {
-    /// Counter that drives the clock.
+    /// Name of the counter that drives the clock; `None` if it is unknown.
     pub source: Option<String>,
-    /// Whether a service (NTP, PTP by phc2sys) synchronises the clock, by the kernel's state.
+    /// Whether a service (NTP, PTP by phc2sys) synchronises the clock, as the kernel reports it; `None` if it is
+    /// unknown.
     pub is_synchronised: Option<bool>,
     /// Largest error of the clock, as set in the kernel, microseconds.
     pub max_error_us: Option<f64>,
@@ -24,14 +25,14 @@ pub struct ClockState {
     pub estimated_error_us: Option<f64>,
     /// Frequency correction, parts per million.
     pub frequency_ppm: Option<f64>,
-    /// TAI minus UTC in the kernel, seconds; 0 if nobody has set it.
+    /// TAI minus UTC in the kernel, seconds; 0 if no service has set it.
     pub tai_minus_utc_s: Option<i32>,
     /// Uncertainty of a comparison of the real-time clock with the monotonic one, microseconds.
     pub comparison_us: f64,
 }
 
 impl ClockState {
-    /// The state now; `offset` is a comparison made now.
+    /// Reads the current state. `offset` is a current comparison of the real-time clock with the monotonic clock.
     pub fn now(offset: &ClockOffset) -> Self {
         let source = std::fs::read_to_string(Path::new("/").join(CLOCK_SOURCE));
         let source = source.ok().map(|name| name.trim().to_owned());
@@ -64,13 +65,12 @@ impl ClockState {
     }
 }
 
-/// The kernel's record of its clock's synchronisation. Changes nothing.
+/// Reads the kernel's synchronisation state without changing it: result and data of `adjtimex`, or `None` on an error.
 #[allow(unsafe_code)] // one system call that no library has
 fn kernel_state() -> Option<(i32, nix::libc::timex)> {
-    // SAFETY: all of `timex` is numbers, for which zero is a value; `modes` 0 asks to change
-    // nothing.
+    // SAFETY: all fields of `timex` are numbers, so zeros are valid. With `modes` 0, the call changes nothing.
     let mut timex: nix::libc::timex = unsafe { std::mem::zeroed() };
-    // SAFETY: the kernel writes into the struct that is ours, and keeps no pointer to it.
+    // SAFETY: the kernel writes into our own struct and keeps no pointer to it.
     let state = unsafe { nix::libc::adjtimex(&raw mut timex) };
     (state >= 0).then_some((state, timex))
 }
@@ -85,13 +85,13 @@ mod tests {
     fn the_kernel_answers() {
         let state = ClockState::now(&ClockOffset { offset_ns: 0, uncertainty_ns: 150 });
         assert_eq!(state.comparison_us, 0.15);
-        // The kernel says the same in another way: by a flag.
+        // The kernel also reports the synchronisation by flags.
         let (_, timex) = kernel_state().expect("the kernel's answer");
         let is_kept_right = timex.status & (libc::STA_UNSYNC | libc::STA_CLOCKERR) == 0;
         assert_eq!(state.is_synchronised, Some(is_kept_right));
         let (max, estimated) = (state.max_error_us.unwrap(), state.estimated_error_us.unwrap());
         assert!(max >= 0.0 && estimated >= 0.0, "{max} {estimated}");
-        // No clock of Linux may run more than 500 ppm fast or slow.
+        // Linux limits the frequency correction to 500 ppm.
         assert!(state.frequency_ppm.unwrap().abs() <= 500.0, "{state:?}");
     }
 

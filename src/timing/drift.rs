@@ -1,17 +1,17 @@
-//! Errors in the course of time, in constant memory, and whether they grow.
+//! Timing errors over time, in constant memory, and their growth.
 
 use serde::{Deserialize, Serialize};
 
 use crate::time::SimTime;
 
-/// Largest number of windows; beyond it, neighbours are merged.
+/// Largest number of windows; if more are needed, neighbouring windows are merged.
 const MOST_WINDOWS: usize = 600;
-/// Length of a window at first, nanoseconds.
+/// Initial length of a window, nanoseconds.
 const FIRST_LENGTH_NS: u64 = 100_000_000;
-/// Windows between which slopes are taken: 150 x 150 / 2 slopes at most.
+/// Largest number of windows for computing slopes: at most 150 x 150 / 2 slopes.
 const SLOPE_WINDOWS: usize = 150;
 
-/// Least, mean and largest error of equal windows of time.
+/// Least, mean and largest error in time windows of equal length.
 #[derive(Clone, Debug)]
 pub struct Timeline {
     length_ns: u64,
@@ -26,18 +26,18 @@ struct Sums {
     largest_ns: i64,
 }
 
-/// Errors of some time.
+/// Errors in one time window.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Window {
     /// Start of the window, seconds since the first instant of the run.
     pub start_s: f64,
     /// Number of errors in the window.
     pub count: u64,
-    /// The least, microseconds.
+    /// Least error, microseconds.
     pub least_us: f64,
     /// Mean error, microseconds.
     pub mean_us: f64,
-    /// The largest, microseconds.
+    /// Largest error, microseconds.
     pub largest_us: f64,
 }
 
@@ -99,11 +99,10 @@ impl Timeline {
         self.windows.iter().enumerate().filter_map(window).collect()
     }
 
-    /// How much the least error of a window grows, nanoseconds in a second: the median of the
-    /// slopes between any two windows (Theil and Sen), which a few delayed stretches do not move.
-    /// 0 with fewer than two full windows.
+    /// Growth of the windows' least errors, nanoseconds per second: the median of the slopes between any two windows
+    /// (Theil and Sen), which a few delayed stretches do not change. 0 with fewer than two full windows.
     pub fn drift(&self) -> f64 {
-        // The last window is seldom full, and its least error less low than others'.
+        // The last window is seldom full, so its least error is usually larger than that of a full window.
         let full = &self.windows[..self.windows.len().saturating_sub(1)];
         let size = full.len().div_ceil(SLOPE_WINDOWS).max(1);
         let points: Vec<(f64, f64)> = full
@@ -141,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_drift_is_found_below_noise_and_stalls() {
-        // 50 ppm: 50 us a second; every hundredth packet is late by milliseconds.
+        // The error grows by 50 us per second (50 ppm); every hundredth packet is also 5 ms late.
         let error = |at: u64| {
             let noise = (at / 1_000_000 * 7919 % 100) as i64 * 100;
             let stall = if at / 1_000_000 % 100 == 3 { 5_000_000 } else { 0 };

@@ -1,4 +1,4 @@
-//! A record of time errors in constant memory: histogram, worst cases, course.
+//! A record of timing errors in constant memory: histogram, worst cases, and errors over time.
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use super::drift::{Timeline, Window};
 use crate::time::SimTime;
 
-/// Largest error of the histogram, nanoseconds; larger ones count as this in percentiles.
+/// Largest error in the histogram, nanoseconds; in percentiles, larger errors count as this value.
 const LIMIT_NS: u64 = 60_000_000_000;
 /// Significant digits of percentiles.
 const DIGITS: u8 = 3;
 /// Number of worst cases that are kept.
 const WORST_KEPT: usize = 10;
 
-/// Errors of instants: positive is late.
+/// Timing errors of events; a positive error is late.
 #[derive(Clone, Debug)]
 pub struct ErrorRecord {
     sizes_ns: Histogram<u64>,
@@ -42,29 +42,29 @@ pub struct ErrorFigures {
     pub count: u64,
     /// Mean, microseconds; early errors count negative.
     pub mean_us: f64,
-    /// Half are no larger, microseconds.
+    /// Median: 50 % of the values are no larger, microseconds.
     pub p50_us: f64,
     /// 90 % of the values are no larger, microseconds.
     pub p90_us: f64,
     /// 99 % of the values are no larger, microseconds.
     pub p99_us: f64,
-    /// 99.9 %.
+    /// 99.9 % of the values are no larger, microseconds.
     pub p99_9_us: f64,
-    /// 99.99 %.
+    /// 99.99 % of the values are no larger, microseconds.
     pub p99_99_us: f64,
-    /// The largest.
+    /// Largest absolute error, microseconds.
     pub max_us: f64,
-    /// Number of early instants.
+    /// Number of early events.
     pub early: u64,
-    /// The earliest event, microseconds before its time.
+    /// Time by which the earliest event preceded its due time, microseconds; 0 if no event was early.
     pub earliest_us: f64,
-    /// Growth of the least error, microseconds in a second; see [`Timeline::drift`].
+    /// Growth of the least error, microseconds per second; see [`Timeline::drift`].
     pub drift_us_per_s: f64,
     /// The histogram: upper bound in nanoseconds and count of each value that occurred.
     pub histogram: Vec<(u64, u64)>,
-    /// The largest, largest first.
+    /// Events with the largest absolute errors, largest first.
     pub worst: Vec<Worst>,
-    /// Least, mean and largest in the course of time.
+    /// Least, mean and largest error by time window.
     pub timeline: Vec<Window>,
 }
 
@@ -84,7 +84,7 @@ impl Default for ErrorRecord {
 }
 
 impl ErrorRecord {
-    /// Records that packet number `packet`, due at `due`, was `error_ns` late (or early).
+    /// Records that packet number `packet`, due at `due`, had the error `error_ns`; positive is late.
     pub fn record(&mut self, packet: u64, due: SimTime, error_ns: i64) {
         let size_ns = error_ns.unsigned_abs();
         self.sizes_ns.saturating_record(size_ns.max(1));
@@ -107,7 +107,7 @@ impl ErrorRecord {
         self.sizes_ns.len()
     }
 
-    /// Figures of the errors.
+    /// Statistics of the recorded errors.
     pub fn figures(&self) -> ErrorFigures {
         let quantile = |q| self.sizes_ns.value_at_quantile(q) as f64 / 1e3;
         let count = self.count();
@@ -133,13 +133,12 @@ impl ErrorRecord {
 
 /// Whether the `quantile` (0 to 1) of `count` values is their maximum, because there are too few values.
 pub fn is_maximum(quantile: f64, count: u64) -> bool {
-    // Shares such as 0.999 are no exact numbers.
+    // Fractions such as 0.999 have no exact binary representation.
     count > 0 && (1.0 - quantile) * (count as f64) < 1.0 - 1e-9
 }
 
 impl ErrorFigures {
-    /// The size that a share `quantile` (0 to 1) of the errors does not exceed, microseconds, from
-    /// the histogram.
+    /// Absolute error that a share `quantile` (0 to 1) of the errors does not exceed, microseconds, from the histogram.
     pub fn quantile_us(&self, quantile: f64) -> f64 {
         if quantile >= 1.0 {
             return self.max_us;

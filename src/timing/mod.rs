@@ -1,5 +1,5 @@
-//! Clocks ([`clock`], [`clock_state`]) and statistics of punctuality: errors of instants, their distribution,
-//! their largest values and their trend.
+//! Clocks ([`clock`], [`clock_state`]) and statistics of timing errors: their distribution, their largest values and
+//! their trend.
 
 #[allow(clippy::disallowed_methods)] // the one place that asks for the time and sleeps
 pub mod clock;

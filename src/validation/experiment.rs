@@ -7,7 +7,7 @@ use crate::config::toml::diagnostic::Diagnostics;
 pub trait Run {
     /// Name of the experiment on the command line.
     const NAME: &'static str;
-    /// What the experiment compares, in one line.
+    /// Description of the comparison in one line.
     const ABOUT: &'static str;
 
     /// Runs the experiment.
@@ -17,7 +17,7 @@ pub trait Run {
     fn run(&self, scope: &Scope) -> Result<Findings, ExperimentError>;
 }
 
-/// Why an experiment has no findings.
+/// Reason why an experiment has no findings.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
     /// The options are impossible; the text is ready to print.
@@ -31,7 +31,7 @@ pub enum ExperimentError {
     Write {
         /// Path of the file.
         path: String,
-        /// Why the file cannot be read or written.
+        /// Error of the operating system.
         #[source]
         why: std::io::Error,
     },

@@ -63,8 +63,7 @@ impl Point {
     }
 }
 
-/// Reads an experiment's rig from `text`, with `sets` that replace its keys, like `--set`. `name` is its name in
-/// messages.
+/// Reads an experiment's rig from `text`. `sets` replaces keys, like `--set`. Error messages call the rig `name`.
 pub(super) fn rig(name: &str, text: &str, sets: &[(&str, String)]) -> Result<Rig, ExperimentError> {
     let set = |(key, value): &(&str, String)| Override { key: (*key).into(), value: value.clone() };
     let sets: Vec<Override> = sets.iter().map(set).collect();
@@ -127,7 +126,7 @@ pub(super) fn decode(
 struct Reader {
     device: DeviceId,
     datagrams: Option<Box<dyn DatagramDecoder>>,
-    /// Known after the first data packet.
+    /// Source of the points; `None` before the first data packet.
     points: Option<PointSource>,
     stream: Option<Box<dyn StreamDecoder>>,
     bytes: Vec<u8>,

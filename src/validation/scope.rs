@@ -38,13 +38,13 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Reports that `steps` more are finished.
+    /// Adds `steps` to the number of finished steps.
     pub(super) fn advance(&self, steps: u64) {
         self.appear();
         self.bar.inc(steps);
     }
 
-    /// Sets the number of finished steps; `message` names the present one.
+    /// Sets the number of finished steps; `message` names the current step.
     pub(super) fn set(&self, done: u64, message: String) {
         self.appear();
         self.bar.set_message(message);

@@ -151,11 +151,11 @@ mod tests {
         let law = |x: f64| 1.0 - libm::exp(-x.max(0.0));
         let samples = evenly(1000, |share| -libm::log(1.0 - share));
         assert!((kolmogorov(&samples, 0.0, law) - 0.0005).abs() < 1e-9);
-        // Also if the samples are rounded to steps as wide as the distribution.
+        // Rounding to wide steps does not change the distance if the step is given.
         let rounded: Vec<f64> = samples.iter().map(|x| (x / 0.5).round() * 0.5).collect();
         assert!(kolmogorov(&rounded, 0.5, law) < 0.001);
         assert!(kolmogorov(&rounded, 0.0, law) > 0.1);
-        // Rounded samples of a distribution without an edge, if the offset of the steps is unknown.
+        // For a distribution without an edge, `unrounded` reduces the distance of rounded samples.
         let logistic = |x: f64| 1.0 / (1.0 + libm::exp(-x));
         let exact = evenly(1000, |share| libm::log(share / (1.0 - share)));
         let steps: Vec<f64> = exact.iter().map(|x| (x / 0.5).round() * 0.5).collect();
@@ -163,7 +163,7 @@ mod tests {
             (kolmogorov(&steps, 0.0, logistic), kolmogorov(&unrounded(&steps, 0.5), 0.0, logistic));
         assert!(was > 0.05 && is < 0.01, "{was} {is}");
         let twice = |x: f64| law(2.0 * x);
-        // The difference is largest where exp(-x) - exp(-2 x) is.
+        // The difference exp(-x) - exp(-2 x) has its maximum of 0.25 at x = ln 2.
         assert!((kolmogorov(&samples, 0.0, twice) - 0.25).abs() < 1e-3);
         assert!((area_between(&samples, [0.0, 20.0], twice) - 0.5).abs() < 0.01);
         assert!((kolmogorov_limit(10_000) - 0.01628).abs() < 1e-12);

@@ -40,7 +40,7 @@ pub enum Content {
     MovingBase,
     /// A message that a rover does not need.
     Other,
-    /// The checksum is correct, but the content is invalid.
+    /// The content is invalid, or the CRC is wrong (see [`Correction::damaged`]).
     Corrupt,
 }
 
@@ -152,8 +152,8 @@ impl Correction {
         of(observations.map_or(Content::Other, Content::Observations))
     }
 
-    /// Reads the header of a message with a wrong CRC, so that number and station may be wrong, too. `payload` is the
-    /// part after the length. `None` if there is no message number.
+    /// Reads only the header of a message whose CRC is wrong; number and station may therefore be wrong, too. `payload`
+    /// is the part after the length. `None` if there is no message number.
     pub fn damaged(payload: &[u8]) -> Option<Self> {
         let twelve_bits = |at: usize| {
             let byte = |n: usize| payload.get(at / 8 + n).copied().map(u16::from);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     proptest! {
-        /// Reading any content ends, and no signal is outside the format's range.
+        /// Arbitrary content causes no panic, and no signal is outside the format's range.
         #[test]
         fn any_content_is_read_without_harm(
             number in prop_oneof![1001_u16..1300, 4072_u16..4073, any::<u16>()],

@@ -77,7 +77,7 @@ fn arguments(opcode: u8, so_far: &[u8]) -> Option<Result<usize, NoFrame>> {
 /// An opcode with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// See [`opcode`].
+    /// Opcode, see [`opcode`].
     pub opcode: u8,
     /// Arguments, as many as the opcode requires.
     pub arguments: Vec<u8>,
@@ -130,7 +130,7 @@ const GROUPS: [(u8, u8, u8); 11] = [
     (107, 54, 58),
 ];
 
-/// Packets for the number of a packet or a group; none for an unknown number.
+/// Packets that belong to the id of a packet or a group; none for an unknown id.
 pub fn packets(id: u8) -> impl Iterator<Item = u8> {
     let group = GROUPS.iter().find(|(group, ..)| *group == id);
     let range = match group {
@@ -149,7 +149,7 @@ pub fn packet_len(id: u8) -> Option<usize> {
     }
 }
 
-/// Length of the answer for the number of a packet or a group, bytes; 0 for an unknown number.
+/// Length of the answer to a request for a packet or a group, bytes; 0 for an unknown id.
 pub fn answer_len(id: u8) -> usize {
     packets(id).filter_map(packet_len).sum()
 }

@@ -6,9 +6,9 @@
 
 /// Length of a datagram, bytes.
 pub const DATAGRAM_LEN: usize = 28;
-/// The first four bytes.
+/// First four bytes of every datagram.
 pub const MAGIC: [u8; 4] = *b"MNDR";
-/// The version described here.
+/// Version of the format, sent in every datagram.
 pub const VERSION: u32 = 1;
 /// Largest speed, m/s.
 pub const MAX_SPEED_M_S: f64 = 100.0;
@@ -29,7 +29,7 @@ pub enum DriveOrder {
     Reset,
     /// Kind 2: brake and ignore other commands until [`DriveOrder::Release`].
     EmergencyStop,
-    /// Kind 3: the emergency stop ends.
+    /// Kind 3: end the emergency stop.
     Release,
 }
 
@@ -39,10 +39,10 @@ type Fields = ([u8; 4], u32, u32, f64, f64);
 /// Reason for rejecting a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OrderFault {
-    /// The message has another length.
+    /// The datagram does not have [`DATAGRAM_LEN`] bytes.
     #[error("an order has {DATAGRAM_LEN} bytes")]
     Length,
-    /// Another magic or version.
+    /// The datagram has another magic or version.
     #[error("not version {VERSION} of an order")]
     Version,
     /// Unknown kind of command.

@@ -27,9 +27,9 @@ pub struct FrameHeader {
     pub source_mac: [u8; 6],
     /// The receiver's MAC address.
     pub destination_mac: [u8; 6],
-    /// The sender's address.
+    /// The sender's IP address.
     pub source_ip: Ipv4Addr,
-    /// The receiver's address.
+    /// The receiver's IP address.
     pub destination_ip: Ipv4Addr,
     /// UDP source port.
     pub source_port: u16,
@@ -41,7 +41,7 @@ pub struct FrameHeader {
     pub dont_fragment: bool,
     /// IP identification.
     pub identification: u16,
-    /// Whether the UDP checksum is computed; zero otherwise.
+    /// Whether the UDP checksum is computed; if not, the field is zero.
     pub udp_checksum: bool,
 }
 
@@ -174,9 +174,9 @@ pub enum Content<'a> {
 pub struct Datagram<'a> {
     /// Source and destination MAC addresses, if the link type has them.
     pub macs: Option<([u8; 6], [u8; 6])>,
-    /// Source address.
+    /// Source IP address and UDP port.
     pub source: SocketAddr,
-    /// Destination address.
+    /// Destination IP address and UDP port.
     pub destination: SocketAddr,
     /// IP time to live or hop limit.
     pub ttl: u8,

@@ -54,42 +54,42 @@ pub enum Packet {
 }
 
 record! {
-    /// Type 0x40.
+    /// Payload of type 0x40: raw measurements.
     #[derive(Copy, Default, serde::Serialize)]
     Imu: Le 56 {
         /// Angular rates, rad/s.
         gyro_rad_s: [f32; 3],
         /// Specific force, m/s².
         accel_m_s2: [f32; 3],
-        /// Milligauss.
+        /// Magnetic flux density, milligauss.
         mag_mgauss: [f32; 3],
         /// Temperature of the IMU, degrees C.
         temperature_c: f32,
-        /// Pascal.
+        /// Air pressure, pascals.
         pressure_pa: f32,
         /// Temperature of the barometer, degrees C.
         pressure_temperature_c: f32,
         /// Time since power-on, us.
         timestamp_us: i64,
     }
-    /// Type 0x41.
+    /// Payload of type 0x41: attitude.
     #[derive(Copy, Default, serde::Serialize)]
     Ahrs: Le 48 {
-        /// Roll, pitch and heading speed, rad/s.
+        /// Roll, pitch and heading rates, rad/s.
         rates_rad_s: [f32; 3],
         /// Roll, pitch and heading, rad.
         rpy_rad: [f32; 3],
-        /// w, x, y, z; north-east-down from body.
+        /// Rotation from body to north-east-down axes: w, x, y, z.
         quaternion: [f32; 4],
         /// Time since power-on, us.
         timestamp_us: i64,
     }
-    /// Type 0x42.
+    /// Payload of type 0x42: navigation.
     #[derive(Copy, Default, serde::Serialize)]
     InsGps: Le 72 {
-        /// Body, m/s.
+        /// Velocity in body axes, m/s.
         body_velocity_m_s: [f32; 3],
-        /// Body, m/s².
+        /// Acceleration in body axes, m/s².
         body_accel_m_s2: [f32; 3],
         /// Position relative to the start: north, east, down, m.
         location_ned_m: [f32; 3],
@@ -102,7 +102,7 @@ record! {
         /// Time since power-on, us.
         timestamp_us: i64,
     }
-    /// Type 0x5C.
+    /// Payload of type 0x5C: position.
     #[derive(Copy, Default, serde::Serialize)]
     GeodeticPosition: Le 32 {
         /// Latitude, rad.

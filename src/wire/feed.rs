@@ -5,9 +5,9 @@
 
 /// Length of a datagram, bytes.
 pub const DATAGRAM_LEN: usize = 128;
-/// The first four bytes.
+/// First four bytes of every datagram.
 pub const MAGIC: [u8; 4] = *b"MNFD";
-/// The version described here.
+/// Version of the format, sent in every datagram.
 pub const VERSION: u32 = 1;
 
 /// Largest distance from the origin along an axis, metres.
@@ -44,10 +44,10 @@ type Fields = ([u8; 4], u32, u64, u64, [f64; 3], [f64; 4], [f64; 3], [f64; 3]);
 /// Reason for rejecting a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FeedFault {
-    /// The message has another length.
+    /// The datagram does not have [`DATAGRAM_LEN`] bytes.
     #[error("a datagram of the feed has {DATAGRAM_LEN} bytes")]
     Length,
-    /// Another magic or version.
+    /// The datagram has another magic or version.
     #[error("not version {VERSION} of the feed")]
     Version,
     /// A value is not finite, or too large for a robot.

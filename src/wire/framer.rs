@@ -59,7 +59,7 @@ pub(crate) fn require(is_so: bool) -> Result<(), NoFrame> {
 pub struct Piece<'a, T> {
     /// Offset from the first byte of the stream.
     pub offset: u64,
-    /// All bytes of the frame.
+    /// All bytes of the frame, or the bytes outside frames.
     pub bytes: &'a [u8],
     /// The frame; `None` for bytes outside frames.
     pub frame: Option<T>,

@@ -162,7 +162,7 @@ impl Framing for Horizon {
 }
 
 record! {
-    /// 0200, and 8200: speeds and accelerations of the wheels.
+    /// Types 0200 and 8200 (hexadecimal): speeds and accelerations of the wheels.
     #[derive(Copy, serde::Serialize)]
     WheelSpeeds: Le 8 {
         /// Speeds of the left and right wheel, cm/s, positive forward.
@@ -170,102 +170,102 @@ record! {
         /// Accelerations of the left and right wheel, cm/s².
         accel_cm_s2: [i16; 2],
     }
-    /// 0210 and 0211: a limit.
+    /// Types 0210 and 0211 (hexadecimal): limit of speed, limit of acceleration.
     #[derive(Copy, serde::Serialize)]
     Limits: Le 4 {
         /// Forward component, hundredths of m/s or m/s².
         forward: i16,
-        /// Speed backward.
+        /// Backward component, hundredths of m/s or m/s².
         reverse: i16,
     }
-    /// 0202 and 8202: shares of full output.
+    /// Types 0202 and 8202 (hexadecimal): outputs of the motors, as shares of full output.
     #[derive(Copy, serde::Serialize)]
     WheelOutputs: Le 4 {
         /// Outputs of the left and right motor, hundredths of a percent.
         output: [i16; 2],
     }
-    /// 0204 and 8204, and as a turn 0205 and 8205.
+    /// Types 0204 and 8204 (hexadecimal): speed and rate of turn. Types 0205 and 8205: speed and radius of the turn.
     #[derive(Copy, serde::Serialize)]
     Velocity: Le 6 {
         /// Forward speed, cm/s.
         speed_cm_s: i16,
-        /// Rate of turn, left positive, hundredths of rad/s; or radius of the turn, cm.
+        /// Rate of turn, left positive, hundredths of rad/s; in 0205 and 8205, radius of the turn, cm.
         turn: i16,
         /// Acceleration, cm/s².
         accel_cm_s2: i16,
     }
-    /// 0201 and 8201: gains of the speed controllers.
+    /// Types 0201 and 8201 (hexadecimal): gains of the speed controllers.
     #[derive(Copy, serde::Serialize)]
     Gains: Le 24 {
         /// Proportional, integral, differential gain, feed-forward, stiction and limit of the integral,
         /// in hundredths, of the left side.
         left: [i16; 6],
-        /// Gains of the right side.
+        /// Gains of the right side, in the order of `left`.
         right: [i16; 6],
     }
-    /// 8003: version of the firmware.
+    /// Type 8003 (hexadecimal): version of the firmware.
     #[derive(Copy, serde::Serialize)]
     FirmwareInfo: Le 8 {
         /// Major and minor version of the firmware.
         firmware: [u8; 2],
         /// Version of the protocol.
         protocol: [u8; 2],
-        /// Date of the firmware: minute, from bit 6 the hour, 11 the day, 17 the month, 21 the year since
-        /// 2000.
+        /// Date of the firmware: minute in bits 0 to 5, hour from bit 6, day from bit 11, month from bit 17, and year
+        /// since 2000 from bit 21.
         written: u32,
     }
-    /// 8801, of two wheels.
+    /// Type 8801 (hexadecimal): raw encoder counts of two wheels.
     #[derive(Copy, serde::Serialize)]
     RawEncoders: Le 9 {
-        /// 2.
+        /// Number of encoders: 2.
         count: u8,
         /// Counts of the left and right encoder, ticks.
         ticks: [i32; 2],
     }
-    /// 8800, of two wheels.
+    /// Type 8800 (hexadecimal): travel and speed of two wheels.
     #[derive(Copy, serde::Serialize)]
     Encoders: Le 13 {
-        /// 2.
+        /// Number of encoders: 2.
         count: u8,
         /// Travel of the left and right wheel, mm.
         travel_mm: [i32; 2],
         /// Speeds of the left and right wheel, mm/s.
         speed_mm_s: [i16; 2],
     }
-    /// 8004, of a Husky.
+    /// Type 8004 (hexadecimal): voltages, currents and temperatures of a Husky.
     #[derive(Copy, serde::Serialize)]
     SystemStatus: Le 27 {
         /// Time since power-on, ms.
         uptime_ms: u32,
-        /// 3.
+        /// Number of voltages: 3.
         voltages: u8,
-        /// Battery, left and right driver, hundredths of a volt.
+        /// Voltages of the battery, the left driver and the right driver, hundredths of a volt.
         voltage_cv: [i16; 3],
-        /// 3.
+        /// Number of currents: 3.
         currents: u8,
-        /// Controller, left and right driver, hundredths of an ampere.
+        /// Currents of the controller, the left driver and the right driver, hundredths of an ampere.
         current_ca: [i16; 3],
-        /// 4.
+        /// Number of temperatures: 4.
         temperatures: u8,
         /// Temperatures of the left and right driver and the left and right motor, hundredths of a degree C.
         temperature_cc: [i16; 4],
     }
-    /// 8005, of one battery.
+    /// Type 8005 (hexadecimal): state of one battery.
     #[derive(Copy, serde::Serialize)]
     PowerStatus: Le 6 {
-        /// 1.
+        /// Number of batteries: 1.
         count: u8,
-        /// Percent.
+        /// State of charge, percent.
         charge: i16,
         /// Capacity, Wh.
         capacity_wh: i16,
-        /// State of the battery: 80 present, 40 in use; in the low four bits 1: lead, 2: nickel-metal
+        /// State of the battery (hexadecimal): 80 present, 40 in use; in the low four bits 1: lead, 2: nickel-metal
         /// hydride.
         description: u8,
     }
 }
 
-/// 8001: identity of the platform.
+/// Payload of type 8001 (hexadecimal): identity of the platform.
 pub fn platform_info(model: &str, revision: u8, serial: u32) -> Vec<u8> {
     let mut out = vec![model.len() as u8];
     out.extend_from_slice(model.as_bytes());
@@ -274,7 +274,7 @@ pub fn platform_info(model: &str, revision: u8, serial: u32) -> Vec<u8> {
     out
 }
 
-/// 0002 and 8002: name of the platform; at most 115 bytes.
+/// Payload of types 0002 and 8002 (hexadecimal): name of the platform, at most 115 bytes.
 pub fn platform_name(name: &[u8]) -> Vec<u8> {
     [&[name.len() as u8], name].concat()
 }

@@ -106,7 +106,7 @@ impl Message {
         out.extend_from_slice(line.as_bytes());
     }
 
-    /// Reads a line of a position, without its line end.
+    /// Reads a line with a position or the index mark, without its line end.
     fn parse(line: &str) -> Option<Self> {
         if line.starts_with(|first: char| first.is_ascii_digit()) {
             return Position::parse(line).map(Self::Position);
@@ -180,7 +180,7 @@ fn character(number: u8) -> char {
     char::from(b'0' + number.min(MAX_SPEED))
 }
 
-/// The number of a character.
+/// The number from 0 to [`MAX_SPEED`] that a character represents; `None` for other characters.
 fn number(character: u8) -> Option<u8> {
     character.checked_sub(b'0').filter(|number| *number <= MAX_SPEED)
 }

@@ -51,7 +51,7 @@ pub mod xbus;
 /// Reason why bytes do not fit a format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
-    /// The whole or a part has the wrong length.
+    /// The data or a part of it has the wrong length.
     #[error("{what}: {got} bytes where {need} are needed")]
     Length {
         /// Name of the value with the wrong length.

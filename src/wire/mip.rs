@@ -62,7 +62,7 @@ pub mod reply {
 }
 
 impl Field {
-    /// A field.
+    /// A field with this descriptor and this data.
     pub fn new(descriptor: u8, data: impl Into<Vec<u8>>) -> Self {
         Self { descriptor, data: data.into() }
     }
@@ -91,7 +91,7 @@ impl Field {
 }
 
 impl Packet {
-    /// A packet.
+    /// A packet with these fields.
     pub fn new(descriptor_set: u8, fields: impl Into<Vec<Field>>) -> Self {
         Self { descriptor_set, fields: fields.into() }
     }

@@ -2,7 +2,7 @@
 //! (RTCM 10410.1, HTTP/1.1 with chunks).
 //!
 //! This module has both ends: a caster reads and a client writes a [`Request`]; a client reads and a caster writes an
-//! [`Answer`]. [`MAX_HEAD`] limits the header of the other end.
+//! [`Answer`]. [`MAX_HEAD`] limits the size of a received header.
 
 use std::fmt::Write;
 
@@ -21,11 +21,11 @@ pub struct Request {
     pub mount_point: String,
     /// Whether the client uses version 2.
     pub is_version_2: bool,
-    /// The value of `Authorization`.
+    /// Value of the `Authorization` header; `None` if the request has none.
     pub authorization: Option<String>,
 }
 
-/// Reason why there is no header.
+/// Reason why no header could be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoHead {
     /// The header is incomplete.
@@ -85,7 +85,7 @@ impl Request {
 /// Answer of a caster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The answer before a stream of data.
+    /// Announces a stream; the data follows the answer.
     Stream {
         /// Whether the data is in chunks.
         is_chunked: bool,
@@ -96,7 +96,7 @@ pub enum Answer {
     Unauthorized,
     /// Unknown stream.
     NotFound,
-    /// Another answer; text of the caster.
+    /// Any other answer, with the caster's text.
     Other(String),
 }
 
@@ -179,7 +179,7 @@ fn head(bytes: &[u8]) -> Result<&str, NoHead> {
     }
 }
 
-/// `bytes` as a chunk.
+/// Encodes `bytes` as one chunk of a body.
 pub fn chunk(bytes: &[u8]) -> Vec<u8> {
     let mut chunk = format!("{:x}\r\n", bytes.len()).into_bytes();
     chunk.extend(bytes);

@@ -19,7 +19,7 @@ pub struct Peer {
 pub struct PtyOptions {
     /// Path of a symbolic link to the terminal, which Menura creates.
     pub path: PathBuf,
-    /// Whether a host with a different bit rate receives garbled bytes. If not, rates have no effect.
+    /// Whether a host with a different bit rate receives garbled bytes. If false, bit rates have no effect.
     pub strict_rate: bool,
     /// Pairs `[host, device]` of bit rates that count as equal. Some drivers set a rate by a custom divisor and leave
     /// another rate in the terminal's settings.
@@ -38,7 +38,7 @@ pub enum PulseLine {
 /// Settings of a serial port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SerialOptions {
-    /// Path of the port, such as `/dev/ttyUSB0`.
+    /// Path of the port's device file, such as `/dev/ttyUSB0`.
     pub port: PathBuf,
     /// Line that carries the PPS; `None` if no line is wired.
     pub pulse_line: Option<PulseLine>,
@@ -53,12 +53,12 @@ pub struct UdpOptions {
     pub from: Option<SocketAddr>,
     /// Network interface for sending; `None`: selected by the routing table.
     pub interface: Option<String>,
-    /// IP time to live (hop limit), also of multicast. `None`: in a rig that of the profile, for a socket the
-    /// operating system's.
+    /// IP time to live (hop limit), also of multicast. `None`: a rig uses the profile's value, a socket the operating
+    /// system's default.
     pub ttl: Option<u8>,
-    /// IPv4 don't-fragment flag. `None`: in a rig that of the profile, for a socket the operating system's.
+    /// IPv4 don't-fragment flag. `None`: a rig uses the profile's value, a socket the operating system's default.
     pub dont_fragment: Option<bool>,
-    /// Whether broadcast destinations are allowed. They always are if `to` ends in 255.
+    /// Whether broadcast destinations are allowed. They are always allowed if `to` ends in 255.
     pub broadcast: bool,
 }
 

@@ -53,7 +53,7 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader of `bytes`. Error messages call them `what`.
+    /// Creates a reader of `bytes`; error messages name them `what`.
     pub fn new(what: &'static str, bytes: &'a [u8]) -> Self {
         Self { what, whole: bytes.len(), rest: bytes }
     }
@@ -61,7 +61,7 @@ impl<'a> Reader<'a> {
     /// The next `N` bytes.
     ///
     /// # Errors
-    /// There are too few bytes. The following functions have the same error.
+    /// There are too few bytes. All reading functions below return the same error.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], ParseError> {
         let (head, rest) = self.rest.split_first_chunk().ok_or_else(|| self.too_short(N))?;
         self.rest = rest;
@@ -121,7 +121,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Reads a `T` from bytes that contain nothing else. Error messages call it `what`.
+/// Reads a `T` from bytes that contain nothing else. Error messages name it `what`.
 ///
 /// # Errors
 /// See [`Record::parse`].

@@ -169,9 +169,9 @@ pub mod command {
     pub const WRITE_EEPROM: u8 = 253;
 }
 
-/// Possible lengths of a write's data, bytes; if firmwares differ, the shorter one comes first. `None` for other
-/// commands. Sources: the manual of firmware 4.1.34, and the maker's Python libraries `roboclaw_3` and `basicmicro`
-/// 2.0.10, which have the longer forms.
+/// Possible lengths of a write's data, bytes. If firmware versions differ, the shorter length comes first. `None` for
+/// commands that do not write. Sources: the manual of firmware 4.1.34, and the maker's Python libraries `roboclaw_3`
+/// and `basicmicro` 2.0.10, which use the longer forms.
 fn lengths(command: u8) -> Option<&'static [usize]> {
     Some(match command {
         command::RESET_ENCODERS | command::READ_SETTINGS | command::RESET_EMERGENCY_STOP => &[0],
@@ -325,38 +325,38 @@ const READS: [u8; 59] = [
 /// A packet from a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
-    /// `address | command`.
+    /// `address | command`: reads values.
     Read {
         /// Address of the controller.
         address: u8,
-        /// See [`command`].
+        /// Command number, see [`command`].
         command: u8,
     },
     /// `address | command | argument`: reads one of several values.
     ReadOf {
         /// Address of the controller.
         address: u8,
-        /// See [`command`].
+        /// Command number, see [`command`].
         command: u8,
         /// Index of the requested value.
         argument: u8,
     },
-    /// `address | command | data | CRC16`.
+    /// `address | command | data | CRC16`: writes values, or executes a command.
     Write {
         /// Address of the controller.
         address: u8,
-        /// See [`command`].
+        /// Command number, see [`command`].
         command: u8,
         /// Data, as long as the command requires.
         data: Vec<u8>,
         /// CRC as received; see [`Item::is_sound`].
         crc: u16,
     },
-    /// An unknown command, so that its end is unknown, too.
+    /// An unknown command; the end of its packet is therefore unknown, too.
     Unknown {
         /// Address of the controller.
         address: u8,
-        /// Code of the command.
+        /// Command number.
         command: u8,
     },
 }
@@ -448,7 +448,7 @@ impl Framing for RoboClaw {
         let Some(lengths) = lengths(command) else {
             return Ok((Item::Unknown { address, command }, 2));
         };
-        // The CRC shows which of the lengths applies.
+        // The CRC decides which of the lengths applies.
         for (place, length) in lengths.iter().enumerate() {
             let packet = whole(bytes, 4 + length)?;
             let (data, crc) = packet.split_last_chunk().ok_or(NoFrame::Incomplete)?;

@@ -1,4 +1,4 @@
-//! ROS 2 messages with packets of lidars, in CDR, as recordings store them.
+//! ROS 2 messages that contain packets of lidars, in the CDR encoding of recordings.
 //!
 //! Sources: the message definitions of velodyne_msgs, pandar_msgs, nebula_msgs and ouster_sensor_msgs; the
 //! OMG's DDSI-RTPS for CDR. Other messages are not supported.
@@ -14,7 +14,7 @@ const VELODYNE_LEN: usize = 1206;
 /// Largest number of packets in a message.
 const MAX_PACKETS: u32 = 1 << 20;
 
-/// Messages with packets.
+/// Types of messages with packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `velodyne_msgs/msg/VelodyneScan`.
@@ -41,12 +41,13 @@ pub struct Packet {
 pub struct Packets {
     /// Frame of reference, as named by the sender.
     pub frame_id: String,
-    /// Packets in their order.
+    /// Packets in the order of the message.
     pub packets: Vec<Packet>,
 }
 
 impl Kind {
-    /// Kind for the name of a message type, with or without `msg/`. Older recordings omit `msg/`.
+    /// Kind for the name of a message type, with or without `msg/`, which older recordings omit; `None` for an
+    /// unsupported type.
     pub fn of(type_name: &str) -> Option<Self> {
         let (package, name) = (type_name.split('/').next()?, type_name.rsplit('/').next()?);
         match (package, name) {
@@ -60,7 +61,7 @@ impl Kind {
         }
     }
 
-    /// Default destination port of the product's packets. The messages have no ports.
+    /// Default destination UDP port of the product's packets, because the messages contain no ports.
     pub fn usual_port(self, payload: &[u8]) -> u16 {
         match self {
             Self::VelodyneScan | Self::PandarScan | Self::NebulaPackets => 2368,
@@ -134,7 +135,7 @@ int32 sec
 uint32 nanosec
 ";
 
-/// A message with one packet, which is a datagram of any length.
+/// Encodes a [`NEBULA_TYPE`] message with one packet: a datagram of any length.
 ///
 /// # Errors
 /// The time is outside the range of ROS 2: 1901 to 2038.

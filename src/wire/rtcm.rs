@@ -30,9 +30,9 @@ pub struct Signal {
     pub satellite: u8,
     /// Band and attribute of the signal's RINEX code, such as `1C`.
     pub code: (u8, char),
-    /// Pseudorange without the receiver's clock error, metres.
+    /// Pseudorange, which does not include the receiver's clock error, metres.
     pub code_m: f64,
-    /// Carrier phase, metres, within a kilometre of the range.
+    /// Carrier phase as a distance, metres, within a kilometre of the pseudorange.
     pub carrier_m: f64,
     /// Rate of the carrier phase, m/s.
     pub rate_m_s: f64,
@@ -40,7 +40,7 @@ pub struct Signal {
     pub cno_dbhz: f64,
     /// Time for which the carrier has been tracked, ms.
     pub lock_ms: u64,
-    /// GLONASS: frequency slot.
+    /// Frequency slot (GLONASS only).
     pub slot: i8,
 }
 
@@ -62,7 +62,8 @@ const DAY_MS: i64 = 86_400_000;
 /// Distance that light travels in a millisecond, metres.
 pub(super) const LIGHT_M_MS: f64 = 299_792.458;
 
-/// 1005: Earth-centred, Earth-fixed position of the antenna's reference point, metres.
+/// Message 1005: Earth-centred, Earth-fixed position of the antenna reference point, metres. `None` if it cannot be
+/// encoded.
 pub fn station(station: u16, ecef_m: [f64; 3]) -> Option<Vec<u8>> {
     bytes(&Message::Msg1005(Msg1005T {
         reference_station_id: station,
@@ -77,7 +78,7 @@ pub fn station(station: u16, ecef_m: [f64; 3]) -> Option<Vec<u8>> {
     }))
 }
 
-/// 1230: zero biases between GLONASS's codes and carriers.
+/// Message 1230: zero biases between GLONASS codes and carriers. `None` if it cannot be encoded.
 pub fn glonass_biases(station: u16) -> Option<Vec<u8>> {
     let mut glo_code_phase_biases = rtcm_rs::util::DataVec::new();
     for band in [1, 2] {
@@ -91,8 +92,8 @@ pub fn glonass_biases(station: u16) -> Option<Vec<u8>> {
     }))
 }
 
-/// 4072.0: position and velocity of a moving base, in units of 0.1 mm and 0.1 mm/s. Without these arguments: 4072.1,
-/// which has only station and time.
+/// Message 4072.0: position and velocity of a moving base, in metres and m/s, encoded in units of 0.1 mm and 0.1
+/// mm/s. Without `place_and_velocity`: message 4072.1, which has only station and time.
 pub fn moving_base(
     station: u16,
     gps_ms: i64,
@@ -248,7 +249,7 @@ pub fn multiple_signals(
 /// Largest number of cells (combinations of satellite and signal) in a message.
 const MAX_SIGNALS: usize = 64;
 
-/// Number of different signals.
+/// Number of different signal codes.
 fn codes(signals: &[Signal]) -> usize {
     let mut codes: Vec<_> = signals.iter().map(|signal| signal.code).collect();
     codes.sort_unstable();
@@ -268,7 +269,7 @@ fn rough(signals: &[Signal]) -> Vec<(u8, i64, f64, i8)> {
     rough
 }
 
-/// Differences from the rough range and rate.
+/// Differences of a signal from the satellite's rough range and rate.
 struct Fine {
     code_ms: f64,
     carrier_ms: f64,
@@ -340,7 +341,8 @@ mod tests {
     const HEAD: Head =
         Head { station: 2003, gps_ms: 2445 * WEEK_MS + 552_463_000, leap_s: 18, has_more: true };
 
-    /// Decoded ranges differ by at most half a millimetre for precise messages, and a centimetre for compact ones.
+    /// Decoded ranges differ by at most half a millimetre for precise messages, and by at most a centimetre for
+    /// compact ones.
     #[test]
     fn measurements_come_back() {
         let full = multiple_signals(System::Gps, true, &HEAD, &signals()).unwrap();

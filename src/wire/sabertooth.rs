@@ -1,6 +1,6 @@
 //! Packet serial protocol of Dimension Engineering's Sabertooth motor drivers.
 //!
-//! `address | command | value | sum`. Only the address has its highest bit set; the sum is that of the three bytes
+//! `address | command | value | sum`. Only the address has its highest bit set; `sum` is the sum of the three bytes
 //! before it, modulo 128. Packets are never answered. Source: the Sabertooth user's guides.
 
 use super::framer::{Framing, NoFrame, require, whole};

@@ -94,7 +94,7 @@ pub mod code {
     pub const INVALID_PARAMETER: u16 = 9;
 }
 
-/// Numbers of main loops (200 Hz) per log, in the order of their codes in `OUTPUT_CONF`.
+/// Number of main loops (200 Hz) per log, in the order of the codes in `OUTPUT_CONF`.
 pub const OUTPUT_DIVISORS: [u16; 9] = [1, 2, 4, 5, 8, 10, 20, 40, 200];
 
 /// One frame.
@@ -145,7 +145,7 @@ impl Framing for SbgEcom {
     }
 
     fn scan(&self, bytes: &[u8]) -> Result<(Frame, usize), NoFrame> {
-        // The last of several first bytes may begin a frame.
+        // If the first byte is repeated, only its last copy can begin a frame.
         require(head::<2>(bytes)? == SYNC)?;
         let [_, _, message, class, low, high] = head(bytes)?;
         let length = usize::from(u16::from_le_bytes([low, high]));
@@ -195,13 +195,13 @@ record! {
     Status: Le 27 {
         /// Time since power-on, us.
         timestamp_us: u32,
-        /// Power and settings.
+        /// Status word of power and settings.
         general: u16,
         /// Second status word of the ports.
         com_2: u16,
-        /// Ports.
+        /// First status word of the ports.
         com: u32,
-        /// Aiding received.
+        /// Status word of the received aiding data.
         aiding: u32,
         /// Reserved.
         reserved_2: u32,
@@ -209,10 +209,10 @@ record! {
         reserved_3: u16,
         /// Time since power-on, seconds.
         uptime_s: u32,
-        /// Percent.
+        /// Load of the processor, percent.
         cpu_percent: u8,
     }
-    /// See [`Log::UtcTime`].
+    /// Content of [`Log::UtcTime`].
     #[derive(Copy, Default, serde::Serialize)]
     UtcTime: Le 33 {
         /// Time since power-on, us.
@@ -221,15 +221,15 @@ record! {
         status: u16,
         /// Year with century.
         year: u16,
-        /// 1..=12.
+        /// Month, 1..=12.
         month: u8,
-        /// 1..=31.
+        /// Day of the month, 1..=31.
         day: u8,
-        /// 0..=23.
+        /// Hour, 0..=23.
         hour: u8,
-        /// 0..=59.
+        /// Minute, 0..=59.
         minute: u8,
-        /// 0..=60.
+        /// Second, 0..=60.
         second: u8,
         /// Nanoseconds within the second.
         nanosecond: i32,
@@ -238,7 +238,7 @@ record! {
         /// Bias, scale factor and residual of the clock.
         clock: [f32; 3],
     }
-    /// See [`Log::ImuData`].
+    /// Content of [`Log::ImuData`].
     #[derive(Copy, Default, serde::Serialize)]
     ImuData: Le 58 {
         /// Time since power-on, us.
@@ -256,33 +256,34 @@ record! {
         /// Change of angle divided by the sample interval, rad/s.
         delta_angle_rad_s: [f32; 3],
     }
-    /// See [`Log::ImuShort`].
+    /// Content of [`Log::ImuShort`].
     #[derive(Copy, Default, Eq, serde::Serialize)]
     ImuShort: Le 32 {
         /// Time since power-on, us.
         timestamp_us: u32,
-        /// Status bits; 0x03FF without errors, bit 10: gyro in the coarse unit.
+        /// Status bits; 0x03FF without errors. Bit 10: `gyro` is in coarse counts.
         status: u16,
-        /// Accelerations in units of [`ImuShort::ACCEL_LSB`].
+        /// Accelerations in counts, [`ImuShort::ACCEL_LSB`] per m/s².
         accel: [i32; 3],
-        /// [`ImuShort::GYRO_LSB`] units, or [`ImuShort::COARSE_GYRO_LSB`] with status bit 10.
+        /// Angular rates in counts, [`ImuShort::GYRO_LSB`] per rad/s, or [`ImuShort::COARSE_GYRO_LSB`] if status bit
+        /// 10 is set.
         gyro: [i32; 3],
         /// Temperature, 1/256 degree C.
         temperature: i16,
     }
-    /// See [`Log::Mag`].
+    /// Content of [`Log::Mag`].
     #[derive(Copy, Default, serde::Serialize)]
     Mag: Le 30 {
         /// Time since power-on, us.
         timestamp_us: u32,
         /// Status bits; 0x01FF without errors.
         status: u16,
-        /// Magnetic field, in units of its usual strength.
+        /// Magnetic field, divided by its usual strength.
         mag: [f32; 3],
         /// Accelerations, m/s².
         accel_m_s2: [f32; 3],
     }
-    /// See [`Log::MagCalib`].
+    /// Content of [`Log::MagCalib`].
     #[derive(Copy, Default, Eq, serde::Serialize)]
     MagCalib: Le 22 {
         /// Time since power-on, us.
@@ -292,14 +293,14 @@ record! {
         /// Undocumented data for the maker's programs.
         buffer: [u8; 16],
     }
-    /// See [`Log::ShipMotion`].
+    /// Content of [`Log::ShipMotion`].
     #[derive(Copy, Default, serde::Serialize)]
     ShipMotion: Le 46 {
         /// Time since power-on, us.
         timestamp_us: u32,
         /// Period of the waves, s; 0: not known.
         period_s: f32,
-        /// Surge, sway, heave: forward, right, down, m.
+        /// Displacement: surge forward, sway right, heave down, m.
         motion_m: [f32; 3],
         /// Acceleration: forward, right, down, m/s².
         accel_m_s2: [f32; 3],
@@ -309,35 +310,35 @@ record! {
         /// period, bit 4 the period is valid.
         status: u16,
     }
-    /// See [`Log::EkfEuler`].
+    /// Content of [`Log::EkfEuler`].
     #[derive(Copy, Default, serde::Serialize)]
     EkfEuler: Le {
         /// Time since power-on, us.
         timestamp_us: u32,
-        /// Roll, pitch, yaw, rad.
+        /// Roll, pitch and yaw, rad.
         rpy_rad: [f32; 3],
-        /// Standard deviations, rad.
+        /// Standard deviations of roll, pitch and yaw, rad.
         std_rad: [f32; 3],
-        /// Solution status.
+        /// Status bits of the solution.
         status: u32,
-        /// Declination and inclination of the magnetic field; newer firmware only.
+        /// Declination and inclination of the magnetic field, rad; newer firmware only.
         declination_inclination_rad: Option<[f32; 2]>,
     }
-    /// See [`Log::EkfQuat`].
+    /// Content of [`Log::EkfQuat`].
     #[derive(Copy, Default, serde::Serialize)]
     EkfQuat: Le {
         /// Time since power-on, us.
         timestamp_us: u32,
-        /// w, x, y, z; north-east-down from body.
+        /// Rotation from the body's axes to north-east-down: quaternion w, x, y, z.
         quaternion: [f32; 4],
-        /// Standard deviation of roll, pitch, yaw, rad.
+        /// Standard deviations of roll, pitch and yaw, rad.
         std_rad: [f32; 3],
-        /// Solution status.
+        /// Status bits of the solution.
         status: u32,
-        /// Declination and inclination of the magnetic field; newer firmware only.
+        /// Declination and inclination of the magnetic field, rad; newer firmware only.
         declination_inclination_rad: Option<[f32; 2]>,
     }
-    /// See [`Log::EkfNav`].
+    /// Content of [`Log::EkfNav`].
     #[derive(Copy, Default, serde::Serialize)]
     EkfNav: Le 72 {
         /// Time since power-on, us.
@@ -354,17 +355,17 @@ record! {
         altitude_m: f64,
         /// Undulation of the geoid above the ellipsoid, m.
         undulation_m: f32,
-        /// Standard deviation of the position: north, east, down, m.
+        /// Standard deviations of the position: north, east, down, m.
         position_std_m: [f32; 3],
-        /// Solution status.
+        /// Status bits of the solution.
         status: u32,
     }
-    /// See [`Log::Gps1Vel`].
+    /// Content of [`Log::Gps1Vel`].
     #[derive(Copy, Default, serde::Serialize)]
     Gps1Vel: Le 44 {
         /// Time since power-on, us.
         timestamp_us: u32,
-        /// Status: bits 0 to 5 are 0 if computed; from bit 6 on the type, 2 by Doppler.
+        /// Status: bits 0 to 5 are 0 if the velocity was computed; the bits from 6 on are its type, 2 for Doppler.
         status: u32,
         /// GPS time of week, ms.
         time_of_week_ms: u32,
@@ -377,13 +378,13 @@ record! {
         /// Standard deviation of the course, degrees.
         course_std_deg: f32,
     }
-    /// See [`Log::Gps1Pos`].
+    /// Content of [`Log::Gps1Pos`].
     #[derive(Copy, Default, serde::Serialize)]
     Gps1Pos: Le 57 {
         /// Time since power-on, us.
         timestamp_us: u32,
-        /// Status: bits 0 to 5 are 0 if computed; from bit 6 on the type, 2 a single point, 7 RTK; from bit
-        /// 12 on signals.
+        /// Status: bits 0 to 5 are 0 if the position was computed; the bits from 6 on are its type, 2 for a single
+        /// point and 7 for RTK; the bits from 12 on are the signals used.
         status: u32,
         /// GPS time of week, ms.
         time_of_week_ms: u32,
@@ -395,21 +396,21 @@ record! {
         altitude_m: f64,
         /// Undulation of the geoid above the ellipsoid, m.
         undulation_m: f32,
-        /// Latitude, longitude, altitude, m.
+        /// Standard deviations of latitude, longitude and altitude, m.
         position_std_m: [f32; 3],
-        /// Used.
+        /// Number of satellites used.
         satellites: u8,
-        /// Station of the corrections; 0xFFFF: none.
+        /// Id of the station that sends the corrections; 0xFFFF: none.
         base_station: u16,
         /// Age of differential corrections, 0.01 s; 0xFFFF: none.
         correction_age: u16,
     }
-    /// See [`Log::Gps1Hdt`].
+    /// Content of [`Log::Gps1Hdt`].
     #[derive(Copy, Default, serde::Serialize)]
     Gps1Hdt: Le {
         /// Time since power-on, us.
         timestamp_us: u32,
-        /// Status: bits 0 to 5 are 0 if computed; bit 6 the baseline is valid.
+        /// Status: bits 0 to 5 are 0 if the heading was computed; bit 6 is set if the baseline is valid.
         status: u16,
         /// GPS time of week, ms.
         time_of_week_ms: u32,
@@ -457,7 +458,7 @@ impl Log {
         }
     }
 
-    /// The log as a frame.
+    /// Encodes the log as a frame.
     pub fn frame(&self) -> Frame {
         let data = match self {
             Log::Status(log) => log.to_bytes(),
@@ -477,7 +478,7 @@ impl Log {
         Frame { message: self.message(), class: class::LOG, data }
     }
 
-    /// Content of a frame of class [`class::LOG`]; `None` for unsupported logs.
+    /// Decodes a frame of class [`class::LOG`]; `None` for unsupported logs.
     ///
     /// # Errors
     /// The length of a supported log is wrong.

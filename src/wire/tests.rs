@@ -14,8 +14,8 @@ use super::velodyne::position::{POSITION_PACKET_LEN, PositionPacket};
 use super::velodyne::{DATA_PACKET_LEN, DataPacket, hdl64e_command};
 use super::*;
 
-/// Modules of `wire` that are not formats of a frame. `ros2` and `ntrip` have separate tests of messages, as have
-/// modules that only read (`corrections`) or only write (`navigation`, `rtcm`).
+/// Modules of `wire` that do not define a frame format. The messages of `ros2` and `ntrip` have separate tests, and
+/// so do modules that only read (`corrections`) or only write (`navigation`, `rtcm`).
 const NO_FORMATS: [&str; 15] = [
     "checksum",
     "corrections",
@@ -189,7 +189,7 @@ fn formats() -> Vec<Format> {
             .map(|message| message.emit().into_bytes())
             .collect(),
             |bytes| match foxglove::ClientMessage::parse(str::from_utf8(bytes).ok()?).ok()? {
-                // For other requests, only the name is stored.
+                // Of other requests, only the name is stored.
                 foxglove::ClientMessage::Other(_) => None,
                 message => Some(message.emit().into_bytes()),
             },

@@ -53,14 +53,14 @@ impl fmt::Display for SimTime {
     }
 }
 
-/// UTC of the start of a run. Leap seconds are not counted, as in POSIX time.
+/// UTC at the start of a run. Leap seconds are not counted, as in POSIX time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epoch {
     start: jiff::Timestamp,
 }
 
 impl Epoch {
-    /// An epoch that starts at `start`.
+    /// Creates an epoch for a run that starts at `start`.
     pub fn new(start: jiff::Timestamp) -> Self {
         Self { start }
     }
@@ -126,12 +126,13 @@ pub struct UtcInstant {
     pub unix_ns: i128,
     /// Whether this is a leap second: 23:59:60.
     pub is_inserted_second: bool,
-    /// GPS minus UTC, seconds; during a leap second still the old value.
+    /// GPS minus UTC, seconds; a leap second still has the old value.
     pub gps_minus_utc_s: u8,
 }
 
-/// The next change of GPS minus UTC after an instant of GPS time, otherwise the last change. Returns its time in GPS
-/// seconds, at the end of the leap second, and the new value in seconds.
+/// The next change of GPS minus UTC after an instant of GPS time or, if there is none, the last change. Returns the
+/// GPS time of the change in seconds, at the end of the leap second, and the new value in seconds. For `inserted_on`,
+/// see [`utc_at_gps`].
 pub fn leap_second_near(gps_ns: i128, inserted_on: Option<jiff::civil::Date>) -> (i64, u8) {
     let mut last = None;
     for (unix_s, leap_s) in changes(inserted_on) {
@@ -144,7 +145,8 @@ pub fn leap_second_near(gps_ns: i128, inserted_on: Option<jiff::civil::Date>) ->
     last.unwrap_or_default()
 }
 
-/// UTC at the GPS time `gps_ns`. `inserted_on` is a day that ends with a leap second that no bulletin has announced.
+/// UTC at the GPS time `gps_ns`. `inserted_on` is a day at whose end an additional leap second is inserted, although
+/// no bulletin has announced it.
 pub fn utc_at_gps(gps_ns: i128, inserted_on: Option<jiff::civil::Date>) -> UtcInstant {
     let (mut gps_minus_utc_s, mut is_inserted_second) = (13, false);
     for (unix_s, leap_s) in changes(inserted_on) {
@@ -163,7 +165,7 @@ pub fn utc_at_gps(gps_ns: i128, inserted_on: Option<jiff::civil::Date>) -> UtcIn
     }
 }
 
-/// The changes of GPS minus UTC, earliest first, as in [`LEAP_SECONDS`].
+/// The changes of GPS minus UTC, as in [`LEAP_SECONDS`] but earliest first, with that of `inserted_on` last.
 fn changes(inserted_on: Option<jiff::civil::Date>) -> impl Iterator<Item = (i64, u8)> {
     let (newest_unix_s, newest_leap_s) = LEAP_SECONDS[0];
     let told = inserted_on

@@ -25,7 +25,7 @@ pub const RETURN_LEN: usize = 24;
 const COUNTS: usize = 32;
 /// Bit of [`ReturnRecord::slots`] for light from a mirror image.
 pub const MIRRORED: u8 = 0x80;
-/// Index that stands for no object or material.
+/// Index that means no object or no material.
 pub const NONE: u16 = u16::MAX;
 
 /// Kind of link by which bytes leave a device. The discriminants are part of the format.
@@ -83,7 +83,7 @@ pub struct FiringRecord {
     pub azimuth_rad: f32,
     /// Elevation of the beam in the sensor's frame, radians.
     pub elevation_rad: f32,
-    /// Index of the pulse's first return in the message.
+    /// Index of the pulse's first return in [`PacketRecord::returns`].
     pub first_return: u32,
     /// Index of the laser.
     pub laser: u16,
@@ -100,17 +100,17 @@ pub struct ReturnRecord {
     pub true_m: f32,
     /// Instance that was hit; all ones for weather.
     pub instance: u32,
-    /// Index of the material in the instance's scene; [`NONE`] for weather.
+    /// Index of the material in the scene of the instance; [`NONE`] for weather.
     pub material: u16,
     /// Index of the label in the file's list.
     pub label: u16,
-    /// Cosine of the angle of incidence; 65535 stands for 1.
+    /// Cosine of the angle of incidence, times 65535.
     pub cos_incidence: u16,
-    /// Share of the echo's light that comes from the surface; 65535 stands for all.
+    /// Share of the echo's light that comes from the surface, times 65535.
     pub share: u16,
     /// Index of the moving object; [`NONE`] for static surfaces.
     pub object: u16,
-    /// Relation to the nearest surface, as a number of the type `Why`.
+    /// Relation to the nearest surface: number of a value of the type `Why`.
     pub why: u8,
     /// Reported echoes that contain the return, one bit each, and [`MIRRORED`].
     pub slots: u8,
@@ -315,7 +315,7 @@ pub(super) mod tests {
         let mut bytes = Vec::new();
         record.emit(&mut bytes);
         assert_eq!(bytes.len(), HEAD_LEN + POSE_LEN + FIRING_LEN + 2 * RETURN_LEN);
-        // Offsets and values that docs/TRUTH.md names.
+        // The offsets and values are those of docs/TRUTH.md.
         assert_eq!(bytes[..8], [1, 0, 0, 1, 0xb6, 4, 0, 0]);
         assert_eq!(bytes[24..32], record.sha256);
         assert_eq!(bytes[32..44], [1, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0]);

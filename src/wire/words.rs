@@ -9,7 +9,7 @@ macro_rules! words {
             pub const WORDS: [(&'static str, Self); [$($word),+].len()] =
                 [$(($word, Self::$variant)),+];
 
-            /// Name in TOML.
+            /// Name of the value in TOML.
             pub fn word(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word),+

@@ -14,7 +14,7 @@ pub const MASTER: u8 = 0xff;
 /// Longest data of a message, bytes.
 pub const MAX_DATA: usize = 2048;
 
-/// Message ids. An answer has the id of its request plus one.
+/// Message ids. The id of an answer is the id of its request plus one.
 #[allow(missing_docs, reason = "the names are those of the protocol's documents")]
 pub mod mid {
     pub const REQ_DID: u8 = 0x00;
@@ -60,7 +60,7 @@ pub mod mid {
     pub const SET_ALIGNMENT_ROTATION: u8 = 0xec;
 }
 
-/// Data of an [`mid::ERROR`] message.
+/// Error codes: data of an [`mid::ERROR`] message.
 pub mod error {
     /// The period is invalid.
     pub const PERIOD: u8 = 0x03;
@@ -101,7 +101,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// A message from or to a device that is connected directly to the host.
+    /// Creates a message from or to a device that is connected directly to the host.
     pub fn new(mid: u8, data: impl Into<Vec<u8>>) -> Self {
         Self { bus_id: MASTER, mid, data: data.into() }
     }
@@ -217,7 +217,7 @@ pub enum LocalFrame {
 }
 
 impl Xdi {
-    /// Group and type of the data id, without precision and frame.
+    /// The data id with its group and type only, without precision and frame.
     pub fn what(self) -> Self {
         Self(self.0 & 0xfff0)
     }
@@ -253,7 +253,7 @@ pub struct Item {
 }
 
 impl Item {
-    /// An item with real numbers in the precision of `xdi`.
+    /// Creates an item of real numbers in the precision of `xdi`.
     pub fn of_reals(xdi: Xdi, values: &[f64]) -> Self {
         let mut data = Vec::with_capacity(8 * values.len());
         for &value in values {
@@ -325,7 +325,7 @@ impl Item {
 pub struct OutputItem {
     /// Data id of the item.
     pub xdi: Xdi,
-    /// Rate, Hz; 0xFFFF for items that every message contains.
+    /// Rate, Hz; 0xFFFF for items that are in every message.
     pub rate_hz: u16,
 }
 
@@ -358,35 +358,35 @@ record! {
     /// The answer to `ReqConfiguration` of a single unit.
     #[derive(Eq)]
     Configuration: Be 118 {
-        /// Device id of the bus master: of the unit itself.
+        /// Device id of the bus master, here of the unit itself.
         master_id: u32,
         /// Interval between samples, in 1/115200 s.
         period: u16,
-        /// Samples left out between messages.
+        /// Number of samples skipped between messages.
         skip_factor: u16,
-        /// `SyncIn` mode, skip factor and offset.
+        /// Mode, skip factor and offset of `SyncIn`.
         sync_in: [u8; 8],
-        /// `YYYYMMDD`, of the output configuration.
+        /// Date of the output configuration, `YYYYMMDD`.
         date: [u8; 8],
-        /// `HHMMSSHH`.
+        /// Time of the output configuration, `HHMMSSHH`.
         time: [u8; 8],
         /// Zeros.
         reserved1: [u8; 64],
-        /// 1.
+        /// Number of devices, 1.
         devices: u16,
         /// Device id of the unit.
         device_id: u32,
-        /// Bytes of data in a legacy measurement message.
+        /// Length of the data in a legacy measurement message, bytes.
         data_length: u16,
         /// Legacy output mode.
         output_mode: u16,
         /// Legacy output settings.
         output_settings: u32,
-        /// The filter profile in force.
+        /// Number of the current filter profile.
         filter_profile: u16,
         /// Major, minor and revision of the firmware.
         firmware: [u8; 3],
-        /// Zeros: kind and version of the filter.
+        /// Kind and version of the filter, zeros.
         reserved2: [u8; 3],
     }
 }

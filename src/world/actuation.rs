@@ -6,7 +6,7 @@ use crate::time::SimTime;
 /// Command to the robot's drive, or to one of its joints.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Actuation {
-    /// Set points of the ground speed of both sides' tracks or wheels, forward positive.
+    /// Set points of the ground speed of the tracks or wheels on each side, forward positive.
     Treads {
         /// Left side, m/s.
         left_m_s: f64,
@@ -33,23 +33,23 @@ pub enum Actuation {
     JointRate {
         /// Index of the joint in the rig.
         joint: usize,
-        /// Set point, rad/s; m/s of a joint that slides.
+        /// Set point, rad/s; for a sliding joint, m/s.
         rate_rad_s: f64,
     },
     /// Sets the target angle of a joint.
     JointAngle {
         /// Index of the joint in the rig.
         joint: usize,
-        /// Set point, radians; metres of a joint that slides.
+        /// Set point, radians; for a sliding joint, metres.
         angle_rad: f64,
-        /// Largest rate of the motion, rad/s or m/s.
+        /// Largest rate of the motion, rad/s; for a sliding joint, m/s.
         max_rate_rad_s: f64,
     },
     /// Resets the robot to its initial pose, at rest.
     Reset,
 }
 
-/// An [`Actuation`] with its times.
+/// An [`Actuation`] with its arrival time and the time at which it takes effect.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Command {
     /// Time at which the command takes effect.
@@ -58,6 +58,6 @@ pub struct Command {
     pub serial: u64,
     /// Arrival time of the host's bytes, on the run's clock.
     pub arrived: SimTime,
-    /// The actuation.
+    /// Content of the command.
     pub actuation: Actuation,
 }

@@ -12,13 +12,13 @@ pub struct BodyState {
     pub world_from_body: Transform<World, Body>,
     /// Velocity of the body's origin, World.
     pub velocity_m_s: DVec3,
-    /// Acceleration of the body's origin, World, without gravity: zero for a body at rest.
+    /// Acceleration of the body's origin, World, without gravity, that is, zero for a body at rest.
     pub acceleration_m_s2: DVec3,
     /// Angular rate of the body relative to World, Body frame.
     pub angular_rate_rad_s: DVec3,
 }
 
-/// The latest external input that a firing can show: a pose of a feed, or a command to a driven robot. It
+/// The latest external input whose effect a firing can show: an external pose, or a command to a driven robot. It
 /// serves to measure latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShownPose {

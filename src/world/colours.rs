@@ -31,11 +31,11 @@ struct Level {
 pub struct TextureSpot {
     /// Texture coordinates.
     pub uv: [f32; 2],
-    /// Change of texture coordinates per metre, mean of both directions.
+    /// Change of the texture coordinates per metre on the surface, mean of both directions.
     pub per_m: f32,
 }
 
-/// Linear intensity of each byte of sRGB (IEC 61966-2-1).
+/// Linear intensity, 0..=1, of each sRGB byte (IEC 61966-2-1).
 pub static LINEAR_FROM_SRGB: LazyLock<[f32; 256]> = LazyLock::new(|| {
     std::array::from_fn(|byte| {
         let encoded = byte as f64 / 255.0;
@@ -57,7 +57,8 @@ fn srgb_of(linear: f32) -> u8 {
 }
 
 impl ColourMap {
-    /// The image of `width` x `height` texels, row by row from the top left; `None` without texels.
+    /// Creates an image of `width` x `height` texels, row by row from the top left. `None` if there are no texels or
+    /// their number is wrong.
     pub fn new(width: u32, height: u32, texels: Vec<[u8; 3]>) -> Option<Self> {
         if texels.is_empty() || texels.len() != width as usize * height as usize {
             return None;
@@ -70,7 +71,7 @@ impl ColourMap {
         Some(Self { levels: levels.into() })
     }
 
-    /// Approximate number of texels of an image with this number of pixels, including its smaller versions.
+    /// Approximate number of texels of an image with `pixels` pixels, including its smaller versions.
     pub fn texels(pixels: usize) -> usize {
         pixels + pixels / 3
     }

@@ -29,7 +29,7 @@ pub struct Terrain {
     levels: Vec<Level>,
 }
 
-/// Bins of one size. Bin `keys[i]` has the triangles `members[starts[i]..starts[i + 1]]`.
+/// Bins of one size. Bin `keys[i]` contains the triangles `members[starts[i]..starts[i + 1]]`.
 #[derive(Clone, Debug, Default)]
 struct Level {
     bins_per_m: f64,
@@ -38,14 +38,14 @@ struct Level {
     members: Vec<u32>,
 }
 
-/// Smallest bins are 2^-6 m.
+/// Exponent of the smallest bins, which are 2^-6 m wide.
 const LEAST_EXPONENT: i32 = -6;
-/// Largest bins are 2^30 m.
+/// Exponent of the largest bins, which are 2^30 m wide.
 const LARGEST_EXPONENT: i32 = 30;
 
 impl Terrain {
-    /// Terrain of the ground instances of `scene`. Vertical triangles and triangles with a vertex that is not
-    /// finite cannot carry a robot and are left out.
+    /// Creates the terrain of the ground instances of `scene`. Vertical triangles, and triangles with a vertex that
+    /// is not finite, are left out because they cannot carry a robot.
     pub fn new(scene: &Scene) -> Self {
         let mut terrain = Self::default();
         let mut unusable = 0_usize;
@@ -200,7 +200,7 @@ fn bins_per_m(level: usize) -> f64 {
 }
 
 fn bin(metres: f64, bins_per_m: f64) -> i32 {
-    // The conversion saturates far out, where bins merge without loss.
+    // The conversion to integers saturates far from the origin, where bins merge without loss.
     (metres * bins_per_m).floor() as i32
 }
 

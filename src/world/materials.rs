@@ -26,13 +26,13 @@ pub const PANE: Finish = Finish::Glass { index: GLASS_INDEX, clear: 1.0, faces: 
 /// One kind of surface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Typical {
-    /// Singular, in lower case.
+    /// Name of the surface, in the singular and in lower case.
     pub name: &'static str,
     /// Synonyms that occur in material names. A synonym of several words matches if all of them occur.
     pub also: &'static [&'static str],
     /// Diffuse reflectance at 905 nm, 0..=1.
     pub reflectance_905nm: f32,
-    /// Additional optical behaviour.
+    /// Optical behaviour in addition to diffuse reflection.
     pub finish: Finish,
     /// Library of measured spectra, and the range to expect there.
     pub source: &'static str,
@@ -44,7 +44,7 @@ const CARRIERS: &[&str] = &[
     "shutter", "tank", "tower",
 ];
 
-/// The table, in the order of the search by name.
+/// Typical surfaces, in the order in which names are compared.
 pub const TYPICAL: &[Typical] = &[
     Typical {
         name: "retro-sheeting type i",
@@ -260,8 +260,8 @@ fn says(words: &[String], named: &str) -> bool {
     })
 }
 
-/// A material called `name`. Its optics are typical of the name, or [`DEFAULT_REFLECTANCE`] if the name is unknown.
-/// The word `wet` makes a diffuse surface wet.
+/// Creates a material called `name`. Its optics are those typical of the name, or diffuse with
+/// [`DEFAULT_REFLECTANCE`] if the name is unknown. The word `wet` makes a diffuse surface wet.
 pub fn by_name(name: &str) -> Material {
     let known = typical(name).map(|entry| (entry.reflectance_905nm, entry.finish));
     let (reflectance, finish) = known.unwrap_or((DEFAULT_REFLECTANCE, Finish::Matt));
@@ -272,7 +272,7 @@ pub fn by_name(name: &str) -> Material {
     Material { finish, ..plain(name, reflectance) }
 }
 
-/// A diffuse material without textures.
+/// Creates a diffuse material without textures.
 pub fn plain(name: &str, reflectance: f32) -> Material {
     Material {
         name: name.to_owned(),

@@ -12,7 +12,7 @@ use super::colours::{ColourMap, Rgb};
 /// Index of a material in [`Scene::materials`].
 pub type MaterialId = u32;
 
-/// All surfaces that a lidar can see, and the ground on which a robot stands.
+/// All surfaces that sensors can detect, and the ground on which a robot drives.
 #[derive(Clone, Debug, Default)]
 pub struct Scene {
     /// Meshes; each is stored once, however many instances it has.
@@ -29,7 +29,7 @@ pub struct Scene {
 /// A triangle mesh in its own frame, metres.
 #[derive(Clone, Debug, Default)]
 pub struct Mesh {
-    /// A file name or a part of a built-in scene, for messages.
+    /// Name for messages: the name of the file, or of the part of a built-in scene.
     pub name: String,
     /// Label from the scene's files; without one, the mesh's name is used.
     pub label: Option<String>,
@@ -121,7 +121,7 @@ pub enum Finish {
 }
 
 impl fmt::Display for Finish {
-    /// Text about the finish that follows a material's name.
+    /// Writes a description of the finish, which messages print after the material's name.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Matt => f.write_str("matt"),
@@ -177,7 +177,7 @@ impl Texture {
 }
 
 impl Scene {
-    /// Whether a material does more than scatter light diffusely.
+    /// Whether any material of the scene does more than scatter light diffusely.
     pub fn has_finishes(&self) -> bool {
         self.materials.iter().any(|material| material.finish != Finish::Matt)
     }
@@ -211,7 +211,7 @@ impl Scene {
         self.extents_of(&self.instances)
     }
 
-    /// Lowest and highest corner of the box around the ground.
+    /// Lowest and highest corner of the box around the ground, World, metres; see [`Scene::extents`].
     pub fn ground_extents(&self) -> [DVec3; 2] {
         self.extents_of(&self.ground)
     }
@@ -233,7 +233,7 @@ impl Scene {
 }
 
 impl Instance {
-    /// The box in World around the mesh's box `[low, high]`.
+    /// Lowest and highest corner of the box in World around the mesh's box `[low, high]`, metres.
     pub fn world_box(&self, [low, high]: [DVec3; 2]) -> [DVec3; 2] {
         (0..8)
             .map(|corner: u32| {

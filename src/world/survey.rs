@@ -15,10 +15,10 @@ const HIGHEST_M: f64 = 2_000.0;
 const SMALLEST_M: f64 = 0.5;
 /// Duration for which endless motions are surveyed, seconds.
 const ENDLESS_S: f64 = 60.0;
-/// Number of poses that are examined.
+/// Number of poses along a path that are examined.
 const SAMPLES: u32 = 2000;
 
-/// Text about a box for `menura check`.
+/// Description of a box (lowest and highest corner, metres) for `menura check`.
 pub fn describe_box([low, high]: [DVec3; 2]) -> String {
     let side = |axis, low: f64, high: f64| {
         // Adding 0.0 removes the sign of a rounded zero.
@@ -29,7 +29,8 @@ pub fn describe_box([low, high]: [DVec3; 2]) -> String {
     sides.join(", ")
 }
 
-/// Hints about suspicious size and orientation of a scene file whose visible part has this box.
+/// Hints about suspicious size and orientation of a scene file. The box is that of its visible part: lowest and highest
+/// corner, metres.
 pub fn hints([low, high]: [DVec3; 2]) -> Vec<String> {
     let size = high - low;
     let mut hints = Vec::new();
@@ -67,7 +68,7 @@ pub struct Way {
     pub without_ground: f64,
 }
 
-/// Properties of the path of `trajectory` over `ground`; `None` if the path is only known during a run.
+/// Properties of the path of `trajectory` over `ground`; `None` if the path is known only during a run.
 pub fn way(trajectory: &Trajectory, ground: &dyn GroundHeight) -> Option<Way> {
     let about = trajectory.describe();
     let looked_s = match trajectory.end() {

@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 
 /// A device and its host, which execute the steps of a dialogue.
 pub trait Bench: Sized {
-    /// The first line is `profile NAME`; `settings TOML` lines may follow.
+    /// Builds the device and its host. `profile` is the name in the dialogue's first line; `settings` is the TOML of
+    /// its `settings` lines.
     fn new(profile: &str, settings: &str) -> Self;
 
     /// Executes a step; panics if the result differs from the expectation.
     fn step(&mut self, step: &Step);
 }
 
-/// A line without its comment.
+/// A step of a dialogue: a line without its comment.
 pub struct Step<'a> {
     pub verb: &'a str,
     pub rest: &'a str,

@@ -39,7 +39,7 @@ pub fn shared(path: &str) -> PathBuf {
     file
 }
 
-/// The program, with the default log level.
+/// A command that runs Menura's binary with the default log level.
 pub fn menura() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_menura"));
     command.env_remove("MENURA_LOG");
@@ -141,7 +141,7 @@ pub fn free_port() -> u16 {
     }
 }
 
-/// Files of a recording, by name.
+/// Records `rig` for `duration`; returns the files by name.
 pub fn recorded(rig: &Rig, duration: Duration) -> BTreeMap<String, Vec<u8>> {
     let folder = tempfile::tempdir().unwrap();
     record(rig, &world(rig), duration, None, folder.path(), &AtomicBool::new(false), |_| {})
@@ -155,7 +155,7 @@ pub fn recorded(rig: &Rig, duration: Duration) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// Captures of these devices in a recording; empty for a device without a capture.
+/// Records `rig` for `duration`; returns the captures of these devices, empty for a device without a capture.
 pub fn captures<const N: usize>(rig: &Rig, duration: Duration, names: [&str; N]) -> [Vec<u8>; N] {
     let mut files = recorded(rig, duration);
     names.map(|name| files.remove(&format!("{name}.pcap")).unwrap_or_default())

@@ -14,9 +14,9 @@ use menura::engine::ranks::serve;
 /// Name of the rig; no such file exists.
 const NAME: &str = "rig-of-rank-0.toml";
 
-/// Other ranks while they serve.
+/// Other ranks that serve rank 0.
 pub struct Others {
-    /// State of the other ranks, as rank 0 has it.
+    /// State of the other ranks, as seen by rank 0.
     pub lead: Lead,
     /// Setting one of these ends a rank, as a signal would.
     pub stops: Vec<Arc<AtomicBool>>,
@@ -57,7 +57,7 @@ pub fn with_serving<R>(others: usize, work: impl FnOnce(&Others) -> R) -> R {
     })
 }
 
-/// Load message that rank 0 sends.
+/// Load message that rank 0 sends for the rig `text`, with some keys replaced.
 pub fn load_of(text: &str, sets: &[(&str, &str)]) -> Load {
     let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
     Load {

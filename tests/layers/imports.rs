@@ -212,7 +212,7 @@ fn reached_from<'a, T: Ord, P>(
     reached
 }
 
-/// Files and their imports of one another.
+/// Source files, and the imports between them.
 #[derive(Default)]
 struct Tree<'a> {
     files: BTreeMap<Vec<String>, &'a str>,

@@ -176,7 +176,7 @@ fn top() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Text files of `src/` as (path from the top folder, text).
+/// Rust files of `src/` as (path from the top folder, text).
 fn source_files() -> Vec<(String, String)> {
     let mut files = Vec::new();
     collect(&top().join("src"), &mut files);

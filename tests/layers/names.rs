@@ -13,11 +13,12 @@ use crate::{Fault, fault};
 
 /// The table of families, and the file that declares their modules.
 const TABLES: &[&str] = &["src/devices/families.rs", "src/devices/lib.rs"];
-/// Two families send the data packet of `src/wire/velodyne`; this file has their common code.
+/// File that may contain names of families: it has the common code of the two families that send the data packet of
+/// `src/wire/velodyne`.
 const SHARED_FORMAT: &str = "src/devices/spinning/data_packet.rs";
 /// Families whose name is a kind of sensor.
 const SENSOR_KINDS: &[&str] = &["gnss"];
-/// Experiments may name the kind of sensor that they test.
+/// Folder of the experiments, which may name the kind of sensor that they test.
 const MAY_NAME_SENSOR_KINDS: &str = "src/validation/";
 
 /// Names of families in a file outside of the folders of `families`; `keys` are the words of the `driver` key.

@@ -7,13 +7,13 @@ use crate::imports::LAYERS;
 /// Layers that are crates: paths in their folders start at the layer, unless they name another crate.
 const CRATES: &[&str] = &["config", "devices", "wire"];
 
-/// A path as written, relative to the root of `menura` if it starts in one of its crates. `crate` is replaced for
-/// `menura`, `self` and `super` as well.
+/// A path in source text. A path that starts with `menura`, `crate`, `self` or `super` is converted to `crate::…`,
+/// counted from the root of `menura`. Other paths are as written.
 #[derive(Clone, Debug)]
 pub struct UsedPath {
     pub names: Vec<String>,
     pub line: usize,
-    /// Name that a `use` gives the path in its module; `*` for all items of the path.
+    /// Name that a `use` gives the path in its module; `*` for all items of the path; `None` outside of a `use`.
     pub imported_as: Option<String>,
     /// Whether the path is in test code.
     pub in_tests: bool,

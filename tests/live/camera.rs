@@ -25,8 +25,8 @@ impl Drop for Run {
 }
 
 impl Run {
-    /// A camera at `ip` that streams from the start if `host` is given.
-    /// `more` follows the device in the rig.
+    /// Starts a run of a camera at `ip`, which streams from the start if `host` is given. `more` is TOML that follows
+    /// the device in the rig.
     fn start(folder: &Path, ip: Ipv4Addr, host: Option<SocketAddr>, more: &str) -> Self {
         let (to, streams) = (host.unwrap_or(([127, 0, 0, 1], 9).into()), host.is_some());
         let text = format!(
@@ -44,7 +44,7 @@ impl Run {
         Self(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap())
     }
 
-    /// Ends the process; returns its output.
+    /// Ends the process; returns its standard error.
     fn end(mut self) -> String {
         let pid = rustix::process::Pid::from_child(&self.0);
         rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
@@ -94,7 +94,7 @@ impl Host {
         assert_eq!(status, status::SUCCESS, "{address:#x} = {value:#x}");
     }
 
-    /// Address and MAC address that a unit reports.
+    /// IP address and MAC address that the unit at `at` reports.
     fn find(&mut self, at: Ipv4Addr) -> (Ipv4Addr, [u8; 6]) {
         let (from, status, found) = self.ask(at, command::DISCOVERY, &[]);
         assert_eq!((from, status, found.len()), (at, status::SUCCESS, 248));
@@ -118,7 +118,7 @@ fn udp() -> UdpSocket {
     socket
 }
 
-/// Whether nobody listens at `ip`: the system reports this at once.
+/// Whether no program listens at `ip`; the system reports this at once.
 fn is_silent(ip: Ipv4Addr) -> bool {
     let socket = udp();
     socket.connect((ip, PORT)).unwrap();

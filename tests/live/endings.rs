@@ -1,5 +1,5 @@
-//! How commands end, with the real binary: with a full disk, a closed pipe, a signal, or an unreachable host. In every
-//! case, the requested files are complete.
+//! Tests of how commands end, with the real binary: with a full disk, a closed pipe, a signal, or an unreachable host.
+//! In every case, the requested files are complete.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -259,7 +259,7 @@ fn a_run_that_cannot_start_leaves_files_as_they_were() {
     assert!(!Path::new(&new).exists(), "an empty report is none");
 }
 
-/// Runs a command in `bash` with a limit of 512-byte blocks for file sizes, so that a write fails as on a full disk.
+/// Runs Menura in `bash` with file sizes limited to `blocks` times 1024 bytes, so that a write fails as on a full disk.
 fn limited(blocks: u32, arguments: &[&str]) -> Output {
     let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
     let mut command = Command::new("bash");

@@ -1,4 +1,4 @@
-//! A robot that another program moves: it receives poses over UDP, and packets show them.
+//! Tests of a robot that another program moves: it receives poses over UDP, and packets show them.
 
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};

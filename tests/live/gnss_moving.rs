@@ -1,5 +1,5 @@
-//! Satellites that a moving object hides for a while: in the sensor's view, and in the sentences of a recording and of
-//! a live run.
+//! Tests of satellites that a moving object hides for a while: in the sensor's view, and in the sentences of a
+//! recording and of a live run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -21,7 +21,7 @@ use menura::wire::framer::Framer;
 use menura::wire::gnss_stream::{Frame, GnssStream};
 use menura::wire::nmea::{Content, RawSentence, Sentence};
 
-/// The rig's receivers.
+/// Names of the rig's GNSS receivers.
 const RECEIVERS: [&str; 2] = ["ublox", "garmin"];
 /// Height of the antenna above the ground, metres; the robot is at rest.
 const ANTENNA_M: f64 = 1.0;
@@ -31,10 +31,10 @@ const SPREAD_DEG: f64 = 2.0;
 const LORRY_M: [f64; 3] = [12.0, 2.6, 4.0];
 /// y of the lorry's path relative to the antenna (negative: south), metres.
 const ASIDE_M: f64 = -3.0;
-/// The first instant, seconds after midnight UTC.
+/// Start of the recordings and runs, seconds after midnight UTC.
 const START_S: f64 = (9.0 * 60.0 + 27.0) * 60.0 + 25.0;
 
-/// GNSS receivers on an open plain, and a lorry with the path `way`; `rest` is added to the rig.
+/// GNSS receivers on an open plain, and a lorry with the trajectory `way` (TOML); `rest` is added to the rig.
 fn rig(folder: &Path, way: &str, rest: &str) -> Rig {
     let plain = "v -300 -300 0\nv 300 -300 0\nv 300 300 0\nv -300 300 0\nf 1 2 3 4\n";
     std::fs::write(folder.join("plain.obj"), plain).unwrap();
@@ -70,13 +70,13 @@ settings = {{ baud_rate = 9600, sentences = ["RMC", "GGA", "GSA", "GSV"] }}
         .unwrap_or_else(|faults| panic!("{faults}"))
 }
 
-/// The lorry with its centre at `x_m`.
+/// Box of the lorry, if its centre is at `x_m`.
 fn lorry_at(x_m: f64) -> Sides {
     let half = LORRY_M.map(|side| side / 2.0);
     [[x_m - half[0], x_m + half[0]], [ASIDE_M - half[1], ASIDE_M + half[1]], [0.0, LORRY_M[2]]]
 }
 
-/// Whether the lorry, if there is one, hides a satellite; `None` at its edges.
+/// Whether the lorry, if there is one, hides a satellite; `None` if the satellite is near an edge of the lorry.
 fn hides(lorry: Option<&Sides>, direction_rad: [f64; 2], spread_deg: f64) -> Option<bool> {
     let from_m = [0.0, 0.0, ANTENNA_M];
     lorry.map_or(Some(false), |sides| {
@@ -88,12 +88,12 @@ const PASSES: &str =
     r#"{ kind = "line", start_m = [-60.0, -3.0, 0.0], yaw_deg = 0.0, speed_m_s = 2.0 }"#;
 const STANDS: &str = r#"{ kind = "still", position_m = [0.0, -3.0, 0.0] }"#;
 
-/// Position of the passing lorry.
+/// Box of the passing lorry at a time, seconds after the start.
 fn passing_at(second: f64) -> Sides {
     lorry_at(-60.0 + 2.0 * second)
 }
 
-/// A lorry that exists only from 20 s to 35 s.
+/// Stimulus in the rig: the lorry exists only from 20 s to 35 s.
 const SHOWN: &str = "[[stimulus]]\nname = \"lorry-comes\"\nobject = \"lorry\"\nstart_s = 20.0\n\
                      duration_s = 15.0\nperiod_s = 1000.0\n";
 
@@ -101,7 +101,7 @@ fn shown_at(second: f64) -> Option<Sides> {
     (20.0..35.0).contains(&second).then(|| lorry_at(0.0))
 }
 
-/// For every satellite at every second, the share of open rays agrees with the position of the lorry.
+/// Checks for every satellite at every second that the share of open rays agrees with the position of the lorry.
 fn compare_views(rig: &Rig, lorry_at: impl Fn(f64) -> Option<Sides>) {
     let world = common::world(rig);
     let epoch = Epoch::new(rig.start_utc.expect("a stated start"));
@@ -299,8 +299,8 @@ fn host(port: &Path) -> mpsc::Receiver<Vec<u8>> {
     arrives
 }
 
-/// A lorry that exists for some seconds. The live run and the recording have the same bytes, and both show the lorry at
-/// the right time.
+/// A lorry exists for some seconds. The live run and the recording have the same bytes, and both show the lorry at the
+/// right time.
 #[test]
 fn a_host_reads_of_a_lorry_what_a_recording_has() {
     const SECONDS: u64 = 13;

@@ -189,7 +189,7 @@ impl Bench {
 }
 
 /// Runs the kit again while it reports that the machine was too busy to judge a driver or to record a failure. After
-/// eight times, a busy machine is no longer the reason.
+/// eight attempts, the last output is returned.
 fn retry_while_machine_is_busy(judge: impl Fn() -> Output) -> Output {
     let mut output = judge();
     for _ in 0..7 {

@@ -1,5 +1,5 @@
-//! Faults that are started and ended while a rig runs: the log of such a run, converted to sections of the rig,
-//! reproduces the run byte for byte.
+//! Tests of faults that are started and ended while a rig runs: the log of such a run, converted to sections of the
+//! rig, reproduces the run byte for byte.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -91,7 +91,7 @@ const SCRIPT: &Script = &[
     (3000, r#"{"start": {"device": "gnss", "kind": "gnss-jump", "offset_m": [5, 0, 1]}}"#),
 ];
 
-/// A lidar of another family, a scanner and an IMU.
+/// A rig with an HDL-64E, a scanner and an IMU.
 const OTHERS: &str = r#"
 seed = 12
 start_utc = 2026-06-01T12:00:00Z
@@ -158,7 +158,7 @@ const SCRIPT_OF_OTHERS: &Script = &[
     (2600, r#"{"end": "down"}"#),
 ];
 
-/// An Ouster, and a scanner that a host reads over TCP.
+/// A rig with an Ouster, and a scanner that a host reads over TCP.
 const OUSTER: &str = r#"
 seed = 13
 start_utc = 2026-06-01T12:00:00Z
@@ -223,7 +223,7 @@ const OUSTER_SCRIPT: &Script = &[
     ),
 ];
 
-/// A Hesai on a rotating joint, and a scanner of another maker that a host reads over TCP.
+/// A rig with a Hesai on a rotating joint, and a scanner of another maker that a host reads over TCP.
 const HESAI: &str = r#"
 seed = 14
 start_utc = 2026-06-01T12:00:00Z
@@ -375,9 +375,10 @@ const DRIVEN_SCRIPT: &Script = &[
     (2000, r#"{"end": "held-up"}"#),
     (2300, r#"{"start": {"device": "base", "kind": "power-cycle", "duration_s": 0.2}}"#),
 ];
-/// Start, full mode, an arc with a radius of one metre, and a stream of counts, voltage and charge.
+/// Host's bytes to the drive base: start, full mode, an arc with a radius of one metre, and a stream of counts, voltage
+/// and charge.
 const DRIVE_AND_TELL: &[u8] = &[128, 132, 137, 0, 100, 3, 232, 148, 4, 43, 44, 22, 25];
-/// Rotates without end.
+/// Host's command to the rotating head: rotate without end.
 const TURN: &[u8] = b"TC+9\r";
 
 fn ask(run: &RealTimeRun<'_>, request: &str) -> Result<LiveFault, String> {
@@ -485,7 +486,7 @@ struct Live {
     on_lines: Vec<Vec<u8>>,
     /// Bytes of the TCP connection.
     by_tcp: Vec<u8>,
-    /// Command log.
+    /// Content of the command log.
     said: String,
 }
 
@@ -598,7 +599,8 @@ fn repeats(Bench { text, script, lines, host, ranks }: Bench<'_>) {
     }
 }
 
-/// When a delay ends, the next telegram is due while the late one is still being transmitted.
+/// When a delay ends, the next telegram is due while the late one is still being transmitted. Both must arrive
+/// undamaged.
 #[test]
 fn a_late_telegram_is_on_its_line_alone() {
     let folder = tempfile::tempdir().unwrap();

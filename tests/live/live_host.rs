@@ -1,4 +1,4 @@
-//! Effects of a run on its machine: names of pseudo-terminals, memory of its threads.
+//! Tests of the effects of a run on its machine: names of pseudo-terminals, memory of its threads.
 
 use std::fs::{self, File};
 use std::io::Read;

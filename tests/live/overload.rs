@@ -1,4 +1,4 @@
-//! A machine that is made too slow: each policy for late packets acts as documented, and is counted.
+//! Tests on a machine that is made too slow: each policy for late packets acts as documented, and is counted.
 
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -39,7 +39,7 @@ impl RayCaster for Slow {
     }
 }
 
-/// A caster without hits.
+/// A caster whose rays hit nothing.
 struct Nothing;
 
 impl RayCaster for Nothing {
@@ -100,7 +100,8 @@ link = {{ udp = {{ to = "{}" }} }}
     )
 }
 
-/// The same in a real scene: grass, leaves and a robot that turns; rays hit, and packets contain returns.
+/// Each policy for late packets in a real scene: rays hit grass and leaves, the robot turns, and packets contain
+/// returns.
 #[test]
 fn each_policy_does_the_same_in_the_courtyard() {
     let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -197,7 +198,7 @@ struct Neighbours {
     real_time_factor: f64,
 }
 
-/// Simulates one second; a packet is late after 20 ms.
+/// Runs the rig for one simulated second with the policy `late`; a packet is late after 20 ms.
 fn lidar_beside_imu(late: &str) -> Neighbours {
     let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
     let text = format!(

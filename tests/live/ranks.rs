@@ -1,5 +1,5 @@
-//! Other ranks measure: the bytes are the same as from one process for any number of ranks, and every failure has a
-//! message. Here ranks are threads; `tools/test --only mpi` starts processes.
+//! Tests with other ranks that measure: the bytes are the same as from one process for any number of ranks, and every
+//! failure has a message. Here ranks are threads; `tools/test --only mpi` starts processes.
 
 use std::collections::BTreeMap;
 use std::net::UdpSocket;
@@ -26,8 +26,8 @@ use menura::time::SimTime;
 use menura::wire::drive_order::DriveOrder;
 use menura::wire::feed::{MAGIC, PoseTwist, VERSION};
 
-/// Nine rays, noise, weather, an object, a rotating head, faults; lidars with one, two and five echoes; devices
-/// measured by rank 0 and devices measured by other ranks.
+/// A rig with nine rays per pulse, noise, weather, an object, a rotating head and faults; lidars with one, two and five
+/// echoes; devices measured by rank 0 and devices measured by other ranks.
 const RIG: &str = r#"
 seed = 11
 start_utc = 2026-06-01T12:59:59.9Z
@@ -139,7 +139,7 @@ mount = { translation_m = [0.0, 0.0, 1.5] }
 link = { udp = { to = "127.0.0.1:9" } }
 "#;
 
-/// Files of a recording by these casters, by name.
+/// Records `rig`; the ranks of `lead` cast the rays, or this process without `lead`. Returns the files by name.
 fn recorded(
     rig: &Rig,
     world: &LiveWorld,

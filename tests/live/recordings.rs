@@ -1,4 +1,4 @@
-//! Recordings in users' formats, with the real binary.
+//! Tests of recordings in users' formats, with the real binary.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

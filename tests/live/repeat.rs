@@ -1,4 +1,4 @@
-//! Same seed, same bytes: for any number of workers, recorded or live.
+//! Checks that the same seed gives the same bytes, for any number of workers, recorded or live.
 
 use std::net::UdpSocket;
 use std::path::Path;
@@ -173,7 +173,7 @@ fn rigs_with_every_default_written_give_the_same_recordings() {
     }
 }
 
-/// A form changes measurements from its time on, although later ones were already measured.
+/// A form of the web interface changes measurements from its time on, although later ones were already measured.
 #[test]
 fn what_hosts_change_does_not_depend_on_the_number_of_workers() {
     const PUCK: &str = r#"
@@ -241,7 +241,7 @@ fn another_seed_gives_other_noise_but_the_same_frames() {
     }
 }
 
-/// Results of a live run of the rig with these keys; packets are those of the second device.
+/// Results of a live run of the rig with these keys; `received` has the packets of the second device.
 struct Live {
     received: Vec<Vec<u8>>,
     /// Number of sent packets of all devices, as counted by the run.

@@ -13,7 +13,7 @@ use menura::wire::velodyne::DataPacket;
 
 use crate::common;
 
-/// A box stands 4 m ahead from 0.2 s on for 0.3 s, every second; datagrams are lost at 0.7 s.
+/// A rig in which a box stands 4 m ahead from 0.2 s on for 0.3 s, every second; datagrams are lost at 0.7 s.
 fn rig(to: u16, [udp, tcp]: [u16; 2]) -> Rig {
     let text = format!(
         r#"

@@ -1,4 +1,4 @@
-//! Hokuyo scanners with the real binary: recorded, inspected, and live on real sockets.
+//! Tests of Hokuyo scanners with the real binary: recorded, inspected, and live on real sockets.
 
 use std::fs;
 use std::io::{Read, Write};

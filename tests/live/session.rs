@@ -1,4 +1,4 @@
-//! Runs that another program starts, observes and stops.
+//! Tests of runs that another program starts, observes and stops.
 
 use std::time::Duration;
 

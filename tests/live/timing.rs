@@ -182,7 +182,7 @@ fn probe(port: u16, arguments: &[&str]) -> Child {
         .unwrap()
 }
 
-/// Waits until a program has the port.
+/// Waits until a program has bound the port.
 #[allow(clippy::disallowed_methods)] // another process opens it
 fn wait_for(port: u16) {
     for _ in 0..3000 {
@@ -329,7 +329,7 @@ fn what_the_system_grants_a_standby_is_in_force() {
     grants_are_in_force(&[("fifo", "SCHED_FIFO", 1, true)]);
 }
 
-/// A granted right is in effect; otherwise it must not be reported as granted. Each case: scheduler, name of the right,
+/// Checks that a right is reported as granted only if it is in effect. Each case has the scheduler, name of the right,
 /// the kernel's number of the policy, and whether a standby sender exists.
 #[allow(clippy::disallowed_methods)] // looks at another process while it runs
 fn grants_are_in_force(cases: &[(&str, &str, u32, bool)]) {

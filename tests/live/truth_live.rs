@@ -1,5 +1,5 @@
-//! Ground truth of a real-time run: an interrupted run leaves a complete file. The file has every received packet, by
-//! its digest, with the same ground truth as a recording.
+//! Tests of the ground truth of a real-time run: an interrupted run leaves a complete file. The file has every received
+//! packet, by its digest, with the same ground truth as a recording.
 
 use std::collections::{HashMap, HashSet};
 use std::net::UdpSocket;

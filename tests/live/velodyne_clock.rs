@@ -1,4 +1,4 @@
-//! Clocks of Velodynes with a cable to a GNSS receiver, from power-up to UTC.
+//! Tests of the clocks of Velodynes with a cable to a GNSS receiver, from power-up to UTC.
 
 use std::net::UdpSocket;
 use std::sync::atomic::AtomicBool;
@@ -81,7 +81,7 @@ link = { tcp = "127.0.0.1:0" }
 settings = { baud_rate = 9600, pulse = { after_fix_s = 0.0 }, acquisition = { startup_s = 0.0 } }
 "#;
 
-/// 12:59:48.3 as microseconds past the hour.
+/// Start of the runs, 12:59:48.3, as microseconds past the hour.
 const START_US: f64 = (59.0 * 60.0 + 48.3) * 1e6;
 const HOUR_US: f64 = 3.6e9;
 

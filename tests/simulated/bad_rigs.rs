@@ -33,7 +33,7 @@ fn cases() -> Vec<PathBuf> {
     paths
 }
 
-/// Message about the file or folder; `None` if it is accepted.
+/// Message with which the file or folder is refused; `None` if it is accepted.
 fn message(path: &Path) -> Option<String> {
     let name = path.file_name().and_then(|name| name.to_str()).expect("plain names");
     if path.is_dir() {

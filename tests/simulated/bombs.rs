@@ -20,7 +20,7 @@ const WORLD: &str = "[world]\nscene = \"room\"\n[robot]\ntrajectory = { kind = \
 const DEVICE: &str = "[[device]]\nname = \"lidar\"\nprofile = \"velodyne-vlp16-3.0\"\n\
                       link = { udp = { to = \"127.0.0.1:2368\" } }\n";
 
-/// Message about a rig.
+/// Message with which the rig `text` is refused.
 fn told(text: &str) -> String {
     let rig = Rig::parse("rig.toml", text, Path::new("/nowhere"), &[], catalogue());
     rig.expect_err("a bomb").to_string()

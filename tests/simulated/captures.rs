@@ -1,4 +1,4 @@
-//! Bytes of real units: decoded, encoded again and compared.
+//! Tests with bytes of real units, which are decoded, encoded again and compared.
 
 use std::fs::File;
 
@@ -97,7 +97,7 @@ fn vlp16_packets_follow_one_another() {
     }
 }
 
-/// A MicroStrain unit of the GQ7 family, from the test data of the maker's SDK.
+/// Bytes of a MicroStrain unit of the GQ7 family, from the test data of the maker's SDK.
 #[test]
 #[ignore = "needs reference data"]
 fn mip_packets_survive() {

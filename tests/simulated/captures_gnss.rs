@@ -1,4 +1,4 @@
-//! Bytes of real GNSS receivers: split, decoded, encoded again and compared.
+//! Tests with bytes of real GNSS receivers, which are split, decoded, encoded again and compared.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ fn pieces(file: &str) -> Pieces {
     pieces
 }
 
-/// Decodes and encodes every line and frame; returns the number of each message.
+/// Decodes and encodes every line and frame; returns the number of messages of each kind.
 fn survive(pieces: &Pieces) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for (frame, bytes) in pieces {
@@ -61,7 +61,7 @@ fn noise(pieces: &Pieces) -> Vec<u8> {
     noise.flat_map(|(_, bytes)| bytes.clone()).collect()
 }
 
-/// ZED-F9P, HPG 1.11, NMEA 4.10, from the daemon tests of gpsd.
+/// Bytes of a ZED-F9P with HPG 1.11 and NMEA 4.10, from the daemon tests of gpsd.
 #[test]
 #[ignore = "needs reference data"]
 fn zed_f9p_sentences_survive() {
@@ -87,7 +87,7 @@ fn zed_f9p_sentences_survive() {
     assert!(noise(&pieces).split(|b| *b == b'\n').all(|l| l.is_empty() || l.starts_with(b"#")));
 }
 
-/// ZED-F9P, HPG 1.11, UBX with high-precision positions.
+/// Bytes of a ZED-F9P with HPG 1.11: UBX with high-precision positions.
 #[test]
 #[ignore = "needs reference data"]
 fn zed_f9p_frames_survive() {
@@ -111,7 +111,8 @@ fn zed_f9p_frames_survive() {
     assert!(noise(&pieces).is_ascii());
 }
 
-/// NEO-M8T with raw measurements; these messages are named but have no fields here.
+/// Bytes of a NEO-M8T with raw measurements. Menura has names for messages with raw measurements, but does not decode
+/// their fields.
 #[test]
 #[ignore = "needs reference data"]
 fn neo_m8t_frames_survive() {

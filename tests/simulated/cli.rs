@@ -1,4 +1,4 @@
-//! The real binary: help, exit codes, output files.
+//! Tests of the real binary: help, exit codes, output files.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -26,7 +26,7 @@ const LIGHT: [&str; 6] = [
     "device.front-lidar.settings.beam.shape=\"ray\"",
 ];
 
-/// Own serial links in `folder` for the default rig: two simultaneous runs cannot use the same links.
+/// Options that place the serial links of the default rig in `folder`: two simultaneous runs cannot use the same links.
 fn own_links(folder: &Path) -> Vec<String> {
     let link = |device: &str| {
         let path = folder.join(device);

@@ -1,4 +1,4 @@
-//! Faults within devices: their effects in the bytes agree with the log, and the same seed repeats both.
+//! Tests of faults within devices: their effects in the bytes agree with the log, and the same seed repeats both.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::UdpSocket;

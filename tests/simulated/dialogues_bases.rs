@@ -2,10 +2,10 @@
 //! `tests/dialogues/drive-base/*.txt`.
 //!
 //! ```text
-//! profile irobot-create2         first line: the unit; its treads follow the set points without delay
+//! profile irobot-create2         first line: the unit; its wheels or tracks reach the set points at once
 //! > 80 83                        the host sends these bytes (hexadecimal), or text in quotes with \r and \n
 //! < "1,P0\r\n"                   the unit sends exactly this in one piece within 50 ms
-//! treads 0.2 -0.1                the set points of the left and right tread, m/s, to 0.1 mm/s
+//! treads 0.2 -0.1                the set points of the left and right wheel or track, m/s, to 0.1 mm/s
 //! wait 100 ms                    the host waits
 //! silent 100 ms                  the unit sends nothing for this time
 //! stream 10 in 150 ms 13 08      the unit sends this number of pieces (± 1) that begin with these bytes

@@ -46,8 +46,8 @@ impl RayCaster for Walls {
     }
 }
 
-/// Reported echoes of walls: the other and the last echo of each pulse in the measurement, and the ranges in the odd
-/// and the even block of each pulse in packets; 0 without an echo.
+/// Reported ranges of echoes of walls, two for each pulse in the order of [`by_the_manual`]: first those in the
+/// measurement, then those in the odd and the even block of packets; 0 without an echo.
 fn reported(walls: [Option<Echo>; 3], settings: &str) -> (Vec<[f64; 2]>, Vec<[f64; 2]>) {
     let text = format!(
         "seed = 8\n[world]\nscene = \"room\"\n[robot]\ntrajectory = {{ kind = \"still\" }}\n[[device]]\n\
@@ -93,8 +93,9 @@ fn reported(walls: [Option<Echo>; 3], settings: &str) -> (Vec<[f64; 2]>, Vec<[f6
     (measured, told)
 }
 
-/// The other echo and the last echo of a pulse, by the manual. The other is the strongest one, or if this is the last,
-/// the second strongest; among equal ones, the nearest. A single echo is both.
+/// Ranges of the two echoes of a pulse that dual return reports, by the manual. The first one is the strongest echo, or
+/// the second strongest if the strongest is the last; among equal echoes, the nearest counts as stronger. The second
+/// one is the last echo. A single echo is reported as both.
 fn by_the_manual(echoes: &[Echo]) -> [f64; 2] {
     let mut by_range = echoes.to_vec();
     by_range.sort_by(|a, b| a.0.total_cmp(&b.0));

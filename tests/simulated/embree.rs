@@ -62,7 +62,7 @@ fn turn(origin: DVec3, step_deg: f64, max_range_m: f32) -> Vec<Pulse> {
     pulses
 }
 
-/// Ray `index` of a cast, rotated by `angle` radians about an axis; `axis` is 0..6.
+/// Ray `index` of a cast, rotated by `angle` radians in one of six directions; `axis` is 0..6.
 fn nudged(stencil: &Stencil, pulses: &[Pulse], index: usize, axis: u32, angle: f64) -> Pulse {
     let pulse = pulses[index / stencil.len()];
     let [a, b] = stencil.offsets()[index % stencil.len()];

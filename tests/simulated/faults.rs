@@ -1,4 +1,4 @@
-//! Faults of a rig: their effects in recordings agree with the log, and the same seed repeats both.
+//! Tests of the faults of a rig: their effects in recordings agree with the log, and the same seed repeats both.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::UdpSocket;

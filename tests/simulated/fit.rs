@@ -64,8 +64,9 @@ fn merge(whole: &mut toml::Table, part: toml::Table) {
 
 const SERIAL: &str = "{ pty = \"unit\" }";
 
-/// Ten minutes at 100 Hz. White noise is known to 0.3 % at one sample. The Gauss-Markov process of 5 s is known to some
-/// 8 % (three axes of 120 correlation times); its correlation time is fitted as well.
+/// The recording has ten minutes at 100 Hz. They determine white noise to 0.3 %, from the deviation at one sample, and
+/// the Gauss-Markov process of 5 s to some 8 % (three axes of 120 correlation times); its correlation time is fitted as
+/// well.
 #[test]
 fn an_imus_errors_come_back_from_its_bytes() {
     let profile = "wheeltec-n100";
@@ -93,8 +94,8 @@ fn an_imus_errors_come_back_from_its_bytes() {
     is_taken(&fit.fragment(), profile, SERIAL);
 }
 
-/// Ten minutes at 5 Hz are 60 times twice the time constant: the walk is known to some 13 %. The spread alone is known
-/// to 1 %; the walk has an eighth of the variance between neighbours.
+/// The recording has ten minutes at 5 Hz, 60 times twice the time constant. They determine the walk to some 13 %, and
+/// the spread alone to 1 %; the walk has an eighth of the variance between neighbours.
 #[test]
 fn a_receivers_walk_and_spread_come_back_from_its_bytes() {
     let profile = "ublox-zed-f9p-hpg1.32";

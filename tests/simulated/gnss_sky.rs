@@ -1,4 +1,4 @@
-//! A GNSS receiver with a partly hidden sky: beside a wall, beside a tree, and when it passes them.
+//! Tests of a GNSS receiver with a partly hidden sky: beside a wall, beside a tree, and when it passes them.
 
 use crate::common::sky::{Sides, is_hidden};
 use menura::devices::families::catalogue;
@@ -216,7 +216,7 @@ fn the_examples_receivers_have_a_sky() {
     assert_eq!(receivers, 4);
 }
 
-/// The same example in a room, with a lidar that waits for the receiver's PPS.
+/// The example `art.toml` in a room, with a lidar that waits for the PPS of its GNSS receiver.
 #[test]
 fn a_room_hides_the_sky_and_its_consequence_is_named() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/art.toml");

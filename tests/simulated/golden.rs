@@ -1,4 +1,4 @@
-//! Bytes that manuals and other implementations print: each example is decoded and encoded again.
+//! Tests with bytes that manuals and other implementations print. Each example is decoded and encoded again.
 //!
 //! Buffers are filled with 0xa5 beforehand, so that an unwritten byte is noticed.
 
@@ -12,13 +12,13 @@ use menura::wire::velodyne::{Bank, DATA_PACKET_LEN, DataPacket, Model, Point};
 use crate::common;
 
 const UNWRITTEN: u8 = 0xa5;
-/// 123.45 degrees, encoded as `39 30`.
+/// Azimuth of 123.45 degrees, encoded as `39 30`.
 const AZIMUTH: u16 = 12_345;
-/// 12.346 m in steps of 2 mm, encoded as `1D 18`.
+/// Distance of 12.346 m in steps of 2 mm, encoded as `1D 18`.
 const DISTANCE_2MM: u16 = 6173;
-/// 12.346 m in steps of 4 mm, rounded half up, encoded as `0F 0C`.
+/// Distance of 12.346 m in steps of 4 mm, rounded half up, encoded as `0F 0C`.
 const DISTANCE_4MM: u16 = 3087;
-/// Encoded as `D2 02 96 49`.
+/// Timestamp that is encoded as `D2 02 96 49`, microseconds.
 const TIMESTAMP_US: u32 = 1_234_567_890;
 
 use Bank::{Fourth, Lower, Third, Upper};

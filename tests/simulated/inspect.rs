@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::common;
 
-/// 2026-06-01T12:00:00Z.
+/// Start of the captures, 2026-06-01T12:00:00Z, nanoseconds since 1970.
 const START_UNIX_NS: i128 = 1_780_315_200_000_000_000;
 /// Packet period of an S2 or S3, nanoseconds.
 const PERIOD_NS: i128 = 288_000;
@@ -90,7 +90,8 @@ fn yard_m(azimuth_rad: f64, elevation_rad: f64) -> Option<f64> {
     (wall * up < 6.0).then_some(wall)
 }
 
-/// Packets of an S2 or S3 at 600 rpm in the yard, without the packets in `lost`.
+/// Writes a capture of an HDL-64E S2 or S3 at 600 rpm in the yard, without the packets in `lost`. Returns the settings
+/// and calibration that the packets contain.
 fn record_hdl64e(
     path: &Path,
     format: StatusFormat,
@@ -424,7 +425,7 @@ fn a_profile_of_another_product_is_refused_and_a_near_relations_is_doubted() {
     assert!(!read.contains("fit"), "{read}");
 }
 
-/// Packets of a VLS-128 at this period, which end with these two bytes.
+/// Writes a capture of VLS-128 packets with the period `period_us`. Each packet ends with the bytes `tail`.
 fn record_vls128(path: &Path, period_us: f64, tail: [u8; 2]) {
     let mut recorder = PcapRecorder::create(path, HEADER).unwrap();
     let mut payload = [0; DATA_PACKET_LEN];

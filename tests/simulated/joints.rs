@@ -1,4 +1,4 @@
-//! Devices on joints: each firing, sample and epoch is measured from the joint's position at its time.
+//! Tests of devices on joints: each firing, sample and epoch is measured from the joint's position at its time.
 
 use std::collections::BTreeMap;
 use std::path::Path;

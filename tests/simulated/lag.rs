@@ -1,4 +1,4 @@
-//! Output latency and averaging window of every family, in recordings. An output latency delays the bytes of
+//! Tests of output latency and averaging window of every family, in recordings. An output latency delays the bytes of
 //! measurements without changing them; an averaging window averages the ground truth before an instant.
 
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! Moving objects, and a lidar that moves past objects: their apparent lengths in a scan (Elmquist
-//! et al. 2021, figure 5), compared with the geometry of circles and boxes.
+//! Tests of moving objects, and of a lidar that moves past objects: their apparent lengths in a scan (Elmquist et al.
+//! 2021, figure 5), compared with the geometry of circles and boxes.
 
 use std::f64::consts::TAU;
 use std::path::Path;
@@ -23,7 +23,7 @@ use menura::world::trajectory::files::parse_csv;
 
 use crate::common;
 
-/// Ten clockwise rotations per second.
+/// Duration of a clockwise rotation, seconds.
 const TURN_S: f64 = 0.1;
 const FIRINGS: u32 = 4000;
 const SENSOR_HEIGHT_M: f64 = 1.0;

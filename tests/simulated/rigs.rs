@@ -1,4 +1,4 @@
-//! Meaning of valid rigs: defaults, units, relative paths and overrides.
+//! Tests of the meaning of valid rigs: defaults, units, relative paths and overrides.
 
 use menura::devices::families::catalogue;
 use menura::devices::gnss::profile::GnssSettings;

@@ -1,4 +1,4 @@
-//! Scenes as users load them: real MAVS scenes, every file format, sizes of the courtyard.
+//! Tests of scenes as users load them: real MAVS scenes, every file format, sizes of the courtyard.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};

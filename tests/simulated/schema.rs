@@ -59,7 +59,7 @@ fn key<'s>(table: &'s TableSpec, path: &str) -> Option<&'s KeySpec> {
     }
 }
 
-/// Each of these keys is in another kind of branch of a reader.
+/// Each of these keys is in a different kind of branch of the readers.
 #[test]
 fn keys_behind_words_types_and_other_keys_are_found() {
     let spec = schema::of_rig();

@@ -122,7 +122,7 @@ impl Bench {
         self.carry();
     }
 
-    /// Advances the time to `end`, or until `is_enough` returns true.
+    /// Advances the time until `is_enough` returns true, at most to `end`. Returns whether `is_enough` returned true.
     fn run(&mut self, end: u64, is_enough: impl Fn(&Self) -> bool) -> bool {
         loop {
             if is_enough(self) {

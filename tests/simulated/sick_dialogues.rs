@@ -65,7 +65,7 @@ impl Bench {
         }
     }
 
-    /// Advances the time to `end`, or until `is_enough` returns true.
+    /// Advances the time until `is_enough` returns true, at most to `end`. Returns whether `is_enough` returned true.
     fn run(&mut self, end: u64, mut is_enough: impl FnMut(&VecDeque<u8>) -> bool) -> bool {
         loop {
             if is_enough(&self.unread) {

@@ -46,7 +46,7 @@ impl Panel {
     }
 }
 
-/// Numbers of a profile's file.
+/// The numeric values of a profile's file, by the path of their keys.
 struct Numbers(toml::Table);
 
 impl Numbers {

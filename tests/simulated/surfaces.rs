@@ -1,5 +1,5 @@
-//! Signs, windows and puddles in recorded packets, with nine rays and each profile's noise. Expected values are
-//! computed here from the geometry and the equations of docs/MATERIALS.md.
+//! Tests of signs, windows and puddles in recorded packets, with nine rays and each profile's noise. Expected values
+//! are computed here from the geometry and the equations of docs/MATERIALS.md.
 
 use std::fmt::Write;
 use std::path::Path;

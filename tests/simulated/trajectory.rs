@@ -139,7 +139,8 @@ fn waypoints(points: &[[f64; 3]], speed_m_s: f64, closed: bool) -> TrajectoryCon
     TrajectoryConfig::Waypoints { points_m: points.to_vec(), speed_m_s, closed }
 }
 
-/// A path whose bends can be driven.
+/// Waypoints of a path. Each item of `turns` has the length of a leg (metres), the turn before the leg (radians), and
+/// its climb (metres).
 fn walk(turns: &[(f64, f64, f64)]) -> Vec<[f64; 3]> {
     let (mut p, mut yaw) = (DVec3::new(5.0, 5.0, 0.0), 0.0);
     let mut points = vec![p.to_array()];

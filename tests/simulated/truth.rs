@@ -1,4 +1,5 @@
-//! Ground truth of recordings: it covers every packet, is equal for any number of workers, and changes no byte.
+//! Tests of the ground truth of recordings: it covers every packet, is equal for any number of workers, and changes no
+//! byte.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -150,8 +151,8 @@ fn the_truth_is_the_same_whatever_the_workers_and_changes_no_byte() {
 }
 
 /// Every lidar: profile, link and settings, recording time in milliseconds, and largest error of a decoded range
-/// relative to the measured one: half a range step of the packets. The bytes of an HDL-64E are for velodyne-decoder and
-/// are decoded here as in ROS, whose near-point correction differs by millimetres.
+/// relative to the measured one: half a range step of the packets. The packets of an HDL-64E are encoded for
+/// velodyne-decoder, but decoded here as in ROS. The near-point corrections of the two differ by millimetres.
 const LIDARS: &[(&str, &str, &str, u64, f64)] = &[
     ("velodyne-vlp16-3.0", UDP, "return_mode = \"dual\"", 20, 0.0011),
     ("velodyne-puck-hires-3.0", UDP, "return_mode = \"last\"", 20, 0.0011),
@@ -220,7 +221,7 @@ const LIDARS: &[(&str, &str, &str, u64, f64)] = &[
     ("hokuyo-urg04lx", PTY, "power_on_stream = \"MD\", baud_rate = 750000", 500, 0.0006),
 ];
 
-/// Has a maximum range of 4 m, and stands in a small room.
+/// Profile of a scanner with a maximum range of 4 m, which stands in a small room.
 const SHORT_SIGHTED: &str = "hokuyo-urg04lx";
 
 /// Drivers of devices that measure no ranges.

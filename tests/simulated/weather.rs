@@ -1,4 +1,4 @@
-//! Weather in recorded packets, with nine rays and the profiles' noise, as users have it.
+//! Tests of weather in recorded packets, with nine rays and the profiles' noise, as users have it.
 
 // Expected values need not have the same bits on every machine.
 #![allow(clippy::disallowed_methods)]
@@ -117,7 +117,7 @@ fn a_table_without_weather_leaves_every_byte_as_it_is() {
     assert!(without != recorded(&common::rig(ALL, &[]), 60));
 }
 
-/// A static lidar in a box.
+/// A rig with a static lidar in a box.
 fn still(size_m: &str, weather: &str, profile: &str, link: &str, settings: &str) -> Rig {
     let text = format!(
         "seed = 5\nstart_utc = 2026-06-01T12:00:00Z\n[world]\nscene = \"room\"\n\

@@ -28,7 +28,7 @@ struct Waiting {
     count: u64,
 }
 
-/// Datagrams with some of their fragments.
+/// Reassembles datagrams; keeps the fragments of incomplete ones.
 #[derive(Default)]
 pub(super) struct Fragments {
     waiting: VecDeque<Waiting>,
@@ -47,7 +47,7 @@ pub(super) enum Outcome {
 }
 
 impl Fragments {
-    /// Takes the next frame.
+    /// Processes the next frame; returns whether it is a fragment and completes a datagram.
     pub fn take(&mut self, link: LinkType, unix_ns: i128, frame: &[u8]) -> Outcome {
         let Ok(Some(sliced)) = sliced(link, frame) else {
             return Outcome::Whole;
@@ -92,7 +92,7 @@ impl Fragments {
         }
     }
 
-    /// Ends the capture.
+    /// Ends the capture: counts the fragments of incomplete datagrams as lost.
     pub fn finish(&mut self) {
         while !self.waiting.is_empty() {
             self.give_up_first();

@@ -7,8 +7,8 @@ use super::super::bag::{Bag, BagError};
 use crate::wire::ethernet::FrameHeader;
 use crate::wire::ros2::Kind;
 
-/// Messages have no addresses. These are addresses for documentation (RFC 5737); the sender's ends with the topic's
-/// number.
+/// Network of the addresses in frames whose messages state none: it is reserved for documentation (RFC 5737). The last
+/// byte of the sender's address is derived from the topic's number.
 const DOCUMENTED: [u8; 3] = [192, 0, 2];
 const RECEIVER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 254);
 
@@ -16,7 +16,7 @@ const RECEIVER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 254);
 pub(super) struct Datagrams<'a> {
     bag: Bag<'a>,
     waiting: VecDeque<(i128, FrameHeader, Vec<u8>)>,
-    /// Numbers of messages without packets, by type.
+    /// Number of messages without packets, by type.
     pub others: BTreeMap<String, u64>,
     /// Number of messages of a packet type that cannot be parsed.
     pub unreadable: u64,
@@ -62,7 +62,7 @@ impl<'a> Datagrams<'a> {
     }
 }
 
-/// A `frame_id` with the source and destination of a datagram.
+/// Value of `frame_id` that states the source and destination of a datagram.
 pub fn frame_id(source: std::net::SocketAddr, destination: std::net::SocketAddr) -> String {
     format!("{source}>{destination}")
 }

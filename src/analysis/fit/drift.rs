@@ -26,7 +26,7 @@ pub const SHORTEST_LONE_WALK_S: f64 = 14_400.0;
 const SEEN: f64 = 3.0;
 /// The correlation time counts as found if the standard error of its logarithm is at most this.
 const MOST_LOG_ERROR: f64 = 0.35;
-/// Ratio of two averaging times above which they are assumed to be independent.
+/// Ratio of two averaging times above which their Allan variances are assumed to be independent.
 const FAR: usize = 30;
 /// Number of axes whose variances are averaged.
 const AXES: f64 = 3.0;
@@ -36,9 +36,9 @@ const AXES: f64 = 3.0;
 pub enum TermResult {
     /// The term is significant.
     Found,
-    /// The log is long enough, but the term is not significant: it is at most `at_most`.
+    /// The log is long enough, but the term is not significant: it is at most [`Fitted::at_most`].
     NotSeen,
-    /// The log is too short; the necessary length, seconds.
+    /// The log is too short for this term; the value is the necessary length, seconds.
     TooShort(f64),
 }
 
@@ -141,7 +141,7 @@ pub fn fit(points: &[Point], samples: usize, dt_s: f64, usual_correlation_s: f64
 }
 
 impl Drift {
-    /// A result with the errors of the `used` terms; the fourth term is the correlation time.
+    /// Result for `model`, with the standard errors of the `used` terms; the fourth term is the correlation time.
     fn of(points: &[Point], samples: usize, dt_s: f64, model: Model, used: [bool; 4]) -> Self {
         let (errors_here, log_error, misfit) = errors(points, samples, dt_s, &model, used);
         // If a term is underestimated, its error is underestimated too. So errors are also computed for larger terms.
@@ -216,7 +216,7 @@ fn solve(points: &[Point], correlation_s: f64, mut used: [bool; 3]) -> (Model, f
 /// Number of rounds after which the weights have converged.
 const ROUNDS: usize = 6;
 
-/// Number of degrees of freedom of a variance.
+/// Number of degrees of freedom of the Allan variance of a point.
 fn freedom(point: &Point) -> f64 {
     (2.0 * point.relative_error * point.relative_error).recip()
 }

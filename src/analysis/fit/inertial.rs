@@ -48,7 +48,7 @@ pub struct Triad {
 /// Result of a fit.
 #[derive(Clone, Debug)]
 pub struct InertialFit {
-    /// Fitted sensors, those with data in the log.
+    /// Fits of the unit's sensors that have data in the log.
     pub triads: Vec<Triad>,
     /// Message rate of the log, Hz.
     pub rate_hz: f64,
@@ -167,7 +167,7 @@ fn fit_triad(
     Some((points, drift))
 }
 
-/// Returns an error if the unit was moved.
+/// Returns an error if the unit was moved while the log was recorded.
 fn check_still(log: &InertialLog) -> Result<(), FitError> {
     let second = (log.rate_hz.round() as usize).max(1);
     let means = |samples: &[DVec3]| -> Vec<DVec3> {
@@ -259,7 +259,7 @@ impl InertialFit {
     }
 }
 
-/// A coefficient in the unit of its key.
+/// A fitted coefficient, its standard error and its upper limit, in the unit of its key.
 struct Term {
     found: f64,
     error: f64,
@@ -339,8 +339,8 @@ mod tests {
         InertialLog { rate_hz: 50.0, gyro, ..InertialLog::default() }
     }
 
-    /// Five units with the terms of a data sheet, 4000 s each: the fit finds the configured values within four standard
-    /// errors, and no two of five terms are both wrong by more than two.
+    /// Five units with the terms of a data sheet, 4000 s each: the fit finds the configured noise and bias instability
+    /// within four standard errors.
     #[test]
     fn what_was_asked_for_comes_back() {
         let asked = TriadErrors {

@@ -29,7 +29,7 @@ pub struct InertialLog {
 }
 
 impl InertialLog {
-    /// Number of samples of the quantity that has most.
+    /// Number of samples of the quantity with the most samples.
     pub fn samples(&self) -> usize {
         self.gyro.len().max(self.accel.len()).max(self.mag.len())
     }
@@ -57,7 +57,7 @@ pub fn read(log: &Log<'_>) -> Result<InertialLog, FitError> {
 /// Parses the text of a CSV file; `rate_hz` is as in [`Log`].
 ///
 /// # Errors
-/// Text of the error, with its line.
+/// A line cannot be parsed (the text names it), or the sample rate is unknown.
 pub fn parse_csv(input: impl Read, rate_hz: Option<f64>) -> Result<InertialLog, FitError> {
     let mut samples = Samples::new((0.0, f64::INFINITY), rate_hz);
     read_csv(input, &mut samples)?;
@@ -70,7 +70,7 @@ struct Samples {
     span_s: (f64, f64),
     rate_hz: Option<f64>,
     found: InertialLog,
-    /// Times of frames by the unit's clock and by the recording, where known, seconds.
+    /// Times of frames by the unit's clock, where known, seconds; the next field has those by the recording.
     stamps_s: Vec<f64>,
     times_s: Vec<f64>,
     first_s: Option<f64>,
@@ -163,14 +163,14 @@ fn steady(clock_s: &[f64]) -> Option<(f64, usize)> {
     if !usual.is_finite() || usual <= 0.0 {
         return None;
     }
-    // A step back means that a counter has overflowed.
+    // Steps back, where a counter has overflowed, are ignored.
     let lost = |step: &f64| (step / usual).round().min(1e9) as usize - 1;
     let missing = steps.iter().filter(|step| **step > 1.5 * usual).map(lost).sum();
     steps.retain(|step| (0.5 * usual..1.5 * usual).contains(step));
     Some((steps.iter().sum::<f64>() / steps.len() as f64, missing))
 }
 
-/// Columns of a CSV file by quantity: start of the column names, and their units in SI.
+/// Columns of a CSV file by quantity: start of the column names, and the possible units with their sizes in SI.
 const QUANTITIES: [(&str, &[(&str, f64)]); 3] = [
     ("gyro", &[("rad_s", 1.0), ("deg_s", std::f64::consts::PI / 180.0)]),
     ("accel", &[("m_s2", 1.0), ("g", STANDARD_GRAVITY_M_S2), ("mg", STANDARD_GRAVITY_M_S2 * 1e-3)]),

@@ -32,7 +32,7 @@ pub enum FitError {
     /// The log cannot be read or has too little data.
     #[error("{0}")]
     Log(String),
-    /// The files that the hints name contain errors.
+    /// A file that the decoder's hints name, such as a calibration, has errors.
     #[error(transparent)]
     Hints(#[from] Diagnostics),
 }
@@ -78,7 +78,7 @@ impl Log<'_> {
         Ok(RecordedStream::open(self.path, Some(self.profile), false)?)
     }
 
-    /// Text with the file name and its SHA-256.
+    /// Text with the name of the log file and the first bytes of its SHA-256.
     fn identity(&self) -> Result<String, FitError> {
         let unreadable = |error: std::io::Error| FitError::log(error.to_string());
         let mut file = File::open(self.path).map_err(unreadable)?;
@@ -95,7 +95,7 @@ impl Log<'_> {
     }
 }
 
-/// Median of `values`, which are sorted; NaN without values.
+/// Sorts `values` and returns their median; NaN if there are none.
 fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     match values.len() {

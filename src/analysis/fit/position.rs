@@ -32,7 +32,7 @@ pub struct PositionFit {
     pub log: PositionLog,
     /// Standard deviation of the white noise: east, north, up, metres.
     pub spread_m: DVec3,
-    /// The walk; `None` if the log does not determine it.
+    /// Slow common drift of the position; `None` if the log does not determine it.
     pub walk: Option<Walk>,
     /// Standard deviation of each component of the velocity, m/s.
     pub velocity_std_m_s: Option<f64>,
@@ -41,7 +41,7 @@ pub struct PositionFit {
     source: String,
 }
 
-/// Walk of the position: a Gauss-Markov process.
+/// Walk of the position, its slow drift: a Gauss-Markov process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Walk {
     /// Standard deviation: east, north, up, metres.
@@ -68,7 +68,7 @@ pub fn fit(log: &Log<'_>) -> Result<PositionFit, FitError> {
 /// Like [`fit`], for given positions.
 ///
 /// # Errors
-/// There are too few, or the antenna was moved.
+/// There are too few positions, or the antenna was moved.
 pub fn fit_positions(log: PositionLog) -> Result<PositionFit, FitError> {
     let count = log.positions_m.len();
     if count < FEWEST {

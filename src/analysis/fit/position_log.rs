@@ -79,7 +79,7 @@ pub fn read(log: &Log<'_>) -> Result<PositionLog, FitError> {
     Ok(found)
 }
 
-/// Positions of one message, with their times.
+/// Converts the fixes of one message type to positions at a constant interval.
 fn series(fixes: &[PositionFix], log: &Log<'_>) -> Result<PositionLog, FitError> {
     let first = &fixes[0];
     let period_s = first.time_period_s;

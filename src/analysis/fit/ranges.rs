@@ -38,7 +38,7 @@ pub struct LaserNoise {
 pub struct RangeFit {
     /// Noise by laser.
     pub lasers: Vec<LaserNoise>,
-    /// Median of all lasers, metres.
+    /// Median of the lasers' standard deviations, metres.
     pub range_std_m: f64,
     /// Lasers with too little data.
     pub unfitted: Vec<u16>,
@@ -106,7 +106,7 @@ fn of_laser<'a>(laser: u16, cells: impl Iterator<Item = &'a Cell>) -> Option<Las
         .filter(|cell| cell.count >= FEWEST_RANGES)
         .filter_map(|cell| {
             let (variance, freedom) = cell.variance_m2()?;
-            // Ratio of the median of a chi-squared distribution to its mean, before the cube (Wilson and Hilferty
+            // Cube root of the ratio of the median of a chi-squared distribution to its mean (Wilson and Hilferty
             // 1931).
             let share = 1.0 - 2.0 / (9.0 * freedom);
             Some((variance / (share * share * share), cell))

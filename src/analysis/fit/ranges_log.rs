@@ -17,7 +17,7 @@ pub const CELL_DEG: f64 = 0.5;
 /// Largest number of cells.
 const MAX_CELLS: usize = 1_000_000;
 
-/// Number of cells around the lidar.
+/// Number of cells of one elevation, in a full rotation of azimuth.
 const AZIMUTHS: u32 = (360.0 / CELL_DEG) as u32;
 
 /// Ranges of a lidar in one cell, as sums for fitting a plane: range over azimuth and elevation.

@@ -12,11 +12,12 @@ use crate::timing::ErrorFigures;
 pub struct Comparison {
     /// Name of the device in the certificate.
     pub device: String,
-    /// Local address at which its packets arrived; `None` if none arrived.
+    /// Local address at which the device's packets arrived; `None` if none arrived.
     pub at: Option<String>,
-    /// Address of the sender.
+    /// Address of the sender; `None` if no packet arrived.
     pub from: Option<String>,
-    /// Packets sent to that port, by the certificate; packets to other ports are not included.
+    /// Number of packets sent to the port of the device's link, by the certificate; packets to other ports are not
+    /// included.
     pub sent: u64,
     /// Number of received packets, including duplicates.
     pub received: u64,
@@ -38,9 +39,9 @@ pub struct Spread {
     pub count: u64,
     /// Median, microseconds.
     pub p50_us: f64,
-    /// 99 % of the values are no larger, microseconds.
+    /// 99th percentile, microseconds.
     pub p99_us: f64,
-    /// 99.9 % of the values are no larger, microseconds.
+    /// 99.9th percentile, microseconds.
     pub p99_9_us: f64,
     /// Largest value, microseconds.
     pub max_us: f64,
@@ -50,7 +51,8 @@ impl Spread {
     /// Statistics of `figures` minus the smallest error, so that a constant delay has no effect.
     fn over_least(figures: &ErrorFigures) -> Self {
         let least_us = figures.timeline.iter().map(|w| w.least_us).fold(f64::MAX, f64::min);
-        // Percentiles are of absolute errors. If some errors are negative, the smallest error is not one of them.
+        // Percentiles are of absolute errors. If some errors are negative, the smallest error cannot be subtracted from
+        // them.
         let least_us = if figures.count == 0 || figures.early > 0 { 0.0 } else { least_us };
         let over = |us: f64| (us - least_us).max(0.0);
         Self {
@@ -70,9 +72,9 @@ pub struct Departures<'a> {
     pub device: &'a str,
     /// Text of the link in certificates: `udp ADDRESS:PORT` for datagrams.
     pub link: &'a str,
-    /// Packets sent.
+    /// Number of packets sent to the link's address.
     pub packets: u64,
-    /// Errors of their departures.
+    /// Timing errors of the departures.
     pub errors: &'a ErrorFigures,
 }
 

@@ -27,7 +27,7 @@ use stream::{Stream, StreamFigures};
 pub const FORMAT: &str = "menura-probe-1";
 /// Largest number of senders that are analysed separately.
 const MOST_STREAMS: usize = 64;
-/// Requested size of the receive buffer, bytes: for seconds of the fastest device.
+/// Requested size of the receive buffer, bytes: enough for several seconds of the fastest device's data.
 const RECEIVE_BUFFER_BYTES: usize = 64 << 20;
 /// Largest number of times that a socket is emptied at the end, if more datagrams keep arriving.
 const LAST_LOOKS: usize = 16;
@@ -98,8 +98,8 @@ impl Probe {
         self.sockets.iter().map(|listener| listener.at)
     }
 
-    /// Receives for `duration`, or until `stop` is set; `progress` regularly gets the number of datagrams and the
-    /// elapsed time.
+    /// Receives for `duration`, or until `stop` is set; `progress` is called regularly with the number of datagrams and
+    /// the elapsed time. Returns the duration of the probe.
     pub fn run(
         &mut self,
         duration: Option<Duration>,
@@ -172,7 +172,7 @@ impl Probe {
         Ok(taken)
     }
 
-    /// Report after the time `elapsed`.
+    /// Report on a probe that lasted `elapsed`.
     pub fn report(&mut self, elapsed: Duration) -> ProbeReport {
         let streams = self.streams.iter_mut();
         ProbeReport {

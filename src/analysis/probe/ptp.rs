@@ -222,7 +222,7 @@ impl PtpProbe {
         }
     }
 
-    /// Handles a datagram with any content that arrived at `at_ns`.
+    /// Processes a datagram that arrived at `at_ns`; content other than PTP is ignored.
     pub fn hear(&mut self, at_ns: u64, bytes: &[u8]) {
         let Ok(message) = Message::of_datagram(bytes) else { return };
         let at = i128::from(at_ns);
@@ -345,7 +345,8 @@ impl PtpProbe {
 }
 
 impl Master {
-    /// Converts a timestamp of a message to UTC, nanoseconds; `None` if invalid.
+    /// Converts a timestamp of the master to UTC, nanoseconds; `None` before its first Announce message, or if the
+    /// timestamp is invalid.
     fn utc_ns(&self, at: Timestamp) -> Option<i128> {
         let (announce, flags) = self.announce.as_ref()?;
         let ahead_s = match (flags & flag::PTP_TIMESCALE != 0, flags & flag::UTC_OFFSET_VALID != 0)

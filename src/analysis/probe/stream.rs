@@ -36,9 +36,9 @@ pub struct Stream {
     /// Source and destination port.
     ports: [u16; 2],
     senders: Senders,
-    /// Names of the stream if its packets have no times, and if they have.
+    /// Protocol name for packets without times, and for packets with times.
     protocols: Option<[&'static str; 2]>,
-    /// Numbers of datagrams other than data, by kind.
+    /// Number of datagrams other than data, by kind.
     other_kinds: BTreeMap<&'static str, u64>,
     other_protocol: Option<&'static str>,
     sample: Vec<Seen>,
@@ -47,7 +47,7 @@ pub struct Stream {
     last_ns: u64,
 }
 
-/// Arrival of a datagram, and its own time.
+/// Arrival of a datagram, and the device's timestamp in it.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     arrival_ns: u64,
@@ -91,9 +91,9 @@ pub struct StreamFigures {
     pub packets: u64,
     /// Number of payload bytes.
     pub bytes: u64,
-    /// Number of datagrams that are longer than those of any product.
+    /// Number of truncated datagrams, which are longer than those of any product.
     pub cut: u64,
-    /// Numbers of datagrams other than data, by kind. Of the following figures, only the rate includes them.
+    /// Number of datagrams other than data, by kind. Of the following figures, only the rate includes them.
     #[serde(default)]
     pub other_kinds: BTreeMap<String, u64>,
     /// Number of datagrams that no family sends.
@@ -136,7 +136,8 @@ impl Stream {
         Self { ports, ..Self::default() }
     }
 
-    /// Adds a datagram with the kernel's timestamp `arrival_ns`, POSIX time, nanoseconds.
+    /// Adds a datagram with the kernel's timestamp `arrival_ns`, POSIX time, nanoseconds. With `is_cut`, the payload is
+    /// truncated.
     pub fn take(&mut self, arrival_ns: Option<u64>, payload: &[u8], is_cut: bool) {
         self.packets += 1;
         self.bytes += payload.len() as u64;
@@ -256,8 +257,9 @@ impl Judged {
             .filter(|ns| *ns > 0)
             .map(|ns| ns as f64)
             .collect();
-        // Timestamps advance evenly and not faster than packets arrive. They may be slower, because a pause of the
-        // sender is not part of their time. An S1 has other data in this place, which do not advance.
+        // Real timestamps advance evenly and not faster than packets arrive. They may advance more slowly, because
+        // pauses of the sender are not part of their time. An HDL-64E S1 has other data at the timestamp's place, which
+        // do not advance.
         let stamps_ns = median(steps.iter().copied());
         let span_ns = sample.last()?.arrival_ns.saturating_sub(first.arrival_ns) as f64;
         let is_stamped = stamps_ns.is_some_and(|ns| {
@@ -398,7 +400,7 @@ mod tests {
     /// 2026-06-01 12:59:59.9 UTC: the next hour starts after a tenth of a second.
     const START_NS: u64 = 1_780_318_799_900_000_000;
 
-    /// A packet with a timestamp; `None` for a packet like an S1's.
+    /// A packet with the timestamp `stamp_us`; `None` gives a packet without one, as from an HDL-64E S1.
     fn packet(stamp_us: Option<u32>) -> Vec<u8> {
         let mut bytes = vec![0; DATA_PACKET_LEN];
         for block in 0..12 {

@@ -96,7 +96,7 @@ fn line(out: &mut dyn Write, value: &Value) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// A 64-bit number, for years 1678 to 2262; otherwise null.
+/// POSIX time, nanoseconds, as a 64-bit number for the years 1678 to 2262; otherwise null.
 fn unix_ns(unix_ns: i128) -> Value {
     i64::try_from(unix_ns).map_or(Value::Null, |ns| json!(ns))
 }

@@ -2,7 +2,7 @@
 //!
 //! # JSON
 //!
-//! With `--json`, standard output has one object a line. `"type": "packet"` lines come first, in
+//! With `--json`, standard output has one object per line. `"type": "packet"` lines come first, in
 //! the order of the file; the last line is `"type": "summary"`. Keys are only ever added.
 //!
 //! Every packet: `number` (from 1), `time_s` (since the first), `unix_ns` and `kind`:
@@ -11,7 +11,7 @@
 //!   IPv4 also `dont_fragment`, `identification`, `ip_checksum_ok`.
 //! - `data`: `model`, `distance_unit_m`, `blocks` (each `flag`, `first_laser`,
 //!   `azimuth_centideg`, `distance` and `intensity` of 32 slots, raw), `issues`; `timestamp_us`
-//!   but for the HDL-64E S1; HDL-64E S2 and S3 `status` (`type`, `type_byte`, `value`, `name`,
+//!   except for the HDL-64E S1; HDL-64E S2 and S3 `status` (`type`, `type_byte`, `value`, `name`,
 //!   `text`) and `dual_return`; S1 `s1_status`; other models `return_mode`, `factory_bytes`.
 //! - `position`: `timestamp_us`, `pps`, `pps_byte`, `nmea`, `imu` (three, raw).
 //! - `joint`: `lines` (each `kind`, and of a position or an index mark `time_ms` and `count`).

@@ -142,7 +142,7 @@ fn ip_words(flow: &Flow) -> String {
     parts.join(", ")
 }
 
-/// Text of a period: in microseconds if it is as short as a lidar's, otherwise in a suitable unit.
+/// Text of a period: in microseconds below 10 ms, as for lidars, otherwise in a suitable unit.
 fn period(us: f64) -> String {
     if us < 10_000.0 { format!("{us:.1} us") } else { describe_us_to(us, 6) }
 }

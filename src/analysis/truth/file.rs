@@ -12,7 +12,7 @@ use serde::Deserialize;
 use crate::analysis::bag::{mcap_reader, mcap_record};
 use crate::wire::truth::{PacketRecord, SCHEMA};
 
-/// Why a ground truth file cannot be read, or not to its end.
+/// Reason why a ground truth file cannot be read, or only in part.
 #[derive(Debug, thiserror::Error)]
 pub enum TruthFileError {
     /// The file does not exist or cannot be read.
@@ -32,14 +32,14 @@ pub enum TruthFileError {
     /// Invalid attachment with names.
     #[error("its names.json cannot be read: {0}")]
     Names(#[from] serde_json::Error),
-    /// The MCAP file is from another program.
+    /// The MCAP file has no ground truth of packets, for example because another program wrote it.
     #[error(
         "it holds no truth of packets: `menura run --truth` and `menura record --truth` write that"
     )]
     NoPackets,
 }
 
-/// Names that belong to the numbers in a file.
+/// Names to which the numbers in a ground truth file refer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Names {
     /// Names of labels, by number.
@@ -76,10 +76,10 @@ pub struct NamedDevice {
     pub profile: String,
 }
 
-/// Something with a name.
+/// A named material.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Named {
-    /// The name.
+    /// Name of the material.
     pub name: String,
 }
 
@@ -96,7 +96,7 @@ pub struct NamedObject {
 /// Name of the profile of the device that made `recording`, from the ground truth of the same run.
 ///
 /// # Errors
-/// Errors of the truth file.
+/// The ground truth file cannot be read or is damaged.
 pub fn profile_of(recording: &Path, truth: &Path) -> Result<Option<String>, TruthFileError> {
     let mut reader = TruthReader::open(truth)?;
     reader.next_packet()?;
@@ -118,7 +118,7 @@ impl TruthReader {
     /// Opens a file.
     ///
     /// # Errors
-    /// The system's error.
+    /// The file cannot be opened.
     pub fn open(path: &Path) -> Result<Self, TruthFileError> {
         Ok(Self::new(BufReader::new(File::open(path)?)))
     }
@@ -137,7 +137,7 @@ impl<R: Read> TruthReader<R> {
         }
     }
 
-    /// Names that belong to the numbers; available after the first message.
+    /// Names to which the file's numbers refer; available after the first message.
     pub fn names(&self) -> &Names {
         &self.names
     }
@@ -145,7 +145,7 @@ impl<R: Read> TruthReader<R> {
     /// Next message about a packet, with its topic; `None` at the end.
     ///
     /// # Errors
-    /// Errors of the file.
+    /// The file cannot be read or is damaged.
     pub fn next_packet(&mut self) -> Result<Option<(String, PacketRecord)>, TruthFileError> {
         while let Some(event) = self.reader.next_event() {
             let (opcode, data) = match event? {
@@ -180,10 +180,10 @@ impl<R: Read> TruthReader<R> {
         if self.has_data_end { Ok(None) } else { Err(TruthFileError::NoDataEnd) }
     }
 
-    /// Reads the rest of the file. Only then the file is verified: a damaged record may look like one of another kind.
+    /// Reads the rest of the file. Only then is the file verified: a damaged record may look like one of another kind.
     ///
     /// # Errors
-    /// Errors of the file.
+    /// The file cannot be read or is damaged.
     pub fn check_rest(&mut self) -> Result<(), TruthFileError> {
         while self.next_packet()?.is_some() {}
         Ok(())

@@ -9,11 +9,11 @@ use super::file::{Names, TruthFileError, TruthReader};
 use super::points::{PointPacket, PointPlace, SensorPoint};
 use crate::wire::truth::{FiringRecord, MIRRORED, NONE, PacketRecord, PoseRecord, ReturnRecord};
 
-/// Largest difference between the order of packets in a capture and in the ground truth, nanoseconds: faults delay
+/// Largest time by which packets of a capture may be out of the order of the ground truth, nanoseconds: faults delay
 /// packets, and networks reorder them.
 const DISORDER_NS: u64 = 5_000_000_000;
 
-/// The first bytes of a packet's SHA-256.
+/// The first eight bytes of a packet's SHA-256.
 type Digest8 = [u8; 8];
 
 /// Finds the ground truth of packets that arrive in about the same order as in the file.
@@ -48,7 +48,7 @@ impl PointTruth {
         turn * position_m + DVec3::from_array(self.pose.position_m)
     }
 
-    /// Whether the light was reflected by a mirror.
+    /// Whether the return is from a mirror image.
     pub fn is_mirrored(&self) -> bool {
         self.seen.slots & MIRRORED != 0
     }
@@ -68,7 +68,7 @@ impl Joiner {
         }
     }
 
-    /// Names that belong to the numbers.
+    /// Names to which the numbers of the ground truth refer.
     pub fn names(&self) -> &Names {
         self.reader.names()
     }
@@ -168,7 +168,7 @@ pub struct PacketJoin<'a> {
 }
 
 impl<'a> PacketJoin<'a> {
-    /// Index for the points of a packet with this ground truth.
+    /// Indexes the firings of a packet's ground truth for [`PacketJoin::find`].
     pub fn new(record: &'a PacketRecord) -> Self {
         let mut by_laser: HashMap<usize, Vec<usize>> = HashMap::new();
         for (index, firing) in record.firings.iter().enumerate() {
@@ -182,13 +182,13 @@ impl<'a> PacketJoin<'a> {
         let mut by_angle: Vec<(f64, usize)> =
             record.firings.iter().enumerate().map(|(index, f)| (angle(f), index)).collect();
         by_angle.sort_by(|one, other| one.0.total_cmp(&other.0));
-        // Scans that are averaged have the same angles.
+        // Averaged scans repeat the same angles, so steps near zero are ignored.
         let apart = by_angle.windows(2).map(|pair| pair[1].0 - pair[0].0);
         let spacing_deg = apart.filter(|apart| *apart > 0.05).fold(f64::INFINITY, f64::min);
         Self { record, by_laser, by_angle, spacing_deg }
     }
 
-    /// Ground truth of a point; `None` if it has no such firing or no return of the firing.
+    /// Ground truth of a point; `None` if the ground truth has no such firing, or no reported return of that firing.
     pub fn find(&self, point: &SensorPoint) -> Option<PointTruth> {
         let off = |seen: &ReturnRecord| (f64::from(seen.reported_m) - point.range_m).abs();
         let nearest = |one: &(usize, ReturnRecord), other: &(usize, ReturnRecord)| {

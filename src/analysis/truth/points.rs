@@ -33,7 +33,7 @@ pub struct SensorPoint {
     pub place: PointPlace,
 }
 
-/// How the firing of a point is found among the firings of its packet.
+/// Key for finding the firing of a point among the firings of its packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PointPlace {
     /// By the number of the firing, counted from 0 among the firings of its laser.
@@ -104,7 +104,7 @@ fn each_telegram(
     })
 }
 
-/// Converts the values of a scan to points.
+/// Converts the ranges of a scan to points; angles without a return are omitted.
 pub fn scan_points(scan: &Scan) -> Vec<SensorPoint> {
     let seen = scan.ranges_m.iter().enumerate();
     let point = |(index, range_m): (usize, &Option<f64>)| {

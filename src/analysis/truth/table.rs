@@ -25,7 +25,7 @@ pub struct PointRow {
     pub truth: Option<PointTruth>,
 }
 
-/// Numbers of points with and without ground truth.
+/// Counts of packets and points, with and without ground truth.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JoinCounts {
     /// Number of packets with points.
@@ -44,7 +44,7 @@ pub struct JoinCounts {
 /// ground truth.
 ///
 /// # Errors
-/// Errors in the files, or of `see`.
+/// A file cannot be read or is damaged, or `see` fails.
 pub fn each_point(
     recording: &Path,
     profile: Option<&Profile>,
@@ -185,8 +185,8 @@ const OF_POINTS: [Number; 5] = [
     ("time_s", Kind::F64, |row| row.time_s),
 ];
 
-/// Columns with ground truth. For points without ground truth, integers have their largest value and floating-point
-/// numbers are NaN.
+/// Columns with ground truth. For points without ground truth, `label` and `is_mirrored` are 0, other integers have
+/// their largest value, and floating-point numbers are NaN.
 const OF_TRUTH: [Number; 9] = [
     ("label", Kind::U16, |row| row.truth.map_or(0.0, |truth| truth.seen.label.into())),
     ("object", Kind::U16, |row| row.truth.map_or(NONE, |truth| truth.seen.object).into()),
@@ -255,14 +255,14 @@ impl PointTable {
         Self { columns, labels: names.labels, len: rows.len() }
     }
 
-    /// Column with this name.
+    /// Values of the column with this name; `None` if there is no such column.
     pub fn column(&self, name: &str) -> Option<&Values> {
         self.columns.iter().find(|column| column.name == name).map(|column| &column.values)
     }
 }
 
 impl Values {
-    /// Appends the bytes of one value, little-endian, to `out`.
+    /// Appends the bytes of the value at `index`, little-endian, to `out`.
     pub fn put(&self, index: usize, out: &mut Vec<u8>) {
         match self {
             Self::F32(all) => out.extend(all[index].to_le_bytes()),
@@ -273,7 +273,7 @@ impl Values {
         }
     }
 
-    /// One value as a floating-point number.
+    /// The value at `index` as a floating-point number.
     pub fn number(&self, index: usize) -> f64 {
         match self {
             Self::F32(all) => all[index].into(),

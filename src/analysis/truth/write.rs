@@ -30,7 +30,7 @@ pub enum CloudFormat {
 /// Writes `table` to `out`.
 ///
 /// # Errors
-/// Errors of `out`.
+/// `out` cannot be written.
 pub fn write_cloud(
     table: &PointTable,
     format: CloudFormat,

@@ -30,7 +30,7 @@ pub struct Finding {
 pub enum State {
     /// The setting is as required.
     Good,
-    /// An administrator can improve it.
+    /// An administrator can improve the setting.
     Change,
     /// Information; nothing can be changed here.
     Note,
@@ -199,7 +199,8 @@ fn siblings(facts: &HostFacts) -> Finding {
     }
 }
 
-/// The sender leaves a tenth of its core to other threads (`engine::run::pauses`).
+/// Finding about the kernel's limit on real-time threads. The sender leaves a tenth of its core to other threads
+/// (`engine::run::pauses`).
 fn throttling(facts: &HostFacts) -> Finding {
     let topic = "real-time share";
     // Since Linux 6.12, other threads have a reservation that these settings do not change.

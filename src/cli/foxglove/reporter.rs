@@ -35,7 +35,7 @@ pub struct Reporter<'a> {
     /// Counts that were last reported for each device: packets refused, late, dropped.
     troubles: Vec<[u64; 3]>,
     hosts: Vec<BTreeSet<SocketAddr>>,
-    /// Number of faults whose start was reported, and number whose end was reported.
+    /// Number of faults whose start was reported.
     faults: usize,
 }
 

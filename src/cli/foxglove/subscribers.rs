@@ -54,7 +54,7 @@ struct DeviceChannels {
     position_message: Option<String>,
     /// For a camera: channel of its images, and number of the last published one.
     images: Option<(u32, u64)>,
-    /// Whether the lens of an image was known.
+    /// Whether the lens was known when the camera's channels were last created.
     has_lens: bool,
 }
 
@@ -265,7 +265,7 @@ fn calibration(stamp: &Value, frame: &str, lens: &Lens) -> Option<Value> {
 /// Position of a GNSS receiver as `foxglove.LocationFix`.
 fn position(stamp: &Value, frame: &str, fix: &PositionFix) -> Value {
     let mut covariance = [0.0; 9];
-    // An approximation: each axis has half of the squared horizontal accuracy.
+    // An approximation: each horizontal axis has half of the squared horizontal accuracy.
     let mut kind = 0;
     if let Some(horizontal_m) = fix.horizontal_accuracy_m {
         let vertical_m = fix.vertical_accuracy_m.unwrap_or(horizontal_m);

@@ -145,14 +145,14 @@ fn reach_m(cloud: &[CloudPoint]) -> f64 {
     ROUND_M.into_iter().find(|reach| *reach >= far).unwrap_or(200.0)
 }
 
-/// Heights of the lowest and the highest colour, metres; outliers are ignored.
+/// Heights at the lower and the upper end of the colour scale, metres; outliers are ignored.
 fn heights_m(cloud: &[CloudPoint]) -> (f64, f64) {
     let low = quantile(cloud, 0.02, |p| p.position_m.z);
     let high = quantile(cloud, 0.98, |p| p.position_m.z);
     (low, high.max(low + 0.5))
 }
 
-/// Intensity of the last colour. Few points are stronger, and a dark scene still uses several colours.
+/// Intensity at the upper end of the colour scale. Few points exceed it, and a dark scene still uses several colours.
 fn strong(cloud: &[CloudPoint]) -> f64 {
     const ROUND: [f64; 6] = [10.0, 25.0, 50.0, 100.0, 150.0, 200.0];
     let most = quantile(cloud, 0.98, |p| p.intensity);

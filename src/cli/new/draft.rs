@@ -80,7 +80,7 @@ impl Draft {
         names.find(is_free).expect("names without end")
     }
 
-    /// A free link on this computer.
+    /// A free link on this computer for the device `name`, in the notation of rigs.
     pub fn free_link(&mut self, name: &str, profile: &Profile) -> String {
         let link = short_link::shortest(self.taken.usual(profile, name));
         let place = Place::new(&SourceFile::new("", "", ""), 0..0);

@@ -91,7 +91,7 @@ fn control(control: &Control) -> String {
     format!("`{}` {kind}{port}", control.key)
 }
 
-/// Baud rate of a serial line, if hosts can set it.
+/// Text about a product's serial line: `USB`, or the default baud rate if the rate is a setting.
 fn line(profile: &Profile) -> String {
     let settings = profile.settings_spec();
     match settings.key("baud_rate").and_then(|rate| rate.default.as_ref()) {

@@ -13,7 +13,8 @@ use crate::config::toml::spec::{Case, Discriminator, KeySpec, Kind, TableSpec, V
 /// Smallest length of a repeated part that gets its own name, bytes.
 const SHORTEST_SHARED: usize = 400;
 
-/// Schema with the title `title` for files with the keys `spec`; `name` is used for parts without a name.
+/// Schema with the title `title` for files with the keys `spec`; `name` is used for repeated parts that are outside any
+/// key.
 pub fn schema(title: &str, name: &str, spec: &TableSpec) -> String {
     let mut whole = object(spec);
     let definitions = Shared::take_from(&mut whole, name);

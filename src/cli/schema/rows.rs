@@ -31,7 +31,7 @@ pub fn rows_of(spec: &TableSpec) -> Vec<Row> {
     rows
 }
 
-/// Rows of a key: one for each dependence on other keys, followed by rows of the keys within it.
+/// Adds the rows of a key: one for each case that other keys distinguish, followed by rows of the keys within it.
 pub fn rows_of_key(
     key: &KeySpec,
     table: &TableSpec,
@@ -74,7 +74,7 @@ fn case_words(by: &Discriminator, word: Option<&str>) -> String {
     }
 }
 
-/// Shortens conditions: `kind = "a"`, `"b"` instead of `kind = "a"`, `kind = "b"`.
+/// Joins conditions and omits a repeated key: `kind = "a"`, `"b"` instead of `kind = "a"`, `kind = "b"`.
 fn shortened(words: &[String]) -> String {
     let mut all = String::new();
     let mut last = "";

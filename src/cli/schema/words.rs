@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 
 use crate::config::toml::spec::{KeySpec, Kind};
 
-/// Type with its unit.
+/// Type of a key, with its unit.
 pub fn type_of(key: &KeySpec) -> String {
     joined(key, |kind| match kind {
         Kind::Number(range) => with_unit("number", range.unit),
@@ -24,7 +24,7 @@ pub fn type_of(key: &KeySpec) -> String {
     })
 }
 
-/// Allowed values.
+/// Allowed values of a key.
 pub fn allowed(key: &KeySpec) -> String {
     let has_text = key.kinds.iter().any(|kind| matches!(kind, Kind::Text { .. }));
     joined(key, |kind| match kind {
@@ -55,7 +55,7 @@ pub fn allowed(key: &KeySpec) -> String {
     })
 }
 
-/// Source of the limits; empty if there is none.
+/// Source of a key's limits; empty if there is none.
 pub fn origin(key: &KeySpec) -> &str {
     key.kinds
         .iter()

@@ -23,7 +23,7 @@ const IDLE_NS: u64 = 2 * SECOND_NS;
 /// Number of packets by lateness (nanoseconds, ascending).
 type Lateness = Vec<(u64, u64)>;
 
-/// The last ten seconds of a device.
+/// Counters and lateness of a device in the last ten seconds.
 #[derive(Default)]
 pub struct Recent {
     samples: VecDeque<(SimTime, Counters)>,
@@ -34,9 +34,9 @@ pub struct Recent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Activity {
-    /// The device sends at its nominal rate.
+    /// The device has sent data recently.
     Sends,
-    /// The device has sent nothing for several of its periods.
+    /// The device has sent nothing for several of its periods, and for at least half a second.
     Silent,
     /// The device has no nominal rate and has sent nothing for a while, perhaps because no host requests data.
     Idle,

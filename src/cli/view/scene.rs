@@ -44,12 +44,12 @@ pub struct Shown {
 pub struct NamedValue {
     /// Name of the value.
     pub name: String,
-    /// Value as text.
+    /// Text and numbers of the value.
     #[serde(flatten)]
     pub value: Value,
 }
 
-/// A value of a quantity.
+/// A value as text, with its numbers if it can be plotted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Value {
     /// The value as text.
@@ -72,7 +72,8 @@ pub struct Poses {
 }
 
 impl Shown {
-    /// The frame after `seen`, or the newest one: its number, which is never 0, and its bytes.
+    /// Number (never 0) and bytes of the frame that follows number `seen`, or of the newest frame if that one is gone;
+    /// `None` if there is no newer frame.
     pub fn frame_after(&self, seen: u64) -> Option<(u64, Arc<Vec<u8>>)> {
         let frames = self.frames.lock().expect("no holder panics");
         let next = frames.iter().find(|(number, _)| *number == seen + 1);
@@ -105,13 +106,13 @@ pub struct Viewers<'a> {
     latest: Vec<Latest>,
 }
 
-/// Functions for the requests of open pages, and for facts that packets do not contain.
+/// Functions that report the requests of open pages, and that supply facts which packets do not contain.
 pub struct Wishes<'a> {
     /// Whether a page is open.
     pub is_there: Box<dyn Fn() -> bool + 'a>,
     /// Whether labels of points are requested.
     pub labels: Box<dyn Fn() -> bool + 'a>,
-    /// Function that returns all poses.
+    /// Function that returns all poses at an instant.
     pub poses: Box<dyn Fn(SimTime) -> Poses + 'a>,
 }
 
@@ -197,7 +198,7 @@ impl Audience for Viewers<'_> {
     }
 }
 
-/// Stores a value. Texts beyond the number that the page shows are dropped, because hosts can request any number of
+/// Stores a value. Further texts are dropped once the page's limit is reached, because hosts can request any number of
 /// them.
 fn keep(latest: &mut Latest, told: ValueKind, name: &str, mut text: String, numbers: &[f64]) {
     let key = (told, name.to_owned());
@@ -211,7 +212,7 @@ fn keep(latest: &mut Latest, told: ValueKind, name: &str, mut text: String, numb
     latest.insert(key, Value { text, numbers: numbers.to_vec() });
 }
 
-/// Stores the content of a frame of a stream.
+/// Stores the values in a decoded frame of a byte stream.
 fn note(latest: &mut Latest, kind: Option<&str>, content: &dyn Content) {
     let mut quantity = |name: &str, text: String, numbers: &[f64]| {
         keep(latest, ValueKind::Quantity, name, text, numbers);

@@ -171,14 +171,14 @@ impl WatchedDevice {
     }
 }
 
-/// Adds `points` to `seen`, with labels if the packet's ground truth is known.
+/// Replaces the content of `seen` by `points`, with labels if the packet's ground truth is known.
 fn label(points: &[SensorPoint], truth: Option<&PacketRecord>, seen: &mut Vec<SeenPoint>) {
     let truth = truth.map(PacketJoin::new);
     let label_of = |point: &SensorPoint| Some(truth.as_ref()?.find(point)?.seen.label);
     seen.clear();
     seen.extend(points.iter().map(|point| SeenPoint {
         position_m: point.position_m,
-        // Scanners without intensities are shown bright.
+        // Points of scanners without intensities are drawn bright.
         intensity: if point.intensity.is_nan() {
             255
         } else {

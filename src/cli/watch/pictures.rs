@@ -28,7 +28,7 @@ const SHORTEST_PERIOD: Duration = Duration::from_millis(66);
 pub const MOST_STREAMS: usize = 8;
 /// Number of successive images that a client may leave unread before its stream is closed.
 const MOST_REFUSED: u32 = 300;
-/// JPEG quality, 1 to 100: fine lines stay sharp.
+/// JPEG quality, 1 to 100: high enough to keep fine lines sharp.
 const QUALITY: u8 = 85;
 /// Media type of a stream, with the boundary between its images.
 pub const MULTIPART: &str = "multipart/x-mixed-replace; boundary=menura-frame";
@@ -37,7 +37,7 @@ pub const BOUNDARY: &str = "menura-frame";
 /// A camera image as a JPEG file.
 #[derive(Debug)]
 pub struct Jpeg {
-    /// Number of the image among all images of the camera, from 1.
+    /// Number of the image among the encoded images of all cameras, from 1.
     pub number: u64,
     /// Due time of the image.
     pub due: SimTime,
@@ -125,7 +125,7 @@ impl<'a> LivePictures<'a> {
         Self { run, devices, streams: Default::default() }
     }
 
-    /// Clients with streams.
+    /// Clients that receive every encoded image.
     pub fn streams(&self) -> &Arc<Streams> {
         &self.streams
     }

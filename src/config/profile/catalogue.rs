@@ -53,7 +53,7 @@ impl Catalogue {
         all
     }
 
-    /// The profiles that are part of the program, by name.
+    /// The profiles that are part of the program, in the order of their names.
     pub fn profiles(&self) -> &[Arc<Profile>] {
         self.profiles
             .get_or_init(|| (0..EMBEDDED.len()).map(|index| self.embedded(index)).collect())
@@ -88,7 +88,7 @@ impl Catalogue {
         name_or_path.contains(['/', '\\']) || name_or_path.ends_with(".toml")
     }
 
-    /// The profile of [`Catalogue::profiles`] with this name. Other profiles are not read.
+    /// The profile of [`Catalogue::profiles`] with this name. `None` if there is none. Other profiles are not read.
     pub fn by_name(&self, name: &str) -> Option<Arc<Profile>> {
         let is_its =
             |(file, _): &(&str, &str)| Path::new(file).file_stem().is_some_and(|stem| stem == name);

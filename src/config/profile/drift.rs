@@ -7,7 +7,7 @@ use crate::toml::reader::Limit;
 /// Seconds per day that correspond to one part per million.
 const S_PER_DAY: f64 = 0.0864;
 
-/// Reads the key and converts it to seconds per day, rounded to whole nanoseconds.
+/// Reads `drift_ppm` into `drift_s_per_day`, which has the default, in whole nanoseconds per day.
 pub fn read(keys: &mut Keys<'_>, drift_s_per_day: &mut f64) {
     let how = "write parts per million: 1 s a day is 11.574 ppm";
     keys.table.was_called_in("drift_s_per_day", "drift_ppm", how);

@@ -9,7 +9,7 @@ use super::product::Product;
 use crate::toml::reader::TableReader;
 use crate::wire::ptp::Transport;
 
-/// Data whose type only its family knows: of a profile, of a device's settings, or of a fault.
+/// Data of a profile, of a device's settings or of a fault. Only the product family knows the type.
 pub trait FamilyData: Any + fmt::Debug + Send + Sync {}
 
 impl<T: Any + fmt::Debug + Send + Sync> FamilyData for T {}
@@ -54,10 +54,11 @@ pub trait FamilyReader: Sync {
     /// The additional faults of a device that follows a PTP master.
     fn ptp_faults(&self) -> &'static [DeviceFaultKind];
 
-    /// Reason why a device with these settings ignores its GPS input, and the fix.
+    /// Reason why a device with these settings ignores its GPS input or corrections, and the fix; `None` if it uses
+    /// them.
     fn gps_input_refusal(&self, settings: &dyn FamilyData) -> Option<GpsInputRefusal>;
 
-    /// Port of the device that the link connects to, one of [`Product::line_ports`].
+    /// Port of the device that the link connects to, one of [`Product::line_ports`]; `None` for products with one port.
     fn link_port(&self, settings: &dyn FamilyData) -> Option<u8>;
 
     /// Whether a device with these settings uses PTP on the network, for which it needs its own address.
@@ -70,12 +71,12 @@ pub trait FamilyReader: Sync {
     fn follows_ptp(&self, settings: &dyn FamilyData) -> bool;
 }
 
-/// Reason why a device ignores its GPS input.
+/// Reason why a device ignores its GPS input or corrections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GpsInputRefusal {
-    /// The reason.
+    /// Title of the error message, which gives the reason.
     pub title: &'static str,
-    /// The value to change.
+    /// Label of the error message, which names the key to change.
     pub label: &'static str,
 }
 

@@ -8,7 +8,7 @@
 use crate::toml::key_types::Time;
 use crate::toml::reader::Limit;
 
-/// Type of the key, in profiles and in rigs.
+/// Key type of `lag_ms`, in profiles and in rigs.
 pub fn key() -> Time {
     let why = "Menura: bytes are held in memory until they are due";
     Time(Limit::new(0.0..=10_000.0, "ms", why), 1e6)

@@ -117,7 +117,7 @@ impl BeamSettings {
 }
 
 impl Default for BeamSettings {
-    /// A single ray, with a receiver that detects everything.
+    /// A single ray, and a detector without a threshold.
     fn default() -> Self {
         Self {
             shape: BeamShape::Ray,
@@ -141,7 +141,7 @@ fn error_limit(least: f64, most: f64, unit: &'static str) -> Limit<f64> {
     Limit::new(least..=most, unit, ERROR_MODEL)
 }
 
-/// Limits of a range error.
+/// Limits of a range error, metres.
 fn metres() -> Limit<f64> {
     error_limit(0.0, 10.0, "m")
 }
@@ -246,7 +246,7 @@ const RAYS: [u8; 4] = [1, 5, 9, 16];
 const PAPERS: [(&str, &str); 2] =
     [("goodin-2018", "Beam in Goodin et al. 2018."), ("mavs", "Beam in the source of MAVS.")];
 
-/// Reads `[papers]`. If a paper lacks a value, the product's value is used.
+/// Reads `[papers]`. If a paper states no value for a key, the product's value is used.
 fn papers(root: &mut TableReader<'_>, reach: &Limit<f64>, all: &mut BeamSettings) {
     let field = root.optional("papers").meaning("Beams of the product as papers give them.");
     if !field.is_written() {

@@ -10,7 +10,7 @@ use crate::wire::ethernet::FrameHeader;
 pub struct PortIndex(pub u8);
 
 impl PortIndex {
-    /// The first port; `link.udp.to` is its destination.
+    /// Index of the first port, whose destination is `link.udp.to`.
     pub const DATA: Self = Self(0);
 
     /// The index as a `usize`.
@@ -43,10 +43,10 @@ pub struct PortKey {
 }
 
 impl PortKey {
-    /// The port of IMU packets.
+    /// Key of the destination port of IMU packets.
     pub const IMU: Self =
         Self { name: "imu_port", meaning: "The destination port of IMU packets." };
-    /// The port of a Livox's pushes.
+    /// Key of the destination port of a Livox's pushes, which report the unit's state.
     pub const STATE: Self = Self {
         name: "state_port",
         meaning: "The destination port of pushes, which report the unit's state.",
@@ -70,7 +70,7 @@ pub struct HostAddress {
 }
 
 impl HostAddress {
-    /// Destination of a port's datagrams.
+    /// Destination of a port's datagrams; `None` if the device has no such port.
     pub fn of(&self, port: PortIndex) -> Option<SocketAddr> {
         self.ports.get(port.place()).map(|number| SocketAddr::new(self.ip, *number))
     }

@@ -66,7 +66,7 @@ impl Product {
 /// Relation of a product to the joint that carries it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JointRole {
-    /// None: the joint only moves the product.
+    /// No relation: the joint only moves the product.
     None,
     /// The product reports the joint's position.
     Tells,
@@ -133,7 +133,7 @@ pub enum ControlKind {
     SerialPort,
 }
 
-/// Meaning of a rig's angles and laser numbers for a lidar.
+/// Facts about a lidar that give meaning to the angles and laser numbers in a rig's faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LidarTraits {
     /// Number of lasers, numbered from 0.

@@ -11,7 +11,7 @@ use crate::toml::explore::explore;
 use crate::toml::reader::{Faults, TableReader, parse_toml};
 use crate::toml::spec::TableSpec;
 
-/// Origin of limits that no product determines.
+/// Source of limits that no product determines, for error messages.
 pub const PROFILES: &str = "Menura's profiles, see firmware-profiles/example.toml";
 
 /// Sentence of a profile's `identity` in the documentation.

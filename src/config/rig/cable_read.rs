@@ -11,7 +11,7 @@ pub(crate) const LINE: &str = "a receiver of this rig and its port, such as \"ba
 pub(crate) struct Cabled {
     /// The device's name.
     pub name: Option<Text>,
-    /// The device without cables.
+    /// The device, not yet connected.
     pub device: DeviceConfig,
     /// The value of `gps_cable`.
     pub cable: Option<Text>,
@@ -32,7 +32,7 @@ enum Key {
 }
 
 impl Cabled {
-    /// Name of the device at the other end of the cable, and the key that names it.
+    /// Name of the device at the other end of the cable, and the key that names it; `None` without a cable.
     fn wire(&self) -> Option<(&Text, Key)> {
         let keys = [
             (&self.line, Key::LineOf),
@@ -102,7 +102,7 @@ fn is_in_circle(listener: usize, sources: &[Option<DeviceId>]) -> bool {
     heard.skip(1).any(|device| device.0 == listener)
 }
 
-/// The device that `entry` is connected to.
+/// The device that `entry` is connected to; `None` without a valid cable. Reports errors at `field`.
 fn source(
     entry: &Cabled,
     devices: &[Option<Cabled>],
@@ -199,13 +199,13 @@ impl Cabled {
     }
 }
 
-/// The device and the port in the value of `line_of`.
+/// Name of the device and number of the port in the value of `line_of`; `None` if the port is not among `ports`.
 fn port_of<'a>(text: &'a Text, ports: &[(&str, u8)]) -> Option<(&'a str, u8)> {
     let (device, word) = text.value.rsplit_once('.')?;
     ports.iter().find(|(known, _)| *known == word).map(|(_, port)| (device, *port))
 }
 
-/// The GNSS receiver for which `entry` is a serial line.
+/// The GNSS receiver for which `entry` is a serial line; `None` after an error, which is reported at `field`.
 fn line_of(
     entry: &Cabled,
     text: &Text,

@@ -60,7 +60,7 @@ impl<'f> Claims<'f> {
         self.faults.borrow_mut().push(fault);
     }
 
-    /// Claims the file behind `path`, which is written at `place`.
+    /// Claims the file to which `path` leads; `place` is the position of the path in the rig file.
     pub(crate) fn path(&self, kind: PathKind, path: &Path, place: &Place) {
         let first = self.paths.borrow_mut().insert((kind, true_path(kind, path)), place.clone());
         let Some(first) = first else { return };
@@ -161,7 +161,7 @@ impl Port {
     }
 }
 
-/// One path for all spellings, as far as the operating system knows them.
+/// Converts all spellings of a path to the same path, as far as the operating system can resolve them.
 fn true_path(kind: PathKind, path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let known = match (kind, path.parent(), path.file_name()) {

@@ -143,10 +143,10 @@ pub struct TwistInput {
 }
 
 impl DriveConfig {
-    /// Default lag, seconds: that of the tracks in the Andabata paper.
+    /// Default time constant of a track or wheel, seconds: that of the tracks in the Andabata paper.
     pub const USUAL_LAG_S: f64 = 0.035;
 
-    /// Defaults for a robot of this model, with tracks that reach 1 m/s.
+    /// Defaults for a robot of this model, with a maximum speed of 1 m/s.
     pub fn of(model: DriveModel) -> Self {
         Self {
             model,
@@ -164,7 +164,7 @@ impl DriveConfig {
 }
 
 impl Suspension {
-    /// Largest rate of springs and dampers that is integrated, 1/s.
+    /// Largest [`Suspension::rate_per_s`] that the integration supports, 1/s.
     pub const FASTEST_PER_S: f64 = 1000.0;
 
     /// Compression of the springs under the body's weight, metres.
@@ -173,7 +173,7 @@ impl Suspension {
         self.mass_kg * 9.80665 / (4.0 * self.stiffness_n_m)
     }
 
-    /// Larger of the two rates of heave, of the spring and of the damper, 1/s.
+    /// Rate of the heave motion, 1/s: the larger of the springs' angular frequency and the dampers' decay rate.
     pub fn rate_per_s(&self) -> f64 {
         let springs = (4.0 * self.stiffness_n_m / self.mass_kg).sqrt();
         springs.max(4.0 * self.damping_kg_s / self.mass_kg)
@@ -216,7 +216,7 @@ fn body(table: &mut TableReader<'_>) -> DriveBody {
     all
 }
 
-/// Names of materials.
+/// Key type of a list of material names.
 struct Materials;
 
 impl KeyType<Vec<String>> for Materials {
@@ -237,7 +237,7 @@ impl KeyType<Vec<String>> for Materials {
     }
 }
 
-/// Reports springs that are too soft or too stiff for the mass.
+/// Reports springs that are too soft or too stiff for the mass; returns whether they are suitable.
 fn carries_its_mass(table: &TableReader<'_>, springs: &Suspension) -> bool {
     let place = table.place();
     if springs.static_m() >= springs.stroke_m {

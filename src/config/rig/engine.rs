@@ -179,7 +179,7 @@ impl Lead {
     }
 }
 
-/// A lead in microseconds, or the word for [`Lead::Auto`].
+/// Key type of a lead: microseconds, or the word for [`Lead::Auto`].
 struct LeadOrAuto;
 
 impl KeyType<Lead> for LeadOrAuto {
@@ -208,7 +208,7 @@ pub enum SchedulerChoice {
     Fifo,
     /// `SCHED_DEADLINE`: a reserved share of a core.
     Deadline,
-    /// `SCHED_OTHER`: like any thread.
+    /// `SCHED_OTHER`: the default of ordinary threads.
     Normal,
 }
 
@@ -223,13 +223,13 @@ pub enum StampChoice {
 }
 
 words!(CasterChoice: "auto" => Auto, "gpu" => Gpu, "menura" => Menura, "embree" => Embree);
-/// Ray casters.
+/// Choice of the ray caster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CasterChoice {
     /// A GPU if one passes the self-test, otherwise Menura's own ray tracer.
     #[default]
     Auto,
-    /// A GPU.
+    /// A GPU; it is an error if none can be used.
     Gpu,
     /// Menura's own ray tracer, on the processor.
     Menura,

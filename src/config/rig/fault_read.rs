@@ -52,7 +52,7 @@ impl Kind {
     }
 }
 
-/// Properties of a profile that determine which faults a device can have.
+/// Text about the properties of a profile that determine which faults a device can have.
 fn nature(profile: &Profile) -> String {
     let has = match profile.product.interface {
         Interface::Datagrams => "it sends datagrams",
@@ -112,8 +112,8 @@ pub fn keys_of(device: &DeviceConfig, word: &str, catalogue: &Catalogue) -> Opti
 }
 
 /// Reads a fault that is started during a run. Its TOML has the keys of `[[fault]]` except `start_s` and `period_s`.
-/// Returns the fault, scheduled from the start of the run without end, and its duration. `default_name` is used if
-/// the fault has no name.
+/// Returns the fault and its duration, nanoseconds (`None`: without end). The fault's own schedule starts with the run
+/// and has no end. `default_name` is used if the fault has no name.
 ///
 /// # Errors
 /// All errors in the keys.

@@ -9,7 +9,7 @@ use crate::toml::diagnostic::Place;
 use crate::toml::key_types::{Maybe, Time};
 use crate::toml::reader::Limit;
 
-/// Origin of a fault's limits that no device determines.
+/// Source of a fault's limits that no device determines, for error messages.
 pub const FORMAT: &str = "the rig format, [[fault]]";
 /// Sentence about `probability` of faults within devices.
 pub const PROBABILITY: &str = "Share of PTP messages or images that the fault affects.";
@@ -45,7 +45,7 @@ pub struct FaultConfig {
     pub stream: Option<usize>,
     /// Word for the kind in TOML and in the log.
     pub word: &'static str,
-    /// Position in the file of the device's name.
+    /// Position of the device's name in the file.
     pub place: Place,
 }
 
@@ -184,7 +184,7 @@ impl DeviceFaults {
         Self { all: within.collect() }
     }
 
-    /// The faults of one kind.
+    /// The faults whose details are of type `K`.
     pub fn kind<K: Clone + 'static>(&self) -> Vec<Timed<K>> {
         let of_kind = self.all.iter().filter_map(|timed| {
             let kind = timed.kind.get::<K>()?.clone();

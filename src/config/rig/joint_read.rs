@@ -16,7 +16,8 @@ use crate::toml::reader::{Field, Limit, TableReader, Text};
 
 /// Word for the body as the carrier of a joint or device; the default.
 const BODY: &str = "body";
-/// Largest number of joints, and of joints in one chain. Each joint is computed at every firing.
+/// Largest number of joints; the next constant is the largest number in one chain. Each joint is computed at every
+/// firing.
 const MAX_JOINTS: usize = 64;
 const MAX_DEPTH: usize = 8;
 /// Largest number of rows of a table.
@@ -24,7 +25,7 @@ const MAX_ROWS: usize = 10_000;
 /// Longest duration of a table or of a sine's period, seconds.
 const LONGEST_S: f64 = 1e6;
 
-/// A joint without its parent.
+/// A joint whose parent is not yet resolved.
 struct Read {
     name: Option<Text>,
     parent: Option<Text>,
@@ -99,7 +100,7 @@ fn joint_named(field: &Field<'_>, text: &Text, names: &[&str]) -> Option<usize> 
     found
 }
 
-/// The keys of a kind of joint, with their units.
+/// Names and sentences of the keys that depend on the kind of joint, with their units.
 struct Units {
     limits: &'static str,
     start: &'static str,
@@ -118,7 +119,7 @@ struct Units {
     acceleration_name: &'static str,
     /// Factor from the unit in the file to the stored unit.
     scale: f64,
-    /// Largest distance of a position from zero, in the file's unit; for rates, per second.
+    /// Largest distance of a position from zero, in the file's unit; the next field is the largest rate, per second.
     most: f64,
     most_rate: f64,
 }
@@ -251,7 +252,7 @@ fn joint(mut table: TableReader<'_>) -> Read {
     Read { name, parent, joint }
 }
 
-/// The direction of a joint's axis, of length 1.
+/// Reads the direction of a joint's axis as a vector of length 1.
 fn axis(field: &Field<'_>) -> Option<[f64; 3]> {
     let part = Limit::new(-1000.0..=1000.0, "", FORMAT);
     let axis = DVec3::from_array(field.numbers_or(&part, [0.0, 0.0, 1.0]));
@@ -265,7 +266,8 @@ fn axis(field: &Field<'_>) -> Option<[f64; 3]> {
     Some(axis.normalize().to_array())
 }
 
-/// `Some(None)` for a joint without end stops.
+/// Reads the lowest and the highest position, with their place in the file; `Some(None)` for a joint without end stops,
+/// `None` after an error.
 fn limits(field: &Field<'_>, units: &Units) -> Option<Option<([f64; 2], Place)>> {
     if !field.is_written() {
         return Some(None);
@@ -404,7 +406,7 @@ fn motion(mut table: TableReader<'_>, units: &Units) -> Option<(JointMotion, Pla
     Some((motion?, place))
 }
 
-/// The rows of a table, in seconds and radians or metres.
+/// Reads the rows of a table: time in seconds, and position in radians or metres.
 fn rows(field: &Field<'_>, units: &Units) -> Option<Vec<[f64; 2]>> {
     let expected = format!("2 to {MAX_ROWS} rows, each [seconds, {}]", units.name);
     let (items, place) = field.array_of(2..=MAX_ROWS, &expected)?;
@@ -447,8 +449,8 @@ fn rows(field: &Field<'_>, units: &Units) -> Option<Vec<[f64; 2]>> {
     Some(rows)
 }
 
-/// Index of the joint that `parent` of a mount names; `Some(None)` is the body. `joints` is `None` if they are
-/// invalid; the name is then not checked.
+/// Reads `parent` of a mount: the index of the joint and the joint; `Some(None)` is the body. `joints` is `None` if
+/// they are invalid; the name is then not checked.
 pub(crate) fn carrier(
     field: &Field<'_>,
     joints: Option<&[Arc<JointConfig>]>,
@@ -461,7 +463,7 @@ pub(crate) fn carrier(
     Some(Some((index, Arc::clone(&joints[index]))))
 }
 
-/// Reports a device that cannot be used with its joint. `on` is the joint that carries the device, and `place` the
+/// Reports a device that must be on a joint but is on none. `on` is the joint that carries the device, and `place` the
 /// position of its mount, or of the device.
 pub(crate) fn check_role(
     product: &Product,
@@ -484,7 +486,7 @@ pub(crate) fn check_role(
         .fault(place.fault(title, label).note(format!("limit from the product: {}", product.noun)));
 }
 
-/// Reports joints that no device or several devices command, and joints that two faults hold.
+/// Reports commanded joints that no device or several devices command, and joints that several faults hold.
 pub(crate) fn check_commands(
     joints: &[Arc<JointConfig>],
     devices: &[DeviceConfig],

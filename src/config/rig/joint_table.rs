@@ -8,7 +8,7 @@
 /// Smooth curve through the rows of a joint's table, see the module.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JointTable {
-    /// Time in seconds, position, rate.
+    /// Time (seconds), position and rate at each row.
     knots: Vec<[f64; 3]>,
     repeats: bool,
 }
@@ -55,7 +55,8 @@ impl JointTable {
         ]
     }
 
-    /// Lowest and highest position; `None` if each cycle leads further.
+    /// Lowest and highest position; `None` if each cycle of a repeated table ends at another position than it started
+    /// from.
     pub fn reach(&self) -> Option<[f64; 2]> {
         let (first, last) = (self.knots.first()?, self.knots.last()?);
         if self.repeats && first[1] != last[1] {
@@ -90,7 +91,7 @@ fn bends(way: f64, from_rate: f64, to_rate: f64, span: f64) -> [f64; 2] {
     [bend, (from_rate + to_rate - 2.0 * mean) / (span * span)]
 }
 
-/// Rates at the rows for which the acceleration is continuous, with zero at both ends.
+/// Rates at the rows for which the acceleration is continuous; the rates of the first and the last row are zero.
 fn clamped_rates(rows: &[[f64; 2]]) -> Vec<f64> {
     let inner = rows.len().saturating_sub(2);
     let mut system = Tridiagonal::default();
@@ -102,7 +103,7 @@ fn clamped_rates(rows: &[[f64; 2]]) -> Vec<f64> {
     [0.0].into_iter().chain(inner).chain([0.0]).collect()
 }
 
-/// Like [`clamped_rates`], for a closed curve.
+/// Like [`clamped_rates`], for a repeated table, whose first and last row have the same rate.
 fn cyclic_rates(rows: &[[f64; 2]]) -> Vec<f64> {
     let count = rows.len() - 1;
     let (first, last) = (rows[0], rows[count]);
@@ -115,7 +116,7 @@ fn cyclic_rates(rows: &[[f64; 2]]) -> Vec<f64> {
         })
         .collect();
     let rates = match &equations[..] {
-        // A single piece leads from a row to the same row in the next cycle, at the mean rate.
+        // A single piece connects a row to the same row of the next cycle, at the mean rate.
         [_] => vec![round[1] / round[0]],
         // Both corners of the system coincide with its off-diagonals.
         [a, b] => {

@@ -5,7 +5,7 @@ use crate::frames::{Body, Transform};
 use crate::rig::schedule::Schedule;
 use crate::toml::diagnostic::Place;
 
-/// Origin of a joint's limits that no product determines.
+/// Source of a joint's limits that no product determines, for error messages.
 pub const FORMAT: &str = "the rig format, [[joint]]";
 
 /// One joint of a rig. Positions are radians for a revolute joint and metres for a prismatic joint. At position zero,
@@ -73,7 +73,8 @@ pub enum JointMotion {
 /// A fault of a device that holds the device's joint during each window of its schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JointJam {
-    /// Time for stopping from the full rate, and for the return to it after the window, nanoseconds.
+    /// Time in which the joint stops from its full rate, and in which it returns to that rate after the window,
+    /// nanoseconds.
     pub stops_within_ns: u64,
 }
 

@@ -13,7 +13,7 @@ use crate::toml::diagnostic::Place;
 use crate::toml::reader::{Field, Limit, TableReader};
 use crate::wire::port::{PtyOptions, PulseLine, SerialOptions, UdpOptions};
 
-/// Largest number of ports of a server, that of a scanner.
+/// Largest number of TCP ports of a product that is a server.
 const MAX_SERVER_PORTS: usize = 2;
 /// Sentence of the key `tcp` of a link.
 const LINK_TCP: &str = "Address at which hosts connect: one for a serial line, one or two for a \
@@ -243,7 +243,7 @@ fn serial(table: &mut TableReader<'_>, claims: &Claims<'_>) -> Option<SerialOpti
     Some(SerialOptions { port: port?.0, pulse_line })
 }
 
-/// A path whose last part is a file name.
+/// Reads a path whose last part is a file name; also returns its position in the file.
 fn path(field: &Field<'_>, expected: &str) -> Option<(PathBuf, Place)> {
     let text = field.text_like(expected, Some("[^./]"))?;
     let path = text.place.source.resolve(&text.value);
@@ -255,14 +255,14 @@ fn path(field: &Field<'_>, expected: &str) -> Option<(PathBuf, Place)> {
     Some((path, text.place))
 }
 
-/// An address at which a socket accepts connections.
+/// Reads and claims an address at which a socket accepts connections.
 fn listening(field: &Field<'_>, claims: &Claims<'_>) -> Option<SocketAddr> {
     let (address, place) = socket(field)?;
     claims.tcp(address, &place);
     Some(address)
 }
 
-/// Reads one address, or two.
+/// Reads `tcp` of a product that is a server: one or two addresses.
 fn server(table: &mut TableReader<'_>, claims: &Claims<'_>) -> Option<Vec<SocketAddr>> {
     let example = "[\"127.0.0.1:2111\", \"127.0.0.1:2112\"]";
     let field = table.required("tcp").meaning(LINK_TCP).such_as(example);
@@ -358,8 +358,8 @@ fn further_sources(from: SocketAddr, profile: Option<&Profile>) -> Vec<SocketAdd
     own.filter(|address| *address != from).collect()
 }
 
-/// The destination ports of a product's ports, except the first. If the product is unknown, the keys of all products
-/// are accepted.
+/// Reads the destination ports of all ports of a product except the first. If the product is unknown, the keys of all
+/// products are accepted.
 fn further_ports(
     table: &mut TableReader<'_>,
     profile: Option<&Profile>,

@@ -71,7 +71,7 @@ pub struct Rig {
     pub start_utc: Option<jiff::Timestamp>,
     /// Position of the World frame on Earth.
     pub origin: Geodetic,
-    /// The scene.
+    /// Scene, moving objects and weather.
     pub world: WorldConfig,
     /// The robot's motion.
     pub robot: RobotConfig,
@@ -91,10 +91,10 @@ pub struct Rig {
     pub places: RigPlaces,
 }
 
-/// Positions in a rig of the names of files that are loaded later.
+/// Positions of values in a rig file, for errors that occur when the world is loaded.
 #[derive(Clone, Debug)]
 pub struct RigPlaces {
-    /// The value of `world.scene`.
+    /// Position of the value of `world.scene`.
     pub scene: Place,
     /// Position of `robot.trajectory`, or of its `path`.
     pub trajectory: Place,
@@ -288,7 +288,7 @@ pub struct DeviceConfig {
     /// Further addresses at which the device receives host commands.
     pub controls: Vec<ControlConfig>,
     /// Device at the other end of the cable: the source of PPS and serial data; for a rover, its base; for a further
-    /// line, the GNSS receiver.
+    /// line, the GNSS receiver; `None` without a cable.
     pub cable_from: Option<DeviceId>,
     /// Signals of the cable.
     pub cable: CableKind,
@@ -307,8 +307,8 @@ pub struct DeviceConfig {
 impl DeviceConfig {
     /// Default of [`DeviceConfig::longest_series_ns`].
     pub const LONGEST_SERIES_NS: u64 = 10_000_000;
-    /// Default if a host moves the robot. The motion is known only `engine.render_ahead_ms` ahead, so that a longer
-    /// series could not be measured.
+    /// Default of [`DeviceConfig::longest_series_ns`] if a host moves the robot. The motion is known only
+    /// `engine.render_ahead_ms` ahead, so that a longer series could not be measured.
     pub const LONGEST_SERIES_DRIVEN_NS: u64 = 2_000_000;
 
     /// Whether the device is only a serial line to a port of another device.
@@ -316,7 +316,7 @@ impl DeviceConfig {
         matches!(self.cable, CableKind::Line(_))
     }
 
-    /// The device's own address for PTP, if it uses PTP.
+    /// The device's own address for PTP; `None` if it does not use PTP or has no own address.
     pub fn ptp_address(&self) -> Option<Ipv4Addr> {
         let speaks = self.profile.family.speaks_ptp(&*self.settings);
         self.link.own_address().filter(|_| speaks)
@@ -331,13 +331,13 @@ impl DeviceConfig {
 /// Signals that a cable from another device carries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CableKind {
-    /// PPS, and the data of the link.
+    /// PPS, and the bytes that the other device sends on its link.
     #[default]
     Link,
-    /// Data of this port.
+    /// Bytes of the other device's port with this number.
     Port(u8),
-    /// Data of this port. The device is only a serial line to the port: host commands go to the GNSS receiver at the
-    /// other end.
+    /// Bytes of the GNSS receiver's port with this number. The device is only a serial line to the port: host commands
+    /// go to the GNSS receiver at the other end.
     Line(u8),
 }
 

@@ -60,7 +60,7 @@ pub struct NtripConfig {
     pub gga_every_ns: Option<u64>,
 }
 
-/// Reads `caster`. If `mount_point` is missing, the name is empty.
+/// Reads `caster`. If the key `mount_point` is missing, [`CasterConfig::mount_point`] is empty.
 pub(super) fn caster(field: &Field<'_>, claims: &Claims<'_>) -> Option<CasterConfig> {
     let mut table = field.table("a caster")?;
     let all = CasterConfig::read_keys(&mut table, claims);
@@ -117,7 +117,8 @@ pub(super) fn client(field: &Field<'_>) -> Option<NtripConfig> {
     })
 }
 
-/// User and password; both keys are required, or none. `means` are their sentences.
+/// Reads `user` and `password`; `Some(None)` if both keys are missing. One key alone is an error. `means` are the keys'
+/// sentences.
 fn login(table: &mut TableReader<'_>, means: [&str; 2]) -> Option<Option<Login>> {
     let user_field = table.optional("user").meaning(means[0]);
     let password_field = table.optional("password").meaning(means[1]);
@@ -145,7 +146,7 @@ fn login(table: &mut TableReader<'_>, means: [&str; 2]) -> Option<Option<Login>>
     }
 }
 
-/// The name of a stream.
+/// Reads the name of a stream.
 fn word(field: &Field<'_>) -> Option<String> {
     let expected = "1 to 100 letters, digits, - _ or .";
     let text = field.text(expected)?;

@@ -17,7 +17,7 @@ pub struct ObjectConfig {
     pub body: ObjectBody,
     /// Motion, in the form of the robot's.
     pub motion: RobotConfig,
-    /// Position of the body's name in the rig.
+    /// Position of the value of `body` in the rig.
     pub body_place: Place,
     /// Position of the trajectory, or of its file name, in the rig.
     pub trajectory_place: Place,
@@ -39,7 +39,7 @@ pub enum ObjectBody {
     File {
         /// Path of the file.
         path: PathBuf,
-        /// Transforms the file's frame (z up) to the body's.
+        /// Transform from the file's frame (z up) to the body frame of the object.
         body_from_mesh: DAffine3,
     },
 }

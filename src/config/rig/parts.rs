@@ -11,10 +11,10 @@ use crate::toml::diagnostic::Place;
 use crate::toml::key_types::Degrees;
 use crate::toml::reader::{Field, Limit, TableReader, Text, nearest};
 
-/// Origin of a rig's limits that no product determines.
+/// Source of a rig's limits that no product determines, for error messages.
 pub(crate) const FORMAT: &str = "the rig format";
 
-/// A name that becomes part of file names. `whose` is its owner in messages, such as "a device's".
+/// Reads a name that becomes part of file names. `whose` is its owner in messages, such as "a device's".
 pub(crate) fn file_name(field: &Field<'_>, whose: &str) -> Option<Text> {
     let expected = "1 to 64 of a-z, 0-9, - and _, the first a letter or digit";
     let name = field.text_like(expected, Some("^[a-z0-9][a-z0-9_-]{0,63}$"))?;
@@ -68,7 +68,7 @@ pub(crate) fn dotted(extensions: &[&str]) -> String {
     extensions.iter().map(|e| format!(".{e}")).collect::<Vec<_>>().join(", ")
 }
 
-/// [`has_extension`] as a regular expression.
+/// Regular expression for the paths that [`has_extension`] accepts.
 pub(crate) fn extension_pattern(extensions: &[&str]) -> String {
     let both = |letter: char| match letter.is_ascii_alphabetic() {
         true => format!("[{letter}{}]", letter.to_ascii_uppercase()),
@@ -84,7 +84,7 @@ pub(crate) fn has_extension(path: &str, allowed: &[&str]) -> bool {
     allowed.iter().any(|known| known.eq_ignore_ascii_case(extension))
 }
 
-/// Any 64-bit number.
+/// Limits of a seed: any unsigned 64-bit number.
 pub fn seed_limit() -> Limit<i128> {
     Limit::new(0..=i128::from(u64::MAX), "", "the random generator: 64 bits")
 }
@@ -94,12 +94,12 @@ pub(crate) fn seed(field: &Field<'_>) -> Option<u64> {
     field.integer(&seed_limit())
 }
 
-/// Limits of a coordinate in the World frame.
+/// Limits of a coordinate in the World frame, metres.
 pub(crate) fn position_limit() -> Limit<f64> {
     Limit::new(-100_000.0..=100_000.0, "m", "the World frame: flat, so near its origin")
 }
 
-/// Limits of an angle of up to one turn.
+/// Limits of an angle of up to one turn, degrees.
 pub(crate) fn turn_limit() -> Limit<f64> {
     Limit::new(-360.0..=360.0, "degrees", "geometry: one turn either way")
 }
@@ -136,7 +136,7 @@ impl Pose {
 const SOCKET_PATTERN: &str =
     r"^([0-9]{1,3}(\.[0-9]{1,3}){3}|\[[0-9a-fA-F:.]+(%[0-9]+)?\]):[0-9]{1,5}$";
 
-/// An address with its port, and its position in the file.
+/// Reads an address with its port; also returns its position in the file.
 pub(crate) fn socket(field: &Field<'_>) -> Option<(SocketAddr, Place)> {
     let expected = "a numeric address and port such as \"192.168.3.255:2368\"";
     let text = field.text_like(expected, Some(SOCKET_PATTERN))?;
@@ -150,7 +150,7 @@ pub(crate) fn socket(field: &Field<'_>) -> Option<(SocketAddr, Place)> {
     }
 }
 
-/// A device of the rig by name, with its index.
+/// Device with the name `text`, with its index in the rig; reports an error if there is none.
 pub(crate) fn device_named<'d>(
     field: &Field<'_>,
     text: &Text,
@@ -167,7 +167,7 @@ pub(crate) fn device_named<'d>(
     found
 }
 
-/// Index of `text` in `names`; reports an error if there is none.
+/// Index of `text` in `names`; reports an error if there is none, in which `what` is the noun.
 pub(crate) fn place_of(
     field: &Field<'_>,
     text: &Text,

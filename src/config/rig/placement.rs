@@ -13,11 +13,11 @@ words!(UpAxis: "x" => X, "y" => Y, "z" => Z);
 /// The axis of a file that points up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpAxis {
-    /// `(x, y, z)` becomes `(-z, y, x)`.
+    /// X points up: `(x, y, z)` of the file becomes `(-z, y, x)`.
     X,
-    /// `(x, y, z)` becomes `(x, -z, y)`.
+    /// Y points up: `(x, y, z)` of the file becomes `(x, -z, y)`.
     Y,
-    /// Up is Z, as in World.
+    /// Z points up, as in World.
     Z,
 }
 
@@ -29,7 +29,7 @@ impl UpAxis {
         if is_gltf { Self::Y } else { Self::Z }
     }
 
-    /// Rotation from this axis to up.
+    /// Rotation that turns this axis up, to World's z.
     pub fn turn(self) -> DMat3 {
         match self {
             Self::X => DMat3::from_cols(DVec3::Z, DVec3::Y, DVec3::NEG_X),

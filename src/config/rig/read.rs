@@ -206,7 +206,7 @@ fn rig(
     })
 }
 
-/// Claims the ports of feeds.
+/// Claims the ports of feeds and of twist inputs.
 fn claim_feeds(
     robot: Option<&(RobotConfig, Place)>,
     world: Option<&(WorldConfig, Place)>,
@@ -275,7 +275,7 @@ fn origin(mut table: TableReader<'_>) -> Option<Geodetic> {
     })
 }
 
-/// Data about the rig for reading a device.
+/// Parts of the rig that are needed to read a device.
 struct Shared<'a, 'f> {
     defaults: &'a Defaults,
     catalogue: &'a Catalogue,
@@ -528,7 +528,7 @@ fn has_ptp_address(device: &DeviceConfig, settings: &Field<'_>) -> bool {
     has
 }
 
-/// The settings of a device in `field`, or those of the firmware.
+/// Reads the settings of a device from `field`; without the key, returns those of the firmware.
 fn settings(profile: &Profile, field: &Field<'_>) -> Option<Arc<dyn FamilyData>> {
     let written = match field.is_written() {
         true => Some(field.table(&format!("the settings of {}", profile.name))?),

@@ -20,7 +20,7 @@ pub struct StimulusConfig {
 pub enum StimulusCause {
     /// The fault with this index in the rig affects a packet.
     Fault(usize),
-    /// A lidar's packet has a return from an object, which exists only while its schedule is on.
+    /// A lidar's packet has a return from an object. The object exists only during the windows of its schedule.
     Object {
         /// Index of the object.
         object: usize,

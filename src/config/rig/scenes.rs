@@ -168,7 +168,8 @@ pub fn builtin(name: &str) -> Option<&'static BuiltinScene> {
     BUILTIN.iter().find(|scene| scene.name == name)
 }
 
-/// The built-in scene that `scene` names, with `parameters`; `rig_seed` is the default seed.
+/// The built-in scene that `scene` names, with `parameters`; `rig_seed` is the default seed. `None` if there is no such
+/// scene or its parameters are invalid.
 pub fn built_in(scene: &Text, parameters: &Field<'_>, rig_seed: u64) -> Option<SceneSource> {
     let known = builtin(&scene.value)?;
     (known.read)(&ChosenScene { scene, parameters, rig_seed })

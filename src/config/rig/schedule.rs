@@ -16,12 +16,12 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Index of the window that contains `at`.
+    /// Index of the window that contains `at`; `None` if no window is open.
     pub fn window_at(&self, at: SimTime) -> Option<u64> {
         self.window_between(at, at)
     }
 
-    /// Index of the first window that overlaps `from..=to`.
+    /// Index of the first window that overlaps `from..=to`; `None` if there is none.
     pub fn window_between(&self, from: SimTime, to: SimTime) -> Option<u64> {
         let nearest = match self.period_ns {
             None => 0,
@@ -34,7 +34,7 @@ impl Schedule {
         })
     }
 
-    /// Start of the first window that opens at `from` or later.
+    /// Start of the first window that opens at `from` or later; `None` if there is none.
     pub fn next_opening(&self, from: SimTime) -> Option<SimTime> {
         let past = from.0.saturating_sub(self.start.0);
         let window = match self.period_ns {

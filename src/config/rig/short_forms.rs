@@ -119,11 +119,11 @@ pub fn fits(pattern: &str, name: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// A copy: its index, and the offset between copies.
+/// A copy: its index, and its offset.
 pub(crate) struct Copy {
     /// Index of the copy, from 0.
     pub index: usize,
-    /// Offset from one copy to the next, metres.
+    /// Offset from the original, metres.
     pub offset_m: [f64; 3],
 }
 
@@ -250,7 +250,7 @@ fn one_link(kind: &str) -> (String, String) {
     (title, "allowed: link = \"pty:PATH\", \"udp:HOST:PORT\", an `address`, or no link".into())
 }
 
-/// The address that is higher by `index`.
+/// Address that is `index` higher than `address`.
 fn further(address: IpAddr, index: usize) -> IpAddr {
     match address {
         IpAddr::V4(ip) => Ipv4Addr::from_bits(ip.to_bits().wrapping_add(index as u32)).into(),

@@ -17,7 +17,7 @@ pub fn parts(text: &str) -> Option<(&str, &str)> {
     text.split_once(':').filter(|(kind, place)| KINDS.contains(kind) && !place.is_empty())
 }
 
-/// The table that a short link stands for.
+/// Converts a short link to the table that it stands for; `None` if the text has another form.
 pub(crate) fn table(text: &str) -> Option<Json> {
     let (kind, place) = parts(text)?;
     Some(match kind {
@@ -182,13 +182,13 @@ impl Address {
         Some(Self { ip, place })
     }
 
-    /// Default link of a server.
+    /// Default link of a product that is a server: its ports at this address. `None` for other products.
     pub(crate) fn server(&self, profile: &Profile) -> Option<Json> {
         let is_server = profile.product.interface == Interface::Server;
         is_server.then(|| json!({ "tcp": servers(profile, &self.at(None)) }))
     }
 
-    /// The address with a port.
+    /// Text of the address, with a port if given.
     fn at(&self, port: Option<u16>) -> String {
         let host = match self.ip {
             IpAddr::V4(ip) => ip.to_string(),

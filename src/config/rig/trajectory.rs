@@ -150,7 +150,8 @@ pub fn robot(
     Some((RobotConfig { trajectory, follow_ground, footprint_m }, place))
 }
 
-/// Reads `follow_ground` (default: `follows`) and `footprint_m` of a robot or object with this trajectory.
+/// Reads `follow_ground` (default: `follows`) and `footprint_m` of a robot or object with this trajectory; returns
+/// both.
 pub(crate) fn stance(
     table: &mut TableReader<'_>,
     trajectory: Option<&(TrajectoryConfig, Place)>,

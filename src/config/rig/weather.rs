@@ -202,7 +202,7 @@ fn lidar_ratio() -> Limit<f64> {
     Limit::new(5.0..=500.0, "sr", "aerosols: 10 to 100 sr are measured")
 }
 
-/// An optional table.
+/// Key type of an optional table with the title `what`; `example` is a value for the documentation.
 fn part(example: &'static str, what: &'static str) -> Maybe<SuchAs<Table>> {
     Maybe(SuchAs(example, Table(what)))
 }
@@ -276,7 +276,7 @@ fn source_name(field: &Field<'_>) -> Option<String> {
     file_name(field, "a dust source's").map(|name| name.value)
 }
 
-/// The object that a field names. Its trajectory must be known from the start, because dust rises from earlier
+/// Index of the object that a field names. Its trajectory must be known from the start, because dust rises from earlier
 /// positions.
 fn carrier(field: &Field<'_>, objects: Option<&[ObjectConfig]>) -> Option<usize> {
     let text = field.text("the name of a [[world.object]]")?;

@@ -158,7 +158,7 @@ fn scene_file(
 }
 
 /// Rejects the keys of [`ScenePlacement`] for a built-in scene, which needs no placement. If `--set` selected the
-/// scene, keys of the file for another scene are ignored.
+/// scene, such keys in the file are ignored, because they belong to the scene in the file.
 fn refuse_placement(table: &mut TableReader<'_>, scene: Option<&Text>) {
     for key in ["up_axis", "scale", "rotate_deg", "offset_m"] {
         let (Some(place), Some(scene)) = (table.optional(key).place(), scene) else { continue };

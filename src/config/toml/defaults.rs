@@ -1,4 +1,4 @@
-//! Getters of values with a default, which the code states only where the key is read.
+//! Getters of values with a default. The code states each default only where it reads the key.
 
 use super::reader::{Field, Limit};
 

@@ -21,7 +21,7 @@ use annotate_snippets::{
 
 use super::read_files;
 
-/// A text that was read, with its name in messages.
+/// Text of a file or of a `--set` option, with its name in messages.
 #[derive(Debug)]
 pub struct SourceFile {
     /// Path as given, or a substitute such as `--set`.
@@ -123,7 +123,7 @@ impl Place {
         start..end.min(line_end)
     }
 
-    /// Range of the displayed line, without its end.
+    /// Byte range of the line that contains the start of the span, without its line break.
     fn lines(&self) -> Range<usize> {
         let text = &self.source.text;
         let at = self.shown().start;
@@ -133,7 +133,7 @@ impl Place {
     }
 }
 
-/// A position with a text.
+/// A position in a file, with the text that a message shows next to it.
 #[derive(Clone, Debug)]
 pub struct Label {
     /// Position.
@@ -251,12 +251,12 @@ impl Diagnostics {
         }
     }
 
-    /// Whether further errors are only counted.
+    /// Whether the list is full, so that further errors are only counted.
     pub fn is_full(&self) -> bool {
         self.list.len() >= MAX_SHOWN
     }
 
-    /// Adds `faults` to the count without text.
+    /// Adds `faults` to the number of errors that are counted without text.
     pub fn count(&mut self, faults: usize) {
         self.untold += faults;
     }
@@ -277,7 +277,7 @@ impl Diagnostics {
         self.list.len() + self.untold
     }
 
-    /// Sets this `place` and `text` in errors without a position.
+    /// Assigns `place` and `text` to all errors that have no position.
     #[must_use]
     pub fn placed(mut self, place: &Place, text: &str) -> Self {
         for fault in &mut self.list {
@@ -331,12 +331,12 @@ impl fmt::Display for Diagnostics {
 /// Longest text that is passed to the renderer in whole lines, bytes. The renderer scans its whole input for each
 /// error.
 const MAX_WINDOW: usize = 16 << 10;
-/// Lengths of a longer line that are shown before and after the position, bytes.
+/// Number of bytes of a longer line that are shown before and after the start of the position.
 const CONTEXT: (usize, usize) = (40, 120);
 /// Largest length of a line of a title, label or note, characters; longer lines are cut.
 const MAX_LINE: usize = 2000;
 
-/// The lines of `label`, with the `related` positions in the same text.
+/// Renderer input for the lines of `label`, with the `related` positions in the same text.
 fn shown_text<'a>(label: &'a Label, related: &'a [Label]) -> Vec<Element<'a>> {
     let source = &label.place.source;
     let near = || related.iter().filter(|other| Arc::ptr_eq(&other.place.source, source));
@@ -356,7 +356,7 @@ fn shown_text<'a>(label: &'a Label, related: &'a [Label]) -> Vec<Element<'a>> {
     vec![snippet.into()]
 }
 
-/// The line of `label`, or the part around it if the line is long.
+/// Renderer input for the line of `label`, or for a part of the line if it is long.
 fn alone(label: &Label, kind: AnnotationKind) -> Vec<Element<'_>> {
     let source = &label.place.source;
     let line = label.place.lines();

@@ -99,8 +99,8 @@ fn reading(read: &dyn Fn(&Survey), answers: &Answers, focus: &str) -> Reading {
 }
 
 impl Question {
-    /// The table to explore for each answer to this question in the table `focus`. An answer that changes one item of
-    /// an array changes nothing outside the item.
+    /// Path of the table to explore for each answer to this question, while the table `focus` is explored. An answer
+    /// that changes one item of an array changes nothing outside the item.
     fn focus<'q>(&'q self, focus: &'q str) -> &'q str {
         if self.reach == Reach::All && self.table.ends_with("[]") { &self.table } else { focus }
     }
@@ -160,7 +160,7 @@ fn merge(table: &mut TableSpec, question: &Question, mut cases: Vec<(Option<Stri
             names.push(key.name.clone());
         }
     }
-    // A choice that changes only defaults, such as that of a device without errors, makes no variants.
+    // A choice that changes only defaults, such as `errors = "none"`, makes no variants.
     let same = |some: Option<&KeySpec>, other: Option<&KeySpec>| {
         let plain = |key: Option<&KeySpec>| key.cloned().map(KeySpec::without_defaults);
         some == other || (question.reach == Reach::Keys && plain(some) == plain(other))

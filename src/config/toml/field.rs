@@ -104,13 +104,13 @@ impl<'f> Field<'f> {
         items.into_iter().enumerate().map(item).collect()
     }
 
-    /// The value in the file; `None` if the content of the file is unknown.
+    /// The value in the file; `None` if the key is missing or the content of the file is unknown.
     pub fn node(&self) -> Option<&Node> {
         self.node.as_ref().filter(|_| self.asked.is_none())
     }
 
-    /// The text of a short form if the value is a string. `expected` and the regular expression `pattern` describe
-    /// its content.
+    /// The text of a short form; `None` if the value is not a string. `expected` and the regular expression `pattern`
+    /// describe its content.
     pub fn short_form(&self, expected: &str, pattern: &str) -> Option<Text> {
         if let Some(asked) = &self.asked {
             let pattern = Some(pattern.to_owned());
@@ -177,7 +177,8 @@ impl<'f> Field<'f> {
         if self.asked.is_some() { T::try_from(*limit.range.end()).ok() } else { number }
     }
 
-    /// An integer from a list, in which each has a result. `origin` is the source of the list.
+    /// An integer from the list `allowed`, which assigns a result to each integer; returns the result. `origin` is the
+    /// source of the list.
     pub fn integer_among<T: Clone>(
         &self,
         allowed: &[(i128, T)],
@@ -264,7 +265,7 @@ impl<'f> Field<'f> {
         self.text(expected)
     }
 
-    /// A text that represents an unknown value.
+    /// The string `text` at the position of this value, instead of the unknown value.
     fn sample(&self, text: &str) -> Option<Text> {
         self.place().map(|place| Text { value: text.to_owned(), place })
     }
@@ -447,7 +448,7 @@ impl<'f> Field<'f> {
         self.array_of(count, expected)
     }
 
-    /// Like [`Field::array`], for an array with a fixed number of items; the caller checks the number.
+    /// Like [`Field::array`], for an array of `count` items. The caller checks the number of items.
     pub fn array_of(
         &self,
         count: RangeInclusive<usize>,
@@ -474,8 +475,8 @@ impl<'f> Field<'f> {
         self.some(expected, "")
     }
 
-    /// Content of a file that this value names; reports the errors of `outcome`. Errors without a position get that
-    /// of the value.
+    /// Content of a file that this value names. Reports the errors in `outcome`; errors without a position get the
+    /// position of the value.
     pub fn loaded<T>(&self, text: &Text, outcome: Result<T, Diagnostics>) -> Option<T> {
         match outcome {
             Ok(value) => Some(value),
@@ -547,7 +548,7 @@ impl<'f> Field<'f> {
         numbers?.try_into().ok()
     }
 
-    /// Smallest allowed number of items, at least one.
+    /// Items of an array with unknown content: the smallest allowed number, but at least one.
     fn surveyed_items(
         &self,
         asked: &Asked<'f>,

@@ -84,7 +84,7 @@ impl KeyType<[f64; 2]> for OneOrTwo {
     }
 }
 
-/// Several integers.
+/// An array of a fixed number of integers.
 #[derive(Debug)]
 pub struct Whole(pub Limit<i128>);
 
@@ -98,7 +98,7 @@ impl<T: TryFrom<i128> + Copy + Into<Json>, const N: usize> KeyType<[T; N]> for W
     }
 }
 
-/// An array of integers, and the noun for its content.
+/// An array of integers. The first field describes its content in messages.
 #[derive(Debug)]
 pub struct Listed(pub &'static str, pub Limit<i128>);
 
@@ -157,7 +157,7 @@ impl KeyType<u64> for Time {
     }
 }
 
-/// A word from a list; the origin of the list.
+/// A word from a list. The fields are the words with their values, and the origin of the list.
 #[derive(Debug)]
 pub struct OneOf<'w, T>(pub &'w [(&'w str, T)], pub &'w str);
 
@@ -171,7 +171,8 @@ impl<T: Clone + PartialEq> KeyType<T> for OneOf<'_, T> {
     }
 }
 
-/// An integer from a list, each with its result; their unit, which may be empty; the origin of the list.
+/// An integer from a list. The fields are the integers with their results, their unit (may be empty), and the origin of
+/// the list.
 #[derive(Debug)]
 pub struct Among<'n, T>(pub &'n [(i128, T)], pub &'static str, pub &'n str);
 
@@ -191,7 +192,8 @@ pub fn plain<T: Copy + Into<i128>>(numbers: impl IntoIterator<Item = T>) -> Vec<
     numbers.into_iter().map(|number| (number.into(), number)).collect()
 }
 
-/// An array of words from a list, each at most once; the origin of the list.
+/// An array of words from a list, each at most once. The fields are the words with their values, and the origin of the
+/// list.
 #[derive(Debug)]
 pub struct SomeOf<'w, T>(pub &'w [(&'w str, T)], pub &'w str);
 
@@ -206,8 +208,8 @@ impl<T: Clone + PartialEq> KeyType<Vec<T>> for SomeOf<'_, T> {
     }
 }
 
-/// Like [`SomeOf`], with at least one word; the factory setting comes first. Also the title of the error for an empty
-/// array.
+/// Like [`SomeOf`], with at least one word; the factory setting comes first. The second field is the title of the error
+/// for an empty array.
 #[derive(Debug)]
 pub struct FactoryFirst<'w, T>(pub SomeOf<'w, T>, pub &'static str);
 
@@ -223,7 +225,7 @@ impl<T: Clone + PartialEq> KeyType<Vec<T>> for FactoryFirst<'_, T> {
     }
 }
 
-/// Any string, and the noun for its content.
+/// Any string. The field describes its content in messages.
 #[derive(Debug)]
 pub struct AnyText(pub &'static str);
 
@@ -233,7 +235,7 @@ impl KeyType<String> for AnyText {
     }
 }
 
-/// A string of ASCII characters: its largest length, and the noun for its content.
+/// A string of ASCII characters. The fields are its largest length, and a description of its content for messages.
 #[derive(Debug)]
 pub struct Ascii(pub usize, pub &'static str);
 
@@ -271,7 +273,7 @@ impl<T, F: Fn(&Field<'_>) -> Option<T>> KeyType<T> for By<F> {
     }
 }
 
-/// A number, or a word that stands for no number; the origin of the word.
+/// A number, or a word that means `None`. The fields are the limit, the word, and the origin of the word.
 #[derive(Debug)]
 pub struct NumberOr<'w>(pub Limit<f64>, pub &'w str, pub &'w str);
 
@@ -313,7 +315,7 @@ impl<T, K: KeyType<T>> KeyType<Option<T>> for Maybe<K> {
     }
 }
 
-/// A value with a renamed word: the old word, the new word, and the type.
+/// A value with a renamed word. The fields are the old word, the new word, and the type of the value.
 #[derive(Debug)]
 pub struct Renamed<K>(pub &'static str, pub &'static str, pub K);
 
@@ -327,7 +329,7 @@ impl<T, K: KeyType<T>> KeyType<T> for Renamed<K> {
     }
 }
 
-/// A table with an example for messages.
+/// A table. The first field is an example for messages.
 #[derive(Debug)]
 pub struct SuchAs<K>(pub &'static str, pub K);
 
@@ -337,7 +339,7 @@ impl<T, K: KeyType<T>> KeyType<T> for SuchAs<K> {
     }
 }
 
-/// A table of keys; its name in messages.
+/// A table of keys. The field is its name in messages.
 #[derive(Debug)]
 pub struct Table(pub &'static str);
 
@@ -382,7 +384,7 @@ pub fn required<'f, T>(
     key_type.read(&table.required(key).meaning(doc.trim()))
 }
 
-/// Reads with the function `read`; `doc` is the sentence of `key`, if `read` reads this key.
+/// Calls `read`. If `read` reads `key`, the sentence of the key in the documentation is `doc`.
 pub fn read_by<'f, T>(
     table: &mut TableReader<'f>,
     key: &'static str,

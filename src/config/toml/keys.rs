@@ -46,7 +46,7 @@ impl<'f> Keys<'f> {
         self.is_profile
     }
 
-    /// Whether all required keys so far exist.
+    /// Whether all required keys that were read so far exist and are valid.
     pub fn is_complete(&self) -> bool {
         self.is_complete
     }
@@ -73,7 +73,7 @@ impl<'f> Keys<'f> {
         }
     }
 
-    /// An optional value, in profiles and in rigs.
+    /// Reads a key that is optional both in profiles and in rigs.
     pub fn maybe<T>(
         &mut self,
         key: &'static str,
@@ -102,7 +102,7 @@ impl<'f> Keys<'f> {
         self.with_default(key, key_type.written(into), into, |field| key_type.read(field));
     }
 
-    /// A word from a list; `origin` is the source of the list.
+    /// Reads a word from a list; `origin` is the source of the list.
     pub fn choice<T: Clone + PartialEq>(
         &mut self,
         key: &'static str,
@@ -126,7 +126,7 @@ impl<'f> Keys<'f> {
         self.put(read(&field), into);
     }
 
-    /// A table under `key`, read by `read`; messages call it `what`.
+    /// Reads the table under `key` with `read`; messages call the table `what`.
     pub fn table<T: Clone>(
         &mut self,
         key: &'static str,
@@ -152,7 +152,7 @@ impl<'f> Keys<'f> {
         });
     }
 
-    /// A table `[key]` that only a profile has; `doc` is its sentence in the documentation.
+    /// Reads a table `[key]` that only a profile has; `doc` is its sentence in the documentation.
     pub fn section<T: RequiredKeys>(&mut self, key: &'static str, doc: &str) -> Option<T> {
         self.section_with(key, doc, |_| ())
     }
@@ -167,7 +167,8 @@ impl<'f> Keys<'f> {
         section_of(&self.table.required(key).meaning(doc), &format!("[{key}]"), shared)
     }
 
-    /// The table `field` of a profile or of a rig's settings. Messages call it `what` and show an example.
+    /// Reads the table `field` of a profile or of a rig's settings. For a rig, messages call the table `what` and show
+    /// the example.
     pub fn part<T: Clone>(
         &mut self,
         field: Field<'f>,
@@ -210,7 +211,8 @@ impl<'f> Keys<'f> {
     }
 }
 
-/// Reads into `all` with the function `read`; `doc` is the sentence of `key`, if `read` reads this key.
+/// Reads into `all` with the function `read`. If `read` reads `key`, the sentence of the key in the documentation is
+/// `doc`.
 pub fn read_by<'f, T>(
     all: &mut T,
     keys: &mut Keys<'f>,
@@ -248,7 +250,7 @@ pub trait SharedKeys: Clone {
     }
 }
 
-/// A profile's table that a rig may override, with its name in messages.
+/// A profile's table that a rig may override. The field is the name of the table in messages.
 #[derive(Debug)]
 pub struct Shared(pub &'static str);
 

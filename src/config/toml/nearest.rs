@@ -5,8 +5,8 @@ const LONGEST_WORD: usize = 100;
 /// Length of the shortest part that is compared, bytes. Shorter parts occur in too many words by chance.
 const SHORTEST_PART: usize = 3;
 
-/// The word of `known` that is most similar to `written`, if any. Similarity is by letters, or because parts of a
-/// known word occur in `written`, as `rpm` occurs in `rotation_rate_rpm`.
+/// The word of `known` that is most similar to `written`, if any. Words are similar if their letters are, or if the
+/// parts of `written` occur in the known word, as `rpm` occurs in `rotation_rate_rpm`.
 pub fn nearest<'k>(written: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     // The time for comparing is proportional to the product of the lengths.
     if written.is_empty() || written.len() > LONGEST_WORD {

@@ -1,5 +1,5 @@
-//! Records the result of reading a file: the values in the file without short forms, and the defaults of all missing
-//! keys.
+//! Records the result of reading a file: the values in the file, with short forms expanded, and the defaults of all
+//! missing keys.
 
 use std::cell::RefCell;
 

@@ -1,5 +1,5 @@
-//! Files that a rig consists of. One machine records their texts and sends them; another reads these texts instead of
-//! files.
+//! Files that a rig consists of. One machine records the texts of these files and sends them to another machine, which
+//! reads the texts instead of files.
 //!
 //! The names of profiles and calibrations are known only while a rig is read. The record therefore belongs to the
 //! reading thread and is not an argument of all readers.
@@ -31,7 +31,7 @@ struct Lists {
     given: Option<Vec<(String, String)>>,
 }
 
-/// Path and text of each file that `work` reads on this thread, and the result of `work`.
+/// Runs `work`; returns its result, and path and text of each file that it reads on this thread.
 pub fn noting_files<R>(work: impl FnOnce() -> R) -> (R, Vec<(String, String)>) {
     LISTS.with_borrow_mut(|lists| lists.noted = Some(Vec::new()));
     let done = work();
@@ -55,7 +55,7 @@ pub(super) fn given(path: &Path) -> Option<String> {
     })
 }
 
-/// Records that `text` was read from `path`, if records are kept.
+/// Records that `text` was read from `path`, if [`noting_files`] is active on this thread.
 pub(super) fn note(path: &Path, text: &str) {
     LISTS.with_borrow_mut(|lists| {
         if let (Some(noted), Some(path)) = (&mut lists.noted, path.to_str())

@@ -24,7 +24,7 @@ pub struct TableReader<'f> {
     entries: Vec<Entry>,
     /// The keys requested so far, with the positions of their values.
     known: Vec<(&'static str, Option<Place>)>,
-    /// The key to be requested next, and its sentence.
+    /// The key to be requested next, and its sentence for descriptions of the format.
     meaning: Option<(&'static str, &'static str)>,
     faults: &'f Faults,
     asked: Option<Asked<'f>>,
@@ -136,7 +136,7 @@ impl<'f> TableReader<'f> {
         Field { missing, ..self.field(key, true) }
     }
 
-    /// The unread keys of the table that are among `keys`. The caller expects exactly one.
+    /// The unread keys of the table that are in `keys`. The caller expects exactly one.
     pub fn written_among(&self, keys: &[&'static str]) -> Vec<&'static str> {
         if let Some(asked) = &self.asked {
             return vec![keys[asked.which_key(keys)]];

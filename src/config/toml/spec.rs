@@ -167,7 +167,7 @@ impl TableSpec {
 }
 
 impl TableSpec {
-    /// Removes keys that were requested but not read as a type, because they are rejected.
+    /// Removes keys that the reader requested without reading a value; the reader rejects such keys.
     pub(super) fn forget_unread(&mut self) {
         self.keys.retain(|key| !key.kinds.is_empty());
         for kind in self.keys.iter_mut().flat_map(|key| &mut key.kinds) {

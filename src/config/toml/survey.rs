@@ -66,7 +66,7 @@ pub(super) enum Matter {
 pub(super) struct Asked<'s> {
     survey: &'s Survey,
     path: String,
-    /// The position is in the table that the survey records, or on the way to it.
+    /// Whether the position is in the table that the survey records, or in a table that contains it.
     is_recorded: bool,
 }
 
@@ -156,7 +156,7 @@ impl<'s> Asked<'s> {
         *limit.range.start()
     }
 
-    /// Index of one of `words`. With `is_kind`, the whole table may depend on the word.
+    /// Index of the chosen word in `words`. With `is_kind`, the whole table may depend on the word.
     pub fn word<'w>(&self, words: impl Iterator<Item = &'w str>, is_kind: bool) -> usize {
         let words: Vec<String> = words.map(str::to_owned).collect();
         self.may_be(Kind::Words(words.clone()));
@@ -164,7 +164,7 @@ impl<'s> Asked<'s> {
         self.ask(Matter::Word, "", words.into_iter().map(Some).collect(), reach)
     }
 
-    /// Index of one of `words`; the number of words stands for other text.
+    /// Index of the chosen word in `words`; `words.len()` stands for other text.
     pub fn word_or_text(&self, words: &[&str], expected: &str, pattern: &str) -> usize {
         let owned: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let answers = owned.iter().cloned().map(Some).chain([None]).collect();

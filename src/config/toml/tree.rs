@@ -156,7 +156,7 @@ impl Node {
         if let Value::String(text) = &self.value { Some(text) } else { None }
     }
 
-    /// Name of the node's type in messages.
+    /// Clause that states the node's type in messages, such as `this is a string`.
     pub(super) fn found(&self) -> String {
         match &self.value {
             Value::String(_) => "this is a string".into(),

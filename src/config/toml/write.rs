@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::tree::{Entry, Node, Value};
 
-/// Length from which a table is written in several lines, bytes.
+/// Largest length of a key and its table on one line, bytes; a longer table gets a header of its own.
 const LONGEST_LINE: usize = 100;
 
 /// Text of a file with this content.

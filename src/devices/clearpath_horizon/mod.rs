@@ -1,9 +1,9 @@
 //! A Husky A200's controller in Clearpath's Horizon protocol.
 //!
-//! Speeds are limited to `max_speed_m_s` and to the host's limit. They are reached with the acceleration of
-//! the command, limited by the host's setting; 0 means that limit. A frame with a wrong CRC is answered with
-//! code 1, a command with a wrong length with code 4, a value out of range with code 8, and any command that is
-//! not in this file with code 2. Settings that a host stores survive resets and power cycles.
+//! Speeds are limited to `max_speed_m_s` and to the host's limit. The acceleration is that of the command, up to the
+//! limit set by the host; an acceleration of 0 selects this limit. A frame with a wrong CRC is answered with code 1, a
+//! command with a wrong length with code 4, a value out of range with code 8, and any command that this file does not
+//! handle with code 2. Settings that a host stores survive resets and power cycles.
 
 mod decoder;
 mod profile;
@@ -59,7 +59,7 @@ const USER_SETTINGS: u8 = 1;
 const FACTORY_SETTINGS: u8 = 2;
 /// Safety flags that hosts can set and that stop the motors.
 const HELD: u16 = safety::LOCKOUT | safety::EMERGENCY_STOP | safety::PAUSE;
-/// Date of the firmware: 1 January 2012.
+/// Date of the firmware as the protocol encodes it: 1 January 2012.
 const WRITTEN: u32 = 12 << 21 | 1 << 17 | 1 << 11;
 /// Full output, hundredths of a percent.
 const FULL_OUTPUT: i16 = 10_000;

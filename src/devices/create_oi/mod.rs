@@ -76,7 +76,7 @@ pub struct CreateUnit {
     song_until: SimTime,
     /// Duration of each song, nanoseconds; 0: no song.
     songs: [u64; SONGS],
-    /// Whether the robot restarts and reports when it is up.
+    /// Whether a restart is in progress; the boot text follows when it is complete.
     boots: bool,
 }
 
@@ -286,7 +286,7 @@ impl CreateUnit {
         }
     }
 
-    /// Distance (0) or angle (1) since the last report, mm or degrees.
+    /// Distance (`which` is 0, mm) or angle (`which` is 1, degrees) since the last report, as the bytes of its packet.
     fn since_told(&mut self, which: usize, unit: &Unit) -> Vec<u8> {
         let [left_m, right_m] = [LEFT, RIGHT].map(|side| unit.metres(unit.counts(side) as f64));
         let total = match which {

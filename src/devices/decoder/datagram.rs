@@ -39,8 +39,8 @@ pub trait DatagramDecoder: Debug + Send {
         None
     }
 
-    /// Probability that the sender is of this family, 0 to 1; 2 if the user named the family and no datagram
-    /// contradicts.
+    /// Probability that the sender is of this family, 0 to 1; 2 if the user has named a profile of the family and no
+    /// datagram contradicts it.
     fn likelihood(&self) -> f64;
 
     /// Contradictions between the datagrams and the named profile; empty if the profile is of another family.
@@ -98,7 +98,7 @@ pub trait DatagramDecoder: Debug + Send {
         &[]
     }
 
-    /// Facts about the `packets` received datagrams of another kind.
+    /// Facts about the received datagrams of a kind other than [`DATA`]; `packets` is their number.
     fn other(&self, _kind: &str, _packets: u64) -> Facts {
         Facts::default()
     }
@@ -184,7 +184,7 @@ pub struct Sweep {
     pub is_paired_by_point: bool,
     /// Errors: values that no unit sends.
     pub issues: Vec<String>,
-    /// Rotation from which azimuths were computed; `None` if packets contain azimuths.
+    /// Steps of the rotation from which the azimuths were computed; `None` if packets contain azimuths.
     pub turn: Option<TurnSteps>,
 }
 
@@ -262,7 +262,7 @@ pub struct PointSource {
     pub calibration: &'static str,
     /// Elevation of each laser, radians.
     pub elevations_rad: Vec<f64>,
-    /// Appends the points of a block, numbered as in [`Sweep::azimuths_centideg`].
+    /// Appends the points of a block; blocks are numbered as in [`Sweep::azimuths_centideg`].
     pub decode: DecodeBlock,
 }
 

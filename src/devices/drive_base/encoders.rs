@@ -5,8 +5,8 @@ use crate::world::vehicle::WheelState;
 
 /// Counted travel of each wheel.
 ///
-/// A counter is the travel of a wheel times a sign plus an offset. Only a fault changes sign, wheel or offset, so
-/// without a fault rounding loses no travel.
+/// The counter of a side is `sign * travel + offset`, with the travel of one wheel. Only a fault changes the sign, the
+/// wheel or the offset. Without a fault, rounding therefore loses no travel.
 #[derive(Clone, Debug, Default)]
 pub struct Encoders {
     wheels: WheelState,

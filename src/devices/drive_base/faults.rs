@@ -153,7 +153,7 @@ pub struct Condition {
     pub late_ns: u64,
     /// Routes of the left and the right counter.
     pub routes: [Route; 2],
-    /// Counter jumps since the last call.
+    /// Jumps of the left and the right counter since the last call of [`condition`], counts.
     pub jumps: [i64; 2],
     /// Fault effects at this time.
     pub effects: Vec<FaultEffect>,

@@ -1,8 +1,9 @@
 //! Common parts of drive bases and motor controllers on a serial line.
 //!
-//! [`DriveBase`] takes the state of the wheels every millisecond, counts it ([`encoders`]), takes each byte of
-//! the host when its last bit has arrived, and processes time and bytes in order. A [`Protocol`] executes and
-//! answers commands. Each protocol is a family with a [`BaseFamily`] and a folder of its own.
+//! [`DriveBase`] reads the state of the wheels every millisecond and updates its counters ([`encoders`]). A byte from
+//! the host is processed when its last bit has arrived. Wheel states, bytes and timed events are processed in order of
+//! time. A [`Protocol`] executes and answers commands. Each protocol is a family with a [`BaseFamily`] and a folder of
+//! its own.
 //!
 //! Commands become set points of the tracks ([`Actuation::Treads`]); the vehicle model determines the motion.
 //! The answer to a query that is complete at time T uses the last wheel state at or before T. If that state is not
@@ -58,7 +59,7 @@ pub trait Dialect: Any + Debug + Send + Sync {
     /// Reads the protocol's table of a profile or rig; returns the changed settings.
     fn read(&self, keys: &mut Keys<'_>) -> Arc<dyn Dialect>;
 
-    /// Switches a unit on.
+    /// Protocol of a unit that is just switched on.
     fn start(&self, unit: &Unit) -> Box<dyn Protocol>;
 }
 
@@ -86,7 +87,7 @@ pub trait Protocol: Send {
         dialect.start(unit)
     }
 
-    /// Messages per second that are sent without a request for each.
+    /// Number of messages per second that the unit sends without being polled.
     fn rate_hz(&self) -> f64 {
         0.0
     }
@@ -138,7 +139,7 @@ impl DriveBase {
         }
     }
 
-    /// Limits series of requested samples to `longest_ns`. Call it before the first request.
+    /// Limits the duration of each requested series of samples to `longest_ns`. Call it before the first request.
     pub fn limit_series(&mut self, longest_ns: u64) {
         self.series.limit(longest_ns);
     }

@@ -9,7 +9,7 @@ use crate::config::toml::keys::SharedKeys;
 use crate::config::toml::reader::{Field, Limit};
 use crate::serial::line_read::{self, SerialLine};
 
-/// Origin, in messages, of limits that no product sets.
+/// Source named in messages for limits that no product sets.
 pub(crate) const PROFILES: &str =
     "Menura's profiles, see firmware-profiles/example-drive-base.toml";
 

@@ -32,7 +32,7 @@ impl Ramp {
 
 /// Common part of a unit. Motors 0 and 1 have the product's numbering; the rig assigns them to sides and directions.
 pub struct Unit {
-    /// The firmware.
+    /// Firmware profile.
     pub profile: BaseProfile,
     /// Settings of the rig.
     pub settings: BaseSettings,

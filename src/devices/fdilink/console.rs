@@ -16,7 +16,7 @@ pub const PARAMETERS: [(&str, u8); 4] =
 
 /// Shortest time between two commands; a module refused all commands at 0.9 s and accepted all at 1 s.
 const COMMAND_GAP_NS: u64 = 950_000_000;
-/// Longest command; longer ones are dropped.
+/// Largest length of a command, bytes; longer commands are dropped.
 const MOST_LINE: usize = 96;
 const OK: &str = "*#OK\r\n";
 const ERROR: &str = "*#ERROR\r\n";
@@ -162,7 +162,7 @@ fn place_of(name: &str) -> Option<usize> {
     PARAMETERS.iter().position(|(known, _)| *known == name)
 }
 
-/// Index of a rate, or of the next lower rate.
+/// Index of a rate in [`LADDER_HZ`], or of the next lower rate.
 fn rung_of(rate_hz: u32) -> usize {
     LADDER_HZ.iter().rposition(|known| *known <= rate_hz).unwrap_or(0)
 }

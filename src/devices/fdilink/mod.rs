@@ -1,7 +1,7 @@
 //! The Wheeltec N100: frames with fixed content, and a text console for their rates.
 //!
-//! The maker's driver publishes at each AHRS frame with the acceleration of the latest IMU frame, so IMU frames are
-//! sent first.
+//! The maker's driver publishes a message at each AHRS frame, with the acceleration of the latest IMU frame. IMU frames
+//! are therefore sent first.
 
 mod console;
 mod decoder;
@@ -29,7 +29,7 @@ pub const FAMILY: ImuFamily = ImuFamily {
     decoder: decoder::decoder,
 };
 
-/// Dialect without answers in profiles.
+/// Dialect without keys of its own in profiles.
 #[derive(Debug)]
 struct Unasked;
 
@@ -50,7 +50,7 @@ pub struct FdiLinkUnit {
 }
 
 impl FdiLinkUnit {
-    /// A unit that sends frames from the start.
+    /// A unit at the start of the run. It sends the messages that its settings enable.
     pub fn new(unit: &Unit) -> Self {
         let rates = MESSAGES.map(|name| {
             let is_sent =

@@ -11,7 +11,7 @@ fn bench() -> Bench {
     bench
 }
 
-/// Output of the unit within half a second; then waits until the next command is accepted.
+/// Sends a command; returns the output of the unit within a second. After that time the unit accepts the next command.
 fn ask(bench: &mut Bench, text: &str) -> String {
     bench.sent.clear();
     bench.say(format!("{text}\r\n").as_bytes());
@@ -89,7 +89,7 @@ fn rates_are_rungs_that_a_restart_puts_in_force() {
     assert_eq!(ask(&mut bench, "#fparam"), "*#ERROR\r\n");
     assert_eq!(ask(&mut bench, "#fparam set MSG_IMU 10"), "*#ERROR\r\n", "no such rung");
     assert_eq!(ask(&mut bench, "#fparam set MSG_IMU 4"), "*#OK\r\n");
-    // A command that arrives too soon.
+    // This command arrives too soon after the previous one.
     bench.sent.clear();
     bench.say(b"#fparam get MSG_IMU\r\n#fparam get MSG_IMU\r\n");
     bench.run(1000);

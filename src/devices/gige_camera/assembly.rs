@@ -23,7 +23,7 @@ struct Open {
     image: Vec<u8>,
     /// Payload length of a full packet, once known.
     stride: usize,
-    /// Received packets.
+    /// Whether each packet was received.
     has: Vec<bool>,
     missing: usize,
 }

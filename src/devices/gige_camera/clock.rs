@@ -143,7 +143,7 @@ impl CameraClock {
         }
     }
 
-    /// Time of the PTP master without error; after its loss, the free-running time of the unit.
+    /// Time of a simulated PTP master without error; after the loss of the master, the free-running time of the unit.
     fn masters_ns(&self, at: SimTime) -> i128 {
         let kept_to = lost_since(&self.faults, at).unwrap_or(at);
         let shows_ns = self.epoch.unix_ns(kept_to) + TAI_AHEAD_NS;

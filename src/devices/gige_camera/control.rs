@@ -84,7 +84,7 @@ impl Control {
         }
     }
 
-    /// Opens the stream channel to the address of the link.
+    /// Opens the stream channel to this `port` at the address of the link.
     pub fn open(&mut self, port: u16) {
         self.port = port;
     }

@@ -72,7 +72,7 @@ pub(super) mod at {
     pub const XML: u32 = 0x2_0000;
 }
 
-/// Features with one value per value of a selector, and their selectors.
+/// Features that have a separate value for each value of a selector, with the address of the selector.
 const SELECTED: [(u32, u32); 5] = [
     (at::LINE_MODE, at::LINE_SELECTOR),
     (at::LINE_INVERTER, at::LINE_SELECTOR),
@@ -104,9 +104,10 @@ pub(super) fn selector_of(address: u32) -> Option<u32> {
 /// Type of a feature.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kind {
-    /// Least, greatest, step. If registers are given, the greatest is the value of the first minus that of the second.
+    /// Minimum, maximum, increment. If two registers are given, the maximum is the value of the first minus that of the
+    /// second.
     Integer(u32, u32, u32, Option<[u32; 2]>),
-    /// Least, greatest, unit.
+    /// Minimum, maximum, unit.
     Float(f64, f64, &'static str),
     Choice(Vec<(&'static str, u32)>),
     Switch,
@@ -408,7 +409,7 @@ impl Features {
         (into < feature.len()).then_some((feature, into as usize))
     }
 
-    /// Checks a value, and returns it as the camera stores it. `most` replaces the maximum.
+    /// Checks a value, and returns it as the camera stores it. `most` replaces the feature's maximum.
     ///
     /// # Errors
     /// Returns the GVCP status of the refusal.
@@ -483,7 +484,7 @@ impl Values {
         self.0.insert(self.key(address), value);
     }
 
-    /// Loads the values that a user set stores from `set`.
+    /// Copies from `set` all values that user sets store.
     pub fn load(&mut self, set: &Self, features: &Features) {
         for (key @ (address, _), value) in &set.0 {
             let is_kept = features.0.get(address).is_some_and(|feature| {

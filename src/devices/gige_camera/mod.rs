@@ -144,7 +144,7 @@ impl GigeCamera {
         Arc::new(camera.telling(self.settings.truth_images).with_faults(&self.faults))
     }
 
-    /// Computes values that depend on other values.
+    /// Updates the values that depend on other values: largest image size, payload size, and frame rate.
     fn refresh(&mut self) {
         let [width, height] = self.profile.size();
         let binning =
@@ -167,7 +167,7 @@ impl GigeCamera {
         (self.values.get(at::EXPOSURE) * 1e3).round() as u64
     }
 
-    /// Shortest frame period: exposure and readout overlap, so the longer one counts.
+    /// Shortest frame period: exposure, readout and transmission overlap, so the longest of the three counts.
     fn shortest_period_ns(&self) -> u64 {
         let wire_ns = self.wire_ns();
         self.readout_ns().max(self.exposure_ns()).max(wire_ns).max(1)

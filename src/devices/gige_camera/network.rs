@@ -15,7 +15,8 @@ const LINK_LOCAL: u32 = 1 << 2;
 pub(super) const SUPPORTED: u32 = LINK_LOCAL | PERSISTENT;
 /// Payload length of FORCEIP, bytes.
 const FORCE_IP_LEN: usize = 56;
-/// A move that the link has not granted by then is refused. The link grants it when packets that a fault delays have left.
+/// Time after which a change of address is refused if the link has not granted it. The link grants a change only when
+/// all packets that a fault delays have left.
 const PATIENCE_NS: u64 = (MAX_DELAY_MS as u64 + 1000) * 1_000_000;
 
 /// Address, subnet mask and gateway.
@@ -34,7 +35,7 @@ impl Addresses {
         Self { ip, mask, gateway: Ipv4Addr::UNSPECIFIED }
     }
 
-    /// Whether a unit can use them; multicast and broadcast addresses are not usable.
+    /// Whether a unit can use these addresses; multicast and broadcast addresses are not usable.
     fn are_usable(&self) -> bool {
         let [ip, mask] = [self.ip, self.mask].map(Ipv4Addr::to_bits);
         let host = ip & !mask;
@@ -190,7 +191,7 @@ impl GigeCamera {
     pub(super) fn take_address(&mut self, ip: Ipv4Addr, moves: bool) {
         let moving = self.network.moving.take_if(|moving| moving.to.ip == ip);
         if moves {
-            // The link has the final word about the unit's address.
+            // The unit uses the address that the link has granted, even after its request has timed out.
             self.network.now = moving.as_ref().map_or(Addresses::of(ip), |moving| moving.to);
         }
         if let Some(moving) = moving {

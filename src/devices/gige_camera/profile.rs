@@ -25,9 +25,9 @@ words!(TestPattern: "off" => Off, "ramp" => Ramp, "moving_ramp" => MovingRamp, "
 words!(Trigger: "off" => Off, "software" => Software, "action1" => Action, "line1" => Line);
 words!(Stamped: "exposure_start" => ExposureStart, "exposure_end" => ExposureEnd);
 
-/// Origin, in messages, of limits that the standard does not set.
+/// Source named in messages for limits that the standard does not set.
 const CAMERAS: &str = "Menura's cameras";
-/// Origin, in messages, of limits of the standard.
+/// Source named in messages for limits of the standard.
 const STANDARD: &str = "GigE Vision";
 
 /// Values of `BinningHorizontal` and `BinningVertical`.
@@ -167,12 +167,12 @@ keys! {
 /// Distortion model of the lens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LensModel {
-    /// OpenCV's k1 k2 p1 p2 k3.
+    /// OpenCV's model with the coefficients k1 k2 p1 p2 k3.
     #[default]
     PlumbBob,
-    /// OpenCV's k1 k2 p1 p2 k3 k4 k5 k6.
+    /// OpenCV's model with the coefficients k1 k2 p1 p2 k3 k4 k5 k6.
     Rational,
-    /// OpenCV's fisheye k1 to k4.
+    /// OpenCV's fisheye model with the coefficients k1 to k4.
     Fisheye,
     /// The wide-angle lens of Elmquist et al. 2021.
     FieldOfView,
@@ -190,13 +190,13 @@ impl LensModel {
     }
 }
 
-/// Event that starts a frame at power-on.
+/// Event that starts frames, as set at power-on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trigger {
-    /// The frame rate.
+    /// No trigger: the frame rate determines the start of frames.
     #[default]
     Off,
-    /// `TriggerSoftware`.
+    /// The command `TriggerSoftware`.
     Software,
     /// An action command.
     Action,
@@ -244,7 +244,7 @@ fn seconds(range: RangeInclusive<f64>) -> Time {
     Time(Limit::new(range, "s", CAMERAS), 1e9)
 }
 
-/// Time of a frame's timestamp.
+/// Instant that a frame's timestamp states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stamped {
     /// Start of the exposure.

@@ -45,12 +45,12 @@ pub(super) struct Stream {
     next_start: SimTime,
     /// Time up to which pulses at the input are processed.
     line_from: SimTime,
-    /// Triggers whose frames are not planned yet.
+    /// Exposure starts of triggers whose frames are not planned yet.
     triggers: VecDeque<SimTime>,
     frames: VecDeque<Frame>,
     /// Tiles of the newest frame that are not requested yet.
     unasked: VecDeque<Tile>,
-    /// Start of that frame.
+    /// Start of the frame whose tiles are in `unasked`.
     unasked_start: SimTime,
     requests: u64,
     numbers: u64,
@@ -71,7 +71,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// A stream without frames; the first frame has the number `first_block`.
+    /// A stream without frames; the first frame has the block id `first_block`.
     pub fn new(first_block: u32) -> Self {
         let block = u64::from(first_block) - 1;
         Self { block, block_before: block, ..Self::default() }
@@ -280,7 +280,8 @@ impl GigeCamera {
         (start < horizon).then_some(start)
     }
 
-    /// Exposure time of a frame that begins at `start`: the set value, unless a fault makes it hunt.
+    /// Exposure time of a frame that begins at `start`: the set value, unless a fault makes the exposure time
+    /// oscillate.
     fn exposed_ns(&self, start: SimTime) -> u64 {
         let on = self.faults.iter().filter(|fault| fault.is_on(start));
         let factor: f64 = on.map(|fault| fault.kind.exposure_factor(start)).product();
@@ -426,7 +427,7 @@ impl GigeCamera {
                 let before = self.values.get(address);
                 let wanted =
                     if is_gain { before + 20.0 * libm::log10(factor) } else { before * factor };
-                // The exposure is limited by the frame rate; the gain does the rest.
+                // The exposure is limited by the frame rate; the gain compensates for the rest.
                 let most =
                     self.values.get(at::EXPOSURE_MOST).min(0.9e6 / self.values.get(at::RATE));
                 let least = self.values.get(at::EXPOSURE_LEAST).min(most);

@@ -69,7 +69,8 @@ const fn part(bits: (u8, u8), of: Direct) -> Direct {
     Direct { bits: Some(bits), ..of }
 }
 
-/// GenICam features of bootstrap registers; features that clients know by an old and a new name have both.
+/// GenICam features of bootstrap registers; a feature that clients know by an old and a new name has an entry for each
+/// name.
 const DIRECT: &[Direct] = {
     use DirectKind::{Choice, Command, Integer, Signed, Switch};
     const WHOLE: DirectKind = Integer(None);

@@ -1,10 +1,10 @@
 //! True position of a base station, from its own observations.
 //!
-//! A rover's position has the error of its base's reported position: the observations determine the vector
-//! between the antennas, not their positions. So the rover computes the position that the base's observations
-//! belong to; its own position error is the difference to the reported one.
+//! The observations determine the vector between the antennas of rover and base, not their positions. An error of the
+//! base's reported position is therefore also an error of the rover's position. The rover computes the true position of
+//! the base from the base's observations; the difference to the reported position is the rover's own position error.
 //!
-//! **By code.** Least squares over pseudoranges, with a clock for each system.
+//! **By code.** Least squares over pseudoranges, with a clock error for each system.
 //!
 //! **By phase.** Phases are exact except for whole wavelengths. Differences between satellites of a system are free of
 //! clock errors, and at the true position all of them are whole numbers. The reported position is tested first. If it
@@ -23,11 +23,11 @@ use crate::sensors::gnss::settings::GnssSystem;
 /// One satellite's observations.
 #[derive(Clone, Copy, Debug)]
 pub struct Observation {
-    /// Satellite that was observed.
+    /// The observed satellite.
     pub satellite: Satellite,
     /// Pseudorange of the first signal.
     pub code_m: f64,
-    /// Phases of the first and the second signal, with their frequencies.
+    /// Frequency (Hz) and phase (metres) of the first and of the second signal; `None` if one of the phases is missing.
     pub phases: Option<[(f64, f64); 2]>,
 }
 
@@ -178,13 +178,14 @@ impl Epoch<'_> {
     }
 }
 
-/// Mean cosine of the residuals of `differences`; 1 at a position where all residuals are whole numbers.
+/// Mean cosine of the residuals of `differences`; 1 at a position where all differences are whole numbers of
+/// wavelengths.
 fn score(differences: &[Difference], from: DVec3) -> f64 {
     let sum: f64 = differences.iter().map(|d| libm::cos(TAU * d.rest(from))).sum();
     sum / differences.len().max(1) as f64
 }
 
-/// Step of the position that minimises the residuals of `differences`, metres.
+/// Step of the position that minimises the residuals of `differences`, metres; `None` if they do not determine it.
 fn solved(differences: &[Difference]) -> Option<DVec3> {
     let rows: Vec<_> =
         differences.iter().map(|d| (d.rest(DVec3::ZERO) * d.wavelength_m, d.slope)).collect();
@@ -208,7 +209,8 @@ fn centred<S: PartialEq + Copy>(rows: &[(S, f64, DVec3)]) -> Vec<(f64, DVec3)> {
         .collect()
 }
 
-/// The least-squares step for rows of (offset, slope), and the root mean square of the residuals.
+/// The least-squares step for rows of (offset, slope), and the root mean square of the residuals; `None` if the rows do
+/// not determine the step.
 fn least_squares(rows: &[(f64, DVec3)]) -> Option<(DVec3, f64)> {
     let mut normal = DMat3::ZERO;
     let mut right = DVec3::ZERO;

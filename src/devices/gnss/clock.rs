@@ -6,7 +6,7 @@ use crate::time::{Epoch, SimTime, utc_at_gps};
 
 const WEEK_MS: i128 = 604_800_000;
 
-/// A time in the fields of the receiver's messages.
+/// A time as the receiver's messages express it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stamp {
     /// GPS week of `tow_ms`.
@@ -36,7 +36,7 @@ pub enum LeapSeconds {
     /// Leap seconds that satellites have announced: all past ones, and the day at whose end the next one is
     /// inserted.
     Told { inserted_on: Option<Date> },
-    /// The value in its firmware, GPS minus UTC.
+    /// The value in the receiver's firmware, GPS minus UTC.
     OfFirmware { gps_minus_utc_s: i8 },
 }
 
@@ -95,8 +95,8 @@ impl Stamp {
         if self.is_inserted_second { 60 } else { self.utc.second() as u8 }
     }
 
-    /// Week and time of week in another time scale, whole milliseconds and the rest in units of
-    /// 2^-32 ms: GPS time, or UTC as the receiver believes it.
+    /// Week, time of week in whole milliseconds, and the rest of the time of week in units of 2^-32 ms. With `is_utc`,
+    /// the time scale is UTC as the receiver believes it, otherwise GPS time.
     pub fn week_and_tow(&self, is_utc: bool) -> (u16, u32, u32) {
         let leap_ns = if is_utc { i128::from(self.leap_s) * 1_000_000_000 } else { 0 };
         let ns = self.gps_ns - leap_ns - i128::from(self.weeks_behind) * WEEK_MS * 1_000_000;

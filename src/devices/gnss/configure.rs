@@ -29,9 +29,9 @@ const IN_GENERATION_10: [MessageId; 5] =
 /// Factory content of CFG-RINV.
 const NO_REMOTE_INVENTORY: &[u8] = b"\0Notice: no data saved!";
 const MAX_REMOTE_INVENTORY: usize = 31;
-/// Whether the datum of the host is used.
+/// Key: whether the receiver uses the datum of the host.
 const USE_USRDAT: Key = Key(0x1011_0061);
-/// Parameters of a datum (axes, shifts, rotations, scale), with their lengths.
+/// Keys of the parameters of a datum (axes, shifts, rotations, scale), with their lengths in bytes.
 const DATUM: [(Key, usize); 9] = [
     (Key(0x5011_0062), 8),
     (Key(0x5011_0063), 8),
@@ -286,7 +286,7 @@ impl Gnss {
     }
 
     fn configure_pulse(&mut self, now: SimTime, payload: &[u8]) -> Verdict {
-        // No receiver has a second time pulse.
+        // The emulated receivers have no second time pulse.
         if payload.first().is_some_and(|index| *index != 0) {
             return Err(());
         }

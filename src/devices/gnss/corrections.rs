@@ -23,7 +23,7 @@ const MULTIPLE_SIGNALS: [(u8, GnssSystem, System, bool); 8] = [
 ];
 
 impl Gnss {
-    /// Messages of the latest epoch with the numbers `due` (class F5), encoded.
+    /// Encoded RTCM messages of the latest epoch; `due` are their numbers in class F5.
     pub(super) fn corrections(&self, due: impl Iterator<Item = u8>) -> Vec<Vec<u8>> {
         let Some((s, stamp)) = self.last.as_ref().filter(|(s, _)| s.is_time_known) else {
             return Vec::new();

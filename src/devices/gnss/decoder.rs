@@ -21,7 +21,7 @@ pub(super) struct GnssDecoder {
     expected: Option<Expected>,
 }
 
-/// What a profile predicts about a stream.
+/// Properties of a stream that follow from a profile.
 #[derive(Clone, Copy)]
 struct Expected {
     dialect: GnssDialect,
@@ -40,7 +40,7 @@ impl GnssDecoder {
 }
 
 impl Expected {
-    /// Reason why the expected receiver cannot have sent a frame.
+    /// Reason why the expected receiver cannot have sent `frame`; `None` if it can.
     fn misfit(self, frame: &gnss_stream::Frame) -> Option<String> {
         let address = match frame {
             gnss_stream::Frame::Ubx(frame) if !self.dialect.is_ublox() => {
@@ -150,7 +150,7 @@ struct Decoded {
     /// Name for statistics; `None` for noise.
     name: Option<String>,
     kind: &'static str,
-    /// Whether only a receiver can have sent the message.
+    /// Whether only a GNSS receiver can have sent the message.
     is_known: bool,
     text: String,
     keys: Map<String, Value>,

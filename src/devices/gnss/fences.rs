@@ -123,7 +123,7 @@ impl Gnss {
         }
     }
 
-    /// NAV-ODO.
+    /// NAV-ODO: distance since the reset of the odometer and in total.
     pub(super) fn odometer(&self, itow_ms: u32) -> NavOdo {
         let metres = |value: f64| value.round().min(4e9) as u32;
         NavOdo {

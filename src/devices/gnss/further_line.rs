@@ -1,6 +1,6 @@
 //! Further line of a receiver: a device of the rig that represents only the line at one of the receiver's ports.
 //!
-//! It sends the output of that port at the same times. Bytes from its host go directly to the receiver.
+//! The device sends the output of that port at the same times. Bytes from its host are passed directly to the receiver.
 
 use std::collections::VecDeque;
 

@@ -15,7 +15,8 @@ const BAUD_CODES: [(&str, u32); 4] = [("3", 4800), ("4", 9600), ("5", 19_200), (
 const FIX_MODES: [&str; 3] = ["2", "3", "A"];
 
 impl Gnss {
-    /// Processes a sentence. The answer has the settings in effect, so the host sees rejected settings.
+    /// Processes a sentence. The answer has the settings in effect, so the host sees whether its settings were
+    /// accepted.
     pub(super) fn handle_garmin(&mut self, now: SimTime, sentence: &RawSentence) {
         let answer = match sentence.address.as_str() {
             "PGRMC" => {

@@ -8,7 +8,7 @@ use crate::sensors::gnss::navigator::{FixMode, Motion, NavigationLimits};
 use crate::sensors::gnss::settings::{BestFix, GnssSystem};
 
 impl Gnss {
-    /// Received systems: enabled, with the first signal enabled.
+    /// Systems that the receiver receives: they are enabled, and a first signal of each is enabled.
     pub(super) fn systems(&self) -> Vec<GnssSystem> {
         let is_on = |system: &GnssSystem| {
             let mut signals = first_signals(*system);
@@ -120,8 +120,8 @@ impl Gnss {
     }
 }
 
-/// Limits of the integration manuals for each dynamic model: height, speed, climb rate. Heights are above the
-/// ellipsoid.
+/// Limits of height, speed and climb rate for the dynamic model with u-blox's number `model`, from the integration
+/// manuals. Heights are above the ellipsoid.
 fn motion(model: u64) -> Motion {
     let (max_altitude_m, max_speed_m_s, max_climb_m_s) = match model {
         2 => (9_000.0, 10.0, 6.0),

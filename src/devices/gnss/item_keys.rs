@@ -18,7 +18,7 @@ pub const NMEA_HIGHPREC: Key = Key(0x1093_0006);
 pub const NMEA_PROTVER: Key = Key(0x2093_0001);
 /// Lowest elevation of used satellites, degrees.
 pub const INFIL_MINELEV: Key = Key(0x2011_00a4);
-/// The first fix must be three-dimensional.
+/// Whether the first fix must be three-dimensional.
 pub const INIFIX3D: Key = Key(0x1011_0013);
 /// Height of two-dimensional fixes, cm above mean sea level.
 pub const CONSTR_ALT: Key = Key(0x4011_00c1);
@@ -34,13 +34,13 @@ pub const INFIL_MINCNO: Key = Key(0x2011_00a3);
 pub const INFIL_NCNOTHRS: Key = Key(0x2011_00aa);
 /// Signal strength that [`INFIL_NCNOTHRS`] satellites must reach, dB-Hz.
 pub const INFIL_CNOTHRS: Key = Key(0x2011_00ab);
-/// Largest PDOP of a valid fix, 0.1.
+/// Largest PDOP of a valid fix, in units of 0.1.
 pub const OUTFIL_PDOP: Key = Key(0x3011_00b1);
-/// Largest TDOP of a valid fix, 0.1.
+/// Largest TDOP of a valid fix, in units of 0.1.
 pub const OUTFIL_TDOP: Key = Key(0x3011_00b2);
 /// Largest position accuracy of a valid fix, metres.
 pub const OUTFIL_PACC: Key = Key(0x3011_00b3);
-/// Largest time accuracy of a valid fix, metres.
+/// Largest time accuracy of a valid fix, multiplied by the speed of light, metres.
 pub const OUTFIL_TACC: Key = Key(0x3011_00b4);
 /// Best carrier solution with corrections: 2 float, 3 fixed.
 pub const DGNSSMODE: Key = Key(0x2014_0011);
@@ -48,7 +48,7 @@ pub const DGNSSMODE: Key = Key(0x2014_0011);
 pub const CONSTR_DGNSSTO: Key = Key(0x2011_00c4);
 /// Whether the second port is enabled.
 pub const UART2_ENABLED: Key = Key(0x1053_0005);
-/// Enables the interference monitor.
+/// Whether the interference monitor is enabled.
 pub const ITFM_ENABLE: Key = Key(0x1041_000d);
 /// Text messages sent as NMEA on I2C; the keys of the other ports follow.
 pub const INFMSG_NMEA: Key = Key(0x2092_0006);

@@ -153,7 +153,7 @@ pub fn sentence_id(kind: SentenceKind) -> MessageId {
 /// Messages and the keys of their rates on I2C; the keys of the other ports follow.
 static RATE_KEYS: LazyLock<BTreeMap<MessageId, u32>> = LazyLock::new(|| {
     let rows = ROWS.iter().filter_map(|row| Some((row.message?, row.key.0)));
-    // u-blox has no keys for Garmin's sentences; u-blox does not use these keys.
+    // u-blox defines no keys for Garmin's sentences. u-blox receivers do not use the keys chosen here.
     let garmin = [(0x00, 0x2091_ff20), (0x01, 0x2091_ff30)];
     rows.chain(garmin.map(|(id, key)| (MessageId::new(0xfe, id), key))).collect()
 });
@@ -185,7 +185,7 @@ pub struct Row {
     factory10_text: &'static str,
     /// Protocol versions, times 100, of generations 8, 9 and 10 that have the item.
     versions: [Option<RangeInclusive<u32>>; 3],
-    /// Whether the item changes the output; a message does if Menura makes it.
+    /// Whether the item changes the output; the rate of a message does if Menura implements the message.
     pub acts: bool,
 }
 
@@ -257,7 +257,7 @@ pub(super) fn versions(text: &str) -> Option<RangeInclusive<u32>> {
     }
 }
 
-/// Layer of an item; at start, a later layer overrides an earlier one.
+/// Layer of an item. At power-on, battery-backed RAM overrides flash, and flash overrides the factory values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer {
     /// Present settings.
@@ -268,7 +268,7 @@ pub enum Layer {
     Flash = 2,
 }
 
-/// The layer does not have the item, or the item is unknown.
+/// Error: the receiver refuses the message, because of an item, a value, a layer or the number of items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused;
 
@@ -390,7 +390,7 @@ impl Store {
         Ok(())
     }
 
-    /// Whether at least one of the four systems is enabled after `items`. `true` if no item concerns systems.
+    /// Whether at least one of the four systems is enabled after `items` are set; `true` if no item concerns systems.
     fn leaves_a_system(&self, items: &[Item]) -> bool {
         if !items.iter().any(|item| item.key.group() == key::GPS_ENA.group()) {
             return true;
@@ -595,7 +595,7 @@ fn port_items(
     for (name, id) in outputs() {
         items.extend(rate_key(*id, number).map(|key| (key, is_on(name).into())));
     }
-    // UART2 has only RTCM from the factory: a rig that names other output wants it sent.
+    // In the factory settings, UART2 sends only RTCM. If the rig selects other output, its protocol is enabled too.
     if port == LinePort::Uart2 {
         if !output.sentences.is_empty() {
             items.push((output_key(number, Protocol::Nmea), 1));

@@ -320,7 +320,7 @@ pub static LEGACY: [Legacy; 14] = [
 
 const TMODE3: MessageId = MessageId::new(0x06, 0x71);
 
-/// The position of CFG-TMODE3, earth-centred.
+/// Position in CFG-TMODE3 as ECEF coordinates.
 static FIXED_ECEF: [Part; 6] = [
     whole(4, 4, 0x4003_0003),
     whole(8, 4, 0x4003_0004),
@@ -330,7 +330,7 @@ static FIXED_ECEF: [Part; 6] = [
     whole(18, 1, 0x2003_0008),
 ];
 
-/// The position of CFG-TMODE3 if it is latitude, longitude and height.
+/// Position in CFG-TMODE3 as latitude, longitude and height.
 static FIXED_LLH: [Part; 6] = [
     whole(4, 4, 0x4003_0009),
     whole(8, 4, 0x4003_000a),
@@ -377,7 +377,7 @@ impl Legacy {
         payload
     }
 
-    /// Whether the receiver has at least one of the items.
+    /// Whether the receiver has at least one of the items; `true` for a message without items.
     pub fn is_in(&self, store: &Store) -> bool {
         self.parts.is_empty() || self.parts.iter().any(|part| store.has(part.item().0))
     }
@@ -393,7 +393,7 @@ impl Legacy {
         payload
     }
 
-    /// Items set by a payload, if the receiver has them; `None` for an invalid payload.
+    /// Items that a payload sets, without those that the receiver lacks; `None` for an invalid payload.
     pub fn items(&self, store: &Store, payload: &[u8]) -> Option<Vec<Item>> {
         if payload.len() != self.blank.len() {
             return None;

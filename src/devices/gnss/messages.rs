@@ -17,7 +17,7 @@ use crate::wire::ubx::nav_more::*;
 use crate::wire::ubx::{Message, MessageId, Payload};
 
 const WEEK_MS: u32 = 604_800_000;
-/// Accuracy that means unknown.
+/// Value of an unknown accuracy.
 const UNKNOWN: u32 = u32::MAX;
 
 /// Data for the messages of an epoch: the solution and the receiver's state.
@@ -80,7 +80,8 @@ impl Reporter<'_> {
             NavTimegal::ID => Message::NavTimegal(self.timegal()),
             NavTimeqzss::ID => Message::NavTimeqzss(self.timeqzss()),
             NavOrb::ID => Message::NavOrb(self.orb()),
-            // Empty: the messages are about correction stations and services that Menura does not emulate.
+            // These messages are empty, because Menura does not emulate the correction stations and services that they
+            // report.
             NavDgps::ID => Message::NavDgps(NavDgps { itow_ms: self.itow(), ..NavDgps::default() }),
             NavSlas::ID => Message::NavSlas(NavSlas { itow_ms: self.itow(), ..NavSlas::default() }),
             NavAopstatus::ID => {
@@ -471,7 +472,7 @@ impl Reporter<'_> {
             let is_tracked = t.cno_dbhz[0].is_some();
             let health = if t.satellite.is_healthy { 1 } else { 2 };
             let orbit: u32 = if is_tracked { 1 } else { 2 };
-            // Whether corrected, source of the correction, whether of code and of carrier.
+            // Bit 6: corrected; 16 and 17: by SBAS, by RTCM; 20 and 21: code and carrier corrected.
             let corrections = match t.correction.source {
                 CorrectionSource::None => 0,
                 CorrectionSource::Sbas => 1 << 6 | 1 << 16 | 1 << 20,

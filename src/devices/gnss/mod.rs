@@ -271,7 +271,8 @@ impl Gnss {
         }
     }
 
-    /// Restarts at `now` with the stored settings.
+    /// Restarts at `now`. With `forgets_time`, the receiver loses its time. With `reloads`, it loads the stored
+    /// settings and sends its start-up text, if any.
     fn restart(&mut self, now: SimTime, forgets_time: bool, reloads: bool) {
         self.started = now;
         self.navigator.restart(now, forgets_time);
@@ -413,7 +414,8 @@ impl Gnss {
         self.solutions += 1;
     }
 
-    /// Whether bytes of a port were lost since the last report and there is room for another report.
+    /// Whether bytes of a port were lost since the last report and there is room for another report. If so, counts
+    /// these bytes as reported.
     fn take_overflow(&mut self, place: usize, at: SimTime) -> bool {
         let room = self.profile.receiver.tx_buffer_bytes;
         let Port { uart, lost_told, .. } = &mut self.ports[place];

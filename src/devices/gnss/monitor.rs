@@ -86,7 +86,7 @@ pub fn radios(bands: u8, looks_for_jamming: bool) -> MonRf {
 }
 
 impl PortState {
-    /// Share of the transmit buffer, percent.
+    /// Share of the transmit buffer that `bytes` take up, percent.
     fn percent(&self, bytes: usize) -> u8 {
         (bytes * 100 / self.buffer_bytes.max(1)).min(100) as u8
     }
@@ -152,7 +152,7 @@ pub fn pins(hardware: &str) -> MonHw3 {
     MonHw3 { flags: 1, hardware: text, ..MonHw3::default() }
 }
 
-/// MON-IO.
+/// MON-IO: bytes of each port.
 pub fn bytes_of_ports(ports: &[PortState]) -> MonIo {
     let mut all = vec![PortErrors::default(); 6];
     for port in ports {
@@ -166,7 +166,7 @@ pub fn bytes_of_ports(ports: &[PortState]) -> MonIo {
     MonIo { ports: all }
 }
 
-/// MON-MSGPP.
+/// MON-MSGPP: received messages of each port by protocol, and skipped bytes.
 pub fn messages_of_ports(ports: &[PortState]) -> MonMsgpp {
     let mut all = MonMsgpp::default();
     for port in ports {
@@ -177,7 +177,7 @@ pub fn messages_of_ports(ports: &[PortState]) -> MonMsgpp {
     all
 }
 
-/// MON-TXBUF.
+/// MON-TXBUF: use of the transmit buffer of each port.
 pub fn transmit_buffers(ports: &[PortState]) -> MonTxbuf {
     let mut all = MonTxbuf::default();
     for port in ports {

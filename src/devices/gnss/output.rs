@@ -19,7 +19,8 @@ use crate::wire::ubx::{Frame, MessageId, Payload, mon, mon_more, nav, nav_more, 
 const SBAS_ENA: Key = Key(0x1031_0020);
 
 impl Gnss {
-    /// The message `id`: of the latest epoch, or of `now` for messages about the receiver itself.
+    /// The message `id` about the latest epoch. A message about the receiver itself describes its state at `now`.
+    /// `None` if the receiver cannot make the message.
     pub(super) fn message(&self, now: SimTime, id: MessageId) -> Option<Frame> {
         if id.class == NAV2 {
             let first = MessageId::new(0x01, id.id);

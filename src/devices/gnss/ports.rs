@@ -106,7 +106,7 @@ fn damaged(bytes: &[u8]) -> Vec<Correction> {
 }
 
 impl Gnss {
-    /// Connects further lines to ports.
+    /// Connects further lines to the ports with these numbers.
     pub fn wire(&mut self, ports: &[u8]) {
         for port in self.ports.iter_mut().skip(1).filter(|port| ports.contains(&port.number)) {
             port.is_wired = true;
@@ -183,7 +183,7 @@ impl Gnss {
         self.served = 0;
     }
 
-    /// Ports that are connected or have been used, in the order of their numbers.
+    /// States of the port of the link and of all ports that have sent or received bytes, in the order of their numbers.
     pub(super) fn port_states(&self, now: SimTime) -> Vec<PortState> {
         let is_in_use = |(place, port): &(usize, &Port)| {
             let Traffic { tx_bytes, rx_bytes, .. } = port.traffic;

@@ -41,7 +41,7 @@ impl Gnss {
         }
     }
 
-    /// Wakes from backup.
+    /// Wakes the receiver from backup mode.
     pub(super) fn wake(&mut self, at: SimTime) {
         self.wakes_at = None;
         self.restart(at, false, true);

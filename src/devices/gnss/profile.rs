@@ -261,9 +261,9 @@ keys! {
 pub enum BaseStation {
     /// A survey.
     Survey {
-        /// Least time, seconds.
+        /// Minimum duration of the survey, seconds.
         least_s: u32,
-        /// Greatest error, metres.
+        /// Largest error at which the survey ends, metres.
         accuracy_m: f64,
     },
     /// A given position.
@@ -396,7 +396,7 @@ impl GnssDialect {
         matches!(self, Self::Ublox9 | Self::Ublox10)
     }
 
-    /// Column of a u-blox generation in tables: 0, 1, 2 for 8, 9, 10.
+    /// Column of a u-blox generation in tables: 0, 1, 2 for 8, 9, 10; `None` for other makers.
     pub fn column(self) -> Option<usize> {
         match self {
             Self::Ublox8 => Some(0),
@@ -514,7 +514,7 @@ fn rate(all: &mut GnssSettings, keys: &mut Keys<'_>, scope: &Scope<'_>) {
     });
 }
 
-/// Reads `port`. Defaults are the factory's: UART2 sends nothing.
+/// Reads `port`. UART2 has the factory's defaults: it sends nothing.
 fn port(all: &mut GnssSettings, keys: &mut Keys<'_>, scope: &Scope<'_>) {
     if !scope.is_multiport(keys) {
         return;
@@ -540,7 +540,7 @@ fn baud_rate(all: &mut GnssSettings, keys: &mut Keys<'_>) {
     }
 }
 
-/// Reads `uart2`: rate and output of the port if the link leads to another.
+/// Reads `uart2`: rate and output of UART2 if the link leads to another port.
 fn uart2(all: &mut GnssSettings, keys: &mut Keys<'_>, scope: &Scope<'_>) {
     let has_uart2 = scope.hardware.dialect.line_ports().contains(&LinePort::Uart2);
     if !has_uart2 || !scope.is_multiport(keys) {
@@ -611,7 +611,7 @@ fn systems(field: &Field<'_>, nmea: &NmeaFormat) -> Option<Vec<GnssSystem>> {
     Some(chosen)
 }
 
-/// Rejects `key` if the receiver is not a u-blox; returns whether it did.
+/// Returns whether the receiver is not a u-blox receiver. For such a receiver, `key` is rejected if it is present.
 fn is_refused(keys: &mut Keys<'_>, key: &'static str, dialect: GnssDialect) -> bool {
     if !dialect.is_ublox()
         && let Some(place) = keys.table.take_unlisted(key)

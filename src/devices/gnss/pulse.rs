@@ -1,8 +1,8 @@
 //! PPS (time pulse): time, length and edge error.
 //!
-//! Before the receiver has locked to GNSS time, the items without LOCK in their names apply, if they differ; with the
-//! factory settings there is no pulse then. Cable delay and user delay shift the edge. The true cable delay is the
-//! factory value, so another cable delay shifts the edge.
+//! Before the receiver has locked to GNSS time, or if USE_LOCKED_TP1 is off, the items without LOCK in their names
+//! apply. In the factory settings their pulse length is 0, so there is no pulse. Cable delay and user delay shift the
+//! edge. The true cable delay is the factory value, so another cable delay shifts the edge.
 
 use super::clock::{Scale, next_on_grid};
 use super::items::key;
@@ -89,7 +89,7 @@ impl Gnss {
         self.falls_at = Some(SimTime(begins.0 + length_ns));
     }
 
-    /// Whether pulses need a fix: always on a Garmin; a u-blox receiver can be configured to pulse earlier.
+    /// Whether pulses always need a fix. A u-blox receiver can be configured to pulse earlier; other receivers cannot.
     fn waits_for_lock(&self) -> bool {
         !self.profile.receiver.dialect.is_ublox()
     }

@@ -75,12 +75,12 @@ const CODE_TELLS_M: f64 = 10.0;
 const CODE_MEAN: f64 = 20.0;
 /// Number of unsuccessful phase searches after which only every tenth epoch is searched.
 const SEARCHES: u32 = 10;
-/// Radius of the search for a moving base around its first position.
+/// Half the edge of the cube that is searched for a moving base around its expected position.
 const NEARBY_M: f64 = 0.8;
 /// Number of past rover positions kept for matching observations of a moving base.
 const KEPT_EPOCHS: usize = 64;
 
-/// Largest number of messages that a fault delays.
+/// Largest number of messages that a fault delays at a time; further messages are lost.
 const MOST_LATE: usize = 4096;
 
 const DAY_MS: i64 = 86_400_000;
@@ -226,7 +226,7 @@ impl Rover {
     }
 
     /// Effect of corrections on the solution at `at` with the antenna at `here` (ECEF, metres); `last` is the previous
-    /// solution.
+    /// solution. `None` if no corrections are used.
     pub fn step(
         &mut self,
         at: SimTime,
@@ -407,7 +407,7 @@ fn age_ms(now: Now, observations: &Observations) -> i64 {
     (age + period_ms / 2).rem_euclid(period_ms) - period_ms / 2
 }
 
-/// System and observations of a message, without unknown satellites.
+/// System and observations of a message. Satellites that are not in `satellites` are left out.
 fn set_of(observations: &Observations, satellites: &[Satellite]) -> (GnssSystem, Vec<Observation>) {
     let system = match observations.system {
         System::Gps => GnssSystem::Gps,
@@ -495,7 +495,7 @@ impl Gnss {
         }
     }
 
-    /// The active fault of corrections.
+    /// The first fault of corrections that is active at `at`, and the number of its window.
     fn correction_fault_at(&self, at: SimTime) -> Option<(&Timed<GnssFault>, u64)> {
         let is_of_corrections = |fault: &&Timed<GnssFault>| {
             matches!(
@@ -527,7 +527,8 @@ impl Gnss {
         Some(FaultEffect { fault: fault.fault, window, kind })
     }
 
-    /// Delays or drops a message that arrives now, if a fault demands it; the caller must then not process the message.
+    /// Delays or drops a message that arrives now, if a fault demands it. Returns whether it did; the caller must then
+    /// not process the message.
     pub(super) fn holds_back(&mut self, now: SimTime, message: &[u8]) -> bool {
         match self.correction_fault_at(now).map(|(fault, _)| fault.kind) {
             Some(GnssFault::CorrectionsLost) => true,

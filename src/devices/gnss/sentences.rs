@@ -47,7 +47,7 @@ pub struct Memory {
 const MOVING_M_S: f64 = 0.5;
 
 impl Memory {
-    /// The memory after a solution.
+    /// The values to keep after the solution `s`.
     pub fn after(self, s: &Solution, date: jiff::civil::Date) -> Self {
         if !s.fix.is_some() {
             return self;

@@ -85,7 +85,7 @@ keys! {
     cno_std_db, up_to(10.0, "dB");
 }
 
-/// Kinds of fix in the order of [`BestFix`], each with the description of its key.
+/// Descriptions of the keys for the kinds of fix, in the order of [`BestFix`].
 const GRADES: [&str; 4] = [
     "Errors and accuracy of a fix without corrections.",
     "Errors and accuracy of a differential fix.",

@@ -70,7 +70,7 @@ impl Survey {
         (self.squares_m2 / f64::from(self.count.max(1)) / (1.0 + minutes)).sqrt()
     }
 
-    /// NAV-SVIN.
+    /// NAV-SVIN: progress and result of the survey.
     pub fn message(&self, itow_ms: u32) -> NavSvin {
         let mean = self.sum_m / f64::from(self.count.max(1));
         let tenths_mm = (mean * 1e4).to_array().map(|x| x.round() as i64);
@@ -130,7 +130,8 @@ impl Gnss {
         }
     }
 
-    /// Replaces a solution by a time-only solution at the held position, if any; returns whether it did.
+    /// If the receiver holds a position, knows the time and receives a satellite, replaces `s` with a time-only
+    /// solution at that position. Returns whether it did.
     pub(super) fn hold(&self, s: &mut Solution) -> bool {
         let Some((place, accuracy_m)) = self.held_position() else { return false };
         if !s.is_time_known || s.satellites.iter().all(|t| t.cno_dbhz[0].is_none()) {

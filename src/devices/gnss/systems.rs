@@ -147,7 +147,7 @@ impl Gnss {
         }
     }
 
-    /// Adds the items that a block sets.
+    /// Appends to `items` the items that a block of CFG-GNSS sets; `Err` if the block is not allowed.
     fn block_items(&self, block: &GnssBlock, items: &mut Vec<Item>) -> Verdict {
         let (is_on, mask) = (block.flags & 1 == 1, (block.flags >> 16 & 0xff) as u8);
         let is_known = self.known_systems().contains(&block.gnss_id);
@@ -173,7 +173,7 @@ impl Gnss {
         Ok(())
     }
 
-    /// The channels after a message.
+    /// The channels after CFG-GNSS; `Err` if the message breaks a rule.
     fn channels_after(&self, set: &CfgGnss) -> Result<Channels, ()> {
         let mut channels = self.channels.clone();
         if self.profile.receiver.dialect != GnssDialect::Ublox8 {

@@ -617,7 +617,7 @@ fn a_second_is_inserted_and_announced() {
         .filter(|message| message.valid == 0b11)
         .map(|m| (m.time_to_event_s, m.change_s, m.leap_s, m.event_week, m.event_day))
         .collect();
-    // A Tuesday.
+    // The day of the leap second, 30 June 2026, is a Tuesday.
     for expected in
         [(2, 1, 18, 2425, 3), (1, 1, 18, 2425, 3), (0, 0, 19, 2425, 3), (-1, 0, 19, 2425, 3)]
     {

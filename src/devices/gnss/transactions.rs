@@ -22,7 +22,7 @@ pub(super) struct Transaction {
     forgets: bool,
 }
 
-/// Transaction step of a message of version 0 or 1.
+/// Transaction step of a message; 0 without a transaction. `Err` if the version of the message is neither 0 nor 1.
 fn step(version: u8, transaction: u8) -> Result<u8, ()> {
     match version {
         0 => Ok(0),
@@ -67,7 +67,7 @@ impl Gnss {
         Ok(())
     }
 
-    /// Processes a step of a transaction; returns the changes to apply.
+    /// Processes a step of a transaction. Returns the changes to apply; `None` before step 3.
     fn go_on(
         &mut self,
         open: Option<Transaction>,

@@ -374,8 +374,8 @@ impl Gnss {
     }
 }
 
-/// Week and time of week in UTC: both start like GPS's, but later by the leap seconds. The time of week is in
-/// hundredths of a second, like the time of day.
+/// UTC week and UTC time of week, in seconds with two decimals. They are counted from midnight of 6 January 1980 UTC,
+/// without leap seconds.
 fn utc_week_and_tow(stamp: &Stamp) -> (i32, Number) {
     let gps_epoch = jiff::civil::date(1980, 1, 6);
     let midnight = gps_epoch.to_datetime(jiff::civil::Time::midnight());

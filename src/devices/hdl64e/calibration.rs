@@ -30,7 +30,7 @@ pub const MAX_LENGTH_M: f64 = 32.767;
 /// Largest slope that a calibration record can hold (16 bits, 0.1).
 pub const MAX_SLOPE: f64 = 3276.7;
 
-/// Origin, in messages, of limits of lengths and slopes.
+/// Source named in messages for the limits of lengths and slopes.
 pub const RECORD: &str = "the unit's calibration record: 16 bits of 1 mm, slope 16 bits of 0.1";
 
 /// Expected form of a calibration file, for messages.

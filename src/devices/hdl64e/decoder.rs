@@ -19,7 +19,7 @@ use crate::wire::velodyne::hdl64e_status::{
 };
 use crate::wire::velodyne::{Bank, DataPacket, Model};
 
-/// Number of packets that identify an HDL-64E, even an S1 that groups by datagrams.
+/// Number of packets within which an HDL-64E is identified, even an S1 that groups by datagrams.
 const TELLING_PACKETS: u64 = 16;
 
 /// Generation of an HDL-64E.
@@ -63,9 +63,9 @@ pub(super) struct Hdl64eDecoder {
     /// Calibration of the profile, used if no other is known.
     profile_calibration: Option<LaserTable>,
     packets: u64,
-    /// Number of packets that name this model.
+    /// Number of packets that identify this model.
     own_packets: u64,
-    /// Number of packets that name another model, and the model in the last of them.
+    /// Number of packets that identify another model, and the model in the last of them.
     foreign_packets: u64,
     foreign: Option<Model>,
     dual_packets: u64,
@@ -85,7 +85,8 @@ pub(super) struct Hdl64eDecoder {
 }
 
 impl Hdl64eDecoder {
-    /// Decoder for packets of `profile`'s generation, or of any; the calibration file, if given, determines the points.
+    /// Decoder for packets of the generation of `profile`, or of any generation without a profile. If `hints` name a
+    /// calibration file, it determines the points. `Err`: errors in that file.
     pub(super) fn new(
         profile: Option<&Hdl64eProfile>,
         hints: &Hints<'_>,
@@ -100,7 +101,7 @@ impl Hdl64eDecoder {
         })
     }
 
-    /// Whether the sender is an HDL-64E. In an S1 that groups by datagrams, one datagram in four shows it.
+    /// Whether the sender is an HDL-64E. If an S1 groups by datagrams, only one datagram in four identifies the model.
     fn is_one(&self) -> bool {
         self.own_packets > 0 && self.own_packets * 8 >= self.packets
     }
@@ -110,7 +111,8 @@ impl Hdl64eDecoder {
         self.named.filter(|_| is_meant).unwrap_or_else(|| self.guessed_generation())
     }
 
-    /// Whether the packets come from another generation than the named one. S2 and S3 are hardly distinguishable.
+    /// Whether the packets contradict the named generation. S2 and S3 count as the same, because their packets hardly
+    /// differ.
     fn is_other_product(&self) -> bool {
         let Some(named) = self.named else { return false };
         self.is_foreign()

@@ -63,7 +63,7 @@ pub struct Hdl64e {
     status_stream: Option<RollingStream>,
     status_says: (Mode, u16),
     stream: PacketStream<Planner>,
-    /// Mode that commands have requested.
+    /// Latest mode that commands have requested.
     wanted: Mode,
     limits: Limits,
     commands: Framer<Commands>,
@@ -281,7 +281,7 @@ impl Hdl64e {
         self.stream.plan_again(at);
     }
 
-    /// Completes and sends the packets whose time the clock knows.
+    /// Completes and sends the packets whose timestamps are known.
     fn release(&mut self) {
         while let Some(mut held) = self.stream.next_known() {
             held.payload[TAIL..].copy_from_slice(&self.tail(&held.plan, held.stamped));

@@ -41,7 +41,7 @@ struct Laser {
     focal: [f64; 2],
 }
 
-/// Near-point corrections of a laser; see the module.
+/// Near-point corrections of a laser; see the description of the module.
 #[derive(Clone, Copy, Debug)]
 struct TwoPoint {
     x: Axis,
@@ -144,8 +144,8 @@ impl Optics {
         self.lasers.iter().map(geometry).collect()
     }
 
-    /// Raw distance for a range of `range_m` along the beam of laser `laser` with the rotor at `rotor`; `None` outside
-    /// 1..=65535.
+    /// Raw distance for a range of `range_m` along the beam of laser `laser` with the rotor at `rotor`; `None` if the
+    /// result is outside 1..=65535.
     #[inline(never)] // inlined into the loop over a packet's points it is 5 % slower
     pub fn raw_distance(&self, laser: usize, rotor: Heading, range_m: f64) -> Option<u16> {
         /// Smallest number of counts that rounds to the far point.

@@ -29,9 +29,9 @@ pub struct Mode {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PacketPlan {
     pub number: u64,
-    /// Time of its first firing.
+    /// Time of the packet's first firing.
     pub start: SimTime,
-    /// Time at which it leaves, without output latency.
+    /// Time at which the packet leaves, without output latency.
     pub leaves: SimTime,
     /// Mode at the first firing.
     pub mode: Mode,
@@ -70,7 +70,7 @@ struct Place {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Base {
     is_dual: bool,
-    /// Number of its first packet.
+    /// Number of the pattern's first packet.
     number: u64,
     start: SimTime,
 }
@@ -106,7 +106,7 @@ impl Planner {
         self.schedule(returns == ReturnMode::Dual).packets_per_second()
     }
 
-    /// Firings of each block of a packet.
+    /// Lasers and firings of each block of a packet.
     pub fn layout(&self, plan: &PacketPlan) -> [BlockSource; BLOCKS] {
         self.schedule(plan.place.is_dual).layout(plan.place.index)
     }

@@ -107,8 +107,9 @@ pub enum CycleStarts {
         /// Time from the packet's first firing to its departure, nanoseconds.
         packet_end_ns: u64,
     },
-    /// S1: cycles start on a time grid, at the last grid point not after their start at the mean rate. So a cycle lasts
-    /// one or two grid steps, as in a capture. The packet leaves one grid step after the start of its last cycle.
+    /// S1: cycles start on a time grid, at the last grid point that is not later than their start at the mean rate. A
+    /// cycle therefore lasts one or two grid steps, as in a capture. The packet leaves one grid step after the start of
+    /// its last cycle.
     Grid {
         /// Step of the grid, nanoseconds.
         grid_ns: u64,
@@ -220,9 +221,9 @@ keys! {
         }
         /// Rotor speed, rpm.
         pub rotation_rate_rpm: u32,
-        /// The reported echo.
+        /// Echo or echoes that the unit reports.
         pub return_mode: ReturnMode,
-        /// The optics.
+        /// Optics of the unit.
         pub beam: BeamSettings,
         /// The errors.
         pub noise: NoiseSettings,
@@ -232,7 +233,7 @@ keys! {
         pub clock: Option<ClockSettings>,
         /// The unit's calibration, 64 lasers by id.
         pub calibration: LaserTable,
-        /// The reading of the calibration that the raw distances undo.
+        /// Formula of the driver for which the raw distances are exact.
         pub calibration_reading: CalibrationReading,
     }
 }

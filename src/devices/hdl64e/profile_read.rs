@@ -269,7 +269,7 @@ fn laser(x: [f64; 12]) -> LaserCalibration {
     }
 }
 
-/// Reads `count` increasing times in microseconds, the first 0; returns nanoseconds.
+/// Reads `count` times in microseconds, the first 0 and none less than the one before; returns nanoseconds.
 fn rising(field: &Field<'_>, count: usize, limit: &Limit<f64>) -> Option<Vec<u64>> {
     let expected = format!("{count} times in us, the first 0, none less than the one before");
     let (items, place) = field.array_of(count..=count, &expected)?;
@@ -346,7 +346,7 @@ fn refuse_s1_order(keys: &mut Keys<'_>, profile: &Profile) {
     }
 }
 
-/// Range of distances of a point.
+/// Limits of the distance of a point.
 fn reach() -> Limit<f64> {
     Limit::new(0.0..=131.07, "m", "the wire format: 16 bits of 2 mm")
 }

@@ -16,7 +16,7 @@ use crate::wire::velodyne::{BLOCKS, Bank, SLOTS};
 pub struct BlockSource {
     /// Lasers of the block.
     pub bank: Bank,
-    /// Firing of slot 0; the other slots follow.
+    /// Index of the firing in slot 0; the firings of the other slots follow.
     pub first_firing: usize,
     /// Start of the cycle, from the packet's first firing, nanoseconds.
     pub start_ns: u64,

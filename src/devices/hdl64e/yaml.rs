@@ -24,7 +24,7 @@ struct Node<'a> {
 
 enum Value<'a> {
     Scalar(Cow<'a, str>),
-    /// Indexes of the items.
+    /// Indices of the items.
     Sequence(Vec<usize>),
     /// Indices of keys and values, alternating.
     Mapping(Vec<usize>),
@@ -120,7 +120,7 @@ impl<'d> NodeRef<'d> {
     /// Entries of a mapping by key.
     ///
     /// # Errors
-    /// Another kind of node, and a key that is listed twice.
+    /// The node is not a mapping, a key is not a scalar, or a key is listed twice.
     pub fn mapping(self) -> Result<HashMap<&'d str, NodeRef<'d>>, YamlFault> {
         let Value::Mapping(children) = &self.node().value else {
             return Err(self.fault("expected a mapping"));
@@ -139,7 +139,7 @@ impl<'d> NodeRef<'d> {
     /// The items of a sequence.
     ///
     /// # Errors
-    /// Another kind of node.
+    /// The node is not a sequence.
     pub fn sequence(self) -> Result<Vec<NodeRef<'d>>, YamlFault> {
         match &self.node().value {
             Value::Sequence(children) => Ok(children.iter().map(|child| self.at(*child)).collect()),
@@ -150,7 +150,7 @@ impl<'d> NodeRef<'d> {
     /// A number; YAML's `.nan` and `.inf` are numbers too.
     ///
     /// # Errors
-    /// The node is no number.
+    /// The node is not a number.
     pub fn number(self) -> Result<f64, YamlFault> {
         let expected = || self.fault("expected a number");
         let text = self.scalar().ok_or_else(expected)?;
@@ -173,7 +173,7 @@ impl<'d> NodeRef<'d> {
     /// A whole number.
     ///
     /// # Errors
-    /// The node is no whole number.
+    /// The node is not a whole number.
     pub fn whole_number(self) -> Result<i64, YamlFault> {
         let number = self.scalar().and_then(|text| text.parse().ok());
         number.ok_or_else(|| self.fault("expected a whole number"))
@@ -182,7 +182,7 @@ impl<'d> NodeRef<'d> {
     /// A Boolean, in the words of YAML 1.1 that the driver's YAML reader accepts.
     ///
     /// # Errors
-    /// The node is no Boolean.
+    /// The node is not a Boolean.
     pub fn truth(self) -> Result<bool, YamlFault> {
         match self.scalar().map(str::to_ascii_lowercase).as_deref() {
             Some("true" | "yes" | "on" | "y") => Ok(true),

@@ -5,13 +5,14 @@ use std::fmt::Write as _;
 use super::profile::{HesaiProfile, UnitLaser};
 use crate::spinning::unit_lasers;
 
-/// Lasers of the unit with this serial number, in steps of its table, 0.001 degrees.
+/// Lasers of the unit with this serial number. Angles are rounded to 0.001 degrees, the resolution of the unit's angle
+/// correction table.
 pub fn lasers_of(profile: &HesaiProfile, serial: &str) -> Vec<UnitLaser> {
     let thousandths = |deg: f64| (deg * 1000.0).round() / 1000.0;
     unit_lasers::of_unit(&profile.lasers, profile.spread, serial, thousandths)
 }
 
-/// The table as units serve it, with LF as line end.
+/// The angle correction table as units send it to hosts, with LF at the end of each line.
 pub fn table(lasers: &[UnitLaser]) -> String {
     let mut text = "Channel,Elevation,Azimuth\n".to_owned();
     for (index, laser) in lasers.iter().enumerate() {

@@ -77,7 +77,8 @@ impl HesaiClock {
         self.own.handle_signal(at, signal);
     }
 
-    /// Restarts the unit, which is up at `up_at`, without a known GNSS receiver.
+    /// Restarts the clock of a unit that is up again at `up_at`. Earlier pulses and sentences of the GNSS receiver are
+    /// forgotten.
     pub fn restart(&mut self, up_at: SimTime) {
         self.own.restart(up_at);
         self.slave = self.slave.take().map(|slave| slave.restarted(up_at));
@@ -98,7 +99,7 @@ impl HesaiClock {
         self.own.has_nmea(at)
     }
 
-    /// Time of the loss of the simulated master, if it is lost.
+    /// Time of the loss of the simulated PTP master; `None` if it is not lost.
     fn lost_since(&self, at: SimTime) -> Option<SimTime> {
         lost_since(&self.faults, at)
     }
@@ -113,7 +114,7 @@ impl HesaiClock {
         }
     }
 
-    /// Whether a time reference exists with which the rotor can be in phase.
+    /// Whether `source` provides a time reference to which the rotor can be phase-locked.
     pub fn is_kept(&self, source: ClockSource, at: SimTime) -> bool {
         match source {
             ClockSource::Gps => self.pps_locked(at),

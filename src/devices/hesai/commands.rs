@@ -87,7 +87,7 @@ impl Hesai {
         }
     }
 
-    /// Changes `wanted` by a command.
+    /// Changes `wanted` as a command requests; `Err` is the error code of a refusal.
     fn set(&self, wanted: &mut Values, command: u8, payload: &[u8]) -> Result<(), u8> {
         match command {
             command::SPIN_RATE => {
@@ -337,7 +337,7 @@ fn byte(payload: &[u8]) -> Result<u8, u8> {
     be(payload)
 }
 
-/// Parses a payload of one number.
+/// Parses a payload of one big-endian number.
 fn be<T: crate::wire::record::Field<crate::wire::record::Be>>(payload: &[u8]) -> Result<T, u8> {
     parse("a payload", payload).map_err(|_| code::INVALID_DATA)
 }

@@ -87,7 +87,7 @@ impl Values {
     }
 }
 
-/// PTP transport: UDP is possible only with IEEE 1588.
+/// PTP transport of these settings; UDP is possible only with the profile IEEE 1588.
 fn network_of(clock: &HesaiClockSettings) -> PtpTransport {
     match clock.ptp_profile {
         PtpProfile::Ieee1588 => clock.ptp_transport,
@@ -150,7 +150,7 @@ impl Hesai {
         }
     }
 
-    /// Adapts packets and rotor to the values and the clock from `at` on.
+    /// Adapts packets and rotor to the present values and to the state of the clock, from `at` on.
     pub(super) fn follow(&mut self, at: SimTime) {
         let at = at.max(self.up_at);
         let mode = self.values.mode(&self.settings);
@@ -194,7 +194,7 @@ impl Hesai {
         has_phase.then_some(kept.unwrap_or(Phase { turn, second }))
     }
 
-    /// Whether the unit restarts and ignores input.
+    /// Whether the unit is restarting and ignores input.
     pub(super) fn is_down(&self) -> bool {
         self.stream.now < self.up_at
     }

@@ -51,14 +51,14 @@ fn gps_packet(payload: &[u8]) -> Option<GpsPacket> {
     (payload.len() == GPS_PACKET_LEN).then(|| GpsPacket::parse(payload).ok())?
 }
 
-/// Timestamp within the hour.
+/// Timestamp modulo one hour.
 fn stamp(minute: u8, second: u8, micros: u32) -> Stamp {
     let seconds = u64::from(minute) * 60 + u64::from(second);
     let us = (seconds * 1_000_000 + u64::from(micros)) % u64::from(HOUR_US);
     Stamp { us: us as u32, period_us: HOUR_US }
 }
 
-/// Year in a tail; drivers distinguish the two base years like this.
+/// Year in a tail. As in drivers, a field below 70 counts from 2000, any other from 1900.
 fn year(tail: &Tail) -> u16 {
     let [year, ..] = tail.date;
     u16::from(year) + if year < 70 { 2000 } else { 1900 }
@@ -96,7 +96,7 @@ impl HesaiDecoder {
         Self { named, known, ..Self::default() }
     }
 
-    /// Conflict with the named profile.
+    /// Contradiction between the packets and the named profile; `None` without one.
     fn problem(&self) -> Option<String> {
         let (named, stream) = (self.named.as_ref()?, self.stream?);
         let own = named.profile.packet.format;
@@ -356,7 +356,7 @@ fn gps_state(packet: &GpsPacket) -> String {
     if sentence.is_empty() { pps.to_owned() } else { format!("{pps}, {sentence}") }
 }
 
-/// Replaces a byte by a printable character.
+/// The byte as a character; U+FFFD if it is not printable ASCII.
 fn printable(byte: u8) -> char {
     if byte.is_ascii_graphic() || byte == b' ' { byte.into() } else { '\u{fffd}' }
 }

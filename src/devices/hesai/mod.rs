@@ -270,7 +270,7 @@ impl Hesai {
         words
     }
 
-    /// Timestamps the packets whose times are known to the clock.
+    /// Completes and sends the packets whose timestamps are known.
     fn release(&mut self) {
         while let Some(mut held) = self.stream.next_known() {
             let Held { plan, stamped, payload, .. } = &mut held;

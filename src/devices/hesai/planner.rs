@@ -27,7 +27,7 @@ const MOST_STEPS: usize = 10;
 pub struct Mode {
     /// Whether packets are sent.
     pub is_on: bool,
-    /// Set speed.
+    /// Set rotor speed, rpm.
     pub rpm: u32,
     pub returns: ReturnMode,
     pub order: DualOrder,
@@ -65,7 +65,7 @@ impl FiringRange {
     }
 }
 
-/// Angle of a firing, tenths of a degree.
+/// Angle of firing `step` in a rotation of `steps` firings, tenths of a degree.
 fn decideg(step: u32, steps: u32) -> f64 {
     f64::from(step) * f64::from(FULL_TURN_DECIDEG) / f64::from(steps)
 }
@@ -78,7 +78,7 @@ pub struct PacketPlan {
     pub mode: Mode,
     /// Sequence number of the packet.
     pub sequence: u32,
-    /// Index of its first firing in the rotation, and number of firings in the rotation.
+    /// Index of the packet's first firing in the rotation, and number of firings in the rotation.
     first: u32,
     steps: u32,
     /// Start times of the firings, and their number.
@@ -92,7 +92,7 @@ pub struct PacketPlan {
 }
 
 impl PacketPlan {
-    /// Number of firings.
+    /// Number of firings in the packet.
     pub fn firings(&self) -> usize {
         self.count
     }
@@ -261,7 +261,7 @@ fn before(at: SimTime) -> SimTime {
     SimTime(at.0.saturating_sub(1))
 }
 
-/// Whether packets contain firings at `at`.
+/// Whether the unit sends packets with firings at `at`.
 fn is_sending(program: &Program<Mode>, at: SimTime) -> bool {
     let mode = program.mode(at);
     mode.is_on && is_at_speed(program.rotor(), mode.rpm, at)

@@ -31,9 +31,9 @@ pub struct HesaiProfile {
     pub network: FrameHeader,
     /// Port of GPS packets.
     pub gps_udp_port: u16,
-    /// Identity in the inventory.
+    /// Identity that the unit reports in its inventory.
     pub identity: Identity,
-    /// Command interface.
+    /// Answer times and reported values of the command interface.
     pub interface: InterfaceProfile,
     /// Content of data packets.
     pub packet: PacketProfile,
@@ -52,7 +52,7 @@ pub struct HesaiProfile {
 }
 
 const ONE_BYTE: &str = "the wire format: one byte";
-/// Origin, in messages, of limits of values that commands set.
+/// Origin that error messages name for the limits of values that commands set.
 pub(super) const COMMANDS: &str = "the unit's commands by TCP";
 
 fn byte() -> Limit<i128> {
@@ -78,7 +78,7 @@ fn offset_ns(field: &Field<'_>) -> Option<i64> {
 }
 
 keys! {
-    /// Inventory of a unit without the rig's settings.
+    /// Inventory that the unit reports, without the values that the rig sets.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Identity {
         /// The product's number in the inventory.
@@ -101,7 +101,7 @@ keys! {
 }
 
 keys! {
-    /// Answers of a unit to commands.
+    /// Answer and restart times of a unit, and the constant values in its answers to commands.
     #[derive(Clone, Debug, PartialEq)]
     pub struct InterfaceProfile {
         /// Time from a command to its answer.
@@ -158,7 +158,7 @@ keys! {
 }
 
 impl PacketProfile {
-    /// Azimuth of the block minus rotor angle at the start of the firing, at this speed, degrees.
+    /// Azimuth of a block minus the rotor angle at the start of its firing, at the speed `rpm`, degrees.
     pub fn azimuth_ahead_deg(&self, rpm: u16) -> f64 {
         f64::from(rpm) * 6e-9 * self.azimuth_after_ns as f64
     }
@@ -179,18 +179,18 @@ keys! {
             /// Transport of PTP at the start with the profile `1588v2`. The others use layer 2.
             pub ptp_transport: PtpTransport, OneOf(&PtpTransport::WORDS, COMMANDS);
         }
-        /// Whether a PTP master keeps the clock.
+        /// State of the PTP master that sets the clock: simulated, or determined by a PTP slave.
         pub ptp: PtpState,
         /// Offset of a simulated PTP master's time from UTC, seconds; positive is ahead.
         pub ptp_ahead_s: i32,
-        /// The clock that a GNSS receiver sets.
+        /// Settings of the clock that a GNSS receiver sets.
         pub own: ClockSettings,
         /// PTP options that no command sets.
         pub ptp_options: PtpOptions,
     }
 }
 
-/// PTP profile, with its number in commands.
+/// PTP profile; the value of a variant is its number in commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PtpProfile {
     /// IEEE 1588, version 2.
@@ -198,11 +198,11 @@ pub enum PtpProfile {
     Ieee1588 = 0,
     /// IEEE 802.1AS.
     Gptp = 1,
-    /// The automotive profile.
+    /// The automotive profile of IEEE 802.1AS.
     Automotive = 2,
 }
 
-/// Transport of IEEE 1588 PTP, with its number in commands.
+/// Transport of IEEE 1588 PTP; the value of a variant is its number in commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PtpTransport {
     /// UDP.
@@ -232,7 +232,7 @@ pub enum ClockSource {
     Ptp,
 }
 
-/// State of the PTP master that sets the clock.
+/// State of the PTP master that sets the clock. `Wire` and `Virtual` are settings: a PTP slave determines the state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PtpState {
     /// No master.
@@ -244,9 +244,9 @@ pub enum PtpState {
     Locked,
     /// Holdover: the master is lost; the clock continues at its last rate.
     Frozen,
-    /// A master on the network, connected by PTP, if it exists.
+    /// The unit runs a PTP slave, which follows a master on the network, if there is one.
     Wire,
-    /// A master within Menura, connected by PTP.
+    /// The unit runs a PTP slave, which follows a master within Menura.
     Virtual,
 }
 
@@ -256,7 +256,7 @@ impl PtpState {
         matches!(self, Self::Wire | Self::Virtual)
     }
 
-    /// Number of the state in answers.
+    /// Number of the state in answers to commands.
     pub fn number(self) -> u8 {
         match self {
             Self::Free | Self::Wire | Self::Virtual => 0,
@@ -311,19 +311,19 @@ keys! {
             /// Output latency in addition to the product's own delay.
             pub lag_ns as "lag_ms": u64, lag::key();
         }
-        /// Speed, rpm.
+        /// Speed of the rotor, rpm.
         pub rotation_rate_rpm: u32,
-        /// The reported echoes.
+        /// Selection of the echoes that the unit reports.
         pub return_mode: ReturnMode,
-        /// Lasers fire from the first to the second angle, tenths of a degree, clockwise.
+        /// Sector in which the lasers fire: from the first to the second angle, clockwise, tenths of a degree.
         pub range_decideg: [u16; 2],
         /// Settings of the motor.
         pub motor: MotorSettings,
-        /// The clock.
+        /// Settings of the clock.
         pub clock: HesaiClockSettings,
-        /// The optics.
+        /// Optics of the lasers.
         pub beam: BeamSettings,
-        /// The errors.
+        /// Errors of the measurements.
         pub noise: NoiseSettings,
     }
 }

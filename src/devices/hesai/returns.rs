@@ -1,4 +1,4 @@
-//! Converts the echoes of a pulse to blocks.
+//! Selects the echoes of a pulse for the blocks of its firing, and encodes them as points.
 //!
 //! With one return, a block has the echo of the return mode. With two returns, a pair of blocks has both echoes of the
 //! mode. If both are the same echo, the strongest other echo replaces the second; without another echo, the same one
@@ -10,7 +10,7 @@ use crate::spinning::returns::{Intensities, strongest_but};
 use crate::wire::hesai::data::{Point, ReturnMode};
 use crate::wire::hesai::format::DISTANCE_UNIT_M;
 
-/// Echoes in the one or two blocks of a firing.
+/// Selects the echoes for the one or two blocks of a firing; `None` for a block without an echo.
 pub fn selected(mode: ReturnMode, order: DualOrder, echoes: &Echoes) -> [Option<Return>; 2] {
     let echoes = echoes.as_slice();
     let Some(last) = echoes.len().checked_sub(1) else { return [None; 2] };
@@ -58,7 +58,7 @@ impl PointMaker {
         }
     }
 
-    /// The point of an echo.
+    /// Encodes an echo as a point. Without an echo, or out of range, the point has no distance.
     #[inline]
     pub fn point(&self, echo: Option<Return>) -> Point {
         let none = Point { confidence: self.confidence, ..Point::default() };

@@ -53,13 +53,13 @@ fn packets(sent: &[Transmit]) -> Vec<(SimTime, Packet<'_>)> {
         .collect()
 }
 
-/// Timestamp of a packet since the epoch, microseconds.
+/// Timestamp of a packet, microseconds after the start of the run at 12:00.
 fn stamp_us(packet: &Packet<'_>) -> u64 {
     let [.., hour, minute, second] = packet.tail().date.map(u64::from);
     ((hour - 12) * 3600 + minute * 60 + second) * 1_000_000 + u64::from(packet.tail().micros)
 }
 
-/// The answer to a request, which must be one frame.
+/// Sends a command; returns its answer, which must be one frame.
 fn asked(unit: &mut Hesai, command: u8, payload: &[u8]) -> PtcFrame {
     let now = unit.stream.now;
     unit.handle_peer(now, PEER, true);
@@ -402,7 +402,8 @@ fn a_master_on_the_network_is_tracked_locked_and_lost() {
     assert_eq!(state(&mut unit), 3);
     let now = with_master(&mut unit, now, 10, 5, tai_ns);
     assert_eq!(state(&mut unit), 2);
-    // By IEEE 802.1AS the unit finds no master here; a unit with a GNSS receiver as source is free.
+    // With IEEE 802.1AS the unit finds no master here. With a GNSS receiver as the clock's source, the PTP state is
+    // free.
     assert_eq!(unit.poll_ptp_transport(), Some(Transport::Udp));
     assert_eq!(set(&mut unit, command::SET_PTP, &[1, 5, 1]), code::OK);
     assert_eq!(unit.poll_ptp_transport(), Some(Transport::Gptp));
@@ -539,7 +540,7 @@ fn hex(text: &str) -> Vec<u8> {
     text.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
 }
 
-/// Every command of the table, valid, shortened, lengthened and doubled, to each model.
+/// Sends every command of the table to each model: valid, shortened, lengthened and doubled.
 #[test]
 fn every_command_is_answered_as_its_table_says() {
     for name in NAMES {

@@ -1,4 +1,5 @@
-//! The scanner's clock: milliseconds since power-on or reset, 24 bits, from a quartz with drift.
+//! The scanner's clock: a 24-bit counter of milliseconds since power-on or reset, driven by a quartz oscillator with
+//! drift.
 
 use super::profile::HokuyoSettings;
 use crate::time::SimTime;
@@ -27,7 +28,7 @@ impl Clock {
         }
     }
 
-    /// Restarts the clock.
+    /// Restarts the clock from zero at `at`.
     pub fn reset(&mut self, at: SimTime) {
         self.origin = at;
         self.offset_ns = 0;
@@ -44,7 +45,7 @@ impl Clock {
         (self.ns(at) / NS_PER_MS % u64::from(TIME_PERIOD_MS)) as u32
     }
 
-    /// The next multiple of `tick_ns` at or after `at`; `at` itself without ticks.
+    /// First time at or after `at` at which the clock reads a multiple of `tick_ns`; `at` itself if `tick_ns` is 0.
     pub fn next_tick(&self, at: SimTime, tick_ns: u64) -> SimTime {
         match self.ns(at).checked_rem(tick_ns) {
             None | Some(0) => at,

@@ -14,10 +14,11 @@ use crate::wire::scip::request::{Name, Request, RequestError, RequestLine, ScanC
 pub(super) const DONE: Code = *b"00";
 /// Time within which a second `RB` must follow the first, nanoseconds.
 const REBOOT_WITHIN_NS: u64 = 1_000_000_000;
-/// `CR`: parameter of the slowest speed, and parameter of the fastest.
+/// Parameter of `CR` for the slowest speed; `FASTEST_AGAIN` restores the fastest.
 const SLOWEST: u32 = 10;
 const FASTEST_AGAIN: u32 = 99;
-/// Failures that `DB` simulates at once in SCIP 1.1 and 2.0, and the last failure that it simulates in a stream.
+/// Numbers of the two failures that `DB` simulates immediately (SCIP 1.1, SCIP 2.0). The others, up to
+/// `LAST_SIMULATED`, occur during a stream.
 const SIMULATED_AT_ONCE: [u32; 2] = [1, 2];
 const LAST_SIMULATED: u32 = 5;
 const SIMULATION_ENDS: u32 = 10;
@@ -90,7 +91,7 @@ impl Hokuyo {
         Answer::Message(Message::status(bytes, code))
     }
 
-    /// Status of a refusal in the present state.
+    /// Status code with which the present state refuses a command.
     fn refusal(&self) -> Code {
         match self.phase {
             Phase::Failed { .. } => self.profile.statuses.failed,
@@ -217,7 +218,7 @@ impl Hokuyo {
         }
     }
 
-    /// `RS` (`is_whole`), or `RT`, which keeps motor speed and bit rate.
+    /// Executes `RS` (`is_whole`) or `RT`; `RT` keeps motor speed and bit rate. Returns the status.
     fn reset(&mut self, at: SimTime, is_whole: bool) -> Code {
         match self.phase {
             Phase::Failed { .. } | Phase::Verifying { .. } | Phase::Booting { .. } => {
@@ -390,7 +391,7 @@ impl Hokuyo {
             .replace("{time}", &String::from_utf8_lossy(&time))
     }
 
-    /// Starts a stream or a single scan.
+    /// Executes a scan command: starts a stream, or requests a single scan.
     fn scans(
         &mut self,
         at: SimTime,

@@ -11,7 +11,8 @@ use crate::wire::scip::message::{Line, Message, Messages, Status};
 use crate::wire::scip::request::{Name, Request};
 use crate::wire::scip::scan::{ScanData, Step, TIME_PERIOD_MS};
 
-/// Parameters for decoding scans: from the profile, else from `PP` in the stream, else those of a UTM-30LX-EW.
+/// Parameters for decoding scans. Sources by priority: the profile, a `PP` answer in the stream, a UTM-30LX-EW's
+/// values.
 #[derive(Clone, Copy, Debug)]
 struct Geometry {
     per_turn: u32,
@@ -36,7 +37,7 @@ impl Geometry {
         }
     }
 
-    /// Takes the parameters of a `PP` answer, all or none.
+    /// Takes over the parameters of a `PP` answer, unless one is missing.
     fn learn(&mut self, lines: &[Line]) {
         let value = |key: &str| {
             let texts = lines.iter().filter_map(|line| std::str::from_utf8(line.text()).ok());
@@ -181,7 +182,7 @@ impl ScipDecoder {
     }
 }
 
-/// Format of a requested scan.
+/// Format and data of a scan that a host has requested.
 struct AskedScan {
     first: u32,
     cluster: u32,
@@ -215,7 +216,7 @@ impl AskedScan {
     }
 }
 
-/// The scan in a message; `None` if the message can have none.
+/// Parses the scan in a message; `None` if the message cannot contain one.
 fn scan_in(message: &Message) -> Option<Result<AskedScan, ParseError>> {
     let request = Request::parse(&message.echo, false).ok()?;
     let command = request.name.scan()?;
@@ -232,7 +233,7 @@ fn scan_in(message: &Message) -> Option<Result<AskedScan, ParseError>> {
     Some(data.map(|data| AskedScan { first, cluster: cluster.max(1), has_intensity, data }))
 }
 
-/// A message with its scan.
+/// A received message, with its scan if it has one.
 struct Received {
     message: Message,
     name: Option<Name>,

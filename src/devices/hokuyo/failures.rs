@@ -1,6 +1,7 @@
 //! Failures: the motor is stalled, or `DB` simulates a failure.
 //!
-//! The scanner first pauses and verifies. If the error persists, it fails. A stream reports both.
+//! The scanner first pauses to verify the error. If the error persists, the scanner fails. A stream reports both
+//! events.
 
 use super::profile::Code;
 use super::{Hokuyo, Phase, Simulation};
@@ -11,11 +12,11 @@ use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::time::SimTime;
 use crate::wire::scip::message::Message;
 
-/// Only streams of more than this number of scans show a failure that `DB` simulates.
+/// A simulated failure of `DB` occurs only in streams of more than this number of scans.
 const SIMULATED_IN_STREAMS_OVER: u32 = 20;
 
 impl Hokuyo {
-    /// Start of the next stall, in states in which the motor turns.
+    /// Start of the next stall; `None` without one, or if the motor is at rest.
     pub(super) fn next_hold(&self) -> Option<SimTime> {
         let turns = matches!(
             self.phase,
@@ -33,7 +34,7 @@ impl Hokuyo {
         self.stalls.iter().filter(|_| turns).filter_map(next).min()
     }
 
-    /// Time at which a motor stalled at `at` is at full speed again, if ever.
+    /// Time at which a motor that is stalled at `at` is at full speed again; `None`: never.
     pub(super) fn let_go(&self, at: SimTime) -> Option<SimTime> {
         let closes = |stall: &Timed<MotorStall>| {
             let window = stall.schedule.window_at(at)?;
@@ -54,7 +55,7 @@ impl Hokuyo {
         }
     }
 
-    /// Updates the release time of a motor that is stalled at `at`.
+    /// Updates the time at which a motor stalled at `at` runs again, because the faults have changed.
     pub(super) fn reconsider_hold(&mut self, at: SimTime) {
         let Some(turns) = self.let_go(at).filter(|turns| *turns > at) else { return };
         match self.phase {
@@ -71,7 +72,7 @@ impl Hokuyo {
         }
     }
 
-    /// Pauses until `until` to verify an error; `resumes`: the error passes then.
+    /// Pauses until `until` to verify an error. `resumes`: the error is over by then; otherwise the scanner fails.
     fn verify(&mut self, at: SimTime, until: SimTime, resumes: bool) {
         let laser = matches!(
             self.phase,
@@ -93,7 +94,7 @@ impl Hokuyo {
         }
     }
 
-    /// Enters the failed state; `turns` is the time at which the motor turns again.
+    /// Enters the failed state; `turns` is the time at which the motor is at full speed again, `None`: never.
     pub(super) fn fail(&mut self, at: SimTime, turns: Option<SimTime>) {
         if let Some(simulation) = &mut self.simulation {
             simulation.has_failed = true;
@@ -121,7 +122,7 @@ impl Hokuyo {
         self.say(at, 0, &message, self.stall_effects(at), PacketTruth::default());
     }
 
-    /// Effects of stalls at `at` on the scanner's reports.
+    /// Fault effects of the stalls at `at`, for messages that report an error or a failure.
     pub(super) fn stall_effects(&self, at: SimTime) -> Vec<FaultEffect> {
         if !matches!(self.phase, Phase::Verifying { .. } | Phase::Failed { .. }) {
             return Vec::new();
@@ -133,7 +134,7 @@ impl Hokuyo {
         self.stalls.iter().filter_map(effect).collect()
     }
 
-    /// Executes the failure that `DB` simulates, if a stream has reached it.
+    /// Executes the failure that `DB` simulates when the stream has sent enough scans.
     pub(super) fn fail_as_simulated(&mut self, at: SimTime) {
         let Some(Simulation { number, .. }) = self.simulation else { return };
         let after = self.profile.failure.simulated_after;

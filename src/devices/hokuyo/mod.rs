@@ -61,7 +61,7 @@ use crate::wire::scip::request::{Name, Request, RequestLine};
 
 /// Size of the output buffer of a serial line, bytes; a scan with intensities has 7 kB.
 const LINE_BUFFER: usize = 1 << 15;
-/// Time after which a measurement is not expected any more, nanoseconds.
+/// Time after the planned departure of a scan at which its measurement counts as revoked, nanoseconds.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
 /// An emulated Hokuyo scanner.
@@ -73,12 +73,12 @@ pub struct Hokuyo {
     turning: Turning,
     phase: Phase,
     hosts: Vec<Host>,
-    /// UART of a scanner with a serial line.
+    /// Transmitter of the serial line; `None` with Ethernet.
     uart: Option<Uart>,
 
     // Values that commands change.
     rpm: u32,
-    /// End of the present change of motor speed.
+    /// Time at which the motor has reached its new speed.
     unstable_until: SimTime,
     is_sensitive: bool,
     is_scip1: bool,
@@ -91,9 +91,9 @@ pub struct Hokuyo {
     single: Option<Single>,
 
     next_request: u64,
-    /// Unanswered requests.
+    /// Requests for measurements that are not answered yet.
     asked: VecDeque<Asked>,
-    /// Measured scans that are not complete yet.
+    /// Measured scans that wait for their departure.
     ahead: VecDeque<Scan>,
     now: SimTime,
     /// Time up to which all events are processed.
@@ -108,7 +108,7 @@ pub struct Hokuyo {
 /// State of the scanner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Without power until this time, or permanently.
+    /// No power until this time; `None`: permanently.
     Off { until: Option<SimTime> },
     /// Starting up after power-on.
     Booting { until: SimTime },
@@ -122,15 +122,15 @@ enum Phase {
     TimeAdjustment,
     /// The motor is at rest.
     Sleeping,
-    /// The motor is spinning up; `laser`: the laser will be switched on.
+    /// The motor is spinning up. `laser`: the laser will be switched on afterwards.
     Waking { until: SimTime, laser: bool },
-    /// The scanner verifies an error; it `resumes` if the error passes. `laser`: the laser was on.
+    /// The scanner pauses to verify an error. `resumes`: it resumes afterwards. `laser`: the laser was on before.
     Verifying { until: SimTime, resumes: bool, laser: bool },
-    /// The scanner has failed, permanently without an end.
+    /// The scanner has failed until this time; `None`: permanently.
     Failed { until: Option<SimTime> },
 }
 
-/// A failure that `DB` requests.
+/// A failure that the host simulates by `DB`.
 #[derive(Clone, Copy, Debug)]
 struct Simulation {
     number: u32,
@@ -162,7 +162,7 @@ enum Event {
     Held,
     Reboots,
     ScanOver,
-    /// The oldest request was revoked.
+    /// The oldest measurement request was revoked.
     GivenUp,
     AnswerDue,
 }
@@ -214,7 +214,7 @@ impl Hokuyo {
         self.cuts = faults.kind();
     }
 
-    /// Physics of this unit: one beam in the mirror's plane.
+    /// Lidar model of this unit for the ray tracer: one beam in the mirror's plane.
     pub fn lidar(&self) -> MultiEchoLidar {
         let (beam, noise) = (&self.settings.beam, &self.settings.noise);
         MultiEchoLidar::single_beam(beam, noise, self.noise, &self.optics_faults)
@@ -239,7 +239,7 @@ impl Hokuyo {
         self.done_to = self.now;
     }
 
-    /// The earliest event; at equal times in the order of [`Event`].
+    /// Time and kind of the earliest event. Simultaneous events are in the order of [`Event`]; `None` without an event.
     fn next_event(&self) -> Option<(SimTime, Event)> {
         let phase = match self.phase {
             Phase::Booting { until }
@@ -274,7 +274,7 @@ impl Hokuyo {
             .min_by_key(|(at, _)| *at)
     }
 
-    /// Index of the served host.
+    /// Index of the served host in `hosts`; `None` without a host.
     fn served(&self) -> Option<usize> {
         match self.profile.connection.second_host {
             SecondHost::Waits => (!self.hosts.is_empty()).then_some(0),
@@ -308,7 +308,7 @@ impl Hokuyo {
         }
     }
 
-    /// Enters standby, or starts to stream if the rig requires that.
+    /// Enters standby, or starts the stream of the setting `power_on_stream`.
     fn get_ready(&mut self, at: SimTime) {
         self.stand_by();
         let Some(command) = self.settings.power_on_stream else { return };
@@ -408,7 +408,8 @@ impl Hokuyo {
         }
     }
 
-    /// Sends a message to the served host; without one, a message of a stream is dropped.
+    /// Sends a message at `at` by the serial line or to the served host. Without a served host, the message has no
+    /// recipient.
     fn say(
         &mut self,
         at: SimTime,
@@ -438,7 +439,7 @@ impl Hokuyo {
         fault_effects: Vec<FaultEffect>,
         truth: PacketTruth,
     ) {
-        // A late scan leaves after everything that has left.
+        // Messages leave in order: a scan that is complete late leaves after all earlier messages.
         self.last_due = self.last_due.max(at);
         self.ready.push_back(Transmit {
             points,
@@ -448,7 +449,7 @@ impl Hokuyo {
         });
     }
 
-    /// Serves another host or none after a connection or disconnection.
+    /// Resets the state at `at`, because another host or none is served after a connection or disconnection.
     fn change_host(&mut self, at: SimTime) {
         match self.phase {
             Phase::Standby | Phase::Single | Phase::Streaming | Phase::TimeAdjustment => {
@@ -533,7 +534,7 @@ impl Device for Hokuyo {
             self.hosts.push(Host::new(Some(peer)));
         }
         if self.served().map(|place| self.hosts[place].peer) != before {
-            // A stream without a host continues to the first one that connects.
+            // A stream without a host continues when the first host connects.
             if before.is_some() {
                 self.change_host(self.now);
             }

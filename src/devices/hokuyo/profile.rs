@@ -25,7 +25,7 @@ words!(EchoOrder:
 words!(AfterLastScan: "standby" => Standby, "single-scan" => SingleScan);
 words!(AnotherStream: "replaces" => Replaces, "same-command" => SameCommand);
 
-/// Connection to hosts.
+/// Interface by which hosts connect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostInterface {
     /// TCP.
@@ -54,38 +54,38 @@ pub enum StampAt {
     Rear,
 }
 
-/// Value of a cluster of steps.
+/// Distance that is reported for a cluster of steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClusterRule {
     /// The shortest distance of the cluster.
     Minimum,
-    /// The distance of the first step.
+    /// The distance of the first step of the cluster.
     First,
 }
 
-/// Echo that is sent in formats with one echo.
+/// Echo of a pulse that is sent in formats with one echo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EchoChoice {
-    /// The nearest.
+    /// The nearest echo.
     First,
-    /// The strongest.
+    /// The strongest echo.
     Strongest,
-    /// The farthest.
+    /// The farthest echo.
     Last,
 }
 
-/// Order of echoes.
+/// Order of a pulse's echoes in formats with several echoes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EchoOrder {
-    /// The nearest first.
+    /// The nearest echo first.
     NearToFar,
-    /// The farthest first.
+    /// The farthest echo first.
     FarToNear,
-    /// The strongest first.
+    /// The strongest echo first.
     StrongestFirst,
 }
 
-/// Behaviour after the last requested scan of a stream.
+/// State of the laser after the last requested scan of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterLastScan {
     /// The laser is switched off.
@@ -94,7 +94,7 @@ pub enum AfterLastScan {
     SingleScan,
 }
 
-/// Stream that a host can request while a stream runs.
+/// Stream that a host can request while another stream runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnotherStream {
     /// Any stream; it replaces the present one.
@@ -103,7 +103,7 @@ pub enum AnotherStream {
     SameCommand,
 }
 
-/// Origin, in messages, of limits of the protocol.
+/// Origin that error messages name for the limits of the protocol.
 pub(super) const PROTOCOL: &str = "SCIP";
 
 /// Largest number of steps; a message has room for three echoes with intensities per step.
@@ -113,12 +113,12 @@ fn seconds() -> Time {
     Time(Limit::new(0.0..=3600.0, "s", "Menura"), 1e9)
 }
 
-/// Range of a time in milliseconds, from `least` to 1000.
+/// Key type of a time in milliseconds, from `least` to 1000.
 fn milliseconds(least: f64) -> Time {
     Time(Limit::new(least..=1000.0, "ms", PROFILES), 1e6)
 }
 
-/// Range of a value that is sent as three characters.
+/// Limits of an integer from `least` that is sent as three characters.
 fn three_characters(least: i128, unit: &'static str) -> Limit<i128> {
     Limit::new(least..=i128::from(largest(3)), unit, "SCIP: three characters")
 }
@@ -563,7 +563,7 @@ fn bit_rate(
     );
 }
 
-/// Range of a beam's reach.
+/// Limits of the beam's minimum and maximum range.
 fn reach() -> Limit<f64> {
     Limit::new(0.0..=262.143, "m", "SCIP: three characters of 1 mm")
 }

@@ -6,14 +6,14 @@ use crate::wire::scip::message::{LONGEST_LINE, is_printable};
 /// Status of a command, two characters.
 pub type Code = [u8; 2];
 
-/// Length of the end of a line: semicolon and checksum.
+/// Number of characters after the text of a line: semicolon and checksum.
 const BEHIND_TEXT: usize = 2;
-/// Largest length of a text after the longest key and its colon.
+/// Largest length of a text; the longest key and its colon precede it.
 const LONGEST_TEXT: usize = LONGEST_LINE - BEHIND_TEXT - 5;
 /// Smallest number of lines of `II`; drivers refuse fewer.
 const LEAST_STATE_LINES: usize = 7;
 
-/// States with a text, in the order of the texts, each with the description of its key.
+/// States of the scanner that the answer to `II` names: key of the state's text, and description of the key.
 pub(super) const MODES: [(&str, &str); 8] = [
     ("booting", "Text while the scanner starts."),
     ("idle", "Text while the laser is off."),
@@ -57,7 +57,7 @@ pub(super) fn status(field: &Field<'_>) -> Option<Code> {
     }
 }
 
-/// Reads the lines of `II`, each with one key.
+/// Reads the lines of the answer to `II`; each line has one key.
 pub(super) fn state_lines(field: &Field<'_>) -> Option<Vec<String>> {
     let expected = "lines such as \"LASR:{laser}\"";
     let lines = field.strings(expected)?;

@@ -18,12 +18,12 @@ impl Hokuyo {
         ReceiverSetting { threshold_factor: factor as f32, ..ReceiverSetting::default() }
     }
 
-    /// Transmission time of a stream's message on a serial line; 0 without one.
+    /// Time to transmit a message of the stream on the serial line, nanoseconds; 0 without a serial line.
     pub(super) fn line_ns(&self, stream: &Stream) -> u64 {
         self.uart.as_ref().map_or(0, |uart| uart.duration_ns(stream.message_len()))
     }
 
-    /// The next revolution to measure, and the steps to measure.
+    /// The next revolution to measure, and its steps; `None` if no scan is requested.
     pub(super) fn next_wanted(&mut self) -> Option<(u64, RangeInclusive<u32>)> {
         match self.phase {
             Phase::Single => {
@@ -44,7 +44,7 @@ impl Hokuyo {
         }
     }
 
-    /// Sends the oldest scan, which is complete.
+    /// Sends the oldest measured scan, which is complete at `at`.
     pub(super) fn give_out_scan(&mut self, at: SimTime) {
         let Some(scan) = self.ahead.pop_front() else { return };
         let stamp_at = match self.profile.timing.stamp_at {
@@ -59,7 +59,7 @@ impl Hokuyo {
             self.say(at, points, &message, scan.fault_effects, scan.truth);
             return self.answered(at);
         }
-        // A scan for which the line has no time is dropped.
+        // The line is still transmitting, so the scan is dropped.
         if self.uart.as_ref().is_some_and(|uart| uart.free_at() > at) {
             return;
         }
@@ -80,7 +80,7 @@ impl Hokuyo {
         }
     }
 
-    /// Requests another revolution, because the oldest request was revoked.
+    /// Drops the oldest measurement request, which was revoked, so that another revolution is requested.
     pub(super) fn ask_again(&mut self) {
         self.asked.pop_front();
         if let Some(single) = &mut self.single {

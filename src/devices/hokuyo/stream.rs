@@ -12,10 +12,10 @@ const COUNT: usize = 2;
 #[derive(Clone, Debug)]
 pub struct Stream {
     command: Name,
-    /// Request line before the count, and the rest of the line.
+    /// Request line up to the scan count; `text` is the rest of the line.
     head: Vec<u8>,
     text: Vec<u8>,
-    /// Content of each scan.
+    /// Steps and format of each scan.
     pub wanted: Wanted,
     /// Number of revolutions that are skipped after each scan.
     skip: u32,
@@ -51,7 +51,7 @@ impl Stream {
         self.command
     }
 
-    /// Starts or continues with `revolution`, on a line that is free from `line_free` on.
+    /// Starts or continues the stream with `revolution`; the serial line is free from `line_free` on.
     pub fn begin(&mut self, revolution: u64, line_free: SimTime) {
         self.next = revolution;
         self.line_free = line_free;
@@ -91,7 +91,7 @@ impl Stream {
         self.next += u64::from(self.skip) + 1;
     }
 
-    /// Request line for the message with the next scan, and whether it is the last scan.
+    /// Counts the next scan as sent. Returns the request line for its message, and whether it is the last scan.
     pub fn next_echo(&mut self) -> (Vec<u8>, bool) {
         self.sent = self.sent.saturating_add(1);
         let left = self.count.map(|count| count.saturating_sub(self.sent));

@@ -22,7 +22,7 @@ const PEER: Peer = Peer { connection: 1, port: 0, from: IpAddr::V4(Ipv4Addr::LOC
 const ONE: ScanFormat = ScanFormat { characters: 3, has_intensity: false, has_echoes: false };
 const ALL: ScanFormat = ScanFormat { characters: 3, has_intensity: true, has_echoes: true };
 
-/// A scanner with a target at 2.5 m and one at 5.5 m in every direction.
+/// A scanner that measures two echoes in every direction, at 2.5 m and at 5.5 m.
 struct Bench {
     unit: Hokuyo,
     /// Time, host and content of each message.
@@ -399,7 +399,7 @@ fn floods_are_bounded() {
     }
 }
 
-/// Every command of the table, also shortened, lengthened and doubled, to each product.
+/// Sends every command of the table to each product: valid, shortened, lengthened and doubled.
 #[test]
 fn every_command_is_answered_as_its_table_says() {
     let profiles = catalogue().profiles().iter();

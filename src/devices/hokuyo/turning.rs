@@ -14,7 +14,7 @@ use crate::time::SimTime;
 
 const MINUTE_NS: u128 = 60_000_000_000;
 
-/// The mirror at one speed.
+/// The mirror, rotating at a constant speed.
 #[derive(Clone, Debug)]
 pub struct Turning {
     steps: Steps,
@@ -43,7 +43,7 @@ impl Turning {
         (from_rear * MINUTE_NS / (per_turn * u128::from(self.rpm))) as u64
     }
 
-    /// Time at which revolution `number` is at a step.
+    /// Time at which the mirror points at `step` in revolution `number`.
     pub fn time_of(&self, number: u64, step: u32) -> SimTime {
         SimTime(self.begins(number).0 + self.step_ns(step))
     }

@@ -8,7 +8,7 @@ use crate::sensors::fault::FaultEffect;
 use crate::sensors::{Echoes, Return};
 use crate::wire::scip::scan::{Echo, ScanData, ScanFormat, Step};
 
-/// Steps that a host requests, and their form.
+/// Steps that a host requests, and the format of their values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// Format of a value.
@@ -25,7 +25,7 @@ impl Wanted {
         ((self.steps.end() - self.steps.start()) / self.cluster.max(1) + 1) as usize
     }
 
-    /// Steps to measure; at least one.
+    /// Range of steps to measure, within the measurable steps; at least one step.
     pub fn measured(&self, profile: &HokuyoProfile) -> RangeInclusive<u32> {
         let (least, most) = (profile.steps.first, profile.steps.last);
         (*self.steps.start()).clamp(least, most)..=(*self.steps.end()).clamp(least, most)
@@ -47,7 +47,7 @@ pub struct Scan {
     pub truth: PacketTruth,
 }
 
-/// Encodes the scan; also returns its number of distances.
+/// Encodes a scan; returns its data and the number of values that are distances.
 pub fn scan_data(
     profile: &HokuyoProfile,
     wanted: &Wanted,
@@ -74,7 +74,7 @@ pub fn scan_data(
     (ScanData { time_ms, steps }, points)
 }
 
-/// The shorter of two distances; error codes are not distances.
+/// Of two values of a cluster, the one with the shorter distance; error codes do not count as distances.
 fn nearer(profile: &HokuyoProfile, one: Step, other: Step) -> Step {
     let distance = |step: &Step| match least(step) {
         distance if distance >= profile.distances.min_mm => distance,

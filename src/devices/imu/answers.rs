@@ -1,5 +1,5 @@
-//! Answers with documented format and undocumented content: status words of a unit without errors, and settings
-//! without effect, with their values at power-on.
+//! Constant answers whose format is documented and whose content is not: status words of a unit without errors, and
+//! power-on values of settings without effect.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,10 +22,10 @@ pub(crate) fn word<T>() -> Limit<i128> {
     Limit::new(0..=(1 << (8 * size_of::<T>())) - 1, "", "the wire format")
 }
 
-/// A setting that a host can write: its key, its number in the protocol, and its size.
+/// A setting that a host can write and that has no effect: key, number in the protocol, and size.
 pub(crate) type Setting = (&'static str, u8, usize);
 
-/// Reads all settings of a list.
+/// Reads all settings of `list`; returns their values by number. `read` gets the size of a setting.
 pub(crate) fn stored<T>(
     table: &mut TableReader<'_>,
     list: impl IntoIterator<Item = (Setting, String)>,
@@ -54,7 +54,7 @@ pub(crate) fn bytes(field: &Field<'_>, count: usize) -> Option<Vec<u8>> {
     bytes
 }
 
-/// Reads numbers separated by commas, in the format of the unit.
+/// Reads `count` numbers separated by commas; returns the text as written.
 pub(crate) fn numbers(field: &Field<'_>, count: usize) -> Option<String> {
     let text = field.text("numbers with commas between")?;
     let is_number = |part: &str| part.parse::<f64>().is_ok_and(f64::is_finite);

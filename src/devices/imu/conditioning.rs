@@ -98,7 +98,7 @@ pub fn declination_rad(sample: &Sample) -> f64 {
     declination_of(sample.truth.world_from_sensor * sample.truth.magnetic_field_gauss)
 }
 
-/// Declination of a magnetic field in World, clockwise, rad.
+/// Declination of a magnetic field in World (east, north, up): angle from true north, clockwise, rad; 0 if vertical.
 pub fn declination_of(field_in_world: DVec3) -> f64 {
     if field_in_world.truncate() == glam::DVec2::ZERO {
         return 0.0;
@@ -129,7 +129,7 @@ pub struct MovingMean {
 }
 
 impl MovingMean {
-    /// Mean of the last `window` values, including this one; 0 and 1 return the value itself.
+    /// Mean of the last `window` values, including `x`; with a window of 0 or 1, `x` itself.
     pub fn step(&mut self, x: DVec3, window: usize) -> DVec3 {
         self.held.push_back(x);
         while self.held.len() > window.max(1) {

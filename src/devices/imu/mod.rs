@@ -52,13 +52,13 @@ pub struct ImuFamily {
 
 /// Properties of a firmware that belong to its protocol.
 pub trait Dialect: Any + Debug + Send + Sync {
-    /// Switches a unit on.
+    /// Creates the protocol state of a unit that is switched on.
     fn start(&self, unit: &Unit) -> Box<dyn Protocol>;
 }
 
-/// Messages and commands of a product.
+/// Protocol of a product: its messages, and its reactions to commands.
 pub trait Protocol: Send {
-    /// Processes a due sample. Called in the order of samples.
+    /// Processes a sample that is due. Called once for each sample, in order of time.
     fn on_sample(&mut self, sample: &Sample, unit: &mut Unit);
 
     /// Processes bytes from the host.

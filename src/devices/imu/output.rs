@@ -1,4 +1,4 @@
-//! Converts samples to the values of a message: averages, increments, other axes.
+//! Converts samples to the values of a message: averages and increments, in the axes of the message.
 
 use glam::{DQuat, DVec3};
 
@@ -20,14 +20,14 @@ pub struct Gathered {
     clipped: Clipped,
 }
 
-/// Axes that were clipped at the end of their range since the last output.
+/// Axes whose readings were limited to the sensor's range since the last output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clipped {
-    /// Accelerometer.
+    /// Clipped axes of the accelerometer.
     pub accel: [bool; 3],
-    /// Gyro.
+    /// Clipped axes of the gyro.
     pub gyro: [bool; 3],
-    /// Magnetometer.
+    /// Clipped axes of the magnetometer.
     pub mag: [bool; 3],
 }
 
@@ -68,7 +68,7 @@ pub struct Measured {
     pub corrections: [DVec3; 2],
     /// Time since the last output, s.
     pub interval_s: f64,
-    /// Clipped axes.
+    /// Axes whose readings were limited to the sensor's range.
     pub clipped: Clipped,
 }
 
@@ -85,7 +85,8 @@ impl Gathered {
         self.clipped.add(sample);
     }
 
-    /// Values of all samples up to and including `last`, at intervals of `dt_s`; then starts the next output interval.
+    /// Returns the values of all samples up to and including `last`, which are `dt_s` apart, and starts the next output
+    /// interval.
     pub fn take(&mut self, last: &Sample, dt_s: f64, decimation: Decimation) -> Measured {
         let n = f64::from(self.count.max(1));
         let pick = |sum: DVec3, last: DVec3| match decimation {
@@ -126,7 +127,7 @@ impl Measured {
     }
 }
 
-/// A stream: its rate, and the samples since its last output.
+/// A stream: samples per output, and the samples since its last output.
 #[derive(Clone, Debug)]
 pub struct Stream {
     divisor: u64,
@@ -177,7 +178,7 @@ pub fn ned_from_frd(world_from_sensor: DQuat) -> DQuat {
     positive((NED_FROM_ENU * world_from_sensor * FLU_FROM_FRD).normalize())
 }
 
-/// The quaternion of the same rotation whose scalar part is not negative.
+/// Returns `q` or `-q`, which is the same rotation, so that the scalar part is not negative.
 pub fn positive(q: DQuat) -> DQuat {
     if q.w < 0.0 { -q } else { q }
 }

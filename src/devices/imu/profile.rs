@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 words!(Decimation: "mean" => Mean, "last" => Last);
 
-/// Profile of one firmware.
+/// Profile of an IMU's firmware.
 #[derive(Clone, Debug)]
 pub struct ImuProfile {
     /// Protocol of the product.
@@ -34,7 +34,7 @@ pub struct ImuProfile {
     pub defaults: ImuSettings,
 }
 
-/// Treatment of the samples between two outputs.
+/// How the samples between two outputs become one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decimation {
     /// The output is the mean of the samples, so that noise keeps its density.
@@ -249,7 +249,7 @@ fn max_rate(field: &Field<'_>, samples: Option<u32>) -> Option<u32> {
     field.integer_that_limits(&Limit::new(1..=most.into(), "Hz", "sample_rate_hz"))
 }
 
-/// Reads an output rate of at most `most`, a divisor of the sample rate.
+/// Reads an output rate: a divisor of the sample rate `samples`, at most `most`.
 fn output_rate(field: &Field<'_>, samples: Option<u32>, most: Option<u32>) -> Option<u32> {
     let limit = Limit::new(1..=most.unwrap_or(10_000).into(), "Hz", PROFILES);
     let (rate, samples, most) = (field.integer::<u32>(&limit)?, samples?, most?);
@@ -266,7 +266,7 @@ fn output_rate(field: &Field<'_>, samples: Option<u32>, most: Option<u32>) -> Op
     None
 }
 
-/// Range of the averaging window; the truth is evaluated once per millisecond of it.
+/// Key type of the averaging window; the ground truth is evaluated once per millisecond of the window.
 fn window() -> Time {
     let why = "Menura: the truth is evaluated every millisecond of it";
     Time(Limit::new(0.0..=100.0, "ms", why), 1e6)

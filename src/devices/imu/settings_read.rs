@@ -10,7 +10,7 @@ use crate::sensors::imu::settings::{
     TriadErrors,
 };
 
-/// Source named in messages for limits of the error models.
+/// Origin that error messages name for the limits of the error model.
 pub const MODEL: &str = "Menura's error model";
 const DEG: f64 = std::f64::consts::PI / 180.0;
 const G: f64 = 9.806_65;
@@ -20,7 +20,7 @@ pub fn limit(least: f64, most: f64) -> Limit<f64> {
     Limit::new(least..=most, "", MODEL)
 }
 
-/// Keys of a three-axis sensor, with units in their names.
+/// Keys of a three-axis sensor, each with the factor from its unit to SI or gauss.
 struct TriadKeys {
     noise_density: (&'static str, f64),
     bias_instability: (&'static str, f64),
@@ -71,7 +71,8 @@ const MAG: TriadKeys = TriadKeys {
     bias_says: "Constant bias forward, left and up (hard iron).",
 };
 
-/// Reads the table `bracketed`. Messages name the table with brackets in a profile and without in a rig.
+/// Reads the table `bracketed` into `into`. Messages name the table with brackets in a profile, without brackets in a
+/// rig.
 fn part<T: Clone>(
     keys: &mut Keys<'_>,
     bracketed: &'static str,

@@ -36,7 +36,7 @@ fn driver(name: &str) -> ImuProfile {
     driver.clone()
 }
 
-/// Properties of a profile that belong to its protocol.
+/// Protocol properties of the profile `name`, which must have the type `T`.
 pub(crate) fn dialect<T: Clone + 'static>(name: &str) -> T {
     let dialect: Arc<dyn Any + Send + Sync> = driver(name).dialect;
     dialect.downcast_ref::<T>().expect("the protocol's own").clone()
@@ -57,7 +57,7 @@ pub(crate) fn truth(at: SimTime) -> InertialTruth {
     }
 }
 
-/// Motion of a shaken robot: force, rate and field change permanently, so that filters have an effect.
+/// Motion of a shaken robot: force, rate and field change all the time, so that filters have an effect.
 pub(crate) fn shaken(at: SimTime) -> InertialTruth {
     let wave = |hz: f64| libm::sin(std::f64::consts::TAU * hz * at.as_secs_f64());
     let mut made = truth(at);
@@ -73,7 +73,7 @@ pub(crate) fn hex(text: &str) -> Vec<u8> {
     text.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
 }
 
-/// Every command of a product's protocol.
+/// Rows of the product's only command table.
 pub(crate) fn rows(name: &str) -> Vec<CommandRow> {
     let profile = catalogue().profile(name).unwrap();
     let tables = family_of(&profile).commands(&profile);
@@ -92,7 +92,7 @@ pub(crate) fn conduct(name: &str, code: &str) -> Conduct {
 pub(crate) enum Proof {
     /// The stream differs from a stream without the command.
     Stream,
-    /// The answer, which the caller checks.
+    /// The answer shows the effect; the caller checks it.
     Answer,
     /// The baud rate changes.
     Line,
@@ -199,7 +199,7 @@ impl Bench {
         bytes.collect::<Vec<_>>().concat()
     }
 
-    /// Baud rate to which the line was switched.
+    /// Baud rate to which the unit has switched its line; `None` if it has not.
     pub fn baud(&self) -> Option<u32> {
         self.sent.iter().find_map(|transmit| match &transmit.output {
             Output::Line(line) => Some(line.baud),
@@ -482,7 +482,7 @@ fn answers_overtake_what_a_lag_holds_back() {
         _ => false,
     });
     let waited_ms = (answer.expect("an answer").due.0 - asked.0) / 1_000_000;
-    // Time of the answer's own delay and of a message that is being sent.
+    // The answer waits for its own delay and for the end of a message on the line.
     assert!(waited_ms < 15, "{waited_ms}");
     let reset = bench.now;
     bench.say(b"$VNRST*XX\r\n");

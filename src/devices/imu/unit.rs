@@ -11,17 +11,17 @@ use crate::time::{Epoch, SimTime};
 
 /// A unit, as protocols use it.
 pub struct Unit {
-    /// The firmware.
+    /// Profile of the unit's firmware.
     pub profile: ImuProfile,
     /// Settings of the rig.
     pub settings: ImuSettings,
     /// UTC at the start of the run.
     pub epoch: Epoch,
-    /// The transmitter.
+    /// Transmitter of the serial line.
     pub port: Uart,
     noise: NoiseSource,
     on_since: SimTime,
-    /// Time since power-on at `on_since`, nanoseconds.
+    /// Time since power-on, as of `on_since`, nanoseconds.
     on_before_ns: u64,
     /// Messages about samples that wait for the end of the output latency, with the times of their samples.
     held: VecDeque<(SimTime, Vec<u8>)>,
@@ -59,7 +59,7 @@ impl Unit {
         self.release(sample.truth.at);
     }
 
-    /// Passes messages whose output latency has passed at `now` to the port. Answers overtake waiting messages.
+    /// Passes messages whose output latency is over at `now` to the transmitter. Answers overtake waiting messages.
     pub(super) fn release(&mut self, now: SimTime) {
         let known_by = now.0.checked_sub(self.settings.lag_ns);
         let is_due = |(at, _): &mut (SimTime, Vec<u8>)| known_by.is_some_and(|by| at.0 <= by);
@@ -108,7 +108,7 @@ impl Unit {
     }
 }
 
-/// Position that a navigating unit reports.
+/// Position that a navigating unit reports: the true position plus the position error.
 pub(crate) fn believed_place(sample: &Sample) -> Geodetic {
     let place = sample.truth.place;
     if sample.position_error_m == glam::DVec3::ZERO {

@@ -1,4 +1,4 @@
-//! Converts a joint's position to counts, timestamps and passages of the index mark.
+//! Converts a joint's position to counts and timestamps, and finds passages of the index mark.
 
 use super::profile::{Counting, JointEncoderSettings};
 use crate::config::rig::joints::JointKind;
@@ -10,7 +10,7 @@ use crate::world::joints::JointState;
 /// Counter of a joint's steps.
 #[derive(Clone, Debug)]
 pub(super) struct Counter {
-    /// Steps per radian or metre, negative if the encoder counts backward.
+    /// Steps per radian or metre; negative if the count falls while the position rises.
     steps_per_unit: f64,
     /// Steps per rotation; `None` for a sliding joint.
     steps_per_turn: Option<i64>,
@@ -52,7 +52,7 @@ impl Counter {
         self.zero_count.saturating_add(self.steps(position).round() as i64)
     }
 
-    /// Count as reported in a line.
+    /// Count as a line reports it: within one rotation or unlimited, by the setting `counting`.
     pub(super) fn told(&self, position: f64) -> i64 {
         let total = self.total(position);
         match (self.counting, self.steps_per_turn) {
@@ -61,7 +61,7 @@ impl Counter {
         }
     }
 
-    /// Number of index marks passed at a position, counted from the position with the mark's count.
+    /// Number of index marks from the mark at `index_count` up to a position; it changes where a mark is passed.
     fn marks(&self, position: f64) -> i64 {
         let steps = self.steps(position) - (self.index_count - self.zero_count) as f64;
         match self.steps_per_turn {
@@ -128,7 +128,7 @@ impl UnitClock {
         }
     }
 
-    /// Timestamp of a line about `at`, with its count.
+    /// Position in a line about the time `at`: its timestamp, and `count`.
     pub(super) fn stamp(&mut self, at: SimTime, count: i64) -> Position {
         let jitter_s = match self.jitter_s {
             0.0 => 0.0,
@@ -138,7 +138,8 @@ impl UnitClock {
         let off_ns = at.0 as f64 * self.drift + jitter_s * 1e9;
         let ns = i128::from(at.0) + i128::from(self.offset_ns) + off_ns.round() as i128;
         let unit_ns = 1_000_000 / 10i128.pow(u32::from(self.decimals));
-        // Rounded to the nearest unit, then wrapped: the last half unit becomes the start of the next round.
+        // The time is rounded to the nearest unit, then wrapped: the last half unit becomes the start of the next
+        // round.
         let units = (ns + unit_ns / 2).div_euclid(unit_ns).rem_euclid(self.round_ns / unit_ns);
         Position { time: units as u64, time_decimals: self.decimals, count }
     }

@@ -10,7 +10,7 @@ use crate::decoder::object_of;
 use crate::wire::framer::Framing;
 use crate::wire::joint_lines::{Lines, Message, Position};
 
-/// Name of the datagrams in reports.
+/// Name of these datagrams in the decoder's output.
 const JOINT: &str = "joint";
 
 /// Decoder of datagrams with lines.

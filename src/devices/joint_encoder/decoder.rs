@@ -7,7 +7,7 @@ use crate::decoder::{Fields, Frame, StreamDecoder, Totals};
 use crate::wire::framer::Framer;
 use crate::wire::joint_lines::{Lines, Message, Position};
 
-/// Name of a line, with its word and position.
+/// Name of the kind of a line; for lines with a position, also the position and the index word, if any.
 fn kind_of(message: &Message) -> (&'static str, Option<(Option<&str>, &Position)>) {
     match message {
         Message::Position(position) => ("position", Some((None, position))),
@@ -17,7 +17,7 @@ fn kind_of(message: &Message) -> (&'static str, Option<(Option<&str>, &Position)
     }
 }
 
-/// Text of a line.
+/// A line as text for the decoder's output.
 pub(super) fn text_of(message: &Message) -> String {
     let (kind, position) = kind_of(message);
     let position = position.map_or_else(String::new, |(word, position)| {

@@ -7,7 +7,7 @@ use crate::config::rig::faults::{FORMAT, STOPS_WITHIN_S};
 use crate::config::rig::joints::JointJam;
 use crate::config::toml::reader::{Limit, TableReader};
 
-/// The count keeps its value from the start of the fault, and no index mark is reported. Timestamps continue.
+/// Fault: the count keeps its value from the start of the fault, and no index mark is reported. Timestamps continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EncoderStuck;
 

@@ -47,13 +47,13 @@ pub struct JointEncoder {
     clock: UnitClock,
     motor: Option<Motor>,
     stuck: Vec<Timed<EncoderStuck>>,
-    /// Stuck encoder: index of the fault, window, and position.
+    /// Active fault of a stuck encoder: index of the fault, number of its window, and held position of the joint.
     stuck_at: Option<(usize, u64, f64)>,
     series: SampleSeries,
     /// Measured samples that are not due yet.
     samples: VecDeque<Sample>,
     last: Option<(SimTime, JointState)>,
-    /// Lines that wait for the end of the output latency, each with the time of its content.
+    /// Lines that wait for the end of the output latency, each with the time of its sample and its fault effects.
     held: VecDeque<(SimTime, Vec<u8>, Vec<FaultEffect>)>,
     port: Uart,
     datagrams: VecDeque<Transmit>,
@@ -72,10 +72,11 @@ struct Sample {
     fault_effects: Vec<FaultEffect>,
 }
 
-/// Input from a host.
+/// Receiver of a host's command lines.
 #[derive(Default)]
 struct Heard {
-    /// Bytes of the present line, at most one more than the longest command; a line of that length is no command.
+    /// Bytes of the line that is being received. At most one byte more than the longest command is stored, so that a
+    /// longer line is invalid.
     line: Vec<u8>,
 }
 
@@ -83,7 +84,7 @@ impl Heard {
     /// Adds a byte; returns a complete line, which can be too long for a command.
     fn take(&mut self, byte: u8) -> Option<Vec<u8>> {
         if matches!(byte, b'\r' | b'\n') {
-            // The second byte of a two-byte line end ends no line.
+            // The second byte of a two-byte line end does not end another line.
             let is_line = !self.line.is_empty();
             return is_line.then(|| std::mem::take(&mut self.line));
         }
@@ -178,7 +179,7 @@ impl JointEncoder {
         }
     }
 
-    /// Position that a stuck encoder reports, with the window and effect of the fault.
+    /// Position that a stuck encoder reports, with the window and effect of the fault; `None` without the fault.
     fn stuck_position(
         &mut self,
         at: SimTime,

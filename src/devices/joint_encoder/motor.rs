@@ -52,7 +52,7 @@ impl Motor {
         })
     }
 
-    /// Executes a command; returns the command to the joint, or `None` if it is impossible.
+    /// Executes a host's command; returns the resulting command to the joint, or `None` if the command is refused.
     pub(super) fn command(&mut self, command: Command) -> Option<Actuation> {
         let speed = |speed: u8| f64::from(speed) * self.speed_unit;
         match command {
@@ -90,7 +90,7 @@ impl Motor {
         }
     }
 
-    /// Returns the next command of a sweep when the joint has reached its target.
+    /// Checks the joint's state; returns the next command of a sweep if the joint has reached its target.
     pub(super) fn look_at(&mut self, state: &JointState) -> Option<Actuation> {
         let mut sweep = self.sweep?;
         let goal = sweep.ends[sweep.towards];

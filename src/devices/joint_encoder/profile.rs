@@ -11,14 +11,14 @@ use crate::config::toml::reader::{Field, Limit};
 use crate::wire::ethernet::FrameHeader;
 use crate::wire::joint_lines::{MAX_WORD_LEN, is_word};
 
-/// Internal sample rate, 1/s. The encoder searches the index mark between successive samples.
+/// Internal sample rate, 1/s. The encoder searches for the index mark between successive samples.
 pub const SAMPLES_PER_S: u32 = 1000;
 
 /// Baud rates that units and hosts support.
 const BAUD_RATES: [u32; 7] = [9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800];
 
 words!(OutputWay: "udp" => Udp, "serial" => Serial);
-/// Output of lines.
+/// Channel by which the unit sends its lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputWay {
     /// One datagram per line.
@@ -28,7 +28,7 @@ pub enum OutputWay {
 }
 
 words!(Pass: "one-way" => OneWay, "there-and-back" => ThereAndBack);
-/// Pass of a sweep.
+/// Extent of one pass of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pass {
     /// From one end to the other; the next pass returns.
@@ -53,7 +53,7 @@ fn delay() -> Time {
 }
 
 keys! {
-    /// A firmware profile.
+    /// Firmware profile of an encoder or a turning head.
     #[derive(Clone, Debug)]
     pub struct JointEncoderProfile {
         /// Output of the unit's lines.
@@ -82,7 +82,7 @@ keys! {
 }
 
 keys! {
-    /// Commands to a motor.
+    /// Treatment of commands to the motor.
     #[derive(Clone, Copy, Debug)]
     pub struct MotorCommands {
         /// Whether a host's commands move the joint.

@@ -54,7 +54,7 @@ impl Bench {
         Self { unit, sent: Vec::new() }
     }
 
-    /// Runs until `end_ms` in steps of `step_ms`, with the motion `state`.
+    /// Runs the unit until `end_ms` in steps of `step_ms`; the joint moves as `state` returns for a time in seconds.
     fn run(&mut self, end_ms: u64, step_ms: u64, state: impl Fn(f64) -> JointState) {
         let end = SimTime(end_ms * 1_000_000);
         while let Some(request) = self.unit.poll_request(end) {

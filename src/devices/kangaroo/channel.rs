@@ -2,7 +2,7 @@
 
 use super::text::Order;
 
-/// Error codes, which replace numbers in answers.
+/// Error codes; an answer contains the code in the place of the requested number.
 pub mod error {
     pub const NOT_STARTED: u8 = 1;
     pub const NOT_HOMED: u8 = 2;
@@ -12,9 +12,9 @@ pub mod error {
     pub const SERIAL_TIMEOUT: u8 = 6;
 }
 
-/// Speed error above which a channel is busy, as a fraction of the highest speed.
+/// Speed error above which a channel is busy, as a fraction of the maximum speed.
 const BUSY_SHARE: f64 = 0.02;
-/// Largest distance to a position that counts as reached, counts.
+/// Largest distance from a target position at which it counts as reached, counts.
 const REACHED_COUNTS: f64 = 2.0;
 
 /// Target of a channel.
@@ -28,7 +28,7 @@ pub enum Goal {
     Position {
         /// Target position.
         counts: f64,
-        /// Largest speed; `None`: the highest.
+        /// Largest speed of the move; `None`: the maximum speed.
         limit_counts_s: Option<f64>,
     },
 }
@@ -83,7 +83,7 @@ impl Channel {
         self.goal = Goal::Rest;
     }
 
-    /// Handles a serial timeout.
+    /// Sets the error of a serial timeout; `stops`: the motor stops too.
     pub fn time_out(&mut self, stops: bool) {
         self.error = Some(error::SERIAL_TIMEOUT);
         if stops {
@@ -104,12 +104,12 @@ impl Channel {
         self.is_started && self.error.is_none()
     }
 
-    /// Error code that replaces numbers in answers, if any.
+    /// Error code that answers contain in the place of numbers; `None` without an error.
     pub fn error(&self) -> Option<u8> {
         self.error.or((!self.is_started).then_some(error::NOT_STARTED))
     }
 
-    /// Executes a command in counts; `position` and `speed` are measured by the encoder.
+    /// Executes a move in counts. `position` and `speed` are the encoder's values, counts and counts/s.
     pub fn take(&mut self, order: &Order, position: f64, speed: f64) {
         if let Some((counts, is_increment)) = order.position {
             let base = match self.goal {
@@ -129,7 +129,7 @@ impl Channel {
         }
     }
 
-    /// Speed towards the target, counts/s.
+    /// Speed that the target requires, counts/s. Speeds of a move to a position are limited to `most`.
     pub fn wanted_speed(&self, position: f64, gain_hz: f64, most: f64) -> f64 {
         match self.goal {
             Goal::Rest => 0.0,
@@ -142,12 +142,12 @@ impl Channel {
         }
     }
 
-    /// Whether the channel moves to a position or holds one.
+    /// Whether the target is a position, which the channel approaches or holds.
     pub fn goes_to_position(&self) -> bool {
         matches!(self.goal, Goal::Position { .. })
     }
 
-    /// Set points of position (relative to zero) and speed.
+    /// Set points of the position (counts from position 0) and of the speed (counts/s).
     pub fn set_points(&self, position: f64, gain_hz: f64) -> [f64; 2] {
         let speed = self.wanted_speed(position + self.zero, gain_hz, f64::INFINITY);
         match self.goal {

@@ -53,7 +53,7 @@ const COUNTS_PER_LINE: f64 = 4.0;
 /// Largest number in a packet.
 const LARGEST: f64 = ((1 << 29) - 1) as f64;
 
-/// Quantities of a get command; added to [`INCREMENT`], they are relative to the set point.
+/// Types of values in a get command. With [`INCREMENT`] added, the value is relative to the set point.
 pub(super) mod what {
     pub const POSITION: u8 = 0x01;
     pub const SPEED: u8 = 0x02;
@@ -77,7 +77,7 @@ mod system {
 pub struct KangarooUnit {
     own: KangarooSettings,
     framer: Framer<Kangaroo>,
-    /// Last sequence code of each channel name.
+    /// Last sequence code of each channel name, in the order of [`NAMES`].
     sequence: [u8; 4],
     channels: [Channel; 2],
     timeout_ns: u64,
@@ -100,14 +100,15 @@ impl KangarooUnit {
         }
     }
 
-    /// Index of a channel's name, and index of the channel if it exists in this mode.
+    /// Index of the channel's name in [`NAMES`], and index of the channel. `None`: the name is unknown, or the mode
+    /// does not have this channel.
     fn channel(&self, name: u8) -> (Option<usize>, Option<usize>) {
         let place = NAMES.iter().position(|known| *known == name.to_ascii_uppercase());
         let first = if self.own.channels == Channels::Mixed { 2 } else { 0 };
         (place, place.and_then(|place| place.checked_sub(first)).filter(|index| *index < 2))
     }
 
-    /// Encoder values of both channels, counts or counts per second.
+    /// Position or speed of both channels, counts or counts/s, from those of the motors.
     fn measured(&self, of_motor: impl Fn(usize) -> f64) -> [f64; 2] {
         let [first, second] = [of_motor(0), of_motor(1)];
         match self.own.channels {
@@ -116,7 +117,7 @@ impl KangarooUnit {
         }
     }
 
-    /// Change of motor 1 (left) per unit of channel `T`.
+    /// Change of the left motor (motor 1) per unit of channel `T`; negative if a positive turn is to the left.
     fn turn_share(&self) -> f64 {
         if self.own.turns_right { self.own.turn_share } else { -self.own.turn_share }
     }

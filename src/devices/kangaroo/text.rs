@@ -3,11 +3,11 @@
 /// A requested move.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Order {
-    /// Position, and whether it is an increment.
+    /// Target position, and whether it is an increment.
     pub position: Option<(f64, bool)>,
     /// Speed, or maximum speed of a move to a position, and whether it is an increment.
     pub speed: Option<(f64, bool)>,
-    /// Acceleration.
+    /// Acceleration; `None`: no ramp.
     pub ramp: Option<f64>,
 }
 
@@ -23,7 +23,7 @@ impl Order {
         }
     }
 
-    /// The move in other units; `scale` is the number of new units per old unit.
+    /// Converts the move to other units; `scale` is the number of new units per old unit.
     pub fn scaled(&self, scale: f64) -> Self {
         let both = |value: Option<(f64, bool)>| value.map(|(number, is)| (number * scale, is));
         Self {
@@ -41,18 +41,18 @@ pub enum TextCommand {
     Home,
     PowerDown,
     PowerDownAll,
-    /// Scale: units and encoder lines.
+    /// Sets the scale: `desired` units are `machine` encoder lines.
     Units {
         desired: f64,
         machine: f64,
     },
     /// A move, in units.
     Move(Order),
-    /// A query, with the type of a get command.
+    /// A query of the value with this type; types are those of the get command.
     Get(u8),
 }
 
-/// Channel and command in a line; `None` if the line is invalid.
+/// Parses a line; returns the channel's name and the command, or `None` if the line is invalid.
 pub fn parse(line: &[u8]) -> Option<(u8, TextCommand)> {
     let said: Vec<u8> =
         line.iter().filter(|b| !b.is_ascii_whitespace()).map(u8::to_ascii_lowercase).collect();
@@ -80,7 +80,7 @@ pub fn parse(line: &[u8]) -> Option<(u8, TextCommand)> {
     Some((channel, what))
 }
 
-/// Number at the start of the text, and the rest of the text.
+/// Parses the number at the start of the text; also returns the rest of the text. `None` without a number.
 fn number(text: &str) -> Option<(f64, &str)> {
     let is_part = |(place, c): (usize, char)| {
         c.is_ascii_digit() || c == '.' || (place == 0 && matches!(c, '-' | '+'))

@@ -76,7 +76,7 @@ impl LivoxClock {
         self.is_wired = true;
     }
 
-    /// The latest time whose timestamp is known at `now`.
+    /// Latest time whose timestamp can be determined at `now`, because the clock's signals up to it are known.
     pub fn known_to(&self, now: SimTime) -> SimTime {
         if self.is_wired { now } else { SimTime(u64::MAX) }
     }
@@ -109,7 +109,7 @@ impl LivoxClock {
         }
     }
 
-    /// Sets the time of the last pulse (POSIX, nanoseconds) from a host; returns whether that is possible.
+    /// Sets the time of the last pulse (POSIX, nanoseconds) by a host's command; returns false if that is not possible.
     pub fn set_by_host(&mut self, at: SimTime, unix_ns: u64) -> bool {
         let Ok(time) = jiff::Timestamp::from_nanosecond(unix_ns.into()) else { return false };
         let time = time.to_zoned(jiff::tz::TimeZone::UTC).datetime();
@@ -139,7 +139,8 @@ impl LivoxClock {
         self.goes_down_at().map_or(at, |down_at| down_at.min(at))
     }
 
-    /// Restarts if the unit has stopped by `now`; returns whether it has. Timestamp earlier samples before this call.
+    /// Restarts the clock if the planned stop is at or before `now`; returns whether it does. Timestamp samples from
+    /// before the stop before this call.
     pub fn restart_by(&mut self, now: SimTime) -> bool {
         let Some((_, up_at)) = self.restart.take_if(|(down_at, _)| *down_at <= now) else {
             return false;
@@ -155,7 +156,7 @@ impl LivoxClock {
         self.own.pps(at) == PpsState::Locked && self.own.has_nmea(at)
     }
 
-    /// Time since the last pulse that set the sub-second part, nanoseconds; `None` without such pulses.
+    /// Time since the last PPS pulse, nanoseconds; `None` if PPS is not locked.
     pub fn since_pulse_ns(&self, at: SimTime) -> Option<u64> {
         let has_pulses = self.own.pps(at) == PpsState::Locked;
         has_pulses.then(|| self.own.unix_ns(at).rem_euclid(SECOND_NS) as u64)
@@ -200,7 +201,8 @@ impl LivoxClock {
         master::simulated_ns(own, self.epoch, *ptp_ahead_s, lost_since(&self.faults, at), at)
     }
 
-    /// Clock reading at the last synchronisation, and the offset corrected then, nanoseconds.
+    /// Clock reading at the last synchronisation, and the offset that it corrected, nanoseconds; the reading is 0
+    /// without one.
     pub fn synchronised(&self, now: SimTime) -> (u64, i64) {
         let offset_ns = self.slave.as_ref().map_or(0, |slave| slave.offset_ns());
         let at = match (&self.slave, self.time_type(now)) {

@@ -18,7 +18,8 @@ use crate::{Output, REACTION_NS, Transmit};
 /// Largest number of pending answers; further requests are ignored.
 const MAX_WAITING: u64 = 32;
 
-/// Time of the answer to a request of `now`, after earlier answers; `None` if too many are pending.
+/// Time of the answer to a request that arrives at `now`; earlier answers last until `busy_until`. `None` if too many
+/// answers are pending.
 pub(super) fn answer_at(now: SimTime, busy_until: SimTime, reply_ns: u64) -> Option<SimTime> {
     let due = SimTime(busy_until.max(now).0 + reply_ns);
     (due.0 - now.0 <= MAX_WAITING * reply_ns.max(1)).then_some(due)
@@ -44,7 +45,7 @@ impl Livox {
         self.backlog.ready.push_back(Transmit::new(due, Output::BytesTo(peer, answer)));
     }
 
-    /// Executes a request and returns the data of the answer; `None` without an answer.
+    /// Executes a request; returns the data of its answer, or `None` if the unit does not answer.
     fn answer(&mut self, request: &Frame) -> Option<Vec<u8>> {
         let now = self.now;
         Some(match request.id {
@@ -121,7 +122,7 @@ impl Livox {
         if length > LONGEST_FRAME { none(ret::WRONG_LENGTH) } else { answer }
     }
 
-    /// Value of a key at a time.
+    /// Value of a key at `at`; `None` if the firmware lacks the key.
     fn value(&self, key: u16, at: SimTime) -> Option<Vec<u8>> {
         if !self.profile.interface.keys.contains(&key) {
             return None;
@@ -166,7 +167,7 @@ impl Livox {
         Frame { sequence, id: id::PUSH, is_answer: false, is_lidars: true, data }.to_bytes()
     }
 
-    /// Applies the values `wanted`; `names_hosts`: the request sets destinations; `has_target`: it sets the target
+    /// Applies the settings `wanted`. `names_hosts`: the request sets destinations; `has_target`: it sets the target
     /// state.
     fn configure(&mut self, wanted: Values, names_hosts: bool, has_target: bool) {
         let at = SimTime(self.now.0 + REACTION_NS);
@@ -194,8 +195,8 @@ impl Livox {
         self.follow(at);
     }
 
-    /// Restarts with the present settings at `at`, or as soon as possible: packets stop, and the clock restarts from
-    /// zero.
+    /// Restarts the unit at `at`, or as soon as possible, with the present settings. Packets stop, and the clock starts
+    /// from zero.
     fn restart(&mut self, at: SimTime) {
         let down_at = self.clock.goes_down_by(SimTime(at.0.max(self.now.0 + REACTION_NS)));
         let up_at = self.states.restart(down_at, self.values.target_after_boot());

@@ -76,7 +76,7 @@ impl<S: Simd> Lanes<S> {
         powers
     }
 
-    /// Looks up a power; a negative one is the conjugate of the positive one.
+    /// Power of a number of length 1, from its positive powers: a negative power is the conjugate of the positive one.
     #[inline(always)]
     fn power<const N: usize>(powers: &[Self; N], power: i32) -> Self {
         let positive = powers[power.unsigned_abs() as usize];
@@ -84,7 +84,7 @@ impl<S: Simd> Lanes<S> {
     }
 }
 
-/// Harmonics of both rotations, and amplitude.
+/// A term of a closed form: harmonics of the first and the second rotation, and amplitude.
 pub(super) type Term = (i32, i32, f64);
 
 /// Sum of terms, from the powers of both rotations.
@@ -112,8 +112,8 @@ pub(super) trait ClosedForm {
     fn groups<S: Simd>(&self, motions: [Lanes<S>; 2], aims: &mut [DVec3]);
 }
 
-/// Writes unit vectors (forward, left, up). `flat` is left + i up of the centre of `lines` lines; `by_line` is the step
-/// from a line to the previous one.
+/// Writes the unit vectors (forward, left, up) of `lines` lines to `aims`. `flat` is left + i up at the centre of the
+/// lines; `by_line` is the step from a line to the previous one.
 #[inline(always)]
 pub(super) fn forward<S: Simd>(
     flat: Lanes<S>,
@@ -130,7 +130,7 @@ pub(super) fn forward<S: Simd>(
     }
 }
 
-/// Writes the coordinates of the unit vectors of one line.
+/// Writes the coordinates of one line's unit vectors to `aims`, in which the lines of a group are adjacent.
 #[inline(always)]
 pub(super) fn write<S: Simd>(axes: [f64x4<S>; 3], line: usize, lines: usize, aims: &mut [DVec3]) {
     let [x, y, z] = axes;
@@ -142,7 +142,8 @@ pub(super) fn write<S: Simd>(axes: [f64x4<S>; 3], line: usize, lines: usize, aim
 /// Two uniform rotations.
 #[derive(Clone, Debug)]
 pub(super) struct Motions {
-    /// Rotation per group of points, in full circles and as complex numbers of length 1.
+    /// Rotation of each motion per group of points, in full circles; `steps` has the same as complex numbers of length
+    /// 1.
     turns: [f64; 2],
     steps: [DVec2; 2],
     /// Number of groups before the start of the run.

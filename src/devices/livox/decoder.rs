@@ -23,7 +23,7 @@ use crate::wire::livox::data::{
 };
 use crate::wire::livox::key::{Entries, key};
 
-/// Names of datagrams other than points.
+/// Name of datagrams with IMU samples; `STATE` is the name of push messages.
 const IMU: &str = "imu";
 const STATE: &str = "state";
 /// Timestamps are compared modulo an hour, microseconds.
@@ -56,7 +56,7 @@ fn push(payload: &[u8]) -> Option<Entries> {
     parse_keys(&frame.data).ok()
 }
 
-/// Timestamp of a packet.
+/// Timestamp of a packet with the time `time_ns`, modulo an hour.
 pub(super) fn stamp(time_ns: u64) -> Stamp {
     Stamp { us: (time_ns / 1000 % u64::from(HOUR_US)) as u32, period_us: HOUR_US }
 }
@@ -92,7 +92,7 @@ pub(super) fn spherical_m(depth: f64, angles: [f64; 2]) -> DVec3 {
     DVec3::new(sin_theta * cos_phi, sin_theta * sin_phi, cos_theta) * depth * 1e-3
 }
 
-/// A return of a line at the position `at` (metres).
+/// A return of the line `line` at the position `at` in the lidar frame, metres.
 pub(super) fn shot(line: usize, at: DVec3, intensity: u8) -> Shot {
     Shot {
         laser: line as u16,
@@ -103,7 +103,8 @@ pub(super) fn shot(line: usize, at: DVec3, intensity: u8) -> Shot {
     }
 }
 
-/// A return at the position `at` (metres) of pulse `pulse` in its packet; the lines fire in order.
+/// A return at the position `at` (lidar frame, metres) of the pulse with the index `pulse` in its packet. The lines
+/// fire in order.
 pub(super) fn cloud_point(at: DVec3, intensity: u8, pulse: usize, lines: usize) -> CloudPoint {
     CloudPoint {
         position_m: at,
@@ -114,14 +115,14 @@ pub(super) fn cloud_point(at: DVec3, intensity: u8, pulse: usize, lines: usize) 
     }
 }
 
-/// Elevations of `lines` lines, evenly spaced over the span. A single line has both ends of the span.
+/// Elevations of `lines` lines, evenly spaced over the span, radians. For a single line, returns both ends of the span.
 pub(super) fn elevations_rad(lines: usize, span_deg: [f64; 2]) -> Vec<f64> {
     let ([low, high], count) = (span_deg.map(f64::to_radians), lines.max(2));
     let step = (high - low) / (count - 1) as f64;
     (0..count).map(|line| low + step * line as f64).collect()
 }
 
-/// Text up to the first zero byte, if it is printable.
+/// Text up to the first zero byte; `None` if it contains other than printable characters.
 pub(super) fn text_of(bytes: &[u8]) -> Option<String> {
     let text: Vec<u8> = bytes.iter().copied().take_while(|byte| *byte != 0).collect();
     let is_plain = text.iter().all(u8::is_ascii_graphic);

@@ -46,7 +46,7 @@ const COMMON: [Term; 33] = [
     (8, 1, 0.00080),
     (-7, 0, 0.00084),
 ];
-/// Terms proportional to the line's position, a quarter turn ahead: left + i up.
+/// Terms proportional to the line's position: left + i up, before a rotation by a quarter turn.
 const LINE: [Term; 7] = [
     (0, 0, 0.01610),
     (-2, 0, -0.00108),

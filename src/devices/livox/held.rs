@@ -7,8 +7,9 @@ use crate::sensors::fault::{EffectKind, effects};
 use crate::spinning::backlog::{Held, PacketPlan};
 use crate::time::SimTime;
 
-/// The measured packet of `plan`: its bytes without the timestamp, and the number of points with a return. It leaves
-/// `lag_ns` after its last firing. `alerts` are the faults that the unit reports meanwhile.
+/// Makes the measured packet of `plan`, which waits for its timestamp. Its content is the bytes without the timestamp,
+/// and the number of points with a return. The packet leaves `lag_ns` after the planned end of its points. Faults of
+/// `alerts` that are active while it is measured become its fault effects.
 pub fn held<P: PacketPlan, K>(
     plan: P,
     (payload, points): (Vec<u8>, u32),

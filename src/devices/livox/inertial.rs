@@ -8,7 +8,7 @@ use crate::sensors::noise::NoiseSource;
 use crate::time::SimTime;
 use crate::wire::livox::data;
 
-/// Offset that separates the random streams of IMU samples from those of packets of points.
+/// Index of the first random stream for IMU samples; streams of packets of points have lower indices.
 const DRAWS: u64 = 1 << 62;
 
 /// IMU samples that wait for their packets.
@@ -31,7 +31,7 @@ impl Inertial {
         SimTime(sampled.0 + self.profile.latency_ns)
     }
 
-    /// A sample with the errors of the IMU.
+    /// Adds the errors of the IMU to a true sample.
     pub fn measured(&self, truth: &InertialTruth) -> data::Inertial {
         let draws = self.noise.request(DRAWS + truth.at.0 / self.samples.series.period_ns());
         let ImuProfile { accel_std_g, gyro_std_deg_s, .. } = self.profile;

@@ -179,14 +179,14 @@ impl Livox {
         with_imu(MultiEchoLidar(self.lidar()), Some(imu_m))
     }
 
-    /// Physics of the lines; the pattern gives their directions.
+    /// Lidar model of the lines for the ray tracer; the pattern gives their directions.
     pub fn lidar(&self) -> Lidar {
         let lines = vec![LaserGeometry::default(); self.profile.pattern.form.lines()];
         let (beam, noise) = (&self.settings.beam, &self.settings.noise);
         Lidar::new(lines, beam, noise, self.noise).with_faults(&self.optics_faults)
     }
 
-    /// Updates packets after a change of states or values at `at`.
+    /// Updates the planned packets from `at` on, because states or values have changed.
     fn follow(&mut self, at: SimTime) {
         let mut has_changed = false;
         for (place, (at, now)) in self.states.from(at).into_iter().enumerate() {
@@ -203,7 +203,7 @@ impl Livox {
         }
     }
 
-    /// Timestamps and sends packets whose time the clock knows.
+    /// Sends the measured packets whose timestamps the clock can determine.
     fn release(&mut self) {
         while let Some(mut held) = self.backlog.known_by(self.clock.known_to(self.now)) {
             let stamped = held.stamped;
@@ -320,7 +320,7 @@ impl Device for Livox {
             self.restarts += 1;
             self.values.put(key::TARGET_STATE, &[self.values.target_after_boot()]);
         }
-        // Pending samples and packets are younger.
+        // Pending samples and packets are at most a second old.
         let before = SimTime(self.now.0.saturating_sub(1_000_000_000));
         self.states.forget(before);
         self.modes.forget(before);

@@ -1,4 +1,4 @@
-//! Beam directions of a Mid-360; [`hap`](super::hap) has those of a HAP.
+//! Beam directions of a Mid-360; [`hap`](super::hap) has the directions of a HAP.
 //!
 //! Closed forms are fitted to the maker's table of the non-repetitive pattern. Four lines fire together every 20 us.
 //! The deviation from the table is 0.026 degrees rms, 0.13 degrees at most. A mirror rotates 182.4 times per second and
@@ -12,10 +12,10 @@ use super::complex::{ClosedForm, Lanes, Motions, unit, write};
 use super::hap::HapPattern;
 use super::profile::{Form, LivoxProfile};
 
-/// Lines that fire together.
+/// Number of lines, which fire together.
 const LINES: usize = Form::Mid360.lines();
 
-/// A term: amplitude, phase, and harmonic of the oscillation.
+/// A term: amplitude, phase (radians), and harmonic of the oscillation.
 type Term = (f64, f64, i32);
 
 /// Horizontal terms of one backward rotation, common to all lines.
@@ -32,7 +32,8 @@ const COMMON: [Term; 11] = [
     (0.00051, 1.5797, -4),
     (0.00030, -1.5827, 5),
 ];
-/// Horizontal terms proportional to the line's position: of two backward rotations, and without rotation.
+/// Horizontal terms proportional to the line's position that rotate twice backward; those of `LINE_STILL` do not
+/// rotate.
 const LINE_TWICE: [Term; 4] =
     [(0.02133, 1.5478, 0), (0.00869, 1.5379, 1), (0.00084, 1.5350, 3), (0.00067, -1.6142, 2)];
 const LINE_STILL: [Term; 5] = [
@@ -42,10 +43,12 @@ const LINE_STILL: [Term; 5] = [
     (0.00084, 1.5841, -3),
     (0.00062, 1.5905, -4),
 ];
-/// Horizontal terms proportional to the square of the line's position: of one backward and one forward rotation.
+/// Horizontal terms proportional to the square of the line's position that rotate once backward; those of
+/// `SQUARE_FORWARD` rotate once forward.
 const SQUARE_ONCE: [Term; 2] = [(0.00080, 1.5593, 0), (0.00032, 1.5695, -1)];
 const SQUARE_FORWARD: [Term; 1] = [(0.00018, 1.6012, -2)];
-/// Vertical terms: common to all lines, by position and rotation, by the square of the position.
+/// Constant part of the vertical coordinate. The vertical terms follow: common to all lines, proportional to the line's
+/// position, and to its square.
 const HEIGHT: f64 = 0.33412;
 const HEIGHT_COMMON: [Term; 3] =
     [(0.37364, -0.0117, 1), (0.03156, -0.0080, 3), (0.00112, -0.0080, 5)];
@@ -59,7 +62,7 @@ const POWERS: usize = 6;
 /// Sum of terms with `N` harmonics of the oscillation.
 #[derive(Clone, Debug)]
 struct Sum<const N: usize> {
-    /// Constant part.
+    /// Part that does not oscillate.
     still: DVec2,
     /// Harmonics, each with the factors of its cosine and sine.
     harmonics: [(usize, [DVec2; 2]); N],
@@ -109,7 +112,7 @@ enum Shape {
     Hap(HapPattern),
 }
 
-/// Closed form of a Mid-360.
+/// Terms of the closed form of a Mid-360.
 #[derive(Clone, Debug)]
 struct Dome {
     common: Sum<5>,
@@ -123,8 +126,8 @@ struct Dome {
 }
 
 impl Pattern {
-    /// Pattern of `profile` with the frequencies of both rotations (Hz). It has run for `start_s` at the start of the
-    /// run.
+    /// Pattern of `profile`. `hz` are the frequencies of both rotations. At the start of the run the pattern is
+    /// `start_s` old.
     pub fn of(profile: &LivoxProfile, hz: [f64; 2], start_s: f64) -> Self {
         Self::new(profile.pattern.form, profile.pattern.point_rate_hz, hz, start_s)
     }

@@ -22,11 +22,11 @@ pub struct PacketPlan {
     start: SimTime,
     span_ns: u64,
     period_ns: u64,
-    /// Number of the packet among the sent ones.
+    /// Sequence number of the packet; skipped packets have none.
     pub sequence: u16,
-    /// Settings at its first point.
+    /// Mode at the packet's first point.
     pub mode: Mode,
-    /// Beam directions of its points.
+    /// Beam directions of the packet's points.
     pub aims: Arc<[DVec3]>,
 }
 
@@ -60,7 +60,7 @@ pub struct Planner {
     sequence: u16,
 }
 
-/// Number of packets kept; more than are planned ahead.
+/// Number of packets in `planned`; it exceeds the number of packets that are planned ahead.
 const KEPT: usize = 4096;
 
 impl Planner {
@@ -83,7 +83,7 @@ impl Planner {
         }
     }
 
-    /// The next packet to send and its measurement, if it starts before `horizon`.
+    /// The next packet to send, and its measurement; `None` if no packet starts before `horizon`.
     pub fn next(
         &mut self,
         modes: &Timeline<Mode>,

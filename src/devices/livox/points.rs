@@ -11,12 +11,13 @@ use crate::wire::livox::data::{DataType, HEAD_LEN, Head, POINTS, Point};
 use crate::wire::livox::key::FieldOfView;
 use crate::wire::record::Record as _;
 
-/// Tag bits: medium confidence that a point is a mixed pixel between two objects, and for another reason.
+/// Tag: medium confidence that the point is a mixed pixel between two objects. `WEAK`: medium confidence that it is
+/// noise for another reason.
 const BETWEEN: u8 = 0x01;
 const WEAK: u8 = 0x10;
-/// Distance to another echo below which a point counts as lying between two objects, metres.
+/// Range difference to another echo of the pulse below which a point counts as between two objects, metres.
 const BETWEEN_M: f32 = 1.0;
-/// A return is weak below this multiple of the detection threshold.
+/// A return counts as weak if its signal is below this multiple of the detection threshold.
 const WEAK_BELOW: f32 = 2.0;
 
 /// Settings for points from a given time on.
@@ -74,7 +75,8 @@ pub(super) fn weak_signal(threshold: f64) -> f32 {
 /// Rounds to the nearest integer; `value` must be below 2^31.
 #[inline]
 pub(super) fn whole(value: f64) -> i32 {
-    /// Above this number `f64` has no fractional bits, so the last bits of a sum are the integer.
+    /// Added to an integer, this number leaves no fractional bits in an `f64`, so the last bits of the sum are the
+    /// integer.
     const WHOLE_FROM: f64 = 1.5 * (1_u64 << 52) as f64;
     (value + WHOLE_FROM).to_bits() as i32
 }
@@ -87,7 +89,8 @@ fn azimuth_deg(aim: DVec3) -> f64 {
     if deg < 0.0 { deg + 360.0 } else { deg }
 }
 
-/// Depth (millimetres), theta and phi (hundredths of a degree) of a spherical point.
+/// Depth (millimetres), theta and phi (hundredths of a degree) of a point in the direction `aim`, `mm` millimetres
+/// away.
 #[inline]
 pub(super) fn spherical(aim: DVec3, mm: f64) -> [i32; 3] {
     let theta = libm::acos(aim.z.clamp(-1.0, 1.0)).to_degrees() * 100.0;
@@ -160,7 +163,7 @@ impl PointMaker {
         returns
     }
 
-    /// The echo that becomes a point, and its tag; `None` without one.
+    /// The echo that becomes the pulse's point, and its tag; `None` without an echo.
     #[inline]
     fn chosen<'a>(&self, echoes: &'a [Return]) -> Option<(&'a Return, u8)> {
         let place = match self.echo {

@@ -29,9 +29,9 @@ pub struct LivoxProfile {
     pub ports: Ports,
     /// Identity that the unit reports.
     pub identity: Identity,
-    /// Answers, start and reports of the unit.
+    /// Answer and start-up times of the unit, and its keys.
     pub interface: InterfaceProfile,
-    /// The pattern, except what a rig sets.
+    /// Scan pattern, without the settings of a rig.
     pub pattern: PatternProfile,
     /// Encoding of points.
     pub points: PointProfile,
@@ -42,44 +42,44 @@ pub struct LivoxProfile {
 }
 
 const FORMAT: &str = "the wire format";
-/// Origin of the limits of values that the protocol's keys set.
+/// Origin that error messages name for the limits of values that the protocol's keys set.
 const KEYS: &str = "the unit's keys";
 
 pub(super) fn byte() -> Limit<i128> {
     Limit::new(0..=255, "", FORMAT)
 }
 
-/// Type of the four numbers of a version.
+/// Key type of the four numbers of a version.
 pub(super) fn four_bytes() -> Whole {
     Whole(byte())
 }
 
-/// Time from a command to its answer.
+/// Key type of the time from a command to its answer.
 pub(super) fn reply() -> Time {
     Time(Limit::new(0.1..=1000.0, "ms", PROFILES), 1e6)
 }
 
-/// Duration of a change of state.
+/// Key type of the duration of a change of state.
 pub(super) fn change() -> Time {
     Time(Limit::new(0.0..=600.0, "s", PROFILES), 1e9)
 }
 
-/// Period of messages that the unit repeats.
+/// Key type of the period of messages that the unit repeats.
 pub(super) fn period() -> Time {
     Time(Limit::new(0.005..=60.0, "s", PROFILES), 1e9)
 }
 
-/// Limit of pulses or points per second.
+/// Limits of the number of pulses or points per second.
 pub(super) fn rate() -> Limit<i128> {
     Limit::new(1000..=2_000_000, "Hz", PROFILES)
 }
 
-/// Limit of the age of a pattern.
+/// Limits of the age of a pattern at the start of the run.
 pub(super) fn age() -> Limit<f64> {
     Limit::new(0.0..=1e6, "s", PROFILES)
 }
 
-/// Limit of a detection threshold below the normal one.
+/// Limits of a sensitive detection threshold, as a multiple of the normal one.
 pub(super) fn sensitive() -> Limit<f64> {
     Limit::new(0.01..=1.0, "", PROFILES)
 }
@@ -115,7 +115,7 @@ keys! {
 }
 
 keys! {
-    /// Identity that the unit reports, except what the rig sets.
+    /// Identity that the unit reports, without the values that the rig sets.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Identity {
         /// The number of the product.
@@ -136,7 +136,7 @@ keys! {
 }
 
 keys! {
-    /// Answers, start and reports of a unit.
+    /// Answer and start-up times of a unit, and the keys that it supports and reports.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct InterfaceProfile {
         /// Time from a command to its answer.
@@ -161,7 +161,7 @@ keys! {
 }
 
 keys! {
-    /// Pattern without the settings of a rig.
+    /// Scan pattern, without the settings of a rig.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct PatternProfile {
         /// Closed form of the directions in which the lines point.
@@ -264,13 +264,13 @@ pub enum EchoChoice {
     First,
 }
 
-/// Contents of tags.
+/// Content of the points' tags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TagRule {
-    /// All zero.
+    /// All tags are zero.
     #[default]
     Zero,
-    /// Medium confidence for weak points and for points between two objects.
+    /// Tags mark weak points and points between two objects, with medium confidence.
     Judged,
 }
 
@@ -281,7 +281,7 @@ pub struct LivoxClockSettings {
     pub ptp: PtpState,
     /// Offset of a simulated PTP master's time from UTC, seconds; positive is ahead.
     pub ptp_ahead_s: i32,
-    /// The clock that a GNSS receiver sets.
+    /// Settings of the clock that a GNSS receiver sets.
     pub own: ClockSettings,
 }
 
@@ -327,13 +327,13 @@ keys! {
             /// Output latency in addition to the product's own delay.
             pub lag_ns as "lag_ms": u64, lag::key();
         }
-        /// Place of the inertial unit in the frame of the points, millimetres.
+        /// Position of the IMU in the frame of the points: forward, left, up, millimetres.
         pub imu_place_mm: [f64; 3],
-        /// The clock.
+        /// Settings of the clock.
         pub clock: LivoxClockSettings,
-        /// The optics.
+        /// Optics of the lasers.
         pub beam: BeamSettings,
-        /// The errors.
+        /// Errors of the measurements.
         pub noise: NoiseSettings,
     }
 }
@@ -357,8 +357,8 @@ impl LivoxProfile {
         vec![data, imu, state]
     }
 
-    /// Time from a packet's first to its last point as packets report it, as if points were evenly spaced; tenths of a
-    /// microsecond.
+    /// Time from the first to the last point of a packet as its header reports it, as if points were evenly spaced;
+    /// tenths of a microsecond.
     pub fn interval(&self) -> u16 {
         let span = (POINTS as u64 - 1) * 10_000_000 / u64::from(self.pattern.point_rate_hz);
         span.min(u16::MAX.into()) as u16

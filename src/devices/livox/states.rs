@@ -10,12 +10,12 @@ use crate::wire::livox::key::state;
 /// The states of a unit.
 pub type States = UnitStates<Hms, Motor>;
 
-/// Durations of the motor's state changes, and the start of the latest change.
+/// Times of the unit's starts: durations of the state changes, and the latest start of the motor.
 #[derive(Clone, Debug)]
 pub struct Motor {
-    /// End of the self-check after each power-up; a planned restart adds one.
+    /// End of the self-check after the latest power-up, as a function of time; a planned restart adds a later one.
     checked_at: Timeline<SimTime>,
-    /// Latest start of the motor.
+    /// Time of the latest motor start, as a function of time.
     started_at: Timeline<SimTime>,
     boot_ns: u64,
     self_check_ns: u64,
@@ -39,7 +39,8 @@ impl States {
         Self::in_state(target, motor)
     }
 
-    /// Cycles the power at `at`; the unit starts and changes to `target`. Returns the time from which the unit answers.
+    /// Switches the power off and on at `at`; afterwards the unit starts and changes to `target`. Returns the time from
+    /// which the unit answers.
     pub fn restart(&mut self, at: SimTime, target: u8) -> SimTime {
         let up_at = SimTime(at.0 + self.motor.boot_ns);
         let checked_at = SimTime(up_at.0 + self.motor.self_check_ns);

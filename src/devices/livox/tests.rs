@@ -75,7 +75,7 @@ fn clouds(
     datagrams(sent, PortIndex::DATA).into_iter().map(read).collect()
 }
 
-/// Data of the answer to a request, if any; other output of the unit stays queued.
+/// Sends a request; returns the data of the answer, if any. Other output of the unit stays queued.
 fn ask(unit: &mut Livox, id: u16, data: Vec<u8>) -> Option<Vec<u8>> {
     let now = unit.now;
     let request = Frame::request(9, id, data);
@@ -482,7 +482,7 @@ fn tags_are_judged_if_asked_for() {
     assert_eq!(tag(5.0, 9.0, profile::TagRule::Judged), 0x10);
 }
 
-/// The bytes of a table's example.
+/// Parses the bytes of an example in a command table.
 pub(super) fn bytes_of(hex: &str) -> Vec<u8> {
     hex.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
 }

@@ -20,7 +20,7 @@ impl<T: PartialEq> Timeline<T> {
         &then.unwrap_or(&self.0[0]).1
     }
 
-    /// The final value.
+    /// The value after all known changes.
     pub fn last(&self) -> &T {
         &self.0[self.0.len() - 1].1
     }
@@ -43,12 +43,12 @@ impl<T: PartialEq> Timeline<T> {
         self.0.push_back((from, value));
     }
 
-    /// Time of the next change after `after`.
+    /// Time of the first change after `after`; `None` if no change is known.
     pub fn next_change(&self, after: SimTime) -> Option<SimTime> {
         self.0.iter().map(|(since, _)| *since).find(|since| *since > after)
     }
 
-    /// Drops the values that ended by `before`.
+    /// Drops values whose time ended at or before `before`.
     pub fn forget(&mut self, before: SimTime) {
         while self.0.get(1).is_some_and(|(since, _)| *since <= before) {
             self.0.pop_front();

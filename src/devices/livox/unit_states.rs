@@ -9,7 +9,7 @@ pub const OFF: u8 = 255;
 
 /// A fault that a unit reports.
 pub trait Alert {
-    /// State that a stopped unit reports.
+    /// Number of the state that the unit reports while a fault stops it.
     const ERROR: u8;
 
     /// Whether the fault stops the unit.
@@ -29,7 +29,7 @@ pub fn is_stopped<K: Alert>(faults: &[Timed<K>], at: SimTime) -> bool {
 /// The states of a unit with faults of type `K`. Each protocol determines how the states change.
 #[derive(Clone, Debug)]
 pub struct UnitStates<K, M> {
-    /// The states without faults.
+    /// The states of the unit as they would be without faults.
     pub line: Timeline<u8>,
     /// Durations of state changes, and the start of the latest change.
     pub motor: M,
@@ -52,7 +52,7 @@ impl<K: Alert, M> UnitStates<K, M> {
         &self.faults
     }
 
-    /// The reported state at a time.
+    /// State that the unit reports at `at`.
     pub fn at(&self, at: SimTime) -> u8 {
         let state = *self.line.at(at);
         if state != OFF && self.is_stopped(at) { K::ERROR } else { state }
@@ -68,13 +68,13 @@ impl<K: Alert, M> UnitStates<K, M> {
         *self.line.at(at) == OFF
     }
 
-    /// The states from `from` on without faults, each with its start.
+    /// The states from `from` on, as they would be without faults, each with its start.
     pub fn from(&self, from: SimTime) -> Vec<(SimTime, u8)> {
         let changes = std::iter::successors(Some(from), |at| self.line.next_change(*at));
         changes.map(|at| (at, *self.line.at(at))).collect()
     }
 
-    /// Drops the states that ended by `before`.
+    /// Drops states that ended at or before `before`.
     pub fn forget(&mut self, before: SimTime) {
         self.line.forget(before);
     }

@@ -12,11 +12,11 @@ use crate::wire::livox::data::{DataType, POINTS};
 use crate::wire::livox::key::{Destination, FieldOfView, key, length_of, state};
 use crate::wire::record::Record as _;
 
-/// First key that reports a state of the unit; hosts cannot set these keys.
+/// Smallest key of a state that the unit reports; hosts cannot set this key and larger ones.
 const FIRST_STATE_KEY: u16 = 0x8000;
 /// Permitted blind zones (minimum ranges), centimetres.
 const BLIND_ZONES_CM: std::ops::RangeInclusive<u32> = 50..=200;
-/// Ports with a settable destination, and their keys.
+/// Ports whose destination hosts can set, with the keys for that.
 const HOSTS: [(PortIndex, u16); 3] = [
     (PortIndex::DATA, key::POINT_HOST),
     (LivoxProfile::IMU, key::IMU_HOST),
@@ -128,7 +128,7 @@ impl Values {
         self.byte(key::TARGET_STATE)
     }
 
-    /// Target state after a start: the stored one, or always sampling.
+    /// Target state after a start: the stored one or, if so configured, sampling.
     pub fn target_after_boot(&self) -> u8 {
         if self.byte(key::STATE_AFTER_BOOT) == 1 { state::SAMPLING } else { self.target() }
     }
@@ -138,12 +138,12 @@ impl Values {
         self.byte(key::IMU_ON) == 1
     }
 
-    /// Whether the window is heated: always, or if allowed in the present state.
+    /// Whether the window is heated: always if forced, otherwise during sampling if heating is enabled.
     pub fn heats(&self, is_sampling: bool) -> bool {
         self.byte(key::FORCED_HEATING) == 1 || (self.byte(key::HEATING) == 1 && is_sampling)
     }
 
-    /// Settings for points; points are off unless the unit `is_sampling`.
+    /// Mode of points. Points are off unless the unit `is_sampling`.
     pub fn mode(&self, profile: &LivoxProfile, is_sampling: bool) -> Mode {
         let fields = [(key::FIELD_0, 1), (key::FIELD_1, 2)].into_iter().filter_map(|(key, bit)| {
             let is_on = self.byte(key::FIELDS_ON) & bit != 0;
@@ -164,7 +164,7 @@ impl Values {
         }
     }
 
-    /// Destinations that differ from `before`, one per port.
+    /// Destinations that differ from those of `before`, one per port.
     pub fn moved(&self, before: &Self) -> Vec<HostAddress> {
         let of = |values: &Self, key| {
             Destination::parse(values.get(key)?).ok().map(|to| (to.ip, to.port))

@@ -2,7 +2,8 @@
 
 use crate::wire::mip::set;
 
-/// Commands in addition to [`super::settings::SETTINGS`], for the answer "descriptors".
+/// Descriptor sets and descriptors of commands, for the answer "descriptors"; [`super::settings::SETTINGS`] has the
+/// others.
 pub const COMMANDS: [(u8, u8); 38] = [
     (set::BASE, base::PING),
     (set::BASE, base::IDLE),
@@ -140,5 +141,5 @@ pub mod function {
     pub const DEFAULT: u8 = 5;
 }
 
-/// Rotation from the sensor to the vehicle frame.
+/// Command that sets the rotation from the sensor frame to the vehicle frame.
 pub const VEHICLE: (u8, u8) = (set::FILTER, filter::SENSOR_TO_VEHICLE);

@@ -19,7 +19,7 @@ fn show(frame: &mip::Packet) -> Option<Shown> {
     Some(Shown::new(kind, fields).with_inertial(inertial(frame)))
 }
 
-/// Name and fields of a packet.
+/// Kind and fields of a packet, for the decoder's output.
 fn fields(packet: &mip::Packet) -> (String, Map<String, Value>) {
     use crate::wire::mip::{reply, set};
     let is_data = packet.descriptor_set >= set::SENSOR_DATA;

@@ -1,7 +1,7 @@
-//! The estimation filter as hosts see it: it initialises, runs, and starts with the heading of the configured
+//! The estimation filter as hosts see it: it initialises, then runs, and its initial heading comes from the configured
 //! source. The attitude is the ground truth with slow errors; no filter is computed.
 //!
-//! With the magnetometer as source, the heading is correct at once. With no source or an external one, the heading
+//! With the magnetometer as source, the heading is correct immediately. With no source or an external one, the heading
 //! error of the start or of the last correction remains.
 
 use glam::DQuat;
@@ -30,7 +30,7 @@ mod source {
 /// State of the filter in its status field during initialisation.
 const INITIALISING: u16 = 1;
 
-/// Initial heading.
+/// Initial heading that a host has set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Start {
     /// A heading in the reference (true or magnetic north) of the filter's output, rad.
@@ -51,7 +51,7 @@ pub struct Estimator {
     state: State,
     /// Whether headings of samples refer to magnetic north.
     is_magnetic: bool,
-    /// Heading of the output minus the aided heading, clockwise, rad.
+    /// Heading of the output minus the magnetometer-aided heading, clockwise, rad.
     ahead_rad: f64,
 }
 
@@ -74,7 +74,7 @@ impl Estimator {
         Self { state: State::Running, is_magnetic, ahead_rad: 0.0 }
     }
 
-    /// Restarts at `at`.
+    /// Restarts the filter at `at`.
     pub fn reset(&mut self, at: SimTime) {
         self.state = State::Initialising { since: at, start: None };
         self.ahead_rad = 0.0;
@@ -195,7 +195,7 @@ fn heading_rad(world_from_sensor: DQuat) -> f64 {
     roll_pitch_yaw(ned_from_frd(world_from_sensor)).z
 }
 
-/// Angle that the filter adds to a magnetic heading, rad.
+/// Angle that the filter adds to a magnetic heading to obtain its output heading, rad.
 fn reference_rad(sample: &Sample, values: &Values, epoch: Epoch) -> f64 {
     match (values.byte(DECLINATION), values.reference_position()) {
         (1, _) => 0.0,

@@ -51,23 +51,23 @@ pub const DATA: [(&str, u8, u8); 29] = [
 pub struct Moment {
     /// Sample in the vehicle frame, with the user's compensation.
     pub sample: Sample,
-    /// Rotation from the sensor frame to World, of the complementary filter of set 0x80.
+    /// Attitude of the complementary filter of set 0x80: rotation from the sensor frame to World.
     pub complementary: DQuat,
     /// Solution of the estimation filter.
     pub solution: Solution,
-    /// Rotation from the vehicle frame to World, of the estimation filter.
+    /// Attitude of the estimation filter: rotation from the vehicle frame to World.
     pub attitude: DQuat,
     /// Low-pass filtered values, in the order of [`super::low_pass::QUANTITIES`].
     pub passed: [DVec3; 4],
     /// Low-pass settings of each quantity.
     pub low_pass: [LowPass; 4],
-    /// Whether increments have coning and sculling corrections.
+    /// Whether delta angles and velocities have coning and sculling corrections.
     pub is_coning_on: bool,
-    /// GPS time set by the host minus the unit's GPS time.
+    /// GPS time that the host has set minus the unit's own GPS time, nanoseconds.
     pub gps_ahead_ns: i128,
 }
 
-/// Data of a field; `None` for a descriptor that the unit lacks.
+/// Makes a data field of a sample; `None` for a descriptor that the unit lacks.
 pub fn field(
     (descriptor_set, descriptor): (u8, u8),
     moment: &Moment,
@@ -171,7 +171,7 @@ fn model_gauss(sample: &Sample, unit: &Unit) -> DVec3 {
     earth::world_magnetic_field_gauss(&sample.truth.place, date)
 }
 
-/// Time of week, week, and flags (all valid).
+/// Data of a GPS time field: time of week, week, and flags (all valid).
 fn gps_time(moment: &Moment, unit: &Unit) -> Vec<u8> {
     let (week, second) = gps_time_of(moment.sample.truth.at, moment.gps_ahead_ns, unit);
     let mut data = second.to_be_bytes().to_vec();
@@ -180,7 +180,7 @@ fn gps_time(moment: &Moment, unit: &Unit) -> Vec<u8> {
     data
 }
 
-/// GPS week and second of the week on a clock that the host has set.
+/// GPS week and second of the week; `ahead_ns` is the offset that the host has set by its time.
 pub(super) fn gps_time_of(at: SimTime, ahead_ns: i128, unit: &Unit) -> (u16, f64) {
     const GPS_EPOCH_UNIX_NS: i128 = 315_964_800_000_000_000;
     const LEAP_NS: i128 = 18_000_000_000;

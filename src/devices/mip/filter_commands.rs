@@ -56,7 +56,7 @@ impl MipUnit {
         Ok(Vec::new())
     }
 
-    /// Handles `heading, uncertainty, 1 true or 2 magnetic`.
+    /// Executes an external heading command: `heading, uncertainty, 1 true or 2 magnetic`.
     fn external_heading(&mut self, data: &[u8], unit: &Unit) -> Result<(), u8> {
         let float = |at: usize| f32::from_be_bytes(std::array::from_fn(|i| data[at + i]));
         let (heading, std_rad) = (f64::from(float(0)), float(4));

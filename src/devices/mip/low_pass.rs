@@ -1,7 +1,7 @@
 //! Low-pass filter of each scaled quantity: one pole, with an automatic or a manual corner frequency.
 //!
-//! An automatic filter is the profile's `decimation`. A filter with a manual corner, or no filter, gives the value at
-//! the last sample.
+//! An automatic filter is emulated by the profile's `decimation`. With a manual corner or without a filter, a field
+//! reports the value at the last sample.
 
 use glam::DVec3;
 
@@ -16,7 +16,7 @@ use crate::wire::mip::{Field, reply, set};
 /// Descriptors of the quantities in [`set::SENSOR_DATA`]: acceleration, rate, field, pressure.
 pub const QUANTITIES: [u8; 4] = [0x04, 0x05, 0x06, 0x17];
 
-/// State of the filters with their last output (forward, right, down); the first axis of the last one is pressure.
+/// State of the filters, and their last output (forward, right, down). Pressure is the first axis of the last quantity.
 #[derive(Clone, Debug, Default)]
 pub struct Filters {
     poles: [SinglePole; 4],
@@ -98,7 +98,7 @@ pub fn by_set(
     Ok(answer.into_iter().collect())
 }
 
-/// Setting in a command: two switches and the corner; `None` for a command that only reads.
+/// Setting that a command writes: two switches and the corner frequency; `None` for a function that writes nothing.
 fn wanted(
     function: u8,
     value: &[u8],
@@ -114,7 +114,7 @@ fn wanted(
     }
 }
 
-/// Executes a function on a setting (present, saved, factory); a read returns the setting.
+/// Executes a function on the present, saved and factory settings; a read returns the present setting.
 fn obey(
     function: u8,
     descriptor: u8,
@@ -147,7 +147,7 @@ fn obey(
     Ok(None)
 }
 
-/// Corner frequency in effect; an automatic filter has half of the quantity's output rate.
+/// Corner frequency in effect, Hz; with an automatic filter, half of the quantity's output rate.
 fn effective_hz(low_pass: &LowPass, descriptor: u8, stream: &DataStream, base_rate_hz: u32) -> f32 {
     if low_pass.is_manual {
         return low_pass.corner_hz;

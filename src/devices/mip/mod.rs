@@ -85,7 +85,7 @@ pub struct MipUnit {
     estimator: Estimator,
     filters: Filters,
     capture: Option<Capture>,
-    /// GPS time set by the host minus the unit's GPS time.
+    /// GPS time that the host has set minus the unit's own GPS time, nanoseconds.
     gps_ahead_ns: i128,
     /// Number of bytes received since the start.
     bytes_read: u32,
@@ -149,7 +149,7 @@ impl MipUnit {
         made
     }
 
-    /// Restarts the streams with their formats.
+    /// Gives the streams their present formats.
     fn retime(&mut self) {
         for (data, format) in self.data.iter_mut().zip(&self.current.formats) {
             data.set_format(format);
@@ -328,8 +328,8 @@ impl MipUnit {
         Field::new(descriptor, [wanted.as_slice(), &rate].concat())
     }
 
-    /// Polls data: `suppress acknowledgement, count, descriptors` (`width` bytes each). Without descriptors, those of
-    /// the format. The acknowledgement is always sent; hosts skip it.
+    /// Polls data: `suppress acknowledgement, count, descriptors` (`width` bytes each). Without descriptors, the fields
+    /// of the stream's format are polled. The acknowledgement is always sent; hosts skip it.
     fn poll(
         &self,
         place: usize,
@@ -381,7 +381,7 @@ impl MipUnit {
         Ok(Vec::new())
     }
 
-    /// The sample with the host's settings applied.
+    /// Derives the values of a sample with the host's settings.
     fn moment(&mut self, sample: &Sample, unit: &Unit) -> Moment {
         let values = &self.memory.current;
         let dm = |command| (set::THREE_DM, command);

@@ -102,7 +102,7 @@ fn positive(data: &[u8]) -> bool {
     floats(data).all(|x| x.is_finite() && x > 0.0)
 }
 
-/// Whether a noise model is valid: three inverse times, three noises.
+/// Whether the value of a noise model is valid: three inverse time constants, three noise densities above 0.
 fn model(data: &[u8]) -> bool {
     finite(data) && positive(&data[12..])
 }
@@ -129,7 +129,7 @@ fn heading_source(data: &[u8]) -> bool {
     matches!(data[0], 0 | 1 | 3)
 }
 
-/// Whether time constants are valid: 1 to 1000 s.
+/// Whether the setting of the complementary filter is valid: two switches, and two time constants of 1 to 1000 s.
 fn complementary(data: &[u8]) -> bool {
     data[0] <= 1 && data[1] <= 1 && floats(&data[2..]).all(|x| (1.0..=1000.0).contains(&x))
 }
@@ -144,7 +144,7 @@ fn doubles(data: &[u8]) -> [f64; 3] {
     std::array::from_fn(|_| values.next().unwrap_or(f64::NAN))
 }
 
-/// The setting of a command.
+/// Finds the setting of a command; `None` if the command is not a setting.
 pub fn find(descriptor_set: u8, command: u8) -> Option<&'static Setting> {
     SETTINGS.iter().find(|s| s.command == (descriptor_set, command))
 }
@@ -175,7 +175,7 @@ impl Values {
             let length = find(set::FILTER, id).map_or(0, |s| s.length);
             let text = answers.tuning.get(&id).map_or("", String::as_str);
             let values: Vec<f64> = text.split(',').filter_map(|x| x.trim().parse().ok()).collect();
-            // The bytes that are no float come first and form an integer.
+            // If the value has bytes that are not part of a float, they come first and form an integer.
             let head = if length < 4 { length } else { length % 4 };
             let (first, rest) = values.split_at(usize::from(head > 0).min(values.len()));
             let mut bytes: Vec<u8> = match (head, first) {
@@ -194,35 +194,35 @@ impl Values {
         self.0.get(&command).map_or(&[], Vec::as_slice)
     }
 
-    /// Replaces a value by one that the unit has determined.
+    /// Replaces a setting by floats that the unit has determined.
     pub fn put_floats(&mut self, command: (u8, u8), values: &[f64]) {
         let bytes = values.iter().flat_map(|x| (*x as f32).to_be_bytes()).collect();
         self.0.insert(command, bytes);
     }
 
-    /// The first byte of a setting.
+    /// First byte of a setting's value; 0 for an unknown setting.
     pub fn byte(&self, command: (u8, u8)) -> u8 {
         self.raw(command).first().copied().unwrap_or(0)
     }
 
-    /// The float at byte `at` of a setting.
+    /// Float at byte `at` of a setting's value.
     pub fn float(&self, command: (u8, u8), at: usize) -> f64 {
         floats(&self.raw(command)[at..]).next().map_or(0.0, f64::from)
     }
 
-    /// A setting of three floats.
+    /// Value of a setting of three floats.
     pub fn vector(&self, command: (u8, u8)) -> DVec3 {
         let mut values = floats(self.raw(command)).map(f64::from);
         DVec3::from_array(std::array::from_fn(|_| values.next().unwrap_or(0.0)))
     }
 
-    /// A setting of nine floats, row by row.
+    /// Value of a setting of nine floats: a matrix, row by row.
     pub fn matrix(&self, command: (u8, u8)) -> DMat3 {
         let mut values = floats(self.raw(command)).map(f64::from);
         DMat3::from_cols_array(&std::array::from_fn(|_| values.next().unwrap_or(0.0))).transpose()
     }
 
-    /// Latitude (deg), longitude (deg) and height (m) of the reference position, if enabled.
+    /// Latitude (deg), longitude (deg) and height (m) of the reference position; `None` if it is disabled.
     pub fn reference_position(&self) -> Option<[f64; 3]> {
         let raw = self.raw((set::FILTER, filter::REFERENCE_POSITION));
         (raw.first() == Some(&1)).then(|| doubles(&raw[1..]))
@@ -234,7 +234,7 @@ impl Values {
 pub struct Memory {
     /// Present values.
     pub current: Values,
-    /// Saved values, loaded at a start.
+    /// Saved values, loaded at power-on.
     pub saved: Values,
     /// Factory values.
     pub factory: Values,

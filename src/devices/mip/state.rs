@@ -12,7 +12,7 @@ pub struct LowPass {
 }
 
 impl LowPass {
-    /// Factory setting.
+    /// Factory setting of each filter.
     pub const FACTORY: Self = Self { is_on: true, is_manual: false, corner_hz: 0.0 };
 
     /// Whether the corner frequency depends on the format.
@@ -21,7 +21,7 @@ impl LowPass {
     }
 }
 
-/// Fields with their decimations.
+/// Format of a stream: field descriptors, each with its decimation.
 pub type Format = Vec<(u8, u16)>;
 
 /// Settings that a host can save, in addition to those of [`super::settings`].
@@ -29,7 +29,7 @@ pub type Format = Vec<(u8, u16)>;
 pub struct MipSettings {
     /// Formats of the sensor stream and the filter stream.
     pub formats: [Format; 2],
-    /// Whether each stream is enabled.
+    /// Whether the sensor stream and the filter stream are enabled.
     pub is_on: [bool; 2],
     /// Baud rate, bits per second.
     pub baud_rate: u32,

@@ -17,7 +17,7 @@ pub struct DataStream {
     /// Samples per value at a decimation of 1.
     base_divisor: u64,
     format: Format,
-    /// One stream per field.
+    /// Accumulated samples of each field of the format.
     pub streams: Vec<Stream>,
 }
 
@@ -37,7 +37,7 @@ impl DataStream {
         self.base_divisor
     }
 
-    /// Sets the format; fields that do not change keep their accumulated values.
+    /// Sets the format. If it differs from the present one, all accumulated samples are dropped.
     pub fn set_format(&mut self, format: &Format) {
         if *format != self.format {
             let every = |decimation: u16| Stream::every(u64::from(decimation) * self.base_divisor);
@@ -47,10 +47,10 @@ impl DataStream {
     }
 }
 
-/// Index of a stream by its descriptor set.
+/// Index of the stream with this descriptor set.
 ///
 /// # Errors
-/// The stream does not exist.
+/// Returns a code of [`reply`] if no stream has this descriptor set.
 pub fn place_of(descriptor_set: u8) -> Result<usize, u8> {
     match descriptor_set {
         set::SENSOR_DATA => Ok(0),
@@ -59,7 +59,7 @@ pub fn place_of(descriptor_set: u8) -> Result<usize, u8> {
     }
 }
 
-/// Reads or changes a format: `function, count, (descriptor, decimation) …`.
+/// Executes a function on the format of a stream: `function, count, (descriptor, decimation) …`.
 ///
 /// # Errors
 /// Returns a code of [`reply`].

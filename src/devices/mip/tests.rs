@@ -19,7 +19,7 @@ fn request(descriptor_set: u8, descriptor: u8, data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Answer to a command within 60 ms.
+/// Sends a command; returns the fields of the answer, which must arrive within 60 ms.
 fn ask(bench: &mut Bench, (descriptor_set, descriptor): (u8, u8), data: &[u8]) -> Vec<Field> {
     bench.sent.clear();
     bench.say(&request(descriptor_set, descriptor, data));
@@ -80,7 +80,8 @@ fn vector(packets: &[Packet], descriptor_set: u8, descriptor: u8) -> DVec3 {
 struct Row {
     command: (u8, u8),
     data: Vec<u8>,
-    /// Other commands around the tested command, sent in runs with and without it.
+    /// Commands before the tested command, in runs with and without the tested command; `after` has commands that
+    /// follow it.
     before: Vec<(u8, u8, Vec<u8>)>,
     after: Vec<(u8, u8, Vec<u8>)>,
     proof: Proof,
@@ -368,7 +369,7 @@ fn the_filter_initialises_and_its_heading_counts_from_its_source() {
     assert!((manual - magnetic - 0.5).abs() < 1e-5, "{manual} {magnetic}");
 }
 
-/// The answer to a request in hex: descriptor set, descriptor, data.
+/// Sends a packet given as hexadecimal text; returns the fields of the answer.
 fn ask_hex(bench: &mut Bench, bytes: &[u8]) -> Vec<Field> {
     ask(bench, (bytes[0], bytes[1]), &bytes[2..])
 }

@@ -40,7 +40,7 @@ pub struct OusterClock {
     up_at: SimTime,
     /// Oscillator time at `up_at`.
     up_ns: i128,
-    /// Settings of the clock by the sync pulse, the latest first.
+    /// Past settings of the sync pulse's clock, the latest first.
     past: VecDeque<Setting>,
     pulse_at: Option<SimTime>,
     pulses: u64,
@@ -49,13 +49,13 @@ pub struct OusterClock {
     line: Vec<u8>,
     sentence: String,
     sentence_at: Option<SimTime>,
-    /// PTP slave, on the network or not.
+    /// PTP slave; it exchanges messages only if the settings require that.
     ptp: PtpSlave,
     profile: PtpProfile,
     faults: Vec<Timed<PtpFault>>,
 }
 
-/// A setting of the sync pulse's clock at a pulse or sentence.
+/// A setting of the sync pulse's clock by a pulse or sentence.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
     at_ticks: i128,
@@ -74,7 +74,7 @@ pub struct NmeaInput {
 }
 
 impl OusterClock {
-    /// A clock that counts at the start of the run, as the settings require.
+    /// Makes a clock that already runs at the start of the run.
     ///
     /// `identity` and `noise` belong to its PTP slave.
     pub fn new(
@@ -116,7 +116,7 @@ impl OusterClock {
         self.up_ns + passed + (passed * fast_ns_a_day).div_euclid(DAY_NS)
     }
 
-    /// Time of the sync pulse's clock, nanoseconds.
+    /// Reading of the sync pulse's clock at `at`, nanoseconds.
     fn pulsed_ns(&self, at: SimTime) -> i128 {
         let ticks = self.ticks(at);
         let then = self.past.iter().find(|setting| setting.at_ticks <= ticks);
@@ -140,7 +140,7 @@ impl OusterClock {
         shown - shown % self.settings.resolution_ns.max(1)
     }
 
-    /// The unit restarts and counts from zero at `up_at`.
+    /// Restarts the clocks: they count from zero at `up_at`, and all input is discarded.
     pub fn restart(&mut self, up_at: SimTime) {
         if self.settings.ptp.has_slave() {
             self.ptp = self.ptp.restarted(up_at);
@@ -162,7 +162,7 @@ impl OusterClock {
         }
     }
 
-    /// Time of the unit's operating system, nanoseconds of POSIX time, if it follows a PTP master.
+    /// Time of the unit's operating system, nanoseconds of POSIX time; `None` if no PTP slave has set it.
     pub fn system_ns(&self, at: SimTime) -> Option<i128> {
         let is_set = self.settings.ptp.has_slave() && self.ptp.is_set();
         let utc_offset_ns = i128::from(self.ptp.utc_offset_s()) * SECOND_NS;
@@ -183,7 +183,7 @@ impl OusterClock {
         }
     }
 
-    /// PTP slave, if the clock follows a master.
+    /// PTP slave that exchanges messages; `None` with a simulated master or without one.
     pub fn slave(&mut self) -> Option<&mut PtpSlave> {
         self.settings.ptp.has_slave().then_some(&mut self.ptp)
     }
@@ -204,7 +204,7 @@ impl OusterClock {
         &self.ptp
     }
 
-    /// First time at which a second of the PTP clock begins, by its rate at `now`.
+    /// First time in the run at which a second of the PTP clock begins, extrapolated from the clock's reading at `now`.
     pub fn ptp_second(&self, now: SimTime) -> SimTime {
         let ahead_ns = match self.settings.ptp {
             PtpState::Wire | PtpState::Virtual => self.ptp.shows_ns(now) - i128::from(now.0),
@@ -213,12 +213,12 @@ impl OusterClock {
         SimTime((-ahead_ns).rem_euclid(SECOND_NS) as u64)
     }
 
-    /// Whether pulses arrive at `at`.
+    /// Whether sync pulses are arriving at `at`, i.e. the last one is recent.
     pub fn has_pulse(&self, at: SimTime) -> bool {
         self.pulse_at.is_some_and(|then| at.0.saturating_sub(then.0) <= PULSE_LOST_NS)
     }
 
-    /// Whether sentences with a time arrive at `at`.
+    /// Whether sentences are arriving at `at`, i.e. the last accepted one is recent.
     pub fn has_nmea(&self, at: SimTime) -> bool {
         self.sentence_at.is_some_and(|then| at.0.saturating_sub(then.0) <= NMEA_LOST_NS)
     }
@@ -228,12 +228,12 @@ impl OusterClock {
         (self.pulses, self.period_ns)
     }
 
-    /// The last accepted sentence.
+    /// The last accepted sentence; empty without one.
     pub fn sentence(&self) -> &str {
         &self.sentence
     }
 
-    /// Processes a signal that arrived at `at`; bytes only if the multipurpose input reads them.
+    /// Processes a signal that arrived at `at`. Its bytes are used only if the multipurpose input reads NMEA (`input`).
     pub fn handle_signal(&mut self, at: SimTime, signal: &CableSignal, input: Option<NmeaInput>) {
         match (signal, input) {
             (CableSignal::PulsePerSecond(true), _) => self.handle_pulse(at),

@@ -16,7 +16,7 @@ use crate::wire::ouster::format::{COLUMNS, LidarFormat};
 /// Keys with their values.
 pub type Values = Map<String, Value>;
 
-/// Value for the address of the requesting host.
+/// Value of a destination that stands for the address of the requesting host.
 pub const AUTO: &str = "@auto";
 
 /// Permitted values of a key.
@@ -75,7 +75,7 @@ const KEYS: [(&str, Kind); 23] = [
 const NOT_YET: [&str; 4] =
     ["columns_per_packet", "signal_multiplier", "udp_profile_imu", "udp_profile_lidar"];
 
-/// Older keys of firmware 2.0: a flag instead of the operating mode, and the destination.
+/// Additional keys of firmware 2.0 that later keys replaced: the flag for the operating mode, and the destination.
 const EARLY_KEYS: [(&str, Kind); 2] = [(AUTO_START, Kind::Whole(0, 1)), (UDP_IP, Kind::Text)];
 const AUTO_START: &str = "auto_start_flag";
 const UDP_IP: &str = "udp_ip";
@@ -194,10 +194,10 @@ fn take_early_words(old: &Values, values: &mut Values) {
     repeat_in_early_words(values);
 }
 
-/// `values` with the changes of `wanted`; `caller` replaces `@auto`.
+/// Returns `values` with the changes of `wanted`; in them, the address `caller` replaces `@auto`.
 ///
 /// # Errors
-/// The first value that the unit does not support; no change is made.
+/// Returns a description of the first value that the unit does not support.
 pub fn merged(
     profile: &OusterProfile,
     values: &Values,
@@ -221,10 +221,10 @@ pub fn merged(
     Ok(merged)
 }
 
-/// Keys and values of a host's text, which must be a JSON object.
+/// Parses a host's text, which must be a JSON object, as keys and values.
 ///
 /// # Errors
-/// Reason why the text is no object.
+/// Returns the reason why the text is not an object.
 pub fn object(text: &[u8]) -> Result<Values, String> {
     serde_json::from_slice(text).map_err(|error| format!("not an object: {error}"))
 }
@@ -266,10 +266,10 @@ fn check(key: &str, kind: &Kind, value: &Value) -> Result<(), String> {
 }
 
 impl Effective {
-    /// Effect of a configuration whose keys are all known.
+    /// Derives the effect of a configuration whose keys are all known.
     ///
     /// # Errors
-    /// The unsupported value.
+    /// Returns a description of the unsupported value.
     pub fn of(profile: &OusterProfile, values: &Values) -> Result<Self, String> {
         let text = |key: &str| values.get(key).and_then(Value::as_str).unwrap_or_default();
         let whole = |key: &str| values.get(key).and_then(Value::as_i64).unwrap_or_default();

@@ -31,12 +31,12 @@ pub(super) struct Control {
     pub staged: Values,
     /// Values that take effect with the next restart.
     pub persisted: Values,
-    /// Factory values, with the rig's destination.
+    /// Factory values, but with the destination that the rig sets.
     pub factory: Values,
     pub initialization_id: u32,
-    /// End of the last reinitialisation.
+    /// Time at which the last reinitialisation is complete.
     pub ready_at: SimTime,
-    /// Time at which the unit answers again after a restart.
+    /// Time at which the last restart is complete; until then, the unit ignores input.
     pub up_at: SimTime,
     /// User data, and whether they survive a reset of the configuration.
     pub user_data: (String, bool),
@@ -97,7 +97,7 @@ impl Control {
         is_running && now.host.is_some() && now.ports[1] != 0
     }
 
-    /// The rotor's speed, rpm.
+    /// Set speed of the rotor, rpm; 0 in standby.
     pub fn rpm(&self) -> u32 {
         match self.effective.operating_mode {
             OperatingMode::Normal => self.effective.lidar_mode.rpm(),
@@ -127,7 +127,7 @@ impl Ouster {
         self.begin_again(self.control.persisted.clone(), down_at, up_at);
     }
 
-    /// Stops packets at `down_at` and starts them with `values` at `ready_at`.
+    /// Stops packets at `down_at`, and starts them again at `ready_at` with `values` and a new initialisation id.
     fn begin_again(&mut self, values: Values, down_at: SimTime, ready_at: SimTime) {
         let Ok(effective) = Effective::of(&self.profile, &values) else { return };
         let old = self.control.mode(down_at);
@@ -154,7 +154,7 @@ impl Ouster {
         self.stream.plan_again(down_at);
     }
 
-    /// Adapts the rotor's phase to the clock, which a pulse can have set.
+    /// Adapts the rotor's phase to the clock, because a pulse or PTP message can have set the clock.
     pub(super) fn follow_clock(&mut self) {
         let (rpm, phase) = (self.control.rpm(), self.wanted_phase());
         if self.stream.program.rotor().drive() == (rpm, phase) {
@@ -166,7 +166,7 @@ impl Ouster {
         self.stream.plan_again(at);
     }
 
-    /// Phase that the rotor must keep; `None` if phase lock is off or has no clock.
+    /// Phase that the rotor must keep; `None` if phase lock is off or the clock has no reference.
     pub(super) fn wanted_phase(&self) -> Option<Phase> {
         let turn = self.control.effective.phase_turn?;
         let has_clock = match self.control.effective.timestamp_mode {

@@ -27,7 +27,7 @@ use crate::wire::ouster::lidar::{Column, Footer, Header, Packet, Pixel};
 const IMU: &str = "imu";
 /// Timestamps are compared modulo an hour, microseconds.
 const HOUR_US: u32 = 3_600_000_000;
-/// Timestamps from here on (2001) are POSIX time, not time since power-up, nanoseconds.
+/// Smallest timestamp that is POSIX time (2001); smaller ones are the time since power-up, nanoseconds.
 const OUR_AGE_NS: u64 = 1_000_000_000_000_000_000;
 
 /// State from earlier lidar packets.
@@ -37,8 +37,7 @@ struct StreamState {
     pixels: usize,
     /// Columns per rotation.
     turn: u16,
-    /// Whether packets have determined the columns per rotation, by their encoder or by the end of a
-    /// rotation.
+    /// Whether `turn` is certain, because an encoder value or the end of a rotation has determined it.
     is_turn_told: bool,
     /// First and last packet header.
     headers: [Header; 2],
@@ -59,7 +58,7 @@ fn stamp(ns: u64) -> Stamp {
     Stamp { us: (ns / 1000 % u64::from(HOUR_US)) as u32, period_us: HOUR_US }
 }
 
-/// Usual number of columns per rotation for this time between columns.
+/// Usual number of columns per rotation for this time between columns, nanoseconds.
 fn usual_turn(period_ns: u64) -> u16 {
     match period_ns {
         0..70_000 => 2048,
@@ -68,7 +67,7 @@ fn usual_turn(period_ns: u64) -> u16 {
     }
 }
 
-/// Smallest number of columns per rotation, of 512 to 4096, that includes this column.
+/// Smallest possible number of columns per rotation, 512 to 4096, if the column `column` exists.
 fn least_turn(column: u16) -> u16 {
     [512, 1024, 2048].into_iter().find(|turn| column < *turn).unwrap_or(4096)
 }
@@ -126,7 +125,7 @@ impl OusterDecoder {
         });
     }
 
-    /// Conflict with the named profile.
+    /// Describes a conflict between the packets and the named profile; `None` without one.
     fn problem(&self) -> Option<String> {
         let (named, stream) = (self.named.as_ref()?, self.stream?);
         let beams = named.profile.beams.len();

@@ -3,7 +3,7 @@
 use super::profile::OusterProfile;
 use crate::describe::{Rows, Section, lasers, lidar_sections};
 
-/// Sections between name and sources.
+/// Sections of the description between the product's name and its sources.
 pub(super) fn sections(driver: &OusterProfile) -> Vec<Section> {
     lidar_sections(device_rows(driver), &driver.network, &driver.defaults.beam)
 }

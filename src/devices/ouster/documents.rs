@@ -16,7 +16,7 @@ const CURRENT_MA: [u32; 2] = [644, 180];
 const VOLTAGE_MV: u32 = 23_624;
 const TEMPERATURE_C: u32 = 48;
 
-/// The document at `path`, without the prefix of the interface.
+/// The document at `path`, which is relative to the interface's prefix; `None` for an unknown path.
 pub fn of_path(unit: &Ouster, path: &str) -> Option<Value> {
     if let Some(name) = path.strip_prefix("sensor/metadata/") {
         return of_metadata(unit, name);
@@ -40,7 +40,7 @@ pub fn of_path(unit: &Ouster, path: &str) -> Option<Value> {
     })
 }
 
-/// A part of the metadata.
+/// The document `name` of the metadata; `None` if the firmware lacks it.
 pub fn of_metadata(unit: &Ouster, name: &str) -> Option<Value> {
     Some(match name {
         "sensor_info" => sensor_info(unit),
@@ -70,7 +70,7 @@ pub fn of_metadata(unit: &Ouster, name: &str) -> Option<Value> {
     })
 }
 
-/// `sensor/metadata`.
+/// Makes the document `sensor/metadata`.
 pub fn metadata(unit: &Ouster) -> Value {
     let mut all = serde_json::Map::new();
     for name in [
@@ -373,7 +373,7 @@ fn port_name(port: PortIdentity) -> String {
 }
 
 impl Ouster {
-    /// Whether the rotor keeps its phase.
+    /// Whether phase lock is in effect and the rotor has the required phase.
     fn is_in_phase(&self) -> bool {
         let Some(phase) = self.wanted_phase() else { return false };
         let now = self.stream.now;
@@ -389,7 +389,7 @@ fn mm(metres: f64) -> f64 {
     (metres * 1e6).round() / 1e3
 }
 
-/// Numbers as units write them: integers without a fraction.
+/// Numbers as units write them in JSON: without a decimal point if they are integers.
 fn numbers(values: &[f64]) -> Value {
     let number = |value: &f64| match value.fract() == 0.0 {
         true => json!(*value as i64),

@@ -21,7 +21,7 @@ const LEAST_LIMITED: u8 = 2;
 /// Largest reduction of shots, as a fraction.
 const MOST_REDUCED: f64 = 0.75;
 
-/// An alert.
+/// Fault: an alert that the unit reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alert {
     /// Number of the alert, for example 0x01000018.
@@ -34,16 +34,16 @@ pub struct Alert {
     pub message: String,
 }
 
-/// Shot limiting: the unit is hot and fires less often.
+/// Fault: the unit is hot and fires less often.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShotLimiting {
-    /// Reduction of the signal, 0 to 0.75.
+    /// Fraction of the shots that are not fired, 0 to 0.75.
     pub reduction: f64,
     /// Time from the announcement to the fault, nanoseconds.
     pub announced_ns: u64,
 }
 
-/// Thermal shutdown: the unit announces it and shuts down.
+/// Fault: the unit announces a thermal shutdown, and shuts down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThermalShutdown {
     /// Time from the announcement to the fault, nanoseconds.
@@ -99,11 +99,11 @@ fn announced(table: &mut TableReader<'_>) -> u64 {
 /// The faults of one unit.
 #[derive(Clone, Debug, Default)]
 pub struct OusterFaults {
-    /// Alerts.
+    /// Faults of the kind `alert`.
     pub alerts: Vec<Timed<Alert>>,
-    /// Windows in which shots are limited.
+    /// Faults of the kind `shot-limiting`.
     pub limits: Vec<Timed<ShotLimiting>>,
-    /// Windows of thermal shutdown.
+    /// Faults of the kind `thermal-shutdown`.
     pub shutdowns: Vec<Timed<ThermalShutdown>>,
 }
 
@@ -113,7 +113,7 @@ pub fn share_fired(limits: &[Timed<ShotLimiting>], at: SimTime) -> f64 {
     active.map(|limit| 1.0 - limit.kind.reduction).fold(1.0, f64::min)
 }
 
-/// Seconds until an announced fault starts, rounded up, and whether it is active.
+/// Seconds until an announced fault starts, rounded up (`None` if it is not announced), and whether it is active.
 fn countdown<K>(fault: &Timed<K>, announced_ns: u64, at: SimTime) -> (Option<u8>, bool) {
     if fault.is_on(at) {
         return (None, true);
@@ -123,7 +123,7 @@ fn countdown<K>(fault: &Timed<K>, announced_ns: u64, at: SimTime) -> (Option<u8>
     (left.map(|left_ns| left_ns.div_ceil(SECOND_NS).min(255) as u8), false)
 }
 
-/// Time from the announcement of a fault of this kind to its start, nanoseconds.
+/// Time from the announcement of a fault to its start, nanoseconds; 0 for kinds that are not announced.
 pub fn announced_ns(kind: &dyn FamilyData) -> u64 {
     let limiting = kind.get().map(|limiting: &ShotLimiting| limiting.announced_ns);
     let shutdown = || kind.get().map(|shutdown: &ThermalShutdown| shutdown.announced_ns);
@@ -141,7 +141,7 @@ impl OusterFaults {
         self.shutdowns.iter().any(|shutdown| shutdown.is_on(at))
     }
 
-    /// Number of alerts that have become active by `at`.
+    /// Number of alerts that have started at or before `at`, including repetitions.
     pub fn alert_count(&self, at: SimTime) -> u64 {
         let begun = |alert: &Timed<Alert>| {
             let Some(past_ns) = at.0.checked_sub(alert.schedule.start.0) else { return 0 };

@@ -39,7 +39,7 @@ fn nowhere(path: &str) -> Refusal {
     Refusal(404, format!("there is no {path}"))
 }
 
-/// The values of a query by key.
+/// Parameters of a request's query: names and values.
 struct Query(Vec<(String, String)>);
 
 impl Query {
@@ -52,7 +52,7 @@ impl Query {
         self.0.iter().find(|(own, _)| own == key).map(|(_, value)| value.as_str())
     }
 
-    /// A flag; clients write True, true or 1.
+    /// Value of a boolean parameter; `None` without it. Clients write True, true or 1 for true.
     fn flag(&self, key: &str) -> Option<bool> {
         self.get(key).map(|value| value.eq_ignore_ascii_case("true") || value == "1")
     }
@@ -141,7 +141,7 @@ impl Ouster {
             HttpMethod::Post => {
                 let wanted = config::object(&request.body)?;
                 self.stage(&wanted, request.from)?;
-                // A request without a query changes everything at once.
+                // Without a query, the configuration is stored and activated immediately.
                 let is_plain = query.0.is_empty();
                 if query.flag("reinit").unwrap_or(is_plain) {
                     self.reinitialise();
@@ -166,7 +166,7 @@ impl Ouster {
         }
     }
 
-    /// A request under `sensor/cmd`, which firmware up to 3.0 has.
+    /// Executes a request under `sensor/cmd`, which firmware up to 3.0 supports.
     fn answer_command(&mut self, command: &str, query: &Query, request: &HttpRequest) -> Answer {
         let arguments = query.get("args").unwrap_or_default();
         let answer = self.carry_out(command, arguments, request.from)?;

@@ -30,7 +30,7 @@ impl Inertial {
         SimTime(sampled.0 + self.profile.latency_ns)
     }
 
-    /// Packet of a sample.
+    /// Makes the packet of a sample: values with errors, and timestamps of the clock in the mode `mode`.
     pub fn packet(
         &self,
         truth: &InertialTruth,

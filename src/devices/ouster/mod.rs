@@ -68,7 +68,7 @@ use inertial::Inertial;
 use pixels::PixelMaker;
 use planner::{PacketPlan, Planner};
 
-/// Frame numbers wrap after this value, except in packets of functional safety.
+/// Largest frame number; the next number is 0. Packets of the functional safety format have larger numbers.
 const FRAME_MASK: u32 = 0xffff;
 
 /// An emulated Ouster.
@@ -165,7 +165,7 @@ impl Ouster {
         with_imu(MultiEchoLidar(self.lidar()), Some(imu_m))
     }
 
-    /// Physics of the beams: directions in the sensor frame.
+    /// Lidar model of the beams for the ray tracer, in the sensor frame.
     pub fn lidar(&self) -> Lidar {
         let geometry = self.profile.geometry;
         let beams = self.profile.beams.iter().map(|beam| {
@@ -240,7 +240,7 @@ impl Ouster {
         }
     }
 
-    /// Timestamps the packets whose times are known to the clock.
+    /// Timestamps and sends the measured packets whose timestamps the clock can determine.
     fn release(&mut self) {
         while let Some(mut held) = self.stream.next_known() {
             let Held { plan, payload, .. } = &mut held;

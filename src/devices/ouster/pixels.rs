@@ -39,7 +39,7 @@ pub struct PixelMaker {
     signal_at_1m: f32,
     white: f32,
     sky: u16,
-    /// Increase of reflectivity for a factor of e in reflectance.
+    /// Increase of reflectivity, in counts, per factor of e in reflectance.
     retro_scale: f32,
     beam_origin_m: f32,
     format: LidarFormat,
@@ -49,12 +49,12 @@ pub struct PixelMaker {
     order: ReturnOrder,
     /// Returns of the present column.
     returns: [Returns; 2],
-    /// Reflectance from all echoes of a pixel; [`NO_ECHO`] without echoes.
+    /// Sum of the reflectances of a pixel's echoes; [`NO_ECHO`] without echoes.
     reflectance: [f32; MOST_PIXELS],
     near_infrared: [i32; MOST_PIXELS],
 }
 
-/// Reported echoes of a column's pixels, with their values.
+/// Selected echoes of a column's pixels, and the values that encode them.
 #[derive(Clone, Debug)]
 struct Returns {
     range_m: [f32; MOST_PIXELS],
@@ -168,7 +168,7 @@ impl PixelMaker {
         count
     }
 
-    /// Chooses the reported echoes of a pixel.
+    /// Selects the echoes that a pixel reports; returns their number.
     #[inline(always)]
     fn choose(&mut self, is_dual: bool, pixel: usize, echoes: &[Return]) -> usize {
         let none = &Return { range_m: NO_ECHO, intensity: 0.0, signal: 0.0 };
@@ -289,7 +289,7 @@ mod tests {
         echoes
     }
 
-    /// Pixel decoded from a column with one pixel.
+    /// Encodes a column with one pixel; returns the decoded pixel.
     fn pixel(maker: &PixelMaker, seen: &Echoes) -> Pixel {
         let mut out = vec![0; maker.format.pixel_len()];
         let returns = maker.clone().write_column(&[*seen], &mut out);

@@ -41,7 +41,7 @@ pub struct Mode {
 #[derive(Clone, Debug)]
 pub struct PacketPlan {
     pub number: u64,
-    /// Mode at the first column.
+    /// Mode at the first column of the packet.
     pub mode: Mode,
     /// Number of the rotation since the unit was initialised.
     pub frame: u32,
@@ -49,12 +49,12 @@ pub struct PacketPlan {
     pub first: u16,
     /// Firing times of the columns.
     pub at: [SimTime; COLUMNS],
-    /// Time between columns.
+    /// Time between columns, nanoseconds.
     period_ns: u64,
 }
 
 impl PacketPlan {
-    /// Whether the column with this `index` is measured.
+    /// Whether the packet's column with this `index` (0 to 15) is measured, because it is in the window.
     pub fn is_valid(&self, index: usize) -> bool {
         self.mode.window.contains(self.first + index as u16)
     }
@@ -82,12 +82,12 @@ impl backlog::PacketPlan for PacketPlan {
     }
 }
 
-/// Position of the planner.
+/// State of the planner: the next packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Cursor {
-    /// Start of the present rotation, if any.
+    /// Start of the present rotation; `None` before the next rotation is found.
     turn: Option<SimTime>,
-    /// Without a present rotation: the next rotation begins after this time.
+    /// If `turn` is `None`: the next rotation begins after this time.
     after: SimTime,
     /// First column of the next packet.
     column: u16,
@@ -106,7 +106,7 @@ pub struct Planner {
     /// Planned packets, each with the previous state of the planner and the time between columns.
     planned: Planned<(Cursor, u64)>,
     faults: OusterFaults,
-    /// Firing slots of the last packet, usually the same as those of the next one.
+    /// Column offsets and firing slots of the last packet; the next packet usually has the same ones.
     usual: (Vec<Option<u32>>, Arc<[FiringSlot]>),
 }
 
@@ -139,7 +139,7 @@ impl Planner {
         self.cursor = Cursor { turn: None, after, column: 0, ..self.cursor };
     }
 
-    /// Start of the rotation of the next packet, if it is before `horizon`.
+    /// Start of the rotation to which the next packet belongs; `None` if no rotation starts before `horizon`.
     fn turn(&mut self, program: &Program<Mode>, horizon: SimTime) -> Option<SimTime> {
         if let Some(turn) = self.cursor.turn {
             return Some(turn);
@@ -171,7 +171,7 @@ impl Planner {
         }
     }
 
-    /// Whether packets contain firings at `at`.
+    /// Whether the unit is sending packets at `at`: mode and faults permit it, and the rotor is at its speed.
     fn is_sending(&self, program: &Program<Mode>, mode: &Mode, at: SimTime) -> bool {
         mode.is_on
             && !self.faults.is_shut_down(at)

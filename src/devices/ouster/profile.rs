@@ -90,7 +90,7 @@ keys! {
     }
 }
 
-/// Origin, in messages, of limits of the unit's own configuration.
+/// Origin that error messages name for the limits of the unit's own configuration.
 pub(super) const MANUAL: &str = "the unit's configuration, see its HTTP API guide";
 const FOOTERS: [(&str, Footer); 3] =
     [("zero", Footer::Zero), ("constant", Footer::Constant), ("crc64", Footer::Crc64)];
@@ -149,7 +149,7 @@ keys! {
     }
 }
 
-/// Direction of a beam, as in the metadata.
+/// Direction of a beam relative to its column, as in the metadata.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BeamAngles {
     /// Elevation of the beam, degrees.
@@ -200,11 +200,11 @@ keys! {
             /// Time since power-on at the start of the run, which a free-running clock shows.
             pub power_up_ns as "uptime_s": u64, Time(Limit::new(0.0..=1e9, "s", "the rig format"), 1e9);
         }
-        /// Whether a PTP master keeps the clock.
+        /// State of the PTP master that sets the clock: none, simulated, or a master with PTP messages.
         pub ptp: PtpState,
         /// Offset of a simulated PTP master's time from UTC, seconds; positive is ahead.
         pub ptp_ahead_s: i32,
-        /// Drift of the oscillator, seconds a day; positive when it is fast.
+        /// Drift of the oscillator, seconds per day; positive when it is fast.
         pub drift_s_per_day: f64,
         /// PTP options that no request sets.
         pub ptp_options: PtpOptions,
@@ -252,19 +252,19 @@ keys! {
         pub lidar_mode: LidarMode,
         /// Format of packets: `udp_profile_lidar`.
         pub lidar_format: LidarFormat,
-        /// Thousandths of a degree, counter-clockwise from the connector, both ends included.
+        /// Azimuth window: two angles in thousandths of a degree, counter-clockwise from the connector, both included.
         pub azimuth_window_mdeg: [u32; 2],
-        /// Factor of the signal.
+        /// Multiplier of the photon counts of the signal.
         pub signal_multiplier: f64,
-        /// Whether the rotor follows the clock.
+        /// Whether phase lock is enabled, i.e. the rotor keeps a phase relative to the clock's seconds.
         pub phase_lock_enable: bool,
         /// Settings of the motor.
         pub motor: MotorSettings,
-        /// The clock.
+        /// Settings of the clock.
         pub clock: OusterClockSettings,
-        /// The optics.
+        /// Optics of the lasers.
         pub beam: BeamSettings,
-        /// The errors.
+        /// Errors of the measurements.
         pub noise: NoiseSettings,
     }
 }
@@ -288,10 +288,10 @@ impl OusterProfile {
         vec![data, DatagramPort { name: "imu", rig_key, frame, counts_frames: true }]
     }
 
-    /// Checks that a format is possible with a mode.
+    /// Checks whether a packet format is possible in a lidar mode.
     ///
     /// # Errors
-    /// Reason why the rate is not possible.
+    /// Returns the reason why it is not.
     pub fn check_rate(&self, format: LidarFormat, mode: LidarMode) -> Result<(), String> {
         match format == LidarFormat::Dual && mode.is_fast() && !self.has_fast_dual {
             true => Err(format!("{} does not go with {}", format.name(), mode.word())),

@@ -153,7 +153,8 @@ fn reach() -> Limit<f64> {
     Limit::new(0.0..=524.287, "m", "the wire format: 19 bits of 1 mm")
 }
 
-/// Reads the lidar modes, and whether two full returns are possible in the fastest; `format` is the factory's.
+/// Reads the lidar modes, and whether two full returns are possible at the highest column rate. `format` is the factory
+/// setting.
 fn modes(table: TableReader<'_>, format: Option<LidarFormat>) -> Option<(Vec<LidarMode>, bool)> {
     let mut keys = Keys::of_profile(table);
     let (mut all, mut has_fast_dual) = (Vec::new(), false);

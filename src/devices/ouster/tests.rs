@@ -411,7 +411,7 @@ fn heat_limits_shots_and_stops_the_stream() {
 
 const PEER: Peer = Peer { connection: 1, port: 1, from: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 9)) };
 
-/// Answer of firmware 2.0 to a line at the TCP port.
+/// Sends a line to the TCP port of firmware 2.0; returns the answer.
 fn say(unit: &mut Ouster, line: &str) -> String {
     let now = SimTime(unit.stream.now.0 + MS);
     unit.handle_peer_input(now, PEER, format!("{line} \n").as_bytes());
@@ -492,7 +492,7 @@ fn older_words_mean_what_newer_ones_do() {
     assert_eq!(staged(&mut unit)["udp_ip"], "10.0.0.8");
 }
 
-/// Every request of the tables, also shortened, lengthened and doubled, to each kind of firmware.
+/// Sends every request of the tables to each kind of firmware: valid, shortened, lengthened and doubled.
 #[test]
 fn every_request_is_answered_as_its_table_says() {
     for name in ["ouster-os1-64-2.0", NAME, LATER] {

@@ -30,11 +30,11 @@ impl ColumnWindow {
     }
 }
 
-/// Columns inside a window, for `turn` columns per rotation. The window is in thousandths of a degree
-/// counter-clockwise, both ends included. `None` if it contains no column.
+/// Columns inside an azimuth window, for `turn` columns per rotation. The window's angles are in thousandths of a
+/// degree, counter-clockwise, and belong to the window. `None` if the window contains no column.
 ///
-/// The direction of column m is 360 degrees * (1 - m / turn). The window includes 0 if its first end is greater than
-/// the second.
+/// The direction of column m is 360 degrees * (1 - m / turn). If the first angle is greater than the second, the window
+/// includes the angle 0.
 pub fn columns([from, to]: [u32; 2], turn: u16) -> Option<ColumnWindow> {
     let (turn, whole) = (u64::from(turn), (u64::from(from), u64::from(to)));
     if whole == (0, TURN_MDEG) {
@@ -65,11 +65,11 @@ fn width_mdeg([from, to]: [u32; 2]) -> u32 {
     if from <= to { to - from } else { 360_000 - from + to }
 }
 
-/// Checks a signal multiplier with a window: large multipliers require a window of at most a half or a third of a
-/// rotation.
+/// Checks whether a signal multiplier is possible with a window: large multipliers require a window of at most a half
+/// or a third of a rotation.
 ///
 /// # Errors
-/// Reason why the multiplier is not possible.
+/// Returns the reason why it is not.
 pub fn check_multiplier(multiplier: f64, window: [u32; 2]) -> Result<(), String> {
     if !MULTIPLIERS.contains(&multiplier) {
         return Err("signal_multiplier is 0.25, 0.5, 1, 2 or 3".to_owned());

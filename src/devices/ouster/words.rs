@@ -68,19 +68,19 @@ impl LidarMode {
         self.columns_per_s() > 10_240
     }
 
-    /// The mode with the name `word`.
+    /// The mode with the name `word`, such as `1024x10`; `None` for other names.
     pub fn of_word(word: &str) -> Option<Self> {
         Self::WORDS.into_iter().find(|(own, _)| *own == word).map(|(_, mode)| mode)
     }
 }
 
-/// Time base of timestamps.
+/// Clock that determines timestamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimestampMode {
     /// Time since power-up.
     #[default]
     InternalOsc,
-    /// Time synchronised to the pulses of a GNSS receiver.
+    /// Time of the clock that sync pulses set, for example those of a GNSS receiver.
     SyncPulseIn,
     /// Time of a PTP master.
     Ptp1588,
@@ -108,7 +108,7 @@ pub enum ReturnOrder {
     NearestToFarthest,
 }
 
-/// State of the PTP master that sets the clock.
+/// PTP master that sets the clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PtpState {
     /// No master; the clock counts from power-on.
@@ -116,9 +116,9 @@ pub enum PtpState {
     Absent,
     /// A simulated master without errors.
     Locked,
-    /// A master on the network, by PTP.
+    /// A master on the network; the unit runs a PTP slave.
     Wire,
-    /// A master within Menura, by PTP.
+    /// A master within Menura; the unit runs a PTP slave.
     Virtual,
 }
 

@@ -1,5 +1,5 @@
-//! Compass, inclinometer and gyro of a phone, as on the robot Andabata (Universidad de Málaga): one [`Sentence`] per
-//! epoch, no answers.
+//! Compass, inclinometer and gyro of a phone, as on the robot Andabata (Universidad de Málaga). The phone sends one
+//! [`Sentence`] per epoch and answers nothing.
 
 mod decoder;
 
@@ -22,7 +22,7 @@ pub const FAMILY: ImuFamily = ImuFamily {
     decoder: decoder::decoder,
 };
 
-/// Dialect without answers in profiles.
+/// Protocol properties of phones, which answer no commands: their profiles have no further keys.
 #[derive(Debug)]
 struct Unasked;
 

@@ -22,7 +22,7 @@ pub struct ClockAccount {
     pub shows_ns: i128,
     /// Whether the reading is TAI; otherwise it is UTC, or the time since power-on if no master has set the clock.
     pub shows_tai: bool,
-    /// Grandmaster, the last one after its loss.
+    /// Present or last grandmaster; `None` before the first one.
     pub grandmaster: Option<ClockIdentity>,
     /// Offset from the master measured by the slave, nanoseconds.
     pub offset_ns: i64,
@@ -45,7 +45,7 @@ impl ClockAccount {
         }
     }
 
-    /// Error of the clock, nanoseconds; `utc_ns` is the true UTC.
+    /// Reading of the clock minus the true time, nanoseconds; `utc_ns` is the true UTC.
     pub fn error_ns(&self, utc_ns: i128) -> i64 {
         let ahead_ns = if self.shows_tai { TAI_AHEAD_NS } else { 0 };
         super::limited(self.shows_ns - ahead_ns - utc_ns)
@@ -53,7 +53,8 @@ impl ClockAccount {
 }
 
 impl PtpSlave {
-    /// The next account of the clock: one per second, and one after each change of the port's state.
+    /// Removes the oldest queued state of the clock: there is one per second, and one after each change of the port's
+    /// state.
     pub fn poll_account(&mut self) -> Option<ClockAccount> {
         self.accounts.pop_front()
     }

@@ -37,7 +37,7 @@ impl PtpSlave {
         })
     }
 
-    /// Data set of the clock itself.
+    /// Default data set: identity and properties of the slave's own clock.
     pub fn default_data_set(&self) -> DefaultDataSet {
         DefaultDataSet {
             flags: 2,
@@ -52,7 +52,7 @@ impl PtpSlave {
         }
     }
 
-    /// Offset from the master.
+    /// Current data set: offset and path delay from the master.
     pub fn current_data_set(&self) -> CurrentDataSet {
         let steps = |parent: &super::Master| parent.announce.steps_removed.saturating_add(1);
         CurrentDataSet {
@@ -62,7 +62,7 @@ impl PtpSlave {
         }
     }
 
-    /// Data set of the present or last master; before the first master, of the slave itself.
+    /// Parent data set: the present or last master; before the first master, the slave itself.
     pub fn parent_data_set(&self) -> ParentDataSet {
         let own = (PRIORITY, SLAVE_ONLY, PRIORITY, self.port.clock);
         let (priority_1, quality, priority_2, grandmaster) =
@@ -85,7 +85,7 @@ impl PtpSlave {
         }
     }
 
-    /// Time scale of the clock and its properties.
+    /// Time properties data set: time scale of the clock, and its properties.
     pub fn time_properties(&self) -> TimePropertiesDataSet {
         match &self.parent {
             None => TimePropertiesDataSet {
@@ -101,7 +101,7 @@ impl PtpSlave {
         }
     }
 
-    /// Settings and state of the port.
+    /// Port data set: settings and state of the port.
     pub fn port_data_set(&self) -> PortDataSet {
         let is_peer = self.settings.delay == DelayMechanism::PeerToPeer;
         let delay = self.path_delay_ns().saturating_mul(1 << 16);
@@ -119,7 +119,7 @@ impl PtpSlave {
         }
     }
 
-    /// Time status in linuxptp's form.
+    /// Time status, a data set that only linuxptp defines.
     pub fn time_status(&self) -> TimeStatus {
         let ingress_ns = self.synchronised.map_or(0, |at| self.clock.shows_ns(at));
         let has_master = matches!(self.state(), PortState::Uncalibrated | PortState::Slave);
@@ -136,7 +136,8 @@ impl PtpSlave {
     }
 }
 
-/// Answer of the clock with the port `own` to a management message, if any. `data_set` returns its data sets.
+/// Answer of the clock with the port `own` to a management message; `None` without one. `data_set` returns the content
+/// of the data set with an id.
 pub(super) fn answer(
     own: PortIdentity,
     domain: u8,
@@ -156,7 +157,7 @@ pub(super) fn answer(
         action::SET | action::COMMAND => Err(error::NOT_SETABLE),
         _ => return None,
     };
-    // Answers to messages for all clocks are sent only if the data set exists.
+    // A request to all clocks gets an answer only if the data set exists.
     if found.is_err() && !is_named {
         return None;
     }

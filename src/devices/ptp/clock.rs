@@ -10,7 +10,7 @@ const RATE_PARTS: i128 = 1_000_000_000_000;
 /// Number of past settings kept for late measurements.
 const KEPT_SETTINGS: usize = 4096;
 
-/// Clock of a device; its time is known up to the last steering.
+/// Clock of a device. Its past readings stay the same when it is steered.
 #[derive(Clone, Debug)]
 pub struct PtpClock {
     fast_ns_a_day: i128,

@@ -17,14 +17,15 @@ use crate::wire::ptp::{
     Body, ClockIdentity, Message, NO_INTERVAL, PortIdentity, Timestamp, flag, identity_of,
 };
 
-/// First random stream of messages, above those of measurements and requests.
+/// Index of the first random stream for received messages, above those of measurements and below those of delay
+/// requests.
 const MESSAGE_DRAWS: u64 = 1 << 60;
-/// Number of announcements that a forged master sends; after these a slave accepts it.
+/// Number of announcements that each forged master sends; two qualify a master for a slave.
 const ANNOUNCED: u64 = 2;
 /// MAC address of the better master, from the range for documentation (RFC 7042).
 const BETTER: [u8; 6] = [0, 0, 0x5e, 0, 0x53, 2];
 
-/// A fault of PTP.
+/// A fault on the path between a PTP master and a slave.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PtpFault {
     /// The master is lost.
@@ -40,12 +41,12 @@ pub enum PtpFault {
         delay_ns: u64,
         /// Largest deviation from `delay_ns`, earlier or later, nanoseconds.
         jitter_ns: u64,
-        /// Probability for each message.
+        /// Probability that a Sync message is late.
         probability: f64,
     },
     /// Follow-up messages are missing.
     NoFollowUp {
-        /// Probability for each message.
+        /// Probability that a follow-up message is missing.
         probability: f64,
     },
     /// The domain number of the master is higher.
@@ -207,7 +208,7 @@ fn announce_storm(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
     read(PtpFault::AnnounceStorm { priority_1, rate_hz })
 }
 
-/// Effects of PTP faults on the clock between two times of timestamps.
+/// Effects of PTP faults on a packet whose timestamps are between `from` and `to`.
 pub fn effects(
     faults: &[Timed<PtpFault>],
     from: SimTime,
@@ -223,20 +224,20 @@ pub fn effects(
     })
 }
 
-/// A message as the slave receives it.
+/// A message as the slave receives it, after the faults.
 pub struct Heard {
     /// The received message.
     pub message: Message,
-    /// Time from its timestamp to its arrival, nanoseconds.
+    /// Additional delay from the timestamp of the message to its arrival, nanoseconds.
     pub late_ns: i128,
 }
 
-/// Faults between a slave and its masters.
+/// Faults on the path between a slave and its masters, with their state.
 #[derive(Clone, Debug, Default)]
 pub struct Disturbances {
     faults: Vec<Timed<PtpFault>>,
     heard: u64,
-    /// Port of the master beside which the better master appears.
+    /// Port of the master that the better master copies; `None` without an active better master.
     beside: Option<PortIdentity>,
     /// Time up to which announcements were forged.
     stormed: Option<SimTime>,
@@ -248,7 +249,8 @@ impl Disturbances {
         self.faults = faults;
     }
 
-    /// Messages that a slave with the master `parent` receives at `now` when `message` arrives.
+    /// Applies the faults to `message`, which arrives at `now` at a slave with the master `parent` (port, and whether
+    /// it uses TAI). Returns the messages that the slave receives.
     pub fn pass(
         &mut self,
         now: SimTime,
@@ -352,7 +354,7 @@ impl Disturbances {
         batch
     }
 
-    /// Number added to the domain of messages sent at `now`.
+    /// Sum of the domain shifts at `now`, which are added to the domain of the master's messages.
     pub fn domain_shift(&self, now: SimTime) -> u8 {
         let shifts = self.faults.iter().filter(|fault| fault.is_on(now)).map(|fault| &fault.kind);
         shifts.fold(0, |sum: u8, kind| match kind {
@@ -387,7 +389,7 @@ impl Disturbances {
         made_up
     }
 
-    /// Advances the time to `now`. Faults that start later do not change messages before it.
+    /// Advances the time to `now`, so that faults that are set later forge no announcements in the past.
     pub fn come_to(&mut self, now: SimTime) {
         self.stormed = self.stormed.max(Some(now));
     }
@@ -428,7 +430,7 @@ fn shift(at: &mut Timestamp, by_ns: i128) {
     }
 }
 
-/// Shifts the times that a message takes from the master's clock.
+/// Shifts the times in a message that come from the master's clock.
 fn shift_times(body: &mut Body, by_ns: i128) {
     match body {
         Body::Sync(at) | Body::FollowUp(at) => shift(at, by_ns),
@@ -441,7 +443,7 @@ fn set_flag(flags: &mut u16, flag: u16, is_set: bool) {
     *flags = *flags & !flag | if is_set { flag } else { 0 };
 }
 
-/// Announces a leap second before it; afterwards the UTC offset differs.
+/// Changes a message for a leap second: before it, the leap second is announced; after it, the UTC offset differs.
 fn leap(message: &mut Message, leap_s: i8, has_leapt: bool, shows_tai: bool) {
     let flags = &mut message.flags;
     match &mut message.body {
@@ -452,7 +454,7 @@ fn leap(message: &mut Message, leap_s: i8, has_leapt: bool, shows_tai: bool) {
                 announce.utc_offset_s = announce.utc_offset_s.saturating_add(leap_s.into());
             }
         }
-        // A master with UTC as time scale steps.
+        // A master whose time scale is UTC steps at the leap second.
         body if has_leapt && !shows_tai => {
             shift_times(body, -i128::from(leap_s) * i128::from(SECOND_NS));
         }
@@ -460,7 +462,7 @@ fn leap(message: &mut Message, leap_s: i8, has_leapt: bool, shows_tai: bool) {
     }
 }
 
-/// The same message from the better master.
+/// Copy of a message as the better master sends it.
 fn of_better(message: &Message, priority_1: u8, ahead_ns: i64) -> Message {
     let mut copy = message.clone();
     copy.source = PortIdentity { clock: identity_of(BETTER), port: 1 };

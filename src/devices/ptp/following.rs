@@ -13,7 +13,7 @@ impl PtpSlave {
         !self.asked.is_on() || from.is_some_and(|from| self.asked.note(from, source))
     }
 
-    /// Follows the port `source`, which sends Sync without announcements.
+    /// Makes the port `source`, which sends Sync without announcements, the master, unless there is one.
     pub(super) fn adopt(&mut self, source: PortIdentity) {
         if self.followed().is_none() {
             self.lose_master();
@@ -23,7 +23,7 @@ impl PtpSlave {
         }
     }
 
-    /// Requests unicast messages from masters.
+    /// Sends the due requests for unicast messages to the configured masters.
     pub(super) fn ask_for_unicast(&mut self) {
         let logs = [self.settings.log_announce, self.settings.log_sync, self.settings.log_delay];
         for (host, parts) in self.asked.ask(self.now, self.followed(), logs) {
@@ -61,7 +61,7 @@ impl PtpSlave {
         }
     }
 
-    /// Selects the best master.
+    /// Selects the best qualified master, and follows it.
     pub(super) fn choose(&mut self) {
         if !self.settings.is_announced {
             return;

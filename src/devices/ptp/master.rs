@@ -24,14 +24,14 @@ use crate::wire::ptp::{
 };
 use crate::wire::record::Record as _;
 
-/// Interval of delay requests, of slaves and of the master: binary logarithm of seconds.
+/// Interval of delay requests, those of slaves and those of the master, as the binary logarithm of seconds.
 const LOG_DELAY: i8 = 0;
 const ANNOUNCE_TIMEOUT: u8 = 3;
 /// Largest number of answers per second.
 const MOST_ANSWERS: u32 = 1000;
 /// Largest number of Sync messages whose departure is not known yet.
 const MOST_LEAVING: usize = 64;
-/// State numbers of the port in data sets.
+/// Number of the port's state in data sets: MASTER; `PASSIVE` has its own number.
 const MASTER: u8 = 6;
 const PASSIVE: u8 = 7;
 
@@ -155,7 +155,7 @@ impl PtpMaster {
         self.is_passive
     }
 
-    /// Time of the next action.
+    /// Time at which [`Self::advance`] must be called next.
     pub fn due(&self) -> SimTime {
         let multicast = self.announce_due.min(self.sync_due).min(self.request_due);
         multicast.min(self.grants.due())
@@ -319,7 +319,7 @@ impl PtpMaster {
         }
     }
 
-    /// The next message to send. Call it until it returns `None`, after each of the functions above.
+    /// The next message to send. After each call of another function, call it until it returns `None`.
     pub fn poll_send(&mut self) -> Option<PtpSend> {
         self.out.pop_front()
     }

@@ -45,7 +45,7 @@ pub(super) fn announce_of_receiver(grandmaster: ClockIdentity, priority_1: u8) -
     }
 }
 
-/// Flags of such an announcement.
+/// Flags of an announcement of a grandmaster with a GNSS receiver.
 pub(super) const RECEIVER_FLAGS: u16 =
     flag::PTP_TIMESCALE | flag::UTC_OFFSET_VALID | flag::TIME_TRACEABLE | flag::FREQUENCY_TRACEABLE;
 
@@ -58,7 +58,7 @@ impl Master {
         Self { source, announce, flags: RECEIVER_FLAGS, heard: SimTime::ZERO, before: None }
     }
 
-    /// A master that sends no announcements; as in IEEE 802.1AS, its time scale is PTP's.
+    /// A master that sends no announcements. As in IEEE 802.1AS, its time scale is that of PTP (TAI).
     pub(super) fn unannounced(source: PortIdentity) -> Self {
         let announce = Announce {
             quality: ClockQuality { class: 248, accuracy: 0xfe, variance: 0xffff },
@@ -75,7 +75,7 @@ impl Master {
         within(self.heard, now) && self.before.is_some_and(|before| within(before, self.heard))
     }
 
-    /// Compares masters; `Less` means better.
+    /// Compares masters; `Less` means that `self` is better.
     fn compare(&self, other: &Self) -> Ordering {
         let of_one = self.announce.grandmaster == other.announce.grandmaster;
         let distance = |master: &Self| (master.announce.steps_removed, master.source);
@@ -91,12 +91,12 @@ fn rank(announce: &Announce) -> impl Ord + use<> {
     (announce.priority_1, announce.quality, announce.priority_2, announce.grandmaster)
 }
 
-/// All known masters.
+/// Masters that have announced themselves, at most `KEPT`.
 #[derive(Clone, Debug, Default)]
 pub struct Masters(Vec<Master>);
 
 impl Masters {
-    /// Processes an announcement of `source` at `now`. `kept` is the present master.
+    /// Processes an announcement of `source` at `now`. `kept` is the present master, which stays in the list.
     pub fn hear(
         &mut self,
         now: SimTime,
@@ -136,8 +136,8 @@ impl Masters {
         self.0.retain(|known| known.source != source);
     }
 
-    /// The best qualified master, with announcements every `interval_ns`. The present master stays qualified until it
-    /// is dropped.
+    /// The best qualified master, if announcements are due every `interval_ns`. The present master `followed` stays
+    /// qualified until it is dropped; `None` without a qualified master.
     pub fn best(
         &self,
         now: SimTime,

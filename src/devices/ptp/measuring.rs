@@ -11,7 +11,7 @@ use crate::wire::ptp::{Body, Message, Target, Timestamp};
 const MEDIAN_OF: usize = 10;
 /// Largest plausible delay, nanoseconds.
 const LONGEST_DELAY_NS: i128 = SECOND_NS as i128;
-/// First random stream of requests, above those of measurements.
+/// Index of the first random stream for delay requests; streams of measurements have lower indices.
 const REQUEST_DRAWS: u64 = 1 << 61;
 
 impl PtpSlave {
@@ -55,7 +55,7 @@ impl PtpSlave {
         }
     }
 
-    /// Requests the delay from the master or the neighbour.
+    /// Sends a delay request to the master or to the neighbour.
     pub(super) fn ask(&mut self) {
         self.next_request = self.next_draw();
         self.sequence = self.sequence.wrapping_add(1);
@@ -83,7 +83,7 @@ impl PtpSlave {
         SimTime(self.now.0 + 2 * interval_ns(self.log_delay) / u64::from(u8::MAX) * part)
     }
 
-    /// Processes an answer to the delay request with this sequence number, or a part of it.
+    /// Processes an answer or follow-up to the delay request with this sequence number: `note` stores its times.
     pub(super) fn hear_answer(&mut self, sequence: u16, note: impl FnOnce(&mut Request)) {
         if let Some(request) = self.request.as_mut().filter(|own| own.sequence == sequence) {
             note(request);

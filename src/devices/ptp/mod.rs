@@ -82,7 +82,7 @@ impl PortState {
 /// A message to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PtpSend {
-    /// Key with which [`PtpSlave::left`] reports the departure of an event message.
+    /// Key of an event message, whose departure must be reported by [`PtpSlave::left`]; `None` for other messages.
     pub key: Option<u32>,
     /// Destination.
     pub to: Target,
@@ -103,9 +103,9 @@ pub struct PtpSlave {
     /// Present or last master.
     parent: Option<Master>,
     is_followed: bool,
-    /// Time at which the master is lost without an announcement.
+    /// Time at which the master counts as lost unless it sends an announcement.
     announce_due: SimTime,
-    /// Time at which the master is lost without a Sync.
+    /// Time at which the master counts as lost unless it sends a Sync.
     sync_due: SimTime,
     asked: Asked,
     servo: Servo,
@@ -137,7 +137,7 @@ pub struct PtpSlave {
     transport: Option<Transport>,
 }
 
-/// Half of a two-step Sync; either half can arrive first.
+/// Parts of a two-step Sync; either part can arrive first.
 #[derive(Clone, Debug, Default)]
 struct PendingSync {
     /// Sequence number of the Sync, its arrival on the slave's clock, and its correction.
@@ -277,7 +277,7 @@ impl PtpSlave {
         limited(self.delay_ns.unwrap_or(0))
     }
 
-    /// Arrival of the last synchronisation.
+    /// Arrival time of the last Sync; `None` before the first one.
     pub fn synchronised(&self) -> Option<SimTime> {
         self.synchronised
     }
@@ -309,8 +309,8 @@ impl PtpSlave {
         &self.settings
     }
 
-    /// Changes the settings at `now`; without `is_on`, PTP is switched off. Different settings discard received
-    /// messages; the clock continues.
+    /// Changes the settings at `now`; without `is_on`, PTP is switched off. If anything changes, received messages are
+    /// discarded; the clock continues.
     pub fn configure(&mut self, now: SimTime, settings: PtpSettings, is_on: bool) {
         self.advance(now);
         if (&settings, is_on) == (&self.settings, self.is_on) {
@@ -408,7 +408,7 @@ impl PtpSlave {
         }
     }
 
-    /// Like [`PtpSlave::hear`], at the present time.
+    /// Processes a message like [`PtpSlave::hear`], but does not advance the time.
     fn hear_now(&mut self, at: SimTime, from: Option<Ipv4Addr>, bytes: &[u8]) {
         let now = self.now;
         let Ok(message) = Message::of_datagram(bytes) else { return };
@@ -519,12 +519,12 @@ impl PtpSlave {
         }
     }
 
-    /// The next message to send. Call it until it returns `None`, after each of the functions above.
+    /// The next message to send. After each call of another function, call it until it returns `None`.
     pub fn poll_send(&mut self) -> Option<PtpSend> {
         self.out.pop_front()
     }
 
-    /// New transport, if it has changed.
+    /// The transport, if it is new since the last call; otherwise `None`.
     pub fn poll_transport(&mut self) -> Option<Transport> {
         self.transport.take()
     }
@@ -550,7 +550,7 @@ impl PtpSlave {
         key
     }
 
-    /// Sends queued messages by the line to a master within Menura, if there is one.
+    /// Sends the queued messages to the master within Menura, if there is one.
     fn send_by_line(&mut self) {
         while self.line.is_some()
             && let Some(sent) = self.out.pop_front()
@@ -593,7 +593,7 @@ pub fn interval_ns(log: i8) -> u64 {
     }
 }
 
-/// Interval named in a message; without one, the present interval.
+/// Interval that a message names (`named`), or else the present interval (`so_far`), as binary logarithms of seconds.
 fn interval_of(named: i8, so_far: i8) -> i8 {
     match named {
         crate::wire::ptp::NO_INTERVAL => so_far,
@@ -601,7 +601,7 @@ fn interval_of(named: i8, so_far: i8) -> i8 {
     }
 }
 
-/// Limits a value to the range of a data set, nanoseconds.
+/// Limits a time to the range of data sets, nanoseconds.
 fn limited(ns: i128) -> i64 {
     ns.clamp(i64::MIN.into(), i64::MAX.into()) as i64
 }

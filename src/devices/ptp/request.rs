@@ -12,7 +12,7 @@ pub struct Request {
     pub key: u32,
     /// Departure of the request on the own clock, nanoseconds.
     pub left_ns: Option<i128>,
-    /// Arrival of the request and departure of the answer on the other clock, corrected, nanoseconds.
+    /// Arrival of the request and departure of the answer on the other clock, nanoseconds; corrections are applied.
     pub there_ns: Option<(i128, Option<i128>)>,
     /// Arrival of the neighbour's answer on the own clock, and its correction, nanoseconds.
     pub back: Option<(i128, i128)>,
@@ -24,7 +24,7 @@ impl Request {
         Self { sequence, key, left_ns: None, there_ns: None, back: None }
     }
 
-    /// Processes a neighbour's answer to the port `own`, or a part of it; it arrived at `at_ns` on the own clock.
+    /// Processes a neighbour's answer or its follow-up, sent to the port `own`. It arrived at `at_ns` on the own clock.
     pub fn hear_neighbour(&mut self, own: PortIdentity, message: &Message, at_ns: i128) {
         if message.sequence != self.sequence {
             return;
@@ -48,7 +48,7 @@ impl Request {
         }
     }
 
-    /// Path delay to the neighbour, if all its times are known.
+    /// Path delay to the neighbour, nanoseconds; `None` until all its times are known.
     pub fn to_neighbour_ns(self) -> Option<i128> {
         let (left, (there, there_left), (back, correction)) =
             (self.left_ns?, self.there_ns?, self.back?);
@@ -61,12 +61,12 @@ pub fn neighbour_request() -> Body {
     Body::PeerDelayReq(PeerRequest { origin: Timestamp::default(), reserved: [0; 10] })
 }
 
-/// Follow-ups that wait for the departure of their answer, each with the answer's key.
+/// Follow-ups of answers whose departure is not known yet, each with the key of its answer.
 #[derive(Clone, Debug, Default)]
 pub struct Neighbours(Vec<(u32, Message)>);
 
 impl Neighbours {
-    /// Whether another answer can wait.
+    /// Whether another answer can be sent, because its follow-up can be stored.
     pub fn has_room(&self) -> bool {
         self.0.len() < MOST_PENDING
     }
@@ -86,7 +86,7 @@ impl Neighbours {
         self.0.push((key, follow_up));
     }
 
-    /// Follow-up of the answer with this key, which left at `at_ns`.
+    /// Takes the follow-up of the answer with this key, which left at `at_ns`; `None` for an unknown key.
     pub fn left(&mut self, key: u32, at_ns: i128) -> Option<Message> {
         let place = self.0.iter().position(|(pending, _)| *pending == key)?;
         let (_, mut follow_up) = self.0.remove(place);
@@ -102,7 +102,7 @@ impl Neighbours {
     }
 }
 
-/// The time of a message in nanoseconds, if it is valid.
+/// A timestamp in nanoseconds; `None` if it is invalid.
 pub fn valid(at: Timestamp) -> Option<i128> {
     (u64::from(at.nanos) < super::SECOND_NS).then(|| at.ns())
 }

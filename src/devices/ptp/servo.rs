@@ -2,15 +2,15 @@
 //!
 //! Source: linuxptp 3.1.1, PI servo with the defaults for hardware timestamps; products are based on it.
 
-/// A first offset below this is not stepped, nanoseconds.
+/// Largest first offset that does not cause a step, nanoseconds.
 const FIRST_STEP_NS: i128 = 20_000;
 /// Largest rate correction, parts per billion.
 pub const MAX_RATE_PPB: f64 = 500_000.0;
-/// Gains of the proportional and the integral part: gain at one Sync per second, and exponent of the Sync interval
-/// (seconds). A gain is at most the first value divided by the interval.
+/// Proportional gain: its value at one Sync per second, and the exponent of the Sync interval in seconds. A gain is at
+/// most its first value divided by the interval. `INTEGRAL` has the same form.
 const PROPORTIONAL: (f64, f64) = (0.7, -0.3);
 const INTEGRAL: (f64, f64) = (0.3, 0.4);
-/// Interval for the first measurement of the rate, multiplied by the integral gain, seconds.
+/// Product of the integral gain and the interval of the first rate measurement, seconds.
 const RATE_FROM_S: f64 = 0.016;
 
 /// Adjustment of the clock.
@@ -105,7 +105,7 @@ impl Servo {
         }
     }
 
-    /// A servo that is locked without an offset.
+    /// A servo that has already locked, with no rate correction.
     pub fn locked() -> Self {
         Self { stage: Stage::Locked, has_set: true, ..Self::default() }
     }

@@ -77,7 +77,7 @@ impl PtpSettings {
 pub struct PtpOptions {
     /// Mechanism that measures the path delay.
     pub delay: DelayMechanism,
-    /// See [`PtpSettings::masters`].
+    /// Masters from which unicast messages are requested; see [`PtpSettings::masters`].
     pub masters: Vec<Ipv4Addr>,
 }
 

@@ -7,7 +7,7 @@ use crate::wire::ptp::{Announce, ClockQuality, PeerRequest, Response, Timestamp,
 use crate::wire::record::Record;
 
 const OWN: ClockIdentity = identity(0xb);
-/// Time of the masters' clocks at the start of the run.
+/// Time of the masters' clocks at the start of the run, nanoseconds.
 const UTC_NS: i128 = 1_795_751_234_000_000_000;
 const US: i128 = 1000;
 const MS: u64 = 1_000_000;
@@ -65,7 +65,7 @@ impl Bench {
         Self { slave, masters, now: SimTime::ZERO, count: 0, requests: Vec::new() }
     }
 
-    /// Time of a master's clock.
+    /// Reading of a master's clock, nanoseconds.
     fn shows(master: &Simulated, at: SimTime) -> i128 {
         UTC_NS + i128::from(at.0) + master.ahead_ns
     }
@@ -92,7 +92,7 @@ impl Bench {
         }
     }
 
-    /// Sends an announcement every two seconds and a Sync every second.
+    /// Sends a master's messages: an announcement every two seconds, and a Sync every second.
     fn tell(&mut self, master: &Simulated) {
         let sequence = self.count as u16;
         let arrival = |ns: i128| SimTime(ns as u64);
@@ -168,7 +168,7 @@ impl Bench {
 }
 
 impl Bench {
-    /// A bench whose slave is locked and then has this fault for `seconds`.
+    /// A bench whose slave is locked before this fault is active for `seconds`.
     fn with_fault(kind: PtpFault, seconds: u64) -> Self {
         let mut bench = Self::new(&end_to_end(), &[MASTER]);
         bench.run(30);

@@ -1,4 +1,4 @@
-//! Unicast messages: a slave requests them from its masters, and a master grants them for a while.
+//! Unicast messages: a slave requests them from its masters, and a master grants them for a limited time.
 //!
 //! Source: IEEE 1588-2019, clause 16.1.
 
@@ -9,14 +9,14 @@ use crate::time::SimTime;
 use crate::wire::ptp::PortIdentity;
 use crate::wire::ptp::suffix::{Part, UnicastCancel, UnicastGrant, UnicastRequest};
 
-/// Message types of requests, in the upper four bits.
+/// Message type Announce, in the upper four bits as in requests.
 pub const ANNOUNCE: u8 = 0xb0;
-/// Message type Sync.
+/// Message type Sync, in the upper four bits.
 pub const SYNC: u8 = 0x00;
-/// Message type Delay_Resp.
+/// Message type Delay_Resp, in the upper four bits.
 pub const DELAY_RESP: u8 = 0x90;
 const KINDS: [u8; 3] = [ANNOUNCE, SYNC, DELAY_RESP];
-/// Requested duration, seconds; renewed when less than a third remains.
+/// Duration that a slave requests, seconds; the slave renews the request when less than a third of it remains.
 const ASKED_S: u32 = 60;
 /// Longest granted duration, seconds.
 const LONGEST_S: u32 = 300;
@@ -54,7 +54,7 @@ impl Asked {
         Self { masters: masters.iter().map(master).collect(), next }
     }
 
-    /// Whether messages are unicast.
+    /// Whether messages are requested by unicast, because masters are configured.
     pub fn is_on(&self) -> bool {
         !self.masters.is_empty()
     }
@@ -94,7 +94,7 @@ impl Asked {
         master.map(|master| master.port = Some(port)).is_some()
     }
 
-    /// Requests all messages again, because the port is silent.
+    /// Drops the grants of the port, which is silent, so that all its messages are requested again.
     pub fn lose(&mut self, port: PortIdentity) {
         let silent = self.masters.iter_mut().filter(|master| master.port == Some(port));
         silent.for_each(|master| master.until = [SimTime::ZERO; 3]);
@@ -139,7 +139,8 @@ struct Grant {
 }
 
 impl Grants {
-    /// Answer to requests from `host` at `now`. A master that is not `is_active` refuses all requests.
+    /// Processes the requests and cancellations of `host` at `now`; returns the answers. A master that is not
+    /// `is_active` refuses all requests.
     pub fn hear(
         &mut self,
         now: SimTime,
@@ -178,7 +179,7 @@ impl Grants {
         answers
     }
 
-    /// Time of the next due message or expiry.
+    /// Time of the next due message; the largest [`SimTime`] without grants.
     pub fn due(&self) -> SimTime {
         let sent = self.0.iter().filter(|grant| grant.kind != DELAY_RESP);
         sent.map(|grant| grant.next).min().unwrap_or(SimTime(u64::MAX))

@@ -1,4 +1,4 @@
-//! A master within Menura and the line to it, for slaves without other partners. It makes PTP faults possible in
+//! A master within Menura and the line to it, for slaves without other partners. They make PTP faults possible in
 //! recordings and driver tests without network access.
 
 use std::collections::VecDeque;

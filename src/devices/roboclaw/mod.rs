@@ -1,8 +1,8 @@
-//! A RoboClaw in packet serial.
+//! A RoboClaw in packet serial mode.
 //!
-//! A fraction of full duty becomes the same fraction of `max_speed_m_s`, and the reverse for command 48. [`motion`]
-//! has moves by a distance and to a position, [`settings`] the settings. Unknown commands are discarded, with all
-//! bytes until a pause.
+//! A fraction of full duty becomes the same fraction of the speed `max_speed_m_s`; command 48 converts speeds back to
+//! duties. [`motion`] has moves by a distance and to a position, [`settings`] the settings. An unknown command is
+//! discarded, with all bytes that follow it without a pause.
 
 mod motion;
 mod profile;
@@ -36,9 +36,9 @@ pub const FAMILY: BaseFamily = BaseFamily {
     decoder: frameless,
 };
 
-/// Unit of commands 14 and 15, nanoseconds.
+/// Unit of the timeout in commands 14 and 15, nanoseconds.
 const TIMEOUT_UNIT_NS: u64 = 100_000_000;
-/// Key of commands 80 and 94 in the maker's libraries.
+/// Key that commands 80 and 94 must contain, from the maker's libraries.
 const KEY: u32 = 0xe22e_ab7a;
 
 /// Status bits of an encoder.
@@ -54,7 +54,7 @@ pub struct RoboClawUnit {
     framer: Framer<RoboClaw>,
     /// Time of the last byte.
     heard_at: SimTime,
-    /// Whether bytes are discarded until a pause.
+    /// Whether input is discarded until a pause, after an unknown command.
     is_lost: bool,
     /// Time of the last valid packet.
     fed_at: SimTime,
@@ -365,7 +365,7 @@ impl RoboClawUnit {
         unit.is_stopped() || self.voltage_faults(unit) != [Ordering::Equal; 2]
     }
 
-    /// Main and logic voltage compared with their limits.
+    /// Main and logic voltage, each compared with its limits: below, within or above.
     fn voltage_faults(&self, unit: &Unit) -> [Ordering; 2] {
         let measured = [unit.battery_v(), unit.settings.power.logic_v];
         let limits = self.values.voltages_v();
@@ -376,7 +376,7 @@ impl RoboClawUnit {
         })
     }
 
-    /// Sets speeds; if the motor power is cut, the command is lost.
+    /// Drops the moves of the motors with a new speed, and sets the speeds unless the motor power is cut.
     fn go(&mut self, at: SimTime, motors_m_s: [Option<f64>; 2], unit: &mut Unit) {
         for (moves, _) in self.moves.iter_mut().zip(motors_m_s).filter(|(_, speed)| speed.is_some())
         {
@@ -387,14 +387,14 @@ impl RoboClawUnit {
         }
     }
 
-    /// Sets a duty, with the default acceleration.
+    /// Sets the duty `share` of a motor, with the default acceleration for duties.
     fn duty(&mut self, at: SimTime, motor: usize, share: f64, unit: &mut Unit) {
         let accel = f64::from(self.values.duty_accel(motor)) / 32_767.0;
         let most = unit.settings.wheels.max_speed_m_s;
         self.ramp_to(at, motor, share * most, accel * most, unit);
     }
 
-    /// Sets a speed, with an acceleration; 0: immediately.
+    /// Ramps a motor to the speed `m_s` with the acceleration `m_s2`; 0: immediately.
     fn ramp_to(&mut self, at: SimTime, motor: usize, m_s: f64, m_s2: f64, unit: &mut Unit) {
         self.moves[motor].clear();
         if !self.is_cut(unit) {
@@ -411,7 +411,7 @@ impl RoboClawUnit {
         self.ramp_to(at, motor, to_m_s, accel_m_s2, unit);
     }
 
-    /// Sets a duty, with an acceleration of `accel` / 32767 of full duty per second.
+    /// Sets the duty of a motor, with an acceleration of `accel` / 32767 of full duty per second.
     fn duty_ramp(&mut self, at: SimTime, motor: usize, duty: i16, accel: u32, unit: &mut Unit) {
         let most = unit.settings.wheels.max_speed_m_s;
         self.ramp_to(at, motor, share(duty) * most, f64::from(accel) / 32_767.0 * most, unit);
@@ -541,7 +541,7 @@ impl RoboClawUnit {
         }
     }
 
-    /// Errors in the low half, warnings in the high half.
+    /// Status word of 32 bits: errors in the low half, warnings in the high half.
     fn status_bits(&self, unit: &Unit) -> u32 {
         let [main, logic] = self.voltage_faults(unit);
         let bit = |is_set: bool, bits: u32| if is_set { bits } else { 0 };
@@ -560,24 +560,24 @@ impl RoboClawUnit {
 /// Arguments of a position command in addition to the position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PositionKind {
-    /// Acceleration, speed, deceleration.
+    /// Acceleration, speed and deceleration.
     Full,
     /// No further argument.
     Bare,
-    /// Speed.
+    /// The speed.
     Speed,
     /// No further argument; the position is a fraction of the range.
     Percent,
 }
 
-/// Reads speed and distance of a move.
+/// Reads the speed and the distance of a move with the acceleration `accel`.
 fn distance(accel: u32, data: &mut Reader<'_>) -> Result<Move, ParseError> {
     let speed_counts_s = f64::from(data.be::<i32>()?);
     let goal = Goal::Distance(data.be()?);
     Ok(Move { accel_counts_s2: accel.into(), speed_counts_s, goal })
 }
 
-/// The write command whose limits an old one-byte command sets.
+/// Write command that stores the pair of voltage limits, one of which the older command `command` sets.
 fn battery_of(command: u8) -> u8 {
     match command {
         command::MIN_MAIN_VOLTAGE | command::MAX_MAIN_VOLTAGE => command::SET_MAIN_VOLTAGES,

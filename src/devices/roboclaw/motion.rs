@@ -14,13 +14,13 @@ use crate::time::SimTime;
 const WAITING: usize = 64;
 /// Answer to command 47 if the queue is empty.
 pub const EMPTY: u8 = 0x80;
-/// Period at which the counter is checked, nanoseconds.
+/// Period at which the progress of moves is checked, nanoseconds.
 pub const STEP_NS: u64 = 1_000_000;
 /// Period of speed updates during a move to a position, nanoseconds.
 const CONTROL_NS: u64 = 10_000_000;
-/// Largest gain; a larger one would make the vehicle oscillate.
+/// Largest gain of the position controller, 1/s; a larger one would make the vehicle oscillate.
 const HIGHEST_GAIN_HZ: f64 = 8.0;
-/// Smallest dead zone of a position, counts.
+/// Smallest dead zone around a target position, counts.
 const REACHED_COUNTS: u32 = 2;
 
 /// Target of a move.
@@ -28,7 +28,7 @@ const REACHED_COUNTS: u32 = 2;
 pub enum Goal {
     /// Moves by this number of counts, in the direction of the speed.
     Distance(u32),
-    /// Moves to this count, with this deceleration, counts/s² (0: none).
+    /// Moves to this count; the second number is the deceleration, counts/s² (0: none).
     Position(i64, f64),
 }
 
@@ -74,17 +74,17 @@ impl Moves {
         *self = Self::default();
     }
 
-    /// Whether a move is active.
+    /// Whether a move is active or queued.
     pub fn is_active(&self) -> bool {
         self.current.is_some() || !self.waiting.is_empty()
     }
 
-    /// Answer to command 47.
+    /// Answer to command 47: number of queued moves, or [`EMPTY`].
     pub fn depth(&self) -> u8 {
         if self.is_active() { self.waiting.len() as u8 } else { EMPTY }
     }
 
-    /// Distance to the target position, counts.
+    /// Target position minus present position, counts; 0 without an active move to a position.
     pub fn error_counts(&self, motor: usize, unit: &Unit) -> i64 {
         match self.current.map(|running| running.order.goal) {
             Some(Goal::Position(target, _)) => target - unit.counts(motor),
@@ -92,7 +92,7 @@ impl Moves {
         }
     }
 
-    /// Processes the events that are due at `at`.
+    /// Updates the active move at `at`, and starts the next one if it is complete.
     pub fn step(&mut self, at: SimTime, motor: usize, values: &Values, unit: &mut Unit) {
         let mut ended = None;
         while let Some(running) = &mut self.current {
@@ -129,7 +129,7 @@ impl Moves {
 }
 
 impl Running {
-    /// Continues the active move; returns whether it is complete.
+    /// Updates the active move at `at`; returns whether the move is complete.
     fn step(&mut self, at: SimTime, motor: usize, values: &Values, unit: &mut Unit) -> bool {
         match self.order.goal {
             Goal::Distance(counts) => {

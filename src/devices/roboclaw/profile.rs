@@ -12,10 +12,10 @@ use crate::drive_base::{Dialect, Protocol, Unit};
 /// Width of a RoboClaw's status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StatusWidth {
-    /// Old firmware.
+    /// 16 bits, as in old firmware.
     #[default]
     Bits16,
-    /// New firmware: errors in the low half, warnings in the high half.
+    /// 32 bits, as in new firmware: errors in the low half, warnings in the high half.
     Bits32,
 }
 
@@ -24,10 +24,10 @@ words!(StatusWidth: "16-bit" => Bits16, "32-bit" => Bits32);
 /// Order of the speed controller gains in answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PidOrder {
-    /// Proportional, integral, differential.
+    /// Proportional, integral, differential gain.
     #[default]
     Pid,
-    /// Differential, proportional, integral: the order of the commands.
+    /// Differential, proportional, integral gain: the order of the write commands.
     Dpi,
 }
 

@@ -1,5 +1,5 @@
-//! Values that hosts set and read back. They are stored by the write command that sets them, in the layout of its data;
-//! if there are two layouts, in the longer one.
+//! Values that hosts set and read back. The key of a value is the write command that sets it; the value has the layout
+//! of this command's data, or the longer one of two layouts.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::wire::roboclaw::command as c;
 
 /// Baud rates by bits 5 to 7 of the configuration.
 const BAUD_RATES: [u32; 8] = [2400, 9600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800];
-/// Configuration bits of packet serial mode.
+/// Bits of the configuration word that select packet serial mode.
 const PACKET_SERIAL: u16 = 3;
 
 /// Read commands, each with the write commands whose values it returns and the number of bytes of each, in the classic
@@ -115,12 +115,12 @@ impl Values {
         self.0.contains_key(&write)
     }
 
-    /// Stored data of a write command.
+    /// Stored data of the write command `write`; empty if there are none.
     fn of(&self, write: u8) -> &[u8] {
         self.0.get(&write).map_or(&[], Vec::as_slice)
     }
 
-    /// A stored four-byte number.
+    /// Four-byte number with the index `place` in the stored data of a write command.
     fn long(&self, write: u8, place: usize) -> u32 {
         let bytes = self.of(write).get(4 * place..).and_then(<[u8]>::first_chunk);
         bytes.map_or(0, |bytes| u32::from_be_bytes(*bytes))
@@ -177,7 +177,7 @@ impl Values {
         [limits(c::SET_MAIN_VOLTAGES), limits(c::SET_LOGIC_VOLTAGES)]
     }
 
-    /// Sets a voltage limit of a battery, volts.
+    /// Sets the lower (`place` 0) or upper (1) voltage limit that the command `write` stores, volts.
     pub fn set_voltage(&mut self, write: u8, place: usize, volts: f64) {
         let mut data = self.of(write).to_vec();
         let tenths = ((volts * 10.0).round() as u16).to_be_bytes();
@@ -187,12 +187,12 @@ impl Values {
         self.set(write, &data);
     }
 
-    /// Acceleration of duties, 1/32767 of full duty per second; 0: immediate.
+    /// Default acceleration of duties, in 1/32767 of full duty per second; 0: immediate.
     pub fn duty_accel(&self, motor: usize) -> u32 {
         self.long(c::SET_DEFAULT_ACCEL_M1 + motor as u8, 0)
     }
 
-    /// Gain of the position controller, 1/s; dead zone, lowest and highest position, counts.
+    /// Settings of the position controller: gain, 1/s; dead zone, counts; lowest and highest position, counts.
     pub fn position(&self, motor: usize) -> (f64, u32, [i32; 2]) {
         let write = c::SET_POSITION_PID_M1 + motor as u8;
         let gain_hz = f64::from(self.long(write, 1)) / 1024.0;

@@ -44,8 +44,7 @@ fn every_command_does_what_the_table_says() {
         _ => said == [0xff] || said.len() >= 3,
     };
     walk(ROBOCLAW, &table(), |_| (), answers, &hex("80 18"), 60);
-    // Commands that are not supported have no request: they have no effect, and the next packet after a pause is
-    // processed.
+    // A command that is not supported has no effect. The next packet after a pause is processed.
     for row in table().rows.iter().filter(|row| row.conduct == Conduct::NotMade) {
         let mut bench = Bench::new(ROBOCLAW, |_| ());
         assert_eq!(bench.ask(&[0x80, row.code.parse().unwrap(), 1, 2, 3]), NOTHING, "{row:?}");

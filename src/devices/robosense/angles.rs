@@ -9,7 +9,7 @@ pub fn serial_text(serial: [u8; 6]) -> String {
     serial.iter().map(|byte| format!("{byte:02X}")).collect()
 }
 
-/// Lasers of the unit with this serial number, in the angle steps of DIFOP packets.
+/// Lasers of the unit with this serial number; their angles are rounded to the steps of DIFOP packets.
 pub fn lasers_of(profile: &RobosenseProfile, serial: [u8; 6]) -> Vec<UnitLaser> {
     let unit_deg = profile.packet.layout.angle_unit_deg();
     let steps = |deg: f64| (deg / unit_deg).round() * unit_deg;

@@ -1,4 +1,5 @@
-//! Clock for timestamps: time of a PTP master, of a GNSS receiver, written by a host, or since power-up.
+//! Clock for timestamps. Its time is that of a PTP master or a GNSS receiver, written by a host, or the time since
+//! power-up.
 
 use super::profile::{PtpState, RobosenseClockSettings};
 use crate::CableSignal;
@@ -48,7 +49,7 @@ fn ptp_settings(settings: &RobosenseClockSettings) -> PtpSettings {
     }
 }
 
-/// PTP transport with these settings.
+/// PTP transport that these settings require.
 pub(super) fn transport_of(settings: &RobosenseClockSettings) -> Transport {
     ptp_settings(settings).transport
 }
@@ -95,12 +96,13 @@ impl RobosenseClock {
         self.own.handle_signal(at, signal);
     }
 
-    /// Sets the time from a host, nanoseconds of POSIX time.
+    /// Sets the clock to the time that a host wrote at `at`, nanoseconds of POSIX time.
     pub fn set_by_host(&mut self, at: SimTime, unix_ns: i128) {
         self.by_host = Some((at, unix_ns));
     }
 
-    /// Restarts the unit, which is up at `up_at`, without a PTP master or GNSS receiver.
+    /// Restarts the clock, because the unit restarts. The unit is up at `up_at`, without the time of a PTP master or
+    /// GNSS receiver.
     pub fn restart(&mut self, up_at: SimTime) {
         self.own.restart(up_at);
         self.slave = self.slave.take().map(|slave| slave.restarted(up_at));
@@ -149,7 +151,7 @@ impl RobosenseClock {
         master::simulated_ns(own, self.epoch, *ptp_ahead_s, lost_since(&self.faults, at), at)
     }
 
-    /// First time at which a second of the clock begins, by its rate at `now`.
+    /// First time in the run at which a second of the clock begins, extrapolated from the clock's reading at `now`.
     pub fn second(&self, now: SimTime) -> SimTime {
         master::second(self.slave.as_ref(), self.epoch, now)
     }

@@ -23,7 +23,7 @@ use crate::wire::robosense::imu::Sample;
 use crate::wire::robosense::layout::Layout;
 use crate::wire::robosense::msop::{self, FULL_TURN_CENTIDEG, Packet, Point};
 
-/// Names of datagrams other than points.
+/// Name of DIFOP packets; `IMU` is the name of packets with IMU samples.
 const DIFOP: &str = "difop";
 const IMU: &str = "imu";
 /// Timestamps are compared modulo an hour, microseconds.
@@ -52,7 +52,7 @@ pub(super) struct RobosenseDecoder {
     difop: Option<Arc<[u8]>>,
     /// Content of `difop`, once the layout is known.
     state: Option<Arc<Difop>>,
-    /// Layout of packets of points at another port.
+    /// Layout of the packets of points that the sender sends to another port.
     aside: Option<Layout>,
     imu: Option<Sample>,
 }
@@ -104,13 +104,13 @@ impl RobosenseDecoder {
         exact.or_else(|| known().find(|(_, driver)| has_layout(driver)))
     }
 
-    /// Layout of the received packets of points, else of the profile.
+    /// Layout of the received packets of points, else layout of the named profile; `None` if unknown.
     fn layout(&self) -> Option<Layout> {
         let received = self.stream.map(|stream| stream.layout).or(self.aside);
         received.or_else(|| self.named.as_ref().map(|named| named.profile.packet.layout))
     }
 
-    /// Parses the DIFOP packet, which can arrive before the layout is known.
+    /// Parses the last DIFOP packet, if the layout is known.
     fn read_state(&mut self) {
         let read = |layout| Difop::parse(layout, self.difop.as_deref()?).ok();
         self.state = self.layout().and_then(read).map(Arc::new);
@@ -400,7 +400,7 @@ impl DatagramDecoder for RobosenseDecoder {
         }
         if let Some(state) = &self.state {
             lines.push(("serial", serial_text(state.serial)));
-            // Other layouts do not contain it.
+            // Packets of other layouts have no such value.
             if !matches!(stream.layout, Layout::Airy | Layout::M1) {
                 lines.push(("motor", format!("{} rpm", state.turns_rpm)));
             }
@@ -546,7 +546,7 @@ fn sync_name(layout: Layout, state: &Difop) -> &'static str {
 fn state_text(state: &Difop) -> String {
     let ip = |[a, b, c, d]: [u8; 4]| format!("{a}.{b}.{c}.{d}");
     let [own, host] = state.ips.map(ip);
-    // An M1 reports no angles, and frames per second.
+    // An M1 reports no angles, and its speed is in frames per second.
     let unit = if state.angles.is_empty() { "frames/s" } else { "rpm" };
     let speed = format!("{} {unit}", state.rpm);
     format!(

@@ -3,7 +3,7 @@
 use super::profile::{DifopPorts, RobosenseProfile};
 use crate::describe::{self, Rows, Section, lidar_sections, shortest};
 
-/// Sections between name and sources.
+/// Sections of the description between the product's name and its sources.
 pub(super) fn sections(driver: &RobosenseProfile) -> Vec<Section> {
     lidar_sections(device_rows(driver), &driver.network, &driver.defaults.beam)
 }

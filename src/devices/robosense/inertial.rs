@@ -8,7 +8,7 @@ use crate::sensors::noise::NoiseSource;
 use crate::time::SimTime;
 use crate::wire::robosense::imu::Sample;
 
-/// Offset that separates the random streams of IMU samples from those of packets of points.
+/// Index of the first random stream for IMU samples; streams of packets of points have lower indices.
 const DRAWS: u64 = 1 << 62;
 
 /// IMU samples that wait for their packets.

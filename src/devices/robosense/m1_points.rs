@@ -9,7 +9,7 @@ use crate::wire::robosense::msop::{FULL_TURN_CENTIDEG, M1_ANGLE_ZERO, Packet};
 /// Packets per frame with one return.
 const PACKETS_OF_FRAME: f64 = 630.0;
 
-/// Azimuths and returns of a packet. The position in the frame replaces the rotor's angle.
+/// Position and returns of a packet. The position in the frame, scaled to a full circle, replaces the rotor's angle.
 pub fn sweep(packet: &Packet<'_>) -> Sweep {
     let shape = packet.layout().shape();
     // With two returns, each return has its own packet.
@@ -30,7 +30,7 @@ pub fn sweep(packet: &Packet<'_>) -> Sweep {
     }
 }
 
-/// Point source for a profile.
+/// Converter of the profile's packets to points.
 pub fn point_source(driver: &RobosenseProfile) -> PointSource {
     let unit_m = Layout::M1.distance_unit_m();
     let half = driver.raster.map_or(0.0, |raster| raster.step_deg * f64::from(raster.rows) / 2.0);

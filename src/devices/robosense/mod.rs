@@ -156,7 +156,7 @@ impl Robosense {
         with_imu(MultiEchoLidar(self.lidar()), imu_m)
     }
 
-    /// Physics of the lasers.
+    /// Lidar model of the lasers for the ray tracer.
     pub fn lidar(&self) -> Lidar {
         let lasers = self.lasers.iter().map(|laser| angles::geometry(&self.profile, laser));
         let (beam, noise) = (&self.settings.beam, &self.settings.noise);
@@ -171,7 +171,7 @@ impl Robosense {
         let (layout, is_dual) = (self.profile.packet.layout, self.values.returns.is_dual());
         let [over, under] = self.profile.period_ns;
         let per_packet = match (layout, is_dual) {
-            // Two packets for three firings, or for the same firings.
+            // A pair of packets has three firings (Ruby), or the same 25 firings (M1).
             (Layout::Ruby, true) => 1.5,
             (Layout::M1, true) => 12.5,
             _ => layout.firings(is_dual) as f64,
@@ -291,7 +291,7 @@ impl Robosense {
         returns
     }
 
-    /// Timestamps and sends packets whose time the clock knows.
+    /// Timestamps and sends the measured packets whose timestamps the clock can determine.
     fn release(&mut self) {
         while let Some(mut held) = self.stream.next_known() {
             let Held { stamped, payload, .. } = &mut held;

@@ -5,7 +5,7 @@ use crate::wire::robosense::msop::{FULL_TURN_CENTIDEG, Packet};
 
 /// Largest azimuth step between adjacent firings, hundredths of a degree; larger steps skip a sector without firings.
 const LARGEST_STEP_CENTIDEG: i32 = 100;
-/// Returns of one firing, and the rotor's angle at its start.
+/// Points of one firing or one return of it, and the rotor's angle at the start of the firing.
 pub struct Part {
     pub slots: Vec<Slot>,
     pub centideg: f64,
@@ -13,7 +13,7 @@ pub struct Part {
     pub is_second: bool,
 }
 
-/// Data that the splitting needs.
+/// Properties of the stream that determine how blocks are split into firings.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
     pub is_dual: bool,
@@ -42,7 +42,7 @@ pub fn parts(packet: &Packet<'_>, reading: Reading) -> Vec<Part> {
     parts
 }
 
-/// Azimuth step between adjacent firings, without skipped sectors; `None` if unknown.
+/// Azimuth step between adjacent firings, hundredths of a degree; skipped sectors do not count. `None` if unknown.
 pub fn own_step(packet: &Packet<'_>, is_dual: bool) -> Option<f64> {
     let shape = packet.layout().shape();
     let full = i32::from(FULL_TURN_CENTIDEG);

@@ -18,16 +18,17 @@ use crate::time::SimTime;
 use crate::wire::robosense::layout::{Layout, Phase};
 use crate::wire::robosense::msop::FULL_TURN_CENTIDEG;
 
-/// Longest time between the firings of a packet; beyond it the packet is not sent, because the rotor does not reach the
-/// field of view any more. It is longer than a rotation and shorter than the known schedule of the rotor.
+/// Longest time between the firings of a packet, nanoseconds. A packet that would take longer is not sent, because the
+/// rotor does not reach the field of view any more. The time is longer than a rotation and shorter than the known
+/// schedule of the rotor.
 const LONGEST_NS: u64 = 1_900_000_000;
 
 /// Mode of the unit from a given time on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mode {
-    /// Whether packets are made.
+    /// Whether packets of points are sent.
     pub is_on: bool,
-    /// Set speed.
+    /// Set speed of the rotor, rpm.
     pub rpm: u32,
     /// Selection and order of echoes.
     pub returns: Returns,
@@ -42,7 +43,7 @@ pub struct Mode {
 pub struct FieldOfView(pub [u16; 2]);
 
 impl FieldOfView {
-    /// Whether lasers fire at an angle, hundredths of a degree.
+    /// Whether lasers fire at the rotor angle `centideg`, hundredths of a degree.
     pub fn contains(self, centideg: u16) -> bool {
         let [first, last] = self.0;
         match first < last {
@@ -51,7 +52,7 @@ impl FieldOfView {
         }
     }
 
-    /// Fraction of a rotation.
+    /// Width of the sector as a fraction of a rotation.
     pub fn share(self) -> f64 {
         let [first, last] = self.0.map(i32::from);
         let full = i32::from(FULL_TURN_CENTIDEG);
@@ -66,15 +67,15 @@ pub struct PacketPlan {
     pub number: u64,
     /// Mode at the first firing.
     pub mode: Mode,
-    /// Sequence number; in an M1, the index in the frame from 0.
+    /// Sequence number of the packet; in an M1, its index in the frame, from 0.
     pub count: u32,
     /// Whether the packet begins with the first or the second return of a firing.
     pub phase: Phase,
     /// Start times of the firings, each with the rotor's angle, hundredths of a degree.
     pub firings: Vec<(SimTime, u16)>,
-    /// Whether this is the second packet of an M1, with the second returns.
+    /// Whether this is the second packet of the same firings of an M1, with the second returns.
     pub is_second: bool,
-    /// Time between firings.
+    /// Time between firings, nanoseconds.
     pub period_ns: u64,
 }
 
@@ -96,10 +97,10 @@ impl backlog::PacketPlan for PacketPlan {
     }
 }
 
-/// Position of the planner.
+/// State of the planner: the next packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Cursor {
-    /// First firing of the next packet.
+    /// Number of the next packet's first firing.
     step: u64,
     /// Sequence number of the next packet.
     count: u32,
@@ -116,12 +117,12 @@ pub struct Planner {
     next_number: u64,
     /// Planned packets, each with the previous position of the planner and the packet's end.
     planned: Planned<(Cursor, SimTime)>,
-    /// Firing slots of the last packet, usually the same as those of the next one.
+    /// Offsets of the firings and firing slots of the last packet; the next packet usually has the same ones.
     usual: (Vec<u32>, Arc<[FiringSlot]>),
 }
 
 impl Planner {
-    /// A planner for this firmware.
+    /// Makes a planner; `raster` is the scan pattern of an M1.
     pub fn new(profile: Arc<RobosenseProfile>, raster: Option<Arc<Raster>>) -> Self {
         Self {
             period_ns: profile.step_ns(1),
@@ -148,7 +149,8 @@ impl Planner {
         if layout == Layout::M1 { layout.firings(false) as u64 } else { 1 }
     }
 
-    /// Firings of the next packet, and the step after the last; empty if the rotor does not reach the field of view.
+    /// Firings of the next packet, and the number of the first firing after them. No firings if the rotor does not
+    /// reach the field of view.
     fn gather(&self, program: &Program<Mode>, mode: &Mode) -> (Vec<(SimTime, u16)>, u64) {
         let wanted = self.profile.packet.layout.firings(mode.returns.is_dual());
         let group = self.group(mode.returns) as u64;
@@ -226,7 +228,7 @@ impl Planner {
     }
 }
 
-/// Whether firings at `at` are sent.
+/// Whether the unit is sending firings at `at`: the mode permits it, and the rotor is at its speed.
 fn is_sending(program: &Program<Mode>, at: SimTime) -> bool {
     let mode = program.mode(at);
     mode.is_on && is_at_speed(program.rotor(), mode.rpm, at)

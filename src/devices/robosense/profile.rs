@@ -36,11 +36,11 @@ pub struct RobosenseProfile {
     pub interface: InterfaceProfile,
     /// Encoding of packets of points.
     pub packet: PacketProfile,
-    /// Speeds, rpm, the first is the factory setting; in an M1, 60 times the frame rate.
+    /// Speeds of the motor, rpm; the first is the factory setting. In an M1, 60 times the frame rate.
     pub rates_rpm: Vec<u32>,
     /// Firing period, nanoseconds: the first number divided by the second.
     pub period_ns: [u64; 2],
-    /// Directions of an M1's channels.
+    /// Scan pattern of an M1's channels; `None` for other models.
     pub raster: Option<RasterProfile>,
     /// Return modes of the firmware with their codes; the first is the factory setting.
     pub return_modes: Vec<(Returns, u8)>,
@@ -52,14 +52,14 @@ pub struct RobosenseProfile {
     pub exit: Exit,
     /// Lasers in order of channels.
     pub lasers: Vec<UnitLaser>,
-    /// IMU of an Airy.
+    /// IMU of an Airy; `None` for other models.
     pub imu: Option<ImuProfile>,
     /// Values that a rig can override.
     pub defaults: RobosenseSettings,
 }
 
 const FORMAT: &str = "the wire format";
-/// Origin, in messages, of limits of values that hosts set.
+/// Origin that error messages name for the limits of values that hosts set.
 pub(super) const SETTINGS: &str = "the unit's configuration";
 
 pub(super) fn byte() -> Limit<i128> {
@@ -99,7 +99,7 @@ keys! {
 }
 
 keys! {
-    /// Identity that the unit reports, except what the rig sets.
+    /// Identity that the unit reports, without the values that the rig sets.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Identity {
         /// The version of the top board, as hexadecimal digits.
@@ -110,7 +110,7 @@ keys! {
 }
 
 keys! {
-    /// Configuration and state of a unit.
+    /// Start-up time of a unit, and constant values in its packets of state.
     #[derive(Clone, Debug, PartialEq)]
     pub struct InterfaceProfile {
         /// Whether hosts configure the unit by UCWP.
@@ -194,21 +194,21 @@ keys! {
     }
 }
 
-/// Selection of the echoes in a packet.
+/// Selection of a firing's echoes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Returns {
-    /// The strongest.
+    /// The strongest echo.
     #[default]
     Strongest,
-    /// The farthest.
+    /// The farthest echo.
     Last,
-    /// The nearest.
+    /// The nearest echo.
     First,
-    /// The strongest and the farthest.
+    /// The strongest and the farthest echo.
     Dual,
-    /// The strongest and the nearest.
+    /// The strongest and the nearest echo.
     DualStrongestFirst,
-    /// The nearest and the farthest.
+    /// The nearest and the farthest echo.
     DualFirstLast,
 }
 
@@ -222,22 +222,22 @@ impl Returns {
 /// Order of the two returns of a firing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TwoReturns {
-    /// In the order of the mode's name.
+    /// The order in which the name of the return mode names the echoes, such as strongest and farthest.
     #[default]
     StrongestFirst,
-    /// In the reverse order.
+    /// The reverse order.
     LastFirst,
 }
 
 /// Time at which a configuration written by a host takes effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UcwpEffect {
-    /// With the next rotation.
+    /// The configuration takes effect with the next rotation.
     #[default]
     AtOnce,
-    /// The unit restarts by itself.
+    /// The unit restarts and applies the configuration.
     Restarts,
-    /// In a later run: it is only stored and reported.
+    /// The unit only stores and reports the configuration; it takes no effect in this run.
     Stored,
 }
 
@@ -248,7 +248,7 @@ pub struct RobosenseClockSettings {
     pub ptp: PtpState,
     /// Offset of a simulated PTP master's time from UTC, seconds; positive is ahead.
     pub ptp_ahead_s: i32,
-    /// The clock that a GNSS receiver sets.
+    /// Settings of the clock that a GNSS receiver sets.
     pub own: ClockSettings,
     /// Selected source of the clock.
     pub mode: SyncMode,
@@ -257,7 +257,7 @@ pub struct RobosenseClockSettings {
 }
 
 impl RobosenseClockSettings {
-    /// Whether PTP is the selected source.
+    /// Whether PTP is the selected source of the clock.
     pub fn is_ptp(&self) -> bool {
         self.mode != SyncMode::Gps
     }
@@ -309,19 +309,19 @@ keys! {
             /// Output latency in addition to the product's own delay.
             pub lag_ns as "lag_ms": u64, lag::key();
         }
-        /// Speed, rpm.
+        /// Speed of the rotor, rpm.
         pub rotation_rate_rpm: u32,
-        /// The reported echoes.
+        /// Selection of the echoes that the unit reports.
         pub return_mode: Returns,
-        /// Lasers fire from the first to the second angle, hundredths of a degree, clockwise.
+        /// Sector in which the lasers fire: from the first to the second angle, clockwise, hundredths of a degree.
         pub fov_centideg: [u16; 2],
         /// Settings of the motor.
         pub motor: MotorSettings,
-        /// The clock.
+        /// Settings of the clock.
         pub clock: RobosenseClockSettings,
-        /// The optics.
+        /// Optics of the lasers.
         pub beam: BeamSettings,
-        /// The errors.
+        /// Errors of the measurements.
         pub noise: NoiseSettings,
     }
 }
@@ -357,7 +357,7 @@ impl RobosenseProfile {
         scaled(step, over, under)
     }
 
-    /// The first firing that starts at or after `at_ns`.
+    /// Number of the first firing that starts at or after `at_ns`.
     pub fn step_at(&self, at_ns: u64) -> u64 {
         let [over, under] = self.period_ns;
         let mut step = scaled(at_ns, under, over);

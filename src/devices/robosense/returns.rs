@@ -1,15 +1,16 @@
 //! Encodes the echoes of a pulse as points.
 //!
-//! With one return, a point has the echo of the mode. With two returns, the points have both echoes of the mode. If
-//! both are the same echo, the strongest other echo replaces the second; without another echo, the same one is sent
-//! twice.
+//! With one return, a point has the echo of the mode. With two returns, a firing has two points with both echoes of the
+//! mode. If both are the same echo, the strongest other echo replaces the second one. Without another echo, the same
+//! one is sent twice.
 
 use super::profile::{PacketProfile, Returns, TwoReturns};
 use crate::sensors::{Echoes, Return};
 use crate::spinning::returns::{Intensities, strongest_but};
 use crate::wire::robosense::msop::Point;
 
-/// The first or second return of a pulse; modes with one return have no second one.
+/// Selects the echo of the first or second return of a pulse; `None` for a second return in modes with one, or without
+/// an echo.
 #[inline(always)]
 pub fn selected(
     mode: Returns,
@@ -58,7 +59,7 @@ impl PointMaker {
         }
     }
 
-    /// The point of an echo.
+    /// Encodes an echo as a point. Without an echo, or out of range, the point has no distance.
     #[inline]
     pub fn point(&self, echo: Option<Return>) -> Point {
         let Some(echo) = echo else { return Point::default() };

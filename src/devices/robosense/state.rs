@@ -70,7 +70,8 @@ impl Values {
         }
     }
 
-    /// These values with a configuration written by a host; unsupported values are ignored.
+    /// Copy of these values with a configuration that a host has written. Zero IP addresses and destination ports, and
+    /// unsupported fields of view and phases, keep their old values.
     fn written(&self, ucwp: &Ucwp) -> Self {
         let mut values = self.clone();
         values.rpm = ucwp.rpm;
@@ -161,7 +162,7 @@ impl Robosense {
         self.stream.plan_again(down_at);
     }
 
-    /// Adapts packets and rotor to the values and the clock from `at` on.
+    /// Updates packets and rotor from `at` on, because the values or the clock have changed.
     pub(super) fn follow(&mut self, at: SimTime) {
         let at = at.max(self.up_at);
         let mode = self.values.mode(&self.profile, &self.settings);

@@ -35,7 +35,7 @@ pub const FAMILY: BaseFamily = BaseFamily {
 
 /// Baud rates by the value of command 15.
 const BAUD_RATES: [(u8, u32); 5] = [(1, 2400), (2, 9600), (3, 19_200), (4, 38_400), (5, 115_200)];
-/// Unit of command 14, nanoseconds.
+/// Unit of the timeout in command 14, nanoseconds.
 const TIMEOUT_UNIT_NS: u64 = 100_000_000;
 
 /// A Sabertooth.
@@ -43,7 +43,7 @@ pub struct SabertoothUnit {
     own: SabertoothSettings,
     framer: Framer<Sabertooth>,
     lines: Lines,
-    /// Motors that a text command has shut down.
+    /// Whether a text command has shut down each motor.
     is_shut_down: [bool; 2],
     mixer: Mixer,
     timeout_ns: u64,
@@ -159,7 +159,7 @@ impl SabertoothUnit {
         }
     }
 
-    /// Processes a byte of simplified serial: 1 to 127 for motor 1, 128 to 255 for motor 2, 0 for both.
+    /// Processes a byte of simplified serial: 1 to 127 for motor 1, 128 to 255 for motor 2, 0 to stop both.
     fn on_simplified(&mut self, at: SimTime, byte: u8, unit: &mut Unit) {
         self.fed_at = at;
         let most = unit.settings.wheels.max_speed_m_s;
@@ -172,7 +172,7 @@ impl SabertoothUnit {
     }
 }
 
-/// Sets the speeds of motors that are not shut down.
+/// Sets the speeds of the motors; motors that are shut down do not change.
 fn go(is_shut_down: [bool; 2], at: SimTime, mut motors_m_s: [Option<f64>; 2], unit: &mut Unit) {
     for (speed, _) in motors_m_s.iter_mut().zip(is_shut_down).filter(|(_, is)| *is) {
         *speed = None;

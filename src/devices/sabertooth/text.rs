@@ -7,16 +7,16 @@ const FULL: f64 = 2047.0;
 /// Longest line, bytes; longer ones are ignored.
 const LONGEST: usize = 40;
 
-/// Target of a command.
+/// Motors or mixed channel that a command addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// Motor 0 or 1.
+    /// The motor with this index, 0 or 1.
     Motor(usize),
     /// Both motors.
     Both,
-    /// Mixed drive.
+    /// Mixed mode: speed of the vehicle.
     Drive,
-    /// Mixed turn.
+    /// Mixed mode: rate of turn.
     Turn,
 }
 
@@ -37,7 +37,7 @@ pub enum TextCommand {
     Shutdown,
     /// Enables the output.
     Startup,
-    /// Resets the timeout only.
+    /// Resets the timeout, without another effect.
     Keep,
 }
 

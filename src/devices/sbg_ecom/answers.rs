@@ -47,7 +47,7 @@ impl Dialect for SbgAnswers {
     }
 }
 
-/// Settings of an Ellipse: key, command id, number of bytes; and name.
+/// Settings of an Ellipse: key in profiles, command id, number of bytes; and name in documentation.
 pub const SBG_SETTINGS: [(Setting, &str); 17] = [
     (("init_parameters", command::INIT_PARAMETERS, 28), "init parameters"),
     (("motion_profile", command::MOTION_PROFILE_ID, 4), "motion profile"),

@@ -19,7 +19,7 @@ fn show(frame: &sbg_ecom::Frame) -> Option<Shown> {
     Some(Shown::new(kind, fields).with_inertial(inertial(frame)))
 }
 
-/// Name and fields of a frame.
+/// Kind and fields of a frame, for the decoder's output.
 fn fields(frame: &sbg_ecom::Frame) -> (String, Map<String, Value>) {
     use sbg_ecom::Log;
     match Log::parse(frame) {

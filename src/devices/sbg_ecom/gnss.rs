@@ -1,5 +1,5 @@
-//! Logs of the internal GNSS receiver: the unit's navigation data at the antenna, with the reported accuracy. The
-//! sky is always clear; the profile sets the number of satellites.
+//! Logs of the internal GNSS receiver: position, velocity and heading from the unit's navigation data, with the
+//! reported accuracy. The sky is always clear; the profile sets the number of satellites.
 
 use super::answers::SbgAnswers;
 use super::settings::Settings;
@@ -14,14 +14,14 @@ use crate::wire::sbg_ecom::{Gps1Hdt, Gps1Pos, Gps1Vel, Log};
 const DOPPLER: u32 = 2 << 6;
 /// Position status: solution computed, single point, GPS L1.
 const SINGLE_POINT: u32 = 2 << 6 | 1 << 12;
-/// No base station and no corrections.
+/// Values of base station and correction age without corrections.
 const NONE: u16 = 0xffff;
 
 fn time_of_week_ms(sample: &Sample, unit: &Unit) -> u32 {
     gps_time_of_week_ms(unit.epoch.unix_ns(sample.truth.at).div_euclid(1_000_000))
 }
 
-/// Velocity of the antenna.
+/// Log of the GNSS velocity: the velocity of the unit. The lever arm of the antenna is ignored.
 pub fn velocity(timestamp_us: u32, sample: &Sample, unit: &Unit) -> Log {
     let std = unit.settings.model.navigation.velocity_std_m_s as f32;
     let velocity = ned(sample.truth.velocity_m_s + sample.velocity_error_m_s);
@@ -40,7 +40,7 @@ pub fn velocity(timestamp_us: u32, sample: &Sample, unit: &Unit) -> Log {
     })
 }
 
-/// Position of the antenna.
+/// Log of the GNSS position: the position of the antenna.
 pub fn position(
     timestamp_us: u32,
     sample: &Sample,

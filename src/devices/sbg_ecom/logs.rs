@@ -36,10 +36,10 @@ pub const NEVER_SENT: [u8; 16] = [16, 17, 18, 19, 24, 25, 26, 27, 28, 29, 30, 36
 
 /// Heave status: valid, aided by velocity.
 const HEAVE_STATUS: u16 = 0x3;
-/// Time constant above which motion is not heave, s.
+/// Time constant of the high-pass filter for heave, s; slower motion is not heave.
 const HEAVE_TIME_S: f64 = 10.0;
 
-/// Heave: vertical velocity and displacement (down) without slow motion.
+/// Heave: vertical velocity and displacement (positive down), high-pass filtered.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Heave {
     velocity_before_m_s: f64,
@@ -48,7 +48,7 @@ pub struct Heave {
 }
 
 impl Heave {
-    /// Updates heave with a sample.
+    /// Updates velocity and displacement with a sample.
     pub fn step(&mut self, sample: &Sample, dt_s: f64) {
         let velocity = -(sample.truth.velocity_m_s.z + sample.velocity_error_m_s.z);
         let change = velocity - self.velocity_before_m_s;
@@ -61,10 +61,10 @@ impl Heave {
 
 const ACCEL_RANGE_OK: u16 = 1 << 8;
 const GYRO_RANGE_OK: u16 = 1 << 9;
-/// Largest angular rate in the fine unit of the short log, rad/s.
+/// Largest angular rate in the fine resolution of the short log, rad/s.
 const FINE_GYRO_MAX_RAD_S: f64 = 31.99;
 
-/// A log of a sample in the vehicle frame.
+/// Makes the log `id` of a sample; the sample and `m` are in the vehicle frame.
 pub fn log(
     id: u8,
     sample: &Sample,

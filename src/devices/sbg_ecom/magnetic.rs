@@ -8,9 +8,9 @@ use crate::wire::sbg_ecom::code;
 const MOST_POINTS: usize = 1000;
 /// Smallest number of points for a fit.
 const LEAST_POINTS: usize = 20;
-/// Smallest change of the field's direction between points, as a cosine (4 degrees).
+/// Cosine of the smallest angle between the field directions of successive points (4 degrees).
 const TURNED_COS: f64 = 0.9976;
-/// Smallest extent of the points along an axis, relative to the radius.
+/// Smallest extent of the points along each calibrated axis, relative to the fitted radius.
 const SPREAD: f64 = 1.0;
 
 /// Mode: rotation about the vertical axis.
@@ -18,7 +18,7 @@ const MODE_2D: u8 = 1;
 /// Mode: rotations about all axes.
 const MODE_3D: u8 = 2;
 
-/// Status bits of issues.
+/// Status bits of the issues that prevent a calibration.
 mod issue {
     pub const POINTS: u16 = 1;
     pub const DISTORTION: u16 = 1 << 1;
@@ -27,7 +27,7 @@ mod issue {
     pub const MOTION_Z: u16 = 1 << 4;
 }
 
-/// State of the calibration. Unit: the usual field strength; sensor axes forward, right, down.
+/// State of the calibration. Fields are in units of the usual field strength, in sensor axes forward, right, down.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MagneticCalibration {
     /// Calibration mode; 0: not started.
@@ -35,7 +35,7 @@ pub struct MagneticCalibration {
     points: Vec<DVec3>,
 }
 
-/// Fit of the points.
+/// Fitted sphere or circle: its centre and radius.
 struct Fit {
     offset: DVec3,
     radius: f64,
@@ -57,7 +57,7 @@ impl MagneticCalibration {
         }
     }
 
-    /// Adds a measurement of the field.
+    /// Adds a measurement of the field, if its direction differs enough from the last point.
     pub fn step(&mut self, field: DVec3) {
         let is_new = self
             .points
@@ -107,7 +107,8 @@ impl MagneticCalibration {
         data
     }
 
-    /// Least-squares solution of `|p|² = 2 p·c + k` for the active axes.
+    /// Least-squares fit of a sphere or circle with the centre c: solves `|p|² = 2 p·c + k` for the active axes. `None`
+    /// if the points do not determine it.
     fn fit(&self, axes: DVec3) -> Option<Fit> {
         let mut normal = DMat4::ZERO;
         let mut right = DVec4::ZERO;
@@ -144,7 +145,7 @@ impl MagneticCalibration {
         })
     }
 
-    /// Mean, standard deviation and maximum of the points' distances from the sphere.
+    /// Mean, standard deviation and maximum of the points' deviations from the sphere, relative to its radius.
     fn errors(&self, axes: DVec3, offset: DVec3, radius: f64) -> [f64; 3] {
         let count = self.points.len().max(1) as f64;
         let off = |p: &DVec3| (((*p - offset) * axes).length() / radius - 1.0).abs();

@@ -40,17 +40,17 @@ pub const FAMILY: ImuFamily = ImuFamily {
     decoder: decoder::decoder,
 };
 
-/// Output modes other than divisors: with each PPS, and with new data.
+/// Output mode "with each PPS"; `WITH_NEW_DATA` is "with new data". Smaller modes are divisors of the main loop.
 const WITH_PULSE: u16 = 10_000;
 const WITH_NEW_DATA: u16 = 10_001;
 
 /// Type of the GNSS receiver: NovAtel OEM617D.
 const GNSS_TYPE: u8 = 5;
-/// Signals: GPS L1 and L2, GLONASS L1 and L2.
+/// Signals of the GNSS receiver: GPS L1 and L2, GLONASS L1 and L2.
 const GNSS_SIGNALS: u32 = 0x1b;
 /// Capability: heading from two antennas.
 const GNSS_DUAL_ANTENNA: u32 = 1;
-/// Output ports: the line, and a second port that is not connected.
+/// Output port of the serial line; `PORT_E` is a second port that is not connected.
 const PORT_A: u8 = 0;
 const PORT_E: u8 = 4;
 
@@ -59,11 +59,12 @@ pub struct SbgUnit {
     /// Fixed answers.
     answers: SbgAnswers,
     framer: Framer<SbgEcom>,
-    /// Period of each log in main loops; 0: not sent.
+    /// Output mode of each log: its period in main loops, [`WITH_PULSE`] or [`WITH_NEW_DATA`]; 0: the log is not sent.
     divisors: BTreeMap<u8, u16>,
     streams: BTreeMap<u8, Stream>,
     is_class_on: bool,
-    /// Modes of outputs that are not connected: by port, class and message, and of whole classes by port.
+    /// Output modes without effect, of the second port and of logs that the unit never sends: by port, class and
+    /// message. `other_classes` has the switches of whole classes.
     other_outputs: BTreeMap<(u8, u8, u8), u16>,
     other_classes: BTreeMap<(u8, u8), bool>,
     settings: Settings,
@@ -131,7 +132,7 @@ impl SbgUnit {
         }
     }
 
-    /// Output mode of a log; `None` for logs that the unit lacks.
+    /// Output mode of a log at a port; `None` for ports or logs that the unit lacks.
     fn output(&self, port: u8, class: u8, id: u8) -> Option<u16> {
         let is_known = self.divisors.contains_key(&id) || NEVER_SENT.contains(&id);
         if class != class::LOG || !is_known {
@@ -245,7 +246,7 @@ impl SbgUnit {
     }
 }
 
-/// Capabilities of the unit and its GNSS receiver: 110 bytes in the layout of the library.
+/// Data of the unit's features and those of its GNSS receiver: 110 bytes in the layout of the library.
 fn features(answers: &SbgAnswers) -> Vec<u8> {
     // Capabilities: IMU, attitude, navigation, ship motion.
     let mut data = 0xf_u32.to_le_bytes().to_vec();
@@ -257,7 +258,8 @@ fn features(answers: &SbgAnswers) -> Vec<u8> {
     data
 }
 
-/// Product code, serial number, calibration and versions: 52 bytes in the layout of the library.
+/// Data of the unit's identity: product code, serial number, calibration date and versions; 52 bytes in the layout of
+/// the library.
 fn info(unit: &Unit) -> Vec<u8> {
     let identity = &unit.profile.identity;
     let mut data = identity.model.clone().into_bytes();
@@ -272,7 +274,8 @@ fn info(unit: &Unit) -> Vec<u8> {
     data
 }
 
-/// Version such as `2.5.1` as one integer: major, minor, revision and build, one byte each, major first.
+/// Version such as `2.5.1` as one integer: one byte each for major, minor, revision and build, major in the highest
+/// byte.
 fn revision(text: &str) -> u32 {
     let mut numbers = text.split('.').map(|n| n.parse::<u8>().unwrap_or(0));
     u32::from_be_bytes(std::array::from_fn(|_| numbers.next().unwrap_or(0)))

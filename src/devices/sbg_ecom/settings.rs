@@ -9,8 +9,8 @@ use crate::imu::Unit;
 use crate::imu::conditioning::Correction;
 use crate::wire::sbg_ecom::{code, command};
 
-/// Settings that profiles do not list: command; number of pins, channels or ports; factory value. The unit lacks the
-/// hardware that they configure.
+/// Settings that profiles do not list, as (command, number of pins, channels or ports, factory value). The emulated
+/// unit lacks the hardware that they configure.
 const MORE: [(u8, u8, &[u8]); 10] = [
     // Port A is the connected line; the other ports are off.
     (command::UART_CONF, 5, &[0x00, 0xc2, 0x01, 0x00, 0x00]),
@@ -43,10 +43,10 @@ mod solution {
     pub const GPS1_HEADING_USED: u32 = 1 << 13;
 }
 
-/// Rejection mode: measurements are never used.
+/// Value of a rejection mode that excludes measurements from the solution.
 const NEVER: u8 = 0;
 
-/// Number of pins, by command.
+/// Commands that apply to a pin, each with its number of pins.
 const PINS: [(u8, u8); 2] = [(command::SYNC_IN_CONF, 2), (command::SYNC_OUT_CONF, 1)];
 
 /// Settings that hosts can change.
@@ -54,16 +54,17 @@ const PINS: [(u8, u8); 2] = [(command::SYNC_IN_CONF, 2), (command::SYNC_OUT_CONF
 pub struct Settings {
     /// Stored data by command and pin; the pin is 0 for commands without a pin.
     stored: BTreeMap<(u8, u8), Vec<u8>>,
-    /// Messages on the CAN bus that a host has changed: mode, identifier and length.
+    /// Settings of CAN messages that a host has changed, by message number: mode, identifier, and whether the
+    /// identifier is extended.
     can: BTreeMap<u16, [u8; 7]>,
     /// Rotation from the sensor to the vehicle frame (forward, right, down).
     vehicle_from_sensor: DQuat,
-    /// Magnetometer correction, in units of the usual field strength.
+    /// Magnetometer correction; its offset is in multiples of the profile's `magnetic_unit_gauss`.
     mag: Correction,
 }
 
 impl Settings {
-    /// Factory settings with the data of each command.
+    /// Creates the factory settings; `data` has the factory value of each command.
     pub fn factory(data: &BTreeMap<u8, Vec<u8>>) -> Self {
         let mut stored = BTreeMap::new();
         for (id, value) in data {
@@ -90,7 +91,7 @@ impl Settings {
         self.stored.get(&(id, 0)).map_or(&[], Vec::as_slice)
     }
 
-    /// Reads or writes a setting; returns the data of the answer, or `None` for an acknowledgement.
+    /// Reads or writes a setting. Returns the data of the answer, or `None` if the answer is a plain acknowledgement.
     ///
     /// # Errors
     /// Returns a code of [`code`].
@@ -152,7 +153,8 @@ impl Settings {
         Ok(None)
     }
 
-    /// Handles `message`, or `message, mode, identifier, is extended`.
+    /// Reads or writes the settings of a CAN message. A read has the data `message`, a write `message, mode,
+    /// identifier, is extended`.
     fn can_output(&mut self, data: &[u8]) -> Result<Option<Vec<u8>>, u16> {
         let Some((message, rest)) = data.split_first_chunk() else {
             return Err(code::INVALID_FRAME);
@@ -185,7 +187,7 @@ impl Settings {
         self.vehicle_from_sensor
     }
 
-    /// Magnetometer correction, in units of the usual field strength.
+    /// Magnetometer correction; its offset is in multiples of the profile's `magnetic_unit_gauss`.
     pub fn magnetometer(&self) -> Correction {
         self.mag
     }
@@ -236,7 +238,8 @@ fn floats(data: &[u8]) -> Vec<f64> {
     data.as_chunks::<4>().0.iter().map(|bytes| f64::from(f32::from_le_bytes(*bytes))).collect()
 }
 
-/// Rotation from sensor to vehicle frame, from `x direction, y direction, misalignment roll, pitch, yaw, lever arm`.
+/// Rotation from sensor to vehicle frame, from the data `x direction, y direction, misalignment roll, pitch, yaw, lever
+/// arm`.
 fn rotation(data: &[u8]) -> Option<DQuat> {
     // Codes: forward, backward, left, right, up, down.
     let direction = |id: u8| match id {

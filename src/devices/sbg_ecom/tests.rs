@@ -132,7 +132,8 @@ fn every_command_has_its_effect_or_is_kept() {
 fn what_is_not_possible_is_refused() {
     let mut bench = unit();
     for (id, data, error) in [
-        // Both axes forward; unknown rejection mode; unknown pin; a log of other products; a command of later firmware.
+        // Invalid: both axes forward; unknown rejection mode; unknown pin; a log of other products; a command of later
+        // firmware.
         (command::IMU_ALIGNMENT_LEVER_ARM, alignment(0, 1, [0.0; 3]), code::INVALID_PARAMETER),
         (command::GNSS_1_REJECT_MODES, vec![3, 1, 0, 1], code::INVALID_PARAMETER),
         (command::SYNC_IN_CONF, vec![2, 2, 5, 0, 0, 0], code::INVALID_PARAMETER),
@@ -287,7 +288,7 @@ fn a_frame_with_a_wrong_crc_is_not_heard() {
     assert!(frames(&bench).iter().all(|frame| frame.class != class::COMMAND));
 }
 
-/// A field that rotates about a tilted axis once per three seconds, plus hard iron.
+/// Motion with a magnetic field that rotates about a tilted axis once per three seconds, plus a hard-iron offset.
 fn turned_field(at: SimTime) -> InertialTruth {
     let mut made = truth(at);
     let (sin, cos) = libm::sincos(at.as_secs_f64() * 2.1);
@@ -304,7 +305,7 @@ fn the_magnetometer_is_calibrated_on_board() {
     bench.run(50);
     let result = |bench: &mut Bench| ask(bench, command::COMPUTE_MAG_CALIB, &[]).data;
     let float = |data: &[u8], at: usize| f32::from_le_bytes(data[at..at + 4].try_into().unwrap());
-    // Without a start the result is invalid, without points.
+    // If no calibration was started, the result is invalid and has no points.
     let nothing = result(&mut bench);
     assert_eq!((nothing.len(), nothing[0], nothing[2], nothing[40]), (92, 3, 1, 0));
     // Calibration in 3-D.

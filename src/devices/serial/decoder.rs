@@ -7,7 +7,7 @@ use crate::decoder::readings::{Inertial, Reading};
 use crate::decoder::{Fields, Frame, StreamDecoder, Totals, object_of};
 use crate::wire::framer::{Framer, Framing, NoFrame};
 
-/// Name and fields of a frame.
+/// A frame as it is shown: name, fields, and the IMU measurement in it.
 pub(crate) struct Shown {
     kind: String,
     fields: Map<String, Value>,
@@ -16,7 +16,7 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// A frame with this name and these fields.
+    /// A frame to show, with the name `kind` and these `fields`.
     pub fn new(kind: impl Into<String>, fields: Map<String, Value>) -> Self {
         Self { kind: kind.into(), fields, inertial: None, is_telling: true }
     }
@@ -47,7 +47,7 @@ pub(crate) struct FrameDecoder<F: Framing> {
     format: F,
     framer: Framer<F>,
     summary: Summary,
-    /// Name and fields of a frame; `None` if the frame is invalid.
+    /// Returns name and fields of a frame; `None` if the frame is invalid.
     show: fn(&F::Frame) -> Option<Shown>,
     framed_bytes: u64,
 }
@@ -129,7 +129,7 @@ pub(crate) fn frameless(key: &'static str) -> Box<dyn StreamDecoder> {
     FrameDecoder::boxed(key, Frameless, Summary::Counts, |()| None)
 }
 
-/// Fields of a plain struct.
+/// Fields of a struct as a JSON object.
 pub(crate) fn object(value: &impl serde::Serialize) -> Map<String, Value> {
     object_of(shortest(value))
 }

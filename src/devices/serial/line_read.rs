@@ -18,7 +18,7 @@ keys! {
 }
 
 impl SerialLine {
-    /// Text with format and baud rates, for `menura profiles`.
+    /// Character format and baud rates of the line as text, for `menura profiles`.
     pub(crate) fn words(&self) -> String {
         let bauds: Vec<String> = self.baud_rates.iter().map(u32::to_string).collect();
         format!("8N1, {} baud", bauds.join(", "))

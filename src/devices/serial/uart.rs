@@ -29,7 +29,7 @@ impl Uart {
         }
     }
 
-    /// Settings of the line after all queued bytes.
+    /// Line settings that apply after all queued bytes are sent.
     pub fn line(&self) -> LineSettings {
         self.line
     }
@@ -50,7 +50,8 @@ impl Uart {
         self.send_marked(at, bytes, 0, Vec::new())
     }
 
-    /// Like [`Uart::send`], with the number of points in the bytes (for the live view) and the effects of faults.
+    /// Like [`Uart::send`]; also records the number of points in the bytes (for the live view) and the effects of
+    /// faults.
     pub fn send_marked(
         &mut self,
         at: SimTime,
@@ -61,7 +62,7 @@ impl Uart {
         self.send_scan(at, bytes, points, fault_effects, PacketTruth::default())
     }
 
-    /// Like [`Uart::send_marked`], with the ground truth of the returns in the bytes.
+    /// Like [`Uart::send_marked`]; also records the ground truth of the returns in the bytes.
     pub fn send_scan(
         &mut self,
         at: SimTime,
@@ -86,7 +87,7 @@ impl Uart {
         true
     }
 
-    /// Changes the rate to `baud` at `at`, or after all queued bytes.
+    /// Changes the rate to `baud` at `at`, or as soon as all queued bytes are sent.
     pub fn change_rate(&mut self, at: SimTime, baud: u32) {
         let due = at.max(self.free_at);
         self.free_at = due;
@@ -100,17 +101,17 @@ impl Uart {
         usize::try_from(left_ns / self.duration_ns(1).max(1)).unwrap_or(usize::MAX)
     }
 
-    /// Number of losses because the buffer had no room.
+    /// Number of messages lost because the buffer had no room.
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// Time at which the first buffered bytes are due.
+    /// Due time of the oldest output in the buffer; `None` if the buffer is empty.
     pub fn next_due(&self) -> Option<SimTime> {
         self.ready.front().map(|transmit| transmit.due)
     }
 
-    /// Next output.
+    /// Removes and returns the oldest output in the buffer, even if it is not due yet.
     pub fn poll(&mut self) -> Option<Transmit> {
         self.ready.pop_front()
     }

@@ -16,17 +16,17 @@ const PATIENCE_NS: u64 = 1_000_000_000;
 /// A connected host.
 #[derive(Debug)]
 pub struct Client {
-    /// The host.
+    /// The host and its connection.
     pub peer: Peer,
     /// Login level; 0 if the host is not logged in.
     pub level: u8,
     /// Dialect of the host's subscription to scans.
     pub stream: Option<Dialect>,
-    /// The first scan of the subscription.
+    /// Number of the first scan that the subscription includes.
     pub stream_from: u64,
     /// Dialects of the host's subscriptions to other events, in the order of [`EVENTS`].
     pub events: [Option<Dialect>; EVENTS.len()],
-    /// The only accepted dialect; `None`: both.
+    /// The only accepted dialect; `None` if both are accepted.
     only: Option<Dialect>,
     framer: Framer<Cola>,
     heard: SimTime,
@@ -35,7 +35,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// A host that has just connected. Commands in dialects other than `only` are ignored.
+    /// A host that has just connected. It subscribes to scans in the dialect `stream`, if given. Commands in dialects
+    /// other than `only` are ignored.
     pub fn new(peer: Peer, only: Option<Dialect>, stream: Option<Dialect>) -> Self {
         Self {
             peer,
@@ -50,7 +51,7 @@ impl Client {
         }
     }
 
-    /// Processes bytes that arrived at `now`.
+    /// Processes bytes that arrived at `now`; each answer takes `reply_ns`.
     pub fn hear(&mut self, now: SimTime, bytes: &[u8], reply_ns: u64) {
         if now.0.saturating_sub(self.heard.0) > PATIENCE_NS {
             self.framer.clear();

@@ -12,8 +12,8 @@ use crate::wire::cola::{Dialect, Refusal};
 /// Login level that changes of settings require.
 const CLIENT: u8 = 3;
 
-/// Variables that are stored without effect: filters that the sensor model lacks, an encoder that is not
-/// connected, functions of inputs and outputs, network and time server.
+/// Variables that are stored but have no effect: filters that the sensor model lacks, an encoder that is not connected,
+/// functions of inputs and outputs, network and time server.
 pub const STORED: [(&str, &[Value]); 21] = [
     ("LFPmeanfilter", &[Value::U8(0), Value::U16(2), Value::U8(0)]),
     ("LICencset", &[Value::U8(0)]),
@@ -41,7 +41,7 @@ pub const STORED: [(&str, &[Value]); 21] = [
 /// Commands that only an LMS5xx supports; a profile with an echo filter is an LMS5xx.
 const OF_LMS5XX: [&str; 3] = ["FREchoFilter", "DO6Fnc", "DI3Fnc"];
 
-/// OPcurtmpdev, degrees C.
+/// Temperature that the variable OPcurtmpdev reports, degrees C.
 const TEMPERATURE_C: f32 = 35.0;
 
 /// Table of all commands with their treatment by this firmware.
@@ -66,7 +66,7 @@ pub enum Answer {
     NextScan,
 }
 
-/// Results of mLMPsetscancfg.
+/// Result codes of the command mLMPsetscancfg.
 mod set_scan {
     pub const DONE: u8 = 0;
     pub const FREQUENCY: u8 = 1;
@@ -77,7 +77,7 @@ mod set_scan {
 }
 
 impl SickLms1xx {
-    /// Executes a command of the host at `client`; `telegram` is the parsed command.
+    /// Executes the parsed command `telegram` of the host with index `client`; returns its answer.
     pub(super) fn obey(
         &mut self,
         now: SimTime,
@@ -90,7 +90,7 @@ impl SickLms1xx {
             Kind::Write => self.write(client, telegram),
             Kind::Call => self.call(now, client, telegram),
             Kind::Subscribe => Ok(self.subscribe(client, dialect, telegram)),
-            // Telegrams of scanners are no commands.
+            // Telegrams that only scanners send are not commands.
             _ => Err(Refusal::UnknownCommand),
         });
         answer.unwrap_or_else(|refusal| Answer::Telegram(Telegram::refusal(refusal)))

@@ -3,7 +3,7 @@
 use super::profile::{ScanMode, SickLms1xxProfile};
 use crate::describe::{Rows, Section, detection_row, shortest};
 
-/// Sections between name and sources.
+/// Sections of a profile's description, between its name and its sources.
 pub(super) fn sections(driver: &SickLms1xxProfile) -> Vec<Section> {
     vec![("device", device_rows(driver))]
 }

@@ -14,7 +14,7 @@
 //! Nothing is measured until a host connects. After that, the scanner stores the latest scan for single requests
 //! (`sRN LMDscandata`); subscribers get every scan that begins after their command.
 //!
-//! Sources: see [`crate::wire::cola`]; the profile has what they lack.
+//! Sources: see [`crate::wire::cola`]. The profile contains the facts that these sources lack.
 
 mod clients;
 mod commands;
@@ -81,13 +81,13 @@ pub struct SickLms1xx {
     /// New subscriptions (host, event) whose first telegram follows after the answer.
     happened: Vec<(usize, usize)>,
 
-    /// Whether scans are requested.
+    /// Whether the unit currently requests measurements of scans.
     is_measuring: bool,
     next_request: u64,
     next_revolution: u64,
-    /// Unanswered requests to measure: index and revolution.
+    /// Unanswered measurement requests: index of the request, and revolution.
     asked: VecDeque<(u64, u64)>,
-    /// Measured scans that are not complete yet.
+    /// Measured scans whose telegrams are not due yet.
     ahead: VecDeque<Scan>,
     latest: Option<Scan>,
     clock: SimTime,
@@ -199,7 +199,7 @@ impl SickLms1xx {
         }
     }
 
-    /// Sets the faults inside the unit. Call it before its sensor is requested.
+    /// Sets the faults inside the unit. Call this before [`Self::lidar`], which includes the optical faults.
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
         self.optics_faults = faults.kind();
         self.stalls = faults.kind();
@@ -251,7 +251,7 @@ impl SickLms1xx {
         self.stalls.iter().filter_map(next).min()
     }
 
-    /// End of the last fault that stalls the motor at `at`, if it ends.
+    /// End of the last fault that stalls the motor at `at`; `None` if the stall never ends.
     fn let_go(&self, at: SimTime) -> Option<SimTime> {
         let on = self
             .stalls
@@ -265,7 +265,8 @@ impl SickLms1xx {
         self.enter(at, Phase::Stalled { until, standby: self.phase == Phase::Standby });
     }
 
-    /// Effects of stalls at `at` on the scanner's reports.
+    /// Effects of the faults that stall the motor at `at`; empty unless the motor is stalled. They mark answers that
+    /// report the stall.
     fn stall_touches(&self, at: SimTime) -> Vec<FaultEffect> {
         if !matches!(self.phase, Phase::Stalled { .. }) {
             return Vec::new();
@@ -321,7 +322,7 @@ impl SickLms1xx {
         self.mirror = self.mirror_from(at, next);
     }
 
-    /// Mirror in the present scan mode, at its zero index in revolution `first` at `since`.
+    /// Creates a mirror in the present scan mode that passes the zero index of revolution `first` at `since`.
     fn mirror_from(&self, since: SimTime, first: u64) -> Mirror {
         Mirror::new(&self.profile, self.settings.lag_ns, self.now.mode, since, first)
     }
@@ -373,7 +374,7 @@ impl SickLms1xx {
         self.mirror = self.mirror_from(now, next);
     }
 
-    /// Drops all requests to measure; new ones start with the next revolution.
+    /// Drops all pending measurements; new requests start with the next revolution.
     fn begin_anew(&mut self) {
         self.asked.clear();
         self.ahead.clear();
@@ -488,7 +489,7 @@ impl SickLms1xx {
         fault_effects: &[FaultEffect],
         truth: &PacketTruth,
     ) {
-        // A late scan leaves after everything that has left.
+        // Output never overtakes earlier output, even if a scan is late.
         self.last_due = self.last_due.max(at);
         self.ready.push_back(Transmit {
             points,

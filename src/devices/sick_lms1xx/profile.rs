@@ -324,14 +324,14 @@ keys! {
     }
 }
 
-/// Origin, in messages, of limits of the protocol.
+/// Source of the protocol's limits, as messages name it.
 const PROTOCOL: &str = "CoLa";
 /// Angle units per degree in telegrams.
 const PER_DEGREE: f64 = 10_000.0;
-/// Largest length of a text.
+/// Largest length of a text, characters.
 const LONGEST_TEXT: usize = 64;
 
-/// Range of an angle of the mirror.
+/// Allowed angles of the mirror.
 fn angle() -> Limit<f64> {
     Limit::new(-180.0..=540.0, "degrees", PROFILES)
 }
@@ -454,7 +454,7 @@ fn output_range(
     Some([start, stop])
 }
 
-/// Reads `echo_filter`, a key of some scanners only.
+/// Reads `echo_filter`; rejects it for scanners without this setting.
 fn echo_filter(
     all: &mut SickLms1xxSettings,
     keys: &mut Keys<'_>,
@@ -471,7 +471,7 @@ fn echo_filter(
     }
 }
 
-/// Reads printable characters that both dialects support.
+/// Reads a text of printable characters that both dialects support.
 fn text(field: &Field<'_>) -> Option<String> {
     let expected = format!("0 to {LONGEST_TEXT} printable ASCII characters");
     let text = field.text(&expected)?;
@@ -502,7 +502,7 @@ fn seconds() -> Time {
     Time(Limit::new(0.0..=3600.0, "s", "Menura"), 1e9)
 }
 
-/// Range of a beam's reach.
+/// Allowed maximum ranges of the beam, metres.
 fn reach() -> Limit<f64> {
     Limit::new(0.0..=131.07, "m", "the wire format: 16 bits of 2 mm")
 }

@@ -19,7 +19,7 @@ pub struct Mirror {
     mode: ScanMode,
     field: [i32; 2],
     zero_index: i32,
-    /// Time from the last direction to the departure of the telegram.
+    /// Time from the last direction of the field of view to the departure of the telegram.
     leaves_after_ns: u64,
     /// Time at which revolution `first` is at the zero index.
     since: SimTime,
@@ -27,7 +27,7 @@ pub struct Mirror {
 }
 
 impl Mirror {
-    /// A mirror that is at the zero index of revolution `first` at `since`. Telegrams leave `lag_ns` later than in the
+    /// A mirror that passes the zero index of revolution `first` at `since`. Telegrams leave `lag_ns` later than in the
     /// profile.
     pub fn new(
         profile: &SickLms1xxProfile,
@@ -51,14 +51,14 @@ impl Mirror {
         self.mode
     }
 
-    /// Time of the zero index of revolution `number`.
+    /// Time at which the mirror passes the zero index of revolution `number`.
     pub fn zero(&self, number: u64) -> SimTime {
         let turns = u128::from(number.saturating_sub(self.first));
         let ns = turns * 100_000_000_000 / u128::from(self.mode.frequency_centihz);
         SimTime(self.since.0 + ns as u64)
     }
 
-    /// Departure of the telegram with revolution `number`.
+    /// Departure time of the telegram with revolution `number`.
     pub fn transmission(&self, number: u64) -> SimTime {
         let last = self.direction_of(self.field[1]);
         SimTime(self.zero(number).0 + self.offset_ns(last) + self.leaves_after_ns)
@@ -75,7 +75,7 @@ impl Mirror {
         number
     }
 
-    /// Directions within a range of angles (1/10000 degree); at least one.
+    /// Indices of the directions within a range of angles (1/10000 degree); at least one.
     pub fn directions(&self, [start, stop]: [i32; 2]) -> Range<u32> {
         let (start, stop) = (self.direction_of(start), self.direction_of(stop));
         start..stop.max(start) + 1

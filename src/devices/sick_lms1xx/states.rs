@@ -81,8 +81,8 @@ impl SickLms1xx {
         })
     }
 
-    /// Sends an event to host `only`, or to all subscribers. The telegram is a separate message, because drivers read
-    /// an answer alone.
+    /// Sends the event with this index to host `only`, or to all subscribers. The telegram follows the answer as a
+    /// separate message, because drivers expect an answer alone.
     pub(super) fn tell_event(&mut self, at: SimTime, event: usize, only: Option<usize>) {
         let Some(values) = self.state_of(EVENTS[event]) else { return };
         let telegram = Telegram::new(Kind::Happened, EVENTS[event], values);

@@ -7,7 +7,7 @@ use crate::sensors::receiver::ReceiverSetting;
 use crate::sensors::{Measurement, MeasurementRequest, PulseReturns};
 use crate::time::SimTime;
 
-/// Revolutions of a telegram: requested, measured, and their values.
+/// Measurement of one telegram: the revolutions requested and received so far, and their values.
 #[derive(Debug)]
 pub struct Capture {
     pattern: Pattern,
@@ -41,25 +41,25 @@ pub struct Seen {
     pub signal: f64,
 }
 
-/// Relation of an answer to a capture.
+/// Relation of a measurement to a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Belongs {
-    /// The answer belongs to an earlier capture.
+    /// The measurement belongs to an earlier capture.
     Before,
-    /// The answer is the next one that this capture needs.
+    /// The measurement is the next one that this capture needs.
     Here,
     /// The capture is incomplete: a request that it needs was revoked.
     TooLate,
 }
 
 impl Capture {
-    /// The telegram whose first scan starts at or after `from`.
+    /// Capture of the earliest telegram whose first scan starts at or after `from`.
     pub fn starting_from(mirror: &Mirror, pattern: Pattern, from: SimTime) -> Self {
         let scan = mirror.first_from(from).div_ceil(pattern.revolutions_per_scan());
         Self::of_scan(pattern, scan)
     }
 
-    /// The telegram that begins with scan `scan`.
+    /// Capture of the telegram that begins with scan number `scan`.
     pub fn of_scan(pattern: Pattern, scan: u64) -> Self {
         Self {
             first_revolution: scan * pattern.revolutions_per_scan(),
@@ -73,7 +73,7 @@ impl Capture {
         }
     }
 
-    /// Scans of the telegram.
+    /// Pattern of the revolutions that the telegram consists of.
     pub fn pattern(&self) -> &Pattern {
         &self.pattern
     }
@@ -108,7 +108,8 @@ impl Capture {
         self.requested == self.pattern.revolutions()
     }
 
-    /// If a stall holds the mirror during the next revolution to measure: the end of the stall.
+    /// If the mirror is below full speed at any time in the next revolution to measure: the time at which it is back at
+    /// full speed. Otherwise `None`.
     pub fn held_next(&self, mirror: &Mirror) -> Option<HeldUntil> {
         let number = self.first_revolution + self.requested;
         mirror.held_between(mirror.start(number), mirror.start(number + 1))
@@ -137,7 +138,7 @@ impl Capture {
         Some(request)
     }
 
-    /// Relation of the answer to request `index` to this capture.
+    /// Relation of the measurement for request `index` to this capture.
     pub fn belongs(&self, index: u64) -> Belongs {
         let expected = self.first_request.saturating_add(self.received);
         if self.is_measured() || index < expected {
@@ -182,7 +183,7 @@ impl Capture {
 
     /// Values at each position, from right to left; `None` without an echo.
     pub fn values(&self) -> impl Iterator<Item = Option<Seen>> {
-        // Partial scans that start at a fraction of a degree have one value less.
+        // Partial scans that start at a fraction of a degree have one value fewer.
         let count = self.pattern.places(self.first_revolution).count();
         let count = if self.pattern.is_partial { count } else { self.samples.len() };
         self.samples[..count].iter().map(|sample| {

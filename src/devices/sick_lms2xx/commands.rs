@@ -69,7 +69,7 @@ impl SickLms2xx {
         self.start(at);
     }
 
-    /// Changes the baud rate after all queued bytes.
+    /// Changes the baud rate as soon as all queued bytes are sent.
     pub(super) fn change_rate(&mut self, rate: LineRate) {
         if rate != self.rate {
             self.rate = rate;
@@ -127,7 +127,8 @@ impl SickLms2xx {
             && self.encoder().telegram_len(pattern, format) <= MAX_PAYLOAD + OVERHEAD
     }
 
-    /// Replies with the values of the next scans, or without values while a stall holds the mirror.
+    /// Measures the next scans and replies with their values. Sends no reply if a stall holds the mirror during these
+    /// scans.
     fn measure(&mut self, at: SimTime, format: Format) {
         let pattern = Pattern::whole(&self.profile, self.stored.variant, format.scans());
         if !self.can_send(&pattern, &format) {
@@ -137,7 +138,7 @@ impl SickLms2xx {
         self.look(at, pattern, format);
     }
 
-    /// Starts to measure the next scans for a reply.
+    /// Starts to measure the next scans for a reply. Sends no reply if a stall holds the mirror during these scans.
     pub(super) fn look(&mut self, at: SimTime, pattern: Pattern, format: Format) {
         let capture = Capture::starting_from(&self.mirror, pattern, at);
         if self.mirror.held_between(at, capture.ends(&self.mirror)).is_some() {

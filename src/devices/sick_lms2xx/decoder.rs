@@ -29,15 +29,15 @@ pub(super) struct LmsDecoder {
     /// Angle and resolution, as far as the profile determines them.
     variant: Option<Variant>,
     stream: StreamState,
-    /// Whether `stream` is final, from the whole stream.
+    /// Whether `stream` comes from an earlier pass over the whole recording and is final.
     is_known: bool,
     expected: Option<Expected>,
 }
 
-/// What a profile predicts about a stream.
+/// Properties of a stream that a profile predicts.
 #[derive(Clone)]
 struct Expected {
-    /// Type text without the version of the software: `LMS291;S05`.
+    /// Type text without the software version, for example `LMS291;S05`.
     type_text: String,
     variants: Vec<Variant>,
     measuring_modes: Vec<MeasuringMode>,
@@ -96,7 +96,7 @@ impl Expected {
     }
 }
 
-/// Type text without the version of the software.
+/// Removes the software version from a type text.
 fn model_of(text: &str) -> &str {
     text.rsplit_once(';').map_or(text, |(model, _)| model).trim_end()
 }

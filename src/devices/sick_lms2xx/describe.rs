@@ -4,7 +4,7 @@ use super::profile::{SickLms2xxProfile, SpoiltTelegram, TransmissionStart};
 use crate::describe::{Rows, Section, detection_row, shortest};
 use crate::wire::sick_lms2xx::Variant;
 
-/// Sections between name and sources.
+/// Sections of a profile's description, between its name and its sources.
 pub(super) fn sections(driver: &SickLms2xxProfile) -> Vec<Section> {
     vec![("device", device_rows(driver)), ("line", line_rows(driver))]
 }

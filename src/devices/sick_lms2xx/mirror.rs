@@ -28,21 +28,21 @@ pub struct Mirror {
     /// Start of revolution 0.
     first_ns: u64,
     stalls: Vec<Timed<MotorStall>>,
-    /// Time from the release to full speed.
+    /// Time from the end of a stall to full speed.
     spin_up_ns: u64,
     /// Output latency: time from a scan's end to its telegram.
     lag_ns: u64,
 }
 
-/// Time at which a stalled mirror rotates again; `None`: never.
+/// Time at which a stalled mirror is back at full speed; `None` if the stall never ends.
 pub type HeldUntil = Option<SimTime>;
 
-/// Revolutions of a telegram.
+/// Pattern of the revolutions whose scans form one telegram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     /// Angle and resolution.
     pub variant: Variant,
-    /// Shifts of successive revolutions, quarters of a degree.
+    /// Angular shifts of successive revolutions, quarters of a degree.
     quarters: Vec<u8>,
     /// Whether every revolution has its own telegram.
     pub is_partial: bool,
@@ -51,7 +51,7 @@ pub struct Pattern {
 }
 
 impl Mirror {
-    /// Mirror of a scanner.
+    /// A mirror without stalls, with the speed of `profile` and the initial angle and latency of `settings`.
     pub fn new(profile: &SickLms2xxProfile, settings: &SickLms2xxSettings) -> Self {
         let period_ns = 1e12 / profile.scan.mirror_millihertz as f64;
         let turned = (settings.mirror_phase_rad / TAU).rem_euclid(1.0);
@@ -72,7 +72,8 @@ impl Mirror {
         self.stalls = stalls.to_vec();
     }
 
-    /// If the mirror is below full speed at any time in `from..=to`: the time of full speed.
+    /// If the mirror is below full speed at any time in `from..=to`: the time at which it is back at full speed.
+    /// Otherwise `None`.
     pub fn held_between(&self, from: SimTime, to: SimTime) -> Option<HeldUntil> {
         self.stalls.iter().find_map(|stall| {
             let window = self.window_between(stall, from, to)?;
@@ -100,7 +101,7 @@ impl Mirror {
         stall.schedule.window_between(from, to)
     }
 
-    /// Time from which the telegram of a scan that ends at `end` can leave.
+    /// Earliest time at which the telegram of a scan that ends at `end` can leave.
     pub fn known_at(&self, end: SimTime) -> SimTime {
         SimTime(end.0 + self.lag_ns)
     }

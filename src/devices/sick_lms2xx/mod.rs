@@ -12,9 +12,9 @@
 //! Each command is acknowledged by a single byte and then answered; until then no scan is sent. `commands` has the
 //! commands, `stream` selects the scans, `mirror` has the angle of the mirror, `telegrams` encodes values.
 //!
-//! Sources: the drivers named in [`crate::wire::sick_lms2xx`]; the profile determines what they do not show. Telegrams
-//! whose layout no driver knows (fields, contours, values with fields, Cartesian values) are answered as unknown
-//! commands, like in firmware without them.
+//! Sources: the drivers named in [`crate::wire::sick_lms2xx`]; the profile determines all other behaviour. Telegrams
+//! whose layout is in no driver (fields, contours, values with fields, Cartesian values) are answered as unknown
+//! commands, as by firmware without them.
 
 mod capture;
 mod commands;
@@ -73,7 +73,7 @@ pub struct SickLms2xx {
     starting: Option<SimTime>,
     mode: Mode,
     uart: Uart,
-    /// Baud rate after all queued bytes.
+    /// Baud rate that applies after all queued bytes are sent.
     rate: LineRate,
     hearing: Hearing,
     task: Option<Task>,
@@ -98,7 +98,7 @@ pub struct SickLms2xx {
 struct Stored {
     configuration: Configuration,
     variant: Variant,
-    /// Whether the baud rate survives too.
+    /// Whether the baud rate survives a power cycle, too.
     keeps_rate: bool,
 }
 
@@ -266,7 +266,7 @@ impl SickLms2xx {
         self.hearing.clear();
     }
 
-    /// Restarts at `at`, when the line is free, with the baud rate of power-on.
+    /// Restarts at `at`, or as soon as the line is free if that is later, with the power-on baud rate.
     fn start(&mut self, at: SimTime) {
         self.forget();
         self.boots = self.boots.wrapping_add(1);
@@ -412,7 +412,7 @@ impl SickLms2xx {
         self.mode = mode;
     }
 
-    /// Scans and format of the stream in a mode; `None` if the mode has no stream.
+    /// Scan pattern and telegram format of the stream in an operating mode; `None` if the mode has no stream.
     fn stream_format(&self, mode: &Mode) -> Option<(Pattern, Format)> {
         let (profile, variant) = (&self.profile, self.stored.variant);
         let format = match mode {
@@ -450,8 +450,8 @@ impl SickLms2xx {
         text
     }
 
-    /// Detector setting from the configuration: sensitivity (range at 10 % reflectance relative to the standard one's),
-    /// and blanked zone.
+    /// Detector setting from the configuration: blanked zone, and threshold for the configured sensitivity. The
+    /// threshold follows from the range at 10 % reflectance, relative to that of the standard sensitivity.
     fn receiver_setting(&self) -> ReceiverSetting {
         let configuration = &self.stored.configuration;
         let sensitivity = usize::from(configuration.sensitivity()).min(3);

@@ -39,9 +39,9 @@ pub enum PowerOnMode {
 /// Reaction to a telegram with a wrong CRC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpoiltTelegram {
-    /// The byte NAK.
+    /// The scanner answers with the byte NAK.
     Nak,
-    /// No answer.
+    /// The scanner does not answer.
     Silence,
 }
 
@@ -283,7 +283,7 @@ keys! {
     }
 }
 
-/// Origin, in messages, of limits of the protocol.
+/// Source of the protocol's limits, as messages name it.
 const PROTOCOL: &str = "the LMS 2xx protocol";
 /// Words for the severities in bits 0 to 2 of the status byte.
 const ERROR_LEVELS: [(&str, u8); 5] =
@@ -316,7 +316,7 @@ fn milliseconds(least: f64) -> Time {
     Time(Limit::new(least..=10_000.0, "ms", PROFILES), 1e6)
 }
 
-/// Range of an angle of the mirror.
+/// Allowed initial angles of the mirror.
 fn phase() -> Degrees {
     Degrees(Limit::new(0.0..=360.0, "degrees", "geometry: one turn"))
 }
@@ -427,8 +427,8 @@ fn password(field: &Field<'_>) -> Option<[u8; 8]> {
     password
 }
 
-/// Reads angle and resolution. If one is missing, the default's value is used if such a variant exists, else the value
-/// of the first matching variant.
+/// Reads angle and resolution. A missing one has the default value if the scanner has such a variant; otherwise it
+/// comes from the first variant that matches the other one.
 fn variant(
     table: &mut TableReader<'_>,
     driver: &SickLms2xxProfile,

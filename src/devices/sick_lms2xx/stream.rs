@@ -1,7 +1,7 @@
 //! Selection of the scans in a stream.
 //!
-//! When a telegram is complete, the scanner sends the newest scan. On a slow line it skips scans; it never queues
-//! them. The duration of a telegram is known in advance, and so is the next scan; only those scans are measured.
+//! When a telegram is complete, the scanner sends the newest scan. On a slow line it skips scans; it never queues them.
+//! Because the duration of a telegram is known in advance, so is the next scan to send. Only such scans are measured.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ use crate::time::SimTime;
 /// A stream of scans.
 #[derive(Debug)]
 pub struct Stream {
-    /// Scans of a telegram.
+    /// Pattern of the revolutions that each telegram consists of.
     pattern: Pattern,
     format: Format,
     transmission_start: TransmissionStart,
@@ -24,7 +24,8 @@ pub struct Stream {
     telegram_ns: u64,
     /// The first scan that is neither planned nor skipped.
     next_scan: u64,
-    /// Time at which the line is free after the last planned telegram, and after the telegram before it.
+    /// Time at which the line is free after the last planned telegram; the next field is the value before that
+    /// telegram.
     line_free: SimTime,
     line_free_before: SimTime,
     planned: VecDeque<Capture>,
@@ -57,7 +58,7 @@ impl Stream {
         &self.format
     }
 
-    /// Request `index` for the next revolution, if it starts before `horizon`.
+    /// Request `index` to measure the next revolution, if that revolution starts before `horizon`.
     pub fn poll_request(
         &mut self,
         mirror: &Mirror,
@@ -97,7 +98,8 @@ impl Stream {
         }
     }
 
-    /// Start of the next telegram on a line that is free from `line_free` on, if the telegram is measured.
+    /// Departure time of the next telegram on a line that is free from `line_free` on; `None` until the telegram is
+    /// measured.
     pub fn next_due(&self, mirror: &Mirror, line_free: SimTime) -> Option<SimTime> {
         let capture = self.planned.front().filter(|capture| capture.is_measured())?;
         Some(capture.leaves(mirror).max(match self.transmission_start {

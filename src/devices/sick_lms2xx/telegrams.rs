@@ -83,7 +83,7 @@ impl Encoder<'_> {
         MeasuringMode::from_code(code).unwrap_or(MeasuringMode::FACTORY)
     }
 
-    /// Telegram of a capture, and its number of ranges. `telegrams` is the number of earlier telegrams.
+    /// Telegram of a capture, and its number of values with an echo. `telegrams` is the number of earlier telegrams.
     pub fn body(&self, capture: &Capture, format: &Format, telegrams: u64) -> (Body, u32) {
         let indices = self.configuration.sends_indices().then(|| Indices {
             scan: match self.profile.configuration.scan_index_counts {
@@ -142,7 +142,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// Encoded value at a position.
+    /// Encodes the value at a position; `None` means no echo.
     pub fn value(&self, sample: Option<Seen>) -> u16 {
         let mode = self.mode();
         let special = |value| mode.value(Range::Special(value), 0);

@@ -502,7 +502,7 @@ proptest! {
             bench.unit.handle_input(SimTime(bench.now), &bytes);
             bench.run_ms(ms);
         }
-        // Time for everything that can be queued: telegrams at 9600 baud, means of 255 scans.
+        // Enough time for all output that can be queued: telegrams at 9600 baud, means of 255 scans.
         bench.run_ms(60_000);
         prop_assert!(bench.sent.is_sorted_by_key(|sent| sent.due));
         bench.sent.clear();
@@ -598,7 +598,7 @@ fn a_mirror_that_is_held_makes_no_scans_and_the_scanner_says_so() {
     bench.say(&Command::Switch(Mode::Continuous));
     bench.run_ms(3000);
     let after = scans(&mut bench);
-    // Released at 1.5 s, at full speed two seconds later.
+    // The stall ends at 1.5 s; the mirror has full speed two seconds later.
     assert!((3500 * MS..3600 * MS).contains(&after[0].0), "{}", after[0].0);
     let gaps: Vec<_> = after.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
     assert!(gaps.iter().all(|gap| *gap < 40 * MS), "{gaps:?}");

@@ -21,7 +21,7 @@ pub trait PacketPlan {
     /// End of the packet's last firing.
     fn ends(&self) -> SimTime;
 
-    /// Time after which no signal to the clock changes its timestamps.
+    /// Time after which no clock signal changes the packet's timestamps.
     fn clock_needed_to(&self) -> SimTime {
         self.start()
     }
@@ -45,7 +45,7 @@ pub struct Held<P> {
     pub plan: P,
     /// Time at which the packet's timestamp is taken.
     pub stamped: SimTime,
-    /// Points with a return.
+    /// Number of points with a return.
     pub points: u32,
     pub due: SimTime,
     /// The packet's bytes, without the timestamp.
@@ -62,7 +62,7 @@ impl<P> From<Held<P>> for Transmit {
 }
 
 impl<P: PacketPlan> Backlog<P> {
-    /// Index for the next request, for requests other than packets.
+    /// Reserves the next request index. Call this for requests that measure no packet.
     pub fn count_request(&mut self) -> u64 {
         self.next_request += 1;
         self.next_request - 1
@@ -75,8 +75,8 @@ impl<P: PacketPlan> Backlog<P> {
         index
     }
 
-    /// The packet of request `index`; `None` if the packet has been planned again. Earlier packets without an answer
-    /// are dropped, because their requests were revoked.
+    /// Removes and returns the packet of request `index`; `None` if the packet has been planned again. Earlier packets
+    /// without a measurement are dropped, because their requests were revoked.
     pub fn answered(&mut self, index: u64) -> Option<P> {
         while self.planned.pop_front_if(|(asked, _)| *asked < index).is_some() {}
         self.planned.pop_front_if(|(asked, _)| *asked == index).map(|(_, plan)| plan)
@@ -92,14 +92,14 @@ impl<P: PacketPlan> Backlog<P> {
         self.held.push_back(packet);
     }
 
-    /// The next packet whose timestamp is final. All clock signals up to `known_to` are known; later ones can still
-    /// change timestamps.
+    /// Removes and returns the next packet, if its timestamp is final. All clock signals up to `known_to` are known;
+    /// later ones can still change timestamps.
     pub fn known_by(&mut self, known_to: SimTime) -> Option<Held<P>> {
         self.held.pop_front_if(|held| held.plan.clock_needed_to() <= known_to)
     }
 
-    /// Drops the packets from `number` on and withdraws those that are already in the output; the first of them is due
-    /// at `due`.
+    /// Drops all packets from `number` on. Revokes those that are already in the output: they are due at `due` or
+    /// later.
     pub fn revoke(&mut self, number: u64, due: SimTime) {
         self.planned.retain(|(_, plan)| plan.number() < number);
         self.held.retain(|held| held.plan.number() < number);

@@ -25,7 +25,8 @@ const SECOND_NS: i128 = 1_000_000_000;
 const DAY_NS: i128 = 86_400 * SECOND_NS;
 /// POSIX time that the clock shows at power-up, 2000-01-01T00:00:00Z.
 const POWER_UP_NS: i128 = 946_684_800 * SECOND_NS;
-/// Number of settings that are stored for late measurements: half an hour of settings, for a slow machine.
+/// Number of past clock settings that are kept, so that packets measured late on a slow machine get the right
+/// timestamps: at least half an hour.
 const KEPT_SETTINGS: usize = 4096;
 /// Longest sentence that is accepted, including its line end.
 const LONGEST_SENTENCE: usize = 306;
@@ -35,7 +36,7 @@ const LONGEST_SENTENCE: usize = 306;
 pub struct DeviceClock {
     settings: ClockSettings,
     epoch: Epoch,
-    /// Settings of the clock, the latest first.
+    /// Past settings of the clock, the latest first.
     past: VecDeque<Setting>,
     pps: Pps,
     /// Bytes of the sentence that is being received.
@@ -44,7 +45,7 @@ pub struct DeviceClock {
     sentence_at: Option<SimTime>,
 }
 
-/// Setting of the clock at a time; the oscillator counts on from it.
+/// A setting of the clock by PPS, a sentence or a restart; the oscillator counts on from the new time.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
     /// Oscillator ticks, one per nanosecond, at which the clock was set.
@@ -76,7 +77,7 @@ struct Pps {
 }
 
 impl DeviceClock {
-    /// A clock that is already on at the start of the run, with the setting `power_up_us`.
+    /// A clock that was powered up `settings.power_up_us` before the start of the run.
     pub fn new(settings: &ClockSettings, epoch: Epoch) -> Self {
         Self {
             epoch,
@@ -196,7 +197,7 @@ impl DeviceClock {
                 self.pps.steady = self.pps.steady.saturating_add(1);
                 self.pps.is_wrong = false;
             }
-            // The first pulse, or the first after a pause.
+            // This is the first pulse since power-up or a restart.
             None => self.pps.steady = 0,
             Some(passed) => {
                 self.pps.steady = 0;

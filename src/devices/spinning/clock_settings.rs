@@ -73,7 +73,7 @@ keys! {
     }
 }
 
-/// Reason why a clock with these settings ignores its GPS input; `None` if it does not.
+/// Reason why a clock with these settings ignores its GPS input; `None` if the clock uses it.
 pub(crate) fn gps_input_refusal(settings: &ClockSettings) -> Option<GpsInputRefusal> {
     (settings.reference == ClockReference::Utc).then_some(GpsInputRefusal {
         title: "`gps_cable` conflicts with `clock.reference = \"utc\"`",
@@ -81,7 +81,7 @@ pub(crate) fn gps_input_refusal(settings: &ClockSettings) -> Option<GpsInputRefu
     })
 }
 
-/// Field of `clock` of a profile's root or of a rig's settings.
+/// Field `clock` of a profile's root or of a rig's settings.
 pub(crate) fn clock_field<'f>(keys: &mut Keys<'f>) -> Field<'f> {
     let says = match keys.is_profile() {
         true => CLOCK,
@@ -105,12 +105,12 @@ pub(crate) fn read(keys: &mut Keys<'_>, clock: &mut ClockSettings) {
     });
 }
 
-/// Limits of a time scale's offset from UTC.
+/// Allowed offsets of a time scale from UTC.
 pub(crate) fn ahead_of_utc() -> Limit<i128> {
     Limit::new(-100..=100, "s", "Menura: TAI is 37 s ahead of UTC")
 }
 
-/// Reads `ptp`, one of the product's `states`.
+/// Reads the key `ptp`, which must be one of the product's `states`.
 pub(crate) fn ptp<T: Clone + PartialEq>(
     keys: &mut Keys<'_>,
     states: &[(&str, T)],

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::decoder::datagram::{DATA, Head, RawReturn, Shot, Stamp, Sweep};
 use crate::wire::velodyne::{BLOCKS, Bank, Block, DATA_PACKET_LEN, DataPacket, HOUR_US, SLOTS};
 
-/// Parses a data packet that has at least one block of lasers.
+/// Parses a data packet; `None` if the length is wrong or no block has laser returns.
 pub(crate) fn parse(payload: &[u8]) -> Option<DataPacket> {
     if payload.len() != DATA_PACKET_LEN {
         return None;
@@ -68,7 +68,7 @@ pub(crate) fn half_step_deg(packet: &DataPacket, index: usize) -> f64 {
     f64::from(step.unwrap_or(0)) / 200.0
 }
 
-/// Returns of a packet from a head with `lasers` lasers; of two returns of one firing the first.
+/// Returns in a packet of a head with `lasers` lasers. Of two returns of one firing, only the first is included.
 pub(crate) fn shots(payload: &[u8], lasers: usize, distance_unit_m: f64) -> Vec<Shot> {
     let Some(packet) = parse(payload) else { return Vec::new() };
     let has_two_firings = lasers * 2 == SLOTS;

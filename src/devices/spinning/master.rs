@@ -32,8 +32,8 @@ impl PtpState {
     }
 }
 
-/// A PTP slave that is already on at the start of the run, with the oscillator of `own`. With `virtual_master`, a
-/// master within Menura serves it; that epoch is the master's time at the start of the run.
+/// A PTP slave that is already on at the start of the run and has the oscillator settings of `own`. With
+/// `virtual_master`, it synchronises to a master within Menura, whose time at the start of the run is that epoch.
 pub(crate) fn slave(
     own: &ClockSettings,
     ptp: &PtpSettings,
@@ -50,15 +50,15 @@ pub(crate) fn slave(
     }
 }
 
-/// Count of the oscillator of `own` from `since` to `at`, nanoseconds.
+/// Time that an oscillator with the drift of `own` counts from `since` to `at`, nanoseconds.
 pub(crate) fn counted_ns(own: &ClockSettings, since: SimTime, at: SimTime) -> i128 {
     let passed_ns = i128::from(at.0) - i128::from(since.0);
     let fast_ns_a_day = (own.drift_s_per_day * 1e9).round() as i128;
     passed_ns + (passed_ns * fast_ns_a_day).div_euclid(DAY_NS)
 }
 
-/// Time of a clock with a simulated errorless master, nanoseconds of POSIX time; after the loss of the master, the
-/// oscillator of `own` counts on.
+/// Time of a clock that follows a simulated error-free master, nanoseconds of POSIX time. After the loss of the master,
+/// the oscillator with the drift of `own` counts on.
 pub(crate) fn simulated_ns(
     own: &ClockSettings,
     epoch: Epoch,
@@ -70,8 +70,8 @@ pub(crate) fn simulated_ns(
     i128::from(ahead_s) * SECOND_NS + epoch.unix_ns(kept_to) + counted_ns(own, kept_to, at)
 }
 
-/// First time at which a second begins on the clock of `slave`, by its rate at `now`; without a slave, on an exact
-/// clock.
+/// First time of the run at which a second begins on the clock of `slave`, extrapolated from the clock's offset at
+/// `now`. Without a slave, the clock is error-free.
 pub(crate) fn second(slave: Option<&PtpSlave>, epoch: Epoch, now: SimTime) -> SimTime {
     let ahead_ns = match slave {
         Some(slave) => slave.shows_ns(now) - i128::from(now.0),

@@ -28,7 +28,7 @@ keys! {
     }
 }
 
-/// Limits of a head's speed.
+/// Allowed rotation rates of a head.
 pub(super) fn rpm() -> Limit<i128> {
     Limit::new(1..=6000, "rpm", PROFILES)
 }
@@ -57,8 +57,8 @@ impl MotorSettings {
     }
 }
 
-/// Reads `motor` of a profile's root or of a rig's settings; without `has_interlock`, lasers fire at the set speed
-/// only.
+/// Reads `motor` of a profile's root or of a rig's settings. Without `has_interlock`, the head has no interlock speed:
+/// its lasers fire only at the set speed.
 pub(crate) fn read(keys: &mut Keys<'_>, has_interlock: bool, motor: &mut MotorSettings) {
     let says = match keys.is_profile() {
         true => "The motor of the head or of the mirror.",

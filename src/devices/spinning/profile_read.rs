@@ -58,7 +58,7 @@ pub(crate) fn rotation(
     }
 }
 
-/// Reads `modes` of `[returns]`; `origin` is the source of the list.
+/// Reads `modes` of `[returns]`; `origin` is the source of the list, for messages.
 pub(crate) fn return_modes<T: Clone + PartialEq>(
     keys: &mut Keys<'_>,
     words: &[(&str, T)],
@@ -70,12 +70,12 @@ pub(crate) fn return_modes<T: Clone + PartialEq>(
     keys.of_type("modes", RETURN_MODES, &key_type, modes);
 }
 
-/// `[lasers]` of a profile.
+/// Opens the table `[lasers]` of a profile.
 pub(crate) fn lasers_table<'f>(root: &mut Keys<'f>) -> Option<TableReader<'f>> {
     root.field("lasers").meaning("The lasers and when they fire.").table("[lasers]")
 }
 
-/// Field of `rows` of `[lasers]`.
+/// Field `rows` of the table `[lasers]`.
 pub(crate) fn laser_rows<'f>(table: &mut TableReader<'f>) -> Field<'f> {
     let says = "The lasers in the order of their numbers, a row each: Velodynes have id, \
         elevation_deg, azimuth_offset_deg, vertical_offset_mm, firing_offset_us; Hesais id, \
@@ -91,7 +91,7 @@ pub(crate) struct Column {
     pub limit: Numbers,
 }
 
-/// Range of a number: integers of a byte, or real numbers.
+/// Allowed values of a number: integers of a byte, or real numbers.
 pub(crate) enum Numbers {
     Whole(Limit<i128>),
     Any(Limit<f64>),
@@ -115,8 +115,8 @@ impl Column {
 }
 
 /// Reads an array of rows, one per laser, ordered by laser number, which is the first column. `counts` are the
-/// permitted numbers of rows; `many` describes them in messages. `refusal` returns title and label if numbers
-/// contradict each other.
+/// permitted numbers of rows; `many` describes them in messages. `refusal` returns title and label of a message if the
+/// numbers of a row contradict each other.
 pub(crate) fn lasers<const N: usize>(
     field: &Field<'_>,
     counts: &[usize],
@@ -236,7 +236,7 @@ pub(crate) fn return_mode_among<T: Clone + PartialEq>(
     keys.of_type("return_mode", says, &OneOf(words, origin), mode);
 }
 
-/// Range of the rotor's angle at the start of the run.
+/// Allowed angles of the rotor at the start of the run.
 pub(crate) fn start_azimuth() -> Degrees {
     let origin = "the wire format: azimuth is 0 to 35999 hundredths";
     Degrees(Limit::new(0.0..=359.99, "degrees", origin))
@@ -253,13 +253,13 @@ pub(crate) fn optics(
     lidar::rig_noise(keys, "{ range_std_m = 0.02 }", noise);
 }
 
-/// Field of a profile's list of speeds.
+/// Field `rates_rpm`, a profile's list of speeds.
 pub(crate) fn rates_field<'f>(keys: &mut Keys<'f>) -> Field<'f> {
     let says = "Speeds that the unit can be set to; the first is the factory setting.";
     keys.field("rates_rpm").meaning(says)
 }
 
-/// Range of a profile's list of speeds; the first is the factory setting.
+/// Allowed values of a profile's list of speeds; the first is the factory setting.
 pub(crate) fn listed_rates() -> Listed {
     Listed("speeds, the factory's first", Limit::new(60..=6000, "rpm", PROFILES))
 }
@@ -307,17 +307,17 @@ pub(crate) fn sector<'t>(
     is_read.then_some(field)
 }
 
-/// Range of the time from a restart until the unit works again.
+/// Allowed times from a restart until the unit works again.
 pub(crate) fn boot() -> Time {
     Time(Limit::new(0.1..=600.0, "s", PROFILES), 1e9)
 }
 
-/// Range of the temperatures of a unit's boards.
+/// Allowed temperatures of a unit's boards.
 pub(crate) fn celsius() -> Limit<f64> {
     Limit::new(-100.0..=200.0, "degrees C", PROFILES)
 }
 
-/// Hexadecimal bytes: description of valid text, and title of the message about invalid text.
+/// Key type of hexadecimal bytes. Fields: description of valid text, and title of the message about invalid text.
 pub(crate) struct Hexadecimal(pub &'static str, pub &'static str);
 
 impl<const N: usize> KeyType<[u8; N]> for Hexadecimal {

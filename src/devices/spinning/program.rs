@@ -13,12 +13,12 @@ use crate::time::SimTime;
 
 /// Longest time that a change waits for the rotor, nanoseconds.
 const MAX_WAIT_NS: u64 = 1_000_000_000;
-/// Time for which the rotor's schedule must be known beyond the planned time, nanoseconds.
+/// The rotor's schedule must be known this long beyond the planned time, nanoseconds.
 const FORESIGHT_NS: u64 = 2 * MAX_WAIT_NS;
-/// Longest time from a command to its effect; the rotor's angle at that time must be known.
+/// Longest time from a command to its effect, nanoseconds; the rotor's angle at that time must be known.
 const STALL_NOTICE_NS: u64 = REACTION_NS + MAX_WAIT_NS;
 
-/// Time before the start or end of a stall at which a spinning lidar must know it, nanoseconds; 0 for other faults.
+/// Time by which a spinning lidar must know the start or end of a stall in advance, nanoseconds; 0 for other faults.
 pub fn stall_notice_ns(kind: &dyn FamilyData) -> u64 {
     kind.get::<MotorStall>().map_or(0, |_| STALL_NOTICE_NS)
 }
@@ -36,13 +36,13 @@ impl<M: PartialEq> Program<M> {
         Self { modes: vec![(SimTime::ZERO, mode)], rotor }
     }
 
-    /// Replaces the rotor's stalls from `at` on; at the start of the run only while nothing is planned.
+    /// Replaces the rotor's stalls from `at` on. `at` may be the start of the run only while no packet is planned.
     pub fn change_stalls(&mut self, at: SimTime, stalls: &[Timed<MotorStall>]) {
         self.rotor.change_stalls(at, stalls);
     }
 
-    /// Calls `plan` for packets up to `horizon`, but only as far as the rotor's schedule is known; extends the
-    /// schedule until `plan` returns a packet.
+    /// Calls `plan` with a time limit for its packet: `horizon`, or an earlier time up to which the rotor's schedule is
+    /// known. Extends the schedule until `plan` returns a packet or the limit is `horizon`.
     pub fn planned<T>(
         &mut self,
         horizon: SimTime,
@@ -68,7 +68,7 @@ impl<M: PartialEq> Program<M> {
         &in_force.unwrap_or(&self.modes[0]).1
     }
 
-    /// Modes that take effect after `from` and not after `to`.
+    /// Modes that take effect after `from` and at or before `to`.
     pub fn modes_between(&self, from: SimTime, to: SimTime) -> impl Iterator<Item = &M> {
         let is_between = move |since: SimTime| from < since && since <= to;
         self.modes.iter().filter(move |(since, _)| is_between(*since)).map(|(_, mode)| mode)
@@ -88,7 +88,7 @@ impl<M: PartialEq> Program<M> {
         self.rotor.next_zero(earliest).unwrap_or(latest).min(latest)
     }
 
-    /// Whether the last mode and drive of the program are these.
+    /// Whether the program ends with this mode, and with the rotor driven to this speed and phase.
     pub fn ends_with(&self, mode: &M, rpm: u32, phase: Option<Phase>) -> bool {
         self.modes.last().is_some_and(|(_, last)| last == mode)
             && self.rotor.drive() == (rpm, phase)
@@ -100,7 +100,7 @@ impl<M: PartialEq> Program<M> {
         self.modes.push((at, mode));
     }
 
-    /// Drives the motor to `rpm` and `phase` from `at` on; no effect if the drive is the same.
+    /// Drives the rotor to `rpm` and `phase` from `at` on. Has no effect if the rotor is already driven to them.
     pub fn set_drive(&mut self, at: SimTime, rpm: u32, phase: Option<Phase>) {
         if self.rotor.drive() != (rpm, phase) {
             self.rotor.schedule(at, rpm, phase);

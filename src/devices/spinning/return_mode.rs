@@ -5,11 +5,11 @@ words!(ReturnMode: "strongest" => Strongest, "last" => Last, "dual" => Dual);
 /// Echo of a pulse that is reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReturnMode {
-    /// The strongest.
+    /// The strongest echo.
     #[default]
     Strongest,
-    /// The farthest.
+    /// The farthest echo.
     Last,
-    /// Both echoes.
+    /// Two echoes: the farthest, and the strongest of the others.
     Dual,
 }

@@ -4,7 +4,7 @@ use crate::config::profile::read::PROFILES;
 use crate::config::toml::reader::Limit;
 use crate::sensors::Return;
 
-/// Index of the strongest echo except the echo `but`; of equal echoes the nearest.
+/// Index of the strongest echo other than the echo with index `but`; of equally strong echoes, the nearest.
 #[inline]
 pub fn strongest_but(echoes: &[Return], but: Option<usize>) -> Option<usize> {
     let mut best: Option<(usize, f32)> = None;
@@ -21,7 +21,7 @@ pub fn strongest_but(echoes: &[Return], but: Option<usize>) -> Option<usize> {
 #[derive(Clone, Copy, Debug)]
 pub struct Intensities {
     full_scale: f32,
-    /// Increase of intensity for a factor of e in reflectance.
+    /// Increase of the intensity when the reflectance grows by a factor of e.
     retro_scale: f32,
 }
 
@@ -47,7 +47,7 @@ impl Intensities {
     }
 }
 
-/// Range of the gain of a retro-reflector with the largest intensity.
+/// Allowed gains of a retro-reflector with intensity 255.
 pub(crate) fn retro_gain() -> Limit<f64> {
     Limit::new(1.1..=1e6, "times a white target", PROFILES)
 }

@@ -29,7 +29,7 @@ pub(super) const SPEED_TOLERANCE: f64 = 0.1;
 /// Largest relative change of speed during a phase correction; the unit sends packets meanwhile.
 const CORRECTION_SHARE: f64 = 0.8 * SPEED_TOLERANCE;
 
-/// Length of the cells by which stalls enter the schedule, nanoseconds.
+/// Stalls enter the schedule in cells of this length, nanoseconds.
 const CELL_NS: u64 = 4 * SECOND_NS;
 
 /// A rotor and its schedule. Angles are in rotations, clockwise from above; 0 is forward.
@@ -54,7 +54,7 @@ pub struct Phase {
     pub second: SimTime,
 }
 
-/// Largest difference of two phases that count as equal, nanoseconds.
+/// Largest difference of two phases that need no correction, nanoseconds.
 const SAME_PHASE_NS: u64 = 20_000;
 
 impl Phase {
@@ -109,7 +109,7 @@ impl Rotor {
         }
     }
 
-    /// Target speed in rpm, and target phase, without a stall.
+    /// Target speed in rpm, and target phase. Stalls do not change them.
     pub fn drive(&self) -> (u32, Option<Phase>) {
         self.drive
     }
@@ -155,7 +155,7 @@ impl Rotor {
         })
     }
 
-    /// Start of the next stall, if known.
+    /// Start of the next stall after `from`, if it is in the known part of the schedule.
     fn next_stall(&self, from: SimTime) -> Option<SimTime> {
         let openings = self.stalls.iter().filter_map(|stall| stall.schedule.next_opening(from));
         openings.min().filter(|opens| *opens < self.known_to)
@@ -170,12 +170,12 @@ impl Rotor {
         self.stretch(at).rpm(at)
     }
 
-    /// Whether the rotor is at rest at `at`, without drive.
+    /// Whether the rotor is at rest at `at` and does not start to move.
     pub fn is_still(&self, at: SimTime) -> bool {
         self.stretch(at).motion == Motion::Even { rpm: 0 }
     }
 
-    /// Motion during a sweep from `start` to `end`.
+    /// Motion of the rotor from `start` to `end` of a sweep.
     pub fn motion(&self, start: SimTime, end: SimTime) -> RotorMotion {
         let first = self.stretch(start);
         let mut motion = RotorMotion::starting_with(first.piece(start, start));

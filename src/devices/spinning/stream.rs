@@ -33,7 +33,7 @@ pub trait Planner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Undone {
     pub number: u64,
-    /// End of its last firing, as first planned.
+    /// End of the packet's last firing, as originally planned.
     pub ends: SimTime,
 }
 
@@ -78,7 +78,7 @@ impl<P: Planner> PacketStream<P> {
         Some(MeasurementRequest { index, start, subject: Subject::Sweep(sweep) })
     }
 
-    /// Index for the next request, for requests other than packets.
+    /// Reserves the next request index. Call this for requests that measure no packet.
     pub fn count_request(&mut self) -> u64 {
         self.backlog.count_request()
     }
@@ -104,7 +104,7 @@ impl<P: Planner> PacketStream<P> {
         self.backlog.hold(Held { plan, stamped, points, due, payload, fault_effects, truth });
     }
 
-    /// The next packet whose timestamp is known.
+    /// Removes and returns the next packet, if its timestamp is final.
     pub fn next_known(&mut self) -> Option<Held<P::Plan>> {
         let known_to = if self.is_wired { self.now } else { SimTime(u64::MAX) };
         self.backlog.known_by(known_to)
@@ -118,7 +118,7 @@ impl<P: Planner> PacketStream<P> {
         self.backlog.ready.pop_front()
     }
 
-    /// Plans the packets again that a change at `from` affects, and withdraws those in the output.
+    /// Plans all packets again that a change at `from` affects, and revokes those that are already in the output.
     pub fn plan_again(&mut self, from: SimTime) {
         let Some(Undone { number, ends }) = self.planner.undo(from) else { return };
         self.backlog.revoke(number, SimTime(ends.0 + self.lag_ns));
@@ -137,7 +137,7 @@ impl<P: Planner> PacketStream<P> {
 /// A packet made from a measurement.
 pub struct MeasuredPacket {
     pub payload: Vec<u8>,
-    /// Points with a return.
+    /// Number of points with a return.
     pub points: u32,
     /// Effects of faults other than those of the optics and the rotor.
     pub fault_effects: Vec<FaultEffect>,

@@ -45,7 +45,7 @@ pub fn scaled(count: u64, over: u64, under: u64) -> u64 {
     }
 }
 
-/// The same ratio in lowest terms.
+/// Reduces the ratio `over / under` to lowest terms.
 pub fn reduced([over, under]: [u64; 2]) -> [u64; 2] {
     let (mut divisor, mut rest) = (over, under);
     while rest != 0 {

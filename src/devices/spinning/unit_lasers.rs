@@ -28,7 +28,7 @@ pub struct UnitLaser {
     pub elevation_deg: f64,
     /// Azimuth at the start of the firing, clockwise from the rotor's direction; without a rotor, from forward.
     pub azimuth_deg: f64,
-    /// Firing time after the start of the firing, nanoseconds.
+    /// Delay of this laser's pulse after the start of the firing, nanoseconds.
     pub firing_ns: u32,
 }
 

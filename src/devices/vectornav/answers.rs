@@ -25,7 +25,7 @@ impl Dialect for VectorNavAnswers {
     }
 }
 
-/// Registers of a VectorNav: key, number, number of values.
+/// Registers that a profile lists: key, register number, number of values.
 pub const VECTORNAV_REGISTERS: [Setting; 18] = [
     ("register_21", 21, 6),
     ("register_23", 23, 12),

@@ -56,7 +56,7 @@ pub struct VectorNavUnit {
     chain: Chain,
     text: ViewStream,
     binary: [ViewStream; 3],
-    /// Increments since the last read of register 80.
+    /// Increments that were summed since the last read of register 80.
     polled: Increments,
     tare: DQuat,
     latest: Option<(View, Processed)>,
@@ -66,7 +66,7 @@ pub struct VectorNavUnit {
 }
 
 impl VectorNavUnit {
-    /// A unit with the profile's settings as saved ones.
+    /// A unit that has saved the profile's settings; `stored` has the contents of the registers that the profile lists.
     pub fn new(unit: &Unit, stored: BTreeMap<u8, String>) -> Self {
         let factory = Registers::factory(unit, stored);
         let started = factory.at_start();
@@ -90,7 +90,7 @@ impl VectorNavUnit {
         made
     }
 
-    /// Restarts the streams with the present registers.
+    /// Restarts the streams whose rates the registers have changed.
     fn retime(&mut self, unit: &Unit) {
         let text = unit.divisor(self.registers.text_rate_hz);
         if self.text.divisor() != text {
@@ -128,7 +128,8 @@ impl VectorNavUnit {
         }
     }
 
-    /// Executes a command; returns the body of the answer, or `None` if the answer was already sent.
+    /// Executes a command. Returns the body of the answer, `None` if the answer was already sent, or a code of
+    /// `$VNERR`.
     fn obey(&mut self, now: SimTime, line: &Line, unit: &mut Unit) -> Result<Option<String>, u8> {
         let (command, values) = line.fields();
         let echo = || Ok(Some(line.body.clone()));

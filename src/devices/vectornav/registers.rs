@@ -16,7 +16,7 @@ use crate::imu::profile::ImuProfile;
 use crate::wire::vectornav::binary::{GROUPS, Layout};
 use crate::wire::vectornav::error;
 
-/// Read-only registers with measurements, and the text output with the same values.
+/// Read-only registers with measurements, each with the code of the text output that has the same values.
 pub const MEASUREMENTS: [(u8, u8); 12] = [
     (8, 1),
     (9, 2),
@@ -43,7 +43,7 @@ const TUNING: [(u8, &str); 5] = [
     (52, "0,0,0,0,0,0,0,0"),
 ];
 
-/// Read-only registers with values that the unit computes.
+/// Read-only registers with values that the unit computes itself.
 const READ_ONLY: [u8; 2] = [47, 52];
 
 /// Read-only registers with the unit's identity.
@@ -92,7 +92,7 @@ pub struct Registers {
     /// Registers 5 to 7 of the second port, which is not connected.
     second_port: [u32; 3],
     stored: BTreeMap<u8, String>,
-    /// Registers that a host has written since the factory values.
+    /// Registers that a host has written since the factory values were loaded.
     written: BTreeSet<u8>,
     effects: Effects,
 }
@@ -110,7 +110,7 @@ pub struct Effects {
     pub magnetic_reference: Option<DVec3>,
     /// Gravity reference that the host has set, as a model or vector: north, east, down, m/s².
     pub gravity_reference: Option<DVec3>,
-    /// Whether text output, and sampling, wait for a pulse at the sync input. No pulse arrives.
+    /// Whether text output, and whether sampling, wait for a pulse at the sync input. Such a pulse never arrives.
     pub waits_for_sync: [bool; 2],
     /// Samples per pulse of the sync output; 0: no pulses.
     pub sync_out_every: u64,
@@ -127,7 +127,7 @@ pub struct Started {
     pub gyro_bias_rad_s: DVec3,
 }
 
-/// A moving mean of register 85.
+/// Settings of a moving mean (register 85).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MeanFilter {
     /// Number of samples in the mean.
@@ -164,7 +164,7 @@ pub struct Appended {
 }
 
 impl Registers {
-    /// Factory values with the rig's changes; `stored` are the registers without effect.
+    /// Factory values with the rig's changes; `stored` has the contents of the registers that the profile lists.
     pub fn factory(unit: &Unit, mut stored: BTreeMap<u8, String>) -> Self {
         for (id, content) in TUNING {
             stored.entry(id).or_insert_with(|| content.to_owned());
@@ -462,7 +462,7 @@ fn count(found: usize, least: usize, most: usize) -> Result<(), u8> {
     }
 }
 
-/// Parses a value of a list, optionally followed by the port number 1.
+/// Parses one of the `allowed` values, optionally followed by the port number 1.
 fn one_of(values: &[&str], allowed: &[u32]) -> Result<u32, u8> {
     count(values.len(), 1, 2)?;
     if values.get(1).is_some_and(|port| !matches!(*port, "1" | "2")) {

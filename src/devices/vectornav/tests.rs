@@ -68,7 +68,8 @@ fn stream(bench: &mut Bench, ms: u64) -> Vec<Frame> {
     frames(bench)
 }
 
-/// Command, further commands in runs with and without it, and evidence of its effect.
+/// Rows of the command test: the command, further commands that are sent both in the run with it and in the run without
+/// it, and the evidence of its effect.
 const ROWS: [(&str, &[&str], Proof); 33] = [
     ("VNWRG,00,bench", &[], Proof::Answer),
     ("VNWRG,05,230400", &[], Proof::Line),
@@ -108,7 +109,7 @@ const ROWS: [(&str, &[&str], Proof); 33] = [
 
 #[test]
 fn every_command_has_its_effect_or_is_kept() {
-    // Register 47 is read-only; 33 and 75 to 77 are no text.
+    // Every register that profiles list has a row, except 47, which is read-only. Profiles do not list 33 and 75 to 77.
     let written =
         |id: u8| ROWS.iter().any(|(body, ..)| body.starts_with(&format!("VNWRG,{id:02}")));
     for (_, id, _) in VECTORNAV_REGISTERS {
@@ -265,7 +266,7 @@ fn increments_are_integrated_between_readings() {
     let found = vector(&delta, 4);
     assert!((found - wanted).truncate().length() < 2e-3, "{found} {wanted}");
     assert!(found.z.abs() < 0.01, "{found}");
-    // As a text output every 100 ms.
+    // The same increments are also in a text output every 100 ms.
     ask(&mut bench, "VNWRG,06,30");
     let frames = stream(&mut bench, 1000);
     let first = frames.iter().find_map(|f| match f {

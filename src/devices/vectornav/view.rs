@@ -18,7 +18,7 @@ use crate::imu::conditioning::{
 use crate::imu::output::{Gathered, Measured, Stream, frd, ned_from_frd, roll_pitch_yaw};
 use crate::sensors::imu::{Sample, earth};
 
-/// Values for an output, in forward, right, down and north, east, down.
+/// Values for an output. Vectors are forward, right, down (body frame) or north, east, down.
 #[derive(Clone, Debug)]
 pub struct View {
     /// Compensated measurement.
@@ -77,7 +77,7 @@ pub struct Processed {
     gravity_ned_m_s2: DVec3,
 }
 
-/// State of the processing.
+/// Processing of samples, with its state.
 #[derive(Clone, Debug, Default)]
 pub struct Chain {
     /// Moving means of the uncompensated and the compensated branch: magnetic field, acceleration, angular rate.
@@ -87,7 +87,7 @@ pub struct Chain {
     gyro_bias: Option<DVec3>,
 }
 
-/// Time in which the filter estimates the gyro bias, s.
+/// Time constant with which the filter estimates the gyro bias, s.
 const BIAS_TIME_S: f64 = 10.0;
 
 impl Chain {
@@ -165,7 +165,7 @@ impl Chain {
 #[derive(Clone, Debug, Default)]
 pub struct Increments {
     gathered: Gathered,
-    /// Sum of specific forces in north-east-down, and of gravity in body axes.
+    /// Sums of specific forces in north-east-down, and of gravity in body axes.
     force_ned: DVec3,
     gravity_body: DVec3,
     gravity_ned: DVec3,
@@ -199,7 +199,7 @@ impl Increments {
     }
 }
 
-/// Stream of output values.
+/// Computes the values of an output from samples.
 #[derive(Clone, Debug)]
 pub struct ViewStream {
     compensated: Stream,

@@ -24,7 +24,7 @@ impl Boards {
         Self { thermal: *thermal, up_since: SimTime::ZERO, power_up_c: thermal.power_up_c }
     }
 
-    /// Restarts the unit, which is up again at `up_at`.
+    /// Records a restart of the unit, after which it is up again at `up_at`.
     pub fn restart(&mut self, up_at: SimTime) {
         let [top_c, _] = self.temperatures_c(up_at);
         (self.up_since, self.power_up_c) = (up_at, top_c);

@@ -19,7 +19,7 @@ const SECOND_NS: i128 = 1_000_000_000;
 pub struct Configuration {
     /// Target speed; 0 stops the rotor.
     pub rpm: u32,
-    /// Reported echoes.
+    /// Echoes that are reported.
     pub returns: ReturnMode,
     /// Sector in which lasers fire.
     pub view: View,
@@ -63,7 +63,7 @@ pub struct Mode {
     pub view: View,
     /// Whether lasers fire, if the rotor is fast enough.
     pub laser_on: bool,
-    /// False during a restart.
+    /// Whether the unit is up; false during a restart.
     pub is_up: bool,
 }
 
@@ -79,7 +79,7 @@ pub struct Limits {
 }
 
 impl Configuration {
-    /// Configuration at power-on from rig and profile; `host` replaces the factory destination.
+    /// Configuration at power-on, from rig and profile; `host` replaces the factory destination.
     pub fn at_power_on(
         profile: &VelodyneProfile,
         settings: &VelodyneSettings,
@@ -107,7 +107,7 @@ impl Configuration {
         }
     }
 
-    /// Mode of lasers and packets.
+    /// Mode of lasers and packets that this configuration sets while the unit is up.
     pub fn mode(&self) -> Mode {
         Mode { returns: self.returns, view: self.view, laser_on: self.laser_on, is_up: true }
     }
@@ -149,7 +149,7 @@ impl Velodyne {
     /// Phase that the rotor must keep; `None` if phase lock is off or PPS is not locked.
     pub(super) fn wanted_phase(&self) -> Option<Phase> {
         let PhaseLock { is_on, offset_centideg } = self.configuration.phase_lock;
-        // Without PPS there is no phase.
+        // Without a locked PPS, the rotor keeps no phase.
         let is_on = is_on && self.clock.pps(self.stream.now) == PpsState::Locked;
         is_on.then(|| Phase {
             turn: f64::from(offset_centideg) / 36_000.0,

@@ -24,10 +24,10 @@ const POSITION_PORT: u16 = 8308;
 /// Name of position packets.
 const POSITION: &str = "position";
 
-/// Number of packet intervals from which the usual one is determined.
+/// Number of packet intervals from which the usual interval is determined.
 const SPACINGS: usize = 101;
-/// Largest relative difference between the packet interval and the profile's; beyond it, the packets come from another
-/// firmware.
+/// Largest relative difference between the packet interval and the profile's. If the difference is larger, the packets
+/// come from another firmware.
 const SPACING_TOLERANCE: f64 = 0.01;
 
 impl Named<VelodyneProfile> {
@@ -52,7 +52,7 @@ pub(super) struct VelodyneDecoder {
     /// Timestamp of the last data packet.
     last_stamp: Option<Stamp>,
     spacings_us: Vec<i64>,
-    /// Number of data packets per model.
+    /// Number of data packets by the model that they contain, if any.
     models: BTreeMap<Option<Model>, u64>,
     /// Last two bytes (return mode and product) of the first and of the last data packet.
     status: Option<([u8; 2], [u8; 2])>,
@@ -69,25 +69,26 @@ impl VelodyneDecoder {
         Self { named, anyway, known, ..Self::default() }
     }
 
-    /// Model in most data packets.
+    /// Model that most data packets contain; `None` if most contain no model.
     fn told(&self) -> Option<Model> {
         let most = self.models.iter().max_by_key(|(_, count)| **count);
         most.and_then(|(model, _)| *model)
     }
 
-    /// The named profile, unless the packets come from another product.
+    /// The profile that the user named, unless packets contain another model; with `anyway`, the named profile in any
+    /// case.
     fn meant(&self) -> Option<&Named<VelodyneProfile>> {
         self.named.as_ref().filter(|_| self.anyway || !self.is_other_product())
     }
 
-    /// Whether packets contain another model than the named one. Packets of some firmware have no model.
+    /// Whether most packets contain another model than the named profile's. Packets of some firmware contain no model.
     fn is_other_product(&self) -> bool {
         let told = self.told();
         let differs = |named: &Named<VelodyneProfile>| told.is_some() && told != named.model();
         self.named.as_ref().is_some_and(differs)
     }
 
-    /// Model of the sender: named by the user or in the packets.
+    /// Model of the sender: that of the profile in use, otherwise the one in the packets.
     fn whose(&self) -> Option<Model> {
         self.meant().map_or_else(|| self.told(), Named::model)
     }
@@ -101,7 +102,7 @@ impl VelodyneDecoder {
         }
     }
 
-    /// Usual packet interval, microseconds.
+    /// Median packet interval, microseconds; `None` if there are too few packets.
     fn spacing_us(&self) -> Option<f64> {
         let mut all = self.spacings_us.clone();
         all.sort_unstable();
@@ -169,7 +170,7 @@ impl DatagramDecoder for VelodyneDecoder {
         if self.meant().is_some() && !self.models.is_empty() {
             return 2.0;
         }
-        // Decoders of other families know their own packets better.
+        // Decoders of other families recognise their own packets with more certainty.
         if self.models.is_empty() && self.position.is_none() { 0.0 } else { 0.5 }
     }
 
@@ -297,7 +298,7 @@ impl DatagramDecoder for VelodyneDecoder {
             Some(ReturnMode::Dual) => "dual",
             _ => "strongest",
         };
-        // A capture does not contain the time in which the clock was set.
+        // A capture does not show how the clock was set. If PPS is locked, the clock of the twin has the reference UTC.
         let pps = self.position.as_ref().and_then(|packet| packet.pps_status());
         let clock = if pps == Some(PpsStatus::Locked) { "utc" } else { "free-running" };
         Ok(Twin {

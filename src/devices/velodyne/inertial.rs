@@ -23,7 +23,7 @@ const ACCELERATION_G: f64 = 0.001221;
 pub struct Inertial {
     profile: PositionImu,
     noise: NoiseSource,
-    /// IMU samples, from the sample of the last packet on.
+    /// IMU samples, starting with the one in the last packet.
     pub samples: InertialSamples,
 }
 
@@ -34,7 +34,7 @@ impl Inertial {
         Self { profile: profile.clone(), noise, samples }
     }
 
-    /// Whether the IMU sample that is the latest one at `at` has been measured.
+    /// Whether the IMU sample that is current at `at` has been measured.
     pub fn knows(&self, at: SimTime) -> bool {
         self.samples
             .waiting
@@ -42,7 +42,7 @@ impl Inertial {
             .is_some_and(|last| at.0 < last.at.0 + self.samples.series.period_ns())
     }
 
-    /// Words of the three chips in position packet `number` of time `at`.
+    /// Words of the three chips in position packet `number`, which is created at `at`.
     pub fn words(&mut self, at: SimTime, number: u64) -> [ImuWords; 3] {
         while self.samples.waiting.get(1).is_some_and(|next| next.at <= at) {
             self.samples.waiting.pop_front();

@@ -6,12 +6,12 @@
 
 use crate::wire::velodyne::{BLOCKS, Bank, SLOTS};
 
-/// Return that a block contains.
+/// Which return of each laser a block contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
     Only,
     Last,
-    /// The strongest return, or the second strongest if the strongest is the last.
+    /// The strongest return, or the second strongest if the strongest is also the last.
     Strongest,
     Nothing,
 }
@@ -19,7 +19,7 @@ pub enum Holds {
 /// Content of one block of every packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockPlan {
-    /// Bank in the flag; no meaning for an empty block.
+    /// Bank in the block's flag; ignored for an empty block.
     pub bank: Bank,
     /// Sequence (index in the packet) that determines the azimuth and the first points.
     pub sequence: usize,

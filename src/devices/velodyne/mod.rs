@@ -123,14 +123,14 @@ impl Velodyne {
         unit
     }
 
-    /// Limits series of requested IMU samples to `longest_ns`. Call it before the first request.
+    /// Limits each requested series of IMU samples to `longest_ns`. Call this before the first request.
     pub fn limit_series(&mut self, longest_ns: u64) {
         if let Some(inertial) = &mut self.inertial {
             inertial.samples.series.limit(longest_ns);
         }
     }
 
-    /// Connects a GNSS receiver: packets then wait until the receiver's output is known.
+    /// Connects a GNSS receiver: packets then wait until the receiver's signals are known.
     pub fn connect_receiver(&mut self) {
         self.stream.connect_receiver();
     }
@@ -146,7 +146,7 @@ impl Velodyne {
         Some(MeasurementRequest { index: self.stream.count_request(), start, subject })
     }
 
-    /// Data packets per second while no mode changes.
+    /// Data packets per second if the mode at power-on never changes.
     fn data_rate_hz(&self) -> f64 {
         let sequences = self.stream.planner.layout(self.settings.return_mode).sequences;
         let view = View(self.settings.sector_deg);
@@ -256,7 +256,7 @@ impl Velodyne {
         points
     }
 
-    /// Timestamps and sends packets whose time the clock knows.
+    /// Adds the timestamps to packets whose timestamps are final, and sends these packets.
     fn release(&mut self) {
         while let Some(mut held) = self.stream.next_known() {
             let timestamp_us = self.clock.micros_past_hour(held.stamped);

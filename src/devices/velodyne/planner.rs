@@ -15,7 +15,7 @@ use crate::spinning::stream::{self, Undone};
 use crate::time::SimTime;
 use crate::velodyne::profile::VelodyneLaser;
 
-/// Time beyond the horizon in which sequences to complete a packet are searched, nanoseconds. A rotation at the lowest
+/// Time beyond the horizon that is searched for sequences that complete a packet, nanoseconds. A rotation at the lowest
 /// speed takes a fifth of a second.
 const HOLD_NS: u64 = 1_000_000_000;
 
@@ -118,7 +118,7 @@ pub struct Planner {
 #[derive(Debug)]
 struct Packing {
     layout: Layout,
-    /// Firing slots of packets without a gap, which nearly all packets are.
+    /// Firing slots of packets without a gap; nearly all packets are without one.
     even_firings: Arc<[FiringSlot]>,
 }
 

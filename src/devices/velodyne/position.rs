@@ -18,15 +18,15 @@ use crate::velodyne::profile::VelodyneProfile;
 use crate::wire::velodyne::position::{POSITION_PACKET_LEN, PositionPacket, PpsStatus};
 use crate::{Output, Transmit};
 
-/// Longest time for which a packet waits for the IMU, nanoseconds. A machine that is too slow can revoke the
-/// measurement.
+/// Longest time for which a packet waits for the IMU, nanoseconds. On a machine that is too slow, the measurement may
+/// be revoked and never arrive.
 const LONGEST_WAIT_NS: u64 = 10_000_000;
 
 /// Source of one unit's position packets.
 pub struct PositionSender {
     profile: PositionProfile,
     noise: NoiseSource,
-    /// Next time of each timer.
+    /// Time at which each timer next requests a packet.
     next: Vec<SimTime>,
     /// Creation time of the requested packet.
     pending: Option<SimTime>,
@@ -57,7 +57,8 @@ impl PositionSender {
         self.pending = None;
     }
 
-    /// Packets created until `now`, in order.
+    /// Creates all packets whose creation time is not after `now`, in order, and sends those that need not wait for IMU
+    /// samples.
     pub fn advance(
         &mut self,
         now: SimTime,
@@ -99,7 +100,7 @@ impl PositionSender {
         }
     }
 
-    /// Creation time of the next packet, if not after `now`.
+    /// Creation time of the next packet; `None` if it is after `now`.
     fn next_made(&mut self, now: SimTime) -> Option<SimTime> {
         loop {
             let timer = (0..self.next.len()).min_by_key(|timer| self.next[*timer]);
@@ -155,9 +156,9 @@ impl PositionSender {
     }
 }
 
-/// Number of times per second at which a timer requests a packet while the other timer's packet is not created yet. In
-/// the long run, the offset between two requests takes all multiples of the greatest common divisor of the periods
-/// equally often, and the delay of a packet is uniformly distributed.
+/// Number of times per second at which a timer requests a packet while a packet that the other timer requested is not
+/// created yet. In the long run, the offset between two requests takes all multiples of the greatest common divisor of
+/// the periods equally often, and the delay of a packet is uniformly distributed.
 fn meetings_hz((first_ns, second_ns): (u64, u64), delay_ns: u64) -> f64 {
     let (mut grain_ns, mut rest_ns) = (first_ns, second_ns);
     while rest_ns > 0 {
@@ -165,7 +166,7 @@ fn meetings_hz((first_ns, second_ns): (u64, u64), delay_ns: u64) -> f64 {
     }
     let (grain_ns, delay_ns) = (grain_ns as f64, delay_ns as f64);
     let each_hz = grain_ns * 1e9 / (first_ns as f64 * second_ns as f64);
-    // Requests at the same time always coincide; requests `steps` grains apart only if the delay is longer.
+    // Requests at the same time always coincide. Requests `steps` grains apart coincide only if the delay is longer.
     let steps = (delay_ns / grain_ns).floor();
     let apart = 2.0 * (steps - grain_ns * steps * (steps + 1.0) / (2.0 * delay_ns.max(1.0)));
     each_hz * (1.0 + apart)

@@ -25,7 +25,7 @@ pub enum Axis {
     Down,
 }
 
-/// A time of up to 0.1 s.
+/// Key type of a time of up to 0.1 s, in microseconds.
 fn microseconds() -> Time {
     Time(Limit::new(0.0..=100_000.0, "us", PROFILES), 1e3)
 }

@@ -98,7 +98,7 @@ keys! {
     }
 }
 
-/// One laser.
+/// One laser of a model's head.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct VelodyneLaser {
     /// Elevation, radians.
@@ -132,17 +132,17 @@ keys! {
             /// Output latency in addition to the product's own delay.
             pub lag_ns as "lag_ms": u64, lag::key();
         }
-        /// Rotor speed, rpm.
+        /// Rotation rate of the head, rpm.
         pub rotation_rate_rpm: u32,
-        /// The reported echo.
+        /// Echoes that are reported.
         pub return_mode: ReturnMode,
         /// Settings of the motor.
         pub motor: MotorSettings,
         /// The clock and the GPS input.
         pub clock: ClockSettings,
-        /// The optics.
+        /// Optics of the laser beams.
         pub beam: BeamSettings,
-        /// The errors.
+        /// Random errors of the measurements.
         pub noise: NoiseSettings,
     }
 }

@@ -11,7 +11,7 @@ use crate::spinning::clock_settings::ClockReference;
 use crate::spinning::stream::Planner as _;
 use crate::wire::velodyne::position::PositionPacket;
 
-/// Start of the run, 1 234 567 890 us past the hour.
+/// UTC at the start of the run: 1 234 567 890 us past the hour.
 const START: &str = "2026-06-01T12:20:34.56789Z";
 
 fn unit(name: &str, change: impl FnOnce(&mut VelodyneSettings)) -> Velodyne {
@@ -31,7 +31,7 @@ fn dual(settings: &mut VelodyneSettings) {
     settings.return_mode = ReturnMode::Dual;
 }
 
-/// The next packet's bytes; `returns` provides the returns of each firing.
+/// Measures the next packet; returns the output and its bytes. `returns` provides the returns of each firing.
 fn packet(
     unit: &mut Velodyne,
     returns: impl Fn(usize, &FiringSlot) -> PulseReturns,

@@ -22,7 +22,7 @@ pub(super) struct Web {
     pub profile: WebProfile,
     /// Configuration after a reset.
     pub saved: Configuration,
-    /// End of a restart.
+    /// Time at which the latest restart ends.
     pub up_at: SimTime,
 }
 

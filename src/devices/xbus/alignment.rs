@@ -21,7 +21,7 @@ pub struct Alignment {
     pub rotations: [DQuat; 2],
     /// Addition to the heading, clockwise, rad.
     heading_rad: f64,
-    /// Rotation from sensor to object frame by an inclination reset.
+    /// Rotation from sensor to object frame that an inclination reset has set.
     inclination: DQuat,
     /// Estimated gyro bias, sensor frame, rad/s.
     gyro_bias: DVec3,
@@ -54,7 +54,7 @@ impl Default for Alignment {
 }
 
 impl Alignment {
-    /// Rotation of a quaternion w, x, y, z.
+    /// Converts a quaternion w, x, y, z to a rotation.
     ///
     /// # Errors
     /// Returns an error code if the quaternion is not a rotation.
@@ -85,7 +85,7 @@ impl Alignment {
         }
     }
 
-    /// Updates the bias estimation with a sample.
+    /// Updates the bias estimate with a sample.
     pub fn step(&mut self, sample: &Sample) {
         let Update::Running { until, sum, count } = &mut self.update else { return };
         if sample.gyro.value.length() > AT_REST_RAD_S {

@@ -44,7 +44,7 @@ impl Dialect for XbusAnswers {
     }
 }
 
-/// Settings of an MTi: key, message id, number of bytes; and name of the message.
+/// Settings that a profile lists: key, message id and number of bytes; and the name of the message.
 pub const XBUS_SETTINGS: [(Setting, &str); 9] = [
     (("period", mid::SET_PERIOD, 2), "SetPeriod"),
     (("option_flags", mid::SET_OPTION_FLAGS, 4), "SetOptionFlags"),

@@ -6,7 +6,7 @@ use glam::DVec3;
 use crate::sensors::imu::Sample;
 use crate::wire::xbus::error;
 
-/// Data of `IccCommand`.
+/// Command codes in the data of `IccCommand`.
 mod command {
     pub const START: u8 = 0;
     pub const STOP: u8 = 1;
@@ -14,7 +14,7 @@ mod command {
     pub const STATE: u8 = 3;
 }
 
-/// The motion was not sufficient.
+/// Status of a calibration result: the motion was not sufficient.
 const NOT_ENOUGH_DATA: u8 = 0x02;
 /// Variation of the field along an axis, relative to the field strength, above which the axis counts as
 /// rotated.

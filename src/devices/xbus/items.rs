@@ -42,7 +42,7 @@ pub const MESSAGES: [(&str, Xdi); 25] = [
 /// Rate of the fine sample time, ticks per second.
 const FINE_TICKS_HZ: u64 = 10_000;
 
-/// A sample with derived values.
+/// A sample with the other values that data items report.
 #[derive(Clone, Debug)]
 pub struct Moment {
     /// Sample in the object frame, without the estimated gyro bias.
@@ -94,7 +94,7 @@ fn local_from_enu(frame: LocalFrame) -> DQuat {
     }
 }
 
-/// A data item of a sample.
+/// Makes the data item `xdi` of a sample.
 pub fn item(xdi: Xdi, now: &Moment, m: &Measured, unit: &Unit) -> Item {
     let sample = &now.sample;
     let raw = |data: Vec<u8>| Item { xdi, data };

@@ -69,7 +69,7 @@ enum State {
     Config,
     /// The unit is silent until this time after a reset.
     Booting(SimTime),
-    /// `WakeUp` was sent; measurement starts at this time without an answer.
+    /// `WakeUp` was sent; measurement starts at this time if the host does not answer.
     WokenUp(SimTime),
 }
 
@@ -94,7 +94,7 @@ pub struct XbusUnit {
     sample_rate_hz: u32,
 }
 
-/// Whether a setting accepts data of this length.
+/// Whether setting `id` accepts data of this length.
 fn takes(id: u8, length: usize) -> bool {
     match id {
         // Flags to set and flags to clear.
@@ -109,7 +109,7 @@ fn takes(id: u8, length: usize) -> bool {
     }
 }
 
-/// Message counter at the start of the run; the unit has sent messages since power-on.
+/// Message counter at the start of the run; it includes the messages since power-on.
 fn counter_at_start(unit: &Unit) -> u16 {
     let sent =
         u128::from(unit.settings.on_for_ns) * u128::from(unit.settings.rate_hz) / 1_000_000_000;
@@ -117,7 +117,7 @@ fn counter_at_start(unit: &Unit) -> u16 {
 }
 
 impl XbusUnit {
-    /// A unit in measurement state, unless the rig makes it wait.
+    /// A unit in measurement state, or in configuration state if the rig disables streaming at the start.
     pub fn new(unit: &Unit, answers: XbusAnswers) -> Self {
         let stored = factory_settings(&answers);
         let mut made = Self {
@@ -176,7 +176,7 @@ impl XbusUnit {
             .map(|o| u64::from(self.sample_rate_hz / u32::from(o.rate_hz)))
             .map(|divisor| (divisor, Stream::every(divisor)))
             .collect();
-        // If all items are in every message, there must be a message.
+        // With only items that are in every message, messages are sent at the rate of the unit's settings.
         if self.streams.is_empty() && !self.output.is_empty() {
             let divisor = unit.divisor(unit.settings.rate_hz);
             self.streams.insert(divisor, Stream::every(divisor));
@@ -259,7 +259,7 @@ impl XbusUnit {
         let data = &message.data;
         let identity = unit.profile.identity.clone();
         Ok(match message.mid {
-            // Bus masters expect an answer; without a bus there is nothing to initialise.
+            // Bus masters expect an answer; an MTi without a bus has nothing to initialise.
             mid::REQ_DID | mid::INIT_MT => device_id(&identity.serial).to_be_bytes().to_vec(),
             mid::REQ_PRODUCT_CODE => format!("{:<20.20}", identity.model).into_bytes(),
             mid::REQ_FW_REV => version(&identity.firmware, 3),
@@ -357,7 +357,7 @@ impl XbusUnit {
         })
     }
 
-    /// Sets the baud rate after the next reset; the driver of ethz-asl resets after this setting.
+    /// Sets the baud rate that applies after the next reset; the driver of ethz-asl resets the unit after this setting.
     fn baud_rate(&mut self, data: &[u8], unit: &Unit) -> Result<Vec<u8>, u8> {
         match data {
             [] => {
@@ -376,7 +376,7 @@ impl XbusUnit {
         }
     }
 
-    /// A stored setting of two bytes.
+    /// Value of the stored setting `id`, which has two bytes; 0 if it is missing.
     fn stored_word(&self, id: u8) -> u16 {
         let bytes = self.stored.get(&id).and_then(|data| data.first_chunk().copied());
         bytes.map_or(0, u16::from_be_bytes)
@@ -454,7 +454,7 @@ fn device_id(serial: &str) -> u32 {
     u32::from_str_radix(serial, 16).unwrap_or(0)
 }
 
-/// Version such as `1.8.2` as bytes.
+/// Converts a version such as `1.8.2` to bytes, one per number.
 fn version(text: &str, bytes: usize) -> Vec<u8> {
     let mut numbers: Vec<u8> = text.split('.').map(|n| n.parse().unwrap_or(0)).collect();
     numbers.resize(bytes, 0);

@@ -278,7 +278,7 @@ fn every_row_of_the_table_is_what_the_unit_does() {
     for row in table("xsens-mti30") {
         let bytes = hex(row.request);
         let Some((&id, data)) = bytes.split_first() else { continue };
-        // A refused message changes nothing.
+        // A refused message changes nothing, so one unit receives all such messages.
         let mut fresh;
         let wants_refusal = matches!(row.conduct, Conduct::Refused | Conduct::NotMade);
         let bench = if wants_refusal {
@@ -436,7 +436,7 @@ fn sensor_readouts_are_counts_over_the_ranges() {
         |xdi: Xdi| items(stream.last().unwrap()).into_iter().find(|i| i.xdi == xdi).unwrap().data;
     let raw = item(Xdi::RAW_SENSORS);
     let counts: Vec<u16> = raw.chunks(2).map(|b| u16::from_be_bytes([b[0], b[1]])).collect();
-    // 0.5 m/s² of 5 g, 0.3 rad/s of 450 degrees/s, 0.2 of 0.8 gauss.
+    // Readings relative to their ranges: 0.5 m/s² of 5 g, 0.3 rad/s of 450 degrees/s, 0.2 of 0.8 gauss.
     assert_eq!(raw.len(), 20);
     let share = |count: u16| f64::from(count) / 32_768.0 - 1.0;
     assert!((share(counts[0]) - 0.5 / (5.0 * 9.80665)).abs() < 1e-4, "{counts:?}");

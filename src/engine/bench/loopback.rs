@@ -7,7 +7,8 @@ use std::os::unix::net::UnixStream;
 /// Largest number of bytes of one send; longer outputs are sent in parts.
 const MOST_AT_ONCE: usize = 32 << 10;
 
-/// A socket for sending and its other end, once for datagrams and once for bytes.
+/// Pairs of connected sockets, one pair for datagrams and one for byte streams: the first socket sends, the second one
+/// receives.
 pub(super) struct Loopback {
     datagrams: (UdpSocket, UdpSocket),
     bytes: (UnixStream, UnixStream),
@@ -28,7 +29,7 @@ impl Loopback {
         Ok(Self { datagrams: (from, to), bytes, buffer: vec![0; 2 * MOST_AT_ONCE] })
     }
 
-    /// Sends a datagram, or bytes.
+    /// Sends `bytes`, as a datagram or as part of the byte stream.
     pub(super) fn send(&mut self, is_datagram: bool, bytes: &[u8]) -> io::Result<()> {
         if is_datagram {
             return self.datagrams.0.send(bytes).map(drop);

@@ -54,22 +54,22 @@ impl Stages {
 /// Cost of one device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DeviceCost {
-    /// The device.
+    /// Name of the device.
     pub name: String,
-    /// Profile of the device.
+    /// Name of the device's profile.
     pub profile: String,
     /// Share of the device in the time of all devices, 0..=1.
     pub share: f64,
     /// Cost by stage.
     #[serde(flatten)]
     pub stages: Stages,
-    /// Packets, or pieces of a stream, per simulated second. 0: a device that sends only on request.
+    /// Packets, or pieces of a byte stream, per simulated second; 0 for a device that sends only on request.
     pub packets_per_s: f64,
-    /// Pulses, and pixels of cameras, that were cast for each simulated second.
+    /// Pulses, and pixels of cameras, that were cast per simulated second.
     pub pulses_per_s: f64,
 }
 
-/// The first limit of a rig.
+/// The resource that limits the speed of a rig.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
@@ -81,7 +81,7 @@ pub enum Limit {
     Sending,
     /// The GPU, and the thread that submits pulses to it.
     Gpu,
-    /// The processors: all threads together use the whole machine.
+    /// The processors: all threads together use all of them.
     Processors,
 }
 
@@ -98,7 +98,7 @@ pub struct BenchFigures {
     pub stages: Stages,
     /// Cost of moving a driven robot, on the packing thread, seconds per simulated second.
     pub moving_s: f64,
-    /// Seconds of the rig that the workers render per second: the figure that a run prints.
+    /// Simulated seconds that the workers render per second, which is the real-time factor that a run prints.
     pub workers_factor: f64,
     /// Cost of each device, in the rig's order.
     pub devices: Vec<DeviceCost>,
@@ -106,15 +106,15 @@ pub struct BenchFigures {
     pub processors: usize,
     /// Threads that measure.
     pub workers: usize,
-    /// Identity of the ray caster; also why a GPU was lost.
+    /// Identity of the ray caster; if a GPU was lost, also the reason.
     pub caster: String,
-    /// Time of the rig that was rendered, seconds.
+    /// Simulated time that was rendered, seconds.
     pub simulated_s: f64,
     /// Wall-clock duration of the benchmark, seconds.
     pub took_s: f64,
 }
 
-/// Renders `stretch` of a rig in `world` and measures the cost. `progress` gets the simulated time so far.
+/// Renders the first `duration` of a rig in `world` and measures the cost. `progress` gets the simulated time so far.
 ///
 /// # Errors
 /// The system has no sockets for the packets.
@@ -190,7 +190,7 @@ pub fn bench(
     })
 }
 
-/// The resource with the highest load, and its load in real time as a share of its capacity.
+/// Returns the resource with the highest load, and this load in real time as a share of the resource's capacity.
 fn limit_of(stages: &Stages, moving_s: f64, workers: usize, processors: usize) -> (Limit, f64) {
     let needs = [
         (Limit::Workers, (stages.cast_s + stages.physics_s) / workers.max(1) as f64),
@@ -202,11 +202,12 @@ fn limit_of(stages: &Stages, moving_s: f64, workers: usize, processors: usize) -
     most.expect("there are four")
 }
 
-/// If a benchmark takes more than this multiple of the time that the processors needed, the GPU is the limit.
+/// The GPU is the limit if the benchmark's duration exceeds the time that the processors needed by more than this
+/// factor.
 const WAITED_FOR_GPU: f64 = 1.25;
 
-/// Returns limit and load of a rig with a GPU. One second of the rig takes `lasted_s`, including the waits for the GPU.
-/// `limit` and `need` are the result without the GPU.
+/// Returns limit and load of a rig with a GPU. `lasted_s` is the duration of the benchmark per simulated second,
+/// including the waits for the GPU. `limit` and `need` are the result without the GPU.
 fn with_gpu(limit: Limit, need: f64, lasted_s: f64) -> (Limit, f64) {
     let waited = lasted_s > WAITED_FOR_GPU * need;
     (if waited { Limit::Gpu } else { limit }, need.max(lasted_s))

@@ -26,7 +26,7 @@ use crate::wire::ptp::Transport;
 use crate::world::raycast::{Beams, Finishes, Hit, OpenSky, Pulse, RayCaster, Stencil};
 
 thread_local! {
-    /// Time of the ray casts in this thread's measurement, nanoseconds.
+    /// Time of the ray casts in the measurement that this thread makes, nanoseconds.
     static CAST_NS: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -51,7 +51,7 @@ impl Meter {
     }
 }
 
-/// Time of a device so far, nanoseconds, and the number of its packets.
+/// Processor time of a device's stages so far, nanoseconds, and the numbers of its packets and pulses.
 #[derive(Debug, Default)]
 pub(super) struct Costs {
     cast_ns: AtomicU64,

@@ -34,8 +34,8 @@ pub fn admit(gpu: String, [gpu_hz, processor_hz]: [f64; 2]) -> Result<(), GpuPro
     Ok(())
 }
 
-/// Pulses per second that GPU and processor cast in the scene of `own`, with `workers` calling threads (default: as
-/// many as a rig has).
+/// Returns the pulses per second of the GPU and of the processor in the scene of `own`, with `workers` calling threads
+/// (default: as many as a rig would use).
 pub fn speeds(gpu: &GpuCaster, own: &BvhCaster, workers: Option<usize>) -> [f64; 2] {
     let (stencil, pulses) = gpu.sample();
     let by_gpu = |pulses: &[Pulse], hits: &mut [Hit]| {
@@ -56,10 +56,10 @@ pub fn speeds(gpu: &GpuCaster, own: &BvhCaster, workers: Option<usize>) -> [f64;
     best
 }
 
-/// Casts pulses into hits.
+/// Function that casts pulses and writes their hits.
 type Cast<'a> = dyn Fn(&[Pulse], &mut [Hit]) + Sync + 'a;
 
-/// Time in which `callers` threads, this one among them, cast all pulses.
+/// Time in which `callers` threads, including this one, cast all pulses; each pulse has `rays` rays.
 fn time_of(cast: &Cast<'_>, callers: usize, pulses: &[Pulse], rays: usize) -> Duration {
     let next = AtomicUsize::new(0);
     let work = || {

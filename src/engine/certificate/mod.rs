@@ -1,5 +1,5 @@
-//! Certificate of a run. It states when every packet was due, was submitted to the kernel and left; the host and its
-//! clock; and the hashes of rig, profiles, scene and program.
+//! Certificate of a run. It records when each packet was due, when it was submitted to the kernel and when it left. It
+//! also describes the host and its clock, and contains hashes of rig, profiles, scene and program.
 
 pub mod digest;
 pub mod require;
@@ -21,13 +21,14 @@ use require::{Requirement, Verdict};
 
 /// Name of the file format.
 pub const FORMAT: &str = "menura-certificate-2";
-/// Older formats that can also be read. The first one has `position_packets` in place of [`DeviceTiming::ports`].
+/// Older formats that can also be read. The first one has the field `position_packets` instead of
+/// [`DeviceTiming::ports`].
 const OLDER_FORMATS: [&str; 1] = ["menura-certificate-1"];
 
-/// Proof of a run's timing. Keys are stable within a [`FORMAT`].
+/// Record of a run's timing, to be kept as a proof. Keys are stable within a [`FORMAT`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Certificate {
-    /// [`FORMAT`].
+    /// The format: [`FORMAT`], or an older one in an old certificate.
     pub format: String,
     /// Version of the program.
     pub menura: String,
@@ -47,7 +48,7 @@ pub struct Certificate {
     /// older versions of Menura.
     #[serde(default)]
     pub simulated_s: f64,
-    /// Settings by which packets were sent.
+    /// Settings that determined how packets were sent.
     pub sending: Sending,
     /// Rights that the system granted.
     pub rights: Vec<Right>,
@@ -63,35 +64,36 @@ pub struct Certificate {
     pub requirements: Vec<Verdict>,
 }
 
-/// How packets were sent: the settings of `[engine]`.
+/// Settings that determined how packets were sent, mainly from `[engine]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sending {
-    /// `engine.spin_us`
+    /// `engine.spin_us`: time before the due time for which the sender polls the clock.
     pub spin_us: f64,
-    /// `engine.lead_us`; none for `"auto"`, where each device has its own lead.
+    /// `engine.lead_us`: time before the due time at which datagrams are submitted. `None` for `"auto"`: each device
+    /// then has its own lead.
     pub lead_us: Option<f64>,
-    /// `engine.scheduler`
+    /// `engine.scheduler`: scheduling class of the sending thread.
     pub scheduler: String,
-    /// `engine.send_core`
+    /// `engine.send_core`: core that the sending thread is bound to, if any.
     pub send_core: Option<usize>,
-    /// `engine.standby_core`
+    /// `engine.standby_core`: core of the standby sender; `None` without a standby sender.
     #[serde(default)]
     pub standby_core: Option<usize>,
-    /// `engine.launch_time`
+    /// `engine.launch_time`: whether the packet scheduler holds each datagram until its launch time.
     pub launch_time: bool,
-    /// `engine.stamps`
+    /// `engine.stamps`: requested source of the transmit timestamps.
     #[serde(default)]
     pub stamps: String,
-    /// `engine.late`
+    /// `engine.late`: treatment of packets that are not ready when they are due.
     pub late: String,
-    /// `engine.miss_threshold_us`
+    /// `engine.miss_threshold_us`: lateness above which a packet counts as late.
     pub miss_threshold_us: f64,
-    /// `engine.render_ahead_ms`
+    /// `engine.render_ahead_ms`: time by which rendering may run ahead of real time.
     pub render_ahead_ms: f64,
     /// Threads that cast rays.
     pub workers: usize,
-    /// Identity of the ray caster: the processor, a GPU with its driver, or a library; also why a GPU was lost. Empty
-    /// for replays and in certificates of older versions of Menura.
+    /// Identity of the ray caster: the processor, a GPU with its driver, or a library; if a GPU was lost, also the
+    /// reason. Empty for replays and in certificates of older versions of Menura.
     #[serde(default)]
     pub caster: String,
 }
@@ -99,18 +101,18 @@ pub struct Sending {
 /// A right that was requested, and the system's answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Right {
-    /// The request.
+    /// Description of the requested right.
     pub wish: String,
     /// Whether the system granted the right.
     pub granted: bool,
-    /// Why the system refused the right.
+    /// Reason why the system refused the right; `None` if it was granted.
     pub refused_because: Option<String>,
 }
 
 /// SHA-256 of one input of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hash {
-    /// Kind of the input: `rig`, `profile`, `scene` or `binary`.
+    /// Kind of the input: `rig`, `profile`, `scene`, `capture` or `binary`.
     pub part: String,
     /// Name of the input.
     pub name: String,
@@ -186,8 +188,8 @@ pub struct DeviceTiming {
 }
 
 impl DeviceTiming {
-    /// Most precise times at which packets left: transmit timestamps if there are any, otherwise the submissions to the
-    /// kernel.
+    /// Statistics of the most precise departure times: of the transmit timestamps if there are any, otherwise of the
+    /// submissions to the kernel.
     pub fn evidence(&self) -> &ErrorFigures {
         if self.departed.count > 0 { &self.departed } else { &self.handed }
     }
@@ -234,7 +236,7 @@ impl DeviceTiming {
     }
 }
 
-/// Data of a finished run for its certificate.
+/// Data of a finished run or replay for its certificate.
 pub struct Account<'a> {
     /// File name of the rig or of the capture.
     pub rig: String,

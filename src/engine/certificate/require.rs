@@ -12,7 +12,7 @@ use crate::timing::is_maximum;
 /// A requirement on a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Requirement {
-    /// Name of the device to check; without it, all devices that have sent something.
+    /// Name of the device to check; `None` for all devices that had something to send.
     device: Option<String>,
     metric: Metric,
     comparison: Comparison,
@@ -27,11 +27,11 @@ enum Metric {
     /// Percentile of the absolute error; the value is in percent, 0 to 100.
     Percentile(f64),
     Mean,
-    /// Drift of the error with the smallest size, early or late, microseconds per second.
+    /// Absolute drift of the smallest error over time, microseconds per second.
     Drift,
     Late,
     Dropped,
-    /// Number of measurements with fewer rays.
+    /// Number of measurements with fewer rays per pulse.
     Thinned,
     Refused,
     Unstamped,
@@ -52,7 +52,7 @@ enum Comparison {
 pub struct Verdict {
     /// Text of the requirement as written.
     pub requirement: String,
-    /// Name of the device; empty if no device has sent anything.
+    /// Name of the device; empty if no device that the requirement covers had anything to send.
     pub device: String,
     /// Measured value: microseconds, microseconds per second, or packets.
     pub measured: f64,
@@ -63,7 +63,7 @@ pub struct Verdict {
     /// Number of values, if they are too few for the percentile: `measured` is then their maximum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maximum_of: Option<u64>,
-    /// Reason of the failure, if the measured value does not show it.
+    /// Reason for the failure, if the measured value does not show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -172,7 +172,7 @@ impl Metric {
 }
 
 impl Requirement {
-    /// Name of the device to which the requirement is restricted.
+    /// Name of the only device that the requirement covers; `None` if it covers all devices.
     pub fn device(&self) -> Option<&str> {
         self.device.as_deref()
     }

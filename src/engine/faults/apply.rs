@@ -9,12 +9,12 @@ use crate::config::rig::faults::WireFault;
 use crate::devices::{Output, Transmit};
 use crate::wire::line::{LineSettings, sampled};
 
-/// Line settings at both ends of a disturbed line; the baud rate has no effect here.
+/// Line settings that both ends of a disturbed line use; the baud rate has no effect here.
 const LINE: LineSettings = LineSettings::eight_n_one(9600);
 
 impl Active {
-    /// Applies the fault to `transmit`, which was due in `window`. Passes the remaining packets to `after` and the
-    /// effects to `tell`.
+    /// Applies the fault to `transmit`, whose due time is in the fault's window number `window`. Adds the remaining
+    /// packets to `after` and passes the effects to `tell`.
     pub(super) fn apply(
         &mut self,
         mut transmit: Transmit,
@@ -128,7 +128,7 @@ impl Active {
         }
     }
 
-    /// Bytes of a TCP connection wait until the link is up again, when TCP retransmits them; other bytes are lost.
+    /// Delays bytes of a TCP connection until the link is up again, when TCP retransmits them; other bytes are lost.
     fn wait_for_link(
         &mut self,
         mut transmit: Transmit,

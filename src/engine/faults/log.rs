@@ -41,7 +41,7 @@ impl Windows {
         self.schedules.push(schedule);
     }
 
-    /// Changes the schedule of the `index`th fault; past windows stay the same.
+    /// Changes the schedule of fault number `index`; past windows stay the same.
     pub fn reschedule(&mut self, index: usize, schedule: Schedule) {
         if let Some(known) = self.schedules.get_mut(index) {
             *known = schedule;
@@ -67,7 +67,7 @@ impl Windows {
     }
 }
 
-/// Converts the fault numbers of rows to names.
+/// Converts the fault numbers in rows to names.
 #[derive(Default)]
 pub struct FaultWords {
     names: Vec<[String; 3]>,
@@ -86,7 +86,7 @@ pub struct FaultNote<'a> {
     pub kind: &'a str,
     /// Stream of the affected packet, if a packet is affected.
     pub stream: Option<&'a str>,
-    /// The number of that packet.
+    /// Number of the affected packet, if a packet is affected.
     pub packet: Option<u64>,
     /// Effect of the fault.
     pub effect: &'static str,
@@ -166,7 +166,7 @@ impl FaultLog {
         self.keys.push(keys);
     }
 
-    /// Changes the schedule of the `index`th fault; past windows stay the same.
+    /// Changes the schedule of fault number `index`; past windows stay the same.
     pub fn reschedule(&mut self, index: usize, schedule: Schedule) {
         self.windows.reschedule(index, schedule);
     }

@@ -131,7 +131,7 @@ pub struct Row {
     pub effect: Effect,
 }
 
-/// The faults of a rig's links.
+/// The faults of a rig's links and cables.
 pub struct WireFaults {
     devices: Vec<Lanes>,
     cables: Vec<CableDown>,
@@ -146,7 +146,8 @@ struct CableDown {
     schedule: Schedule,
 }
 
-/// Lanes of a device: one for each port, and one for a device without ports.
+/// Lanes of a device; each lane is a stream with its own faults. There is one lane per port (a single one for a device
+/// without ports), and one for answers.
 struct Lanes {
     ports: Vec<Lane>,
     /// Whether the device sends datagrams. Answers to one host are then sent by a control.
@@ -158,8 +159,8 @@ struct Lanes {
 }
 
 impl Lanes {
-    /// Passes on a device's move to another address, after the packets that faults delay: on a real link they have
-    /// already left, from the old address.
+    /// Passes on the output that moves a device to another address. Packets that faults delay precede it: on a real
+    /// link they have already left, from the old address.
     fn move_on(&mut self, mut transmit: Transmit, out: &mut dyn FnMut(Transmit)) {
         let every = self.ports.iter_mut().chain([&mut self.commands]);
         for fault in every.flat_map(|lane| &mut lane.faults) {
@@ -250,7 +251,7 @@ struct Passage<'a> {
 }
 
 impl WireFaults {
-    /// The faults of `rig`.
+    /// The faults of the links and cables of `rig`.
     pub fn new(rig: &Rig) -> Self {
         let ports: Vec<_> = rig.devices.iter().map(|device| device.profile.ports()).collect();
         let lanes = |ports: &&[DatagramPort]| {
@@ -267,7 +268,7 @@ impl WireFaults {
         faults
     }
 
-    /// Adds the `index`th fault, a fault of a device of `rig`, if it concerns links or cables. It has no effect on
+    /// Adds fault number `index`, a fault of a device of `rig`, if it concerns links or cables. It has no effect on
     /// packets that [`WireFaults::apply`] took before.
     pub fn add(&mut self, rig: &Rig, index: usize, fault: &FaultConfig) {
         let FaultKind::Wire(kind) = &fault.kind else { return };
@@ -300,7 +301,7 @@ impl WireFaults {
         }
     }
 
-    /// Sets the schedule of the `index`th fault, whose end was unknown so far. Packets that waited for the end go to
+    /// Sets the schedule of fault number `index`, whose end was unknown so far. Packets that waited for the end go to
     /// `out`.
     pub fn close(
         &mut self,
@@ -371,7 +372,7 @@ impl WireFaults {
         }
     }
 
-    /// Counts a packet of a device whose measurement was given up.
+    /// Counts a packet that a device does not send because its measurement was given up.
     pub fn skip(&mut self, device: DeviceId) {
         self.devices[device.0].ports[PortIndex::DATA.place()].packet += 1;
     }
@@ -391,13 +392,13 @@ impl WireFaults {
         }
     }
 
-    /// Effects of faults since the last call, for the log.
+    /// Removes and returns the effects of faults since the last call, for the log.
     pub fn rows(&mut self) -> std::vec::Drain<'_, Row> {
         self.rows.drain(..)
     }
 }
 
-/// Whether the output of a GNSS receiver is also sent through its cables.
+/// Whether an output of a GNSS receiver also goes through its cables.
 fn goes_down_cables(output: &Output) -> bool {
     matches!(output, Output::Bytes(_) | Output::PulsePerSecond(true))
 }

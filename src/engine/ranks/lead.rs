@@ -41,16 +41,16 @@ const SIGNALS: Duration = Duration::from_millis(300);
 const FAREWELL: Duration = Duration::from_secs(10);
 const HURRIED_FAREWELL: Duration = Duration::from_millis(500);
 
-/// Why the other ranks cannot measure.
+/// Reason why the other ranks cannot measure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unable {
     /// Rank and reason.
     pub text: String,
-    /// Whether the user's input is the reason.
+    /// Whether the user's input is the cause.
     pub is_input: bool,
 }
 
-/// Traffic between rank 0 and one of the others.
+/// Statistics of the traffic between rank 0 and another rank.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RankFigures {
     /// Number of the rank.
@@ -92,7 +92,7 @@ struct Other {
 struct State {
     /// Faults that started during the run, as encoded messages.
     faults: Vec<Vec<u8>>,
-    /// Reason, if ranks are lost.
+    /// Reason for the loss of ranks; `None` if none is lost.
     lost: Option<String>,
     /// Ranks whose farewell has arrived.
     farewells: Vec<usize>,
@@ -129,7 +129,7 @@ impl Lead {
         }
     }
 
-    /// Sets `stop` when a rank is lost, so that the run ends as if it were stopped.
+    /// Registers a flag that is set when a rank is lost, so that the run ends as if it were stopped.
     pub fn stop_if_lost(&self, stop: Arc<AtomicBool>) {
         let _ = self.stop.set(stop);
     }
@@ -139,10 +139,10 @@ impl Lead {
         self.tell_all(&Order::Load(load.clone()).encode());
     }
 
-    /// Waits until all ranks have loaded the same data as this process, whose data are `own`.
+    /// Waits until all ranks have loaded their data, and compares them with `own`, the data of this process.
     ///
     /// # Errors
-    /// A rank has loaded other data or none; the text names the rank and the reason.
+    /// A rank has loaded other data or none, or `stop` was set; the text names the rank and the reason.
     pub fn gather(&self, own: &Loaded, stop: &AtomicBool) -> Result<(), Unable> {
         let input = |text| Unable { text, is_input: true };
         let mut heard = self.stopwatches();
@@ -200,11 +200,11 @@ impl Lead {
         self.others.iter().map(|other| lock(&other.figures).clone()).collect()
     }
 
-    /// Ends the session: sends farewells and waits for the farewells of the other ranks, for a shorter time if the
-    /// launcher ends them. Returns whether all farewells arrived.
+    /// Ends the session: sends farewells and waits for the farewells of the other ranks. The wait is shorter if the run
+    /// was stopped or a rank is lost, because the launcher may then end all processes.
     ///
     /// # Errors
-    /// A rank was lost; the text names the rank and the reason.
+    /// Farewells are missing or a rank was lost; the text names the ranks and the reason.
     pub fn finish(&self, is_stopped: bool) -> Result<(), String> {
         self.tell_all(&Order::End.encode());
         let lost = lock(&self.state).lost.clone();
@@ -268,7 +268,7 @@ impl Lead {
 
     fn tell(&self, rank: usize, order: Vec<u8>) {
         lock(&self.others[rank - 1].figures).order_bytes += order.len() as u64;
-        // If nobody receives, no answer arrives either, and the rank counts as lost.
+        // If nobody receives the message, no answer arrives either, and the rank counts as lost.
         let _ = self.line.post.send((rank, order));
     }
 
@@ -510,7 +510,7 @@ impl RemoteWorkers for Lead {
     }
 }
 
-/// Data that one of the other ranks has received.
+/// State of one of the other ranks: the data that it has received so far.
 #[derive(Default)]
 struct Partner {
     sent: SentMotion,
@@ -520,7 +520,7 @@ struct Partner {
     tables: HashMap<u32, u64>,
 }
 
-/// Tables of the pulses of sweeps, each with its age, for sending each table once.
+/// Pulse tables of sweeps. The age of a table identifies it, so that it is sent only to ranks that lack it.
 #[derive(Default)]
 struct Tables {
     known: Vec<(Arc<[FiringSlot]>, u64)>,
@@ -528,7 +528,7 @@ struct Tables {
 }
 
 impl Tables {
-    /// Slot and age of a table; a new table replaces the oldest one.
+    /// Returns slot and age of the table for `firings`; a new table replaces the oldest one.
     fn of(&mut self, firings: &Arc<[FiringSlot]>) -> (u32, u64) {
         let same = |known: &Arc<[FiringSlot]>| Arc::ptr_eq(known, firings) || known == firings;
         if let Some(place) = self.known.iter().position(|(known, _)| same(known)) {
@@ -546,7 +546,7 @@ impl Tables {
     }
 }
 
-/// Parts of a request that the device's own request lacks.
+/// Parts of a request to a rank that the device's own request lacks.
 struct How {
     ticket: u64,
     table: u32,

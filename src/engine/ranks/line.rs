@@ -1,4 +1,4 @@
-//! Transport of messages between ranks: two queues, which another thread empties and fills.
+//! Transport of messages between ranks: two queues, which the thread of the transport empties and fills.
 
 use crossbeam_channel::{Receiver, Sender};
 

@@ -8,14 +8,14 @@ use crate::time::SimTime;
 use crate::world::trajectory::feed::{Feed, FeedNews};
 use crate::world::vehicle::VehicleStep;
 
-/// Motion in a world that another rank does not have yet.
+/// Motion of robot, joints and feeds that another rank does not have yet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Motion {
     /// Steps of the robot's motion.
     pub steps: Vec<VehicleStep>,
     /// For each commanded joint: number of the first knot, then position and rate at whole milliseconds.
     pub knots: Vec<(u64, Vec<[f64; 2]>)>,
-    /// New poses of feeds, by the index of the feed in [`feeds`].
+    /// New poses of feeds, each with the index of the feed in [`feeds`].
     pub feeds: Vec<(usize, FeedNews)>,
 }
 
@@ -26,7 +26,7 @@ pub struct SentMotion {
     step: Option<SimTime>,
     /// Number of knots of the joints that the rank has.
     knots: u64,
-    /// Number of the last pose of each feed.
+    /// Serial number of the last pose of each feed.
     poses: Vec<u64>,
 }
 
@@ -64,7 +64,7 @@ impl SentMotion {
     }
 }
 
-/// Applies `motion` to `world`, which is a copy of rank 0's world.
+/// Applies `motion` to `world`, another rank's copy of rank 0's world.
 pub fn repeat(world: &LiveWorld, motion: &Motion) {
     if let Some(driven) = world.trajectory.driven() {
         driven.repeat(motion.steps.iter().copied());

@@ -30,7 +30,7 @@ pub enum Order {
     Table(u32, Vec<FiringSlot>),
     /// New motion.
     Motion(Motion),
-    /// A fault was started, or its end became known.
+    /// A fault was started during the run, or its end became known.
     Fault(FaultNews),
     /// Make a measurement.
     Measure(Question),
@@ -38,7 +38,7 @@ pub enum Order {
     End,
 }
 
-/// A rig, with the texts of all files that it refers to.
+/// A rig to load, with the texts of all files that it refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Load {
     /// Path of the rig; `None` for the default rig.
@@ -47,7 +47,7 @@ pub struct Load {
     pub files: Vec<(String, String)>,
     /// Key and value of each `--set`.
     pub sets: Vec<(String, String)>,
-    /// Folder of relative paths.
+    /// Folder to which relative paths refer.
     pub folder: String,
 }
 
@@ -64,7 +64,7 @@ pub struct FaultNews {
     pub schedule: Schedule,
 }
 
-/// Request for a measurement.
+/// Request for the measurement of a sweep.
 #[derive(Clone, Debug)]
 pub struct Question {
     /// Number that the answer repeats.
@@ -99,7 +99,7 @@ pub const SIGNALLED: &str = "it was told to end by a signal";
 pub enum Reply {
     /// The world is loaded.
     Loaded(Loaded),
-    /// The rank cannot load or measure: the reason, and whether the user's input causes it.
+    /// The rank cannot load or measure; the fields are the reason, and whether the user's input causes it.
     Unable(String, bool),
     /// Result of a measurement.
     Answer(Box<Reading>),
@@ -111,7 +111,7 @@ pub enum Reply {
     Farewell(String),
 }
 
-/// A rank that is ready.
+/// Report of a rank that is ready to measure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {
     /// Name of the machine.
@@ -151,7 +151,7 @@ pub struct Reading {
     pub shown: Vec<(usize, u64, SimTime)>,
 }
 
-/// A message that this program did not encode.
+/// Error: the bytes are not a message that this program has encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("what came is no message of this program")]
 pub struct Garbled;
@@ -205,7 +205,7 @@ type ReturnFields = ((u32, f32, f32, u32, u32), (f32, f32, u8, u8, bool));
 type TruthFields = (u64, Vec<(u32, [f64; 7])>, Vec<(u32, f32, f32, u16)>, Vec<ReturnFields>);
 type ReadingFields = (
     (u64, u64, bool, Option<(u64, u64)>, u64),
-    // Whether pulses have several echoes; which returns each pulse has; and the returns.
+    // Whether pulses have several echoes; the returns that each pulse has, as bits; and the returns.
     (bool, Vec<u8>, Vec<[f32; 3]>),
     Vec<(u32, u64, u8, u64)>,
     Option<TruthFields>,
@@ -246,7 +246,7 @@ impl Order {
     /// Decodes a message.
     ///
     /// # Errors
-    /// The bytes are no request.
+    /// The bytes are not a message to another rank.
     pub fn decode(bytes: &[u8]) -> Result<Self, Garbled> {
         let (kind, rest) = bytes.split_first().ok_or(Garbled)?;
         Ok(match kind {
@@ -333,7 +333,7 @@ const SELECTIONS: [EchoSelection; 5] = [
     EchoSelection::OtherAndLast,
 ];
 
-/// Code of `value`: its index in `all`, which has every kind.
+/// Code of `value`: its index in `all`, which contains every possible value.
 fn place_of<T: PartialEq>(all: &[T], value: &T) -> u8 {
     all.iter().position(|one| one == value).map_or(u8::MAX, |place| place as u8)
 }
@@ -410,7 +410,7 @@ impl Reply {
     /// Decodes a message.
     ///
     /// # Errors
-    /// The bytes are no reply.
+    /// The bytes are not a reply.
     pub fn decode(bytes: &[u8]) -> Result<Self, Garbled> {
         let (kind, rest) = bytes.split_first().ok_or(Garbled)?;
         Ok(match kind {

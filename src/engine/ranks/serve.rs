@@ -1,4 +1,4 @@
-//! The other ranks: they read the rig, load the world of rank 0, and measure on request.
+//! The ranks other than 0: they read the rig, load the world of rank 0, and measure on request.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -30,10 +30,10 @@ use crate::time::Epoch;
 
 /// Interval at which a rank reports that it is alive.
 const BEAT: Duration = Duration::from_secs(1);
-/// Interval at which a request to end is checked.
+/// Interval at which a rank checks whether it must end.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Report of a rank that has loaded `world`.
+/// Report that this rank has loaded `world`.
 pub fn loaded(host: String, rig: &Rig, world: &LiveWorld) -> Loaded {
     let program = format!("menura {}, {}", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
     Loaded {
@@ -84,7 +84,7 @@ fn lost() -> Reply {
     Reply::Farewell("rank 0 cannot be reached".to_owned())
 }
 
-/// Loads the rig and serves its requests; returns the farewell, unless it has been sent.
+/// Loads the rig and serves rank 0's requests. Returns the last reply to send; `None` if it has been sent.
 fn attend(line: &Line, host: &str, stop: &AtomicBool) -> Option<Reply> {
     let load = loop {
         match next(line, stop) {
@@ -160,7 +160,7 @@ fn next(line: &Line, stop: &AtomicBool) -> Next {
     }
 }
 
-/// A measurement for a thread.
+/// A measurement that a thread must make.
 struct Task {
     ticket: u64,
     job: Job,
@@ -168,7 +168,7 @@ struct Task {
     wants_truth: bool,
 }
 
-/// Passes requests to the threads; returns the farewell.
+/// Passes requests to the threads until this rank must end; returns its farewell.
 fn give_tasks(
     line: &Line,
     stop: &AtomicBool,
@@ -228,8 +228,7 @@ fn give_tasks(
     }
 }
 
-/// Builds the sensor with a fault that was started while the rig runs, or with the end of such a
-/// fault.
+/// Builds a sensor again after a live fault was started or its end became known.
 fn changed_sensor(
     rig: &Rig,
     faults: &mut Vec<FaultConfig>,

@@ -6,7 +6,7 @@ use crossbeam_channel::Receiver;
 
 use super::line::Line;
 
-/// Longest wait for a lost process when the session ends; the end of MPI waits for all processes.
+/// Longest wait for a lost process at the end of the session: MPI ends only when all processes end it.
 const LAST: Duration = Duration::from_secs(5);
 
 /// This process among the processes that were started together.
@@ -17,7 +17,7 @@ pub struct Station {
     pub processes: usize,
     /// Name of this machine.
     pub host: String,
-    /// Messages to and from the other processes.
+    /// Transport of messages to and from the other processes.
     pub line: Line,
     /// Receives a value when all queued messages are delivered and the session has ended.
     pub ended: Receiver<()>,

@@ -25,13 +25,13 @@ pub fn digests(world: &LiveWorld) -> Digests {
     all
 }
 
-/// Name of the first entry that differs or exists on one side only.
+/// Name of the first entry of `one` that differs in `other` or is missing there; `None` if there is none.
 pub fn difference<'d>(one: &'d Digests, other: &Digests) -> Option<&'d str> {
     let differs = one.iter().enumerate().find(|(place, own)| other.get(*place) != Some(*own));
     differs.map(|(_, (name, _))| name.as_str())
 }
 
-/// Digest of the debug text of a value, which has all numbers to the last bit.
+/// Digest of the debug text of a value. The text contains all numbers to the last bit.
 fn of(value: &impl Debug) -> String {
     let digest = Sha256::digest(format!("{value:?}"));
     digest.iter().map(|byte| format!("{byte:02x}")).collect()

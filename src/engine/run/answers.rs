@@ -30,7 +30,7 @@ const LONGEST: usize = 65_536;
 /// Finds the packets that are the first to carry a stimulus.
 pub struct Carried {
     causes: Vec<StimulusCause>,
-    /// For each device, the last fault window that was carried.
+    /// For each stimulus, the last window of its cause (object or fault) that a packet has carried.
     windows: Vec<Option<u64>>,
 }
 
@@ -41,7 +41,7 @@ impl Carried {
         Self { windows: vec![None; causes.len()], causes }
     }
 
-    /// Stimuli that a packet with these objects is the first to carry, one bit each.
+    /// Stimuli that a packet with returns from these objects is the first to carry, one bit each.
     pub fn by_objects(&mut self, seen: Option<Seen>) -> u32 {
         let Some(Seen { objects, from, to }) = seen else { return 0 };
         self.first(|cause| match cause {
@@ -52,7 +52,7 @@ impl Carried {
         })
     }
 
-    /// Stimuli that the fault starts in this window, one bit each.
+    /// Stimuli that fault number `fault` causes in this window, one bit each, if the window is new.
     pub fn by_fault(&mut self, fault: usize, window: u64) -> u32 {
         self.first(|cause| (cause == StimulusCause::Fault(fault)).then_some(window))
     }
@@ -79,7 +79,7 @@ pub struct Answers {
     queue: Receiver<Event>,
 }
 
-/// A port at which one response arrives.
+/// A port at which a response arrives.
 pub struct Source {
     response: usize,
     port: Port,
@@ -90,7 +90,7 @@ enum Port {
     Tcp(TcpServer),
 }
 
-/// A response that arrives at a device, with the matcher of its host's bytes.
+/// A response that arrives as bytes of a device's host, with the matcher of these bytes.
 pub struct DeviceResponse {
     device: DeviceId,
     response: usize,
@@ -123,7 +123,7 @@ impl Answers {
         tracker.figures()
     }
 
-    /// Ports to listen at.
+    /// Ports at which responses arrive; each needs a thread that calls [`Source::listen`].
     pub fn sources(&self) -> &[Source] {
         &self.sources
     }
@@ -155,7 +155,7 @@ impl Answers {
         }
     }
 
-    /// Responses that arrive at devices, before any input.
+    /// Responses that arrive at devices, with matchers that have had no input.
     pub fn of_devices(&self) -> Vec<DeviceResponse> {
         let device = |(response, config): (usize, &ResponseConfig)| match config.source {
             ResponseSource::Device(device) => {
@@ -167,7 +167,7 @@ impl Answers {
         self.responses.iter().enumerate().filter_map(device).collect()
     }
 
-    /// Searches the bytes of a device's host for responses.
+    /// Searches bytes from a host of `device` for responses, and reports those that it finds.
     pub fn look_into(
         &self,
         responses: &mut [DeviceResponse],

@@ -2,11 +2,12 @@
 
 use crate::timing::clock::Comparison;
 
-/// Shortest interval of two clock comparisons from which the rate is computed.
+/// Shortest interval between the two clock comparisons from which the rate is computed.
 const SHORTEST_BASE_NS: u64 = 100_000_000;
-/// The interval of the two comparisons lies between this time and twice this time.
+/// The interval between these two comparisons is between this time and twice this time, except at the start.
 const BASE_NS: u64 = 1_000_000_000;
-/// Relative rate difference above which one of the clocks was set between two comparisons.
+/// Relative rate difference above which the rate is not used, because one of the clocks was set between the
+/// comparisons.
 const MOST_APART: f64 = 1e-3;
 
 /// Relation of a network card's clock to the monotonic clock. The two are not synchronised, so a timestamp is

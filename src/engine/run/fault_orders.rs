@@ -12,9 +12,10 @@ use crate::engine::render::Renderer;
 use crate::engine::workers::Casters;
 use crate::time::SimTime;
 
-/// Faults start and end at whole multiples of this, nanoseconds, so that people can read the times.
+/// Faults that are started while the rig runs start and end at whole multiples of this, nanoseconds, so that people can
+/// read the times.
 const GRID_NS: u64 = 1_000_000;
-/// Lead of a requested end: it is fixed this long before the devices reach it, nanoseconds.
+/// Time before the end of a fault with a duration at which that end is fixed, nanoseconds.
 const END_MARGIN_NS: u64 = 50_000_000;
 
 /// All faults of a run, and the requested ends.
@@ -24,7 +25,7 @@ pub(super) struct FaultOrders<'a> {
     faults: Vec<FaultConfig>,
     /// Keys, in TOML, of the faults that were started while the rig ran.
     texts: Vec<String>,
-    /// Requested ends by the index of the fault.
+    /// Ends that are not fixed yet, each with the index of its fault.
     ends: Vec<(usize, SimTime)>,
 }
 
@@ -113,7 +114,7 @@ impl<'a> FaultOrders<'a> {
         self.settle(index, at, renderer, outgoing).ok_or_else(|| format!("no fault \"{name}\""))
     }
 
-    /// Fixes the end of faults that end soon because their duration is over.
+    /// Fixes the ends of faults whose duration is nearly over.
     pub(super) fn end_what_is_due(
         &mut self,
         renderer: &mut Renderer<'_>,
@@ -131,7 +132,7 @@ impl<'a> FaultOrders<'a> {
         }
     }
 
-    /// Sets the end of the `index`th fault to `at`.
+    /// Fixes the end of fault number `index` at `at`; returns the fault.
     fn settle(
         &mut self,
         index: usize,
@@ -160,7 +161,7 @@ impl<'a> FaultOrders<'a> {
         SimTime(soonest.div_ceil(GRID_NS).saturating_mul(GRID_NS))
     }
 
-    /// Notifies the parts that the `index`th fault affects; it changes at `at`.
+    /// Notifies the parts that fault number `index` affects; the fault changes at `at`.
     fn tell_device(&self, index: usize, at: SimTime, renderer: &mut Renderer<'_>) {
         let fault = &self.faults[index];
         if matches!(fault.kind, FaultKind::Wire(_)) {

@@ -8,9 +8,9 @@ use crate::config::rig::Lead;
 /// Share of packets that may leave early. A share of one half would give the smallest median error, but a real product
 /// never sends early.
 const EARLY_SHARE: f64 = 0.1;
-/// The largest lead.
+/// Largest lead, nanoseconds.
 const MOST_NS: f64 = Lead::MOST_US * 1e3;
-/// Step of the lead per packet at the start; the next constant applies after the lead has settled.
+/// Part of the lead's step per packet that decreases to zero; the next constant is the part that remains.
 const FIRST_STEP_NS: f64 = 5_000.0;
 const LAST_STEP_NS: f64 = 20.0;
 /// Number of packets after which the first step is halved.
@@ -25,7 +25,7 @@ pub struct LeadFinder {
 }
 
 impl LeadFinder {
-    /// Updates the lead with a packet that departed `delay_ns` after its planned time of sending.
+    /// Updates the lead with a packet that left `delay_ns` after its planned time of sending.
     pub fn note(&mut self, delay_ns: i64) {
         let step_ns = LAST_STEP_NS + FIRST_STEP_NS / (1.0 + self.seen as f64 / SETTLING);
         let is_below = (delay_ns as f64) < self.lead_ns;

@@ -31,7 +31,7 @@ use crate::world::trajectory::feed::Feed;
 const PATIENCE: Duration = Duration::from_millis(50);
 /// Longest delay until the end of a link fault is noticed.
 const LONGEST_NAP: Duration = Duration::from_millis(1);
-/// Bytes of one read.
+/// Largest number of bytes per read.
 const PIECE: usize = 1024;
 /// Longest datagram of commands that is read, bytes: longer than an Ethernet frame.
 const LONGEST_DATAGRAM: usize = 2048;
@@ -237,7 +237,7 @@ pub fn listen_to_orders(
     }
 }
 
-/// Writes to a log, if there is one; stops after the first error.
+/// Writes to the feed log, if there is one; closes it after the first error.
 fn note(
     log: &mut Option<FeedLog>,
     failures: &LogFailures,
@@ -254,7 +254,7 @@ fn note(
 pub struct LinkFaults {
     /// Faults of the rig.
     pub own: Vec<(Schedule, WireFault)>,
-    /// Desk of the faults that are requested during the run, and the device.
+    /// Control of the live faults, and the device; `None` without live faults.
     pub live: Option<(Arc<FaultControl>, DeviceId)>,
 }
 
@@ -290,7 +290,7 @@ pub fn tell(input: HostInput, events: &Sender<HostEvent>, over: &AtomicBool) {
     }
 }
 
-/// Logs an error once, and waits before the next attempt.
+/// Logs the first error of a link, and waits before the next attempt.
 #[derive(Default)]
 struct Health {
     is_ill: bool,

@@ -72,11 +72,11 @@ pub use send_log::TimingLog;
 use tap::Tap;
 use transmission::SendContext;
 
-/// Time from the choice of the first instant to that instant, for rendering ahead.
+/// Time between the choice of the first instant and the instant itself; it is used for rendering ahead.
 const START_DELAY: Duration = Duration::from_millis(250);
 /// Longest sleep of the scheduler and of the sender between two checks.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
-/// Packets that wait for their due times, in addition to those rendered ahead.
+/// Capacity of the send queue in addition to twice the packets rendered ahead.
 const SEND_QUEUE: usize = 4096;
 /// Stack size of a listener thread, bytes. Locked memory, including all stacks, stays in RAM, and a rig may
 /// have many ports.
@@ -111,7 +111,7 @@ pub struct RealTimeRun<'a> {
     world: &'a LiveWorld,
     connections: Vec<Connections>,
     stats: Vec<DeviceStats>,
-    /// Timing log of each device, for a certificate.
+    /// Timing log of each device, for a certificate or an automatic lead.
     timing: Option<Vec<Mutex<TimingLog>>>,
     nominal_rates_hz: Vec<f64>,
     /// Settings of each serial port at power-on; unused for network devices.
@@ -128,13 +128,13 @@ pub struct RealTimeRun<'a> {
     orders: Option<(TwistInput, UdpSocket)>,
     /// Configuration and link of Menura's PTP master, if the rig has one.
     ptp_master: Option<(PtpMasterConfig, PtpLink)>,
-    /// NTRIP casters of base stations, and clients of rovers.
+    /// NTRIP casters of base stations, and NTRIP clients of rovers.
     ntrip: Ntrip,
-    /// Fault log; the scheduler takes it.
+    /// Fault log, if requested; the scheduler takes it.
     fault_log: Mutex<Option<FaultLog>>,
-    /// Command log; the scheduler takes it.
+    /// Command log, if requested; the scheduler takes it.
     host_log: Mutex<Option<HostLog>>,
-    /// Ground truth file; its thread takes it.
+    /// Ground truth file, if requested; its thread takes it.
     truth_file: Mutex<Option<TruthFile>>,
     truth: OnceLock<TruthOutcome>,
     pose_stream: Option<PoseStream>,
@@ -250,7 +250,7 @@ impl<'a> RealTimeRun<'a> {
         self.timing.as_deref()
     }
 
-    /// The timing of each device's packets, after the run has ended.
+    /// Returns the timing of each device's packets, if it was recorded. Call this after the run.
     pub fn into_timing(self) -> Option<Vec<Mutex<TimingLog>>> {
         self.timing
     }
@@ -284,7 +284,8 @@ impl<'a> RealTimeRun<'a> {
         self.epoch
     }
 
-    /// Addresses of the devices' controls and NTRIP casters: name of the device, and text for the status view.
+    /// Addresses of the devices' controls and NTRIP casters, each with the name of its device, as text for the status
+    /// view.
     pub fn controls(&self) -> impl Iterator<Item = (&str, String)> {
         let casters = self.ntrip.casters().map(|(_, caster)| (caster.base(), caster.describe()));
         let named = self.rig.devices.iter().zip(&self.connections);
@@ -307,13 +308,13 @@ impl<'a> RealTimeRun<'a> {
         self.took.get().copied().unwrap_or_else(|| self.elapsed())
     }
 
-    /// Whether the run has the workers of a GPU, which are more than the processors. If the GPU is lost, these workers
-    /// share the processors.
+    /// Whether the run has as many workers as a GPU needs. These are more than there are processors; if the GPU is
+    /// lost, they share the processors.
     pub fn has_gpu(&self) -> bool {
         matches!(self.casters, Casters::Threads(_)) && self.world.caster.in_flight() > 1
     }
 
-    /// Seconds of the rig that busy workers render per second.
+    /// Simulated seconds that busy workers render per second.
     pub fn real_time_factor(&self) -> f64 {
         match self.has_gpu() {
             true => self.render.waiting_real_time_factor(self.workers(), default_workers()),
@@ -387,7 +388,7 @@ impl<'a> RealTimeRun<'a> {
         self.run_devices(build_devices(self.rig, self.epoch), duration, stop, on_start);
     }
 
-    /// Like [`RealTimeRun::run`], with `devices` in place of the rig's devices.
+    /// Like [`RealTimeRun::run`], but with `devices` instead of the rig's own devices.
     fn run_devices(
         &self,
         devices: Vec<Built>,
@@ -396,7 +397,7 @@ impl<'a> RealTimeRun<'a> {
         on_start: impl FnOnce(&[Grant]) + Send,
     ) {
         let end = duration.map_or(SimTime(u64::MAX), |d| SimTime(d.as_nanos() as u64));
-        // Set when the scheduler has ended: no thread receives host input then.
+        // Set when the scheduler has ended; no thread receives host input from then on.
         let over = &AtomicBool::new(false);
         if let Casters::Elsewhere(remote) = self.casters {
             remote.begin(self.epoch);
@@ -546,7 +547,8 @@ impl<'a> RealTimeRun<'a> {
         }
     }
 
-    /// Sends a PTP message at once, unless the link is down. Errors are ignored: only the transmit timestamp counts.
+    /// Sends a PTP message at once, unless the link is down. Errors are only logged, because the device relies on the
+    /// transmit timestamp instead.
     fn send_ptp(&self, device: DeviceId, send: &PtpSend) {
         let link = self.connections.get(device.0).and_then(|connections| connections.ptp.as_ref());
         let Some(link) = link.filter(|_| !self.link_faults(device).is_down(self.clock.now()))
@@ -573,7 +575,7 @@ impl<'a> RealTimeRun<'a> {
         }
     }
 
-    /// Faults of the link and the caster of a device.
+    /// Faults of a device's link and NTRIP caster.
     fn link_faults(&self, device: DeviceId) -> LinkFaults {
         let own = self.rig.faults.iter().filter(|fault| DeviceId(fault.device) == device);
         let own = own.filter_map(|config| match &config.kind {
@@ -606,7 +608,7 @@ fn new_timing(devices: usize) -> Vec<Mutex<TimingLog>> {
     (0..devices).map(|_| Mutex::default()).collect()
 }
 
-/// Opens the socket of a robot that is driven by datagrams.
+/// Opens the socket for drive commands, if the robot is driven by datagrams.
 fn open_orders(world: &LiveWorld) -> Result<Option<(TwistInput, UdpSocket)>, SetupError> {
     let driven = world.trajectory.driven();
     let Some(input) = driven.and_then(|driven| driven.config().twist.clone()) else {
@@ -620,7 +622,7 @@ fn open_orders(world: &LiveWorld) -> Result<Option<(TwistInput, UdpSocket)>, Set
     Ok(Some((input, socket)))
 }
 
-/// Opens the sockets of Menura's PTP master.
+/// Opens the sockets of Menura's PTP master, if the rig has one.
 fn open_ptp_master(rig: &Rig) -> Result<Option<(PtpMasterConfig, PtpLink)>, SetupError> {
     let Some(config) = &rig.engine.ptp else { return Ok(None) };
     let link = PtpLink::open(config.address, config.interface.as_deref(), true);

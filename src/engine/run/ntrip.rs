@@ -32,13 +32,13 @@ use crate::wire::gnss_stream::{Frame, GnssStream};
 use crate::wire::ntrip::{Answer, Chunks, MAX_HEAD, NoHead, Request, Source, chunk};
 use crate::wire::port::Peer;
 
-/// Longest delay until the end of a run or a new message of a base is noticed.
+/// Longest delay until the end of a run, or a new message of a base station, is noticed.
 const PATIENCE: Duration = Duration::from_millis(20);
 /// Number of a base's messages that may wait for the caster.
 const WAITING: usize = 256;
 /// Largest number of messages that a fault delays at the same time: one hour of eight messages per second.
 const MOST_LATE: usize = 8 * 3600;
-/// Bytes of one read.
+/// Largest number of bytes per read.
 const PIECE: usize = 4096;
 /// Longest silence of a caster before the client connects again.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -85,7 +85,7 @@ impl Ntrip {
         }
     }
 
-    /// The casters with their base stations.
+    /// The casters, each with the base station that it serves.
     pub fn casters(&self) -> impl Iterator<Item = (DeviceId, &Caster)> {
         self.casters.iter().map(|(device, caster)| (DeviceId(*device), caster))
     }
@@ -102,7 +102,7 @@ fn authorization(login: &Login) -> String {
     format!("Basic {}", BASE64_STANDARD.encode(format!("{user}:{password}")))
 }
 
-/// A caster of one base.
+/// An NTRIP caster that serves one base station.
 pub struct Caster {
     base: String,
     server: TcpServer,
@@ -112,13 +112,13 @@ pub struct Caster {
     sent: (Sender<Vec<u8>>, Receiver<Vec<u8>>),
 }
 
-/// State of a client.
+/// State of a caster's client.
 enum Listener {
     /// The client's request so far.
     Asking(Vec<u8>),
     /// The client receives the stream.
     Hearing { is_chunked: bool },
-    /// The client has received an answer without a stream.
+    /// The client has received an answer other than the stream.
     Served,
 }
 
@@ -268,13 +268,13 @@ impl Caster {
     }
 }
 
-/// Receiver of corrections for a rover.
+/// NTRIP client that fetches corrections for a rover.
 pub struct Client {
     config: NtripConfig,
     latest_gga: Mutex<Vec<u8>>,
 }
 
-/// Why a connection has ended.
+/// Reason why a connection to a caster has ended.
 enum Ended {
     /// The run has ended.
     Over,
@@ -293,7 +293,7 @@ impl From<io::Error> for Ended {
 }
 
 impl Client {
-    /// Keeps the rover's latest GGA sentence if the caster is to receive it.
+    /// Stores the rover's latest GGA sentence, if the caster is to receive it.
     fn take(&self, bytes: &[u8]) {
         if self.config.gga_every_ns.is_some()
             && bytes.first() == Some(&b'$')
@@ -460,7 +460,7 @@ impl Client {
     }
 }
 
-/// Message about an answer without a stream.
+/// Message about a caster's answer that is not a stream.
 fn reason(answer: &Answer, mount_point: &str) -> String {
     match answer {
         Answer::Unauthorized => "the caster refuses user and password".to_owned(),
@@ -490,7 +490,7 @@ mod tests {
         Caster::open(&config, "base", [47.28, 8.57]).unwrap()
     }
 
-    /// Calls `with` with the port of a working caster, whose base repeats one message.
+    /// Calls `with` with the port of the running caster, whose base station repeats one message.
     fn with_caster(caster: &Caster, with: impl FnOnce(u16)) {
         with_faults(caster, &LinkFaults::default(), with);
     }

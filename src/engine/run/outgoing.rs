@@ -128,7 +128,7 @@ impl<'a> Outgoing<'a> {
         }
     }
 
-    /// Changes the schedule of the `index`th fault; past windows stay the same.
+    /// Changes the schedule of fault number `index`; past windows stay the same.
     pub(super) fn reschedule_fault(&mut self, index: usize, schedule: Schedule) {
         if let Some(truth) = self.truth {
             truth.tell(TruthEvent::Rescheduled(index, schedule));
@@ -141,7 +141,7 @@ impl<'a> Outgoing<'a> {
         self.queue_held(held);
     }
 
-    /// Queues the packets that a fault has delayed, and logs them.
+    /// Queues packets that a fault has held back until now, and logs the effects.
     fn queue_held(&mut self, held: Vec<(DeviceId, Transmit)>) {
         for row in self.faults.rows() {
             self.run.stats[self.owners[row.fault].0].count_faulted();
@@ -176,12 +176,12 @@ impl<'a> Outgoing<'a> {
         self.packets.send(Packet { device, transmit, first_shown });
     }
 
-    /// Opens a device's sockets at `ip`; the sender has no time for this. Returns whether they are open. If not, the
-    /// device learns that it keeps its address.
+    /// Opens a device's sockets at `ip`, because the sender has no time for this. Returns whether they are open. If
+    /// not, the device is notified that it keeps its address.
     fn open_at(&self, device: DeviceId, ip: Ipv4Addr) -> bool {
         let connections = &self.run.connections[device.0];
         let Err(error) = connections.open_at(ip) else { return true };
-        // Hosts can send such requests without end.
+        // Hosts can repeat such requests without end, so only the first failure is a warning.
         if connections.has_stayed.swap(true, Ordering::Relaxed) {
             tracing::debug!("{}: keeps its address: {error}", connections.device);
         } else {
@@ -189,12 +189,13 @@ impl<'a> Outgoing<'a> {
         }
         let payload = Payload::Address { ip, moves: false };
         let input = HostInput { at: self.run.clock.now(), to: HostTarget::Device(device), payload };
-        // The caller empties this queue: it must not wait. A device without an answer gives up by itself.
+        // The calling thread itself empties this queue, so it must not wait here. A device without an answer gives up
+        // by itself.
         let _ = self.run.host_events.0.try_send(input.into());
         false
     }
 
-    /// Queues packets that faults hold back, and completes the fault log of a run that ended at `end`.
+    /// Queues the packets that faults still hold back, and completes the fault log of a run that ended at `end`.
     pub(super) fn finish(mut self, end: SimTime) {
         let mut held = Vec::new();
         self.faults.finish(&mut |device, transmit| held.push((device, transmit)));
@@ -207,7 +208,7 @@ impl<'a> Outgoing<'a> {
     }
 }
 
-/// Writes a row, if there is a log; stops after the first error.
+/// Writes a row to the fault log, if there is one; closes the log after the first error.
 fn note(log: &mut Option<FaultLog>, row: Row, failures: &LogFailures) {
     if let Some(Err(error)) = log.as_mut().map(|log| log.note(row)) {
         failures.note("fault log", &error);

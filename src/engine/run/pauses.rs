@@ -1,4 +1,4 @@
-//! Limit for the sending thread's polling of the clock.
+//! Limits how long the sending thread polls the clock.
 //!
 //! Linux pauses a real-time thread that leaves less than a twentieth of each second to the ordinary threads of its
 //! core: for 50 ms, once per second (`sched_rt_runtime_us`; since 6.12 the fair server, which that setting does not
@@ -10,18 +10,18 @@ use std::time::Duration;
 use crate::config::rig::SchedulerChoice;
 use crate::time::SimTime;
 
-/// Shortest wait in which the thread sleeps. Falling asleep and waking up take this long.
+/// Shortest wait in which the thread sleeps: falling asleep and waking up take this long.
 const SHORTEST_SLEPT: Duration = Duration::from_micros(40);
-/// Missing sleep above which the thread also sleeps during short waits, nanoseconds.
+/// Missing sleep, nanoseconds, above which the thread sleeps during shorter waits, too.
 const PATIENCE_NS: i64 = 100_000;
-/// Missing sleep above which the sender sleeps although a packet is due, nanoseconds.
+/// Missing sleep, nanoseconds, above which the sender sleeps although a packet is due.
 const LIMIT_NS: i64 = 1_000_000;
 /// Duration of a sleep that the sender makes although a packet is due.
 pub const FORCED: Duration = Duration::from_micros(200);
 /// Largest amount of sleep that a thread can save for later, nanoseconds.
 const MOST_SAVED_NS: i64 = 5_000_000;
 
-/// Balance of one thread's sleep.
+/// Account of one thread's sleep: the sleep that it must have, minus the sleep that it has had.
 #[derive(Clone, Debug)]
 pub struct Pauses {
     /// Share of the time that the thread must sleep, per cent.
@@ -52,7 +52,7 @@ impl Pauses {
         self.owed_ns = balance_ns.max(-MOST_SAVED_NS);
     }
 
-    /// Time at the end of a wait during which the thread may spin, at most `wish`.
+    /// Part of a wait, at its end, during which the thread may spin: at most `wish`.
     pub fn spin(&self, wait: Duration, wish: Duration) -> Duration {
         let most = match wait {
             _ if self.owed_ns <= 0 => wait,
@@ -77,8 +77,8 @@ mod tests {
 
     const WAKE_UP: Duration = Duration::from_micros(5);
 
-    /// Simulates a thread that sends for `cost` every `gap` and wants to spin for `wish`: returns its share
-    /// of sleep in the worst 50 ms, and its largest delay.
+    /// Simulates a thread that sends for `cost` every `gap` and wants to spin for `wish`. Returns its share of sleep in
+    /// the worst 50 ms, and its largest delay.
     fn drive(
         scheduler: SchedulerChoice,
         gap: Duration,

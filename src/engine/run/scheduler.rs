@@ -17,8 +17,8 @@ use crate::engine::render::{Rendered, Renderer};
 use crate::engine::truth::{TruthEvent, TruthSender};
 use crate::time::SimTime;
 
-/// Lead of devices over the clock, so that the sender has their output before it is due: twice the time between two
-/// checks.
+/// Time by which devices are advanced ahead of the clock, so that the sender has their output before it is due: twice
+/// the time between two checks.
 const DEVICES_AHEAD: Duration = Duration::from_millis(2);
 
 impl RealTimeRun<'_> {

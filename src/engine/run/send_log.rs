@@ -52,7 +52,7 @@ pub enum Role {
     Standby,
 }
 
-/// Outcome of a packet that the sender has handled.
+/// Record of a packet that the sender has handled.
 #[derive(Clone, Copy, Debug)]
 pub struct SendRecord {
     /// Device of the packet.
@@ -63,7 +63,7 @@ pub struct SendRecord {
     pub due: SimTime,
     /// Planned time of sending: the due time minus the lead.
     pub act: SimTime,
-    /// Time when the sender began to handle the packet.
+    /// Time at which the sender began to handle the packet.
     pub at: SimTime,
     /// Outcome of the packet.
     pub outcome: Outcome,
@@ -103,7 +103,7 @@ pub struct TimingLog {
     waiting: Vec<VecDeque<SendRecord>>,
 }
 
-/// Timestamps of a link's sockets that wait for their packets' records.
+/// Timestamps of one device's sockets that wait for the records of their packets.
 #[derive(Debug)]
 struct Stamps {
     /// Timestamps without a packet so far, by port.
@@ -117,15 +117,15 @@ impl Stamps {
     }
 }
 
-/// Consumers of the send log.
+/// The send log, with its clock and all places to which it reports.
 pub struct SendLog<'a> {
     /// Clock for the lateness.
     pub clock: MonotonicClock,
-    /// Sockets that deliver timestamps.
+    /// Connections by device; their sockets deliver the timestamps.
     pub connections: &'a [Connections],
     /// Lateness for the status view.
     pub stats: &'a [DeviceStats],
-    /// Timing logs of the devices, if requested.
+    /// Timing logs by device, if requested.
     pub timing: Option<&'a [Mutex<TimingLog>]>,
     /// Tracker of packets that carry a stimulus.
     pub answers: Option<&'a Answers>,
@@ -133,12 +133,12 @@ pub struct SendLog<'a> {
     pub tap: Option<&'a Tap>,
     /// Casters that serve the messages of base stations.
     pub ntrip: Option<&'a Ntrip>,
-    /// Whether each device's lead is estimated from its departures; needs `timing`.
+    /// Whether each device's lead is estimated from its departures; requires `timing`.
     pub finds_leads: bool,
 }
 
 impl SendLog<'_> {
-    /// Requests timestamps for datagrams from the kernel, if a certificate is requested.
+    /// Requests timestamps of datagrams from the kernel, if the timing is recorded.
     pub fn ask_for_stamps(&self) {
         for (connections, timing) in self.connections.iter().zip(self.timing.into_iter().flatten())
         {
@@ -151,7 +151,8 @@ impl SendLog<'_> {
         }
     }
 
-    /// Records the sender's entries until the sender has stopped and the last timestamp has arrived.
+    /// Processes the sender's entries until the sender has stopped, and until the last timestamp has arrived or does
+    /// not arrive in time.
     pub fn keep(&self, mut entries: Consumer<LogEntry>) {
         let mut reader = StampReader::default();
         let mut stamps: Vec<Stamps> = self.connections.iter().map(Stamps::of).collect();
@@ -177,9 +178,9 @@ impl SendLog<'_> {
         }
     }
 
-    /// Returns whether the sender has stopped.
+    /// Processes all entries that are in the queue; returns whether the sender has stopped.
     fn read_entries(&self, entries: &mut Consumer<LogEntry>) -> bool {
-        // Checked first: entries that the sender wrote before its end must still be read.
+        // This is checked first, because entries that the sender wrote before its end must still be read.
         let is_over = entries.is_abandoned();
         let mut left = true;
         while let Ok(entry) = entries.pop() {

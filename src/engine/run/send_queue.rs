@@ -14,7 +14,7 @@ use crate::timing::clock::MonotonicClock;
 /// Time between two checks for room in a full queue.
 const REST: Duration = Duration::from_millis(1);
 
-/// Creates a send queue for `capacity` packets. Returns its input, which one thread uses, and its output.
+/// Creates a send queue for `capacity` packets. Returns its input, for one thread, and the queue itself.
 pub fn with_capacity(capacity: usize, clock: MonotonicClock) -> (SendQueueWriter, SendQueue) {
     let (producer, incoming) = RingBuffer::new(capacity);
     (SendQueueWriter { producer, clock }, SendQueue::new(incoming, capacity))
@@ -33,7 +33,7 @@ struct Ready {
 }
 
 impl SendQueueWriter {
-    /// Adds `packet`; waits while the queue is full; `false` if the sender has stopped.
+    /// Adds `packet`, and waits while the queue is full. Returns false if the sender has stopped.
     pub fn send(&mut self, packet: Packet) -> bool {
         let mut ready = Ready { packet, at: self.clock.now() };
         loop {
@@ -49,16 +49,17 @@ impl SendQueueWriter {
 
 /// A packet, or the rest of one, that waits for its time of sending. Packets with equal times keep their order.
 pub struct Scheduled {
-    /// Time of sending: the due time, or earlier by the lead.
+    /// Time of sending: the due time, minus the lead for a datagram.
     pub act: SimTime,
     /// Due time of the packet or of its next piece.
     pub due: SimTime,
     order: u64,
-    /// Time of entry into the send queue.
+    /// Time at which the packet entered the send queue.
     pub ready: SimTime,
     /// The packet.
     pub packet: Packet,
-    /// Range of bytes of a serial line that have arrived at `due`; `None` until the first bit is due.
+    /// Next piece of a serial packet: the range of its bytes, all of which have arrived at `due`. `None` until the
+    /// first bit is due.
     pub piece: Option<Range<usize>>,
     /// Key of the datagram, if the kernel has already built it.
     pub prepared: Option<u32>,
@@ -83,8 +84,8 @@ impl SendQueue {
         Self { incoming, first: None, waiting, capacity, order: 0 }
     }
 
-    /// Takes new packets while there is room; `act` returns the time of sending. Returns whether more packets may
-    /// arrive.
+    /// Takes new packets from the input while there is room; `act` returns the time of sending of a packet. Returns
+    /// whether more packets may arrive.
     pub fn take(&mut self, act: impl Fn(&Packet) -> SimTime) -> bool {
         // Checked first: packets that were added before the input was dropped must still be taken.
         let is_open = !self.incoming.is_abandoned();
@@ -99,13 +100,13 @@ impl SendQueue {
         true
     }
 
-    /// Puts the rest of a packet back.
+    /// Puts the rest of a packet back into the queue.
     pub fn put_back(&mut self, rest: Scheduled) {
         self.waiting.push(Reverse(rest));
     }
 
-    /// Finds the next packet to send. A packet that the kernel has already built stays first: the socket cannot send
-    /// another packet before this one, which leaves within microseconds.
+    /// Finds the next packet to send; `None` if no packet waits. A packet that the kernel has already built stays
+    /// first: the socket cannot send another packet before this one, which leaves within microseconds.
     pub fn settle(&mut self) -> Option<&Scheduled> {
         if self.first.as_ref().is_some_and(|first| first.prepared.is_some()) {
             return self.first.as_ref();

@@ -25,10 +25,10 @@ pub const SENDER_NAME: &str = "menura-send";
 /// Name of the standby sender's thread.
 pub const STANDBY_NAME: &str = "menura-standby";
 
-/// Time before the due time at which the kernel builds a datagram, or at which the sender warms up the code path
+/// Time before the time of sending at which the kernel builds a datagram, or at which the sender warms up the code path
 /// through the kernel.
 const REHEARSAL: Duration = Duration::from_micros(20);
-/// Time after the due time at which the standby checks whether a packet has left.
+/// Delay after the time of sending until the standby checks whether a packet has left.
 const STANDBY_PATIENCE: Duration = Duration::from_micros(3);
 /// Largest share of a wait during which the standby may spin, per cent. Other threads need the rest of its core: the
 /// send log and, with two cores, the program that receives the packets.
@@ -37,8 +37,8 @@ const STANDBY_PERCENT: u32 = 40;
 const OTHERS_TURN: Duration = Duration::from_micros(20);
 
 /// Starts the threads that send packets of `queue` until its input is dropped: the sender, the standby if the rig has a
-/// core for it, and the send log, which writes `timing` if requested. `on_start` gets the system's answers about
-/// rights.
+/// core for it, and the send log, which writes `timing` if requested. `on_start` receives the system's answers to the
+/// requests for real-time rights.
 pub fn start<'scope, 'env: 'scope>(
     scope: &'scope Scope<'scope, 'env>,
     context: SendContext<'scope>,
@@ -88,7 +88,8 @@ fn start_thread<'scope>(
     named.spawn_scoped(scope, work).expect("the system has threads to spare");
 }
 
-/// A sending thread. It never waits for the other one: while the other one sends, it checks again later.
+/// One of the two sending threads. It never waits for the other thread: while the other thread sends, it checks again
+/// later.
 pub struct Sender<'a> {
     transmission: Arc<Mutex<Transmission<'a>>>,
     clock: MonotonicClock,
@@ -136,7 +137,7 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// Time after the due time at which this thread handles a packet.
+    /// Delay after a packet's time of sending until this thread handles the packet.
     fn patience(&self) -> Duration {
         match self.role {
             Role::First => Duration::ZERO,
@@ -144,7 +145,7 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// Sleeps for `duration` from now on, also before the first instant.
+    /// Sleeps for `duration`. The present time may be before the first instant of the run.
     fn sleep_for(&mut self, duration: Duration) {
         match self.clock.left_until(SimTime::ZERO) {
             Duration::ZERO => self.sleep(self.clock.now() + duration, Duration::ZERO),
@@ -155,7 +156,7 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// Sleeps until `early` before `at`.
+    /// Sleeps until `at` minus `early`, which may be before the first instant of the run.
     fn sleep(&mut self, at: SimTime, early: Duration) {
         let before = self.clock.now();
         self.clock.sleep_until_before(at, early);
@@ -208,7 +209,7 @@ mod tests {
     use crate::wire::line::LineSettings;
 
     const SPACING_NS: u64 = 200_000;
-    /// Number of packets that a socket's buffer holds.
+    /// Number of packets in the test; a socket's buffer holds all of them.
     const PACKETS: usize = 120;
 
     fn robot() -> (UdpSocket, [Connections; 1]) {
@@ -236,8 +237,9 @@ mod tests {
         u32::from_be_bytes(heard[..4].try_into().unwrap())
     }
 
-    /// Sends two packets late; the second arrives later but is due earlier, when the first may already be prepared.
-    /// Returns the packets that were sent.
+    /// Sends two packets late. The second one is queued later but is due 1 ms earlier; the kernel may already have
+    /// built the first one. Returns the distance of each packet's due time from that of the first packet, ns, with the
+    /// outcome, and the numbers of the received packets.
     fn sent_late(late: LatePolicy) -> (Vec<(u64, Outcome)>, Vec<u32>) {
         let (robot, connections) = robot();
         let (stats, lines) = ([DeviceStats::default()], [LineSettings::eight_n_one(9600)]);
@@ -311,7 +313,7 @@ mod tests {
         let (log, _entries) = RingBuffer::new(1000);
         let shared = Arc::new(Mutex::new(Transmission::new(context, packets, log)));
         let mut sender = Sender::new(context, shared, Role::First);
-        // A sleep before the first instant is not longer than a later one.
+        // A sleep that starts before the first instant takes no longer than a later one.
         sender.sleep_for(LONGEST_SLEEP);
         assert!(clock.since_start_ns() < 0, "it slept beyond the first instant");
         assert!(queue.send(packet(SimTime::ZERO, 0)));

@@ -1,5 +1,5 @@
-//! A tap for observers: they get sent packets, which are otherwise freed. The tap neither copies nor delays packets;
-//! packets for which observers are too slow are freed.
+//! A tap that passes sent packets to observers instead of freeing them. The tap neither copies nor delays packets. If
+//! the observers are too slow, further packets are freed.
 //!
 //! Each device has its own queue. A lidar's thousands of packets can overflow the lidar's queue, but not that of a GNSS
 //! receiver.
@@ -38,7 +38,8 @@ impl Tap {
         Self { lanes, is_watched: AtomicBool::new(false) }
     }
 
-    /// Takes a sent packet, if it is observed and there is room.
+    /// Queues a sent packet for the observers. The packet is freed instead if packets are not observed or the queue of
+    /// its device is full.
     pub fn pass(&self, device: DeviceId, transmit: Transmit) {
         if self.is_watched.load(Ordering::Relaxed) {
             // Observers that are too slow miss packets.
@@ -56,7 +57,7 @@ impl Tap {
         self.is_watched.load(Ordering::Relaxed)
     }
 
-    /// Next packet of each device that has one.
+    /// Takes the next packet from each device's queue; devices without a packet are skipped.
     pub fn next_of_each(&self) -> impl Iterator<Item = Emitted> {
         let lanes = (0..).map(DeviceId).zip(&self.lanes);
         lanes.filter_map(|(device, (_, packets))| {

@@ -34,8 +34,7 @@ use crate::wire::line::LineSettings;
 const LONGEST_PIECE_NS: u64 = 1_000_000;
 /// Time by which a datagram is submitted to the kernel before its launch time.
 const LAUNCH_LEAD: Duration = Duration::from_millis(1);
-/// A late datagram gets a launch time this long after the present: the kernel drops datagrams whose launch time is
-/// over.
+/// Time from now to the launch time of a late datagram. The kernel drops datagrams whose launch time is over.
 const SOONEST_LAUNCH: Duration = Duration::from_micros(100);
 
 /// Destinations of packets, and settings for sending.
@@ -65,7 +64,7 @@ pub struct SendContext<'a> {
 pub enum Next<'a> {
     /// A packet waits for its time.
     Packet {
-        /// Time at which the sender acts.
+        /// Time of sending, which may be earlier than the due time.
         act: SimTime,
         /// Socket and destination of a datagram.
         way: Option<(&'a UdpLink, SocketAddr)>,
@@ -117,7 +116,7 @@ impl<'a> Transmission<'a> {
         }
     }
 
-    /// Sends the first packet if its time has come; `by` is the calling sender. Returns the next packet.
+    /// Sends the first packet if its time has come; `by` is the calling sender. Returns the next action.
     pub fn serve(&mut self, by: Role) -> Next<'a> {
         // Send first, because the caller waited for this time; look for new packets afterwards.
         let SendContext { clock, connections, stats, .. } = self.context;
@@ -157,7 +156,7 @@ impl<'a> Transmission<'a> {
             && first.prepared.is_none()
             && link.launch_clock().is_none()
         {
-            // An error is ignored here: sending is tried when the packet is due, and reports it then.
+            // An error is ignored here: the packet is sent when it is due, and that attempt reports the error.
             first.prepared = link.prepare(bytes, to).ok();
         }
         first.prepared.is_some()
@@ -185,13 +184,13 @@ impl<'a> Transmission<'a> {
                 Some(line) => {
                     self.hand_over(&scheduled, || send_on(line, bytes));
                 }
-                // A server has no receiver for bytes that are not addressed to a peer.
+                // Bytes without a peer have no destination at a server, so they are only counted.
                 None => {
                     self.hand_over(&scheduled, || Sent::WHOLE);
                 }
             },
             Output::BytesTo(peer, bytes) => {
-                // An answer of a control is not counted as a packet of the device.
+                // An answer to a host at an additional command port is not counted as a packet of the device.
                 if !connections.answer(*peer, bytes)
                     && let Link::Server(server) = &connections.link
                 {
@@ -327,7 +326,7 @@ impl<'a> Transmission<'a> {
     }
 }
 
-/// The socket of a device's port, and the destination of its datagrams.
+/// The socket of a device's port, and the destination of its datagrams; `None` if the device has no such port.
 fn way<'a>(
     connections: &'a [Connections],
     targets: &[Vec<SocketAddr>],

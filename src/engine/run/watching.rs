@@ -13,12 +13,12 @@ use crate::engine::stats::{Counters, DeviceStats, LatenessBin};
 use crate::wire::drive_order::DriveOrder;
 
 impl RealTimeRun<'_> {
-    /// Desk for requests to start and end faults.
+    /// Control that starts and ends faults during the run.
     pub fn fault_control(&self) -> &Arc<FaultControl> {
         &self.fault_control
     }
 
-    /// Lets observers receive sent packets; none are passed on before [`Tap::set_watched`].
+    /// Opens the tap for sent packets. It passes on no packets before [`Tap::set_watched`].
     pub fn open_tap(&mut self) {
         self.tap = Some(Tap::new(self.rig.devices.len()));
     }
@@ -28,13 +28,13 @@ impl RealTimeRun<'_> {
         self.tap.as_ref()
     }
 
-    /// The world.
+    /// The world in which the rig runs.
     pub fn world(&self) -> &LiveWorld {
         self.world
     }
 
-    /// Gives the robot a drive command like that of a host; returns whether the robot accepts it. The command log
-    /// contains it.
+    /// Sends a drive command to the robot, as a host would; the command log records it. Returns false if the robot is
+    /// not driven or the command queue is full.
     pub fn order(&self, order: DriveOrder) -> bool {
         let is_driven = self.world.trajectory.driven().is_some();
         let input = HostInput {

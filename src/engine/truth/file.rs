@@ -53,7 +53,7 @@ pub struct TruthFile {
 }
 
 impl TruthFile {
-    /// Creates the file. It is named `PATH.part` until the returned stream is finished.
+    /// Creates the file. It is named `PATH.part` until the returned [`SharedPart`] is finished.
     ///
     /// # Errors
     /// The system's error.

@@ -14,13 +14,13 @@ struct Names<'r> {
 }
 
 impl Names<'_> {
-    /// Number of the label that a rule assigns to `name`.
+    /// Number of the label that a rule assigns to `name`; `None` if no rule applies.
     fn ruled(&mut self, name: &str) -> Option<u16> {
         let rule = self.rules.iter().find(|rule| fits(&rule.pattern, name))?;
         Some(self.number(&rule.label))
     }
 
-    /// Labels that rules give to the materials of `scene`.
+    /// Labels that the rules assign to the materials of `scene`; 0 without a rule.
     fn of_materials(&mut self, scene: &Scene) -> Vec<u16> {
         let ruled = |material: &Material| self.ruled(&material.name).unwrap_or(0);
         scene.materials.iter().map(ruled).collect()
@@ -40,7 +40,7 @@ impl Names<'_> {
     }
 }
 
-/// Label of a part without one.
+/// Name of label 0, for parts without a label.
 pub const UNLABELLED: &str = "unlabelled";
 
 /// Names and labels of a world.
@@ -95,7 +95,7 @@ impl Labels {
         &self.names
     }
 
-    /// Mesh of each static instance of the scene.
+    /// Index of the mesh of each static instance of the scene.
     pub fn meshes(&self) -> &[u32] {
         &self.meshes
     }
@@ -110,8 +110,8 @@ impl Labels {
         &self.of_mesh
     }
 
-    /// Moving object to which an instance belongs (index), and label of a hit on it. The label of a material precedes
-    /// that of its mesh or object.
+    /// Index of the moving object to which `instance` belongs ([`NONE`] for a static instance), and label of a hit on
+    /// it. The label of a material precedes that of its mesh or object.
     pub fn look_up(&self, instance: u32, material: u32) -> (u16, u16) {
         let (instance, material) = (instance as usize, material as usize);
         let label_of = |materials: &[u16], whole: u16| match materials.get(material) {
@@ -129,7 +129,7 @@ impl Labels {
         }
     }
 
-    /// The labels of a moving object and of its materials.
+    /// Label of a moving object, and labels of its materials; `None` if there is no object with this index.
     pub fn of_object(&self, object: usize) -> Option<&(u16, Vec<u16>)> {
         self.of_object.get(object)
     }

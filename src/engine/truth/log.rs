@@ -213,7 +213,7 @@ impl<'a> TruthLog<'a> {
         }
     }
 
-    /// Writes all events before `until` whose poses are known.
+    /// Writes all events before `until`, or before the instant from which poses are not yet final if that is earlier.
     fn settle(&mut self, until: SimTime) -> Result<(), McapError> {
         let until = poses::known_at(self.world, until);
         loop {

@@ -81,7 +81,7 @@ pub enum TruthEvent {
     Rescheduled(usize, Schedule),
     /// A host command.
     HostInput(HostInput),
-    /// No later event has a time before this.
+    /// All events before this time have been sent.
     Until(SimTime),
 }
 
@@ -113,7 +113,7 @@ impl PacketEvent {
     }
 }
 
-/// Input of the ground truth, for all parts of a run.
+/// Sends events to the thread that writes the ground truth; each part of a run has a clone.
 #[derive(Clone, Debug)]
 pub struct TruthSender {
     queue: Sender<TruthEvent>,
@@ -128,7 +128,7 @@ impl TruthSender {
         (Self { queue, waits, dropped: Arc::default() }, events)
     }
 
-    /// Sends an event.
+    /// Sends an event. If the queue has no room, either waits or drops and counts the event, see [`TruthSender::new`].
     pub fn tell(&self, event: TruthEvent) {
         // Sending fails only if the thread has ended after an error, which the thread reports.
         let is_lost = match self.waits {

@@ -22,7 +22,7 @@ pub fn record_of(event: &PacketEvent, labels: &Labels) -> PacketRecord {
     }
 }
 
-/// Like [`record_of`], for a packet of which only the ground truth is known.
+/// Like [`record_of`], for a packet without known bytes: link, port, length and hash have default values.
 pub fn returns_of(truth: &PacketTruth, due: SimTime, labels: &Labels) -> PacketRecord {
     let mut record = PacketRecord {
         way: Way::Datagram,

@@ -56,8 +56,8 @@ pub fn tell(
     tell(JsonMessage::of("/tf", &kinds::TRANSFORMS, transforms(rig, world, epoch, at)));
 }
 
-/// The tree of frames at `at`: `world` contains robot and objects, the robot contains joints and devices,
-/// cameras contain the frames of their images.
+/// The tree of frames at `at`. Robot and objects are in `world`, joints are on the robot, devices are on the robot or
+/// on a joint, and each camera has the frame of its image.
 pub fn transforms(rig: &Rig, world: &LiveWorld, epoch: &Epoch, at: SimTime) -> Value {
     let stamp = messages::timestamp(epoch, at);
     let robot = world.trajectory.pose(at);

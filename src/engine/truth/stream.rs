@@ -33,7 +33,7 @@ impl PoseStream {
         Ok(Self { socket: UdpSocket::bind(any)?, to })
     }
 
-    /// Sends the poses of the robot, objects, joints and devices at the rig's rate until the run is `over`.
+    /// Sends the motion of the robot, objects and joints at the rig's rate until the run is `over`.
     pub fn send(&self, rig: &Rig, world: &LiveWorld, clock: MonotonicClock, over: &AtomicBool) {
         let period = Duration::from_secs_f64(1.0 / rig.engine.truth_rate_hz);
         let mut is_told = false;
@@ -51,7 +51,7 @@ impl PoseStream {
     }
 }
 
-/// Messages of the stream at `at`: the name of each part, with the fields of `menura.Motion` or `menura.Joint`.
+/// Messages of the stream at `at`, one for each part: its name, with the fields of `menura.Motion` or `menura.Joint`.
 fn things(rig: &Rig, world: &LiveWorld, at: SimTime) -> Vec<Value> {
     let named = |name: String, mut value: Value| {
         value["name"] = json!(name);

@@ -12,7 +12,7 @@ struct Load {
     cost_ns: u64,
 }
 
-/// Outcome of a device's packets.
+/// Numbers of a device's packets by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Fate {
     ready_in_time: u64,
@@ -51,7 +51,8 @@ fn simulate_ahead(
     let mut fates = vec![Fate::default(); loads.len()];
     let mut asked = vec![0; loads.len()];
     let mut in_queue = vec![0; loads.len()];
-    // For each worker: when it is free, and its packet in work (device, start, and time at which it is needed).
+    // For each worker: the time from which it is free, and its present packet (device, start, and time at which it is
+    // needed).
     let mut free = vec![(0, None::<(usize, u64, u64)>); workers];
     loop {
         let worker = (0..workers).min_by_key(|worker| free[*worker].0).unwrap();

@@ -25,7 +25,7 @@ const FILTER: &str = "<input type=\"radio\" name=\"show\" id=\"all\" checked><la
 <input type=\"radio\" name=\"show\" id=\"bad\"><label for=\"bad\">failures only</label>\
 <input type=\"radio\" name=\"show\" id=\"run\"><label for=\"run\">without those that are not applicable</label>\n";
 
-/// The page.
+/// Returns the HTML page.
 pub fn html(subject: &Subject, outcomes: &[Outcome]) -> String {
     let mut body = String::new();
     let _ = write!(
@@ -136,8 +136,7 @@ mod tests {
             [outcome("a", Verdict::Passed), outcome("b", Verdict::Failed), outcome("c", none)];
         let page = html(&subject(), &outcomes);
         assert!(page.find("id=\"b\"").unwrap() < page.find("id=\"a\"").unwrap());
-        // The failed case comes first in the table as well, and the filter finds the cases that it
-        // hides.
+        // The failed case comes first in the table as well, and the page has the filter for failures.
         assert!(page.find("href=\"#b\"").unwrap() < page.find("href=\"#a\"").unwrap());
         assert!(
             page.contains("<tr class=\"bad\"><td><a href=\"#b\"") && page.contains("id=\"bad\"")

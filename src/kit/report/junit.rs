@@ -15,7 +15,7 @@ pub fn junit(subject: &Subject, outcomes: &[Outcome]) -> String {
         counts.bench_failed,
         subject.took_s
     );
-    // The schema of Jenkins has `skipped` for a single suite only.
+    // The Jenkins schema allows `skipped` on `testsuite` only, not on `testsuites`.
     let mut text = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"menura test\" {figures}>\n\
          <testsuite name=\"{}\" {figures} skipped=\"{}\" timestamp=\"{}\">\n<properties>\n",

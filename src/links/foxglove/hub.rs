@@ -107,7 +107,7 @@ impl Hub {
         state.clients.values().for_each(|client| client.outbox.put(end()));
     }
 
-    /// Admits a client if there is room, and sends it the channels.
+    /// Admits a client if there is room, and sends it the channels. Returns the client's number and its queue.
     pub(super) fn let_in(&self) -> Option<(u64, Arc<Outbox>)> {
         let mut state = self.state();
         if state.is_closed || state.clients.len() == MAX_CLIENTS {

@@ -30,14 +30,14 @@ use crate::wire::http::ClientSays;
 
 /// Largest number of unsent bytes in a WebSocket: the size of its queue plus one message.
 const MAX_WRITE_BUFFER: usize = 32 << 20;
-/// Longest time for telling clients that a run is over.
+/// Longest time for clients to receive the message that the run is over.
 const FAREWELL: Duration = Duration::from_millis(300);
 
-/// Decides by a client's headers and the query of its address whether to admit the client; otherwise returns an HTTP
-/// status code and a reason.
+/// Decides whether to admit a client, by its headers and the query of the requested URL. A refusal has an HTTP status
+/// code and a reason.
 pub type Admit = Arc<dyn Fn(&ClientSays, &str) -> Result<(), (u16, &'static str)> + Send + Sync>;
 
-/// A listening port.
+/// A Foxglove server with a listening port.
 #[derive(Debug)]
 pub struct FoxgloveServer {
     listener: std::net::TcpListener,

@@ -93,7 +93,7 @@ struct Waiting {
     lost: u64,
 }
 
-/// A client's queue, as publishing threads use it.
+/// The queue of one client, to which other threads publish.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     waiting: Mutex<Waiting>,

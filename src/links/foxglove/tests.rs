@@ -166,7 +166,7 @@ fn a_client_gets_what_it_subscribes_to_and_no_more() {
         guest.say(&json!({ "op": "time" }));
         assert_eq!(guest.text()["op"], "status");
         assert!(!hub.is_wanted(second));
-        // A server that ends tells its clients so.
+        // A server that ends reports this to its clients.
         drop(guest);
     });
     assert!(!hub.is_visited());
@@ -275,14 +275,14 @@ fn who_does_not_read_holds_up_nobody() {
             assert_eq!(guest.text()["op"], "status");
         }
         let [slow, quick] = &mut guests;
-        // Ten times the size of a client's queue, while only one client reads.
+        // Ten times as many bytes as a client's queue holds; only one client reads them.
         let payload: Arc<[u8]> = vec![7; 1 << 20].into();
         for number in 0..160_u64 {
             hub.publish(id, number, Arc::clone(&payload));
             let (code, bytes) = quick.hear().unwrap();
             assert_eq!((code, &bytes[5..13]), (2, &number.to_le_bytes()[..]));
         }
-        // The slow client misses data in the middle, is told so, and gets the newest data.
+        // The slow client misses data in the middle, receives a message about it, and receives the newest data.
         let (mut numbers, mut told) = (Vec::new(), false);
         while numbers.last() != Some(&159) {
             let (code, bytes) = slow.hear().unwrap();

@@ -1,4 +1,4 @@
-//! Links that send to sockets of this machine.
+//! Tests of links that send to sockets of this machine.
 
 use super::*;
 use std::net::Ipv6Addr;
@@ -262,7 +262,7 @@ fn moves_lose_no_stamps() {
             link.departures(&mut reader, &mut stamps).unwrap();
         }
         let before = link.local_addr().unwrap();
-        // Back and forth: the old address is free at once.
+        // The link moves back and forth between two addresses; the old address is free at once.
         let other = link.opened_at([127, 0, 0, 17 - round % 2].into(), None);
         link.take_over(other.unwrap()).unwrap();
         UdpSocket::bind(before).expect("the old address is free");

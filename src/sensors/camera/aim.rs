@@ -12,7 +12,7 @@ use crate::sensors::noise::{Quantity, RequestNoise};
 use crate::time::SimTime;
 use crate::world::raycast::Pulse;
 
-/// Data shared by all pixels of a tile.
+/// Data for the rays of all pixels of a tile.
 pub(super) struct Aim<'a> {
     pub shot: &'a Shot,
     /// Start of the first row's exposure of the frame.
@@ -43,12 +43,12 @@ impl Cell {
     }
 }
 
-/// Rays to follow, one entry each.
+/// Rays to follow, as lists with one entry per ray.
 #[derive(Default)]
 pub(super) struct Rays {
     pub pulses: Vec<Pulse>,
     pub fired: Vec<SimTime>,
-    /// The pixel that receives the light, as an index into the pixels in progress.
+    /// The pixel that receives the ray's light, as an index into the pixels in progress.
     pub pixels: Vec<u32>,
     /// Share of the ray's light that reaches the pixel.
     pub shares: Vec<f64>,
@@ -146,7 +146,7 @@ impl Aim<'_> {
         }
     }
 
-    /// Directions of rays in World, and the points where they start.
+    /// Converts directions of rays to World (`toward`), and computes the points where the rays start (`from`).
     #[inline(always)]
     fn turned(
         &self,

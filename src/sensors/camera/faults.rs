@@ -69,7 +69,7 @@ pub enum CameraFault {
 }
 
 impl CameraFault {
-    /// Factor of the exposure at `at`.
+    /// Factor by which this fault multiplies the exposure at `at`; 1 for other kinds of faults.
     pub fn exposure_factor(&self, at: SimTime) -> f64 {
         match *self {
             Self::ExposureHunts { swing_ev, cycle_ns } => {
@@ -115,7 +115,7 @@ impl Prepared {
 }
 
 impl Spot {
-    /// Distance from the spot's middle, divided by its radius.
+    /// Distance of a position from the spot's middle, divided by the spot's radius.
     fn off(&self, [u, v]: [f64; 2]) -> f64 {
         let [x, y] = [u - self.centre_px[0], v - self.centre_px[1]];
         (x * x + y * y).sqrt() / self.radius_px
@@ -195,8 +195,8 @@ impl<'a> Disturbed<'a> {
         if radius > 0.5 { radius.ceil() as u32 } else { 0 }
     }
 
-    /// The sensor position whose direction is visible at `at`, in an image of `size` pixels. `draw` is uniform in
-    /// 0..1.
+    /// Position on the sensor that determines the direction of a ray for `at`. It differs from `at` only within a drop
+    /// on the lens. `size` is the sensor's size, pixels; `draw` returns samples, uniform in 0..1.
     pub(super) fn looks(
         &self,
         at: [f64; 2],
@@ -221,7 +221,8 @@ impl<'a> Disturbed<'a> {
         seen
     }
 
-    /// The light of a pixel with the centre `at` and the direction `direction`, in the axes of the mount.
+    /// Applies dirt, drops and flare to the light of a pixel with the centre `at`; `direction` is in the axes of the
+    /// mount.
     pub(super) fn light(&self, at: [f64; 2], direction: DVec3, light: Colour) -> Colour {
         let mut light = light;
         for one in &self.faults {
@@ -259,8 +260,7 @@ impl<'a> Disturbed<'a> {
         })
     }
 
-    /// The light of `rows` after blur, in a picture of `all` rows and `width` columns. Pixels with NaN neither give
-    /// nor receive light.
+    /// The light of `rows` after blur, where `light` has `width` columns. Pixels of `light` with NaN are ignored.
     pub(super) fn blurred(
         &self,
         light: &[Colour],

@@ -80,10 +80,10 @@ impl Lens {
                 if z <= 0.0 {
                     return None;
                 }
-                // Inverse of `direction`: computes r1 from the launched r2.
+                // Inverse of `direction`: computes r1 in the image from r2 of the ray.
                 let (tan, r) = (libm::tan(half_rad), libm::hypot(x / z, y / z));
                 let wide = libm::tan(tan) / tan;
-                // Slopes were multiplied by tan and divided by `wide`.
+                // `direction` multiplies r2 by `tan` and divides it by `wide`, which gives the slope `r`.
                 let r2 = r / tan * wide;
                 let r1 = libm::atan(r2 * tan) / tan;
                 let scale = if r > 1e-12 { r1 * tan / r } else { wide };

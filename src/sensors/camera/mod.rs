@@ -70,7 +70,7 @@ pub struct Shot {
     pub exposure_ns: u64,
     /// Time from the start of a row's exposure to that of the next, nanoseconds; 0 for a global shutter.
     pub line_ns: u64,
-    /// Offset in x and y, width and height, in binned pixels.
+    /// Region of the sensor that is read: left, top, width and height, in binned pixels.
     pub region: [u32; 4],
     /// Number of pixels in x and y that are read as one; the result is their mean.
     pub binning: [u32; 2],
@@ -155,12 +155,12 @@ words!(Sky: "weather" => ByWeather, "clear" => Clear, "overcast" => Overcast);
 /// Whether clouds hide the sun.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sky {
-    /// In rain, fog and snow only.
+    /// Clouds hide the sun in rain, fog and snow only.
     #[default]
     ByWeather,
-    /// Never.
+    /// Clouds never hide the sun.
     Clear,
-    /// Always.
+    /// Clouds always hide the sun.
     Overcast,
 }
 
@@ -179,7 +179,8 @@ pub struct Camera {
     faults: Vec<Prepared>,
 }
 
-/// Elevation and azimuth of the sun, whether clouds hide it, and the resulting light; `None` before the first frame.
+/// Elevation and azimuth of the sun, radians, whether clouds hide it, and the resulting light; `None` before the first
+/// frame.
 type KeptDay = Option<(([f64; 2], bool), Arc<Daylight>)>;
 
 /// Photons of 555 nm per lux second and square micrometre.
@@ -197,7 +198,7 @@ impl Camera {
         Self { chip, optics, light, directions, noise, epoch, day, truth_images, faults }
     }
 
-    /// The same camera with faults.
+    /// Returns the camera with these faults.
     pub fn with_faults(self, faults: &[Timed<CameraFault>]) -> Self {
         let size = self.optics.lens.size;
         let faults = faults.iter().map(|fault| Prepared::new(fault, size, &self.noise)).collect();
@@ -324,7 +325,7 @@ impl Camera {
         pixels
     }
 
-    /// Sets the counts of pixels that are stuck.
+    /// Overwrites the counts of stuck pixels.
     fn stick(&self, tile: &Tile, disturbed: &Disturbed<'_>, pixels: &mut [u16]) {
         let [left, top, width, _] = tile.shot.region;
         let places = (tile.rows[0]..tile.rows[1])

@@ -30,7 +30,7 @@ pub(super) struct Shader<'a> {
     pixel_rad: f64,
     level: Level,
     single: Stencil,
-    /// Looks of surfaces, by scene and material.
+    /// Known looks of surfaces, by scene and material.
     looks: Vec<((u32, u32), Look)>,
     /// [`FACETS`] cached triangles, and one that is not cached.
     facets: Vec<Option<Facet<'a>>>,
@@ -87,7 +87,7 @@ struct Met<'a> {
     special: Lanes<Option<(&'a Material, f32, bool)>>,
 }
 
-/// Surface points that face the sun, one entry each.
+/// Surface points that face the sun, as lists with one entry per point.
 #[derive(Default)]
 struct Lit {
     from: Vec<DVec3>,
@@ -198,8 +198,8 @@ impl<'a> Shader<'a> {
         self.scatter(rays, light);
     }
 
-    /// Index in `facets` of the triangle that a ray hit; `None` if the triangle has no normal. A copy of the facet
-    /// would have to wait until the facet is written; an index need not.
+    /// Index in `facets` of the triangle that a ray hit; `None` if the triangle has no normal. An index is returned,
+    /// because a copy of a facet would have to wait until the facet is written.
     #[inline(always)]
     fn meet(&mut self, pulse: &Pulse, hit: &Hit, fired: SimTime) -> Option<usize> {
         let slot = (hit.triangle ^ hit.instance.wrapping_mul(0x9e37_79b9)) as usize % FACETS;

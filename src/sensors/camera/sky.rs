@@ -119,7 +119,7 @@ impl Daylight {
         day.lit_from_all_sides(ground)
     }
 
-    /// Integrates the light of the sky and of the ground.
+    /// Computes the illuminance by the sky and by a ground with the albedo `ground`.
     fn lit_from_all_sides(mut self, ground: Colour) -> Self {
         self.gather();
         let up = std::array::from_fn(|c| {
@@ -147,7 +147,7 @@ impl Daylight {
         self.in_table(self.table_place(direction))
     }
 
-    /// [`Daylight::seen`] of the first `len` of `directions`, with the same arithmetic.
+    /// Sets `out` to [`Daylight::seen`] of the first `len` of `directions`, with the same arithmetic.
     #[inline(always)]
     pub(super) fn seen_by(&self, directions: &Lanes3, len: usize, out: &mut [Colour; LANES]) {
         if self.table.is_empty() {
@@ -198,7 +198,8 @@ impl Daylight {
         sky
     }
 
-    /// The sky at the cosine of the angle from the zenith, and at the angle from the sun, radians.
+    /// Luminance of the sky, cd/m². `cos_theta` is the cosine of the angle from the zenith, `gamma` the angle from the
+    /// sun, radians.
     fn sky_at(&self, cos_theta: f64, gamma: f64) -> Colour {
         let (zenith, factors, at_zenith) = match &self.model {
             Model::Clear { zenith, factors, at_zenith } => (zenith, factors, at_zenith),
@@ -227,7 +228,7 @@ impl Daylight {
         })
     }
 
-    /// Integrates the light of the sky over the upper hemisphere.
+    /// Computes the illuminance by the sky's upper hemisphere, without the ground.
     fn gather(&mut self) {
         const RINGS: usize = 12;
         const SECTORS: usize = 24;
@@ -283,7 +284,7 @@ fn perez(&[a, b, c, d, e]: &[f64; 5], cos_theta: f64, gamma: f64) -> f64 {
     (1.0 + a * libm::exp(b / cos_theta)) * (1.0 + c * libm::exp(d * gamma) + e * cos * cos)
 }
 
-/// Luminance of the zenith, kcd/m².
+/// Luminance of the zenith, kcd/m²; `t` is the turbidity, `theta` the angle of the sun from the zenith, radians.
 fn luminance(t: f64, theta: f64) -> f64 {
     let chi = (4.0 / 9.0 - t / 120.0) * (std::f64::consts::PI - 2.0 * theta);
     (4.0453 * t - 4.9710) * libm::tan(chi) - 0.2155 * t + 2.4192
@@ -294,7 +295,7 @@ fn chroma(t: f64, theta: f64, rows: &[[f64; 4]; 3]) -> f64 {
     (row(&rows[0]) * t + row(&rows[1])) * t + row(&rows[2])
 }
 
-/// A to E of Y, x and y: `[slope, offset]` in turbidity.
+/// Coefficients A to E of the distributions of Y, x and y; each is linear in the turbidity: `[slope, offset]`.
 const FACTORS: [[[f64; 2]; 5]; 3] = [
     [[0.1787, -1.4630], [-0.3554, 0.4275], [-0.0227, 5.3251], [0.1206, -2.5771], [-0.0670, 0.3703]],
     [

@@ -95,7 +95,7 @@ impl Shot {
     }
 }
 
-/// Ground truth of `tile` in a frame that starts at `start`.
+/// Computes the ground truth of `tile` in a frame that starts at `start`.
 pub(super) fn of_tile(
     camera: &Camera,
     tile: &Tile,

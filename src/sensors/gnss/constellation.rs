@@ -69,8 +69,8 @@ impl Oblateness {
         [anomaly + perigee, -3.0 * self.k * self.cos_i]
     }
 
-    /// Periodic perturbations at an argument of latitude: factor of the radius, and corrections of the argument of
-    /// latitude, the node and the inclination, radians.
+    /// Periodic perturbations at an argument of latitude, radians: factor of the radius, and corrections of the
+    /// argument of latitude, the node and the inclination, radians.
     fn periodic(&self, latitude_rad: f64) -> [f64; 4] {
         let Self { k, cos_i, sin_i } = self;
         let cos2 = cos_i * cos_i;
@@ -237,7 +237,7 @@ impl SatelliteOrbit {
         &self.elements
     }
 
-    /// Rate of the mean anomaly, rad/s. A perturbed orbit has no perigee; for it, rate of the mean argument of
+    /// Rate of the mean anomaly, rad/s; for a perturbed orbit, which has no perigee, rate of the mean argument of
     /// latitude.
     pub fn mean_motion_rad_s(&self) -> f64 {
         let a = self.elements.sqrt_a * self.elements.sqrt_a;

@@ -38,7 +38,7 @@ pub struct Baseline {
 }
 
 impl Corrected {
-    /// The vector with an error along the rover's east, north and up axes.
+    /// The vector along the east, north and up axes at the base, plus `error_m`.
     pub(super) fn baseline(
         &self,
         rover: Geodetic,

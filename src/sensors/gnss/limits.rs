@@ -23,7 +23,7 @@ pub enum FixMode {
 pub struct NavigationLimits {
     /// The systems whose satellites are tracked.
     pub systems: Vec<GnssSystem>,
-    /// Systems of which only the first signal is tracked.
+    /// Systems whose second signal is not tracked.
     pub single_signal: Vec<GnssSystem>,
     /// Elevation mask: lower satellites are not used, radians.
     pub mask_rad: f64,
@@ -33,7 +33,7 @@ pub struct NavigationLimits {
     pub min_satellites: usize,
     /// Largest number of satellites in a fix. The highest ones are used.
     pub max_satellites: usize,
-    /// Least number of satellites with at least this carrier-to-noise ratio, dB-Hz, for a fix.
+    /// For a fix, at least this number of satellites must have at least this carrier-to-noise ratio, dB-Hz.
     pub strong: (usize, f64),
     /// Dimensions of a fix.
     pub fix_mode: FixMode,
@@ -45,7 +45,7 @@ pub struct NavigationLimits {
     pub best_fix: BestFix,
     /// Received corrections, if they determine the kind of fix.
     pub corrected: Option<Corrected>,
-    /// Assumed motion of the antenna.
+    /// Assumed limits of the antenna's motion.
     pub motion: Motion,
     /// Largest PDOP, TDOP and position accuracy (metres) of a valid fix.
     pub valid: [f64; 3],

@@ -45,8 +45,8 @@ pub struct SkyView {
     pub position: Geodetic,
     /// Velocity of the antenna, east, north, up, m/s, averaged over the averaging window.
     pub velocity_enu_m_s: DVec3,
-    /// Satellites above the horizon, hidden or not. The scene hides them as at the epoch, whatever the averaging
-    /// window.
+    /// Satellites above the horizon, hidden or not. Whether the scene hides a satellite is determined at the epoch,
+    /// without averaging.
     pub satellites: Vec<SatelliteView>,
 }
 
@@ -103,7 +103,7 @@ impl SkySensor {
         self
     }
 
-    /// Applies the faults that are active at `at` to `view`.
+    /// Applies the faults that are active at `at` to `view`; returns their effects.
     fn apply_faults(&self, at: SimTime, view: &mut SkyView) -> Vec<FaultEffect> {
         let mut fault_effects = Vec::new();
         for fault in &self.faults {

@@ -173,7 +173,8 @@ impl Navigator {
         }
     }
 
-    /// Restarts at `at`. Error processes keep their state, because the errors of signals continue.
+    /// Restarts at `at`; with `forgets_time`, the receiver must acquire the time again. Error processes keep their
+    /// state, because the errors of signals continue.
     pub fn restart(&mut self, at: SimTime, forgets_time: bool) {
         self.started = at;
         self.hdop = self.settings.acquisition.hdop_initial;
@@ -336,7 +337,7 @@ impl Navigator {
         all
     }
 
-    /// The dilutions that the receiver reports.
+    /// Advances the filter of HDOP to `at`; returns the dilutions that the receiver reports.
     fn filter(&mut self, at: SimTime, geometry: Option<Dop>, is_up: bool) -> Option<Dop> {
         let acquisition = &self.settings.acquisition;
         let target = match geometry {

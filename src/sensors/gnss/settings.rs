@@ -78,7 +78,7 @@ pub struct Acquisition {
     pub hdop_initial: f64,
     /// Time constant of the filter, seconds.
     pub time_constant_s: f64,
-    /// Final HDOP; `None` for that of the sky's geometry.
+    /// HDOP that the filter approaches; `None`: the HDOP of the satellites' geometry.
     pub hdop_final: Option<f64>,
     /// Largest HDOP of a three-dimensional fix.
     pub hdop_3d: f64,

@@ -64,7 +64,7 @@ impl Origin {
     }
 }
 
-/// Records ground truth, see the module.
+/// Records the ground truth of a sweep while the sweep is measured.
 pub(super) struct TruthKeeper<'a> {
     lidar: &'a Lidar,
     truth: SweepTruth,
@@ -73,7 +73,7 @@ pub(super) struct TruthKeeper<'a> {
 }
 
 impl<'a> TruthKeeper<'a> {
-    /// Ground truth of `sweep`, which starts at `start` and is fired from `poses`.
+    /// Starts the ground truth of `sweep`, which starts at `start` and is fired from `poses`.
     pub fn new(
         lidar: &'a Lidar,
         start: SimTime,
@@ -168,7 +168,8 @@ impl<'a> TruthKeeper<'a> {
         }
     }
 
-    /// Reason for which nothing is reported.
+    /// Ground truth of a firing without a reported return, with the reason. `is_dark`: the detected echoes were lost to
+    /// a fault.
     fn missing(
         &self,
         sources: &Sources<'_>,

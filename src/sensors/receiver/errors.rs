@@ -116,6 +116,6 @@ pub(in crate::sensors) fn laser_bias(
     laser: usize,
     quantity: Quantity,
 ) -> f64 {
-    // Requests are numbered from 0, so that this number is free.
+    // Requests are numbered from 0, so no request has this number.
     if std == 0.0 { 0.0 } else { std * noise.request(u64::MAX).standard_normal(laser, quantity) }
 }

@@ -23,8 +23,8 @@ use crate::config::profile::lidar::{BeamSettings, EchoRule};
 pub struct Backscatter {
     /// Distance of the point, metres; for specularly reflected light, the one-way length of the whole path.
     pub range_m: f32,
-    /// Reflectance of the diffuse surface with the same return if the whole pulse hit it at normal incidence in clear
-    /// air. It is the product of the share of the pulse's energy at the point, the reflectance, the cosine of
+    /// Reflectance of a diffuse surface that would give the same return if the whole pulse hit it at normal incidence
+    /// in clear air. It is the product of the share of the pulse's energy at the point, the reflectance, the cosine of
     /// incidence, and the transmissions out and back. Retroreflectors exceed 1.
     pub reflectance: f32,
 }
@@ -32,14 +32,14 @@ pub struct Backscatter {
 /// Receiver settings of a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReceiverSetting {
-    /// Detection threshold, as a multiple of that in the datasheet.
+    /// Detection threshold divided by the datasheet's.
     pub threshold_factor: f32,
     /// Smallest reported distance, metres.
     pub blanked_m: f32,
 }
 
 impl Default for ReceiverSetting {
-    /// The setting of the datasheet.
+    /// The datasheet's threshold, without a blanking distance.
     fn default() -> Self {
         Self { threshold_factor: 1.0, blanked_m: 0.0 }
     }
@@ -50,7 +50,7 @@ impl Default for ReceiverSetting {
 pub(super) struct Reception<'a> {
     /// The device's setting.
     pub setting: ReceiverSetting,
-    /// Share of the light that passes the window in both directions, 0..=1.
+    /// Share of the light that remains after passing the window twice, out and back, 0..=1.
     pub light: f32,
     /// Random numbers of the request.
     pub noise: &'a RequestNoise,
@@ -172,7 +172,7 @@ impl Receiver {
         Some(Return { range_m: peak.range_m, intensity, signal })
     }
 
-    /// Calls `seen` with all echoes of a pulse, nearest first, weak ones as well.
+    /// Calls `seen` with all echoes of a pulse, nearest first, including those below the detection threshold.
     fn each_peak(
         &self,
         scatter: &[Backscatter],

@@ -28,7 +28,7 @@ pub(super) struct Candidates {
 }
 
 impl Candidates {
-    /// Takes the next echo.
+    /// Adds the next echo, which must be farther than the earlier ones.
     pub fn take(&mut self, echo: Return) {
         self.nearest = self.nearest.or(Some(echo));
         if self.strongest.is_none_or(|strongest| echo.signal > strongest.signal) {

@@ -78,7 +78,8 @@ fn the_first_echo_is_the_first_that_is_seen() {
     let stem_and_wall = [light(25.0, 0.5 / 9.0), light(40.0, 0.5 * 8.0 / 9.0)];
     let wall = first(&lms, &stem_and_wall, EchoSelection::First).unwrap();
     assert!((wall - 40.0).abs() < 1e-3, "{wall}");
-    // The same with the device's blanking distance, and with a window that hides the stem.
+    // The nearest echo is not reported within the device's blanking distance, or if the window is so dirty that it
+    // hides the stem.
     let heard = Heard::new();
     let blanked = ReceiverSetting { blanked_m: 10.0, ..ReceiverSetting::default() };
     let near = [light(5.0, 0.3), light(12.0, 0.3)];
@@ -97,7 +98,7 @@ fn the_first_echo_is_the_first_that_is_seen() {
 
 #[test]
 fn selections_take_what_they_say() {
-    // The strength at the receiver determines the order, not the reflectance.
+    // The strength at the receiver, not the reflectance, determines the order.
     let scatter = [light(10.0, 0.1), light(30.0, 0.3), light(34.0, 0.2)];
     let ranges = |selection| {
         reports(&beam(), &scatter, selection, 1.0).map(|echo| echo.map(|(r, _)| r.round()))

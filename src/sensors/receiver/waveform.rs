@@ -20,9 +20,9 @@ pub(super) struct Arrival {
 /// A maximum of the sum of pulses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Peak {
-    /// Distance, metres.
+    /// Distance of the maximum, metres.
     pub range_m: f32,
-    /// Height, in the unit of [`Arrival::signal`].
+    /// Height of the maximum, in the unit of [`Arrival::signal`].
     pub signal: f32,
 }
 

@@ -1,4 +1,5 @@
-//! Surfaces that do more than scatter diffusely: computes all points from which light returns, from the hits of rays.
+//! Surfaces that also reflect specularly or transmit light: finds all points from which light returns, given the hits
+//! of rays.
 //!
 //! A ray that hits glass continues behind it, with the energy of two passages. A ray that hits a mirror, glass or
 //! water also continues in the direction of specular reflection. Light that returns on the same path appears straight
@@ -20,8 +21,8 @@ const MAX_PASSAGES: usize = 8;
 /// Smallest share of light that is traced. At this limit, a retroreflector is still visible after two reflections by
 /// a window.
 const LEAST_ENERGY: f32 = 1e-5;
-/// Distance from a surface at which a ray continues, so that the ray does not hit the surface again: metres, and
-/// share of the range. The share is twice the error of a hit.
+/// Distance from a surface at which a ray continues, metres, so that the ray does not hit the surface again.
+/// [`CLEARANCE`] adds a share of the path length, twice the error of a hit.
 const CLEARANCE_M: f64 = 1e-4;
 const CLEARANCE: f64 = 4e-6;
 
@@ -32,8 +33,8 @@ pub struct Glimpse {
     ray: u32,
     /// One-way length of the light's path, metres.
     pub range_m: f32,
-    /// Strength of the returned light: reflectance of a diffuse surface with the same return if the whole ray hit it
-    /// at normal incidence. Retroreflectors exceed 1.
+    /// Strength of the returned light: reflectance of a diffuse surface that would give the same return if the whole
+    /// ray hit it at normal incidence. Retroreflectors exceed 1.
     pub reflectance: f32,
     /// Index of the instance, as in [`Hit::instance`].
     pub instance: u32,
@@ -45,7 +46,7 @@ pub struct Glimpse {
     pub is_mirrored: bool,
 }
 
-/// Points from which the light of many pulses returns. Keep this value, because it has reusable buffers.
+/// Points from which the light of many pulses returns. Reuse one value for many calls, because it owns the buffers.
 #[derive(Clone, Debug, Default)]
 pub struct Glimpses {
     /// Sorted by ray.

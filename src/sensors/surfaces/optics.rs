@@ -17,13 +17,13 @@ const WATER_INNER_REFLECTANCE: f32 = 0.472;
 /// smooth surface and from the width of beam and receiver. The value has no source; it is approximately that of a
 /// lidar's beam.
 const GLINT_SPREAD_RAD: f32 = 5e-3;
-/// Largest angle of incidence with the full gain of retroreflective sheeting, and angle at which the gain is zero,
-/// radians. At 45 degrees the gain is half.
+/// Angle of incidence up to which retroreflective sheeting has its full gain, radians. The gain is half at 45 degrees
+/// and zero at [`RETRO_END_RAD`].
 const RETRO_FULL_RAD: f32 = std::f32::consts::FRAC_PI_6;
 const RETRO_END_RAD: f32 = std::f32::consts::FRAC_PI_3;
 
-/// Light at a surface that does not return directly. Shares are those of one passage; the way back has the same
-/// shares.
+/// Light at a surface that does not return directly. Shares are those of one passage; on the path back, the shares are
+/// the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Onward {
     /// Share that continues in the direction of specular reflection.
@@ -54,7 +54,7 @@ pub fn returned(material: &Material, reflectance: f32, cos: f32) -> f32 {
     }
 }
 
-/// Directions and shares of the remaining light. Arguments are those of [`returned`].
+/// Shares of the remaining light, by direction. The arguments are those of [`returned`].
 pub fn onward(material: &Material, reflectance: f32, cos: f32) -> Onward {
     match material.finish {
         Finish::Mirror { share } => Onward { mirrored: share, ..Onward::default() },
@@ -125,8 +125,8 @@ fn glint(share: f32, cos: f32) -> f32 {
     share / spread * libm::expf(-away / spread)
 }
 
-/// Range below a water surface, and strength of the light that returns from the bottom. The factor 1/n² accounts for
-/// the solid angle, which widens when light leaves the water.
+/// Distance that the path below a water surface adds to the range, metres, and strength of the light that returns from
+/// the bottom. The factor 1/n² accounts for the solid angle, which widens when light leaves the water.
 fn seen_below(bottom: &Bottom, cos: f32) -> (f32, f32) {
     let path_m = bottom.depth_m / cos_inside(cos, WATER_INDEX);
     let enters = 1.0 - fresnel(cos, WATER_INDEX);

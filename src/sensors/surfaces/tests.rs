@@ -12,7 +12,7 @@ use crate::world::moving::{MovingCaster, MovingObject};
 use crate::world::raycast::BvhCaster;
 use crate::world::scene::{Instance, Material, Mesh, Scene};
 
-/// Vertical walls across x and a floor, of 40 m each, with the named materials.
+/// A square of 40 m by 40 m with one material: a vertical wall across x, or a floor.
 struct Sheet {
     /// A point of the surface.
     place: DVec3,

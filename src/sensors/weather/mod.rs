@@ -86,7 +86,7 @@ pub struct Flight<'a> {
     pub noise: &'a RequestNoise,
     /// Index of the firing in the request.
     pub firing: usize,
-    /// For each ray, the distance of the surface that stops it, and its share of the pulse's energy.
+    /// For each ray, the distance of the surface that stops it, and the ray's share of the pulse's energy.
     pub stops: &'a [Stop],
 }
 
@@ -234,7 +234,7 @@ impl Flight<'_> {
         self.stops.iter().fold(f32::INFINITY, |nearest, stop| nearest.min(stop.range_m))
     }
 
-    /// Share of the pulse's energy that reaches the middle of a stretch of the beam.
+    /// Mean share of the pulse's energy over a stretch of the beam. A ray that ends within the stretch counts in part.
     fn lit(&self, from_m: f64, to_m: f64) -> f32 {
         let reach = |stop: &Stop| {
             let part = (f64::from(stop.range_m) - from_m) / (to_m - from_m);
@@ -243,7 +243,7 @@ impl Flight<'_> {
         self.stops.iter().map(reach).sum()
     }
 
-    /// Length of a ray, sampled by the rays' shares; `rank` is uniform in 0..1.
+    /// Length of one ray, chosen at random with the rays' shares as probabilities; `rank` is uniform in 0..1.
     fn ray_end_m(&self, rank: f64) -> f32 {
         let all: f32 = self.stops.iter().map(|stop| stop.share).sum();
         let mut left = rank as f32 * all;
@@ -257,7 +257,7 @@ impl Flight<'_> {
 
 impl Air<'_> {
     /// Applies the weather to a pulse: attenuates `light` from surfaces, and adds the light that the air returns.
-    /// Returns how many entries from the first on still come from surfaces: all or none.
+    /// Returns how many entries at the start of `light` still come from surfaces: either all of them or none.
     pub fn act(
         &self,
         flight: &Flight<'_>,

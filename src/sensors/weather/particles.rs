@@ -78,7 +78,7 @@ pub(super) struct InBeam {
 }
 
 impl InBeam {
-    /// Detectable `particles` in a beam, in air with this total extinction.
+    /// A table of the detectable `particles` in a beam, in air with this total extinction (one way, 1/m).
     pub fn new(
         particles: Particles,
         optics: &AirOptics,

@@ -83,7 +83,7 @@ impl Cloud {
 }
 
 impl Clouds {
-    /// Drops spheres of another world.
+    /// Removes all spheres; call it when the world changes.
     pub fn clear(&mut self) {
         self.ticks.clear();
         self.births.clear();
@@ -103,7 +103,7 @@ impl Plumes {
         let source = |config: &DustConfig| Source {
             config: config.clone(),
             wind,
-            // Names of devices have no slash, so that their random numbers differ.
+            // Device names contain no slash, so no device has these random numbers.
             draws: NoiseSource::new(seed, &format!("dust/{}", config.name)),
         };
         Self { sources: dust.iter().map(source).collect(), objects }

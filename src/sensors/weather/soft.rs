@@ -1,5 +1,5 @@
-//! Soft echoes: light that a medium scatters back along the whole beam. Samples represent this light. They are close
-//! enough for the receiver's pulses to leave no gaps.
+//! Soft echoes: light that a medium scatters back along the whole beam. Samples represent this light. They are so close
+//! together that the receiver's pulses leave no gaps.
 
 use std::f64::consts::PI;
 
@@ -11,13 +11,13 @@ use crate::sensors::receiver::Backscatter;
 /// intervals of half a width add up to a constant, without ripple. Near the sensor, where the signal changes within
 /// less than a width, stretches are shorter.
 const LONGEST: f64 = 0.5;
-/// Length of stretches near the sensor, as a share of the pulse's width.
+/// Smallest length of a stretch, used near the sensor, as a share of the pulse's width.
 const SHORTEST: f64 = 0.25;
 /// Largest length of a stretch, as a share of its distance.
 const OF_DISTANCE: f64 = 0.125;
 /// Least signal of a medium, as a share of the detection threshold. Weaker signals are ignored.
 pub(super) const LEAST_SHARE: f64 = 0.05;
-/// Signal of a medium, as a share of the threshold, below which it has no effect on farther points.
+/// Signal of a medium, as a share of the detection threshold, that is too weak to change the echoes of surfaces.
 const QUIET_SHARE: f64 = 0.1;
 /// Smallest pulse width for computing stretches, metres, for all lidars.
 const THINNEST_PULSE_M: f64 = 0.1;

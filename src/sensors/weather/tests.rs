@@ -184,7 +184,7 @@ fn targets_and_fog_are_seen_as_far_as_computed_for_an_hdl64e() {
             });
             assert!((seen - expected).abs() < 0.6, "{rho} at {visibility}: {seen}");
         }
-        // A target that is distant and black leaves only the soft echo, whose near part is computed.
+        // The target at 6.5 m is black, so only the soft echo of the fog remains.
         let light = one(&weather, &stops(9, 6.5, 0.0), 0.0);
         let seen = farthest(|x| at(&light, x) >= HDL64E.threshold);
         assert!((seen - itself).abs() < 0.15, "fog at {visibility}: {seen}");
@@ -240,7 +240,7 @@ fn far_from_surfaces_the_whole_echo_of_fog_is_one_place() {
         let ((sky_m, sky), (near_m, near)) = (top(&sky), top(&near));
         assert!((sky_m - near_m).abs() < 0.02, "{sky_m} {near_m}");
         assert!((sky / near - 1.0).abs() < 1e-3, "{sky} {near}");
-        // Between 1 and 2 m, with a reflectance slightly below pi beta w.
+        // The maximum is between 1 and 2 m, with a reflectance slightly below pi beta w.
         let extinction = 20f64.ln() / visibility;
         let bright = PI * extinction / 65.0 * 0.75;
         assert!((1.0..2.0).contains(&sky_m), "{sky_m}");

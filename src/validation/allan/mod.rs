@@ -38,13 +38,13 @@ const MAX_SAMPLES: u64 = 200_000_000;
 /// Options of the experiment.
 #[derive(Debug)]
 pub struct Allan {
-    /// The IMU's profile, or with --rig the name of a device of that rig
+    /// Name of the IMU's profile; with `rig`, name of a device in that rig
     pub name: String,
-    /// Take the device's errors from this rig
+    /// Rig with the errors of the device; `None` for the errors of the profile
     pub rig: Option<PathBuf>,
-    /// Simulated time: 30min, 2h
+    /// Duration of the simulation
     pub duration: Duration,
-    /// Seed of the random draws
+    /// Seed of the random numbers
     pub seed: u64,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Compared {
     pub name: &'static str,
     /// Unit of the printed numbers.
     pub unit: &'static str,
-    /// Size of the printed unit in SI.
+    /// Factor from the printed unit to the SI unit.
     pub scale: f64,
     /// Configured errors.
     pub asked: TriadErrors,

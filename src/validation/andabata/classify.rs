@@ -12,7 +12,7 @@ use nalgebra::{Matrix3, SymmetricEigen};
 const NEIGHBOURS: usize = 5;
 /// Largest distance of a neighbour, metres.
 const REACH_M: f64 = 0.5;
-/// Size of the cubes of which each keeps one point, metres.
+/// Edge length of the cubes for thinning, metres; one point of each cube is kept.
 const CUBE_M: f64 = 0.1;
 /// Largest distance of the points from their plane, metres: three times the scanner's noise.
 const MOST_RESIDUE_M: f64 = 0.06;

@@ -10,7 +10,7 @@ use crate::frames::quat_from_rpy;
 const SCANNER_HEIGHT_M: f64 = 0.73;
 /// Largest distance of used points, metres.
 const REACH_M: f64 = 12.0;
-/// Angular step of the scanner, radians; the next constant is the step that points up.
+/// Angular step of the scanner, radians; the step number [`MIDDLE_STEP`] points up.
 const STEP_RAD: f64 = std::f64::consts::TAU / 1440.0;
 const MIDDLE_STEP: f64 = 540.0;
 /// Time between two steps, milliseconds.
@@ -46,7 +46,8 @@ impl<T: Copy> Track<T> {
         self.samples.back().map_or(f64::MIN, |(t_ms, _)| *t_ms)
     }
 
-    /// The value at `t_ms`, milliseconds; `mix` interpolates between the values before and after it.
+    /// The value at `t_ms`, milliseconds; `None` outside the known times. `mix` interpolates between the values before
+    /// and after it.
     pub fn at(&self, t_ms: f64, mix: impl Fn(T, T, f64) -> T) -> Option<T> {
         let after = self.samples.partition_point(|(known, _)| *known <= t_ms);
         let (from_ms, from) = *self.samples.get(after.checked_sub(1)?)?;
@@ -107,14 +108,14 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// Adds a message with the device time `time_ms` that arrived at `arrived_ms`, minus the known delay.
+    /// Adds a message with the device time `time_ms`. `arrived_ms` is its arrival time minus the known delay.
     pub fn see(&mut self, time_ms: f64, arrived_ms: f64) {
         self.ahead_ms = self.ahead_ms.min(arrived_ms - time_ms);
     }
 }
 
-/// Points of a scan in the robot's level frame, metres; `None` if the head's angle or the pose is not known for all of
-/// it. `head` is on the encoder's clock, `stances` on the computer's.
+/// Points of a scan in the robot's level frame, metres; `None` if the head's angle or the pose is not known for the
+/// whole scan. `head` is on the encoder's clock, `stances` on the computer's.
 pub fn points(
     scan: &PlaneScan,
     scanner_clock: Clock,

@@ -18,19 +18,19 @@ const SIDE: i32 = 480;
 const FEWEST_POINTS: u32 = 2;
 /// Smallest share of obstacle points with which a cell is closed, as in the polar map.
 const CLOSED_SHARE: f64 = 0.15;
-/// A step: between two cells of a scan that are at most this many cells apart, the height of the ground changes by more
-/// than the next constant, with at least the slope after it. Only this rule detects the near wall of a ditch, because
-/// the scan has no points on it.
+/// A step is a change of the ground's height by more than [`STEP_M`], with a slope above [`STEP_SLOPE`], between two
+/// cells of a scan that are at most this many cells apart. Only this rule detects the near wall of a ditch, because the
+/// scan has no points on it.
 const STEP_CELLS: i32 = 6;
 const STEP_M: f64 = 0.25;
 const STEP_SLOPE: f64 = 0.5;
 /// The robot passes under a point that is at least this far above the lowest point near it, metres: the robot is 0.81 m
-/// high, and the ground rises by at most 0.25 m between traversable cells. So tree crowns close no cell.
+/// high, and the ground rises by at most 0.25 m between traversable cells. Tree crowns therefore do not close cells.
 const OVERHEAD_M: f64 = 1.2;
 /// Time for which observations are kept, nanoseconds: the wheel odometry drifts.
 const KEPT_NS: u64 = 300_000_000_000;
-/// Additional distance beyond which a cell is not classified again, metres. A ditch is not visible from afar, so
-/// farther observations do not replace nearer ones.
+/// A cell is not classified again from a place that is farther away by more than this, metres. A ditch is not visible
+/// from afar, so farther observations do not replace nearer ones.
 const FARTHER_M: f64 = 1.0;
 /// Distance of the robot's centre from closed cells, metres: half of the robot's diagonal plus the steering error.
 const KEPT_CLEAR_M: f64 = 0.75;
@@ -111,7 +111,7 @@ impl Scanned {
         self.open + self.closed > 0
     }
 
-    /// Whether the cell is closed; `None` if the scan does not show it.
+    /// Whether the cell is closed; `None` if the scan has too few points in it.
     fn is_closed(&self) -> Option<bool> {
         let all = self.open + self.closed;
         let is_closed = f64::from(self.closed) >= CLOSED_SHARE * f64::from(all);
@@ -152,7 +152,7 @@ fn step(scan: &[Scanned], cell: IVec2, along: IVec2) -> Vec<usize> {
 }
 
 impl Memory {
-    /// Adds a scan around `from_m` that ended at `at`.
+    /// Adds the classified points of a scan that was taken from `from_m` and ended at `at`.
     pub fn add(&mut self, at: SimTime, from_m: DVec2, judged: &[Judged]) {
         let mut scan = vec![Scanned::default(); self.cells.len()];
         let overhead_from_m = overhead_from_m(judged);
@@ -365,7 +365,7 @@ mod tests {
 
     #[test]
     fn what_is_overhead_closes_nothing_and_what_is_in_the_way_does() {
-        // The ground leaves the cell at 2 m open. Above it are points from `low_m` to `high_m`.
+        // The ground points alone make the cell at 2 m open. Above them are obstacle points from `low_m` to `high_m`.
         let is_closed = |low_m: f64, high_m: f64| {
             let place_m = DVec2::new(2.1, 0.1);
             let levels =

@@ -59,13 +59,13 @@ const SHORT: Duration = Duration::from_secs(15);
 /// Smallest driven distance of the short form, metres: the robot stands until its first scan is complete, and then
 /// drives at 0.3 m/s at most.
 const SHORT_WAY_M: f64 = 1.5;
-/// Time at which the robot has driven through the puddle or around it.
+/// Duration of a run with a puddle: by then, the robot has driven through the puddle or around it.
 const PAST_PUDDLE: Duration = Duration::from_secs(90);
-/// Width of the rim that is not counted, metres: the compass error of 4 degrees at some metres.
+/// Width of the puddle's rim in which points are not counted, metres: the compass error of 4 degrees at some metres.
 const PUDDLE_RIM_M: f64 = 0.4;
-/// Smallest number of points on a diffuse puddle.
+/// Smallest accepted number of points on a diffuse puddle (C3).
 const FEWEST_POINTS: usize = 1000;
-/// Limits of C2: path length over straight line, mean speed, share of successful runs.
+/// Limits of C2: largest path length divided by the straight line, and range of the mean speed ([`SPEEDS_M_S`]).
 const MOST_DETOUR: f64 = 1.5;
 const SPEEDS_M_S: [f64; 2] = [0.25, 0.30];
 
@@ -76,9 +76,9 @@ pub struct Andabata {
     pub runs: u32,
     /// Seed of the first run
     pub seed: u64,
-    /// Longest run
+    /// Largest duration of a run
     pub duration: Duration,
-    /// Also drive with a puddle on the way, once of clear water and once of diffuse paint (C3)
+    /// Whether to drive also with a puddle on the path, once of clear water and once of diffuse paint (C3)
     pub puddle: bool,
     /// Steer by the latest scan alone, as the paper's robot does
     pub without_memory: bool,
@@ -146,7 +146,7 @@ impl Trip {
         self.logbook.scan_points.len()
     }
 
-    /// Violations of the acceptance criteria in our notes on the paper. For a `whole` run, a missing end counts too.
+    /// Violations of the acceptance criteria in our notes on the paper. A `whole` run must also reach all goals.
     fn faults(&self, whole: bool) -> Vec<String> {
         let mut faults = Vec::new();
         let mut require = |holds: bool, fault: String| {

@@ -43,7 +43,7 @@ pub enum Cell {
     Green,
     /// The robot cannot drive over the cell.
     Red,
-    /// The points do not decide.
+    /// Too few obstacle points for red, too few traversable points for green.
     Grey,
 }
 
@@ -54,7 +54,7 @@ pub struct Map {
     pub cells: [[Cell; RINGS]; SECTORS],
 }
 
-/// Equation (7): ring `j` is between the radii `j` and `j + 1`, metres.
+/// Radius number `j` by equation (7), metres. Ring `j`, counted from 1, is between the radii `j` and `j + 1`.
 pub fn radius_m(j: usize) -> f64 {
     let grown = |j: usize| libm::pow(TAU_RINGS, j as f64) - 1.0;
     RIM_M * grown(j) / grown(RINGS + 1)
@@ -95,7 +95,7 @@ impl Map {
         open.filter(|cell| **cell == Cell::Green).count() as f64
     }
 
-    /// Equation (10): how easily the robot can drive in a direction.
+    /// How easily the robot can drive in a direction, by equation (10).
     fn ease(&self, sector: usize) -> f64 {
         let own = self.green(sector);
         let (left, right) = (self.green(sector + 1), self.green(sector + SECTORS - 1));

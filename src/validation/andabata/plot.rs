@@ -99,7 +99,7 @@ fn path(trip: &Trip) -> Panel {
     panel
 }
 
-/// Three consecutive maps; the first one is from the place where the robot was nearest to a ditch.
+/// The last three maps before the robot was nearest to a ditch.
 fn near_a_ditch(trip: &Trip) -> Vec<&UsedMap> {
     let distance = |place: DVec2| {
         let to = |[low, high]: &[[f64; 2]; 2]| {

@@ -45,12 +45,13 @@ const COUNTS_PER_M: f64 = 5092.96;
 const HEAD_STEPS: f64 = 96_000.0;
 /// Rotation of the head for a 3-D scan, radians.
 const SCAN_TURN_RAD: f64 = PI;
-/// Duration of a scan within the field of view, milliseconds; its message arrives shortly afterwards.
+/// Duration of a scan within the field of view, milliseconds; its message arrives [`MESSAGE_MS`] later.
 const FIELD_MS: f64 = 18.75;
 const MESSAGE_MS: f64 = 1.0;
 /// Delay of a line from the head's encoder, milliseconds.
 const LINE_MS: f64 = 0.2;
-/// Times of the paper, nanoseconds: classification, map, additional delay.
+/// Duration of the classification in the paper, nanoseconds; [`MAP_NS`] is the duration of a map, [`DELAY_NS`] an
+/// additional delay.
 const CLASSIFY_NS: u64 = 1_230_000_000;
 const MAP_NS: u64 = 150_000_000;
 const DELAY_NS: u64 = 950_000_000;
@@ -106,7 +107,7 @@ pub struct UsedMap {
 /// Log of the computer's actions.
 #[derive(Clone, Debug, Default)]
 pub struct Logbook {
-    /// Number of points of each 3-D scan before the reduction.
+    /// Number of points of each 3-D scan before thinning.
     pub scan_points: Vec<usize>,
     /// Latest 3-D scan in the robot's level frame, and the estimated position at its end, metres.
     pub latest_scan: Option<(DVec2, Vec<DVec3>)>,
@@ -320,7 +321,7 @@ impl Robot {
         self.logbook.latest_scan = Some((here_m, points));
     }
 
-    /// Creates a map when its time has come, and chooses the direction.
+    /// Creates a map when it is due, and chooses the direction.
     fn navigate(&mut self, now: SimTime) {
         if let Some((at, from_m, judged)) = self.classifying.take_if(|(at, ..)| *at <= now) {
             if let Some(memory) = &mut self.memory {
@@ -420,7 +421,7 @@ impl Hosts for Robot {
         };
         let Plugs { scanner, base, .. } = self.plugs;
         if !self.is_started {
-            // All devices have started by then.
+            // All devices have started by this time.
             if now.0 < 1_500_000_000 {
                 return Vec::new();
             }

@@ -21,7 +21,7 @@ pub(super) struct Tree {
     pub reach_m: f64,
 }
 
-/// Sum, sum of squares and number of ranges minus the distance of the tree's axis.
+/// Count, sum and sum of squares of the deviations of ranges from the distance of the tree's axis, metres.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spread {
     pub count: u64,

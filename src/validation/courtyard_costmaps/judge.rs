@@ -4,11 +4,11 @@ use super::robot::SPEED_M_S;
 use super::{DRIVE, Drive, GOAL_M, LMS, SHORT_DRIVE, START_M, SixtyFour};
 use crate::validation::{Comparison, Scope};
 
-/// Index of a lidar.
+/// Index of the drive with the VLP-16, followed by those with the HDL-32E and the HDL-64E.
 const VLP: usize = 1;
 const HDL32: usize = 2;
 const HDL64: usize = 3;
-/// Height limits of the sweep, metres.
+/// Heights above which cells are counted in the sweep, metres.
 const HEIGHTS_M: [f64; 6] = [3.0, 3.5, 4.0, 4.5, 5.0, 6.0];
 /// Largest ratio of the path length to the straight distance.
 const MOST_DETOUR: f64 = 1.25;

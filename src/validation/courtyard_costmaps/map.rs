@@ -3,7 +3,7 @@
 use glam::DVec2;
 use pathfinding::directed::astar::astar;
 
-/// Number of cells along each side; the next constant is their size, metres.
+/// Number of cells along each side; each cell is [`CELL_M`] wide.
 pub const CELLS: usize = 400;
 pub const CELL_M: f64 = 0.5;
 /// Height with the full cost, metres: the paper's `h_max`.
@@ -71,7 +71,7 @@ impl Map {
         (0..self.heights_m.len()).filter(|cell| self.cost(*cell) > 0.0)
     }
 
-    /// Largest cost around each cell.
+    /// For each cell, the largest cost within [`WIDEN`] cells.
     fn widened(&self) -> Vec<f64> {
         let costs: Vec<f64> = (0..self.heights_m.len()).map(|cell| self.cost(cell)).collect();
         let along = |costs: &[f64], stride: usize, at: fn(usize) -> usize| -> Vec<f64> {

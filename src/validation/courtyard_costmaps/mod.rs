@@ -29,7 +29,7 @@ use crate::engine::record::{Stretch, render};
 use crate::time::SimTime;
 use crate::world::vehicle::DriveEventKind;
 
-/// South-western corner of the map, start and goal in World, metres. The goal is 130 m away.
+/// South-western corner of the map in World, metres. [`START_M`] and [`GOAL_M`] are 130 m apart.
 const CORNER_M: DVec2 = DVec2::splat(-155.0);
 const START_M: DVec2 = DVec2::splat(-130.0);
 const GOAL_M: DVec2 = DVec2::splat(-38.0);
@@ -41,11 +41,11 @@ const SHORT_DRIVE: Duration = Duration::from_secs(3);
 const ABOVE_GRASS_M: f64 = 0.8;
 /// Largest height of ground points, metres.
 const GROUND_M: f64 = 0.1;
-/// Width of the bins for rings; the next constant is their largest radius, metres.
+/// Width of the bins for rings, metres; [`RINGS_TO_M`] is their largest radius.
 const RING_BIN_M: f64 = 0.1;
 const RINGS_TO_M: f64 = 17.0;
 
-/// A lidar with its settings. The first is the planar one; an option chooses the profile of the last.
+/// A lidar with its settings. In [`SENSORS`], the first is the planar one; an option chooses the profile of the last.
 struct Sensor {
     name: &'static str,
     profile: &'static str,
@@ -69,11 +69,11 @@ const LMS: usize = 0;
 pub struct CourtyardCostmaps {
     /// Seed of the courtyard and of the noise
     pub seed: u64,
-    /// With two million blades of grass and trees of 3.5 million triangles, 191 million in all as the paper's:
-    /// needs a gigabyte
+    /// Whether the scene has 191 million triangles, as in the paper: two million blades of grass, and trees of 3.5
+    /// million triangles each. This needs a gigabyte of memory
     pub dense: bool,
-    /// The HDL-64E: the paper's beams end at +2.0 degrees, as those of the S1 and of the S3's unit; those of the S2's
-    /// unit end at +5.0, and orders of heights are only reported
+    /// Unit of the HDL-64E. The beams of the paper, of the S1 and of the S3's unit end at +2.0 degrees; those of the
+    /// S2's unit end at +5.0, so with it, orders of heights are only reported
     pub sixty_four: SixtyFour,
 }
 

@@ -32,7 +32,7 @@ const PLAN_NS: u64 = 1_000_000_000;
 pub const SPEED_M_S: f64 = 2.0;
 /// The vehicle steers to the point of its path that is this far ahead, metres.
 const AHEAD_M: f64 = 4.0;
-/// Gain of the steering, 1/s; the next constant is the largest turn rate, rad/s.
+/// Gain of the steering, 1/s; [`FASTEST_RAD_S`] is the largest turn rate.
 const GAIN_PER_S: f64 = 1.2;
 const FASTEST_RAD_S: f64 = 0.8;
 /// Share of the difference to a GNSS fix by which the estimated position is corrected.
@@ -45,7 +45,7 @@ const KEPT_NS: u64 = 2_000_000_000;
 /// sentence.
 const FIX_NS: u64 = 60_000_000;
 
-/// A return, as the computer sees it.
+/// A return with its position as the computer estimates it.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
     /// Estimated position of the return: east and north by GNSS receiver and compass, height above the ground, metres.
@@ -54,7 +54,7 @@ pub struct Seen {
     pub from: DVec2,
 }
 
-/// Decoder for any of the lidars.
+/// Decoder of the lidar's output, for datagrams or a byte stream.
 struct Reader {
     datagrams: Option<Box<dyn DatagramDecoder>>,
     points: Option<PointSource>,
@@ -113,9 +113,9 @@ pub struct Robot<'a> {
     speed_m_s: f64,
     told_m_s: f64,
     kept: VecDeque<(SimTime, DVec2)>,
-    /// Map so far.
+    /// Map of all returns so far.
     pub map: Map,
-    /// The latest plan.
+    /// Latest planned path, World, metres; empty without a path.
     pub way: Vec<DVec2>,
     /// Estimated positions of the vehicle with their times, metres.
     pub track: Vec<(SimTime, DVec2)>,

@@ -6,8 +6,8 @@ use crate::validation::statistics::gamma;
 pub const DEPTH_M: f64 = 5.0;
 /// Full divergence of the beam, radians.
 pub const GAMMA_RAD: f64 = 1e-3;
-/// Distance of a stencil ray from the centre of the beam, as a share of the footprint's radius: first as MAVS casts it,
-/// then as the paper prints it.
+/// Distance of a stencil ray from the centre of the beam as MAVS casts it, as a share of the footprint's radius.
+/// [`PRINTED_SHARE`] is the distance that the paper prints.
 pub const CAST_SHARE: f64 = 0.7;
 pub const PRINTED_SHARE: f64 = 0.353_553;
 
@@ -89,7 +89,7 @@ impl Stand {
     }
 }
 
-/// A law truncated at the end of the stand, for pulses that return from it.
+/// `law` truncated at the end of the stand: the distribution for pulses that return from the stand.
 fn within(x_m: f64, law: impl Fn(f64) -> f64) -> f64 {
     law(x_m.clamp(0.0, DEPTH_M)) / law(DEPTH_M)
 }

@@ -27,7 +27,7 @@ use self::law::{CAST_SHARE, DEPTH_M, GAMMA_RAD, PRINTED_SHARE, STANDS, Stand};
 use super::statistics::{area_between, gamma_shape, histogram, kolmogorov, mean, unrounded};
 use super::{ExperimentError, Findings, Plot, Run, Scope};
 
-/// Index of each scanner in the rig.
+/// Indices of the scanners in the rig.
 const CAST: usize = 0;
 const PRINTED: usize = 1;
 const SINGLE: usize = 2;
@@ -46,7 +46,7 @@ const WIDTH_SHARE: u32 = 3;
 /// Options of the experiment.
 #[derive(Debug)]
 pub struct Grass {
-    /// Stands of each kind, with some 200 pulses each
+    /// Number of stands of each kind, with about 200 pulses each
     pub stands: u32,
     /// Seed of the stems' positions
     pub seed: u32,

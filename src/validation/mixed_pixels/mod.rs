@@ -21,13 +21,13 @@ use serde_json::{Value, json};
 use self::bench::{Beam, Scan, mixed, scan};
 use super::{Comparison, ExperimentError, Findings, Plot, Run, Scope};
 
-/// Offsets between rods and wall, metres: coarse steps over the whole range; the next constant covers the end of mixed
+/// Offsets between rods and wall, metres, in coarse steps over the whole range. [`FINE_CM`] covers the end of mixed
 /// pixels in steps of a centimetre.
 const COARSE_M: [f64; 14] = [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.8, 1.9, 2.0];
 const FINE_CM: std::ops::RangeInclusive<u32> = 125..=175;
 /// Offsets of the short form, metres.
 const SHORT_M: [f64; 8] = [0.2, 0.6, 1.0, 1.3, 1.5, 1.57, 1.61, 2.0];
-/// Offsets of the paper, metres.
+/// Smaller offset of the paper, metres; [`FAR_M`] is the larger one.
 const NEAR_M: f64 = 0.6;
 const FAR_M: f64 = 2.0;
 /// Expected range of the largest offset with mixed pixels, metres.
@@ -40,7 +40,7 @@ const COUNT: [f64; 2] = [16.0, 21.0];
 /// Options of the experiment.
 #[derive(Debug)]
 pub struct MixedPixels {
-    /// Places of the directions within a step over which counts are averaged
+    /// Number of offsets of the directions within an angular step, over which counts are averaged
     pub phases: u32,
     /// Seed of the range errors
     pub seed: u32,

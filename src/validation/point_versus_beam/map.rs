@@ -7,14 +7,14 @@ use glam::{DVec2, DVec3};
 
 /// Size of a cell, metres.
 pub const CELL_M: f64 = 0.25;
-/// South-western corner of the map in World, metres; the next constant is the number of cells along each side.
+/// South-western corner of the map in World, metres. The map has [`CELLS`] cells along each side.
 pub const CORNER_M: DVec2 = DVec2::new(-12.0, -12.0);
 pub const CELLS: usize = 96;
 /// Height below which points are ground, metres.
 const GROUND_M: f64 = 0.1;
 /// Radius in cells within which the lowest return is the ground of a cell.
 const GROUND_REACH: usize = 4;
-/// Height up to which returns and passing rays are counted, metres; the next constant is the number of layers.
+/// Height up to which returns and passing rays are counted, metres, in [`LAYERS`] layers.
 const COUNTED_M: f64 = 0.6;
 const LAYERS: usize = 6;
 /// Height of a step that has the full cost, metres.
@@ -28,7 +28,7 @@ const PLANT_COST: f64 = 30.0;
 pub const HIDDEN_COST: f64 = 60.0;
 const MOST_COST: f64 = 100.0;
 
-/// A cell.
+/// Returns and rays in one cell.
 #[derive(Clone, Copy, Debug)]
 pub struct Cell {
     lowest_m: f64,
@@ -92,7 +92,7 @@ impl Map {
         if ray.z >= 0.0 || flat_m <= 0.0 {
             return;
         }
-        // Each cell once, from where the ray is low enough to its end.
+        // Counts the ray once in each cell, from the place where it is below `COUNTED_M` to its end.
         let at = |share: f64| from + ray * share;
         let step = 0.4 * CELL_M / flat_m;
         let mut share = ((COUNTED_M - from.z) / ray.z).max(0.0);

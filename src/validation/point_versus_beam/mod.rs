@@ -48,7 +48,7 @@ const DRIVE: Duration = Duration::from_secs(20);
 /// Duration of the short form: until the shadows behind the plants come into view, with one scanner on each side.
 const SHORT_DRIVE: Duration = Duration::from_secs(11);
 const SHORT_START_M: f64 = -15.5;
-/// Distance of open ground from objects and their shadows, metres.
+/// Smallest distance of open ground from objects and their shadows, metres.
 const CLEAR_M: f64 = 1.0;
 /// Smallest share of known cells of an object for a verdict.
 const LEAST_KNOWN: f64 = 0.8;
@@ -141,8 +141,8 @@ impl PointVersusBeam {
     }
 }
 
-/// Pose of a scanner for the scan that leaves at `leaves`: half of the scan's 3.3 ms for 90 degrees earlier. The rest
-/// of the mirror's rotation, 8 mm at 1 m/s, is neglected.
+/// Pose of a scanner 1.7 ms before its scan leaves at `leaves`: half of the 3.3 ms that a scan of 90 degrees takes. The
+/// rest of the mirror's rotation, 8 mm at 1 m/s, is neglected.
 fn sensor_pose(
     rig: &Rig,
     world: &LiveWorld,

@@ -14,12 +14,13 @@ use crate::world::builtin::fort_drum::{
 
 /// Length of the examined ground behind plants, metres.
 const SHADOW_M: f64 = 2.0;
-/// Smallest number of pulses that would hit a cell's ground, all through the plants, for a cell in the shadow.
+/// Smallest number of pulses, all through the plants, that would hit a cell's ground; cells with fewer are not in the
+/// shadow.
 const FEWEST_PULSES: u32 = 20;
 /// Smallest length along x that a pulse travels within the plants, below their tops, to pass through them, metres.
 const THROUGH_M: f64 = 1.35;
 const BELOW_M: f64 = 0.58;
-/// Number of values of a scan, from right to left; the next constant is their angular step.
+/// Number of values of a scan, from right to left, with the angular step [`STEP_DEG`].
 const VALUES: usize = 181;
 const STEP_DEG: f64 = 0.5;
 

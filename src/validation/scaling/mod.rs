@@ -85,11 +85,11 @@ impl Size {
 pub struct Scaling {
     /// Scenes, by their number of triangles
     pub triangles: Vec<Size>,
-    /// Numbers of threads [default: 1, 2, 4, … up to the processors]
+    /// Numbers of threads; if empty: 1, 2, 4, … up to the number of processors
     pub threads: Vec<u32>,
-    /// Leave Embree out
+    /// Whether to leave out Embree
     pub no_embree: bool,
-    /// Leave the GPU out
+    /// Whether to leave out the GPU
     pub no_gpu: bool,
 }
 
@@ -106,7 +106,7 @@ pub(super) struct Measured {
     pub pulses_per_s: f64,
 }
 
-/// All results.
+/// Results of all scenes, ray casters and numbers of threads.
 pub(super) struct Measurements {
     /// Results, in the order of scenes, casters and threads.
     pub rows: Vec<Measured>,
@@ -209,7 +209,7 @@ impl Scaling {
                     bench => bench?,
                 };
                 real_time_hz = bench.real_time_hz;
-                // In addition, as many concurrent calls as keep a GPU busy.
+                // Also measures as many concurrent calls as keep a GPU busy.
                 let in_flight = bench.world.caster.in_flight() as u32;
                 let more = Some(in_flight).filter(|count| *count > 1 && !threads.contains(count));
                 let counts = threads.iter().copied().chain(more);

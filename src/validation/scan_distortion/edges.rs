@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::super::{Comparison, ExperimentError, Scope, recording};
 use super::{HEIGHT_M, LEVEL_LASER_S, LEVEL_M};
 
-/// Distance of the slabs, metres; the next constants are their width and spacing.
+/// Distance of the slabs, metres; [`WIDTH_M`] is their width and [`PITCH_M`] their spacing.
 const NEAR_M: f64 = 8.0;
 const WIDTH_M: f64 = 0.5;
 const PITCH_M: f64 = 1.0;
@@ -18,8 +18,8 @@ const THICK_M: f64 = 0.01;
 /// Number of slabs on either side of the one straight ahead.
 const SLABS: i32 = 4;
 const RATE_HZ: f64 = 10.0;
-/// Half of the beam's full divergence, radians; the next constant is the position of the outer columns of its nine
-/// rays, which form three columns.
+/// Half of the beam's full divergence, radians. The beam's nine rays form three columns; the outer ones are at
+/// [`OUTER`] times this angle.
 const HALF_RAD: f64 = 1.5e-3;
 const OUTER: f64 = 0.774_596_669_241_483_4;
 /// If the edge is nearer to a column of rays than this angle (radians), the side of the edge is uncertain: azimuths in

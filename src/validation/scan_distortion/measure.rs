@@ -7,8 +7,8 @@ use glam::{DVec2, DVec3};
 /// Radius of a cylinder, metres.
 pub const RADIUS_M: f64 = 0.5;
 
-/// Distance from the sensor's path to a cylinder's axis, metres, if the tangent points seen from abeam are at the
-/// distance `edge_m`: their chord is closer than the axis.
+/// Distance from the sensor's path to a cylinder's axis, metres. `edge_m` is the distance to the tangent points as seen
+/// from abeam; their chord is closer than the axis.
 pub fn axis_of(edge_m: f64) -> f64 {
     0.5 * (edge_m + (edge_m * edge_m + 4.0 * RADIUS_M * RADIUS_M).sqrt())
 }

@@ -31,8 +31,8 @@ const SPACING_M: f64 = 2.0;
 /// Distance of the room's eastern wall, at which the seam of a scan is measured, metres.
 const WALL_M: f64 = 100.0;
 const HEIGHT_M: f64 = 1.5;
-/// Blocks per packet; the next constants are the time per block, and from the start of a block to the firing of the
-/// level laser, seconds (HDL-32E manual).
+/// Number of blocks per packet. [`BLOCK_S`] is the time per block, [`LEVEL_LASER_S`] the time from the start of a block
+/// to the firing of the level laser, seconds (HDL-32E manual).
 const BLOCKS: usize = 12;
 const BLOCK_S: f64 = 46.08e-6;
 const LEVEL_LASER_S: f64 = 15.0 * 1.152e-6;
@@ -66,7 +66,7 @@ struct Pass {
     residuals_m: Vec<f64>,
     /// Points of one rotation of the upright lidar, in its axes, metres.
     picture: Vec<DVec2>,
-    /// Position of the sensor in the middle of that scan, metres along the path.
+    /// Position of the sensor in the middle of the rotation in `picture`, metres along the path.
     picture_at_m: f64,
 }
 
@@ -124,7 +124,8 @@ fn rig_text(seed: u64, edge_m: f64, x_m: f64, speed_m_s: f64, cylinders: i64) ->
 }
 
 impl Reading {
-    /// Adds a block of a packet from a lidar with the roll `rolled`; `x_at` returns its position at a time.
+    /// Adds a block of a packet from a lidar with the roll `rolled`. `x_at` returns the lidar's position at a time,
+    /// seconds.
     fn see(
         &mut self,
         sweep: &recording::Sweep,

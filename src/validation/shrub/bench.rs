@@ -14,7 +14,7 @@ pub const HEIGHT_M: f64 = 1.2;
 const POT_M: f64 = 0.35;
 /// Distance from the stem beyond which points are not on the shrub, metres.
 const CROWN_M: f64 = 0.5;
-/// Half-width of the window of the single laser, degrees.
+/// Half-width of the sector in which returns of single lasers are used, degrees.
 const WINDOW_DEG: f64 = 2.0;
 /// Largest distance between neighbouring shots on the shrub, metres.
 const NEIGHBOUR_M: f64 = 0.016;
@@ -71,8 +71,8 @@ impl Default for Setup {
     }
 }
 
-/// Ranges of all returns from the shrub, metres: one rotation at each of the positions on a circle. The pair has the
-/// number of positions and their spacing in degrees.
+/// Ranges of all returns from the shrub, metres: one rotation at each of `places` positions on a circle, `step_deg`
+/// degrees apart.
 pub fn around(
     setup: &Setup,
     rule: Rule,

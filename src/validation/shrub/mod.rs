@@ -57,11 +57,11 @@ const SWEPT_PLACES: u32 = 31;
 /// Options of the experiment.
 #[derive(Debug)]
 pub struct Shrub {
-    /// Places on the quarter circle, one revolution from each
+    /// Number of positions on the quarter circle; one rotation is recorded at each
     pub places: u32,
-    /// Revolutions of the single laser
+    /// Number of rotations for the single laser
     pub turns: u32,
-    /// Only the single laser on a bush (Durst et al. 2011)
+    /// Whether to run only the part with a single laser on a bush (Durst et al. 2011)
     pub single_laser: bool,
     /// Seed of the shrub's leaves and of the range errors
     pub seed: u32,
@@ -143,7 +143,7 @@ impl Single {
     }
 }
 
-/// All results.
+/// Results of all rules, of the sweep and of the single laser.
 struct Measured {
     /// Results by rule; empty with `--single-laser`.
     around: Vec<Around>,

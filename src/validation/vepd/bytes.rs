@@ -83,7 +83,7 @@ pub fn read(
     heard.seen
 }
 
-/// Readings so far.
+/// Readings decoded so far.
 struct Heard<'a> {
     bench: &'a Bench,
     truth: &'a Truth,

@@ -10,13 +10,12 @@ use crate::world::trajectory::{Start, Trajectory, TrajectoryError};
 
 /// Wheelbase and track width of a vehicle at the scale 1:6, metres.
 const FOOTPRINT_M: [f64; 2] = [0.5, 0.35];
-/// Number of waves that add up to rough ground; the next constant has the lengths of the shortest
-/// and the longest, metres.
+/// Number of waves that add up to rough ground. [`WAVELENGTHS_M`] has the lengths of the shortest and the longest.
 const WAVES: u64 = 16;
 const WAVELENGTHS_M: [f64; 2] = [0.8, 8.0];
 
 choices! {
-    /// The course.
+    /// Course of a drive.
     Course {
         /// Straight on, on grass
         Line = "line",

@@ -40,7 +40,7 @@ pub const JUDGE_HZ: f64 = 35.0;
 const OUTPUTS_AN_ATTITUDE: usize = 10;
 /// Smallest variance, m², as in robot_localization.
 const LEAST_VARIANCE_M2: f64 = 1e-9;
-/// Position of the IMU on the robot, as in `examples/art.toml`, metres; the next constant is that of the antenna.
+/// Position of the IMU on the robot, as in `examples/art.toml`, metres; [`ANTENNA_MOUNT_M`] is that of the antenna.
 const IMU_MOUNT_M: DVec3 = DVec3::new(0.1, 0.0, 0.12);
 const ANTENNA_MOUNT_M: DVec3 = DVec3::new(-0.1, 0.0, 0.3);
 
@@ -129,9 +129,9 @@ pub struct Reading {
     pub accel: DVec3,
     /// Time since the previous output, seconds.
     pub interval_s: f64,
-    /// Attitude that the unit computes, if this output has it.
+    /// Attitude that the unit computes; `None` if this output has none.
     pub attitude: Option<DQuat>,
-    /// True velocity in World at that time, m/s.
+    /// True velocity of the IMU in World at the time `at`, m/s.
     pub true_velocity_m_s: DVec3,
 }
 

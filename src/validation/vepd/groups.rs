@@ -65,7 +65,7 @@ impl Distance {
     }
 }
 
-/// All results.
+/// Drives of all groups, and the reference with which they are compared.
 pub struct Comparison {
     pub courses: Vec<Course>,
     pub groups: Vec<Group>,

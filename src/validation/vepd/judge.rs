@@ -71,8 +71,8 @@ pub struct Beliefs {
 
 impl Beliefs {
     /// Noise from the settings of a unit, as a reader of its data sheet would assume it. A bias instability
-    /// (Gauss-Markov) is treated as the random walk with the same slope at the start. The effect of gravity on scale
-    /// factors and misalignments is treated as a bias.
+    /// (Gauss-Markov) is treated as the random walk with the same slope at the start. Scale factors and misalignments
+    /// act on gravity; this error is treated as a bias.
     pub fn of(imu: &ImuSettings) -> Self {
         let walk = |e: &TriadErrors| {
             let std = gauss_markov_std(e.bias_instability);
@@ -100,7 +100,7 @@ impl Beliefs {
     }
 }
 
-/// The judge.
+/// The judge: state of the estimator with its covariance.
 #[derive(Clone, Debug)]
 pub struct Judge {
     /// Position of the IMU in World, metres.
@@ -211,7 +211,7 @@ impl Judge {
         self.update(&h, residual, DMat3::from_diagonal(variance.max(DVec3::splat(1e-20))));
     }
 
-    /// The Kalman update in Joseph's form; then the errors are moved into the state.
+    /// The Kalman update in Joseph's form. The estimated errors are then added to the state.
     fn update(&mut self, h: &SMatrix<f64, 3, STATES>, residual: DVec3, noise: DMat3) {
         let r = matrix(noise);
         let across = self.covariance * h.transpose();

@@ -6,7 +6,7 @@ use rustfft::num_complex::Complex;
 
 /// Sampling rate of both speeds, Hz.
 const RATE_HZ: f64 = 15.0;
-/// Number of samples of the estimate that are averaged first.
+/// Number of successive samples of the estimate in a moving average.
 const AVERAGED: usize = 2;
 /// Offset of each magnitude of a spectrum before its logarithm.
 const FLOOR: f64 = 1e-10;
@@ -38,7 +38,7 @@ impl Series {
         v0 + (v1 - v0) * (at_s - t0) / (t1 - t0)
     }
 
-    /// Means of every `count` successive samples, of values and times.
+    /// Moving averages over `count` successive samples, of values and times.
     fn averaged(&self, count: usize) -> Self {
         let means = |all: &[f64]| {
             all.windows(count).map(|w| w.iter().sum::<f64>() / count as f64).collect()

@@ -112,7 +112,7 @@ pub fn comparisons(options: &Vepd, comparison: &Comparison, scope: &Scope) -> Ve
     all
 }
 
-/// If both sides are the authors' drives, only the arithmetic is tested.
+/// Compares results for the authors' own drives on both sides with the printed tables. This tests only the arithmetic.
 fn printed(comparison: &Comparison) -> Vec<Compared> {
     let mut all = Vec::new();
     let mut compare = |what: String, paper: f64, ours: f64| {
@@ -157,7 +157,7 @@ fn worst(comparison: &Comparison) -> Option<Compared> {
 
 type Judged<'a> = dyn Fn(&str, &str, String, &str, bool) -> Compared + 'a;
 
-/// In the paper, Ch:Gauss with AirSim's HDOP has rank 4 on two courses, and shares rank 3 on the third.
+/// Reports the rank of Ch:Gauss with AirSim's HDOP: in the paper it is 4 on two courses, and a shared 3 on the third.
 fn fourth(comparison: &Comparison) -> Option<Compared> {
     let ranks = ranks(comparison, Variant::ChGaussAirsim)?;
     Some(Compared::reported(

@@ -88,7 +88,7 @@ pub fn write(path: &Path, drive: &Drive) -> std::io::Result<()> {
     PartFile::write_whole(path, &bytes)
 }
 
-/// Course that a file name states.
+/// Course that a file name states; `None` if the name has another form.
 fn course_of(file: &Path) -> Option<Course> {
     let name = file.file_name()?.to_str()?.strip_suffix(".csv")?;
     let (course, number) = name.rsplit_once('_')?;
@@ -101,7 +101,7 @@ fn allowed_names() -> String {
     names.join(", ")
 }
 
-/// Reads a drive.
+/// Reads a drive from CSV text.
 ///
 /// # Errors
 /// Text of the error, with its line.

@@ -4,7 +4,7 @@ use crate::validation::statistics::mean;
 /// The courses on grass.
 const GRASS: &[Course] = &[Course::Line, Course::HalfSine, Course::Circle];
 
-/// Options of drives with readings of the models.
+/// Options of drives whose readings come directly from the models.
 fn options(runs: u32, duration_s: u64, trajectory: &[Course], variants: &[Variant]) -> Vepd {
     Vepd {
         runs,
@@ -31,7 +31,7 @@ fn rmse(comparison: &Comparison, name: &str, course: Course) -> f64 {
 }
 
 /// On every course: without errors of the receiver, the speed is accurate to centimetres per second; with white errors
-/// of 3 cm that the reported accuracy omits, the error exceeds the speed of a slow walk.
+/// of 3 cm that the reported accuracy omits, the error is largest, but below 0.3 m/s.
 #[test]
 fn variants_stand_in_the_order_that_their_errors_say() {
     let variants = [Variant::None, Variant::ChGauss, Variant::ChRw];
@@ -78,7 +78,7 @@ fn the_same_seed_says_the_same_and_another_does_not() {
     assert_ne!(said(1).1, said(2).1);
 }
 
-/// A model has the distance zero from its own drives after they were written and read.
+/// The distance of a model from its own drives is zero after the drives were written and read back.
 #[test]
 fn recorded_drives_are_found_again() {
     let folder = tempfile::tempdir().unwrap();

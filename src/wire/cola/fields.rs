@@ -16,7 +16,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Starts a content with `head`, such as `sRA STlms`.
+    /// Starts the content of a telegram with `head`, such as `sRA STlms`.
     pub fn new(dialect: Dialect, head: &[&str]) -> Self {
         let content = head.join(" ").into_bytes();
         Self { dialect, content, has_values: false }
@@ -86,7 +86,7 @@ impl Writer {
         }
     }
 
-    /// The content. With `has_last_blank`, a CoLa-B content without values ends in a blank.
+    /// The content of the telegram. With `has_last_blank`, a CoLa-B content without values ends in a blank.
     pub fn finish(mut self, has_last_blank: bool) -> Vec<u8> {
         if has_last_blank && self.dialect == Dialect::B && !self.has_values {
             self.content.push(b' ');

@@ -19,7 +19,7 @@ pub enum ScanDataError {
     Field {
         /// Name of the field.
         field: &'static str,
-        /// The error.
+        /// Reason for rejecting the field.
         why: Refusal,
     },
 }
@@ -55,7 +55,7 @@ pub struct ScanData {
     pub scan_frequency_centihz: u32,
     /// Pulses per second, in units of 100 Hz.
     pub measurement_frequency_hundred_hz: u32,
-    /// Encoders.
+    /// States of the encoders.
     pub encoders: Vec<Encoder>,
     /// Channels with values of 16 bits.
     pub channels_16: Vec<Channel<u16>>,
@@ -89,7 +89,7 @@ pub struct Channel<T> {
     pub start_angle: i32,
     /// Step between directions, 1/10000 degree.
     pub angular_step: u16,
-    /// The values.
+    /// Measured values before scaling, in the order of directions.
     pub values: Vec<T>,
 }
 
@@ -144,7 +144,7 @@ pub struct ClockTime {
 }
 
 impl ScanData {
-    /// The content in a dialect.
+    /// The content of the telegram in a dialect.
     pub fn emit(&self, dialect: Dialect) -> Vec<u8> {
         let kind = if self.is_streamed { STREAMED } else { ASKED_FOR };
         let mut to = Writer::new(dialect, &[kind, NAME]);
@@ -411,7 +411,7 @@ mod tests {
         assert_eq!(ScanData::parse(Dialect::A, scan.emit(Dialect::A).as_slice()), Ok(scan));
     }
 
-    /// Drivers count tokens and offsets.
+    /// Drivers find fields by counting tokens or by fixed offsets.
     #[test]
     fn fields_are_where_drivers_look_for_them() {
         let text = example().emit(Dialect::A);

@@ -58,7 +58,7 @@ impl Kind {
         KINDS.iter().find(|(known, _)| known.as_bytes() == word).map(|(_, kind)| *kind)
     }
 
-    /// Refusal of an unknown name.
+    /// Refusal with which a scanner answers an unknown name after this kind.
     fn unknown(self) -> Refusal {
         match self {
             Self::Call | Self::CallAnswer => Refusal::UnknownMethod,
@@ -85,7 +85,7 @@ pub enum Type {
     Text,
 }
 
-/// A value.
+/// A value in a telegram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// A byte.
@@ -236,7 +236,7 @@ const FIELD: &[Type] = &[U8];
 /// Variable number of DeviceIdent.
 const IDENT_INDEX: &str = "0";
 
-/// Types of the values after a name.
+/// Types of the values after a name; an unknown name is refused.
 fn types(kind: Kind, name: &str) -> Result<&'static [Type], Refusal> {
     let variable = || VARIABLES.iter().find(|(known, _)| *known == name).map(|(_, types)| *types);
     let method = || METHODS.iter().find(|(known, ..)| *known == name);
@@ -289,7 +289,7 @@ impl Telegram {
         Self::new(Kind::Refused, "", vec![Value::U16(refusal.code())])
     }
 
-    /// Kind and name of a content; the rest is ignored.
+    /// Kind and name of a content, and the bytes after the name, which are not checked.
     ///
     /// # Errors
     /// [`Refusal::UnknownCommand`] without a kind, [`Refusal::InvalidCharacter`] if the name has characters that are
@@ -331,7 +331,7 @@ impl Telegram {
         Ok(Self { kind, name: name.to_owned(), values })
     }
 
-    /// The content in a dialect.
+    /// The content of the telegram in a dialect.
     pub fn emit(&self, dialect: Dialect) -> Vec<u8> {
         let mut writer = match self.kind {
             // Logs of LMS1xx and LMS5xx: no blank before the number in CoLa-B.

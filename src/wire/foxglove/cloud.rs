@@ -69,7 +69,7 @@ fn unless_zero<N: Default + PartialEq>(
     if value == N::default() { message } else { add(message, value) }
 }
 
-/// Types of fields in a `FileDescriptorSet`.
+/// Type numbers of fields in a `FileDescriptorSet`.
 const DOUBLE: u64 = 1;
 const INT64: u64 = 3;
 const INT32: u64 = 5;
@@ -103,7 +103,7 @@ fn file(name: &str, package: &str, messages: &[Message], needs: &[&str]) -> Mess
     whole.data(12, "proto3")
 }
 
-/// The `FileDescriptorSet` of Foxglove's messages in the file `name`, which import the type for times.
+/// The `FileDescriptorSet` of Foxglove's messages in the file `name`, which imports the type for times.
 pub(super) fn describe_with_time(name: &str, messages: &[(&str, &[Described])]) -> Vec<u8> {
     let messages: Vec<_> = messages.iter().map(|(name, fields)| described(name, fields)).collect();
     with_time(name, &messages)

@@ -20,12 +20,12 @@ pub const DATA_HEAD_LEN: usize = 13;
 /// Code of a data message of a server.
 const MESSAGE_DATA: u8 = 1;
 
-/// Facts about a server.
+/// Content of the message with which a server introduces itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerInfo {
     /// Name of the server for users.
     pub name: String,
-    /// Random id of this start of the server.
+    /// Random id, new at each start of the server.
     pub session: String,
     /// Further metadata, by name.
     pub metadata: Vec<(String, String)>,
@@ -119,7 +119,7 @@ pub enum ClientMessage {
     Subscribe(Vec<Subscription>),
     /// The client ends these subscriptions.
     Unsubscribe(Vec<u32>),
-    /// Another request of this name.
+    /// A request with another `op`, which is the value.
     Other(String),
 }
 
@@ -132,7 +132,7 @@ pub enum ClientFault {
     /// The request has an error.
     #[error("`{0}` is not as the protocol has it")]
     Wrong(&'static str),
-    /// The client requests too much at a time.
+    /// The message contains more than [`MAX_SUBSCRIPTIONS`] subscriptions.
     #[error("at most {MAX_SUBSCRIPTIONS} subscriptions in a message")]
     TooMany,
 }

@@ -6,7 +6,7 @@ pub const OVERHEAD: usize = 36;
 pub const OVERHEAD_EXTENDED: usize = 48;
 /// Length of a chunk's id and length fields, which follow its data, bytes.
 pub const CHUNK_TAIL: usize = 8;
-/// Payload type of images, and the flag for images with chunks.
+/// Payload type of images; [`HAS_CHUNKS`] is the flag for images with chunks.
 const IMAGE: u32 = 1;
 const HAS_CHUNKS: u32 = 0x4000;
 
@@ -74,13 +74,14 @@ impl Leader {
     }
 }
 
-/// Ends a chunk whose data is at the end of `bytes`; the data is the image or other data.
+/// Appends the end of a chunk, its id and length, to `bytes`. The last `len` bytes are the data of the chunk: an image
+/// or other data.
 pub fn end_chunk(bytes: &mut Vec<u8>, id: u32, len: usize) {
     bytes.extend(id.to_be_bytes());
     bytes.extend((len as u32).to_be_bytes());
 }
 
-/// Chunks of a payload with their ids, the last one first; `None` if the payload has no chunks.
+/// Chunks of a payload with their ids, the last one first; `None` if the payload does not consist of chunks.
 pub fn chunks(payload: &[u8]) -> Option<Vec<(u32, &[u8])>> {
     let mut rest = payload;
     let mut all = Vec::new();

@@ -21,13 +21,13 @@ record! {
         rpm: u16,
         /// Microseconds within the second.
         micros: u32,
-        /// See [`ReturnMode`].
+        /// Return mode, see [`ReturnMode`].
         return_mode: u8,
         /// Factory byte.
         factory: u8,
         /// Year, month, day, hour, minute, second.
         date: [u8; 6],
-        /// Number of the packet.
+        /// Number of the packet; `None` if the packet has none.
         sequence: Option<u32>,
     }
 
@@ -39,13 +39,13 @@ record! {
         rpm: u16,
         /// Microseconds within the second.
         micros: u32,
-        /// See [`ReturnMode`].
+        /// Return mode, see [`ReturnMode`].
         return_mode: u8,
         /// Factory byte.
         factory: u8,
         /// Year, month, day, hour, minute, second.
         date: [u8; 6],
-        /// Number of the packet.
+        /// Number of the packet; `None` if the packet has none.
         sequence: Option<u32>,
     }
 
@@ -53,7 +53,7 @@ record! {
     XtTail: Le {
         /// Reserved bytes, in which real units report their state.
         status: [u8; 10],
-        /// See [`ReturnMode`].
+        /// Return mode, see [`ReturnMode`].
         return_mode: u8,
         /// Speed of the motor, rpm.
         rpm: u16,
@@ -63,7 +63,7 @@ record! {
         micros: u32,
         /// Factory byte.
         factory: u8,
-        /// Number of the packet.
+        /// Number of the packet; `None` if the packet has none.
         sequence: Option<u32>,
     }
 }
@@ -71,7 +71,7 @@ record! {
 /// Content of a packet's last bytes, for any model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tail {
-    /// Status words; the first [`HesaiFormat::status_len`] are sent.
+    /// Status bytes; packets contain the first [`HesaiFormat::status_len`] of them.
     pub status: [u8; 10],
     /// Speed of the motor, rpm.
     pub rpm: u16,
@@ -126,12 +126,12 @@ impl ReturnMode {
         ("strongest-second", Self::StrongestSecond),
     ];
 
-    /// The byte for tails.
+    /// Code of the mode in the tail of a packet.
     pub fn byte(self) -> u8 {
         self as u8
     }
 
-    /// The mode of a tail's byte.
+    /// Mode with this code in the tail of a packet; `None` for an unknown code.
     pub fn from_byte(byte: u8) -> Option<Self> {
         Self::NAMES.into_iter().map(|(_, mode)| mode).find(|mode| mode.byte() == byte)
     }
@@ -224,7 +224,7 @@ impl Tail {
     }
 }
 
-/// Writes a packet into its bytes.
+/// Writes the parts of a packet into its bytes.
 #[derive(Debug)]
 pub struct PacketWriter<'a> {
     format: HesaiFormat,

@@ -42,15 +42,15 @@ pub(super) enum TailKind {
 record! {
     /// The first bytes of a Pandar64's packet.
     ShortHead: Le 8 {
-        /// `ee ff`.
+        /// Start of the packet: bytes `ee ff`.
         flag: [u8; 2],
-        /// Distances of a block.
+        /// Number of distances in a block.
         lasers: u8,
-        /// Blocks.
+        /// Number of blocks.
         blocks: u8,
-        /// Which return the first block of a pair contains; 0 in all captures.
+        /// Code of the return in the first block of a pair; 0 in all captures.
         first_block: u8,
-        /// Millimetres.
+        /// Unit of distances, millimetres.
         distance_unit_mm: u8,
         /// Zero.
         reserved: [u8; 2],
@@ -58,25 +58,25 @@ record! {
 
     /// The first bytes of a packet of a QT64 or an XT.
     LongHead: Le 12 {
-        /// `ee ff`.
+        /// Start of the packet: bytes `ee ff`.
         flag: [u8; 2],
         /// Major and minor version of the protocol.
         protocol: [u8; 2],
-        /// Status or version.
+        /// Status or version of the protocol.
         version: u8,
         /// Zero.
         reserved: u8,
-        /// Distances of a block.
+        /// Number of distances in a block.
         lasers: u8,
-        /// Blocks.
+        /// Number of blocks.
         blocks: u8,
-        /// The first block of a pair: 0 with one return, 1 if it is called the last return.
+        /// Code of the return in the first block of a pair: 0 with one return, 1 for the last return.
         first_block: u8,
-        /// Millimetres.
+        /// Unit of distances, millimetres.
         distance_unit_mm: u8,
-        /// Returns of a firing.
+        /// Number of returns per firing.
         returns: u8,
-        /// See [`HAS_SEQUENCE`].
+        /// Flags, see [`HAS_SEQUENCE`].
         flags: u8,
     }
 }
@@ -88,7 +88,7 @@ pub struct HeadWords {
     pub minor: u8,
     /// Status or version of the protocol.
     pub version: u8,
-    /// Code for the return of the first block in a pair.
+    /// Code of the return in the first block of a pair.
     pub first_block: u8,
     /// Number of returns per firing.
     pub returns: u8,

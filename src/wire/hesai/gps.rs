@@ -12,21 +12,21 @@ const FILLER: u8 = 0xdf;
 const FILLER_LEN: usize = 404;
 
 record! {
-    /// Layout of a packet.
+    /// Layout of a GPS packet.
     GpsWords: Le 512 {
-        /// `ff ee`.
+        /// Start of the packet: bytes `ff ee`.
         flag: [u8; 2],
         /// Year, month, day, second, minute, hour: two digits each, units first.
         digits: [[u8; 2]; 6],
         /// Microseconds within the second.
         micros: u32,
-        /// The sentence, filled up with zeros.
+        /// The sentence, padded with zeros.
         sentence: [u8; SENTENCE_LEN],
-        /// `df`.
+        /// Padding: bytes `df`.
         filler: [u8; FILLER_LEN],
-        /// `A`, `V` or a digit of the sentence's validity; 0 without a sentence.
+        /// Status in the sentence: `A`, `V` or a digit; 0 without a sentence.
         status: u8,
-        /// State of the pulse: 1 while it is locked.
+        /// 1 while the clock is locked to the PPS, otherwise 0.
         pps: u8,
         /// Zero.
         reserved: [u8; 4],

@@ -7,7 +7,7 @@ use crate::record::{Record as _, record};
 
 /// TCP port of lidars for commands.
 pub const PTC_PORT: u16 = 9347;
-/// Largest payload, bytes. Drivers warn of larger ones.
+/// Largest payload, bytes. Drivers warn about larger ones.
 pub const MAX_PAYLOAD: usize = 10_240;
 const FLAG: [u8; 2] = [0x47, 0x74];
 const HEAD_LEN: usize = 8;
@@ -50,7 +50,7 @@ pub mod command {
     pub const SET_PTP: u8 = 0x24;
     /// Restores the factory configuration.
     pub const RESET: u8 = 0x25;
-    /// Requests a [`super::PtpConfiguration`], after a byte with the PTP state.
+    /// Requests a [`super::PtpConfiguration`]. In the answer, a byte before it is 1 if the clock follows PTP.
     pub const GET_PTP: u8 = 0x26;
     /// Requests a [`super::Monitor`].
     pub const MONITOR: u8 = 0x27;
@@ -75,17 +75,17 @@ pub mod code {
 record! {
     /// Head of a frame.
     FrameHead: Be 8 {
-        /// `47 74`.
+        /// Start of the frame: bytes `47 74`.
         flag: [u8; 2],
-        /// See [`command`].
+        /// Command, see [`command`].
         command: u8,
-        /// See [`code`].
+        /// Result code, see [`code`].
         code: u8,
-        /// Number of bytes that follow.
+        /// Length of the payload, which follows, bytes.
         payload_len: u32,
     }
 
-    /// Answer to [`command::INVENTORY`]. Texts are filled up with zeros.
+    /// Answer to [`command::INVENTORY`]. Texts are padded with zeros.
     Inventory: Be 120 {
         /// Serial number.
         serial: [u8; 18],
@@ -103,11 +103,11 @@ record! {
         sensor_firmware: [u8; 16],
         /// Angle of the encoder's zero, hundredths of a degree.
         zero_angle_centideg: i16,
-        /// The product.
+        /// Code of the product.
         model: u8,
-        /// 0: the motor turns in one direction.
+        /// Type of the motor; 0: it turns in one direction.
         motor_type: u8,
-        /// Lasers.
+        /// Number of lasers.
         lines: u8,
         /// Zero.
         reserved: [u8; 11],
@@ -123,33 +123,33 @@ record! {
         gateway: [u8; 4],
         /// Destination of packets.
         destination: Destination,
-        /// Set speed, rpm.
+        /// Configured rotation rate, rpm.
         rpm: u16,
-        /// Whether the rotor follows the clock, and the angle in hundredths of a degree.
+        /// Phase lock of the rotor to the clock, with the angle in hundredths of a degree.
         sync: SyncAngle,
-        /// Lasers fire from this angle on, tenths of a degree.
+        /// Start of the sector in which lasers fire, tenths of a degree.
         start_decideg: u16,
-        /// End of the sector, tenths of a degree.
+        /// End of the sector in which lasers fire, tenths of a degree.
         stop_decideg: u16,
-        /// Source of the clock: 0 the receiver, 1 PTP.
+        /// Source of the clock: 0 GNSS receiver, 1 PTP.
         clock_source: u8,
         /// Whether packets have a sequence number.
         has_sequence: u8,
         /// Trigger of firings: 0 by angle, 1 by time.
         trigger: u8,
-        /// See [`mode_number`].
+        /// Number of the return mode, see [`mode_number`].
         return_mode: u8,
-        /// State of standby: 1 while active.
+        /// 1 in standby, otherwise 0.
         standby: u8,
-        /// State of the motor: 1 while it is driven.
+        /// 1 while the motor is driven, otherwise 0.
         motor: u8,
-        /// Whether frames have a VLAN's tag, and which.
+        /// VLAN tag of frames.
         vlan: Vlan,
         /// Kind of sentence: 0 `GPRMC`, 1 `GPGGA`.
         sentence: u8,
         /// Whether noise is filtered.
         noise_filter: u8,
-        /// Mapping of reflectivity to a byte.
+        /// Code of the mapping from reflectivity to a byte.
         reflectivity_mapping: u8,
         /// Zero.
         reserved: [u8; 6],
@@ -157,7 +157,7 @@ record! {
 
     /// Destination of packets.
     Destination: Be 8 {
-        /// Address.
+        /// IP address.
         ip: [u8; 4],
         /// Port of data packets.
         data_port: u16,
@@ -165,7 +165,7 @@ record! {
         gps_port: u16,
     }
 
-    /// Phase lock: whether the rotor has a fixed angle when a second begins, and the angle.
+    /// Phase lock: the rotor has a given angle when a second begins.
     SyncAngle: Be 3 {
         /// 1 if enabled.
         is_on: u8,
@@ -173,7 +173,7 @@ record! {
         angle: u16,
     }
 
-    /// A VLAN.
+    /// Settings of VLAN tags.
     Vlan: Be 3 {
         /// 1 if frames are tagged.
         is_on: u8,
@@ -181,15 +181,15 @@ record! {
         id: u16,
     }
 
-    /// Address of the unit.
+    /// Network settings of the unit.
     OwnNetwork: Be 15 {
-        /// Address.
+        /// IP address.
         ip: [u8; 4],
         /// Network mask.
         mask: [u8; 4],
         /// Gateway.
         gateway: [u8; 4],
-        /// VLAN.
+        /// Settings of VLAN tags.
         vlan: Vlan,
     }
 
@@ -201,9 +201,9 @@ record! {
         rpm: u16,
         /// Temperatures of the boards, hundredths of a degree Celsius.
         temperatures: [i32; 8],
-        /// 1 while the pulse is locked.
+        /// 1 while the clock is locked to the PPS.
         pps_locked: u8,
-        /// 1 while valid sentences arrive.
+        /// 1 while valid NMEA sentences arrive.
         nmea_locked: u8,
         /// Number of starts.
         starts: i32,
@@ -239,19 +239,19 @@ record! {
         stop_decideg: u16,
     }
 
-    /// PTP profile.
+    /// Settings of PTP.
     PtpConfiguration: Be 6 {
-        /// 0: IEEE 1588 version 2; 1: IEEE 802.1AS; 2: its automotive profile.
+        /// PTP profile: 0 IEEE 1588 version 2, 1 IEEE 802.1AS, 2 its automotive profile.
         profile: u8,
-        /// Domain.
+        /// PTP domain.
         domain: u8,
         /// Transport: 0 UDP, 1 Ethernet.
         network: u8,
-        /// Logarithm to the base of 2 of seconds between announcements.
+        /// Binary logarithm of the interval of Announce messages, seconds.
         log_announce_interval: i8,
-        /// Logarithm of the interval of Sync messages.
+        /// Binary logarithm of the interval of Sync messages, seconds.
         log_sync_interval: i8,
-        /// Logarithm of the interval of delay requests.
+        /// Binary logarithm of the interval of delay requests, seconds.
         log_min_delay_interval: i8,
     }
 
@@ -259,7 +259,7 @@ record! {
     PtpStatus: Be 16 {
         /// Offset from the master's clock, nanoseconds.
         master_offset_ns: i64,
-        /// State as in [`Status`].
+        /// State of PTP, as in [`Status`].
         state: i32,
         /// Time since the last Sync, milliseconds.
         elapsed_ms: i32,
@@ -292,7 +292,7 @@ pub enum PtpQuery {
 }
 
 impl PtpQuery {
-    /// Query of a request's byte.
+    /// Query that a request's byte selects; `None` for an unknown byte.
     pub fn from_byte(byte: u8) -> Option<Self> {
         match byte {
             1 => Some(Self::Status),
@@ -318,7 +318,7 @@ pub fn mode_number(mode: super::data::ReturnMode) -> u8 {
     MODES.iter().position(|known| *known == mode).map_or(u8::MAX, |number| number as u8)
 }
 
-/// A text in a field of fixed length; longer text is truncated.
+/// A text in a field of fixed length, padded with zeros; longer text is truncated.
 pub fn text<const N: usize>(text: &str) -> [u8; N] {
     let mut field = [0; N];
     let len = text.len().min(N);

@@ -10,7 +10,8 @@ use super::ptc::{
 use crate::framer::Framer;
 use crate::record::Record;
 
-/// A golden packet: format, whether dual, whether numbered, year, first bytes, SHA-256.
+/// A golden packet: format, whether it has dual returns, whether it has a sequence number, year, first bytes in
+/// hexadecimal, SHA-256.
 struct Golden(HesaiFormat, bool, bool, u8, &'static str, &'static str);
 
 const GOLDEN: [Golden; 7] = [

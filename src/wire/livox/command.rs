@@ -5,7 +5,7 @@ use crate::ParseError;
 use crate::checksum::{crc16_ibm_3740, crc32};
 use crate::record::{Reader, record};
 
-/// UDP port of searches, for every model, of lidars and hosts.
+/// UDP port for searches; all lidars and hosts use the same.
 pub const SEARCH_PORT: u16 = 56_000;
 /// Length of a frame without data, bytes.
 pub const HEAD_LEN: usize = 24;
@@ -14,7 +14,7 @@ pub const LONGEST_FRAME: usize = 1400;
 const START: u8 = 0xaa;
 const CRC_AT: usize = 18;
 
-/// Commands.
+/// Numbers of commands.
 pub mod id {
     /// Searches for lidars.
     pub const SEARCH: u16 = 0x0000;
@@ -28,7 +28,7 @@ pub mod id {
     pub const REBOOT: u16 = 0x0200;
     /// Restores the factory settings.
     pub const RESET: u16 = 0x0201;
-    /// Sets the clock by the last PPS.
+    /// Sets the clock to the time of the last PPS.
     pub const GPS_TIME: u16 = 0x0202;
 }
 
@@ -133,15 +133,15 @@ impl Frame {
 }
 
 record! {
-    /// Answer to a search.
+    /// Answer to [`id::SEARCH`].
     Found: Le 24 {
-        /// See [`ret`].
+        /// Result code, see [`ret`].
         ret: u8,
-        /// The product.
+        /// Code of the product.
         device_type: u8,
-        /// Serial number, filled up with zeros.
+        /// Serial number, padded with zeros.
         serial: [u8; 16],
-        /// The unit's address.
+        /// IP address of the unit.
         ip: [u8; 4],
         /// Port for commands.
         command_port: u16,
@@ -149,17 +149,17 @@ record! {
 
     /// Answer to [`id::SET`].
     SetAnswer: Le 3 {
-        /// See [`ret`].
+        /// Result code, see [`ret`].
         ret: u8,
-        /// The key that could not be set; 0 if all were.
+        /// Key that could not be set; 0 if all keys were set.
         key: u16,
     }
 
     /// Data of [`id::GPS_TIME`].
     GpsTime: Le 9 {
-        /// 2.
+        /// Kind of time; lidars accept only 2.
         kind: u8,
-        /// Time of the last pulse, nanoseconds.
+        /// Time of the last PPS, nanoseconds.
         ns: u64,
     }
 }
@@ -223,7 +223,7 @@ pub fn parse_asked(data: &[u8]) -> Result<Vec<u16>, ParseError> {
     Ok(keys)
 }
 
-/// Data of [`id::GET`].
+/// Bytes of the data of [`id::GET`], which requests these keys.
 pub fn asked_to_bytes(keys: &[u16]) -> Vec<u8> {
     let mut bytes = Vec::from((keys.len() as u16).to_le_bytes());
     bytes.extend([0, 0]);
@@ -231,7 +231,7 @@ pub fn asked_to_bytes(keys: &[u16]) -> Vec<u8> {
     bytes
 }
 
-/// A text in a field that is filled up with zeros.
+/// A text in a field of fixed length, padded with zeros; longer text is truncated.
 pub fn text<const N: usize>(text: &str) -> [u8; N] {
     let mut field = [0; N];
     field.iter_mut().zip(text.bytes()).for_each(|(out, byte)| *out = byte);

@@ -86,9 +86,9 @@ impl TimeType {
 record! {
     /// Header of a packet.
     Head: Le 36 {
-        /// 0.
+        /// Version of the format: 0.
         version: u8,
-        /// Length of the whole packet.
+        /// Length of the whole packet, bytes.
         length: u16,
         /// Time from the first point to the last, tenths of a microsecond.
         interval: u16,
@@ -100,7 +100,7 @@ record! {
         frame: u8,
         /// Type of data: 0 for inertial samples, otherwise [`DataType::number`].
         data_type: u8,
-        /// Number of the reference, [`TimeType::number`].
+        /// Reference of the clock, as [`TimeType::number`].
         time_type: u8,
         /// Zero.
         reserved: [u8; 12],
@@ -214,7 +214,7 @@ impl Point {
     }
 }
 
-/// Completes a packet with header and data: writes its time and checksum.
+/// Completes a packet with header and data: writes its length, time type, time and checksum.
 pub fn seal(packet: &mut [u8], time_type: TimeType, time_ns: u64) {
     let length = (packet.len() as u16).to_le_bytes();
     packet[1..3].copy_from_slice(&length);
@@ -241,7 +241,7 @@ pub fn inertial_packet(
 /// Content of a packet.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Packet<'p> {
-    /// Points, with their bytes.
+    /// Points: header, format, and the bytes of the points.
     Points(Head, DataType, &'p [u8]),
     /// An IMU sample.
     Inertial(Head, Inertial),

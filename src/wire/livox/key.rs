@@ -19,7 +19,7 @@ pub mod key {
     pub const NO_POINTS: u16 = 0x0003;
     /// IP address, mask and gateway of the lidar.
     pub const NETWORK: u16 = 0x0004;
-    /// Destination of pushes.
+    /// Destination of pushed values of keys.
     pub const STATE_HOST: u16 = 0x0005;
     /// Destination of points.
     pub const POINT_HOST: u16 = 0x0006;
@@ -158,7 +158,7 @@ impl Entries {
 record! {
     /// Value of [`key::STATE_HOST`], [`key::POINT_HOST`] and [`key::IMU_HOST`].
     Destination: Le 8 {
-        /// The host.
+        /// IP address of the host.
         ip: [u8; 4],
         /// Port of the destination.
         port: u16,
@@ -166,15 +166,15 @@ record! {
         own_port: u16,
     }
 
-    /// Value of [`key::FIELD_0`] and [`key::FIELD_1`], degrees.
+    /// Value of [`key::FIELD_0`] and [`key::FIELD_1`]; angles in degrees.
     FieldOfView: Le 20 {
         /// Start of the yaw sector, 0 to 359, counter-clockwise from forward.
         yaw_start: i32,
-        /// End of the sector, as `yaw_start`; smaller if the sector crosses 0.
+        /// End of the yaw sector, as `yaw_start`; smaller than it if the sector crosses 0.
         yaw_stop: i32,
-        /// -10 to 60, up.
+        /// Start of the pitch sector, -10 to 60, positive upward.
         pitch_start: i32,
-        /// End of the sector, as `pitch_start`.
+        /// End of the pitch sector, as `pitch_start`.
         pitch_stop: i32,
         /// Zero.
         reserved: u32,

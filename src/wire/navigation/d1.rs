@@ -22,7 +22,7 @@ const INFORMATION_BITS: usize = FIRST_BITS + 9 * DATA_BITS;
 pub struct D1 {
     /// Orbit and clock, in BeiDou's week.
     pub orbit: Keplerian,
-    /// Health flag.
+    /// Whether the message marks the satellite as healthy.
     pub is_healthy: bool,
     /// Coefficients of the ionosphere, alpha and beta, in steps of the message.
     pub ionosphere: [[i8; 4]; 2],

@@ -22,7 +22,7 @@ const CHECK_BITS: usize = 8;
 pub struct Glonass {
     /// Number of the satellite, 1 to 24.
     pub slot: u8,
-    /// Health flag.
+    /// Whether the message marks the satellite as healthy.
     pub is_healthy: bool,
     /// Day within the period of four years, from 1.
     pub day: u16,

@@ -23,7 +23,7 @@ pub struct Inav {
     pub satellite: u8,
     /// Orbit and clock.
     pub orbit: Keplerian,
-    /// Health flag.
+    /// Whether the message marks the satellite as healthy.
     pub is_healthy: bool,
     /// Galileo's time minus UTC, seconds.
     pub leap_s: i8,

@@ -33,7 +33,7 @@ const PARITY: [(u8, &[u8]); 6] = [
 pub struct Lnav {
     /// Orbit and clock.
     pub orbit: Keplerian,
-    /// Health flag.
+    /// Whether the message marks the satellite as healthy.
     pub is_healthy: bool,
     /// Coefficients of the ionosphere, alpha and beta, in steps of the message.
     pub ionosphere: [[i8; 4]; 2],

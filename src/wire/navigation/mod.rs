@@ -57,7 +57,7 @@ impl Bits {
         (from..from + count).fold(0, |number, at| number << 1 | bit(at))
     }
 
-    /// The bits as bytes; the last byte is filled up with zeros.
+    /// The bits as bytes; the last byte is padded with zeros.
     pub fn bytes(&self) -> Vec<u8> {
         (0..self.len().div_ceil(8)).map(|at| self.get(at * 8, 8) as u8).collect()
     }

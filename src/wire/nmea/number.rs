@@ -13,7 +13,7 @@ pub struct Number {
     integer_digits: u8,
 }
 
-/// Largest number of digits that any receiver sends; as many fit into a `u64`.
+/// Largest number of digits that any receiver sends; all of them fit into a `u64`.
 const MAX_DIGITS: usize = 18;
 
 impl Number {
@@ -25,7 +25,7 @@ impl Number {
         Self { is_negative: value < 0.0 && scaled > 0, scaled, decimals, integer_digits: 1 }
     }
 
-    /// An integer.
+    /// The integer `value`, without a decimal point.
     pub fn whole(value: u64) -> Self {
         Self { is_negative: false, scaled: value, decimals: 0, integer_digits: 1 }
     }
@@ -35,7 +35,7 @@ impl Number {
         Self { is_negative: false, scaled, decimals, integer_digits: 1 }
     }
 
-    /// The number with at least `integer_digits` digits before the point, filled up with leading zeros.
+    /// The number with at least `integer_digits` digits before the point, padded with leading zeros.
     #[must_use]
     pub fn padded(self, integer_digits: u8) -> Self {
         Self { integer_digits, ..self }

@@ -37,13 +37,13 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// One or more fields of a sentence.
+/// A value that takes one or more fields of a sentence.
 trait Field: Sized {
     fn read(reader: &mut Reader<'_>) -> Result<Self, ParseError>;
     fn write(&self, out: &mut Vec<String>);
 }
 
-/// Content of a single field.
+/// A value that takes exactly one field of a sentence.
 trait Scalar: Sized + std::fmt::Display {
     fn read_text(text: &str) -> Result<Self, ParseError>;
 }
@@ -193,7 +193,7 @@ impl Field for SatelliteInView {
 
 impl Field for Vec<SatelliteInView> {
     fn read(reader: &mut Reader<'_>) -> Result<Self, ParseError> {
-        // The field that remains after complete satellites is the signal's number.
+        // The field left over after the complete satellites is the number of the signal.
         (0..reader.left() / 4).map(|_| Field::read(reader)).collect()
     }
 
@@ -284,7 +284,7 @@ macro_rules! sentences {
 }
 
 sentences! {
-    /// Position, quality and height.
+    /// Position, quality of the fix, and altitude.
     Gga "GGA" {
         /// Time, UTC.
         time: Option<Time>,
@@ -310,7 +310,7 @@ sentences! {
         /// Id of the reference station.
         station: Option<Number>,
     }
-    /// Position.
+    /// Latitude and longitude, with time and status.
     Gll "GLL" {
         /// Position in WGS84.
         position: Option<Position>,
@@ -318,16 +318,16 @@ sentences! {
         time: Option<Time>,
         /// Status: A valid, V invalid.
         status: Option<char>,
-        /// Version 2.3: mode: N none, A autonomous, D differential, E dead reckoning.
+        /// From version 2.3 on: mode: N none, A autonomous, D differential, E dead reckoning.
         mode: Tail<char>,
     }
-    /// Satellites used, and dilution of precision.
+    /// Satellites used for the fix, and dilution of precision.
     Gsa "GSA" {
         /// Mode of operation: A automatic, M manual.
         operation: Option<char>,
         /// Kind of fix: 1 none, 2 two-dimensional, 3 three-dimensional.
         navigation_mode: Option<Number>,
-        /// Satellites of one system that are used.
+        /// Numbers of the satellites used, all of one system.
         satellites: [Option<Number>; 12],
         /// Position dilution of precision.
         pdop: Option<Number>,
@@ -335,7 +335,7 @@ sentences! {
         hdop: Option<Number>,
         /// Vertical dilution of precision.
         vdop: Option<Number>,
-        /// Version 4.10: system: 1 GPS and SBAS, 2 GLONASS, 3 Galileo, 4 BeiDou, 5 QZSS.
+        /// From version 4.10 on: system: 1 GPS and SBAS, 2 GLONASS, 3 Galileo, 4 BeiDou, 5 QZSS.
         system: Tail<String>,
     }
     /// Satellites in view, up to four per message.
@@ -348,7 +348,7 @@ sentences! {
         in_view: Option<Number>,
         /// Satellites of this message.
         satellites: Vec<SatelliteInView>,
-        /// Version 4.10: signal, as a hex digit.
+        /// From version 4.10 on: number of the signal, a hex digit.
         signal: Tail<String>,
     }
     /// Position, speed, course and date: the recommended minimum.
@@ -369,12 +369,12 @@ sentences! {
         declination_deg: Option<Number>,
         /// Direction of the declination: E or W.
         declination_side: Option<char>,
-        /// Version 2.3: mode: N, A, D, E as in GLL, F RTK float, R RTK fixed.
+        /// From version 2.3 on: mode: N, A, D or E as in GLL, F RTK float, R RTK fixed.
         mode: Tail<char>,
-        /// Version 4.10: navigational status; V: not provided.
+        /// From version 4.10 on: navigational status; V: not provided.
         navigation_status: Tail<char>,
     }
-    /// Course and speed.
+    /// Course and speed over ground.
     Vtg "VTG" {
         /// Course over ground from true north, clockwise, degrees.
         course_true_deg: Option<Number>,
@@ -392,10 +392,10 @@ sentences! {
         speed_km_h: Option<Number>,
         /// Unit of the speed, `K` (km/h).
         km_h_unit: Option<char>,
-        /// Version 2.3: mode: N, A, D or E, as in GLL.
+        /// From version 2.3 on: mode: N, A, D or E, as in GLL.
         mode: Tail<char>,
     }
-    /// Standard deviations.
+    /// Error statistics of the position.
     Gst "GST" {
         /// Time, UTC.
         time: Option<Time>,
@@ -429,13 +429,14 @@ sentences! {
         /// Minutes of the local time zone.
         zone_minutes: Option<Number>,
     }
-    /// Position from several systems.
+    /// Position from several satellite systems.
     Gns "GNS" {
         /// Time, UTC.
         time: Option<Time>,
         /// Position in WGS84.
         position: Option<Position>,
-        /// Mode of each system, one letter as in RMC: GPS, GLONASS, Galileo, BeiDou, and from 4.11 QZSS.
+        /// Modes, one letter for each system as in RMC: GPS, GLONASS, Galileo, BeiDou and, from version 4.11 on,
+        /// QZSS.
         modes: Option<String>,
         /// Number of satellites used.
         satellites: Option<Number>,
@@ -449,10 +450,10 @@ sentences! {
         correction_age_s: Option<Number>,
         /// Id of the reference station.
         station: Option<Number>,
-        /// Version 4.10: navigational status; V: not provided.
+        /// From version 4.10 on: navigational status; V: not provided.
         navigation_status: Tail<char>,
     }
-    /// Fault detection.
+    /// Detection of faulty satellites (RAIM).
     Gbs "GBS" {
         /// Time, UTC.
         time: Option<Time>,
@@ -470,9 +471,9 @@ sentences! {
         bias_m: Option<Number>,
         /// Standard deviation of the bias, metres.
         bias_std_m: Option<Number>,
-        /// Version 4.10: satellite system.
+        /// From version 4.10 on: number of the satellite system.
         system: Tail<String>,
-        /// Version 4.10: signal.
+        /// From version 4.10 on: number of the signal.
         signal: Tail<String>,
     }
     /// Text for users.
@@ -499,7 +500,7 @@ pub struct Sentence {
 }
 
 impl Sentence {
-    /// A sentence from `talker`, two letters.
+    /// Creates a sentence of `talker`, a code of two letters.
     pub fn new(talker: &str, content: impl Into<Content>) -> Self {
         Self { talker: talker.to_string(), content: content.into() }
     }

@@ -1,10 +1,11 @@
-//! Lines on TCP port 7501 of firmware up to 2.x. A host sends a command in a line, and the lidar answers with a line.
+//! Line protocol on TCP port 7501, firmware up to 2.x. A host sends one command per line, and the lidar answers with
+//! one line.
 //!
 //! Sources: the TCP API guide; the commands that ouster-sdk 0.15.1 sends to firmware 2.0.
 
 use crate::framer::{Framing, NoFrame};
 
-/// Length at which longer lines are cut, bytes. The whole configuration has about 700 bytes.
+/// Largest length of a line, bytes; longer lines are split. The whole configuration has about 700 bytes.
 pub const MAX_LINE: usize = 8192;
 /// Answer to an unknown command.
 pub const NOT_RECOGNISED: &str = "error: Command not recognized.";
@@ -18,7 +19,7 @@ pub struct CommandLine {
     pub arguments: String,
 }
 
-/// Lines of a connection. Empty lines are skipped.
+/// Splits the bytes of a connection into [`CommandLine`]s; skips empty lines.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CommandLines;
 

@@ -53,7 +53,7 @@ pub struct Header {
 pub struct Pixel {
     /// First and second return; zeros for a missing return.
     pub returns: [PixelReturn; 2],
-    /// Photons of the background (near infrared).
+    /// Background photons (near infrared).
     pub near_infrared: u16,
 }
 
@@ -88,7 +88,7 @@ pub struct PacketWriter<'a> {
 }
 
 impl<'a> PacketWriter<'a> {
-    /// A writer for `bytes`, which are all zero or a previous packet. Their number must be
+    /// Creates a writer for `bytes`, which must be all zero or contain a previous packet. Their number must be
     /// [`LidarFormat::packet_len`].
     pub fn new(format: LidarFormat, pixels: usize, bytes: &'a mut [u8]) -> Self {
         debug_assert_eq!(bytes.len(), format.packet_len(pixels));
@@ -138,7 +138,7 @@ impl<'a> PacketWriter<'a> {
         self.bytes[from..from + 8].copy_from_slice(&timestamp_ns.to_le_bytes());
     }
 
-    /// Writes the checksum. All other bytes must be complete.
+    /// Writes the footer's checksum or its replacement. All other bytes must already be written.
     pub fn finish(self, footer: Footer) {
         if self.format != LidarFormat::Legacy {
             seal(self.bytes, footer);

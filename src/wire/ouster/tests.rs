@@ -18,8 +18,8 @@ const HEADER: Header = Header {
     shot_limiting: 0,
 };
 
-/// For each format: the length at 64 pixels, the first pixel, the SHA-256 of the first packet, and that of the 64
-/// packets of a rotation. ouster-sdk 1.0.1 wrote all except `LEGACY`.
+/// For each format: the length at 64 pixels, the first pixel, the SHA-256 of the first packet, and the SHA-256 of the
+/// 64 packets of a rotation. ouster-sdk 1.0.1 wrote all except `LEGACY`.
 const GOLDEN: [(LidarFormat, usize, &str, &str, &str); 6] = [
     (
         LidarFormat::Legacy,

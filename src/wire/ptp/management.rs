@@ -32,11 +32,11 @@ pub mod id {
     pub const TIME_PROPERTIES: u16 = 0x2003;
     /// Requests the [`super::PortDataSet`].
     pub const PORT: u16 = 0x2004;
-    /// [`super::TimeStatus`], of linuxptp.
+    /// Requests the [`super::TimeStatus`] of linuxptp.
     pub const TIME_STATUS: u16 = 0xc000;
 }
 
-/// Errors, for [`Management::id`] of an error answer.
+/// Error codes: values of [`Management::id`] in an error answer.
 pub mod error {
     /// Unknown data set.
     pub const NO_SUCH_ID: u16 = 0x0002;
@@ -57,9 +57,9 @@ pub const ANY_PORT: PortIdentity = PortIdentity { clock: [0xff; 8], port: 0xffff
 pub struct Management {
     /// Addressed port; all ones: all ports.
     pub target: PortIdentity,
-    /// Largest number of clocks that may forward the message.
+    /// Initial value of [`Management::hops`].
     pub starting_hops: u8,
-    /// Number of clocks that may still forward the message.
+    /// Number of further clocks that are allowed to forward the message.
     pub hops: u8,
     /// One of [`action`]; the upper four bits are reserved.
     pub action: u8,
@@ -67,7 +67,7 @@ pub struct Management {
     pub reserved: u8,
     /// Whether the message reports an error.
     pub is_error: bool,
-    /// A value of [`id`] or [`error`].
+    /// A value of [`id`], or of [`error`] if the message reports an error.
     pub id: u16,
     /// Bytes of the data set.
     pub data: Vec<u8>,
@@ -105,7 +105,7 @@ impl Field<Be> for Management {
 }
 
 record! {
-    /// Data set of the clock itself.
+    /// Properties of the answering clock.
     DefaultDataSet: Be 20 {
         /// Flags: 1 two-step, 2 slave only.
         flags: u8,
@@ -113,15 +113,15 @@ record! {
         reserved: u8,
         /// Number of ports.
         ports: u16,
-        /// The lower the better a master.
+        /// First priority; the lower value is preferred as master.
         priority_1: u8,
-        /// Quality of the clock itself.
+        /// Quality of the answering clock.
         quality: ClockQuality,
-        /// Priority where the quality is the same, as [`DefaultDataSet::priority_1`].
+        /// Second priority, compared if the quality is equal; the lower value is preferred.
         priority_2: u8,
-        /// Identity of the clock itself.
+        /// Identity of the answering clock.
         identity: ClockIdentity,
-        /// The domain.
+        /// PTP domain of the clock.
         domain: u8,
         /// Zero.
         reserved_2: u8,
@@ -145,9 +145,9 @@ record! {
         has_statistics: u8,
         /// Zero.
         reserved: u8,
-        /// 0xffff: not measured.
+        /// Measured variance of the parent's clock; 0xffff: not measured.
         variance: u16,
-        /// 0x7fffffff: not measured.
+        /// Measured phase change rate of the parent's clock; 0x7fffffff: not measured.
         phase_change_rate: i32,
         /// First priority of the grandmaster.
         priority_1: u8,
@@ -155,7 +155,7 @@ record! {
         quality: ClockQuality,
         /// Second priority of the grandmaster.
         priority_2: u8,
-        /// The grandmaster.
+        /// Identity of the grandmaster.
         grandmaster: ClockIdentity,
     }
 
@@ -163,7 +163,7 @@ record! {
     TimePropertiesDataSet: Be 4 {
         /// TAI minus UTC, seconds.
         utc_offset_s: i16,
-        /// The lower byte of the flags of [`super::flag`].
+        /// Lower byte of the message flags, bits of [`super::flag`].
         flags: u8,
         /// Time source as [`super::Announce::time_source`].
         time_source: u8,
@@ -171,26 +171,25 @@ record! {
 
     /// Settings and state of a port.
     PortDataSet: Be 26 {
-        /// The port.
+        /// Identity of the port.
         identity: PortIdentity,
         /// State of the port: 4 listening, 8 uncalibrated, 9 slave.
         state: u8,
-        /// Least interval of delay requests; all intervals are logarithms to the base of 2 of
-        /// seconds.
+        /// Shortest interval between delay requests, base-2 logarithm of seconds.
         log_min_delay_interval: i8,
-        /// Delay to the neighbour, nanoseconds times 65 536.
+        /// Path delay to the neighbour, nanoseconds times 65 536.
         peer_mean_path_delay: i64,
-        /// Interval of announcements.
+        /// Interval between announcements, base-2 logarithm of seconds.
         log_announce_interval: i8,
-        /// Number of Announce messages that may be missed.
+        /// Number of missing announcements after which the master counts as lost.
         announce_receipt_timeout: u8,
-        /// Interval of the master's Sync messages, logarithm to the base of 2.
+        /// Interval between the master's Sync messages, base-2 logarithm of seconds.
         log_sync_interval: i8,
         /// Measurement of the delay: 1 end to end, 2 peer to peer.
         delay_mechanism: u8,
-        /// Least interval of delay requests to the neighbour, logarithm to the base of 2.
+        /// Shortest interval between delay requests to the neighbour, base-2 logarithm of seconds.
         log_min_pdelay_interval: i8,
-        /// 2.
+        /// Version of the protocol, 2.
         version: u8,
     }
 
@@ -200,13 +199,13 @@ record! {
         master_offset_ns: i64,
         /// Time when the last synchronisation arrived, nanoseconds.
         ingress_time_ns: i64,
-        /// Offset of the master's rate.
+        /// Rate ratio of the grandmaster minus 1, times 2^41.
         cumulative_scaled_rate_offset: i32,
-        /// Change of the grandmaster's phase.
+        /// Last change of the grandmaster's rate, times 2^41; linuxptp names it as a change of phase.
         scaled_last_gm_phase_change: i32,
-        /// Time base of the grandmaster.
+        /// Number of the grandmaster's current time base.
         gm_time_base: u16,
-        /// Change of the grandmaster's phase.
+        /// Last change of the grandmaster's phase, nanoseconds times 65 536.
         last_gm_phase_change: [u8; 12],
         /// 1 if there is a grandmaster.
         gm_present: i32,

@@ -119,7 +119,7 @@ pub fn identity_of([a, b, c, d, e, f]: [u8; 6]) -> ClockIdentity {
     [a, b, c, 0xff, 0xfe, d, e, f]
 }
 
-/// An identity in linuxptp's form: `020000.fffe.00000a`.
+/// Formats an identity as linuxptp does: `020000.fffe.00000a`.
 pub fn identity_text([a, b, c, d, e, f, g, h]: ClockIdentity) -> String {
     format!("{a:02x}{b:02x}{c:02x}.{d:02x}{e:02x}.{f:02x}{g:02x}{h:02x}")
 }
@@ -128,13 +128,13 @@ record! {
     /// A port of a clock.
     #[derive(Copy, Default, Eq, PartialOrd, Ord)]
     PortIdentity: Be 10 {
-        /// The clock.
+        /// Identity of the clock.
         clock: ClockIdentity,
         /// Number of the port, from 1.
         port: u16,
     }
 
-    /// A time.
+    /// A time since the epoch of its time scale.
     #[derive(Copy, Default, Eq)]
     Timestamp: Be 10 {
         /// Upper 16 bits of the seconds.
@@ -150,13 +150,13 @@ record! {
     ClockQuality: Be 4 {
         /// Class of the clock: 6 set by a primary reference, 248 default, 255 slave only.
         class: u8,
-        /// Accuracy: 0x20 25 ns, and so on; 0xfe not known.
+        /// Code of the accuracy, for example 0x20 for 25 ns; 0xfe: unknown.
         accuracy: u8,
         /// Stability of the clock; 0xffff: unknown.
         variance: u16,
     }
 
-    /// Announcement of a clock that is, or offers to be, a master.
+    /// Announcement of a clock that is master, or offers to be.
     Announce: Be 30 {
         /// Time of sending: zero or approximate.
         origin: Timestamp,
@@ -168,13 +168,13 @@ record! {
         priority_1: u8,
         /// Clock quality of the grandmaster.
         quality: ClockQuality,
-        /// Second priority; the lower is better if the quality is equal.
+        /// Second priority, compared if the quality is equal; lower is better.
         priority_2: u8,
-        /// The grandmaster.
+        /// Identity of the grandmaster.
         grandmaster: ClockIdentity,
         /// Number of clocks between the grandmaster and this one.
         steps_removed: u16,
-        /// Source of time: 0x20 a GNSS receiver, 0xa0 an oscillator, and so on.
+        /// Code of the time source, for example 0x20 for a GNSS receiver and 0xa0 for an oscillator.
         time_source: u8,
     }
 
@@ -190,21 +190,21 @@ record! {
     PeerRequest: Be 20 {
         /// Time of sending: zero or approximate.
         origin: Timestamp,
-        /// Zeros; their number makes the request as long as the answer.
+        /// Zeros, which make the request as long as the answer.
         reserved: [u8; 10],
     }
 
-    /// Header of every message; [`Message`] has its fields.
+    /// Header of every message as on the wire; [`Message`] has the decoded fields.
     RawHeader: Be 34 {
-        /// Upper part of the standard, and kind.
+        /// [`Message::sdo`] in the upper four bits, [`Body::kind`] in the lower four.
         sdo_and_kind: u8,
-        /// Minor version, and [`VERSION`].
+        /// [`Message::minor_version`] in the upper four bits, [`VERSION`] in the lower four.
         versions: u8,
         /// Length of the whole message, bytes.
         length: u16,
-        /// Domain as in [`Message`]; the following fields as well.
+        /// Domain number.
         domain: u8,
-        /// Lower part of the standard.
+        /// Lower part of the SDO id.
         minor_sdo: u8,
         /// Flags, bits of [`flag`].
         flags: u16,
@@ -214,11 +214,11 @@ record! {
         specific: [u8; 4],
         /// Port that sent the message.
         source: PortIdentity,
-        /// Number that the sender increases for each message.
+        /// Sequence number; each kind of message has its own sequence.
         sequence: u16,
-        /// Repeats the kind.
+        /// Kind of message as coded in PTP version 1.
         control: u8,
-        /// Logarithm of the interval of such messages.
+        /// Logarithm to the base 2 of the interval between messages of this kind, seconds.
         log_interval: i8,
     }
 }
@@ -238,7 +238,7 @@ impl Timestamp {
     }
 }
 
-/// A message.
+/// A PTP message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
     /// Upper part of the SDO id, 0 to 15: 0 IEEE 1588, 1 IEEE 802.1AS.
@@ -261,7 +261,7 @@ pub struct Message {
     pub sequence: u16,
     /// Kind of message as coded in PTP version 1.
     pub control: u8,
-    /// Logarithm to the base 2 of the interval between messages of this kind, seconds.
+    /// Interval between messages of this kind, base-2 logarithm of seconds.
     pub log_interval: i8,
     /// Content of the message.
     pub body: Body,
@@ -274,7 +274,7 @@ pub struct Message {
 pub enum Body {
     /// The master's time. In two-step mode, a follow-up has the time instead.
     Sync(Timestamp),
-    /// Requests the delay to the master.
+    /// Requests the delay to the master; contains the sending time: zero or approximate.
     DelayReq(Timestamp),
     /// Requests the delay to a neighbour.
     PeerDelayReq(PeerRequest),
@@ -288,14 +288,14 @@ pub enum Body {
     PeerDelayFollowUp(Response),
     /// Announcement of a clock that offers to be master.
     Announce(Announce),
-    /// Requests to one clock or to all clocks.
+    /// Requests to the given port, in the suffix of the message.
     Signaling(PortIdentity),
-    /// Reads or sets a data set.
+    /// Reads or changes a data set, or answers such a request.
     Management(Management),
 }
 
 impl Body {
-    /// Number of the kind, 0 to 15.
+    /// Number of the message's kind, 0 to 15.
     pub fn kind(&self) -> u8 {
         match self {
             Self::Sync(_) => 0x0,
@@ -321,7 +321,7 @@ impl Body {
         matches!(self.kind(), 0x2 | 0x3 | 0xa)
     }
 
-    /// [`Message::control`] for the kind.
+    /// Value of [`Message::control`] for this kind.
     fn control(&self) -> u8 {
         match self {
             Self::Sync(_) => 0,
@@ -383,7 +383,7 @@ impl Message {
         }
     }
 
-    /// Reads a message that consists of all `bytes`.
+    /// Reads a message; `bytes` must contain nothing else.
     ///
     /// # Errors
     /// The message has a length or a value that is not allowed.
@@ -415,7 +415,7 @@ impl Message {
         })
     }
 
-    /// Reads the message at the start of a datagram, which may be padded.
+    /// Reads the message at the start of a datagram, which can have padding after the message.
     ///
     /// # Errors
     /// See [`Message::parse`].

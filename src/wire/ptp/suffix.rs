@@ -17,41 +17,41 @@ const PATH_TRACE: u16 = 0x0008;
 const MOST: usize = 16;
 
 record! {
-    /// A part's type and how many bytes follow.
+    /// Type and length at the start of each part.
     Head: Be 4 {
-        /// The type.
+        /// Type of the part.
         kind: u16,
-        /// Bytes.
+        /// Number of bytes that follow in the part.
         length: u16,
     }
 
-    /// Requests messages of one kind for one host.
+    /// Requests unicast messages of one kind.
     UnicastRequest: Be 6 {
-        /// The kind, in the upper four bits.
+        /// Kind of the messages, in the upper four bits.
         kind: u8,
-        /// Interval between the messages, logarithm of seconds to base 2.
+        /// Interval between the messages, base-2 logarithm of seconds.
         log_interval: i8,
-        /// Duration, seconds.
+        /// Duration for which messages are requested, seconds.
         duration_s: u32,
     }
 
     /// Answer to a request for unicast messages.
     UnicastGrant: Be 8 {
-        /// The kind, in the upper four bits.
+        /// Kind of the messages, in the upper four bits.
         kind: u8,
-        /// Interval between the messages, logarithm of seconds to base 2.
+        /// Interval between the messages, base-2 logarithm of seconds.
         log_interval: i8,
-        /// Duration, seconds; 0: refused.
+        /// Duration for which messages are sent, seconds; 0: refused.
         duration_s: u32,
         /// Zero.
         reserved: u8,
-        /// 1 if the request may be repeated before the time ends.
+        /// 1 if the request can be repeated before the duration ends.
         renewal: u8,
     }
 
-    /// Ends unicast messages.
+    /// Ends unicast messages of one kind.
     UnicastCancel: Be 2 {
-        /// The kind, in the upper four bits.
+        /// Kind of the messages, in the upper four bits.
         kind: u8,
         /// Zero.
         reserved: u8,
@@ -77,13 +77,13 @@ pub enum Part {
     Cancel(UnicastCancel),
     /// Confirms the end of unicast messages.
     Cancelled(UnicastCancel),
-    /// Clocks that the announcement has passed.
+    /// Clocks through which the announcement has passed.
     PathTrace(Vec<ClockIdentity>),
     /// Rate and phase of a grandmaster with a constant clock rate.
     FollowUpInformation,
 }
 
-/// Known parts of a suffix, up to the first incomplete one. The input may be any bytes.
+/// Decodes the known parts of a suffix, up to the first incomplete one. Any bytes are accepted.
 pub fn parts(suffix: &[u8]) -> Vec<Part> {
     let mut from = Reader::new("a suffix", suffix);
     let mut next = || -> Result<Option<Part>, ParseError> {
@@ -103,7 +103,7 @@ pub fn parts(suffix: &[u8]) -> Vec<Part> {
     all.flatten().collect()
 }
 
-/// The bytes of a suffix.
+/// Encodes `parts` as the bytes of a suffix.
 pub fn to_bytes(parts: &[Part]) -> Vec<u8> {
     let mut out = Vec::new();
     for part in parts {

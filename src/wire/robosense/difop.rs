@@ -1,7 +1,6 @@
 //! Status packets (DIFOP): addresses, settings, versions, clock, voltages, and the lidar's own angles.
 //!
-//! The first bytes are equal for all models. The layout must therefore be known from packets of points or from a
-//! profile.
+//! All models use the same first bytes. The layout must therefore be known from packets of points or from a profile.
 
 use super::layout::Layout;
 use super::values::{
@@ -23,9 +22,10 @@ const END: [u8; 2] = [0x0f, 0xf0];
 const SENTENCE_AT: usize = 382;
 const ANGLES_AT: usize = 468;
 const RS16_ANGLES_AT: usize = 1165;
-/// Number of an RS-16's first lasers, which point downward; the packet contains no signs for them.
+/// Number of lasers of an RS-16 that point downward. They come first, and the packet contains no signs for their
+/// angles.
 const RS16_DOWNWARD: usize = 8;
-/// Bits of the GNSS receiver's state.
+/// Bits of [`Difop::gps`], the state of the GNSS input.
 pub mod gps {
     /// PPS arrives.
     pub const PPS: u8 = 1;
@@ -35,7 +35,7 @@ pub mod gps {
     pub const TIME: u8 = 4;
 }
 
-/// Configured reference of the clock; the discriminant is its number in packets.
+/// Configured time source of the clock; the discriminant is its number in packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SyncMode {
     /// PPS and sentences of a GNSS receiver.
@@ -66,27 +66,27 @@ pub struct Difop {
     pub fov: [u16; 2],
     /// Angle of the rotor at the start of each second, degrees.
     pub phase_deg: u16,
-    /// Versions of the top board and of the bottom board.
+    /// Firmware versions of the top board and of the bottom board.
     pub versions: [[u8; 5]; 2],
     /// Serial number.
     pub serial: [u8; 6],
     /// Code of the return mode.
     pub returns: u8,
-    /// Numbers of the configured and of the current reference: 0 none, 1 GNSS receiver, 2 PTP.
+    /// Configured time source, as [`SyncMode`]; then the current one: 0 none, 1 GNSS receiver, 2 PTP.
     pub sync: [u8; 2],
-    /// Time, microseconds of POSIX time.
+    /// Time of the packet, microseconds of POSIX time; 0 if the field is invalid.
     pub unix_us: i64,
-    /// Voltages and currents in units of the model.
+    /// Voltages and currents, in units that depend on the model.
     pub supplies: [u16; SUPPLIES],
     /// Temperatures of the boards, degrees Celsius.
     pub celsius: [f64; TEMPERATURES],
     /// State of the GNSS receiver, see [`gps`].
     pub gps: u8,
-    /// Actual rotation rate, rpm.
+    /// Measured rotation rate, rpm.
     pub turns_rpm: u16,
     /// Last sentence of the GNSS receiver.
     pub sentence: Vec<u8>,
-    /// Mounting (Airy).
+    /// Code of the mounting (Airy).
     pub mounting: u8,
     /// Translation from the IMU to the lidar (Airy), metres.
     pub imu_m: [f32; 3],

@@ -12,33 +12,33 @@ const ID: [u8; 4] = [0xaa, 0x55, 0x5a, 0x05];
 record! {
     /// Layout of a packet.
     ImuWords: Be 51 {
-        /// `aa 55 5a 05`.
+        /// First bytes, `aa 55 5a 05`.
         id: [u8; 4],
         /// Time: seconds of POSIX time, and microseconds.
         time: [u8; TIME_LEN],
-        /// Parts of the range.
+        /// Specific force, in counts; the measuring range is the full scale.
         acceleration: [i32; 3],
-        /// Parts of the range.
+        /// Angular rate, in counts; the measuring range is the full scale.
         angular_rate: [i32; 3],
         /// Temperature of the chip, hundredths of a degree Celsius.
         temperature: i32,
-        /// Number of the output rate.
+        /// Code of the output rate.
         rate: u8,
         /// Range n of the acceleration: 2^(n+1) g.
         acceleration_range: u8,
         /// Range n of the angular rate: 250 * 2^n degrees/s.
         angular_rate_range: u8,
-        /// Number of the sample.
+        /// Sequence number of the sample.
         count: u32,
-        /// End.
+        /// End of the packet, zero.
         end: u16,
     }
 }
 
-/// A sample.
+/// One IMU sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sample {
-    /// Time, microseconds of POSIX time.
+    /// Time of the sample, microseconds of POSIX time; 0 if the field is invalid.
     pub unix_us: i64,
     /// Specific force, g.
     pub acceleration_g: [f64; 3],
@@ -48,7 +48,7 @@ pub struct Sample {
     pub celsius: f64,
     /// Codes of the measuring ranges of acceleration and angular rate.
     pub ranges: [u8; 2],
-    /// Number of the sample.
+    /// Sequence number of the sample.
     pub count: u32,
 }
 
@@ -58,7 +58,7 @@ fn full_scales(ranges: [u8; 2]) -> [f64; 2] {
 }
 
 impl Sample {
-    /// Bytes of the packet; full scale is 2^`bits`.
+    /// Bytes of the packet; the measuring range corresponds to 2^`bits` counts.
     pub fn to_bytes(&self, bits: u8) -> Vec<u8> {
         let scales = full_scales(self.ranges);
         let full = libm::exp2(f64::from(bits));
@@ -78,10 +78,10 @@ impl Sample {
         .to_bytes()
     }
 
-    /// Reads a packet with the full scale 2^`bits`.
+    /// Reads a packet whose measuring range corresponds to 2^`bits` counts.
     ///
     /// # Errors
-    /// The length or the first bytes are wrong, or the date is invalid.
+    /// The length or the first bytes are wrong.
     pub fn parse(bytes: &[u8], bits: u8) -> Result<Self, ParseError> {
         let words = ImuWords::parse(bytes)?;
         if words.id != ID {

@@ -29,7 +29,7 @@ pub enum Layout {
     M1,
 }
 
-/// Sizes of a packet's parts, bytes, and their numbers.
+/// Sizes of a packet's parts in bytes, and numbers of blocks and points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Length of the whole packet, bytes.
@@ -68,7 +68,7 @@ impl Shape {
     }
 }
 
-/// Some points of a block, which are returns of one firing.
+/// A group of points in a block: returns of one firing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     /// Index of the block.
@@ -118,7 +118,7 @@ impl Layout {
         }
     }
 
-    /// Number of lasers or channels, which fire in succession or together.
+    /// Number of lasers or, for an M1, of channels.
     pub fn lasers(self) -> usize {
         match self {
             Self::Rs16 | Self::Helios16 => 16,
@@ -143,7 +143,7 @@ impl Layout {
         if self == Self::Airy { 0x3fff } else { u16::MAX }
     }
 
-    /// First bytes of a packet of points.
+    /// First bytes of a packet of points, which identify the layout.
     pub fn id(self) -> &'static [u8] {
         match self {
             Self::Rs16 | Self::Rs32 | Self::Bpearl | Self::BpearlV4 => {
@@ -163,7 +163,7 @@ impl Layout {
         }
     }
 
-    /// Offset in the header of the model's type; the byte of its kind follows.
+    /// Offset of the byte with the model's type; the byte with its kind follows.
     pub fn type_at(self) -> usize {
         match self {
             Self::Ruby | Self::M1 => 30,
@@ -176,7 +176,7 @@ impl Layout {
         matches!(self, Self::Rs16 | Self::Rs32 | Self::Bpearl)
     }
 
-    /// Whether a code of the return mode stands for two returns.
+    /// Whether `code` is a return mode with two returns.
     pub fn is_dual(self, code: u8) -> bool {
         match self {
             Self::Ruby => code >= 3,
@@ -194,7 +194,7 @@ impl Layout {
         }
     }
 
-    /// Number of firings in a packet, with one or two returns.
+    /// Number of firings in a packet with one return or, if `is_dual`, two returns per firing.
     pub fn firings(self, is_dual: bool) -> usize {
         match (self, is_dual) {
             (Self::Rs16 | Self::Helios16, false) => 24,
@@ -210,8 +210,8 @@ impl Layout {
         }
     }
 
-    /// Lasers and returns of a packet's points, in the order of the wire. An M1 with two returns sends separate
-    /// packets for them; the result is that of the first return.
+    /// Lasers and returns of a packet's points, in the order of the wire. An M1 with two returns sends them in
+    /// separate packets; the slots are then those of the first return.
     pub fn slots(self, is_dual: bool, phase: Phase) -> Vec<Slot> {
         let lasers = self.lasers();
         let whole = |block, firing, is_second| Slot {

@@ -1,5 +1,5 @@
 //! UDP packets of RoboSense's lidars: points ([`msop`]), status ([`difop`]), IMU samples of an Airy ([`imu`]), and
-//! the configuration that hosts write ([`ucwp`]). [`layout`] has the differences between models, [`values`] the
+//! the configuration that hosts write ([`ucwp`]). [`layout`] describes the differences between models, [`values`] the
 //! representation of times, temperatures and angles. All numbers are most significant byte first, except the
 //! temperatures in most headers.
 //!

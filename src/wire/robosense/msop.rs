@@ -13,7 +13,7 @@ pub const FULL_TURN_CENTIDEG: u16 = 36_000;
 pub const M1_ANGLE_ZERO: i32 = 32_768;
 /// Offset of an M1's temperatures: a code of 0 is this many degrees Celsius below zero.
 const M1_COLDEST: f64 = 80.0;
-/// Offset of the time in packets of mechanical models and of a Ruby, bytes.
+/// Offset of the time in packets of all models except Ruby and M1, bytes.
 const TIME_AT: usize = 20;
 const RUBY_TIME_AT: usize = 10;
 const COUNT_AT: usize = 1242;
@@ -26,13 +26,13 @@ pub struct Head {
     pub unix_us: i64,
     /// Temperature of the boards, degrees Celsius.
     pub celsius: f64,
-    /// Number of packets so far, or index of the packet in its frame.
+    /// Packet counter; for an M1, the number of the packet in its frame, from 1.
     pub count: u32,
     /// Type and kind of the model.
     pub kind: [u8; 2],
     /// Code of the return mode, for layouts that have one.
     pub returns: u8,
-    /// Reference of the clock (M1).
+    /// Code of the clock's time source (M1).
     pub sync: u8,
 }
 
@@ -45,7 +45,7 @@ pub struct Point {
     pub intensity: u8,
 }
 
-/// Writes header, block flags and end of a packet to bytes that are zero.
+/// Writes header, block flags and end of a packet into `out`, which must be all zero.
 pub fn begin(layout: Layout, head: &Head, out: &mut [u8]) {
     let shape = layout.shape();
     out[..layout.id().len()].copy_from_slice(layout.id());
@@ -96,7 +96,7 @@ fn time_at(layout: Layout) -> usize {
     if matches!(layout, Layout::Ruby | Layout::M1) { RUBY_TIME_AT } else { TIME_AT }
 }
 
-/// Writes the time of a packet, microseconds of POSIX time, and the reference of an M1's clock.
+/// Writes the time of a packet, microseconds of POSIX time, and for an M1 the code of its time source.
 pub fn stamp(layout: Layout, unix_us: i64, sync: u8, out: &mut [u8]) {
     if layout == Layout::M1 {
         out[9] = sync;
@@ -111,7 +111,7 @@ pub fn azimuth(shape: &Shape, block: usize, centideg: u16, out: &mut [u8]) {
     out[at..at + 2].copy_from_slice(&centideg.to_be_bytes());
 }
 
-/// Writes the number of the return in a Ruby's block: 1 or 2, or 0 with one return.
+/// Writes the number of the return into a Ruby's block: 1 or 2, or 0 with one return.
 pub fn return_number(shape: &Shape, block: usize, number: u8, out: &mut [u8]) {
     out[shape.block_at(block) + 1] = number;
 }
@@ -259,7 +259,7 @@ impl<'a> Packet<'a> {
         u16::from_be_bytes(self.array(shape.block_at(block) + shape.block_head - 2))
     }
 
-    /// Parts of the packet's blocks. For a Ruby, the azimuths determine the phase.
+    /// Groups of points in the packet, as [`Layout::slots`]. For a Ruby, the azimuths determine the phase.
     pub fn slots(&self, is_dual: bool) -> Vec<Slot> {
         let phase = match self.layout == Layout::Ruby && self.azimuth(0) != self.azimuth(1) {
             true => Phase::Odd,
@@ -268,7 +268,7 @@ impl<'a> Packet<'a> {
         self.layout.slots(is_dual, phase)
     }
 
-    /// Points of a part. The class of an Airy's points is ignored.
+    /// Points of a slot. The class of an Airy's points is ignored.
     pub fn points(&self, slot: &Slot) -> impl Iterator<Item = Point> {
         let shape = self.layout.shape();
         let most = self.layout.max_distance();
@@ -278,7 +278,7 @@ impl<'a> Packet<'a> {
         })
     }
 
-    /// A block of an M1: time after the packet's time in microseconds, number of the return, points.
+    /// A block of an M1: time after the packet's time in microseconds, number of the return, and points.
     pub fn angled(&self, block: usize) -> (u8, u8, impl Iterator<Item = AngledPoint>) {
         let shape = self.layout.shape();
         let at = shape.block_at(block);
@@ -288,7 +288,7 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// The layout for a packet's length, first bytes and type.
+/// Determines the layout from a packet's length, first bytes, block flags and type.
 fn layout_of(bytes: &[u8]) -> Result<Layout, ParseError> {
     let is =
         |layout: Layout| bytes.len() == layout.shape().packet && bytes.starts_with(layout.id());

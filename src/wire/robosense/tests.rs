@@ -1,5 +1,5 @@
-//! Packets that the maker's driver has read are decoded and encoded again. rs_driver 1.5.19 received them from a
-//! loopback socket.
+//! The tests decode packets that the maker's driver has read, and encode them again. rs_driver 1.5.19 received the
+//! packets from a loopback socket.
 
 use sha2::{Digest as _, Sha256};
 
@@ -21,7 +21,7 @@ fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// Type and kind, step of the azimuth, and the SHA-256 of both packets.
+/// For each layout: type and kind, step of the azimuth, and the SHA-256 of an MSOP and of a DIFOP packet.
 const GOLDENS: [(Layout, [u8; 2], u16, &str, &str); 8] = [
     (
         Layout::Rs16,
@@ -152,7 +152,7 @@ fn golden_angles(layout: Layout) -> Vec<[Option<f64>; 2]> {
         Layout::Rs16 | Layout::Helios16 => [RS16[laser], 0.0],
         Layout::Rs32 => [RS32[laser], RS32_ACROSS[laser % 8]],
         Layout::Bpearl | Layout::BpearlV4 => {
-            // The golden packets round halves to even counts.
+            // In the golden packets, halves are rounded to even counts.
             [(8950.0 - 281.25 * laser as f64).round_ties_even() / 100.0, 0.0]
         }
         Layout::Helios => [HELIOS[laser], 0.0],

@@ -1,4 +1,4 @@
-//! The configuration that a host writes (UCWP): a datagram to the lidar without an answer.
+//! The configuration that a host writes (UCWP): a datagram to the lidar, which does not answer it.
 
 use super::layout::Layout;
 use super::values::{TIME_LEN, read_time};
@@ -11,25 +11,25 @@ const ID: [u8; 8] = [0xaa, 0x00, 0xff, 0x11, 0x22, 0x22, 0xaa, 0xaa];
 const USED: usize = 48;
 
 record! {
-    /// The part of a datagram that is used.
+    /// The used part of a datagram; the remaining bytes are zero.
     Ucwp: Be 48 {
-        /// `aa 00 ff 11 22 22 aa aa`.
+        /// First bytes, `aa 00 ff 11 22 22 aa aa`.
         id: [u8; 8],
-        /// Speed: 300, 600 or 1200; any other value stops the motor.
+        /// Rotation rate, rpm: 300, 600 or 1200; any other value stops the motor.
         rpm: u16,
-        /// Address of the lidar.
+        /// IP address of the lidar.
         lidar_ip: [u8; 4],
-        /// Destination of packets.
+        /// IP address to which the lidar sends its packets.
         host_ip: [u8; 4],
-        /// Hardware address of the lidar.
+        /// MAC address of the lidar.
         mac: [u8; 6],
-        /// MSOP local and remote, DIFOP local and remote.
+        /// UDP ports: MSOP local and remote, DIFOP local and remote.
         ports: [u16; 4],
-        /// Lasers fire from the first to the second angle, hundredths of a degree.
+        /// Sector in which lasers fire: first and last angle, hundredths of a degree.
         fov: [u16; 2],
-        /// Calendar date of UTC.
+        /// UTC as a calendar date.
         time: [u8; TIME_LEN],
-        /// Angle of the rotor when a second begins, degrees.
+        /// Angle of the rotor at the start of each second, degrees.
         phase_deg: u16,
     }
 }

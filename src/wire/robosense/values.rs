@@ -54,7 +54,8 @@ fn civil(unix_us: i64) -> DateTime {
         .datetime()
 }
 
-/// Temperature field, least significant byte first: five bits, then seven bits and the sign.
+/// Temperature field, least significant byte first: the first byte has five bits of the value, the second seven bits
+/// and the sign.
 pub fn temperature_le(celsius: f64) -> [u8; 2] {
     let counts = counts(celsius);
     [(counts & 0x1f) as u8 * 8, (counts >> 5) as u8 | sign(celsius)]
@@ -65,7 +66,8 @@ pub fn read_temperature_le([low, high]: [u8; 2]) -> f64 {
     celsius(u16::from(high & 0x7f) << 5 | u16::from(low >> 3), high)
 }
 
-/// Temperature field, most significant byte first: the sign and seven bits, then four bits.
+/// Temperature field, most significant byte first: the first byte has the sign and seven bits of the value, the
+/// second four bits.
 pub fn temperature_be(celsius: f64) -> [u8; 2] {
     let counts = counts(celsius).min(0x7ff);
     [(counts >> 4) as u8 | sign(celsius), (counts & 0xf) as u8 * 16]
@@ -92,7 +94,7 @@ fn celsius(counts: u16, signed: u8) -> f64 {
 /// Sign byte of an angle that was not measured.
 const UNKNOWN: u8 = 0xff;
 
-/// Angle field in steps of `unit_deg`: sign and magnitude; `None` for an angle that was not measured.
+/// Angle field: sign and magnitude in steps of `unit_deg`. `None` is an angle that was not measured.
 pub fn angle(deg: Option<f64>, unit_deg: f64) -> [u8; 3] {
     let Some(deg) = deg else { return [UNKNOWN; 3] };
     let size = (deg.abs() / unit_deg).round().min(65_535.0) as u16;
@@ -100,7 +102,7 @@ pub fn angle(deg: Option<f64>, unit_deg: f64) -> [u8; 3] {
     [u8::from(deg < 0.0 && size > 0), high, low]
 }
 
-/// Value of an angle field, degrees.
+/// Value of an angle field, degrees; `None` if the angle was not measured.
 pub fn read_angle([sign, high, low]: [u8; 3], unit_deg: f64) -> Option<f64> {
     let size = f64::from(u16::from_be_bytes([high, low])) * unit_deg;
     match sign {

@@ -5,7 +5,7 @@ use crate::framer::{Framing, NoFrame, require};
 
 /// Length of the longest line of a scanner including its checksum, bytes.
 pub const LONGEST_LINE: usize = 71;
-/// Length of the longest accepted message, bytes. 1081 steps with three echoes and intensities have 22 kB.
+/// Length of the longest accepted message, bytes. A scan of 1081 steps with three echoes and intensities has 22 kB.
 pub const LONGEST_MESSAGE: usize = 1 << 16;
 
 /// One message.

@@ -41,7 +41,7 @@ pub const NAMES: [(&str, Name); 26] = [
     ("SCIP2.0", Name::Scip2),
 ];
 
-/// A command.
+/// Name of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Name {
     /// Requests the identity.
@@ -90,7 +90,7 @@ pub enum Name {
     Rt,
     /// Restarts the scanner.
     Rb,
-    /// Requests the number of the state.
+    /// Requests the code of the state.
     St,
     /// Switches to sleep mode.
     Sl,
@@ -123,7 +123,7 @@ impl Name {
         NAMES.iter().map(|(_, name)| *name)
     }
 
-    /// Number of digits of each parameter.
+    /// Numbers of digits of the parameters.
     pub fn widths(self) -> &'static [usize] {
         match self {
             Self::Md | Self::Ms | Self::Me | Self::Nd | Self::Ne => &[4, 4, 2, 1, 2],
@@ -162,9 +162,9 @@ impl Name {
 pub struct Request<'a> {
     /// The command.
     pub name: Name,
-    /// All parameters as characters of any kind; their lengths are [`Name::widths`].
+    /// All parameters, unchecked characters; their lengths are [`Name::widths`].
     pub parameters: &'a [u8],
-    /// The host's text, with its semicolon except in the older form; may be empty.
+    /// The host's text, with its semicolon except in the older form; can be empty.
     pub text: &'a [u8],
 }
 
@@ -180,7 +180,7 @@ pub enum RequestError {
     /// The request continues after its parameters without a semicolon.
     #[error("more than parameters")]
     TooLong,
-    /// The host's text is too long.
+    /// The host's text is longer than [`LONGEST_TEXT`].
     #[error("the text has more than 16 characters")]
     LongText,
     /// The line has a character that is not printable.
@@ -215,7 +215,7 @@ impl<'a> Request<'a> {
         Ok(Self { name: *name, parameters, text })
     }
 
-    /// The line.
+    /// The request's line, without its end.
     pub fn to_bytes(&self) -> Vec<u8> {
         [self.name.word().as_bytes(), self.parameters, self.text].concat()
     }
@@ -239,7 +239,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Splits a host's bytes into lines. Bytes may arrive in pieces of any length; memory is bounded.
+/// Splits a host's bytes into lines. Bytes can arrive in pieces of any length; memory is bounded.
 ///
 /// LF and CR each end a line, and empty lines are ignored, so that CR LF is one line end. Frames from STX to ETX,
 /// which are requests to Hokuyo's safety scanners, are skipped.

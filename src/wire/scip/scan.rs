@@ -22,7 +22,7 @@ pub struct ScanFormat {
     pub characters: usize,
     /// Whether an intensity follows each distance.
     pub has_intensity: bool,
-    /// Whether a step may have several echoes.
+    /// Whether a step can have several echoes.
     pub has_echoes: bool,
 }
 
@@ -87,7 +87,7 @@ impl ScanFormat {
 }
 
 impl ScanData {
-    /// The data as lines.
+    /// Encodes the scan as the lines after the status.
     pub fn lines(&self, format: ScanFormat) -> Vec<Line> {
         let mut time = Vec::with_capacity(TIME);
         encode(self.time_ms % TIME_PERIOD_MS, TIME, &mut time);
@@ -103,7 +103,7 @@ impl ScanData {
         std::iter::once(Line::Data(time)).chain(data).collect()
     }
 
-    /// Reads lines.
+    /// Reads a scan from the lines after the status.
     ///
     /// # Errors
     /// The lines are not a scan of this format.

@@ -1,4 +1,4 @@
-//! Texts from Hokuyo's specification, from recordings quoted by drivers, and computed by their rules.
+//! The texts are from Hokuyo's specification and from recordings quoted by drivers, or are computed by their rules.
 
 use super::coding::{decode, encode, largest};
 use super::message::{Line, Message, Messages, Status};

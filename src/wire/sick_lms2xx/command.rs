@@ -4,23 +4,23 @@ use super::{LineRate, Variant};
 use crate::record::{Reader, Record, record};
 
 record! {
-    /// Values `first` to `last` of a scan, counted from 1.
+    /// Part of a scan: the values `first` to `last`, counted from 1.
     #[derive(Copy, Eq)]
     Subrange: Le 4 {
-        /// The first value.
+        /// Number of the first value, from 1.
         first: u16,
-        /// The last value.
+        /// Number of the last value, from 1.
         last: u16,
     }
 }
 
 impl Subrange {
-    /// Whether a scan of `values` values contains the whole part.
+    /// Whether a scan of `values` values contains the whole subrange.
     pub fn fits(self, values: usize) -> bool {
         1 <= self.first && self.first <= self.last && usize::from(self.last) <= values
     }
 
-    /// The part's values; the scan must contain the part.
+    /// The values of the subrange; `scan` must contain all of it.
     pub fn of<T>(self, scan: &[T]) -> &[T] {
         &scan[usize::from(self.first) - 1..usize::from(self.last)]
     }
@@ -36,7 +36,7 @@ pub enum Command {
     Switch(Mode),
     /// 0x30: requests values of one scan. The selector 1 means all values; drivers also send others.
     RequestScan {
-        /// The requested values.
+        /// Selector of the values, 1 for all.
         selector: Vec<u8>,
     },
     /// 0x31: requests the scanner's state.
@@ -47,7 +47,7 @@ pub enum Command {
     OperatingData,
     /// 0x36: requests the mean of some scans.
     RequestMean {
-        /// Number of scans.
+        /// Number of scans in the mean.
         scans: u8,
     },
     /// 0x37: requests part of one scan.
@@ -58,7 +58,7 @@ pub enum Command {
     SwitchVariant(Variant),
     /// 0x3F: requests part of the mean of some scans.
     RequestMeanSubrange {
-        /// Number of scans.
+        /// Number of scans in the mean.
         scans: u8,
         /// Requested values.
         part: Subrange,
@@ -71,7 +71,8 @@ pub enum Command {
     Configuration,
     /// 0x75: requests parts of one scan, each value with its remission.
     RequestRemission(Vec<Subrange>),
-    /// 0x77: changes the configuration. Data that is shorter leaves the rest unchanged.
+    /// 0x77: changes the configuration. If the data is shorter than the block, the rest of the block keeps its
+    /// values.
     Configure(Vec<u8>),
     /// Any other command.
     Other {
@@ -98,14 +99,14 @@ pub enum Mode {
     OnRequest,
     /// 0x26: sends means of several scans.
     Mean {
-        /// Number of scans.
+        /// Number of scans in the mean.
         scans: u8,
     },
     /// 0x27: sends part of every scan.
     Subrange(Subrange),
     /// 0x28: sends part of the means of several scans.
     MeanSubrange {
-        /// Number of scans.
+        /// Number of scans in the mean.
         scans: u8,
         /// Requested values.
         part: Subrange,
@@ -220,7 +221,7 @@ impl Mode {
         reader.finish().ok().map(|()| mode)
     }
 
-    /// Number of the mode in the status telegram.
+    /// Number of this mode in the status telegram.
     pub fn code(&self) -> u8 {
         match self {
             Self::Installation { .. } => 0x00,
@@ -263,7 +264,7 @@ impl Mode {
     }
 }
 
-/// Reads a count and as many parts.
+/// Reads a count and that many subranges; `None` if the data is too short.
 fn read_parts(reader: &mut Reader<'_>) -> Option<Vec<Subrange>> {
     let count: u16 = reader.le().ok()?;
     reader.le_vec(count).ok()

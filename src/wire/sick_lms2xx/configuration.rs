@@ -16,7 +16,7 @@ mod field {
     pub const DAZZLE_EVALUATION: usize = 32;
 }
 
-/// The scanner's stored settings. SICK calls the blocks A to Z and A1 to A4. Most of them are about monitored fields
+/// The scanner's stored settings. SICK calls the blocks A to Z and A1 to A4. Most blocks are about monitored fields
 /// and contours; they are stored but have no effect here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Configuration {
@@ -64,7 +64,7 @@ impl Configuration {
         self.bytes[field::SENSITIVITY]
     }
 
-    /// Block C: bit 0 highest availability, bit 1 real-time indices, bit 2 dazzling does not switch outputs.
+    /// Block C: bit 0 highest availability, bit 1 real-time indices, bit 2 dazzling does not switch the outputs.
     pub fn availability(&self) -> u8 {
         self.bytes[field::AVAILABILITY]
     }

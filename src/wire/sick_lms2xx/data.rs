@@ -11,7 +11,7 @@ pub enum Unit {
     Centimetres,
     /// Millimetres.
     Millimetres,
-    /// Decimetres; only the driver Carmen knows this unit.
+    /// Decimetres; only the driver Carmen supports this unit.
     Decimetres,
 }
 
@@ -42,7 +42,7 @@ impl Unit {
     }
 }
 
-/// The info word before a scan's values.
+/// Content of the info word, which precedes a scan's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScanInfo {
     /// Number of values that follow, below 1024.
@@ -56,7 +56,7 @@ pub struct ScanInfo {
 }
 
 impl ScanInfo {
-    /// The info word.
+    /// Encodes the info word.
     pub fn word(self) -> u16 {
         (self.count & 0x03ff)
             | u16::from(self.quarters & 3) << 11
@@ -151,7 +151,7 @@ impl MeasuringMode {
             // The last bit is reflectivity according to sicktoolbox, and fields A and B according to Gearbox.
             0x05 => (15, 1),
             0x06 => (15, 0),
-            // "Normalised" and "direct" remission; only the driver Carmen knows them.
+            // "Normalised" and "direct" remission; only the driver Carmen supports these modes.
             0x0d | 0x0e => (13, 0),
             0x0f | 0x3f => (16, 0),
             _ => return None,
@@ -174,13 +174,13 @@ impl MeasuringMode {
         if self.range_bits == 16 { u16::MAX - 9 } else { (1 << self.range_bits) - 10 }
     }
 
-    /// Number of reflectivity levels with each range; 1 if there is no reflectivity.
+    /// Number of reflectivity levels of a value; 1 if values have no reflectivity.
     pub fn reflectivity_levels(self) -> u16 {
         1 << self.reflectivity_bits
     }
 
-    /// Encodes a value. Ranges beyond [`MeasuringMode::max_range`] become the special value for that. `level` must be
-    /// below [`MeasuringMode::reflectivity_levels`].
+    /// Encodes a value. Ranges beyond [`MeasuringMode::max_range`] become [`SpecialValue::AboveMaximum`]. `level`
+    /// must be below [`MeasuringMode::reflectivity_levels`].
     pub fn value(self, range: Range, level: u16) -> u16 {
         let field = match range {
             Range::Units(units) if units <= self.max_range() => units,

@@ -8,7 +8,7 @@ use crate::framer::{Framing, NoFrame, head, require, whole};
 const HEADER: usize = 4;
 /// Length of a telegram in addition to its payload, bytes.
 pub const OVERHEAD: usize = HEADER + 2;
-/// Longest accepted payload, bytes. The longest scan has 808 bytes, and twice as many with remission.
+/// Longest accepted payload, bytes. The longest scan has 808 bytes, or twice as many with remission.
 pub const MAX_PAYLOAD: usize = 2048;
 
 /// The telegram with `payload` to or from `address`.
@@ -25,19 +25,19 @@ pub fn emit(address: u8, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Item on the line.
+/// A telegram or an acknowledgement on the line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
     /// A telegram with a correct CRC.
     Telegram {
-        /// Address of the receiver or the sender.
+        /// Address of the addressed scanner or, with bit 7 set, of the sending scanner.
         address: u8,
         /// Code and data.
         payload: Vec<u8>,
     },
     /// The STX of a telegram with a wrong CRC. The bytes after STX are searched again.
     BadCrc {
-        /// Address of the receiver or the sender.
+        /// Address of the addressed scanner or, with bit 7 set, of the sending scanner.
         address: u8,
     },
     /// [`ACK`] outside a telegram.
@@ -53,7 +53,7 @@ pub struct Telegrams {
 }
 
 impl Telegrams {
-    /// Accepts only telegrams with these two addresses, which may be equal.
+    /// Creates a search for telegrams with one of these two addresses, which can be equal.
     pub fn of(addresses: [u8; 2]) -> Self {
         Self { addresses: Some(addresses) }
     }

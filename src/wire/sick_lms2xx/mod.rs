@@ -28,7 +28,7 @@ pub const STX: u8 = 0x02;
 pub const ACK: u8 = 0x06;
 /// Negative acknowledgement: the scanner rejects the telegram.
 pub const NAK: u8 = 0x15;
-/// Added to the address in telegrams from the scanner.
+/// Offset that the scanner adds to its address in its telegrams.
 pub const FROM_SCANNER: u8 = 0x80;
 /// Number of bits per byte on the line: start bit, eight data bits, stop bit.
 pub const BITS_PER_BYTE: u64 = 10;
@@ -87,12 +87,12 @@ impl LineRate {
         }
     }
 
-    /// The rate that operating mode `mode` switches to.
+    /// The rate that operating mode `mode` selects; `None` for any other mode.
     pub fn from_mode(mode: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|rate| rate.mode() == mode)
     }
 
-    /// Word for the rate in the status telegram. The low byte is from the Robotics Library; the high byte is
+    /// Code of the rate in the status telegram. The low byte is from the Robotics Library; the high byte is
     /// unconfirmed.
     pub fn status_word(self) -> u16 {
         match self {
@@ -103,7 +103,7 @@ impl LineRate {
         }
     }
 
-    /// The rate of a [`LineRate::status_word`].
+    /// The rate with this [`LineRate::status_word`]; `None` for an unknown word.
     pub fn from_status_word(word: u16) -> Option<Self> {
         Self::ALL.into_iter().find(|rate| rate.status_word() & 0xff == word & 0xff)
     }

@@ -13,12 +13,12 @@ use crate::record::{Field, Le, Reader, Record, put_le, record};
 pub struct Reply {
     /// Content of the reply.
     pub body: Body,
-    /// See [`status_byte`](super::status_byte).
+    /// Status byte of the scanner, see [`status_byte`](super::status_byte).
     pub status: u8,
 }
 
 record! {
-    /// Two counters modulo 256, sent with scans if configured.
+    /// Counters of scans and telegrams, modulo 256; the scanner sends them with scans if so configured.
     #[derive(Copy, Eq)]
     Indices: Le 2 {
         /// Index of the scan.
@@ -38,20 +38,20 @@ pub enum Body {
     },
     /// 0x91: the scanner will restart.
     ResetConfirmed,
-    /// 0x92: the scanner does not know the command.
+    /// 0x92: the command is unknown to the scanner.
     IncorrectCommand,
     /// 0xA0: result of changing the operating mode.
     Switched(SwitchResult),
     /// 0xB0: a scan.
     Scan {
-        /// Ranges.
+        /// Ranges with their info word.
         values: Values,
         /// Real-time indices, if configured.
         indices: Option<Indices>,
     },
     /// 0xB1: state of the scanner.
     Status(Box<State>),
-    /// 0xB2: type and number of each error; bit 7 of the type means that the error has ended.
+    /// 0xB2: type and number of each error; bit 7 of the type is set if the error has ended.
     Errors(Vec<[u8; 2]>),
     /// 0xB5: operating data.
     OperatingData {
@@ -62,9 +62,9 @@ pub enum Body {
     },
     /// 0xB6: mean of some scans.
     Mean {
-        /// Number of scans.
+        /// Number of scans in the mean.
         scans: u8,
-        /// Ranges.
+        /// Ranges with their info word.
         values: Values,
         /// Real-time indices, if configured.
         indices: Option<Indices>,
@@ -73,14 +73,14 @@ pub enum Body {
     Subrange {
         /// Values in the reply.
         part: Subrange,
-        /// Ranges.
+        /// Ranges with their info word.
         values: Values,
         /// Real-time indices, if configured.
         indices: Option<Indices>,
     },
-    /// 0xBA: type of the scanner, twenty characters and a zero.
+    /// 0xBA: type of the scanner.
     Type {
-        /// Text with product, variant and software version, such as `LMS291;S05;X01.27`.
+        /// Product, variant and software version, such as `LMS291;S05;X01.27`: twenty characters and a zero.
         text: [u8; 21],
     },
     /// 0xBB: result of changing angle and resolution.
@@ -92,11 +92,11 @@ pub enum Body {
     },
     /// 0xBF: part of the mean of some scans.
     MeanSubrange {
-        /// Number of scans.
+        /// Number of scans in the mean.
         scans: u8,
         /// Values in the reply.
         part: Subrange,
-        /// Ranges.
+        /// Ranges with their info word.
         values: Values,
         /// Real-time indices, if configured.
         indices: Option<Indices>,
@@ -148,12 +148,12 @@ pub struct RemissionPart {
     pub part: Subrange,
     /// Info word of the values.
     pub info: ScanInfo,
-    /// Range, without flags, and remission.
+    /// Range without flags, and remission, of each value.
     pub values: Vec<[u16; 2]>,
 }
 
 impl Reply {
-    /// The payload of a telegram.
+    /// Encodes the payload of a telegram.
     pub fn emit(&self) -> Vec<u8> {
         let mut out = Vec::new();
         self.body.write(&mut out);
@@ -161,7 +161,7 @@ impl Reply {
         out
     }
 
-    /// Content of a payload.
+    /// Decodes the payload of a telegram.
     ///
     /// # Errors
     /// The payload has an unknown code or a wrong length.

@@ -3,73 +3,73 @@
 use crate::record::record;
 
 record! {
-    /// All status values of a scanner. Times and counters are raw; percentages, thresholds and angles are in
-    /// the scanner's own units.
+    /// All status values of a scanner. Times, counters, thresholds and angles are in the scanner's own units unless a
+    /// field states a unit.
     #[derive(Default, Eq)]
     State: Le 152 {
         /// Version of the software, such as `V02.30 `.
         software_version: [u8; 7],
-        /// The parameter of command 0x20 that is in force.
+        /// Current operating mode, as the parameter of command 0x20.
         operating_mode: u8,
         /// State of the device: 0 no error, 1 error.
         device_status: u8,
-        /// Text.
+        /// Name of the manufacturer.
         manufacturer: [u8; 8],
         /// Type of the variant: 0 standard, 1 special (-S19, -S20).
         variant_type: u8,
-        /// Eight channels.
+        /// Pollution of the window, eight channels.
         pollution: [u16; 8],
-        /// Four reference channels.
+        /// Pollution of the window, four reference channels.
         reference_pollution: [u16; 4],
-        /// Values of eight clean channels.
+        /// Pollution values of the eight channels when clean.
         pollution_calibration: [u16; 8],
-        /// Values of four clean reference channels.
+        /// Pollution values of the four reference channels when clean.
         reference_pollution_calibration: [u16; 4],
-        /// Probably a minute.
+        /// Revolutions of the motor, probably per minute.
         motor_revolutions: u16,
-        /// Reserved, reference scale 1 and 2 (100 %), reserved, 1 and 2 (66 %), reserved, in the
-        /// order of the telegram.
+        /// In the order of the telegram: reserved, reference scales 1 and 2 (100 %), reserved, reference scales 1 and
+        /// 2 (66 %), reserved.
         reference_scales: [u16; 7],
-        /// Percent.
+        /// Amplitude of the signal, percent.
         signal_amplitude: u16,
-        /// Current angle, peak threshold, angle of the reference measurement, calibrated signal
-        /// amplitude, target stop and peak threshold, actual stop and peak threshold.
+        /// State of the receiver: current angle, peak threshold, angle of the reference measurement, calibrated
+        /// signal amplitude, target stop and peak threshold, actual stop and peak threshold.
         receiver: [u16; 8],
         /// Unused.
         reserved_101: u8,
-        /// Block D.
+        /// Measuring mode, as block D of the configuration.
         measuring_mode: u8,
-        /// Single and mean, of the reference target.
+        /// Single and mean measured value of the reference target.
         reference_counters: [u16; 2],
         /// Scanning angle, degrees.
         angle_deg: u16,
         /// Resolution, hundredths of a degree.
         resolution_centideg: u16,
-        /// Block I.
+        /// Restart mode, as block I of the configuration.
         restart_mode: u8,
-        /// Block J.
+        /// Restart time, as block J of the configuration.
         restart_time: u16,
         /// Offset for multiple evaluation of field set 2.
         multiple_evaluation_offset: u8,
         /// Unused.
         reserved_115: u8,
-        /// See [`LineRate::status_word`](super::LineRate::status_word).
+        /// Bit rate, see [`LineRate::status_word`](super::LineRate::status_word).
         line_rate_word: u16,
-        /// Scans that must agree before a field counts as infringed.
+        /// Number of scans that must agree before a field counts as infringed.
         evaluation_number: u8,
-        /// Whether the rate survives power-off.
+        /// Whether the bit rate is kept after power-off.
         permanent_rate: u8,
-        /// Added to 0x80 in telegrams from the scanner.
+        /// Address of the scanner, without the 0x80 that its telegrams add.
         address: u8,
-        /// The active field set.
+        /// Number of the active field set.
         field_set: u8,
-        /// Block E.
+        /// Unit of ranges, as block E of the configuration.
         unit: u8,
-        /// State of the laser: 1 when it is off.
+        /// State of the laser: 1 if it is off.
         laser_off: u8,
         /// Version of the boot PROM.
         boot_version: [u8; 7],
-        /// Calibration of counters 0 and 1, two each.
+        /// Calibration values of counters 0 and 1, two each.
         counter_calibration: [u32; 4],
         /// M0 counters and the calibration interval.
         m0: [u16; 3],

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Longest accepted duration, seconds: a year.
 const LONGEST_S: f64 = 366.0 * 86_400.0;
 
-/// Reads `10s`, `1.5s`, `500ms`, `2min`, `1h` or plain seconds.
+/// Reads a duration such as `10s`, `1.5s`, `500ms`, `2min`, `1h`, or plain seconds.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     const UNITS: [(&str, f64); 5] =
         [("ms", 1e-3), ("min", 60.0), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];

@@ -9,16 +9,16 @@ use crate::record::{Field, Le, Reader, Record, put_le, record};
 message! {
     /// The receiver rejected the named message.
     AckNak 0x05 0x00 2 {
-        /// Class of the message.
+        /// Class of the rejected message.
         class: u8,
-        /// Id of the message.
+        /// Id of the rejected message.
         id: u8,
     }
     /// The receiver accepted the named message.
     AckAck 0x05 0x01 2 {
-        /// Class of the message.
+        /// Class of the acknowledged message.
         class: u8,
-        /// Id of the message.
+        /// Id of the acknowledged message.
         id: u8,
     }
     /// A port's settings.
@@ -27,7 +27,7 @@ message! {
         port: u8,
         /// Reserved.
         reserved1: u8,
-        /// Pin that is set while bytes wait to be sent.
+        /// Settings of the pin that is active while bytes wait to be sent.
         tx_ready: u16,
         /// UARTs: bits 6-7 number of data bits minus five, 9-11 parity, 12-13 stop bits.
         mode: u32,
@@ -62,7 +62,7 @@ message! {
     }
     /// Settings of the navigation engine.
     CfgNav5 0x06 0x24 36 {
-        /// Bits of the fields to apply.
+        /// Bits that select the fields to apply.
         mask: u16,
         /// Dynamic model: 0 portable, 2 stationary, 3 pedestrian, 4 automotive, 5 sea, 6-8 airborne.
         dynamic_model: u8,
@@ -72,7 +72,7 @@ message! {
         fixed_altitude_cm: i32,
         /// Variance of the fixed altitude, 1e-4 m^2.
         fixed_altitude_variance: u32,
-        /// Lowest elevation of a satellite that is used.
+        /// Smallest elevation of the satellites used.
         min_elevation_deg: i8,
         /// Reserved.
         dead_reckoning_limit_s: u8,
@@ -302,21 +302,21 @@ record! {
         version: u8,
         /// Layers: bit 0 RAM, 1 battery-backed, 2 flash.
         layers: u8,
-        /// Version 1: 0 none, 1 start, 2 go on, 3 apply.
+        /// Transaction (version 1): 0 none, 1 start, 2 continue, 3 apply.
         transaction: u8,
         /// Reserved.
         reserved1: u8,
         /// The items, at most 64.
         items: Vec<Item>,
     }
-    /// Forgets stored configuration items.
+    /// Deletes stored configuration items.
     #[derive(Default, Eq, Serialize)]
     CfgValdel: Le {
         /// Version: 0, or 1 for transactions.
         version: u8,
         /// Layers: bit 1 battery-backed, 2 flash.
         layers: u8,
-        /// Version 1: 0 none, 1 start, 2 go on, 3 apply.
+        /// Transaction (version 1): 0 none, 1 start, 2 continue, 3 apply.
         transaction: u8,
         /// Reserved.
         reserved1: u8,
@@ -337,12 +337,12 @@ impl Payload for CfgValdel {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum CfgValget {
-    /// Request of the host, version 0. A key whose low 16 bits are ones requests its whole group; if the group is
-    /// ones as well, all items.
+    /// Request of the host, version 0. A key whose low 16 bits are all ones requests its whole group; if the bits of
+    /// the group are all ones, too, it requests all items.
     Request {
         /// Layer: 0 RAM, 1 battery-backed RAM, 2 flash, 7 default.
         layer: u8,
-        /// Number of items to skip in the answer.
+        /// Number of items that the answer skips.
         position: u16,
         /// Keys, at most 64.
         keys: Vec<Key>,

@@ -66,7 +66,7 @@ impl MessageId {
 }
 
 impl std::fmt::Display for MessageId {
-    /// Documented name of a known message, otherwise the two bytes.
+    /// Writes the documented name of a known message, otherwise the two bytes.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match name(*self) {
             Some(name) => f.write_str(name),
@@ -93,7 +93,7 @@ impl Frame {
     /// Reads one whole frame.
     ///
     /// # Errors
-    /// The bytes do not have the form above, or the checksum is wrong.
+    /// The bytes are not exactly one frame, or the checksum is wrong.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let wrong_length = |need| ParseError::Length { what: "UBX frame", need, got: bytes.len() };
         if bytes.len() < OVERHEAD {
@@ -157,7 +157,7 @@ pub trait Payload: Record {
 
 macro_rules! messages {
     ($($name:literal $module:ident $type:ident),+ $(,)?) => {
-        /// A message with its fields.
+        /// A decoded message.
         #[derive(Clone, Debug, PartialEq, Serialize)]
         #[serde(untagged)]
         pub enum Message {
@@ -165,10 +165,10 @@ macro_rules! messages {
         }
 
         impl Message {
-            /// Reads the fields of `frame`; `None` if its message is not one of [`Message`].
+            /// Decodes `frame`; `None` if its message is not one of [`Message`].
             ///
             /// # Errors
-            /// The payload is invalid for the message. Poll requests have no payload.
+            /// The payload is invalid for the message, for example the empty payload of a poll request.
             pub fn from_frame(frame: &Frame) -> Option<Result<Self, ParseError>> {
                 $(if frame.id == $module::$type::ID {
                     return Some($module::$type::parse(&frame.payload).map(Self::$type));
@@ -184,7 +184,7 @@ macro_rules! messages {
             }
         }
 
-        /// The documented name of a message.
+        /// The documented name of a message; `None` for an unknown message.
         pub fn name(id: MessageId) -> Option<&'static str> {
             $(if id == $module::$type::ID {
                 return Some($name);

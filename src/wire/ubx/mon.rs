@@ -7,7 +7,7 @@ use crate::ParseError;
 use crate::record::{Reader, Record, put_le, record};
 
 message! {
-    /// Time of the next PPS pulse; sent before it.
+    /// Time of the next pulse of the PPS; sent before that pulse.
     TimTp 0x0d 0x01 16 {
         /// Time of week of the pulse, milliseconds.
         tow_ms: u32,
@@ -51,7 +51,7 @@ message! {
         used_mask: u32,
         /// Pin of each peripheral.
         virtual_pins: [u8; 17],
-        /// Level of continuous-wave interference, from 0 (none) to 255.
+        /// Strength of continuous-wave interference, from 0 (none) to 255.
         jamming: u8,
         /// Reserved.
         reserved2: [u8; 2],
@@ -76,15 +76,15 @@ record! {
         antenna_status: u8,
         /// Power of the antenna: 0 off, 1 on, 2 unknown.
         antenna_power: u8,
-        /// Result of the self-test, 0 good.
+        /// Result of the self-test; 0: good.
         self_test: u32,
         /// Reserved.
         reserved1: [u8; 4],
-        /// Noise of the radio.
+        /// Noise level of the radio.
         noise_per_ms: u16,
-        /// Gain control, 0 to 8191.
+        /// Count of the automatic gain control, 0 to 8191.
         agc_count: u16,
-        /// Continuous-wave interference, 0 none to 255.
+        /// Strength of continuous-wave interference, from 0 (none) to 255.
         jamming: u8,
         /// Imbalance of the I part.
         offset_i: i8,
@@ -120,7 +120,7 @@ record! {
         rx_peak_percent: u8,
         /// Number of periods of 100 ms in which bytes were lost.
         overruns: u16,
-        /// Messages received, by the protocols of the message.
+        /// Numbers of messages received, one for each of [`MonComms::protocols`].
         messages: [u16; 4],
         /// Reserved.
         reserved1: [u8; 8],
@@ -216,7 +216,7 @@ impl Payload for MonVer {
 }
 
 impl MonVer {
-    /// A message with these texts, which are truncated to 30, 10 and 30 bytes.
+    /// Creates a message with these texts, which are truncated to 30, 10 and 30 bytes.
     pub fn new<'a>(
         software: &str,
         hardware: &str,
@@ -230,7 +230,7 @@ impl MonVer {
     }
 }
 
-/// `N` bytes that begin with the text; the rest is zero.
+/// Truncates the text to `N` bytes, or pads it with zeros.
 fn padded<const N: usize>(text: &str) -> [u8; N] {
     let mut bytes = [0; N];
     for (byte, letter) in bytes.iter_mut().zip(text.bytes()) {

@@ -46,27 +46,27 @@ message! {
     }
     /// Messages of each port (I2C, UART1, UART2, USB, SPI, reserved) by eight protocols.
     MonMsgpp 0x0a 0x06 120 {
-        /// Messages received.
+        /// Numbers of messages received, by port and protocol.
         messages: [[u16; 8]; 6],
-        /// Bytes that did not belong to a message.
+        /// Numbers of bytes that did not belong to a message, by port.
         skipped: [u32; 6],
     }
     /// Receive buffers of the ports.
     MonRxbuf 0x0a 0x07 24 {
-        /// Waiting bytes, by port.
+        /// Number of waiting bytes, by port.
         pending: [u16; 6],
-        /// Current usage, percent.
+        /// Current usage, percent, by port.
         usage_percent: [u8; 6],
-        /// Highest usage, percent.
+        /// Highest usage, percent, by port.
         peak_percent: [u8; 6],
     }
     /// Transmit buffers of the ports.
     MonTxbuf 0x0a 0x08 28 {
-        /// Waiting bytes, by port.
+        /// Number of waiting bytes, by port.
         pending: [u16; 6],
-        /// Current usage, percent.
+        /// Current usage, percent, by port.
         usage_percent: [u8; 6],
-        /// Highest usage, percent.
+        /// Highest usage, percent, by port.
         peak_percent: [u8; 6],
         /// Current usage of all ports, percent.
         total_percent: u8,
@@ -129,9 +129,9 @@ record! {
     /// Bytes and errors of one port.
     #[derive(Copy, Default, Serialize)]
     PortErrors: Le 20 {
-        /// Received.
+        /// Number of bytes received.
         rx_bytes: u32,
-        /// Sent.
+        /// Number of bytes sent.
         tx_bytes: u32,
         /// Parity errors in the last 100 ms.
         parity: u16,
@@ -141,9 +141,9 @@ record! {
         overrun: u16,
         /// Breaks in the last 100 ms.
         breaks: u16,
-        /// Whether the receiver works.
+        /// 1 while the port's receiver is busy.
         rx_busy: u8,
-        /// Whether the transmitter works.
+        /// 1 while the port's transmitter is busy.
         tx_busy: u8,
         /// Reserved.
         reserved1: [u8; 2],
@@ -155,10 +155,10 @@ record! {
         version: u16,
         /// Number of patches.
         count: u16,
-        /// State, number, address and data of each.
+        /// State, number, address and data of each patch.
         patches: Vec<[u32; 4]>,
     }
-    /// Pins, generation 9.
+    /// State of the pins, generation 9.
     #[derive(Default, Serialize)]
     MonHw3: Le {
         /// Version of the message, 0.
@@ -167,38 +167,38 @@ record! {
         count: u8,
         /// Flags: bit 0 clock calibrated, 1 safe boot, 2 no crystal.
         flags: u8,
-        /// Text padded with zero bytes.
+        /// Version of the hardware, text padded with zero bytes.
         hardware: [u8; 10],
         /// Reserved.
         reserved1: [u8; 9],
         /// One block for each pin.
         pins: Vec<[u8; 6]>,
     }
-    /// Number of the chip: five bytes before generation 10, which has six.
+    /// Unique number of the chip: five bytes before generation 10, six bytes from then on.
     #[derive(Default, Serialize)]
     SecUniqid: Le {
         /// Version of the message, 1.
         version: u8,
         /// Reserved.
         reserved1: [u8; 3],
-        /// Number.
+        /// Unique number of the chip.
         id: Vec<u8>,
     }
-    /// Jamming and spoofing.
+    /// State of the detection of jamming and spoofing.
     #[derive(Default, Serialize)]
     SecSig: Le {
         /// Version of the message, 1 or 2.
         version: u8,
-        /// Version 1: reserved; version 2: flags, reserved, blocks that follow.
+        /// Version 1: reserved. Version 2: flags, reserved, number of blocks that follow.
         head: [u8; 3],
-        /// Version 1: bit 0 of the first byte jamming looked for, 1-2 state (1 none, 2 warning,
-        /// 3 critical); bit 0 of the fifth spoofing looked for, 1-3 state (1 none, 2 indicated).
+        /// Version 1: in the first byte, bit 0 jamming detection enabled, bits 1-2 state (1 none, 2 warning, 3
+        /// critical); in the fifth byte, bit 0 spoofing detection enabled, bits 1-3 state (1 none, 2 indicated).
         states: Vec<u8>,
     }
     /// Bytes and errors of the ports.
     #[derive(Default, Serialize)]
     MonIo: Le {
-        /// I2C, UART1, UART2, USB, SPI, reserved.
+        /// Ports in the order I2C, UART1, UART2, USB, SPI, reserved.
         ports: Vec<PortErrors>,
     }
 }

@@ -17,7 +17,7 @@ message! {
         /// Accuracy of the position.
         p_acc_cm: u32,
     }
-    /// Position.
+    /// Position: longitude, latitude and height.
     NavPosllh 0x01 0x02 28 {
         /// GPS time of week.
         itow_ms: u32,
@@ -119,7 +119,7 @@ message! {
         valid: u8,
         /// Time accuracy.
         t_acc_ns: u32,
-        /// Nanoseconds to add to the time of day.
+        /// Nanoseconds to add to the time of day; can be negative.
         nano_ns: i32,
         /// Kind of fix: 0 none, 1 dead reckoning, 2 two-dimensional, 3 three-dimensional, 4 with dead reckoning, 5
         /// time only.
@@ -174,7 +174,7 @@ message! {
         /// Accuracy of the speed.
         s_acc_cm_s: u32,
     }
-    /// Velocity.
+    /// Velocity, north-east-down, with speed and course.
     NavVelned 0x01 0x12 36 {
         /// GPS time of week.
         itow_ms: u32,
@@ -254,7 +254,7 @@ message! {
         /// Accuracy of the time.
         t_acc_ns: u32,
     }
-    /// UTC.
+    /// Date and time, UTC.
     NavTimeutc 0x01 0x21 20 {
         /// GPS time of week.
         itow_ms: u32,
@@ -277,7 +277,7 @@ message! {
         /// Valid fields: bit 0 time of week, 1 week, 2 UTC, 4-7 source of UTC (3: USNO).
         valid: u8,
     }
-    /// The receiver's clock.
+    /// Bias and drift of the receiver's clock, with their accuracies.
     NavClock 0x01 0x22 20 {
         /// GPS time of week.
         itow_ms: u32,
@@ -290,7 +290,7 @@ message! {
         /// Accuracy of the frequency.
         f_acc_ps_s: u32,
     }
-    /// Leap seconds.
+    /// Current number of leap seconds, and their next change.
     NavTimels 0x01 0x26 24 {
         /// GPS time of week.
         itow_ms: u32,
@@ -334,7 +334,7 @@ message! {
         /// Covariances of the velocity: NN, NE, ND, EE, ED, DD.
         vel_m2_s2: [f32; 6],
     }
-    /// Position relative to a base station, version 1.
+    /// Position relative to a base station, version 1 of the message.
     NavRelposned 0x01 0x3c 64 {
         /// Version of the message, 1.
         version: u8,
@@ -368,7 +368,7 @@ message! {
         /// 8 heading valid.
         flags: u32,
     }
-    /// State of the survey of the antenna's position.
+    /// State of the survey-in, which determines the antenna's position.
     NavSvin 0x01 0x3b 40 {
         /// Version of the message, 0.
         version: u8,
@@ -408,11 +408,11 @@ record! {
     SatInfo: Le 12 {
         /// Satellite system: 0 GPS, 1 SBAS, 2 Galileo, 3 BeiDou, 5 QZSS, 6 GLONASS.
         gnss_id: u8,
-        /// Number within the system.
+        /// Number of the satellite within the system.
         sv_id: u8,
-        /// Carrier to noise.
+        /// Carrier-to-noise ratio.
         cno_dbhz: u8,
-        /// -90 to 90.
+        /// Elevation above the horizon, -90 to 90.
         elevation_deg: i8,
         /// Azimuth from north, clockwise.
         azimuth_deg: i16,
@@ -425,19 +425,19 @@ record! {
     /// One signal of [`NavSig`].
     #[derive(Copy, Default, Serialize)]
     SignalInfo: Le 16 {
-        /// System as in [`SatInfo`].
+        /// Satellite system as in [`SatInfo`].
         gnss_id: u8,
-        /// Number within the system.
+        /// Number of the satellite within the system.
         sv_id: u8,
-        /// The satellite's signal.
+        /// Number of the signal within the system.
         sig_id: u8,
         /// GLONASS: frequency slot plus 7.
         freq_id: u8,
         /// Residual of the range.
         residual_dm: i16,
-        /// Carrier to noise.
+        /// Carrier-to-noise ratio.
         cno_dbhz: u8,
-        /// Quality: 0 none, 1 searching, 4 code locked, 7 carrier followed.
+        /// Quality: 0 none, 1 searching, 4 code locked, 7 carrier tracked.
         quality: u8,
         /// Corrections: 0 none, 4 RTCM 3 with carrier phases, 5 RTCM 3 without.
         correction_source: u8,
@@ -454,13 +454,13 @@ record! {
     ChannelInfo: Le 12 {
         /// Number of the channel; 255 if none is assigned.
         channel: u8,
-        /// Number of the satellite in the flat numbering: GPS 1-32, GLONASS 65-96.
+        /// Number of the satellite in u-blox's numbering for all systems: GPS 1-32, GLONASS 65-96.
         sv_id: u8,
         /// Flags: bit 0 used, 2 orbit known, 3 ephemeris.
         flags: u8,
         /// Quality: 0 idle to 7.
         quality: u8,
-        /// Carrier to noise.
+        /// Carrier-to-noise ratio.
         cno_dbhz: u8,
         /// Elevation, degrees.
         elevation_deg: i8,
@@ -541,7 +541,7 @@ impl Record for NavSig {
     }
 }
 
-/// Channels; the message was removed in generation 9.
+/// Channels and their satellites; the message was removed in generation 9.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct NavSvinfo {
     /// GPS time of week.

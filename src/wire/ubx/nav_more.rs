@@ -12,7 +12,7 @@ message! {
         itow_ms: u32,
         /// Time of the GLONASS day, UTC plus three hours.
         tod_s: u32,
-        /// Nanoseconds to add, -500,000,000 to 500,000,000.
+        /// Nanoseconds to add to the time of day, -500,000,000 to 500,000,000.
         ftod_ns: i32,
         /// Day within the period of four years, from 1.
         day: u16,
@@ -29,7 +29,7 @@ message! {
         itow_ms: u32,
         /// Time of the BeiDou week, to the nearest second.
         sow_s: u32,
-        /// Nanoseconds to add, -500,000,000 to 500,000,000.
+        /// Nanoseconds to add to the time of week, -500,000,000 to 500,000,000.
         fsow_ns: i32,
         /// BeiDou week, since 2006.
         week: i16,
@@ -46,7 +46,7 @@ message! {
         itow_ms: u32,
         /// Time of the Galileo week, to the nearest second.
         tow_s: u32,
-        /// Nanoseconds to add, -500,000,000 to 500,000,000.
+        /// Nanoseconds to add to the time of week, -500,000,000 to 500,000,000.
         ftow_ns: i32,
         /// Galileo week, since 1999.
         week: i16,
@@ -63,7 +63,7 @@ message! {
         itow_ms: u32,
         /// Time of the QZSS week, to the nearest second.
         tow_s: u32,
-        /// Nanoseconds to add, -500,000,000 to 500,000,000.
+        /// Nanoseconds to add to the time of week, -500,000,000 to 500,000,000.
         ftow_ns: i32,
         /// QZSS week.
         week: i16,
@@ -100,7 +100,7 @@ message! {
         /// Reserved.
         reserved1: [u8; 10],
     }
-    /// Protection levels; invalid without a solution that supports them.
+    /// Protection levels; they are invalid if the receiver's solution does not provide them.
     NavPl 0x01 0x62 52 {
         /// Version of the message, 1.
         version: u8,
@@ -143,19 +143,19 @@ record! {
     OrbitInfo: Le 6 {
         /// Satellite system: 0 GPS, 1 SBAS, 2 Galileo, 3 BeiDou, 5 QZSS, 6 GLONASS.
         gnss_id: u8,
-        /// Number within the system.
+        /// Number of the satellite within the system.
         sv_id: u8,
         /// Flags: bits 0-1 health (1 ok), 2-3 visibility (1 below the horizon, 2 above, 3 above the mask).
         flags: u8,
-        /// Ephemeris: bits 0-4 time for which it is usable in quarters of an hour, 5-7 source (1 received
-        /// from the satellite).
+        /// Ephemeris: bits 0-4 time for which it can be used, in quarters of an hour, 5-7 source (1 received from the
+        /// satellite).
         ephemeris: u8,
-        /// Almanac: bits 0-4 time for which it is usable in days, 5-7 source (1 received from the satellite).
+        /// Almanac: bits 0-4 time for which it can be used, in days, 5-7 source (1 received from the satellite).
         almanac: u8,
         /// Other orbits: bits 5-7 are their kind, 0 none.
         other: u8,
     }
-    /// Orbits that the receiver has.
+    /// Orbit data stored in the receiver.
     #[derive(Default, Serialize)]
     NavOrb: Le {
         /// GPS time of week.
@@ -178,7 +178,7 @@ record! {
         geo: u8,
         /// Mode: 0 off, 1 on for integrity, 3 on.
         mode: u8,
-        /// -1 unknown, 0 WAAS, 1 EGNOS, 2 MSAS, 3 GAGAN.
+        /// SBAS system: -1 unknown, 0 WAAS, 1 EGNOS, 2 MSAS, 3 GAGAN.
         system: i8,
         /// Services: bit 0 ranging, 1 corrections, 2 integrity, 3 test, 4 bad.
         service: u8,
@@ -191,14 +191,14 @@ record! {
         /// One block for each satellite.
         satellites: Vec<[u8; 12]>,
     }
-    /// Differential corrections.
+    /// State of the differential corrections.
     #[derive(Default, Serialize)]
     NavDgps: Le {
         /// GPS time of week.
         itow_ms: u32,
         /// Age of the newest correction.
         age_ms: i32,
-        /// The base station.
+        /// Id of the base station.
         station: i16,
         /// Health of the station.
         health: i16,
@@ -211,7 +211,7 @@ record! {
         /// One block for each satellite.
         satellites: Vec<[u8; 12]>,
     }
-    /// QZSS's corrections of the first band.
+    /// SLAS: corrections for the first frequency band, sent by QZSS satellites.
     #[derive(Default, Serialize)]
     NavSlas: Le {
         /// GPS time of week.
@@ -222,9 +222,9 @@ record! {
         reserved1: [u8; 3],
         /// Longitude and latitude of the monitoring station, 0.001 degrees.
         station_mdeg: [i32; 2],
-        /// Code of the station.
+        /// Code of the monitoring station.
         station: u8,
-        /// Satellite of the corrections.
+        /// Number of the satellite that sends the corrections.
         sv_id: u8,
         /// Flags: bit 0 station available, 1 satellite available, 2 test mode.
         flags: u8,
@@ -241,7 +241,7 @@ record! {
         /// Index of the fence, from 1 on.
         id: u8,
     }
-    /// Geofences.
+    /// State of the geofences.
     #[derive(Default, Serialize)]
     NavGeofence: Le {
         /// GPS time of week.

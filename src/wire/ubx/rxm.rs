@@ -17,7 +17,7 @@ message! {
         sub_type: u16,
         /// Id of the base station.
         station: u16,
-        /// RTCM number of the message.
+        /// Number of the RTCM message.
         message: u16,
     }
     /// Reports a received correction message, version 1.
@@ -48,21 +48,21 @@ record! {
         carrier_cycles: f64,
         /// Doppler, positive while the satellite approaches.
         doppler_hz: f32,
-        /// System as in [`super::nav::SatInfo`].
+        /// Satellite system as in [`super::nav::SatInfo`].
         gnss_id: u8,
-        /// Number within the system.
+        /// Number of the satellite within the system.
         sv_id: u8,
-        /// The satellite's signal.
+        /// Number of the signal within the system.
         sig_id: u8,
         /// GLONASS: frequency slot plus 7.
         freq_id: u8,
-        /// Time for which the carrier has been followed, at most 64,500.
+        /// Time for which the carrier has been tracked, at most 64,500.
         lock_time_ms: u16,
-        /// Carrier to noise.
+        /// Carrier-to-noise ratio.
         cno_dbhz: u8,
         /// Standard deviation of the pseudorange: 0.01 m times 2 to this power.
         pr_std: u8,
-        /// Standard deviation of the carrier phase, 0.004 cycles.
+        /// Standard deviation of the carrier phase, in units of 0.004 cycles.
         cp_std: u8,
         /// Standard deviation of the Doppler: 0.002 Hz times 2 to this power.
         do_std: u8,
@@ -122,11 +122,11 @@ impl Record for RxmRawx {
 /// One part of a satellite's navigation message, version 2.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RxmSfrbx {
-    /// System as in [`super::nav::SatInfo`].
+    /// Satellite system as in [`super::nav::SatInfo`].
     pub gnss_id: u8,
     /// Number of the satellite within the system.
     pub sv_id: u8,
-    /// Number of the signal.
+    /// Number of the signal within the system.
     pub sig_id: u8,
     /// GLONASS: frequency slot plus 7.
     pub freq_id: u8,

@@ -19,19 +19,19 @@ pub const GROUPS: usize = 7;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Group {
-    /// The fields that most users need.
+    /// Frequently used fields of the other groups.
     Common = 0,
-    /// Clocks.
+    /// Times of the clocks and of events.
     Time = 1,
     /// Raw and compensated measurements.
     Imu = 2,
-    /// First GNSS receiver.
+    /// Measurements of the first GNSS receiver.
     Gps1 = 3,
-    /// Attitude.
+    /// Attitude, and measurements rotated by it.
     Attitude = 4,
-    /// Navigation.
+    /// Navigation solution: position, velocity and acceleration.
     Ins = 5,
-    /// Second GNSS receiver.
+    /// Measurements of the second GNSS receiver.
     Gps2 = 6,
 }
 
@@ -61,7 +61,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// A layout with these masks.
+    /// Creates a layout with these masks.
     ///
     /// # Errors
     /// A mask has an unknown bit, there are no fields, or the packet would be longer than [`MAX_LEN`].
@@ -113,7 +113,7 @@ impl Layout {
         self.header_len() + self.payload_len() + 2
     }
 
-    /// Layout at the start of a packet.
+    /// Reads the layout at the start of a packet.
     pub(super) fn scan(bytes: &[u8]) -> Result<Self, NoFrame> {
         let [_, groups] = head(bytes)?;
         require(groups & 0x80 == 0)?;
@@ -138,7 +138,7 @@ pub struct BinaryPacket {
 }
 
 impl BinaryPacket {
-    /// A packet. `write` is called for each field in order and appends the field's bytes.
+    /// Creates a packet. For each field in order, calls `write`, which appends the field's bytes.
     ///
     /// # Panics
     /// If `write` appends a wrong number of bytes.

@@ -16,7 +16,7 @@ use super::framer::{Framing, NoFrame, require, whole};
 /// Length of the longest line including its end, bytes.
 pub const MAX_LINE: usize = 256;
 
-/// Codes of `$VNERR`.
+/// Error codes in `$VNERR` lines.
 #[allow(missing_docs, reason = "the names are the library's")]
 pub mod error {
     pub const INVALID_CHECKSUM: u8 = 0x03;
@@ -42,7 +42,7 @@ pub enum Checksum {
     Ignored,
 }
 
-/// A line; its checksum may be wrong.
+/// A line, whose checksum can be wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     /// Characters between `$` and `*`, such as `VNRRG,01`.
@@ -54,7 +54,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// A line with a checksum.
+    /// Creates a line with a correct checksum of this kind.
     pub fn new(body: impl Into<String>, checksum: Checksum) -> Self {
         let body = body.into();
         let sum = match checksum {
@@ -82,7 +82,7 @@ impl Line {
         (parts.next().unwrap_or_default(), parts.collect())
     }
 
-    /// Appends the line.
+    /// Appends the line with its end.
     pub fn emit(&self, out: &mut Vec<u8>) {
         out.push(b'$');
         out.extend_from_slice(self.body.as_bytes());

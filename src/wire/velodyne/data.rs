@@ -95,7 +95,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// The bytes of the wire.
+    /// The point's bytes on the wire.
     #[inline]
     pub const fn bytes(self) -> [u8; POINT_LEN] {
         let [low, high] = self.distance.to_le_bytes();
@@ -202,10 +202,10 @@ impl DataPacket {
         Ok(packet)
     }
 
-    /// Model of the sender, as far as this packet shows; `None` if no model matches.
+    /// Model of the sender, as far as this packet identifies it; `None` if no model matches.
     ///
-    /// A single packet may be ambiguous, for example one of an HDL-64E S1 with only upper blocks, or one of a rare
-    /// mode. Rarely it may match another model. Use several packets to decide.
+    /// A single packet can be ambiguous, for example one of an HDL-64E S1 with only upper blocks, or one of a rare
+    /// mode. In rare cases it matches another model. Use several packets to decide.
     pub fn model(&self) -> Option<Model> {
         let banks = self.blocks.map(|block| Bank::from_flag(block.flag));
         if banks.iter().any(|bank| matches!(bank, Some(Bank::Third | Bank::Fourth))) {
@@ -235,7 +235,7 @@ impl DataPacket {
         }
     }
 
-    /// Values that no device sends, in the order of the wire; empty for a valid packet.
+    /// Lists the values that no device sends, in the order of the wire; empty for a valid packet.
     pub fn check(&self) -> Vec<Issue> {
         let model = self.model();
         let mut issues = Vec::new();
@@ -369,14 +369,14 @@ impl Model {
     }
 }
 
-/// Returns in a packet, from byte 1204 of all models except the HDL-64E.
+/// Return mode of a packet: byte 1204 of all models except the HDL-64E.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReturnMode {
     /// The strongest return.
     Strongest,
     /// The last return.
     Last,
-    /// Both returns.
+    /// Two returns, the strongest and the last.
     Dual,
     /// Three returns, VLS-128.
     Triple,
@@ -385,7 +385,7 @@ pub enum ReturnMode {
 }
 
 impl ReturnMode {
-    /// The mode as byte 1204.
+    /// Value of byte 1204 for this mode.
     pub const fn byte(self) -> u8 {
         match self {
             ReturnMode::Strongest => 0x37,
@@ -396,7 +396,7 @@ impl ReturnMode {
         }
     }
 
-    /// The mode for byte 1204.
+    /// The mode for a value of byte 1204; `None` for an unknown value.
     pub const fn from_byte(byte: u8) -> Option<Self> {
         match byte {
             0x37 => Some(ReturnMode::Strongest),

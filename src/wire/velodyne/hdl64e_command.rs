@@ -1,7 +1,7 @@
 //! Commands for an HDL-64E on its serial line: `#HDL`, a word, digits, `$`.
 //!
 //! Sources: HDL-64E S2 and S3 manuals, public controllers of the S1 (`#HDLRPM600$`) and installation guides
-//! (`#HDLIPA192168020013192168020255$`). Unconfirmed words are data of the profile, see [`CommandWords`].
+//! (`#HDLIPA192168020013192168020255$`). The profile defines the unconfirmed words, see [`CommandWords`].
 
 use core::net::Ipv4Addr;
 
@@ -14,24 +14,24 @@ const END: u8 = b'$';
 /// Length of the longest command, bytes.
 const LONGEST: usize = 64;
 
-/// Words that differ between firmwares. An empty word means that the command does not exist.
+/// Words of the commands that differ between firmwares. An empty word means that the command does not exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandWords {
     /// Number of digits of a rotation rate.
     pub rpm_digits: usize,
-    /// Sets a rotation rate that is not stored, `RPN`.
+    /// Word that sets a rotation rate without storing it, `RPN`.
     pub unstored_rpm: String,
-    /// Sets the sector, `FOV`: three digits each for the first and the last degree.
+    /// Word that sets the sector, `FOV`; three digits each for the first and the last degree follow.
     pub view: String,
-    /// Sets the addresses, `IPA`: twelve digits each for lidar and host.
+    /// Word that sets the addresses, `IPA`; twelve digits each for lidar and host follow.
     pub addresses: String,
-    /// Selects the strongest return.
+    /// Word that selects the strongest return.
     pub strongest: String,
-    /// Selects the last return.
+    /// Word that selects the last return.
     pub last: String,
-    /// Selects both returns.
+    /// Word that selects both returns.
     pub dual: String,
-    /// Sets the laser power: a digit from 0 to 7, or 8 for automatic.
+    /// Word that sets the laser power; a digit from 0 to 7, or 8 for automatic, follows.
     pub power: String,
 }
 
@@ -55,7 +55,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Reads a command, from `#` to `$`.
+    /// Reads a command, from `#` to `$`; `None` if the text is not a valid command.
     pub fn parse(text: &str, words: &CommandWords) -> Option<Self> {
         let text = text.strip_prefix(BEGINNING)?.strip_suffix(char::from(END))?;
         let after = |word: &str| text.strip_prefix(word).filter(|_| !word.is_empty());

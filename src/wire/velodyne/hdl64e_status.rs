@@ -7,7 +7,7 @@
 //!
 //! Sources: HDL-64E S2 manual (firmware 4.07), S3 manual (63-HDL64ES3), and the decoders of VeloView and
 //! velodyne-decoder, which agree. Some facts are in doubt. The reserved bytes are kept as received. The types of the
-//! two thresholds are unconfirmed ([`ThresholdTypes`]). No manual has the order of the S1's forms.
+//! two thresholds are unconfirmed ([`ThresholdTypes`]). No manual states the order of the S1's two forms.
 
 mod decoder;
 
@@ -17,7 +17,7 @@ pub use self::decoder::{StatusDecoder, StatusEvent};
 
 /// Number of packets in a cycle.
 pub const CYCLE_PACKETS: u64 = 16;
-/// Live values in a cycle. The other packets have bytes of the rolling stream.
+/// Types of the live values, in the order of a cycle. The other packets of a cycle have bytes of the rolling stream.
 const LIVE_TYPES: [u8; 9] = *b"HMSDNYGTV";
 /// Number of bytes of the rolling stream in a cycle.
 const ROLLING_PER_CYCLE: usize = 7;
@@ -29,7 +29,7 @@ pub const STREAM_PACKETS: u64 = (ROLLING_LEN / ROLLING_PER_CYCLE) as u64 * CYCLE
 pub const LASERS: usize = 64;
 /// Marker at the start of the stream.
 const MARKER: [u8; 5] = *b"UNIT#";
-/// Value in an S2 instead of the S3's CRC: the length of the stream.
+/// Value that an S2 has instead of the S3's CRC: the length of the stream.
 const S2_CHECKSUM: u16 = ROLLING_LEN as u16;
 
 /// Offsets in the rolling stream.
@@ -62,14 +62,14 @@ pub enum StatusFormat {
 }
 
 /// Types of the upper and the lower block threshold. The thresholds are the last bytes of the cycle that begins with
-/// `UNIT#`. The types of the other settings run downwards from 0xff to 0xf8. One public decoder expects that the
-/// types of the thresholds continue this sequence; other decoders ignore the types.
+/// `UNIT#`. The types of the other settings run downwards from 0xff to 0xf8. One public decoder expects the types of
+/// the thresholds to continue this sequence; other decoders ignore the types.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ThresholdTypes {
     /// The types 0xf7 and 0xf6.
     #[default]
     Own,
-    /// `6` and `7`, like other bytes at their positions.
+    /// The types `6` and `7`, as for other bytes at the same positions of a cycle.
     Digits,
 }
 
@@ -341,7 +341,7 @@ impl RollingStream {
         Self { format: table.format, threshold_types: ThresholdTypes::default(), bytes }
     }
 
-    /// The stream with these types for its thresholds.
+    /// Returns the stream with these types for its thresholds.
     #[must_use]
     pub fn with_threshold_types(self, threshold_types: ThresholdTypes) -> Self {
         Self { threshold_types, ..self }
@@ -416,7 +416,7 @@ impl RollingStream {
         }
     }
 
-    /// The stream.
+    /// The bytes of the stream.
     pub fn bytes(&self) -> &[u8; ROLLING_LEN] {
         &self.bytes
     }
@@ -481,7 +481,7 @@ fn slot_of(kind: u8) -> Option<usize> {
     Some(LIVE_TYPES.len() + rolling)
 }
 
-/// The last two bytes of a stream.
+/// Checksum of a stream, which is its last two bytes.
 fn checksum_of(format: StatusFormat, bytes: &[u8; ROLLING_LEN]) -> u16 {
     match format {
         StatusFormat::S2 => S2_CHECKSUM,
@@ -493,7 +493,7 @@ fn checksum_of(format: StatusFormat, bytes: &[u8; ROLLING_LEN]) -> u16 {
     }
 }
 
-/// The last six bytes of an HDL-64E S1's packet, in two alternating forms.
+/// The last six bytes of an HDL-64E S1's packet. They have one of two forms, which alternate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum S1Status {
     /// The form that ends in `DegC`.
@@ -503,7 +503,7 @@ pub enum S1Status {
         /// Temperature, integer degrees C.
         degrees_c: u8,
     },
-    /// Any other bytes.
+    /// The form with the firmware version; also any other bytes.
     Version {
         /// Unused.
         padding: [u8; 2],
@@ -515,7 +515,7 @@ pub enum S1Status {
 }
 
 impl S1Status {
-    /// The last six bytes of a packet.
+    /// Encodes the last six bytes of a packet.
     pub fn emit(&self) -> [u8; 6] {
         match *self {
             S1Status::Temperature { fraction, degrees_c } => {

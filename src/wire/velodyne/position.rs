@@ -1,5 +1,5 @@
 //! Velodyne's position packet of 512 bytes: sentence and PPS state of a GNSS receiver, temperatures and, for an
-//! HDL-32E, IMU values. Its UDP port is not that of the data packet ([`super::DataPacket`]).
+//! HDL-32E, IMU values. Its UDP port differs from that of the data packet ([`super::DataPacket`]).
 //!
 //! All numbers are little-endian. Parsing keeps all received values.
 //!

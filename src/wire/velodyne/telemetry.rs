@@ -49,7 +49,7 @@ impl AdcCalibration {
     }
 }
 
-/// Fields of the telemetry area; all other bytes are zero.
+/// Fields of the telemetry area, whose other bytes are zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Telemetry {
     /// Temperature of the top board, degrees C.
@@ -83,7 +83,8 @@ impl Telemetry {
         area
     }
 
-    /// Parses the telemetry area. `None` if it is all zeros, as in older firmware, or has an unknown reason.
+    /// Parses the telemetry area. `None` if all bytes are zero, as in older firmware, or if the reason of the
+    /// calibration is unknown.
     pub fn parse(area: &[u8; TELEMETRY_LEN]) -> Option<Self> {
         if area.iter().all(|byte| *byte == 0) {
             return None;

@@ -1,6 +1,6 @@
-//! The built-in `andabata-field`: a field to drive across, after the one that the Andabata paper describes
-//! (Martínez et al. 2020): a square of 50 m with high grass, rocks, trees, a fence, a barrier and ditches. The
-//! paper prints no dimensions; those here are of this scene.
+//! The built-in `andabata-field`: a field to drive across, after the one that the Andabata paper describes (Martínez
+//! et al. 2020): a square of 50 m with high grass, rocks, trees, a fence, a barrier and ditches. The paper states no
+//! dimensions; the dimensions here were chosen for this scene.
 //!
 //! ```text
 //! ±25 m          edge of the field; the ground extends to ±30 m
@@ -31,19 +31,19 @@ use crate::world::scene::{MaterialId, Mesh, Scene};
 
 /// Half of the field's side, metres.
 pub const HALF_SIZE_M: f64 = 25.0;
-/// Start position for a robot, World x and y, metres.
+/// Start position of a robot, World x and y, metres.
 pub const START_M: [f64; 2] = [-20.0, -20.0];
-/// Goals for a robot, in order, metres.
+/// Goals of a robot, in order, World x and y, metres.
 pub const GOALS_M: [[f64; 2]; 3] = [[20.0, -14.0], [-20.0, 2.0], [18.0, 20.0]];
 /// Centre of the circle for driving laps that is free of objects, metres.
 const LAP_M: [f64; 2] = [0.0, 0.0];
-/// South-western and north-eastern corners of the ditches at the top, metres: multiples of a cell.
+/// South-western and north-eastern corners of the ditches' upper edges, metres; multiples of a cell.
 pub const DITCHES_M: [[[f64; 2]; 2]; 3] =
     [[[-0.6, -20.0], [0.6, -14.0]], [[-0.6, -9.0], [0.6, -3.0]], [[-5.0, 10.0], [1.0, 11.2]]];
-/// Corners of the barrier, and its height, metres.
+/// South-western and north-eastern corners of the barrier, metres.
 const BARRIER_M: [[f64; 2]; 2] = [[9.8, -12.0], [10.2, -8.0]];
 const BARRIER_HEIGHT_M: f64 = 0.9;
-/// Ends of the fence, metres.
+/// Southern and northern end of the fence, metres.
 const FENCE_M: [[f64; 2]; 2] = [[9.0, 14.0], [9.0, 22.0]];
 const FENCE_HEIGHT_M: f64 = 1.2;
 const POST_SPACING_M: f64 = 2.0;
@@ -52,9 +52,9 @@ const POST_M: f64 = 0.12;
 const PLANKS_M: [f64; 3] = [0.35, 0.75, 1.15];
 const PLANK_HEIGHT_M: f64 = 0.15;
 const PLANK_THICKNESS_M: f64 = 0.03;
-/// Corners of the puddle, metres.
+/// South-western and north-eastern corners of the puddle, metres.
 pub const PUDDLE_M: [[f64; 2]; 2] = [[-12.6, -19.6], [-9.6, -17.6]];
-/// Reflectance of the puddle when it is diffuse, that is, water without specular reflection.
+/// Reflectance of a diffuse puddle, that is, of water without specular reflection.
 const MATT_PUDDLE_REFLECTANCE: f32 = 0.15;
 
 /// Cells along each side of the ground.
@@ -66,12 +66,12 @@ const LEVEL_M: f64 = 2.0;
 const WAVES: u32 = 8;
 /// Number of patches of grass.
 const PATCHES: u64 = 8;
-/// Number of rings of a rock, and of corners of a ring.
+/// Number of rings of corners between the two poles of a rock.
 const ROCK_RINGS: u32 = 7;
 const ROCK_SIDES: u32 = 12;
-/// Distance between start, goals or origin and rocks, trees or grass, metres.
+/// Smallest distance of rocks, trees and patches of grass from start, goals and origin, metres.
 const CLEAR_OF_GOALS_M: f64 = 3.5;
-/// Attempts to find a free position before an object is placed in a crowded one.
+/// Number of attempts to find a free position. If all fail, an object can overlap with others.
 const TRIES: u32 = 200;
 
 // Identifiers of random streams; 1 to 5 are those in `planting`.
@@ -198,7 +198,7 @@ fn barrier(ground: &HeightGrid, material: MaterialId) -> Mesh {
     finished(mesh, material)
 }
 
-/// Posts with planks between them.
+/// Makes the posts of the fence, with planks between them.
 fn fence(ground: &HeightGrid, material: MaterialId) -> Mesh {
     let mut mesh = Mesh { name: "fence".into(), ..Mesh::default() };
     let [[x, south], [_, north]] = FENCE_M;
@@ -231,7 +231,7 @@ fn fence(ground: &HeightGrid, material: MaterialId) -> Mesh {
     finished(mesh, material)
 }
 
-/// The water's surface.
+/// Makes the surface of the puddle.
 fn puddle(ground: &HeightGrid, material: MaterialId) -> Mesh {
     let mut mesh = Mesh { name: "puddle".into(), ..Mesh::default() };
     let [[west, south], [east, north]] = PUDDLE_M;
@@ -274,7 +274,7 @@ pub(super) fn rock_model(seed: u64, material: MaterialId) -> Mesh {
     finished(mesh, material)
 }
 
-/// Occupied places.
+/// Positions and radii of the objects placed so far.
 #[derive(Default)]
 struct Room {
     taken: Vec<(DVec2, f64)>,
@@ -300,7 +300,7 @@ impl Room {
     }
 }
 
-/// Whether an object of this radius touches neither start, goals, ditches, barrier, fence nor puddle.
+/// Whether an object of this radius keeps clear of start, goals, origin, ditches, barrier, fence and puddle.
 fn is_clear(place: DVec2, radius_m: f64) -> bool {
     let goals = GOALS_M.iter().chain([&START_M, &LAP_M]);
     let built = DITCHES_M.iter().chain([&BARRIER_M, &FENCE_M, &PUDDLE_M]);
@@ -353,8 +353,8 @@ fn tree_places(
         .collect()
 }
 
-/// Poses of clumps in patches. Shear makes them follow the slope and stay upright. Grass may grow around rocks and
-/// trees.
+/// Poses of clumps in patches. A shear makes them follow the slope while they stay upright. Rocks and trees can be
+/// within a patch.
 fn grass_places(seed: u64, clumps: u64, ground: &HeightGrid) -> Vec<DAffine3> {
     let mut room = Room::default();
     let patches: Vec<(DVec2, f64)> = (0..PATCHES)

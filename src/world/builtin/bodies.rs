@@ -9,7 +9,8 @@ use crate::config::rig::objects::ObjectShape;
 use crate::world::materials;
 use crate::world::scene::{Instance, Mesh, Scene};
 
-/// Number of corners of the polygons that replace circles. A polygon is within 0.03 % of the radius.
+/// Number of corners of the polygons that replace circles. A polygon deviates from its circle by at most 0.03 % of
+/// the radius.
 const ROUND: u32 = 128;
 
 /// A body of `size_m` (length, width, height) with one reflectance, as a scene with one instance.
@@ -50,7 +51,7 @@ impl Body {
         loft(&mut self.mesh, &ring(low[2]), &ring(high[2]));
     }
 
-    /// Adds a round column. It leans if `head` is not exactly above `foot`.
+    /// Adds a round column. It leans if the centre of `head` is not above that of `foot`.
     fn column(&mut self, foot: [f64; 3], head: [f64; 3], radii: [f64; 2]) {
         let ring = |centre: [f64; 3]| -> Vec<DVec3> {
             (0..ROUND)

@@ -22,7 +22,7 @@ use crate::world::materials;
 use crate::world::random;
 use crate::world::scene::{MaterialId, Mesh, Scene};
 
-/// Distance of the walls' inner faces from the middle, metres.
+/// Distance of the walls' inner faces from the origin, metres.
 pub const HALF_SIZE_M: f64 = 150.0;
 /// Height of the walls, metres.
 pub const WALL_HEIGHT_M: f64 = 10.0;
@@ -30,7 +30,7 @@ pub const WALL_HEIGHT_M: f64 = 10.0;
 const CELLS: u32 = 302;
 /// Thickness of the walls, metres.
 const WALL_THICKNESS_M: f64 = 1.0;
-/// Distance before the walls over which the relief fades out, metres.
+/// Distance in front of the walls over which the relief fades out, metres.
 const FADE_M: f64 = 20.0;
 /// Builds the courtyard.
 pub fn build(parameters: &CourtyardParameters) -> Scene {

@@ -1,5 +1,5 @@
-//! The built-in `fort-drum`: a parking apron with objects and plants, after the scene at Fort Drum that Durst
-//! et al. 2011 simulate. The paper prints no dimensions; those here are of this scene.
+//! The built-in `fort-drum`: a parking apron with objects and plants, after the scene at Fort Drum that Durst et al.
+//! 2011 simulate. The paper states no dimensions; the dimensions here were chosen for this scene.
 //!
 //! ```text
 //! ±20 m              the apron, rough concrete; around it soil up to ±30 m
@@ -30,13 +30,13 @@ use crate::world::scene::{MaterialId, Mesh, Scene};
 pub const APRON_HALF_M: f64 = 20.0;
 /// South-western and north-eastern corners of the strips of plants, metres.
 pub const PLANTS_M: [[[f64; 2]; 2]; 2] = [[[1.0, 1.5], [2.5, 5.5]], [[1.0, -5.5], [2.5, -1.5]]];
-/// Corners of the strip of grass.
+/// South-western and north-eastern corners of the strip of grass, metres.
 pub const GRASS_M: [[f64; 2]; 2] = [[-7.0, -8.0], [-5.5, -4.0]];
 /// Middle of the boulder, metres. Its sides are parallel to the axes.
 pub const BOULDER_M: [f64; 2] = [3.6, 0.0];
 /// Length, width and height above ground of the boulder, metres.
 pub const BOULDER_SIZE_M: [f64; 3] = [1.5, 1.2, 1.0];
-/// Middles of the bales, metres, and the angle of their length from east, degrees.
+/// Middles of the bales, metres, and the angles between their length and east, degrees.
 pub const BALES: [([f64; 2], f64); 3] =
     [([-2.0, 3.2], 20.0), ([-3.0, -3.5], -35.0), ([0.0, -0.2], 90.0)];
 /// Length, width and height of a bale, metres.
@@ -49,9 +49,9 @@ const CELL_M: f64 = 0.25;
 const WAVES: u32 = 12;
 /// Depth by which objects are sunk into the ground, metres.
 const IN_GROUND_M: f64 = 0.1;
-/// Scale of the grass model, whose blades are 0.25 to 0.5 m long.
+/// Range of the scale of the grass model, whose blades are 0.25 to 0.5 m long.
 const GRASS_SCALE: [f64; 2] = [0.26, 0.34];
-/// Diffuse reflectance of hay; no source.
+/// Diffuse reflectance of hay; an estimate without a source.
 const HAY_REFLECTANCE: f32 = 0.45;
 
 // Identifiers of random streams; 1 to 5 are those in `planting`, 16 to 20 those in `andabata_field`.
@@ -179,7 +179,7 @@ fn stem_places(parameters: &FortDrumParameters, ground: &HeightGrid) -> Vec<DAff
     places
 }
 
-/// Poses of low clumps, as wide as in other scenes.
+/// Poses of clumps of low grass; a clump is as wide as in other scenes.
 fn grass_places(seed: u64, clumps: u64, reach: f64, ground: &HeightGrid) -> Vec<DAffine3> {
     let [low, high] = GRASS_M.map(DVec2::from);
     (0..clumps)

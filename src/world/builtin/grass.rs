@@ -14,12 +14,12 @@ const SEGMENTS: u32 = 4;
 pub(super) const TRIANGLES: usize = (BLADES * SEGMENTS * 2) as usize;
 /// Radius of the circle that contains the blades' roots, metres.
 const ROOT_RADIUS_M: f64 = 0.40;
-/// Lengths of blades, metres; copies are scaled by 0.8 to 1.2, which makes 0.2 to 0.6.
+/// Range of the blades' lengths, metres. Copies are scaled by 0.8 to 1.2, so that lengths are 0.2 to 0.6 m.
 const LENGTH_M: [f64; 2] = [0.25, 0.50];
 /// Depth of the blades' roots below the ground, metres.
 const ROOT_DEPTH_M: f64 = 0.04;
 
-/// The clump for `seed`: ground level z = 0, middle at the origin.
+/// Makes the clump for `seed`; the ground is at z = 0 and the middle of the clump at the origin.
 pub(super) fn clump(seed: u64, material: MaterialId) -> Mesh {
     let mut mesh = Mesh { name: "grass clump".into(), ..Mesh::default() };
     for blade in 0..BLADES {

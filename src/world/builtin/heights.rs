@@ -76,7 +76,7 @@ impl HeightGrid {
     }
 }
 
-/// A corner of a grid of `cells` along each side.
+/// Position of a corner in a grid with `cells` cells along each side.
 pub(super) fn corner(cells: u32, cell_m: f64, column: u32, row: u32) -> DVec2 {
     let half = f64::from(cells) / 2.0;
     DVec2::new(f64::from(column) - half, f64::from(row) - half) * cell_m

@@ -1,4 +1,4 @@
-//! The built-in `meadow-wall`: grass, and a fence of posts and wires, before walls all around.
+//! The built-in `meadow-wall`: a meadow and a fence of posts and wires, surrounded by walls.
 //!
 //! ```text
 //! origin      a circle of 4 m without grass
@@ -94,12 +94,12 @@ fn add_fence(
     add(scene, prism("level wire", WIRE_SIDES, diameter_m, 2.0 * half_m, wire), &places);
 }
 
-/// Number of equal parts of at most `spacing_m` into which a length is divided.
+/// Number of equal parts, each at most `spacing_m` long, into which a length is divided.
 fn parts(length_m: f64, spacing_m: f64) -> u32 {
     ((length_m / spacing_m - 1e-9).ceil() as u32).max(1)
 }
 
-/// Pose of a clump whose blades have the radius `reach`, metres.
+/// Pose of a clump whose blades extend up to `reach` metres from its middle.
 fn clump_place(seed: u64, index: u64, half_m: f64, reach: f64) -> DAffine3 {
     let mut rng = random::stream(seed, GRASS_PLACE, index);
     let scale = uniform(&mut rng, 0.8, 1.2);
@@ -160,7 +160,7 @@ mod tests {
             let [low, high] = wire.world_box(mesh.bounds());
             let size = high - low;
             assert!((size.max_element() - 16.0).abs() < 1e-6, "{size}");
-            // Between the corners, on one side of the square.
+            // The middle is between the corners, on one side of the square.
             let middle = (low + high) / 2.0;
             let out = middle.truncate().abs();
             assert!((out.max_element() - 8.0).abs() < 1e-3 && out.min_element() < 1e-3, "{middle}");

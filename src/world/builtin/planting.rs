@@ -18,14 +18,14 @@ pub const LANE_TO_GRASS_M: f64 = 1.0;
 /// Distance between trees if there is enough space, metres.
 const TREE_SPACING_M: f64 = 5.0;
 
-// Identifiers of random streams. They are part of the seed.
+// Identifiers of random streams. Together with the seed they determine shapes and positions.
 pub(super) const RELIEF: u64 = 1;
 pub(super) const TREE_MODEL: u64 = 2;
 pub(super) const GRASS_MODEL: u64 = 3;
 const TREE_PLACE: u64 = 4;
 const GRASS_PLACE: u64 = 5;
 
-/// Adds a mesh and an instance of it at each of `places`.
+/// Adds a mesh, and an instance of it with each pose in `places`.
 pub(super) fn add(scene: &mut Scene, mesh: Mesh, places: &[DAffine3]) {
     let index = scene.meshes.len() as u32;
     scene.meshes.push(mesh);
@@ -33,7 +33,7 @@ pub(super) fn add(scene: &mut Scene, mesh: Mesh, places: &[DAffine3]) {
     scene.instances.extend(instances);
 }
 
-/// Seed of the model `kind`.
+/// Seed for the shape of the model `kind`.
 pub(super) fn draw(seed: u64, kind: u64) -> u64 {
     rand::Rng::next_u64(&mut random::stream(seed, kind, 0))
 }
@@ -49,7 +49,7 @@ pub(super) fn from_lane(p: DVec2) -> f64 {
     (p.length() - LANE_RADIUS_M).abs()
 }
 
-/// Area of the plants: a square around the origin with a free lane.
+/// Area where plants grow: a square around the origin with a free lane.
 pub(super) struct Site<'a> {
     pub seed: u64,
     pub half_size_m: f64,
@@ -63,7 +63,7 @@ impl Site<'_> {
         DVec2::new(uniform(rng, -half, half), uniform(rng, -half, half))
     }
 
-    /// Pose of a clump. Shear makes the blades follow the slope and stay upright.
+    /// Pose of a clump. A shear makes the blades follow the slope while they stay upright.
     pub fn clump_place(&self, index: u64, reach: f64) -> DAffine3 {
         let mut rng = random::stream(self.seed, GRASS_PLACE, index);
         let scale = uniform(&mut rng, 0.8, 1.2);
@@ -85,7 +85,7 @@ impl Site<'_> {
         DAffine3::from_mat3_translation(axes, place.extend(z))
     }
 
-    /// Poses of the trees: on the ground, clear of lane and walls, and apart from each other if there is enough
+    /// Poses of the trees: on the ground, clear of lane and walls, and far enough from each other if there is enough
     /// space.
     pub fn tree_places(&self, trees: u32, reach: f64) -> Vec<DAffine3> {
         let mut taken: Vec<DVec2> = Vec::new();

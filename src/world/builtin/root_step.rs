@@ -7,9 +7,9 @@
 //! y axis      a bank, 0.35 m high, that runs from south to north and crosses the lane twice
 //! ```
 //!
-//! The floor is one height field of 6 cm cells: low hills, the bank, roots of the trees, and a
-//! centimetre of litter. The robot drives on an invisible copy of the floor with cells of half a
-//! metre, because wheels do not feel finer detail and a finer copy would double the memory.
+//! The floor is one height field of 6 cm cells: low hills, the bank, roots of the trees, and a centimetre of litter.
+//! The robot drives on an invisible copy of the floor with cells of half a metre, because finer detail has no effect
+//! on wheels and a finer copy would double the memory.
 
 use std::f64::consts::TAU;
 
@@ -23,7 +23,7 @@ use crate::world::materials;
 use crate::world::random::{self, uniform};
 use crate::world::scene::{Instance, MaterialId, Scene};
 
-/// Distance of the forest's edges from the middle, metres.
+/// Distance of the forest's edges from the origin, metres.
 pub const HALF_SIZE_M: f64 = 100.0;
 /// Horizontal length of the bank's slope, metres.
 const BANK_WIDTH_M: f64 = 0.3;

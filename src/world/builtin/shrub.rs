@@ -17,7 +17,7 @@ use crate::world::scene::{Mesh, Scene};
 
 /// Height and diameter of the pot, metres.
 pub const POT_M: [f64; 2] = [0.30, 0.40];
-/// Share of the crown's radius within which there are no leaves.
+/// Inner share of the crown's radius, in which there are no leaves.
 pub const HOLLOW: f64 = 0.85;
 /// Distance from the origin to the edges of the ground, metres.
 const GROUND_M: f64 = 20.0;
@@ -58,7 +58,7 @@ fn leaves(parameters: &ShrubParameters, crown: DVec3) -> Mesh {
     let mut mesh = Mesh { name: "leaves".into(), ..Mesh::default() };
     for leaf in 0..u64::from(parameters.leaves) {
         let mut rng = random::stream(parameters.seed, LEAF, leaf);
-        // Positions are uniform in the volume of the hull.
+        // Positions are uniform in the volume of the outer layer.
         let radius = libm::cbrt(uniform(&mut rng, HOLLOW * HOLLOW * HOLLOW, 1.0));
         let middle = direction(&mut rng) * crown * radius;
         let normal = direction(&mut rng);

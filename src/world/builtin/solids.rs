@@ -6,14 +6,14 @@ use glam::{DVec2, DVec3};
 
 use crate::world::scene::{MaterialId, Mesh};
 
-/// The surface of puddles above the floor, metres.
+/// Height of a puddle's surface above the floor, metres.
 pub(super) const PUDDLE_Z_M: f64 = 0.002;
 
 /// Number of sides of the prisms that represent rods, posts, stems and pots.
 pub(super) const ROUND_SIDES: u32 = 16;
 
-/// Adds a closed surface between two convex rings with the same number of points. Points are counter-clockwise as
-/// seen from above the high ring. The caller sets the triangles' materials.
+/// Adds a closed surface between two convex rings with the same number of points. The points are counter-clockwise as
+/// seen from above the ring `high`. The caller sets the triangles' materials.
 pub(super) fn loft(mesh: &mut Mesh, low: &[DVec3], high: &[DVec3]) {
     let base = mesh.positions.len() as u32;
     let count = low.len() as u32;

@@ -17,30 +17,30 @@ use crate::config::rig::StreetParameters;
 use crate::world::materials;
 use crate::world::scene::{Finish, Instance, Material, MaterialId, Mesh, Scene};
 
-/// Distance from the middle of the road to kerbs and facades, metres.
+/// Distance from the middle of the road to a kerb, metres.
 const KERB_M: f64 = 4.0;
 const FACADE_M: f64 = 7.0;
 const KERB_HEIGHT_M: f64 = 0.12;
 const FACADE_HEIGHT_M: f64 = 6.0;
-/// Western and eastern edge, sill and lintel of the shop window, metres.
+/// Western and eastern edge of the shop window, metres.
 const WINDOW_X_M: [f64; 2] = [4.0, 7.0];
 const WINDOW_Z_M: [f64; 2] = [0.6, 2.6];
-/// Distance of the back wall of the room behind the window from the middle of the road, metres.
+/// Distance from the middle of the road to the back wall of the room behind the window, metres.
 const ROOM_BACK_M: f64 = 11.0;
 /// Middle of the puddle, metres.
 const PUDDLE_M: [f64; 2] = [8.0, 1.8];
-/// Position of the road sign: its middle and the length of its sides, metres.
+/// World y of the road sign, metres.
 const SIGN_Y_M: f64 = -4.5;
 const SIGN_Z_M: f64 = 2.3;
 const SIGN_SIZE_M: f64 = 0.6;
-/// Middle of the licence plate, metres.
+/// Middle of the licence plate, World, metres.
 const PLATE_M: [f64; 3] = [9.99, 2.6, 0.5];
 /// Width and height of a licence plate of the European Union, metres.
 const PLATE_SIZE_M: [f64; 2] = [0.52, 0.11];
-/// Largest length of a piece, metres. Long rectangles are divided, because depths on long thin triangles are less
-/// exact.
+/// Largest length of a piece, metres. Long rectangles are divided, because the depth of a hit is less exact on long
+/// thin triangles.
 const PIECE_M: f64 = 10.0;
-/// Low and high corner of the parked car, metres.
+/// Low and high corner of the parked car, World, metres.
 const CAR_M: [[f64; 3]; 2] = [[10.0, 1.7, 0.2], [14.2, 3.5, 1.5]];
 
 /// Builds the street. Its ground is road and pavements.
@@ -224,7 +224,7 @@ mod tests {
         assert!((high - low - DVec3::new(3.0, 3.0, 0.0)).length() < 1e-6 && low.z > 0.001);
         let ([low, _], sign) = finish("road sign");
         assert!(matches!(sign.finish, Finish::Retro { .. }) && low.x == 20.0);
-        // The facades have an opening for the window: their area lacks that of the pane.
+        // The facades have an opening for the window: their area is smaller by that of the pane.
         let area = |name: &str| {
             let mesh = scene.meshes.iter().find(|mesh| mesh.name == name).unwrap();
             let double = |t: u32| {

@@ -1,7 +1,7 @@
 //! A broad-leaved tree, grown from a seed to a given number of triangles.
 //!
-//! Wood is a hierarchy of bent, tapering prisms: trunk, branches, their branches, and twigs. The last generation has
-//! the leaves. More triangles give more generations, rounder wood, and more, smaller and smoother leaves. Height,
+//! Wood is a hierarchy of bent, tapering prisms: trunk, branches, their branches, and twigs. Leaves grow on the last
+//! generation. More triangles give more generations, rounder wood, and more, smaller and smoother leaves. Height,
 //! crown and leaf area stay the same.
 
 use std::f64::consts::TAU;
@@ -26,9 +26,10 @@ const ROOT_DEPTH_M: f64 = 0.4;
 pub(super) const TRUNK_RADIUS_M: f64 = 0.16;
 /// One-sided area of all leaves, m²: about three times the ground area below the crown.
 const LEAF_AREA_M2: f64 = 75.0;
-/// Shortest and longest leaf, metres.
+/// Length of the shortest and the longest leaf, metres.
 const LEAF_LENGTH_M: [f64; 2] = [0.02, 0.35];
-/// 180 (3 - sqrt 5) degrees. With this angle, successive leaves and branches shade one another least.
+/// Golden angle, radians: 180 (3 - sqrt 5) degrees. With this angle, successive leaves and branches shade one another
+/// least.
 const GOLDEN_ANGLE: f64 = 2.399_963_229_728_653;
 
 /// One level of branching.
@@ -45,7 +46,7 @@ const fn generation(children: usize, sides: usize, segments: usize) -> Generatio
     Generation { children, sides, segments }
 }
 
-/// Plans from coarse to fine. A tree uses the finest plan with wood of less than half of the tree's triangles.
+/// Plans from coarse to fine. A tree uses the finest plan whose wood has less than half of the tree's triangles.
 const PLANS: [&[Generation]; 5] = [
     &[generation(1, 4, 4), generation(8, 3, 2), generation(3, 3, 1)],
     &[generation(1, 6, 6), generation(10, 5, 4), generation(5, 3, 3), generation(4, 3, 1)],
@@ -66,7 +67,7 @@ const PLANS: [&[Generation]; 5] = [
     ],
 ];
 
-/// Number of triangles of a plan's wood.
+/// Number of triangles of the wood in a plan.
 fn wood_triangles(plan: &[Generation]) -> usize {
     let mut branches = 1;
     let mut triangles = 0;
@@ -310,7 +311,7 @@ enum LeafShape {
     Curved,
 }
 
-/// Approximate area of a leaf of length 1, for all shapes.
+/// Approximate area of a leaf of length 1, the same for all shapes.
 const LEAF_AREA_PER_LENGTH2: f64 = 0.33;
 
 impl LeafShape {
@@ -404,7 +405,7 @@ mod tests {
 
     use super::*;
 
-    /// Lowest and highest corner.
+    /// Lowest and highest corner of the mesh's bounding box.
     fn bounds(mesh: &Mesh) -> ([f32; 3], [f32; 3]) {
         mesh.positions.iter().fold(([f32::MAX; 3], [f32::MIN; 3]), |(mut low, mut high), p| {
             for axis in 0..3 {

@@ -11,9 +11,9 @@ use crate::world::actuation::{Actuation, Command};
 /// Length of an integration step, nanoseconds.
 const STEP_NS: u64 = 1_000_000;
 const STEP_S: f64 = 1e-3;
-/// Number of stored steps, much more than any sensor's delay.
+/// Number of stored steps; they cover much more than any sensor's delay.
 const MOST_STEPS: usize = 120_000;
-/// Largest number of waiting commands. A further command replaces the oldest.
+/// Largest number of waiting commands. If there are more, the earliest command is dropped.
 const MOST_ORDERS: usize = 10_000;
 
 /// A joint with its motor. Set points of rate and angle take effect at whole milliseconds. Within a
@@ -33,7 +33,7 @@ pub(super) struct Commanded {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum SetPoint {
     Rate(f64),
-    /// A position, and the highest rate of the motion to it.
+    /// Target position, and the highest rate of the motion to it.
     Position(f64, f64),
 }
 
@@ -43,7 +43,7 @@ struct Plant {
     max_acceleration: f64,
     limits: [f64; 2],
     jam: Option<Jam>,
-    /// Commands by time, then by order of arrival.
+    /// Waiting commands, by the time when they take effect and then by order of arrival.
     orders: BTreeMap<(SimTime, u64), SetPoint>,
     set_point: SetPoint,
     /// Position at the last whole millisecond.
@@ -60,7 +60,7 @@ struct History {
 }
 
 impl Commanded {
-    /// A joint at rest, with its highest rate and acceleration.
+    /// Creates a joint at rest at `start`, with its highest rate and acceleration.
     pub(super) fn new(
         start: f64,
         [max_rate, max_acceleration]: [f64; 2],
@@ -136,8 +136,8 @@ impl Commanded {
         history.first += too_many as u64;
     }
 
-    /// Positions and rates at whole milliseconds, and the number of the first. They start with millisecond `from`, or
-    /// with the oldest stored one.
+    /// Number of the first millisecond, and positions and rates at whole milliseconds from then on. The first
+    /// millisecond is `from`, or the oldest stored one.
     pub(super) fn knots_from(&self, from: u64) -> (u64, Vec<[f64; 2]>) {
         let history = self.history.read().unwrap_or_else(PoisonError::into_inner);
         let first = from.max(history.first);
@@ -145,7 +145,7 @@ impl Commanded {
         (first, history.knots.range(skipped..).copied().collect())
     }
 
-    /// Copies the motion of the original joint, from millisecond `first` on.
+    /// Appends the motion of the original joint; `knots` start with millisecond `first`.
     pub(super) fn repeat(&self, first: u64, knots: &[[f64; 2]]) {
         let next = {
             let history = self.history.read().unwrap_or_else(PoisonError::into_inner);
@@ -160,8 +160,9 @@ impl Commanded {
         SimTime((history.first + history.knots.len() as u64 - 1) * STEP_NS)
     }
 
-    /// At a whole millisecond, the acceleration is that of the step before it. A result therefore never depends on
-    /// how far the joint has been integrated. After the known motion the joint keeps its last position.
+    /// Position, rate and acceleration at `t`. At a whole millisecond, the acceleration is that of the step before
+    /// it. A result therefore never depends on how far the joint has been integrated. After the known motion the
+    /// joint keeps its last position.
     pub(super) fn state(&self, t: SimTime) -> JointState {
         let history = self.history.read().unwrap_or_else(PoisonError::into_inner);
         let whole = t.0 / STEP_NS;

@@ -15,15 +15,16 @@
 //! # Motion
 //!
 //! Positions, rates and accelerations are analytic functions of time; those of a commanded joint have one piece per
-//! millisecond. [`Carrier::motion`] propagates them along the chain. In the equations, a joint has the origin `o`,
-//! the unit axis `u` and the position `q`; its parent rotates at the rate `w` with the angular acceleration `a`:
+//! millisecond. [`Carrier::motion`] propagates them along the chain. In the equations, `u` is the joint's unit axis
+//! and `q` its position. `w` and `a` are the parent's angular rate and angular acceleration, `v` and `b` the velocity
+//! and acceleration of the joint's origin on the parent. A prime marks the joint's moving part:
 //!
 //! ```text
 //! turning:  w' = w + u dq                   a' = a + u ddq + w x u dq
 //! sliding:  v' = v + w x (u q) + u dq       b' = b + a x (u q) + w x (w x (u q)) + 2 w x u dq + u ddq
 //! ```
 //!
-//! Motions relative to the body, in the body's axes.
+//! All motions are relative to the body and in the body's axes.
 
 mod commanded;
 mod motion;
@@ -71,7 +72,8 @@ enum Motion {
 }
 
 impl Joints {
-    /// The joints of `configs`. Each of `jams` is a fault that holds a joint, with the joint's index.
+    /// Creates the joints of `configs`. Each entry of `jams` is the index of a joint and a fault that holds this
+    /// joint.
     pub fn new<'c>(
         configs: impl IntoIterator<Item = &'c JointConfig>,
         jams: &[(usize, Jam)],
@@ -102,7 +104,7 @@ impl Joints {
         self.all.is_empty()
     }
 
-    /// State of a joint at `t`. A commanded joint keeps its last known position.
+    /// State of a joint at `t`. After its known motion, a commanded joint keeps its last position.
     pub fn state(&self, joint: usize, t: SimTime) -> JointState {
         match &self.all[joint].motion {
             Motion::Scheduled(scheduled) => scheduled.state(t),
@@ -110,7 +112,8 @@ impl Joints {
         }
     }
 
-    /// The fault that holds a joint at `t`, and the number of its window; `None` if no fault holds it.
+    /// Index of the fault that holds a joint at `t`, and the number of the fault's window; `None` if no fault holds
+    /// the joint.
     pub fn jammed_by(&self, joint: usize, t: SimTime) -> Option<(usize, u64)> {
         let jam = self.all[joint].jam?;
         jam.schedule.window_at(t).map(|window| (jam.fault, window))
@@ -169,7 +172,7 @@ impl Joints {
     }
 }
 
-/// Motion of the part that a joint moves. Devices on this part use it.
+/// Access to the motion of the part that a joint moves, for the devices on this part.
 #[derive(Clone, Copy, Debug)]
 pub struct Carrier<'a> {
     joints: &'a Joints,
@@ -192,7 +195,7 @@ pub struct CarrierMotion {
 }
 
 impl CarrierMotion {
-    /// The carrier that is the body itself, without relative motion.
+    /// Motion of the body itself as a carrier, that is, no relative motion.
     const BODY: Self = Self {
         body_from_carrier: Transform::IDENTITY,
         velocity_m_s: DVec3::ZERO,
@@ -201,7 +204,8 @@ impl CarrierMotion {
         angular_acceleration_rad_s2: DVec3::ZERO,
     };
 
-    /// Motion of a point on the part, in the point's axes; `carrier_from_point` is its pose on the part.
+    /// Motion of a point on the part, relative to the body and in the body's axes; `carrier_from_point` is the
+    /// point's pose on the part.
     #[must_use]
     pub fn of_point<C>(&self, carrier_from_point: Transform<Body, C>) -> PointMotion<C> {
         let arm = self.body_from_carrier.direction(carrier_from_point.translation);
@@ -280,12 +284,12 @@ impl Carrier<'_> {
         self.joints.state(self.joint, t)
     }
 
-    /// See [`Joints::jammed_by`].
+    /// The fault that holds the carrying joint at `t`, as [`Joints::jammed_by`].
     pub fn jammed_by(&self, t: SimTime) -> Option<(usize, u64)> {
         self.joints.jammed_by(self.joint, t)
     }
 
-    /// Pose at `t`.
+    /// Pose of the moving part relative to the body at `t`.
     pub fn pose(&self, t: SimTime) -> Transform<Body, Body> {
         let joint = &self.joints.all[self.joint];
         let own = joint.parent_from_joint * joint.moved(self.state(t).position);
@@ -295,7 +299,7 @@ impl Carrier<'_> {
         }
     }
 
-    /// Pose and motion at `t`.
+    /// Pose and motion of the moving part relative to the body at `t`.
     pub fn motion(&self, t: SimTime) -> CarrierMotion {
         let joint = &self.joints.all[self.joint];
         let base = match joint.parent {

@@ -7,8 +7,8 @@ use crate::config::rig::joint_table::JointTable;
 use crate::config::rig::joints::{Jam, JointMotion};
 use crate::time::SimTime;
 
-/// A position over time. While a fault holds the joint, its own time stops; afterwards the motion continues from the
-/// held position.
+/// Position of a joint over time. While a fault holds the joint, the joint's own time stops; afterwards the motion
+/// continues from the held position.
 #[derive(Clone, Debug)]
 pub(super) struct Scheduled {
     start: f64,
@@ -24,8 +24,8 @@ enum Curve {
 }
 
 impl Scheduled {
-    /// A motion. `start` is the position at the start of the run; for a sine, its middle; a table does not use it. A
-    /// commanded joint stays at `start`.
+    /// Creates a motion. `start` is the position at the start of the run, or the middle of a sine; a table does not
+    /// use it. A commanded joint stays at `start`.
     pub(super) fn new(start: f64, motion: &JointMotion, jam: Option<Jam>) -> Self {
         let curve = match motion {
             JointMotion::ConstantRate { rate } => Curve::Rate(*rate),
@@ -65,7 +65,7 @@ impl Scheduled {
 /// The joint's own time, seconds, with its first and second derivative. It stops while a fault holds the joint.
 ///
 /// The rate of this time decreases linearly to zero from the start of a window, and increases again before its end.
-/// In a window that is too short for both, it does so as far as there is time.
+/// If a window is too short for this, the rate decreases during its first half and increases during its second half.
 fn own_time(jam: &Jam, t: SimTime) -> [f64; 3] {
     let schedule = &jam.schedule;
     let seconds = |ns: u64| ns as f64 * 1e-9;
@@ -78,7 +78,7 @@ fn own_time(jam: &Jam, t: SimTime) -> [f64; 3] {
     let (ramp_s, braking_s) = (seconds(ramp_ns), seconds(braking_ns));
     // Rate at the end of braking.
     let least = 1.0 - braking_s / ramp_s;
-    // Delay that a whole window causes.
+    // Own time that the joint loses in a whole window.
     let cost_s = |duration_ns: u64| {
         let held_s = seconds(duration_ns.saturating_sub(2 * braking_ns));
         braking_s * (1.0 - least) + held_s * (1.0 - least)

@@ -44,7 +44,7 @@ pub(super) struct Assembly<'a> {
 }
 
 impl<'a> Assembly<'a> {
-    /// An empty scene.
+    /// Starts with an empty scene.
     pub fn new(resolver: &'a dyn Resolver) -> Self {
         Self {
             resolver,
@@ -77,7 +77,7 @@ impl<'a> Assembly<'a> {
         self.faults.add(Fault::new(place, problem));
     }
 
-    /// Notes an oddity; the scene is loaded with it.
+    /// Records an oddity; the scene is loaded nevertheless.
     pub fn warn(&mut self, place: &Place, oddity: Oddity) {
         self.warnings.add(place, oddity);
     }
@@ -88,12 +88,13 @@ impl<'a> Assembly<'a> {
         self.warnings.lines().collect()
     }
 
-    /// The value, or `None` after recording the fault.
+    /// Returns the value of `outcome`; if it is a fault, records the fault and returns `None`.
     pub fn keep<T>(&mut self, outcome: Result<T, Fault>) -> Option<T> {
         outcome.map_err(|fault| self.faults.add(fault)).ok()
     }
 
-    /// The bytes of the file at `path`. `named_at` is the position that names the file.
+    /// Reads the file at `path`; records a fault and returns `None` if this fails. `named_at` is the position that
+    /// names the file.
     pub fn read(&mut self, path: &Path, named_at: &Place) -> Option<Vec<u8>> {
         match self.resolver.read(path) {
             Ok(bytes) => Some(bytes),
@@ -104,7 +105,7 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// One channel of the image file at `path`, which must exist. A file is read once, even if it is named
+    /// One channel of the image file at `path`; `None` after a fault. A file is read once, even if it is named
     /// several times.
     pub fn texture(&mut self, path: &Path, channel: Channel, named_at: &Place) -> Option<Texture> {
         let key = (path.to_owned(), channel);
@@ -140,7 +141,8 @@ impl<'a> Assembly<'a> {
         texture::colours(image)
     }
 
-    /// Like [`Assembly::texture`], for an optional image. If the file does not exist, the warning is `odd`.
+    /// Like [`Assembly::texture`], for an optional image. If the file does not exist, records the warning `odd` and
+    /// returns `None`.
     pub fn texture_if_there(
         &mut self,
         path: &Path,
@@ -191,8 +193,7 @@ impl<'a> Assembly<'a> {
         spectral
     }
 
-    /// `value`, or the nearest permitted value with a warning, or `None` with a warning if it is not a
-    /// number.
+    /// Returns `value` or, with a warning, the nearest permitted value; `None`, with a warning, if it is not finite.
     pub fn within(
         &mut self,
         key: &'static str,
@@ -211,14 +212,15 @@ impl<'a> Assembly<'a> {
     }
 
     /// Sets the finish of `material` that its name indicates, if any. `is_measured` means that its reflectance comes
-    /// from a spectrum. A texture on glass counts as a picture of the glass.
+    /// from a spectrum. A material named as glass keeps its finish if it has a texture, which counts as a picture of
+    /// the glass.
     pub fn finish_by_name(material: &mut Material, is_textured: bool, is_measured: bool) {
         let named = materials::by_name(&material.name);
         match named.finish {
             Finish::Matt => {}
             Finish::Glass { .. } if is_textured => {}
             Finish::Glossy { .. } if material.finish != Finish::Matt => {}
-            // The colour in the file is that of reflected or transmitted objects.
+            // The colour in the file is that of objects seen in or through the surface.
             Finish::Glass { .. } | Finish::Water { .. } | Finish::Mirror { .. } if !is_measured => {
                 material.finish = named.finish;
                 material.reflectance = named.reflectance;
@@ -285,7 +287,7 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// Adds an instance of `mesh` to the ground.
+    /// Adds an instance of `mesh` to the ground of the scene.
     pub fn add_ground(&mut self, mesh: u32, world_from_mesh: DAffine3, place: &Place) {
         if let Some(instance) = self.instance(mesh, world_from_mesh, place)
             && self.room_for_another(self.scene.ground.len(), place)
@@ -299,7 +301,7 @@ impl<'a> Assembly<'a> {
         instance.world_box(self.bounds[instance.mesh as usize])
     }
 
-    /// The finished scene of `file`. With `all_is_ground`, every visible instance is also ground.
+    /// Finishes the scene of `file`. If `all_is_ground`, every visible instance is also ground.
     pub fn finish(mut self, file: &Path, all_is_ground: bool) -> Result<Scene, SceneError> {
         for line in self.warnings.lines() {
             tracing::warn!("{line}");
@@ -337,7 +339,8 @@ impl<'a> Assembly<'a> {
         room
     }
 
-    /// The instance, if its transform can be inverted and keeps it within bounds.
+    /// Creates an instance. `None`, after a fault or a warning, if its transform cannot be inverted or places it too
+    /// far out.
     fn instance(&mut self, mesh: u32, transform: DAffine3, place: &Place) -> Option<Instance> {
         let instance = Instance { mesh, world_from_mesh: transform };
         if let Some(problem) = transform_problem(&instance) {
@@ -371,7 +374,7 @@ fn transform_problem(instance: &Instance) -> Option<Problem> {
     None
 }
 
-/// The first coordinate that is NaN or farther out than allowed.
+/// The first coordinate that is NaN or exceeds the limit; `None` if all are within it.
 fn far_out(p: DVec3) -> Option<f64> {
     let near = -MAX_COORDINATE_M..=MAX_COORDINATE_M;
     p.to_array().into_iter().find(|c| !near.contains(c))

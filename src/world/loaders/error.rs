@@ -48,12 +48,12 @@ impl From<Fault> for SceneError {
 pub struct Fault {
     /// Position of the fault.
     pub place: Place,
-    /// The problem.
+    /// Kind of the fault, with its details.
     pub problem: Problem,
 }
 
 impl Fault {
-    /// A fault `problem` at `place`.
+    /// Creates a fault.
     pub fn new(place: Place, problem: Problem) -> Self {
         Self { place, problem }
     }
@@ -73,17 +73,17 @@ pub struct Place {
 }
 
 impl Place {
-    /// The file as a whole.
+    /// Position of the file as a whole.
     pub fn of(file: &Path) -> Self {
         Self { file: file.to_owned(), line: None, column: None, element: None }
     }
 
-    /// Line `line` of `file`, from 1.
+    /// Position of line `line` of `file`, counted from 1.
     pub fn line(file: &Path, line: usize) -> Self {
         Self { line: Some(clipped(line)), ..Self::of(file) }
     }
 
-    /// The byte at `offset` of `text`, the content of `file`.
+    /// Position of the byte at `offset` of `text`, the content of `file`.
     pub fn offset(file: &Path, text: &str, offset: usize) -> Self {
         let before = text.get(..offset).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |end| end + 1);
@@ -94,13 +94,13 @@ impl Place {
         }
     }
 
-    /// An element of `file`.
+    /// Position of an element of `file`.
     pub fn element(file: &Path, element: impl Into<String>) -> Self {
         Self { element: Some(element.into()), ..Self::of(file) }
     }
 }
 
-/// A count of lines or columns, saturated at `u32::MAX`.
+/// Converts a count of lines or columns; limits it to `u32::MAX`.
 pub(super) fn clipped(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
@@ -124,7 +124,7 @@ impl fmt::Display for Place {
 /// The kinds of faults.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Problem {
-    /// A file that is named does not exist.
+    /// A file does not exist, although the rig or another file names it.
     #[error("there is no file `{}`", .path.display())]
     MissingFile {
         /// Expected path of the file.
@@ -133,18 +133,18 @@ pub enum Problem {
     /// A file exists but cannot be read.
     #[error("cannot read `{}`: {reason}", .path.display())]
     Unreadable {
-        /// The file that exists.
+        /// Path of the file.
         path: PathBuf,
         /// The operating system's message.
         reason: String,
     },
-    /// No loader has this extension.
+    /// No loader supports the extension of the file.
     #[error("is of no known scene format; known are MAVS .json, .gltf, .glb, .obj, .ply and .stl")]
     UnknownSuffix,
     /// The file breaks its format's rules.
     #[error("{0}")]
     Syntax(String),
-    /// A feature of the format that this loader does not have.
+    /// The loader does not support a feature of the format.
     #[error("{0} is not supported")]
     Unsupported(String),
     /// A value is of the wrong type or outside its limits.
@@ -152,7 +152,7 @@ pub enum Problem {
     WrongValue {
         /// The allowed values.
         expected: String,
-        /// The text of the file, shortened.
+        /// The value in the file, shortened.
         got: String,
     },
     /// A required key is absent.
@@ -170,9 +170,9 @@ pub enum Problem {
         what: &'static str,
         /// The index as written in the file.
         index: i64,
-        /// Number of elements.
+        /// Number of existing elements.
         available: usize,
-        /// Whether the format counts from 0 or 1.
+        /// Lowest index in the format, 0 or 1.
         first: u8,
     },
     /// A coordinate is not a number, infinite, or too far out.
@@ -187,7 +187,7 @@ pub enum Problem {
         super::MAX_COORDINATE_M
     )]
     PlacedFarOut {
-        /// Value as placed, metres.
+        /// Value after the rig's transform, metres.
         value: f64,
     },
     /// The transform of an instance is not finite or not invertible.
@@ -196,7 +196,7 @@ pub enum Problem {
     /// The scene has no visible triangle.
     #[error("holds no triangle with an area; a lidar sees triangles only")]
     NoTriangles,
-    /// The number exceeds the loader's limit.
+    /// A number exceeds the loader's limit.
     #[error("{what}: {count}, but at most {limit} are allowed, so that a scene fits into memory")]
     TooMany {
         /// Name of the counted items.
@@ -219,7 +219,7 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// Why `path` could not be read.
+    /// Problem for an error in reading `path`.
     pub fn of_reading(path: &Path, error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::NotFound => Self::MissingFile { path: path.to_owned() },
@@ -227,13 +227,13 @@ impl Problem {
         }
     }
 
-    /// A [`Problem::WrongValue`]; shortens `got`.
+    /// Creates a [`Problem::WrongValue`]; shortens `got`.
     pub fn wrong(expected: impl Into<String>, got: impl fmt::Display) -> Self {
         Self::WrongValue { expected: expected.into(), got: shortened(&got.to_string()) }
     }
 }
 
-/// Text of a file for a message: one line of at most 60 characters.
+/// Shortens a text of a file for a message: one line of at most 60 characters.
 pub(super) fn shortened(text: &str) -> String {
     let mut line: String =
         text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(61).collect();

@@ -7,13 +7,13 @@
 //!   primitive without a material gets the default grey.
 //! - Alpha: the threshold is the material's cutoff for `MASK` and one half for `BLEND`; `OPAQUE` has none.
 //! - Gloss, mirrors and glass come from the factors of metallicity, roughness, `KHR_materials_transmission` and
-//!   `KHR_materials_ior`, and from the thickness of `KHR_materials_volume`. Textures of these are ignored. Without
-//!   transmission, a name such as `window` or `road sign` determines the finish.
+//!   `KHR_materials_ior`, and from the thickness of `KHR_materials_volume`. Textures of these properties are ignored.
+//!   Without transmission, a name such as `window` or `road sign` determines the finish.
 //! - `KHR_texture_transform` is applied. Textures always repeat; the sampler's wrapping mode is ignored.
 //! - Skins, morphs and animations stay at rest. Points, lines, lights and cameras are skipped.
 //!
 //! The `gltf` crate panics at some faults that its validation does not find. This module therefore checks for them
-//! first: short headers, positions and images without data, empty or overlong accessors, loops and joins in the node
+//! first: short headers, positions and images without data, empty or overlong accessors, and nodes that do not form a
 //! tree.
 
 mod finish;
@@ -149,7 +149,7 @@ fn open(bytes: &[u8], file: &Path) -> Result<(Document, Option<Vec<u8>>), Fault>
     Ok((document, blob))
 }
 
-/// A material for a laser, with its texture mapping.
+/// A converted material, with its texture mapping.
 #[derive(Clone, Copy)]
 struct Look {
     id: MaterialId,
@@ -247,7 +247,8 @@ impl<'a> Loader<'a> {
         folder_of(self.file).join(name.as_ref())
     }
 
-    /// Adds instances for the nodes of the default scene, or of the first scene, or for all nodes.
+    /// Adds instances for the nodes of the default scene; without one, of the first scene; without any scene, for all
+    /// nodes.
     fn place_nodes(&mut self) {
         let document = self.document;
         let scene = document.default_scene().or_else(|| document.scenes().next());
@@ -265,7 +266,7 @@ impl<'a> Loader<'a> {
         let mut seen = BTreeSet::new();
         while let Some((node, world_from_parent)) = stack.pop() {
             let place = self.place("nodes", node.index());
-            // A second path to a node is a loop, or lets the tree grow without bound.
+            // A node that is reached twice is part of a loop, or lets the tree grow without bound.
             if !seen.insert(node.index()) {
                 let problem = Problem::Syntax("is a child twice; nodes must form a tree".into());
                 self.assembly.fault(place, problem);
@@ -282,7 +283,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// A mesh with all its primitives; each is read once.
+    /// Adds a mesh with all its primitives; each mesh is read once.
     fn mesh(&mut self, mesh: &::gltf::Mesh<'a>) -> Option<u32> {
         if let Some(&known) = self.meshes.get(&mesh.index()) {
             return known;
@@ -338,7 +339,7 @@ impl<'a> Loader<'a> {
         let count = positions.count();
         let key = (
             positions.index(),
-            // Different materials may transform the same coordinates differently.
+            // Different materials can transform the same coordinates differently.
             texture.as_ref().map(|(_, uvs)| (uvs.index(), look.id)),
         );
         let base = match build.vertices.get(&key) {
@@ -376,7 +377,8 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    /// Counts items against the limit. Accessors may share data, so that a small file can need much memory.
+    /// Counts items against the limit. Accessors can share data, and even a small file can therefore need much
+    /// memory.
     fn hold(&mut self, count: usize) -> Result<(), Problem> {
         self.held = self.held.saturating_add(count);
         if self.held > 2 * MAX_STORED {
@@ -539,13 +541,13 @@ impl<'a> Loader<'a> {
         let base_reflectance = typical.map_or(red, |typical| typical.reflectance_905nm);
         let colour = typical.is_none().then(|| [red, green, blue].map(|part| part.clamp(0.0, 1.0)));
         let mut out = self.finished(material, name, (base_reflectance, colour), &place);
-        // Least alpha of an opaque texel.
+        // Smallest alpha of an opaque texel.
         let solid_from = match material.alpha_mode() {
             AlphaMode::Opaque => None,
             AlphaMode::Mask => Some(material.alpha_cutoff().unwrap_or(0.5)),
             AlphaMode::Blend => Some(0.5),
         };
-        // A blended material may be glass. Its alpha is that of a picture of glass.
+        // A blended material can be glass. Its alpha is then that of a picture of glass.
         let lets_through = matches!(out.finish, Finish::Glass { .. } | Finish::Water { .. });
         let mut invisible = !lets_through && solid_from.is_some_and(|from| alpha < from);
         let mut texture = None;
@@ -584,7 +586,7 @@ impl<'a> Loader<'a> {
         let index = material.ior().unwrap_or(materials::GLASS_INDEX);
         let allowed = (1.0..=5.0, "a refractive index of 1 to 5");
         let index = self.assembly.within("ior", index, allowed, place);
-        // A texture would give the roughness of each place; the factors alone do not.
+        // A texture would set the roughness of each position; the factors alone do not.
         let is_mapped = pbr.metallic_roughness_texture().is_some();
         let surface = finish::Surface {
             base,
@@ -624,7 +626,7 @@ struct MeshBuild {
     skipped: bool,
 }
 
-/// A node's transform to its parent.
+/// Transform from a node to its parent.
 fn local(node: &Node) -> DAffine3 {
     match node.transform() {
         Transform::Matrix { matrix: [x, y, z, origin] } => {
@@ -644,7 +646,7 @@ fn local(node: &Node) -> DAffine3 {
     }
 }
 
-/// Mapping of texture coordinates by `KHR_texture_transform`: scale, then rotation, then offset.
+/// Mapping of texture coordinates with `KHR_texture_transform`: scale, then rotation, then offset.
 fn laying(info: &::gltf::texture::Info) -> TextureUse {
     let plain =
         TextureUse { set: info.tex_coord(), columns: [[1.0, 0.0], [0.0, 1.0]], offset: [0.0; 2] };

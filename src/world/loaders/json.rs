@@ -1,6 +1,7 @@
 //! JSON values with their path, line and column.
 //!
-//! `serde_json` parses. Values stay slices of the text until they are used; this gives their positions.
+//! `serde_json` is the parser. Values stay slices of the text until they are used, and the slices give their
+//! positions.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,7 +27,7 @@ pub(super) struct Node<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// `bytes` as text; a byte-order mark is skipped.
+    /// Reads `bytes` as text; skips a byte-order mark.
     pub fn new(file: &'a Path, bytes: &'a [u8]) -> Result<Self, Fault> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let text = std::str::from_utf8(bytes).map_err(|error| {
@@ -73,12 +74,12 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// A fault at this value.
+    /// Creates a fault at this value.
     pub fn fault(&self, problem: Problem) -> Fault {
         Fault::new(self.place(), problem)
     }
 
-    /// A fault: the value is not `expected`.
+    /// Creates a fault at this value, which is not `expected`.
     pub fn wrong(&self, expected: impl Into<String>) -> Fault {
         self.fault(Problem::wrong(expected, self.text))
     }
@@ -102,36 +103,36 @@ impl<'a> Node<'a> {
         Ok(raw.into_iter().enumerate().map(element).collect())
     }
 
-    /// A finite number.
+    /// Reads a finite number.
     pub fn number(&self) -> Result<f64, Fault> {
         let number: Option<f64> = serde_json::from_str(self.text).ok();
         number.filter(|n| n.is_finite()).ok_or_else(|| self.wrong("a finite number"))
     }
 
-    /// An integer from 0 to `limit`.
+    /// Reads an integer from 0 to `limit`.
     pub fn whole(&self, limit: u64) -> Result<u64, Fault> {
         let number: Option<u64> = serde_json::from_str(self.text).ok();
         let number = number.filter(|&n| n <= limit);
         number.ok_or_else(|| self.wrong(format!("a whole number from 0 to {limit}")))
     }
 
-    /// A positive number.
+    /// Reads a positive number.
     pub fn positive(&self) -> Result<f64, Fault> {
         let number = self.number().ok().filter(|&n| n > 0.0);
         number.ok_or_else(|| self.wrong("a positive number"))
     }
 
-    /// `true` or `false`.
+    /// Reads `true` or `false`.
     pub fn flag(&self) -> Result<bool, Fault> {
         serde_json::from_str(self.text).map_err(|_| self.wrong("true or false"))
     }
 
-    /// A string.
+    /// Reads a string.
     pub fn string(&self) -> Result<String, Fault> {
         serde_json::from_str(self.text).map_err(|_| self.wrong("a string"))
     }
 
-    /// An array of `N` finite numbers.
+    /// Reads an array of `N` finite numbers.
     pub fn numbers<const N: usize>(&self) -> Result<[f64; N], Fault> {
         let numbers: Option<Vec<f64>> = serde_json::from_str(self.text).ok();
         numbers
@@ -141,14 +142,14 @@ impl<'a> Node<'a> {
     }
 }
 
-/// The members of an object by key; of equal keys, the last counts.
+/// The members of an object by key; if a key occurs several times, the last value counts.
 pub(super) struct Object<'a> {
     node: Node<'a>,
     fields: BTreeMap<String, &'a RawValue>,
 }
 
 impl<'a> Object<'a> {
-    /// The value at `key`.
+    /// The value at `key`; `None` if the key is absent.
     pub fn get(&self, key: &str) -> Option<Node<'a>> {
         let raw = self.fields.get(key)?;
         // Keys other than plain words are quoted.
@@ -158,7 +159,7 @@ impl<'a> Object<'a> {
         Some(Node { document: self.node.document, text: raw.get(), path })
     }
 
-    /// The value of the required key `key`.
+    /// The value at the required key `key`; a fault that names `expected` if the key is absent.
     pub fn need(&self, key: &'static str, expected: &'static str) -> Result<Node<'a>, Fault> {
         self.get(key).ok_or_else(|| self.node.fault(Problem::MissingKey { key, expected }))
     }

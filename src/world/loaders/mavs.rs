@@ -73,7 +73,7 @@ struct Roots {
 impl Roots {
     fn of(file: &Path, scene: &Object, resolver: &dyn Resolver) -> Result<Self, Fault> {
         let folder = folder_of(file);
-        // For a relative path, the search includes folders above its first one.
+        // If the path is relative, the search includes folders above its first folder.
         let above = (1..8).map(|levels| folder.join("../".repeat(levels)));
         let beyond = if folder.is_relative() { above.collect() } else { Vec::new() };
         let data = folder
@@ -95,13 +95,13 @@ impl Roots {
         named(if self.full_paths { &self.scene } else { root }, path)
     }
 
-    /// The folder of spectra.
+    /// The folder that is searched for spectra.
     fn spectra(&self) -> PathBuf {
         self.data.join("scenes/meshes")
     }
 }
 
-/// Identifiers of random streams; the entry's number is added.
+/// Identifiers of random streams; the number of the entry is added to them.
 mod streams {
     pub const OBJECTS: u64 = 0x100_0000_0000;
     pub const VEGETATION: u64 = 0x200_0000_0000;
@@ -111,9 +111,9 @@ struct Loader<'a> {
     roots: Roots,
     seed: u64,
     assembly: Assembly<'a>,
-    /// Labels of mesh files, from the file of labels.
+    /// Labels of meshes by file, from the scene's file of labels.
     labels: BTreeMap<String, String>,
-    /// Meshes that were read, by file and by the material file that replaces the mesh's own.
+    /// Meshes read so far, by file and by the material file that replaces the mesh's own.
     meshes: BTreeMap<(PathBuf, Option<String>), Option<u32>>,
     /// Height field of the ground, once the ground is complete.
     terrain: Option<Terrain>,
@@ -163,7 +163,7 @@ impl Loader<'_> {
         }
     }
 
-    /// Reads the labels. A lidar does not need them, so that a missing or invalid file gives only a warning.
+    /// Reads the labels. A lidar does not need them; a missing or invalid file therefore only gives a warning.
     fn labels(&mut self, node: &Node) -> Result<(), Fault> {
         let path = named(&self.roots.meshes, &node.string()?);
         if !self.assembly.resolver.exists(&path) {
@@ -242,7 +242,7 @@ impl Loader<'_> {
         self.assembly.room_for(count, &node.place())
     }
 
-    /// The mesh at `path`, read once. `named_at` is the position that names it.
+    /// Reads the mesh at `path` once. `named_at` is the position that names it.
     fn mesh(&mut self, path: PathBuf, material: Option<String>, named_at: &Node) -> Option<u32> {
         let key = (path, material);
         if let Some(&known) = self.meshes.get(&key) {
@@ -264,14 +264,15 @@ impl Loader<'_> {
         mesh
     }
 
-    /// Height of the ground, once the ground is complete.
+    /// Height of the ground at `p`, metres; `None` where there is no ground. Call it only when the ground is
+    /// complete.
     fn height(&mut self, p: DVec2) -> Option<f64> {
         let scene = self.assembly.scene();
         self.terrain.get_or_insert_with(|| Terrain::new(scene)).height_m(p.x, p.y)
     }
 }
 
-/// A file with labels and their colours.
+/// Content of a file with labels and their colours; the colours are not used.
 #[derive(serde::Deserialize)]
 struct LabelFile {
     /// File and label of each mesh.

@@ -8,16 +8,17 @@
 //! | `.ply` | ascii and binary, see [`ply`] | z | none: default grey |
 //! | `.stl` | ascii and binary, see [`stl`] | z | none: default grey |
 //!
-//! `docs/MATERIALS.md` describes the treatment of each material; the name decides if a file has no data.
+//! `docs/MATERIALS.md` describes the treatment of each material. If a file has no data for a material, its name
+//! decides.
 //!
 //! Files are in metres and in World coordinates, unless the rig turns, scales or moves them
 //! ([`crate::config::rig::placement`]). A MAVS scene names its ground; in all other formats every surface is
 //! also ground.
 //!
-//! A loader continues after a fault as far as it can, so that [`SceneError`] lists all faults together. It
-//! checks each count in a file against the file's length, and never panics. Odd but usable data gives one
-//! warning for each kind, with its first position and a count, see `oddity.rs`. Each format has a `parse`
-//! that takes bytes in memory and a [`Resolver`] for the files that they name.
+//! A loader continues after a fault as far as it can, so that [`SceneError`] lists all faults together. It checks
+//! each count in a file against the file's length, and never panics. Odd but usable data gives one warning for each
+//! kind, with its first position and a count, see `oddity.rs`. Each format has a function `parse`, which takes bytes
+//! in memory and a [`Resolver`] for the files that these bytes name.
 
 pub(crate) mod error;
 pub mod gltf;
@@ -45,9 +46,9 @@ use super::builtin;
 use super::scene::Scene;
 use crate::config::rig::SceneSource;
 
-/// Largest coordinate of a scene, metres. Beyond it, `f32` has a resolution of metres.
+/// Largest coordinate of a scene, metres. For larger coordinates, `f32` has a resolution of metres.
 pub const MAX_COORDINATE_M: f64 = 1.0e7;
-/// Largest number of visible and of ground instances. Ten million take a gigabyte.
+/// Largest number of visible instances, and of ground instances. Ten million take a gigabyte.
 pub const MAX_INSTANCES: usize = 10_000_000;
 /// Largest number of triangles, and of vertices, in memory.
 pub const MAX_STORED: usize = 1 << 26;
@@ -58,7 +59,7 @@ pub const MAX_TEXELS: usize = 1 << 30;
 /// Largest number of pixels of an image.
 pub const MAX_IMAGE_PIXELS: u64 = 1 << 26;
 
-/// Builds a built-in scene, or loads a scene file and the files that it names from `files`.
+/// Builds a built-in scene, or loads a scene file. `files` reads this file and the files that it names.
 ///
 /// # Errors
 /// All errors in the files, with their positions.
@@ -80,7 +81,7 @@ pub fn load(source: &SceneSource, files: &Disk) -> Result<Scene, SceneError> {
     }
 }
 
-/// Transforms the whole scene, visible instances and ground.
+/// Transforms the whole scene, that is, visible instances and ground.
 fn place(mut scene: Scene, placement: &DAffine3, file: &Path) -> Result<Scene, SceneError> {
     if *placement == DAffine3::IDENTITY {
         return Ok(scene);
@@ -97,8 +98,8 @@ fn place(mut scene: Scene, placement: &DAffine3, file: &Path) -> Result<Scene, S
     }
 }
 
-/// Loads the file at `path` with the loader for its suffix; `resolver` reads it. `seed` determines
-/// the random positions of a MAVS scene.
+/// Loads the file at `path` with the loader for its suffix; `resolver` reads the files. `seed` determines the random
+/// positions of a MAVS scene.
 ///
 /// # Errors
 /// See [`load`].

@@ -16,20 +16,20 @@ use crate::world::colours::Rgb;
 use crate::world::materials;
 use crate::world::scene::{Finish, Material};
 
-/// The properties of one material that a lidar needs.
+/// The statements of one material that the simulation needs.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Statement {
     /// Name after `newmtl`.
     pub name: String,
     /// `Kd` as written, and its position. Lasers use the red component.
     diffuse: Option<(Rgb, Place)>,
-    /// File of `Kd spectral`.
+    /// File named by `Kd spectral`, and its position.
     spectrum: Option<(String, Place)>,
-    /// File of `map_Kd`.
+    /// File named by `map_Kd`, and its position.
     diffuse_map: Option<(String, Place)>,
-    /// File of `map_d`.
+    /// File named by `map_d`, and its position.
     opacity_map: Option<(String, Place)>,
-    /// The first option of a map; options are not supported.
+    /// The first option of a map, and its position; options are not supported.
     option: Option<(String, Place)>,
     /// Value and position of each of [`PROPERTIES`] that the material has.
     properties: BTreeMap<&'static str, (String, Place)>,
@@ -41,8 +41,8 @@ pub(super) struct Statement {
 /// refractive index, and illumination model.
 const PROPERTIES: [&str; 6] = ["Ks", "Ns", "d", "Tr", "Ni", "illum"];
 
-/// Some programs write `Ks` up to this value for every surface, diffuse ones as well. It counts only if `illum`
-/// requests reflections.
+/// Largest component of a `Ks` that some programs write for every surface, even a diffuse one. Such a `Ks` counts
+/// only if `illum` requests reflections.
 const USUAL_HIGHLIGHT: f32 = 0.5;
 /// Opacity from which a material counts as opaque.
 const OPAQUE: f32 = 0.99;
@@ -78,7 +78,7 @@ pub(super) fn parse(bytes: &[u8], file: &Path) -> Result<Vec<Statement>, Fault> 
         match keyword {
             "Kd" => match rest.strip_prefix("spectral") {
                 Some(path) => {
-                    // A factor may follow the file name; MAVS ignores it.
+                    // A factor can follow the file name; MAVS ignores it.
                     let path = path.split_whitespace().next().unwrap_or_default();
                     material.spectrum = Some((non_empty(path, keyword, &place)?, place));
                 }
@@ -103,9 +103,8 @@ pub(super) fn parse(bytes: &[u8], file: &Path) -> Result<Vec<Statement>, Fault> 
 }
 
 impl Statement {
-    /// Reads the material's textures and spectrum. Spectra are searched in `spectra_folder`, if given,
-    /// then in the material file's folder and all folders above it. A spectrum replaces colour and
-    /// texture, as in MAVS.
+    /// Reads the material's textures and spectrum. It searches spectra in `spectra_folder`, if given, then in the
+    /// material file's folder and all folders above it. A spectrum replaces colour and texture, as in MAVS.
     pub fn load(&self, assembly: &mut Assembly, spectra_folder: Option<&Path>) -> Material {
         let folder = folder_of(&self.file);
         let mut material = materials::by_name(&self.name);
@@ -153,8 +152,8 @@ impl Statement {
         material
     }
 
-    /// Sets the finish of the material. Numbers without effect are not read, because programs write invalid ones
-    /// there.
+    /// Sets the finish of the material. Numbers that would have no effect are not read, because some programs write
+    /// invalid ones.
     fn finish(&self, material: &mut Material, is_measured: bool, assembly: &mut Assembly) {
         let light = self.number("illum", 0.0..=10.0, "a whole number from 0 to 10", assembly);
         let light = light.map(|light| light as u8);
@@ -169,7 +168,7 @@ impl Statement {
             material.finish = Finish::Glass { index, clear, faces: 2 };
             material.reflectance =
                 opacity.map_or(materials::DIRT, |opacity| opacity * material.reflectance);
-            // The visible colour of a clear pane is that of its dirt.
+            // The visible colour of a clear pane is the colour of its dirt.
             material.colour = match (material.colour, opacity) {
                 (Some(colour), Some(opacity)) => Some(colour.map(|part| opacity * part)),
                 _ => None,
@@ -192,7 +191,8 @@ impl Statement {
         Assembly::finish_by_name(material, is_textured, is_measured);
     }
 
-    /// Opacity of the material, if the file sets it. A map sets the opacity of each texel instead.
+    /// Opacity of the material; `None` if the file does not set it or sets it to 0, or if a map sets the opacity of
+    /// each texel.
     fn opacity(&self, assembly: &mut Assembly) -> Option<f32> {
         let dissolve = self.number("d", 0.0..=1.0, "a number from 0 to 1", assembly);
         let clear = self.number("Tr", 0.0..=1.0, "a number from 0 to 1", assembly);
@@ -246,8 +246,7 @@ pub(super) fn find_spectrum(
         .unwrap_or_else(|| named(spectra_folder.unwrap_or(folder), name))
 }
 
-/// A colour. A single number is grey, as the format defines; a missing or invalid component equals the red
-/// one.
+/// Reads a colour. A single number is grey, as the format defines; a missing or invalid component equals the red one.
 fn colour(text: &str, place: &Place) -> Result<Rgb, Fault> {
     let mut words = text.split_whitespace();
     match words.next().unwrap_or_default().parse::<f32>() {
@@ -266,7 +265,7 @@ fn colour(text: &str, place: &Place) -> Result<Rgb, Fault> {
     }
 }
 
-/// The file name after the options of a map statement. The first option is stored in `seen`.
+/// Reads the file name after the options of a map statement. Stores the first option in `seen`.
 fn texture_name(
     text: &str,
     keyword: &str,

@@ -89,7 +89,7 @@ pub(super) fn read(
     assembly.add_mesh(mesh, &Place::of(file))
 }
 
-/// Reads the mesh alone, with one material.
+/// Reads the mesh without its materials; `material` is used everywhere.
 pub(super) fn read_shape(bytes: &[u8], file: &Path, material: MaterialId) -> Result<Mesh, Fault> {
     let checked = check(&String::from_utf8_lossy(bytes), file)?;
     build(&checked.text, &vec![material; checked.materials.len()], file)
@@ -101,11 +101,11 @@ const UNNAMED: &str = "default";
 /// An OBJ file reduced to valid statements that are needed.
 struct Checked {
     /// Statements for `tobj`. Materials are named by their index in `materials`. Every face has positive indices of
-    /// positions and texture coordinates; the first texture coordinate stands for "none".
+    /// positions and texture coordinates; the first texture coordinate means "none".
     text: String,
     /// Names in the order of first use by a face.
     materials: Vec<String>,
-    /// Material files, and the positions where the file names them.
+    /// Material files named by the OBJ file, with the positions of the names.
     libraries: Vec<(String, Place)>,
 }
 
@@ -141,7 +141,7 @@ fn check(text: &str, file: &Path) -> Result<Checked, Fault> {
             Place { column: Some(clipped(column)), ..Place::line(file, index + 1) }
         };
         let statement = line.trim();
-        // An empty slice at the end of the line gives the position of a missing word.
+        // The position of a missing word is an empty slice at the end of the line.
         let nothing = &statement[statement.len()..];
         let (keyword, rest) =
             statement.split_once(char::is_whitespace).unwrap_or((statement, nothing));
@@ -188,7 +188,7 @@ fn check(text: &str, file: &Path) -> Result<Checked, Fault> {
     Ok(out)
 }
 
-/// Copies the first `count` numbers of a statement. An error contains the invalid word. Texture coordinates may have
+/// Copies the first `count` numbers of a statement. An error contains the invalid word. Texture coordinates can have
 /// a single number.
 fn write_numbers<'a>(
     out: &mut String,
@@ -241,7 +241,7 @@ fn corner(
     Ok((v, vt))
 }
 
-/// Builds one mesh from checked statements. `ids` are the materials by number.
+/// Builds one mesh from checked statements. `ids` are the materials by their index in [`Checked::materials`].
 fn build(text: &str, ids: &[MaterialId], file: &Path) -> Result<Mesh, Fault> {
     let options = tobj::LoadOptions {
         single_index: true,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::error::Place;
 
-/// An oddity, and its treatment.
+/// An oddity; the message also states how it is treated.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Oddity {
     /// A copy beyond the range of all sensors. Some scenes place unused objects there.
@@ -31,10 +31,10 @@ pub enum Oddity {
         got: String,
         /// The allowed values.
         allowed: &'static str,
-        /// The replacement.
+        /// Treatment, as words of the message, such as `left out`.
         instead: String,
     },
-    /// An invisible material.
+    /// A material with an opacity of 0, which is loaded as opaque.
     #[error("a dissolve of 0 would make the material invisible: it is opaque")]
     Dissolved,
     /// A reflectance above 1 or below 0 in a spectrum.
@@ -51,7 +51,7 @@ pub enum Oddity {
     /// A polygon without area.
     #[error("a polygon of {corners} points has no area: copies stand on its points and edges")]
     FlatPolygon {
-        /// Number of the face's corners.
+        /// Number of the polygon's corners.
         corners: usize,
     },
     /// A missing material file.
@@ -66,7 +66,7 @@ pub enum Oddity {
         /// Name of the material.
         name: String,
     },
-    /// A missing image of a colour.
+    /// A missing image of a colour texture.
     #[error("there is no file `{}`: the colour is plain", .path.display())]
     NoTexture {
         /// Expected path of the image.
@@ -75,7 +75,7 @@ pub enum Oddity {
     /// A missing image of an opacity mask.
     #[error("there is no file `{}`: nothing shines through the material", .path.display())]
     NoMask {
-        /// Expected path of the file.
+        /// Expected path of the image.
         path: PathBuf,
     },
     /// A map of a material has an option.
@@ -119,7 +119,7 @@ pub(super) struct Warnings {
 }
 
 impl Warnings {
-    /// Notes an oddity.
+    /// Records an oddity at `place`.
     pub fn add(&mut self, place: &Place, oddity: Oddity) {
         let kind = discriminant(&oddity);
         match self.list.iter_mut().find(|warning| discriminant(&warning.first) == kind) {

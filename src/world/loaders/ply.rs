@@ -91,10 +91,10 @@ fn read(bytes: &[u8], file: &Path) -> Result<Mesh, Fault> {
     Ok(mesh)
 }
 
-/// Names for the list of a face's corners.
+/// Possible names of the property that lists a face's corners.
 const CORNERS: [&str; 2] = ["vertex_indices", "vertex_index"];
 
-/// Whether the file is long enough for the counts in its header.
+/// Checks that the file is long enough for the counts in its header.
 fn check_length(
     element: &ElementDef,
     encoding: Encoding,
@@ -146,7 +146,7 @@ fn require(
     Err(Fault::new(place, Problem::Syntax(format!("must have {expected}"))))
 }
 
-/// A fault that the crate reports. Only text files have line numbers.
+/// Converts an error of the crate to a fault. Only text files have line numbers.
 fn told(file: &Path, error: &ParseError, encoding: Encoding) -> Fault {
     let place = match error.line() {
         Some(line) if encoding == Encoding::Ascii => Place::line(file, line),
@@ -159,7 +159,7 @@ fn told(file: &Path, error: &ParseError, encoding: Encoding) -> Fault {
     Fault::new(place, Problem::Syntax(format!("is no sound PLY: {}", shortened(cause))))
 }
 
-/// An element that is skipped.
+/// An element whose values are skipped.
 struct Skipped;
 
 impl PropertyAccess for Skipped {

@@ -8,13 +8,13 @@ use crate::config::toml::read_files::note_read;
 
 /// Reads the files that a scene file names.
 pub trait Resolver {
-    /// The whole file at `path`.
+    /// Reads the whole file at `path`.
     ///
     /// # Errors
     /// [`io::ErrorKind::NotFound`] for a missing file, otherwise the error of the operating system.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 
-    /// Whether there is a file or folder at `path`.
+    /// Whether a file or folder exists at `path`.
     fn exists(&self, path: &Path) -> bool;
 
     /// Whether colour images are requested. They take four times the memory of images for lasers.
@@ -36,7 +36,7 @@ const MAX_FILE_BYTES: u64 = 1 << 32;
 impl Resolver for Disk {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         let about = std::fs::metadata(path)?;
-        // Reading a device or a pipe may never end.
+        // Reading a device or a pipe might never end.
         if !about.is_file() {
             return Err(io::Error::other("it is not a regular file"));
         }
@@ -82,7 +82,7 @@ impl Resolver for Memory {
     }
 }
 
-/// `path` without `.` and `..`, resolved without access to the disk.
+/// Removes `.` and `..` from `path` without access to the disk.
 fn plain(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
@@ -97,7 +97,7 @@ fn plain(path: &Path) -> PathBuf {
     out
 }
 
-/// The path `text`, relative to `folder`. Files made on Windows use `\`.
+/// The path `text`, relative to `folder`. The separator can be `\`, as in files made on Windows.
 pub(super) fn named(folder: &Path, text: &str) -> PathBuf {
     folder.join(text.replace('\\', "/"))
 }

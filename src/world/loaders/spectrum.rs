@@ -8,12 +8,12 @@ use crate::world::colours::WAVES_UM;
 /// The wavelength of the lasers, micrometres.
 pub(super) const LASER_WAVELENGTH_UM: f64 = 0.905;
 
-/// A spectrum without wavelengths below this has no colours, micrometres.
+/// A spectrum has colours only if its shortest wavelength is below this, micrometres.
 const VISIBLE_UM: f64 = 0.6;
 
-/// The reflectance at [`LASER_WAVELENGTH_UM`], and those of red, green and blue if the file covers visible light.
-/// Values are not limited to 0..=1. Between the file's wavelengths, which may increase or decrease, values are
-/// interpolated linearly; outside they are constant.
+/// Reads the reflectance at [`LASER_WAVELENGTH_UM`], and the reflectances of red, green and blue if the file covers
+/// visible light. Values are not limited to 0..=1. Between the file's wavelengths, which can increase or decrease,
+/// values are interpolated linearly; outside they are constant.
 pub(super) fn read(bytes: &[u8], file: &Path) -> Result<(f64, Option<[f64; 3]>), Fault> {
     let text = String::from_utf8_lossy(bytes);
     let mut laser = Sample::new(LASER_WAVELENGTH_UM);

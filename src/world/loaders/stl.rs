@@ -2,7 +2,7 @@
 //!
 //! Normals are ignored, and corners at the same position are merged. STL has no materials, so the default grey is
 //! used. A file is binary if its length matches the count in its header, even if it begins with `solid`. ASCII files
-//! may contain several solids, in upper or lower case.
+//! can contain several solids, in upper or lower case.
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -39,12 +39,12 @@ pub fn parse(bytes: &[u8], file: &Path) -> Result<Scene, SceneError> {
     assembly.finish(file, true)
 }
 
-/// Length of a binary file's header, with the count of triangles at its end.
+/// Length of a binary file's header, with the count of triangles at its end, bytes.
 const HEADER_BYTES: usize = 84;
-/// Length of a triangle in a binary file.
+/// Length of a triangle in a binary file, bytes.
 const TRIANGLE_BYTES: u64 = 50;
 
-/// The length that a binary file's header announces.
+/// Length of a binary file according to its header, bytes.
 fn binary_length(bytes: &[u8]) -> Option<u64> {
     let count = bytes.get(80..HEADER_BYTES)?.try_into().ok().map(u32::from_le_bytes)?;
     Some(HEADER_BYTES as u64 + TRIANGLE_BYTES * u64::from(count))
@@ -82,7 +82,7 @@ fn read_ascii(bytes: &[u8], file: &Path) -> Result<stl_io::IndexedMesh, Fault> {
     })
 }
 
-/// A binary file whose header is replaced by blanks.
+/// Reader of a binary file that replaces the header by blanks.
 struct Binary<'a> {
     start: &'a [u8],
     bytes: &'a [u8],

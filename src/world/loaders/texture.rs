@@ -13,16 +13,16 @@ use super::{MAX_IMAGE_PIXELS, MAX_IMAGE_SIDE};
 use crate::world::colours::ColourMap;
 use crate::world::scene::Texture;
 
-/// The channel of an image that is used.
+/// Channel of an image that becomes a texture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Channel {
-    /// Red, or grey.
+    /// Red or, in a grey image, grey.
     First,
     /// Alpha; images without alpha are opaque.
     Alpha,
 }
 
-/// A decoded image of 8 bits a channel: grey, grey with alpha, RGB or RGBA.
+/// A decoded image with 8 bits per channel: grey, grey with alpha, RGB or RGBA.
 #[derive(Clone, Debug)]
 pub(super) struct Image {
     width: u32,
@@ -42,7 +42,7 @@ impl Image {
 /// 8 pixels of one bit.
 const MAX_PIXELS_PER_BYTE: u64 = 8 * 1032;
 
-/// Length of the file header and the longest image header, bytes.
+/// Length of the file header and the longest image header of a BMP, bytes.
 const LONGEST_BMP_HEADER: usize = 14 + 124;
 
 /// Decodes an image by its content, not its name. Its size is at most [`MAX_IMAGE_SIDE`] and [`MAX_IMAGE_PIXELS`].
@@ -64,7 +64,7 @@ pub(super) fn decode(bytes: &[u8], place: &Place) -> Result<Image, Fault> {
     })
 }
 
-/// Why an image cannot be decoded.
+/// Reason why an image cannot be decoded.
 enum Unread {
     Size(Problem),
     Broken(String),
@@ -113,7 +113,7 @@ fn png(bytes: &[u8]) -> Result<Image, Unread> {
     reader.next_frame(&mut samples).map_err(Unread::broken)?;
     if depth == png::BitDepth::Sixteen {
         let pairs = samples.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]]));
-        // Rounds: 257 is 65535 / 255.
+        // Rounds to 8 bits: 257 is 65535 / 255.
         samples = pairs.map(|value| ((u32::from(value) + 128) / 257) as u8).collect();
     }
     Ok(Image { width, height, channels: colour.samples(), samples })
@@ -142,7 +142,8 @@ fn bmp(bytes: &[u8]) -> Result<Image, Unread> {
         .set_strict_mode(true)
         .set_max_width(usize::MAX)
         .set_max_height(usize::MAX);
-    // The decoder reads the bit masks of long headers in every file, and fails if a file of a few pixels ends before.
+    // The decoder reads the bit masks of long headers in every file, and fails if a file of a few pixels ends before
+    // them.
     let mut padded = bytes.to_vec();
     padded.resize(bytes.len().max(LONGEST_BMP_HEADER), 0);
     let mut decoder = BmpDecoder::new_with_options(ZCursor::new(&padded[..]), options);
@@ -204,7 +205,7 @@ pub(super) fn colours(image: &Image) -> Option<ColourMap> {
     ColourMap::new(image.width, image.height, texels)
 }
 
-/// `texture` with `value` applied to every texel.
+/// Applies `value` to every texel of `texture`.
 pub(super) fn mapped(texture: &Texture, value: impl Fn(u8) -> u8) -> Texture {
     let texels = texture.texels.iter().map(|&texel| value(texel)).collect();
     Texture { texels, ..*texture }

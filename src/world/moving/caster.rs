@@ -9,7 +9,7 @@
 //! firing time alone.
 //!
 //! Cost: for an object outside the cone around all pulses of a call, a call costs two poses and a comparison. For
-//! other objects, each pulse is compared with the object's bounding ball, and only pulses that may hit the ball are
+//! other objects, each pulse is compared with the object's bounding ball, and only pulses that can hit the ball are
 //! transformed and traced (measured in `benches/RESULTS.md`).
 //!
 //! A GPU casts into the scene and all bodies in one batch. The processor casts into one object after the other, no
@@ -34,7 +34,7 @@ const SLICE_NS: u64 = 1_000_000;
 /// Margin around an object for the errors of interpolation and rounding, metres.
 const MARGIN_M: f64 = 1e-3;
 
-/// A static scene with any caster, and objects that move in it.
+/// Casts rays into a static scene, with any caster, and into the objects that move in it.
 pub struct MovingCaster {
     still: Box<dyn RayCaster>,
     objects: Arc<[MovingObject]>,
@@ -43,7 +43,8 @@ pub struct MovingCaster {
 }
 
 impl MovingCaster {
-    /// `still` has `instances` instances; each object gets one of the next indices.
+    /// Adds `objects` to the caster `still`, whose scene has `instances` instances. The objects get the next instance
+    /// indices.
     pub fn new(still: Box<dyn RayCaster>, instances: usize, objects: Arc<[MovingObject]>) -> Self {
         Self { still, objects, first_instance: instances as u32 }
     }
@@ -197,26 +198,26 @@ fn on_body(object: &MovingObject, pose: &Transform<World, Body>, pulse: &Pulse) 
     (pulse, finishes::first_hit(object.caster.as_ref(), pulse))
 }
 
-/// The pulses of one call, and a cone around them.
+/// The pulses of one call to the caster, and a cone around them.
 struct Call<'a> {
     stencil: &'a Stencil,
     pulses: &'a [Pulse],
     fired: &'a [SimTime],
     /// Time slice of the earliest firing, and the first slice after the latest firing.
     slices: [u64; 2],
-    /// Largest distance of a pulse's origin from the first pulse's, metres.
+    /// Largest distance between the origin of a pulse and that of the first pulse, metres.
     spread_m: f64,
     axis: DVec3,
     /// Half of the cone's opening angle, including the beams' width, radians.
     half_angle_rad: f64,
     /// Length of the longest rays, metres.
     farthest_m: f64,
-    /// Half of the widest beam footprint, metres at 1 m.
+    /// Half of the widest beam footprint at a distance of 1 m, metres.
     spot_m: f64,
 }
 
 impl<'a> Call<'a> {
-    /// Returns `None` if there are no pulses.
+    /// Computes the cone around `pulses`; `None` if there are no pulses.
     fn new(stencil: &'a Stencil, pulses: &'a [Pulse], fired: &'a [SimTime]) -> Option<Self> {
         let first = pulses.first()?;
         let (earliest, latest) = (fired.iter().min()?, fired.iter().max()?);
@@ -260,7 +261,8 @@ impl<'a> Call<'a> {
         keep_nearer(hits, rays, instance, &chosen, &found);
     }
 
-    /// Indices of the pulses that may hit an object, and these pulses in its frame with rays of at most `farthest_m`.
+    /// Indices of the pulses that can hit an object, and these pulses in the object's frame, with rays of at most
+    /// `farthest_m`.
     fn meeting(
         &self,
         object: &MovingObject,
@@ -326,7 +328,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Replaces hits by nearer ones of an object. `found` are the hits of the pulses `chosen`.
+/// Replaces hits by nearer hits on an object. `found` are the hits of the pulses with the indices `chosen`.
 fn keep_nearer(hits: &mut [Hit], rays: usize, instance: u32, chosen: &[usize], found: &[Hit]) {
     for (index, found) in chosen.iter().zip(found.chunks(rays)) {
         for (hit, found) in hits[index * rays..][..rays].iter_mut().zip(found) {
@@ -337,7 +339,7 @@ fn keep_nearer(hits: &mut [Hit], rays: usize, instance: u32, chosen: &[usize], f
     }
 }
 
-/// `pulse` in the frame of a body, with rays of at most `farthest_m`.
+/// Transforms `pulse` to the frame of a body; limits its rays to `farthest_m`.
 fn in_body(pulse: &Pulse, world_from_body: &Transform<World, Body>, farthest_m: f32) -> Pulse {
     let body_from_world = world_from_body.inverse();
     let turn = |v: DVec3| body_from_world.direction(v);

@@ -33,13 +33,13 @@ pub struct MovingObject {
     radius_m: f64,
 }
 
-/// Error in creating an object.
+/// Error in creating a moving object.
 #[derive(Debug, thiserror::Error)]
 pub enum ObjectError {
     /// The mesh cannot be loaded.
     #[error(transparent)]
     Body(#[from] SceneError),
-    /// No tree can be built over the mesh.
+    /// No ray-casting tree can be built over the mesh.
     #[error(transparent)]
     Build(#[from] BuildError),
     /// The trajectory is impossible.
@@ -47,7 +47,7 @@ pub enum ObjectError {
     Trajectory(#[from] TrajectoryError),
 }
 
-/// A body that is ready for ray casting.
+/// A body with its caster, ready for ray casting.
 #[derive(Clone)]
 struct Solid {
     caster: Arc<BvhCaster>,
@@ -72,12 +72,12 @@ pub struct Bodies {
 }
 
 impl Bodies {
-    /// No bodies yet. If `colours` is true, colour images are loaded as well.
+    /// Starts without bodies. If `colours` is true, colour images are loaded as well.
     pub fn new(colours: bool) -> Self {
         Self { colours, ..Self::default() }
     }
 
-    /// See [`MovingObject::new`].
+    /// Creates a moving object like [`MovingObject::new`], but loads equal bodies only once.
     ///
     /// # Errors
     /// The mesh or the trajectory is invalid, or all meshes together are too large.
@@ -138,7 +138,7 @@ impl MovingObject {
         Bodies::default().object(config, geo, ground)
     }
 
-    /// An object called `name` whose body is `scene`, in the body's frame.
+    /// Creates an object called `name` whose body is `scene`, in the body's frame.
     ///
     /// # Errors
     /// No tree can be built over the scene.
@@ -151,7 +151,7 @@ impl MovingObject {
         Self { name: name.to_owned(), trajectory, shown: Vec::new(), caster, centre, radius_m }
     }
 
-    /// Pose at `at`.
+    /// Pose of the object at `at`.
     pub fn pose(&self, at: SimTime) -> Transform<World, Body> {
         self.trajectory.pose(at)
     }

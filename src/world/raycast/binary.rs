@@ -10,14 +10,14 @@ use super::boxes::VectorBounds;
 
 /// Index of the root.
 pub const ROOT: usize = 0;
-/// Number of nodes that are moved in the first round; [`Binary::improve`] may move more.
+/// Target number of nodes that the first round moves; [`Binary::improve`] can move more.
 const MOVED: f32 = 20_000.0;
 /// Number of rounds of moves. More rounds give no better trees.
 const ROUNDS: usize = 4;
-/// Index of the first pair of children.
+/// Index of the first pair of siblings, the children of the root.
 const FIRST_PAIR: usize = 2;
 
-/// Children of a node.
+/// Children of an inner node, or primitives of a leaf.
 #[derive(Clone, Copy, Debug)]
 pub struct Below {
     /// Index of the first of two children, or of a leaf's first primitive.
@@ -46,7 +46,7 @@ pub struct Binary {
 }
 
 impl Binary {
-    /// An empty tree with memory for `leaves` leaves.
+    /// Creates an empty tree with memory for `leaves` leaves.
     pub fn with_capacity(leaves: usize) -> Self {
         let mut tree =
             Self { boxes: Vec::with_capacity(leaves), below: Vec::with_capacity(leaves) };
@@ -73,19 +73,19 @@ impl Binary {
         &self.boxes[index / 2].0[index % 2]
     }
 
-    /// Children of a node.
+    /// Children of a node, or primitives of a leaf.
     #[inline(always)]
     pub fn below(&self, index: usize) -> Below {
         self.below[index / 2][index % 2]
     }
 
-    /// Sets a node.
+    /// Sets the box and the children of a node.
     pub fn set(&mut self, index: usize, bounds: VectorBounds, below: Below) {
         self.boxes[index / 2].0[index % 2] = bounds;
         self.below[index / 2][index % 2] = below;
     }
 
-    /// All nodes, each before its children.
+    /// Indices of all nodes, each before those of its children.
     pub fn parents_first(&self) -> Vec<u32> {
         let mut all = Vec::with_capacity(self.len());
         all.push(ROOT as u32);
@@ -100,7 +100,7 @@ impl Binary {
         all
     }
 
-    /// The same tree with subtrees of up to `most` primitives merged into leaves, and the new order of the
+    /// Returns the same tree with subtrees of up to `most` primitives merged into leaves, and the new order of the
     /// primitives.
     pub fn filled(&self, order: &[u32], most: u32) -> (Self, Vec<u32>) {
         let mut counts = vec![0; self.len()];
@@ -153,7 +153,7 @@ impl Binary {
     }
 }
 
-/// The best place found for a node.
+/// The best new place found so far for a node.
 struct Best {
     place: usize,
     gain: f32,
@@ -162,8 +162,8 @@ struct Best {
 }
 
 impl Best {
-    /// Evaluates the place beside `index`. `saved` is the area that removals and ancestors save. Returns the saving
-    /// for places below `index` if one of them may be better.
+    /// Evaluates the place beside `index`. `saved` is the area that a move to this place saves, except for the box of
+    /// the new parent. Returns this area for places below `index`; `None` if none of them can be better.
     #[inline(always)]
     fn look(&mut self, tree: &Binary, index: usize, saved: f32) -> Option<f32> {
         let bounds = tree.bounds(index);
@@ -179,7 +179,7 @@ impl Best {
 /// Moves subtrees of a tree.
 struct Mover<'a> {
     tree: &'a mut Binary,
-    /// The parent of each pair.
+    /// Index of the parent of each pair.
     parents: Vec<u32>,
     candidates: Vec<(f32, u32)>,
     open: Vec<(f32, u32)>,
@@ -222,13 +222,13 @@ impl<'a> Mover<'a> {
         self.candidates = candidates;
     }
 
-    /// The best new sibling for `node`, if there is one.
+    /// The best new sibling for `node`; `None` if no place is better than the present one.
     fn better_place(&mut self, node: usize) -> Option<usize> {
         let tree = &*self.tree;
         let own = *tree.bounds(node);
         let parent = self.parent(node);
         let mut best = Best { place: ROOT, gain: 0.0, own, own_area: own.half_area() };
-        // The area saved above so far, and the box of the nodes that stay there.
+        // The area saved above so far, and the box of the nodes that remain there.
         let mut saved = tree.bounds(parent).half_area();
         let mut sibling = node ^ 1;
         let mut rest = *tree.bounds(sibling);

@@ -1,6 +1,6 @@
-//! Border where a set of boxes is split. Candidates are the borders of bins. The cost of a border is the sum, over
-//! both sides, of the side's area times its number of boxes (Wald, On fast Construction of SAH-based Bounding Volume
-//! Hierarchies, 2007).
+//! Chooses the border where a set of boxes is split. The candidates are the borders between bins. The cost of a
+//! border is the sum, over both sides, of the side's area times its number of boxes (Wald, On fast Construction of
+//! SAH-based Bounding Volume Hierarchies, 2007).
 
 use super::boxes::Bounds;
 
@@ -11,7 +11,7 @@ pub const BINS: usize = 16;
 pub struct Border {
     bins: Bins,
     axis: usize,
-    /// First bin behind the border.
+    /// Index of the first bin behind the border.
     bin: usize,
 }
 
@@ -19,18 +19,19 @@ pub struct Border {
 struct Bins {
     number: usize,
     low: [f32; 3],
-    /// Number of bins per unit of [`place`]; 0 if all boxes are at the same position.
+    /// Number of bins per unit of [`place`] along each axis; 0 if all boxes are at the same position.
     scale: [f32; 3],
 }
 
-/// Twice the middle of the box.
+/// Twice the coordinate of the box's middle along an axis.
 #[inline(always)]
 fn place(bounds: &Bounds, axis: usize) -> f32 {
     bounds.low[axis] + bounds.high[axis]
 }
 
 impl Border {
-    /// The best border among `bins` with at least `least` boxes on either side, if there is one.
+    /// The best border, with `bins` bins along each axis and at least `least` boxes on either side; `None` if there
+    /// is none.
     pub fn best<'a>(
         boxes: impl Iterator<Item = &'a Bounds> + Clone,
         bins: usize,
@@ -86,7 +87,7 @@ impl Bins {
     }
 }
 
-/// The cheapest border: its cost, and the first bin behind it.
+/// The cheapest border: its cost, and the first bin behind it. `None` if no border has `least` boxes on either side.
 fn best_bin(counts: &[usize], inside: &[Bounds], least: usize) -> Option<(f32, usize)> {
     let all: usize = counts.iter().sum();
     let mut costs_above = [0.0; BINS];

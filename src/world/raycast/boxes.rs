@@ -2,7 +2,7 @@
 
 use glam::Vec3A;
 
-/// A bounding box without padding.
+/// An axis-aligned bounding box, without the alignment padding of [`VectorBounds`].
 #[derive(Clone, Copy)]
 pub struct Bounds {
     pub low: [f32; 3],
@@ -32,11 +32,11 @@ impl Bounds {
 #[derive(Clone, Copy)]
 pub struct Primitive {
     pub bounds: Bounds,
-    /// Index of the triangle in the mesh, or of the part.
+    /// Index of the triangle in the mesh, or index of the part.
     pub index: u32,
 }
 
-/// A bounding box with SIMD vectors as corners: larger than [`Bounds`], but faster to compute with.
+/// A bounding box with SIMD vectors as corners. It takes more memory than [`Bounds`] but is faster to compute with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VectorBounds {
     pub low: Vec3A,
@@ -47,7 +47,7 @@ impl VectorBounds {
     /// Empty box.
     pub const NOTHING: Self = Self { low: Vec3A::INFINITY, high: Vec3A::NEG_INFINITY };
 
-    /// The box around both.
+    /// Smallest box that contains `self` and `other`.
     #[inline(always)]
     pub fn union(&self, other: &Self) -> Self {
         Self { low: self.low.min(other.low), high: self.high.max(other.high) }

@@ -136,7 +136,7 @@ impl Room {
     }
 }
 
-/// For each axis, the bounds of the slopes in every register, or of the shifts of parallel rays.
+/// Bounds of the slopes of the rays in each register, by axis; for parallel rays, bounds of their shifts.
 #[repr(align(32))]
 pub struct Spans {
     pub low: [[f32; REGISTERS]; 2],
@@ -411,7 +411,7 @@ impl Bundle {
     }
 }
 
-/// The lanes of a stencil's rays, starting at `lane`.
+/// The part of `values` for the rays of one stencil, starting at `lane`.
 #[inline(always)]
 fn from_lane<T>(values: &mut Wide<T>, lane: usize) -> &mut [T; MAX_RAYS] {
     values[lane..].first_chunk_mut().expect("room for a stencil")

@@ -18,8 +18,9 @@ use crate::world::scene::{Instance, MaterialId, Mesh, Scene};
 /// Largest number of triangles in a leaf; they are tested in one vector.
 const TRIANGLES_PER_LEAF: u32 = 8;
 
-/// Depths on triangles with corners beyond this distance from the mesh's origin are computed in `f64`, metres. In
-/// `f32` the error would be a tenth of a millimetre, and ten metres on a plane of 200 km.
+/// Limit above which depths are computed in `f64`, metres. It applies to a triangle with a coordinate beyond this limit
+/// in the bundle's frame, if the mesh also extends beyond it. In `f32` the error would be a tenth of a millimetre, and
+/// ten metres on a plane of 200 km.
 pub(super) const VAST_M: f32 = 500.0;
 
 /// Casts pulses through a scene with a two-level tree.
@@ -31,7 +32,7 @@ pub struct BvhCaster {
     pub(super) entrances: Vec<Entrance>,
     /// Instances, in the order in which the top tree's leaves first refer to them.
     pub(super) placed: Vec<Placed>,
-    /// The frame World, with the extent of the scene.
+    /// The World frame; its `extent` is that of the scene.
     pub(super) frame: Frame,
     /// Whether the trees fit into the processor's caches, so that a traversal rarely waits for memory.
     pub(super) is_small: bool,
@@ -49,12 +50,13 @@ pub(super) struct Entrance {
     pub code: u32,
 }
 
-/// Limits of the number of additional parts when instances are divided. Between these limits, it equals the number of
-/// instances. A million copies that overlap gain nothing from twice as many parts, and take seconds longer to build.
+/// Limits of the number of additional parts when instances are divided: this value and `MOST_PARTS`. Between the
+/// limits, there are as many additional parts as instances. A million copies that overlap gain nothing from twice as
+/// many parts, and take seconds longer to build.
 const LEAST_PARTS: usize = 1_000;
 const MOST_PARTS: usize = 100_000;
 
-/// Number of triangles above which a mesh is large. Trees of large meshes are not built at the same time.
+/// Number of triangles above which a mesh is large. Trees of large meshes are built one after the other.
 const LARGE_MESH: usize = 1 << 19;
 
 /// Reason why no tree can be built for a scene.
@@ -197,8 +199,8 @@ impl MeshTree {
         masked: false,
     };
 
-    /// The trees of all meshes in use. Trees of large meshes are built one after the other to limit memory, others at
-    /// the same time.
+    /// The trees of all meshes in use. Trees of large meshes are built one after the other to limit memory, trees of
+    /// others in parallel.
     fn all(scene: &Scene, is_used: &[bool]) -> Result<Vec<Self>, BuildError> {
         let used = || (0..scene.meshes.len()).filter(|&index| is_used[index]);
         for mesh in used().map(|index| &scene.meshes[index]) {
@@ -278,7 +280,7 @@ impl MeshTree {
         self.blocks[slot as usize / 8].index[slot as usize % 8] & ((1 << INDEX_BITS) - 1)
     }
 
-    /// Material of the triangle in `slot`. This is the tree of `mesh`.
+    /// Material of the triangle in `slot`. `mesh` must be the mesh of this tree.
     #[inline(always)]
     pub fn material(&self, slot: u32, mesh: &Mesh) -> MaterialId {
         let place = self.blocks[slot as usize / 8].index[slot as usize % 8] >> INDEX_BITS;
@@ -334,7 +336,7 @@ fn most_stretch(turn: &DMat3) -> f32 {
     sum(squares.x_axis).max(sum(squares.y_axis)).max(sum(squares.z_axis)).sqrt() as f32
 }
 
-/// The box around points.
+/// Bounding box of `points`.
 fn around(points: &[[f32; 3]]) -> Bounds {
     let union = |mut a: Bounds, b: Bounds| {
         a.include(&b);
@@ -368,7 +370,7 @@ struct Reach<'a> {
 }
 
 impl Reach<'_> {
-    /// Includes the content below `code`. Boxes `levels` levels further down represent their content.
+    /// Extends the bounds to the subtree `code`: to its triangles, or to the boxes `levels` levels below it.
     fn below(&mut self, code: u32, levels: u32) {
         if let Some((block, count)) = leaf(code) {
             for place in 0..count {

@@ -38,10 +38,10 @@ impl RayCaster for BvhCaster {
     }
 }
 
-/// Up to this number, a bundle's pulses are tested against the scene's largest boxes before the bundle is formed.
+/// Largest number of pulses in a bundle that are tested against the scene's largest boxes before the bundle is formed.
 const FEW_PULSES: usize = 3;
 
-/// Casts all bundles.
+/// Groups `pulses` into bundles, casts the bundles, and writes `hits`.
 #[inline(always)]
 fn cast<S: Simd>(
     simd: S,

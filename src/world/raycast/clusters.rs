@@ -19,7 +19,8 @@ const LANES: usize = 8;
 struct Clusters {
     /// Lower corners by axis, then upper corners by axis.
     sides: [Vec<f32>; 6],
-    /// As in [`Below`], except that `first` of a leaf is the last member of its ring, see [`Clustering::next`].
+    /// Content of each cluster. Unlike in a finished tree, `first` of a leaf is the last member of its ring, see
+    /// [`Clustering::next`].
     below: Vec<Below>,
 }
 
@@ -76,8 +77,8 @@ pub struct Clustering {
 }
 
 impl Clustering {
-    /// Builds the tree over `primitives` with up to `most` in a leaf. The second result has indices of primitives.
-    /// Each leaf is a run of this list.
+    /// Builds the tree over `primitives` with up to `most` of them in a leaf. Also returns the indices of the
+    /// primitives; each leaf is a run of this list.
     pub fn build(&mut self, primitives: &[Primitive], most: u32) -> (Binary, Vec<u32>) {
         self.sort(primitives);
         self.next.clear();
@@ -104,7 +105,8 @@ impl Clustering {
         (tree, order)
     }
 
-    /// Sorts along the curve. The upper half of a key is the position on the curve, the lower half an index.
+    /// Sorts the primitives along the space-filling curve. The upper half of a key is the position on the curve, the
+    /// lower half is the index of the primitive.
     fn sort(&mut self, primitives: &[Primitive]) {
         let middle = |Primitive { bounds, .. }: &Primitive| {
             Vec3A::from_array(bounds.low) + Vec3A::from_array(bounds.high)
@@ -161,7 +163,8 @@ impl Clustering {
         self.then.close(count);
     }
 
-    /// Appends the members of a leaf to `order`.
+    /// Appends the members of a leaf to `order`, and returns the leaf as a run of `order`. Inner nodes are returned
+    /// unchanged.
     fn settle(&self, below: Below, primitives: &[Primitive], order: &mut Vec<u32>) -> Below {
         if !below.is_leaf() {
             return below;
@@ -176,7 +179,7 @@ impl Clustering {
     }
 }
 
-/// Moves each of ten bits to every third position.
+/// Moves bit `k` of a number of ten bits to bit `3 k`. Larger numbers count as 1023.
 fn spread(bits: u32) -> u64 {
     let mut bits = u64::from(bits.min(1023));
     bits = (bits | bits << 16) & 0x0300_00ff;
@@ -185,7 +188,8 @@ fn spread(bits: u32) -> u64 {
     (bits | bits << 2) & 0x0924_9249
 }
 
-/// Half areas of the boxes around the cluster with the sides `own` and each of the clusters from `at` on.
+/// Half of the surface areas of eight boxes. Each box contains the cluster with the sides `own` and one of the eight
+/// clusters that start at `at`.
 #[inline(always)]
 fn costs<S: Simd>(simd: S, sides: &[&[f32]; 6], own: &[f32x8<S>; 6], at: usize) -> f32x8<S> {
     let load = |k: usize| f32x8::from_slice(simd, &sides[k][at..at + LANES]);

@@ -10,7 +10,7 @@ use crate::world::scene::{Instance, Mesh, Scene};
 pub struct Draws(pub u64);
 
 impl Draws {
-    /// Uniform in 0..1.
+    /// Random number, uniform in 0..1.
     pub fn share(&mut self) -> f64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
@@ -20,12 +20,12 @@ impl Draws {
         low + (high - low) * self.share()
     }
 
-    /// Uniform in -1..1.
+    /// Random number, uniform in -1..1.
     pub fn next(&mut self) -> f64 {
         2.0 * self.share() - 1.0
     }
 
-    /// Uniform in -1..1 along each axis.
+    /// Random vector, uniform in -1..1 along each axis.
     pub fn vector(&mut self) -> DVec3 {
         DVec3::new(self.next(), self.next(), self.next())
     }
@@ -55,7 +55,7 @@ impl Draws {
 }
 
 /// A mesh of `count` triangles of one kind: small, thin, large, distant, coplanar, a fan, or without area. `uniform`
-/// returns a random number between two others.
+/// returns a random number between its arguments.
 pub fn mixed_triangles(uniform: &mut dyn FnMut(f64, f64) -> f64, kind: usize, count: u32) -> Mesh {
     let mut mesh = Mesh { name: "mixed".into(), ..Mesh::default() };
     let hub = vector(uniform);

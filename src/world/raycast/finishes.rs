@@ -8,7 +8,7 @@ use crate::time::SimTime;
 use crate::world::colours::TextureSpot;
 use crate::world::scene::{Finish, Material, Scene};
 
-/// Finishes of a scene in which some surfaces do more than scatter light diffusely; see [`RayCaster::finishes`].
+/// Properties of the surfaces that rays hit; see [`RayCaster::finishes`] and [`RayCaster::shading`].
 pub trait Finishes {
     /// The material that a ray hit; `None` if it is diffuse.
     fn material(&self, hit: &Hit) -> Option<&Material>;
@@ -25,7 +25,7 @@ pub trait Finishes {
     /// The normal points to the side from which the ray came. `None` if the surface has no normal.
     fn normal(&self, pulse: &Pulse, hit: &Hit, fired: SimTime) -> Option<DVec3>;
 
-    /// Texture coordinates where the same ray hits; `None` if the surface has none.
+    /// Texture coordinates at the point that the middle ray of `pulse` hit; `None` if the surface has none.
     fn texture_spot(&self, pulse: &Pulse, hit: &Hit, fired: SimTime) -> Option<TextureSpot>;
 
     /// Position at time `_to`, in World, of the point on the hit surface that is at `place` at time `_from`.

@@ -1,4 +1,4 @@
-//! The rays of a call, as arguments for [`super::hit`].
+//! The rays of one call of a ray caster, as arguments for [`super::hit`].
 
 use glam::DVec3;
 
@@ -22,7 +22,7 @@ impl Beams {
     }
 }
 
-/// The rays of a call.
+/// The rays of one call of a ray caster.
 pub enum Fired<'a> {
     /// Rays of pulses, one pulse after the other.
     Pulses(&'a [Pulse], &'a Stencil),
@@ -31,7 +31,8 @@ pub enum Fired<'a> {
 }
 
 impl Fired<'_> {
-    /// Ray `index` after pulse or position `first`: its pulse, and its offset in the beam footprint.
+    /// Ray `index`, counted from the first ray of pulse or position `first`: its pulse, and its offset in the beam
+    /// footprint.
     #[inline(always)]
     pub fn ray(&self, first: usize, index: usize) -> (Pulse, [f32; 2]) {
         match self {

@@ -31,7 +31,7 @@ const LEAST_COSINE: f32 = 1e-9;
 const INVERSE_SEED: u32 = 0x7ef3_11c7;
 const ROOT_SEED: u32 = 0x5f37_5a86;
 
-/// The inverses of `x`, which are not zero.
+/// Reciprocals of `x`, computed without division. No element of `x` may be zero.
 #[inline(always)]
 fn inverse<S: Simd>(simd: S, x: f32x8<S>) -> f32x8<S> {
     let size = x.abs();
@@ -55,7 +55,7 @@ fn inverse_of(x: f32) -> f32 {
     y.copysign(x)
 }
 
-/// The inverse square roots.
+/// Inverse square roots of `x`, computed without a square root.
 #[inline(always)]
 fn inverse_root<S: Simd>(simd: S, x: f32x8<S>) -> f32x8<S> {
     let half = x * 0.5;
@@ -139,7 +139,7 @@ impl Plane {
         }
     }
 
-    /// The plane relative to the rays of a pulse.
+    /// The values of this plane that the rays of `pulse` share.
     #[inline(always)]
     pub fn facing(&self, pulse: &Pulse) -> Facing {
         let n = self.normal;
@@ -177,7 +177,7 @@ impl Facing {
     }
 }
 
-/// Squared length of each ray's direction.
+/// Computes the squared lengths of the directions of a pulse's rays.
 #[derive(Clone, Copy, Debug)]
 pub struct Lengths {
     u: f32,
@@ -198,8 +198,8 @@ impl Lengths {
     }
 }
 
-/// Ranges and cosines of eight rays on planes. Arguments are [`Facing::along`], [`Facing::far`], the inverse lengths
-/// of the normals, [`Lengths::squared`], and the distances at which the rays begin.
+/// Ranges (metres) and cosines of incidence of eight rays on planes. Arguments are [`Facing::along`], [`Facing::far`],
+/// the inverse lengths of the normals, [`Lengths::squared`], and the distances at which the rays begin.
 #[inline(always)]
 pub fn finish<S: Simd>(
     simd: S,
@@ -215,7 +215,7 @@ pub fn finish<S: Simd>(
     [range_m, cosine.min(f32x8::splat(simd, 1.0))]
 }
 
-/// [`finish`] of one ray.
+/// [`finish`] for one ray: its range (metres) and its cosine of incidence.
 #[inline(always)]
 pub fn finish_one(pulse: &Pulse, offset: [f32; 2], facing: &Facing) -> [f32; 2] {
     let (along, squared) = (facing.along(offset), Lengths::new(pulse).squared(offset));

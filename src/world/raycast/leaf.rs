@@ -28,7 +28,7 @@ use super::hit;
 use super::shadow::{Corners, Doubt, View, bits, load, splat};
 use super::surface;
 
-/// Up to this number, each ray is tested separately against all triangles of the leaf.
+/// Largest number of rays that are tested one by one, each against all triangles of the leaf.
 const FEW_RAYS: u32 = 8;
 
 /// The triangles that are tested.
@@ -56,7 +56,7 @@ impl Target<'_> {
     }
 }
 
-/// Tests `rays` against the target.
+/// Tests `rays` against the triangles of `target`, and stores nearer hits in `bundle`.
 #[inline(always)]
 pub fn test<S: Simd>(simd: S, target: &Target, view: &View, rays: u64, bundle: &mut Bundle) {
     let block = &target.mesh.blocks[target.block as usize];
@@ -101,7 +101,7 @@ pub fn test<S: Simd>(simd: S, target: &Target, view: &View, rays: u64, bundle: &
     }
 }
 
-/// Updates the bounds of the nearest hits' depths.
+/// Updates the bundle's bounds `nearest` and `deepest` after new hits.
 #[inline(always)]
 fn settle<S: Simd>(simd: S, bundle: &mut Bundle) {
     let no_ray = f32x8::splat(simd, f32::NEG_INFINITY);
@@ -238,7 +238,7 @@ fn test_register<S: Simd>(
 
 /// The edge functions of rays and triangles.
 struct Edges<S: Simd> {
-    /// The corners' weights.
+    /// Weights of the corners, not normalised: the values of the edge functions.
     weights: [f32x8<S>; 3],
     /// Least absolute value of the edge functions if their signs agree, otherwise negative.
     accord: f32x8<S>,

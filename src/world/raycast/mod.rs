@@ -142,7 +142,7 @@ pub struct GpuFacts {
     pub name: String,
     /// Name and version of the driver.
     pub driver: String,
-    /// Whether it computes in double precision.
+    /// Whether the GPU computes in double precision.
     pub has_f64: bool,
     /// Whether the device is a processor that acts as a GPU.
     pub is_software: bool,
@@ -214,13 +214,13 @@ pub trait RayCaster: Send + Sync {
         0
     }
 
-    /// Finishes of surfaces that do more than scatter light diffusely; `None` if no surface does. Range, incidence
-    /// and reflectance of a hit then describe its light completely.
+    /// Finishes of surfaces that do more than scatter light diffusely; `None` if no surface does: range, incidence and
+    /// reflectance then describe the light of each hit completely.
     fn finishes(&self) -> Option<&dyn Finishes> {
         None
     }
 
-    /// All surfaces, diffuse ones as well, for sensors that see colours; `None` if there are none.
+    /// Properties of all surfaces, including diffuse ones, for cameras; `None` if the world has no surfaces.
     fn shading(&self) -> Option<&dyn Finishes> {
         None
     }
@@ -228,9 +228,9 @@ pub trait RayCaster: Send + Sync {
 
 /// Pulses into the body of a moving object, in the body's frame.
 pub struct BodyCast {
-    /// The body.
+    /// Caster of the body.
     pub body: Arc<BvhCaster>,
-    /// The pulses.
+    /// The pulses, in the body's frame.
     pub pulses: Vec<Pulse>,
     /// Hits of the pulses, with the rays of a pulse next to each other.
     pub hits: Vec<Hit>,

@@ -14,21 +14,21 @@ use super::boxes::Bounds;
 const SAMPLE: usize = 1 << 14;
 /// Inverse of the least share of the sample on either side of a split.
 const LEAST_SHARE: usize = 16;
-/// Number of bits of the index, and of the position along each axis.
+/// Number of bits of a word's index. The next constant is the number of bits of its position along each axis.
 pub const INDEX_BITS: u32 = 28;
 const PLACE_BITS: u32 = 12;
 const _: () = assert!(INDEX_BITS + 3 * PLACE_BITS == 64);
 
-/// Primitives with their positions.
+/// Divides primitives into parts by their positions.
 pub struct Divider<'a, F> {
     bounds: &'a F,
-    /// Origin of positions.
+    /// Point with the position 0 along each axis, in the mesh's frame.
     low: [f32; 3],
     /// Size of a position step along each axis.
     step: [f32; 3],
 }
 
-/// The index in a word.
+/// The index of the primitive of a word.
 pub fn index(word: u64) -> u32 {
     (word & ((1 << INDEX_BITS) - 1)) as u32
 }
@@ -56,7 +56,7 @@ impl<'a, F: Fn(u32) -> Bounds + Sync> Divider<'a, F> {
         })
     }
 
-    /// The middle of a primitive's box, as a box.
+    /// The middle of a primitive's box, as a box without size.
     #[inline(always)]
     fn middle(&self, word: u64) -> Bounds {
         let at = std::array::from_fn(|axis| {

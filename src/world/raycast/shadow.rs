@@ -12,7 +12,7 @@ use super::bundle::{Bundle, Lanes, PerRay, ROUNDING, max, of_register};
 use super::slab::{Depths, Slabs, Spread};
 use super::tree::Node;
 
-/// Smaller depths count as zero. [`HUGE`] is then the inverse: unlike infinity, zero times [`HUGE`] is zero.
+/// Depth up to which the inverse of a depth is [`HUGE`] instead of infinity: zero times [`HUGE`] is zero.
 const TINY: f32 = 1e-30;
 const HUGE: f32 = 1e30;
 
@@ -31,14 +31,14 @@ pub struct View {
     /// Error of a corner's position perpendicular to a ray: a factor of its distance, and a constant, metres.
     blur: f32,
     blur_m: f32,
-    /// [`Bundle::steepness`].
+    /// Copy of [`Bundle::steepness`].
     steepness: f32,
     is_parallel: bool,
     /// The bundle in the axes of the frame.
     slabs: Slabs,
 }
 
-/// Pose of World, or of the frame of an instance's mesh.
+/// Orientation and extent of World, or of the frame of an instance's mesh.
 pub struct Frame {
     pub to_world: Mat3,
     pub from_world: Mat3,
@@ -57,7 +57,7 @@ pub struct Doubt<S: Simd> {
     pub tilt: f32x8<S>,
 }
 
-/// Bounds of eight boxes or triangles: slopes by axis, and depth.
+/// Bounds of eight boxes or triangles: slopes by axis (shifts if the rays are parallel), and depth.
 pub struct Shadows<S: Simd> {
     pub low: [f32x8<S>; 2],
     pub high: [f32x8<S>; 2],
@@ -107,21 +107,22 @@ impl View {
         }
     }
 
-    /// Range of depth in which the bundle is inside each child of a node.
+    /// Range of depth in which the bundle is inside the box of each child of `node`.
     #[inline(always)]
     pub fn depths<S: Simd>(&self, simd: S, node: &Node) -> Depths<S> {
         let (middle, half) = (load_axes(simd, &node.middle), load_axes(simd, &node.half));
         self.slabs.depths(simd, middle, half)
     }
 
-    /// Bounds of the depth of a node's children. Hits are culled by these, not by the depth at which a ray enters: on
-    /// a triangle seen almost edge-on, the depth of a hit is only known to be that of the triangle.
+    /// Bounds of the depth of the boxes of a node's children. Hits are culled by these bounds, not by the depth at
+    /// which a ray enters a box: on a triangle seen almost edge-on, a hit can have any depth of the triangle.
     #[inline(always)]
     pub fn depth_bounds<S: Simd>(&self, simd: S, node: &Node) -> [f32x8<S>; 2] {
         self.bounds(load_axes(simd, &node.middle), load_axes(simd, &node.half), 2)
     }
 
-    /// Shadows of the parts of a node's children that the bundle passes.
+    /// Shadows of the children's boxes, as far as they lie within `depths`. `near` and `far` are the depth bounds of
+    /// the whole boxes.
     #[inline(always)]
     pub fn boxes<S: Simd>(
         &self,
@@ -244,7 +245,8 @@ fn load_axes<S: Simd>(simd: S, axes: &[Lanes; 3]) -> [f32x8<S>; 3] {
     ]
 }
 
-/// The inverse of depths. A box that extends behind the origin covers everything on its side of the axis.
+/// Inverses of depths; [`HUGE`] for depths that are not positive. A box that extends behind the origin covers
+/// everything on its side of the axis.
 #[inline(always)]
 fn inverse<S: Simd>(simd: S, depth: f32x8<S>) -> f32x8<S> {
     let is_ahead = depth.simd_gt(f32x8::splat(simd, TINY));
@@ -252,7 +254,7 @@ fn inverse<S: Simd>(simd: S, depth: f32x8<S>) -> f32x8<S> {
 }
 
 impl<S: Simd> Shadows<S> {
-    /// Shadows of boxes with these bounds by axis.
+    /// Shadows of boxes with the bounds `x`, `y` and `z`, for rays that are not parallel.
     #[inline(always)]
     fn cast(simd: S, x: [f32x8<S>; 2], y: [f32x8<S>; 2], z: [f32x8<S>; 2]) -> Self {
         let (by_near, by_far) = (inverse(simd, z[0]), inverse(simd, z[1]));
@@ -264,7 +266,7 @@ impl<S: Simd> Shadows<S> {
         Self { low: [low_x, low_y], high: [high_x, high_y], near: z[0], far: z[1] }
     }
 
-    /// A bit for each box that is not behind the bundle's rays.
+    /// A bit for each box whose far end is at or beyond the least depth at which a ray starts.
     #[inline(always)]
     fn ahead(&self, bundle: &Bundle) -> u32 {
         let simd = self.far.simd;
@@ -284,7 +286,7 @@ impl<S: Simd> Shadows<S> {
             & self.ahead(bundle)
     }
 
-    /// A bit for each box that is not behind `depth`.
+    /// A bit for each box that begins at or before `depth`.
     #[inline(always)]
     pub fn before(&self, depth: f32) -> u32 {
         let simd = self.far.simd;
@@ -304,8 +306,8 @@ impl<S: Simd> Shadows<S> {
             & bits(self.near.simd_le(f32x8::splat(simd, bundle.nearest)))
     }
 
-    /// The least distance of a ray inside the bounds; negative if the ray cannot hit. Combining masks would take
-    /// longer.
+    /// For each box, the least margin by which a ray is within its bounds; negative if the ray cannot hit the box.
+    /// Combining masks would take longer.
     #[inline(always)]
     fn margin(&self, x: f32x8<S>, y: f32x8<S>, depth: f32x8<S>) -> f32x8<S> {
         margin(self.low, self.high, self.near, [x, y, depth])
@@ -358,7 +360,7 @@ impl<S: Simd> Shadows<S> {
     }
 }
 
-/// The least distance of rays inside the bounds; negative if they cannot hit.
+/// For each lane, the least margin by which a ray is within the bounds of a box; negative if it cannot hit the box.
 #[inline(always)]
 fn margin<S: Simd>(
     low: [f32x8<S>; 2],
@@ -369,7 +371,7 @@ fn margin<S: Simd>(
     ((x - low[0]).min(high[0] - x)).min((y - low[1]).min(high[1] - y)).min(depth - near)
 }
 
-/// A bit for each lane.
+/// The mask as bits, one for each lane.
 #[inline(always)]
 pub fn bits<S: Simd>(mask: mask32x8<S>) -> u32 {
     mask.to_bitmask() as u32

@@ -41,7 +41,7 @@ pub struct Slabs {
     flat: [f32; 4],
     /// The absolute value of `flat`, but [`ENDLESS`] instead of 0.
     flat_size: [f32; 4],
-    /// Largest depth that counts.
+    /// The greatest depth at which a ray can end.
     farthest: f32,
     /// Extent from which a box is large: a factor per metre of depth, and a constant.
     large: f32,
@@ -72,8 +72,8 @@ impl Spread {
 }
 
 impl Slabs {
-    /// The bundle in the frame that `frame_from_world` rotates to; `origin` is its start there. Coordinates in the
-    /// bundle's frame have the rounding error `rounding_m`.
+    /// The bundle in the frame that `frame_from_world` rotates to; `origin` is the bundle's origin there. Coordinates
+    /// in the bundle's frame have the rounding error `rounding_m`.
     #[inline(always)]
     pub fn new<S: Simd>(
         simd: S,

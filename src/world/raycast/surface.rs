@@ -17,7 +17,8 @@ struct Surface {
     place: u32,
     slot: u32,
     plane: hit::Plane,
-    /// A hit on the surface without range, cosine and the factor of the reflectance map.
+    /// A hit on the surface. Its range and cosine are not set, and its reflectance lacks the factor of the reflectance
+    /// map.
     hit: Hit,
     is_mapped: bool,
 }

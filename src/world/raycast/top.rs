@@ -58,7 +58,8 @@ pub fn build(instances: Vec<(Bounds, Part)>, most: usize, open: &Open<'_>) -> (T
     (Tree::over(&binary), parts)
 }
 
-/// Lays out a tree with the two nodes of a fork next to each other.
+/// Lays out a tree so that the two nodes of a fork are next to each other. Also returns the parts in the order of the
+/// leaves.
 fn flatten(root: Branch) -> (Binary, Vec<Part>) {
     let mut tree = Binary::with_capacity(0);
     let mut parts = Vec::new();

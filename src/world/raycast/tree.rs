@@ -123,7 +123,7 @@ impl Tree {
         Self::above(parts, count)
     }
 
-    /// Combines the trees of parts, which have `count` primitives, to one tree.
+    /// Combines the trees of parts, which have `count` primitives, into one tree.
     fn above(parts: Vec<(Self, Bounds)>, count: usize) -> Self {
         let boxes = (0..).zip(&parts).map(|(index, part)| Primitive { bounds: part.1, index });
         // Builds the upper tree, whose leaves are then replaced by the roots of the parts.
@@ -284,7 +284,7 @@ impl<'a> Costs<'a> {
             .fold((f32::INFINITY, 1), |best, split| if split.0 < best.0 { split } else { best })
     }
 
-    /// Adds the children of an inner node, in up to `slots` slots.
+    /// Appends the children of an inner node to `children`, in up to `slots` slots.
     fn split(&self, index: usize, slots: usize, children: &mut Vec<usize>) {
         let taken = self.best_split(index, slots).1;
         let first = self.binary.below(index).first as usize;
@@ -292,7 +292,7 @@ impl<'a> Costs<'a> {
         self.place(first + 1, slots - taken, children);
     }
 
-    /// Adds a subtree, in up to `slots` slots.
+    /// Appends a subtree to `children`, in up to `slots` slots.
     fn place(&self, index: usize, slots: usize, children: &mut Vec<usize>) {
         let least = &self.least[index];
         let fewest = (1..=slots).find(|&fewer| least[fewer - 1] == least[slots - 1]);

@@ -27,7 +27,7 @@ use super::tree::{Node, leaf};
 /// [`BvhCaster::is_small`].
 pub(super) const WALKERS: usize = 4;
 
-/// Up to this number, each ray is tested separately against a node's children. More rays are tested child by child.
+/// Largest number of rays that are tested one by one against a node's children. More rays are tested child by child.
 const FEW_RAYS: u32 = 8;
 
 /// The traversal of one bundle.
@@ -120,7 +120,7 @@ impl Walker {
         }
     }
 
-    /// Starts at the root.
+    /// Starts the traversal at the root of the top tree.
     #[inline(always)]
     pub fn start<S: Simd>(&mut self, simd: S, caster: &BvhCaster) {
         let bundle = &self.bundle;
@@ -235,9 +235,9 @@ fn open<S: Simd>(simd: S, bundle: &Bundle, entry: Entry) -> u64 {
     entry.rays & if bundle.registers() <= 2 { beyond(2) } else { beyond(REGISTERS) }
 }
 
-/// The targets of a tree's child codes.
+/// The nodes and leaves to which a tree's child codes refer.
 trait Children {
-    /// Prefetches a child.
+    /// Prefetches the child that `code` refers to.
     fn prefetch(&self, code: u32);
 }
 
@@ -342,7 +342,8 @@ fn insert(room: &mut [Entry; 8], used: usize, entry: Entry) {
     room[place] = entry;
 }
 
-/// The children that any of `rays` hit. For each child, the set of rays 0 to 31 and the set of rays 32 to 63.
+/// The children that any of `rays` may hit, as bits. Also returns the rays that may hit each child: the set of rays 0
+/// to 31, and the set of rays 32 to 63.
 #[inline(always)]
 fn meet_few<S: Simd>(
     shadows: &Shadows<S>,

@@ -49,7 +49,7 @@ impl Cubic {
         k.min(self.corners) * PIECES
     }
 
-    /// Position and first derivative.
+    /// Position, and its first derivative with respect to the parameter, at `u`.
     pub(super) fn at(&self, u: f64) -> [DVec3; 2] {
         let i = self.knots.partition_point(|k| *k <= u).clamp(1, self.knots.len() - 1) - 1;
         let h = self.knots[i + 1] - self.knots[i];

@@ -1,4 +1,4 @@
-//! Faults of trajectories.
+//! Errors of trajectories and of their files.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,9 +9,9 @@ pub enum TrajectoryError {
     /// A key has an invalid value.
     #[error("{field}: {problem}; allowed: {allowed}")]
     Parameter {
-        /// The key, as `follow_ground` or `trajectory.radius_m`.
+        /// Name of the key, such as `follow_ground` or `trajectory.radius_m`.
         field: String,
-        /// The error in the value.
+        /// Description of the invalid value.
         problem: String,
         /// The allowed values.
         allowed: String,
@@ -43,11 +43,11 @@ impl TrajectoryError {
 /// A fault in a file: prints as `:12: qx: found …`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileFault {
-    /// Line, counted from 1.
+    /// Line, counted from 1; `None` for a fault of the whole file.
     pub line: Option<u64>,
-    /// Name of a column or element.
+    /// Name of the column or element, if the fault is in one.
     pub field: Option<String>,
-    /// The value in the file, and the allowed values.
+    /// Description of the fault: the value in the file, and the allowed values.
     pub problem: String,
 }
 
@@ -62,7 +62,7 @@ impl FileFault {
         Self { line: Some(line), field: None, problem: problem.into() }
     }
 
-    /// Names the column or element.
+    /// Adds the name of the column or element to the fault.
     pub fn in_field(mut self, field: &str) -> Self {
         self.field = Some(field.to_owned());
         self

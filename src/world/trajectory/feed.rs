@@ -44,7 +44,8 @@ struct State {
     /// Log entries not yet taken; `None` if no log is kept.
     log: Option<VecDeque<Logged>>,
     sender: Option<Sender>,
-    /// The last datagram of the sender if its number or time was far from the previous ones.
+    /// The sender's last datagram, if its number or time was far from the previous ones. The next datagram may confirm
+    /// it.
     stray: Option<Sender>,
     is_held: bool,
     counts: FeedCounts,
@@ -59,7 +60,7 @@ struct Sample {
     shown_until: AtomicU64,
     /// Time up to which [`Feed::take_shown`] has reported poses as shown.
     shown_told: AtomicU64,
-    /// Number of the accepted pose.
+    /// Serial number of the pose among the accepted ones, from 1.
     serial: u64,
     /// Time when the pose is valid, on the run's clock.
     at: SimTime,
@@ -129,9 +130,9 @@ pub struct FeedRow {
     pub at: SimTime,
     /// Pose of the body at `at`.
     pub world_from_body: Transform<World, Body>,
-    /// Velocity from then on, Body frame.
+    /// Velocity from `at` on, Body frame.
     pub velocity_m_s: DVec3,
-    /// Angular rate from then on, Body frame.
+    /// Angular rate from `at` on, Body frame.
     pub rate_rad_s: DVec3,
     /// Source of the pose; `None` for rows without a datagram.
     pub source: Option<PoseSource>,
@@ -175,26 +176,26 @@ impl Logged {
 /// A pose in the form for a copy of the feed in another process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FeedPose {
-    /// Number of the accepted pose.
+    /// Serial number of the pose among the accepted ones, from 1.
     pub serial: u64,
     /// Time when the pose is valid, on the run's clock.
     pub at: SimTime,
-    /// Time of arrival.
+    /// Time of arrival, on the run's clock.
     pub arrived: SimTime,
-    /// Pose of the body at that time.
+    /// Pose of the body at `at`.
     pub world_from_body: Transform<World, Body>,
-    /// Velocity from then on, Body frame.
+    /// Velocity from `at` on, Body frame.
     pub velocity_m_s: DVec3,
-    /// Angular rate from then on, Body frame.
+    /// Angular rate from `at` on, Body frame.
     pub rate_rad_s: DVec3,
 }
 
 /// Poses that a copy of a feed does not have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FeedNews {
-    /// Lowest number of a pose that is still in use.
+    /// Serial number of the oldest pose that is still in use.
     pub oldest: u64,
-    /// Number of accepted poses.
+    /// The new poses, in the order of their serial numbers.
     pub poses: Vec<FeedPose>,
 }
 
@@ -238,7 +239,7 @@ pub enum FeedRefusal {
     /// Another sender owns the feed.
     #[error("another sender has the feed")]
     Stranger,
-    /// A later pose arrived earlier.
+    /// A pose with a later sequence number, or with the same one, has already arrived.
     #[error("a later pose has come before")]
     Outdated,
     /// Number or time is far from the previous ones, and no other datagram confirms it.
@@ -372,7 +373,7 @@ impl Feed {
         Ok(())
     }
 
-    /// Updates the difference between the run's and the sender's clock with the newest datagram.
+    /// Returns the updated difference between the run's and the sender's clock with the newest datagram.
     fn ahead(&self, known_ns: i128, newest_ns: i128, arrived: SimTime, state: &mut State) -> i128 {
         let last = state.kept.back().map_or(arrived, |sample| sample.source.arrived);
         let drift_ns = arrived.saturating_since(last).as_nanos() as f64 * DRIFT;
@@ -429,19 +430,19 @@ impl Feed {
         rows
     }
 
-    /// The rig's pose, before the first datagram.
+    /// The rig's pose, which applies before the first datagram.
     fn start(&self) -> Transform<World, Body> {
         let [x, y, z] = self.config.position_m;
         Transform::from_rpy(DVec3::new(x, y, z), 0.0, 0.0, self.config.yaw_rad)
     }
 
-    /// The pose that a firing at `t` shows; `None` before the first has arrived.
+    /// The pose that a firing at `t` shows; `None` before the first pose has arrived.
     pub fn shown_at(&self, t: SimTime) -> Option<ShownPose> {
         let sample = self.sample_at(t)?;
         Some(ShownPose { serial: sample.serial, arrived: sample.source.arrived })
     }
 
-    /// Poses and events after pose `serial`; `None` if there are none.
+    /// Poses accepted after pose `serial`; `None` if there are none.
     pub fn news_since(&self, serial: u64) -> Option<FeedNews> {
         let state = self.state.read().expect("no holder panics");
         if state.kept.back().is_none_or(|last| last.serial <= serial) {
@@ -460,7 +461,8 @@ impl Feed {
         Some(FeedNews { oldest, poses: new.map(told).collect() })
     }
 
-    /// Applies the events of the original feed to this copy. Only the original has the state of senders and the log.
+    /// Adds new poses of the original feed to this copy, and drops poses that are no longer in use. Only the original
+    /// has the state of senders and the log.
     pub fn repeat(&self, news: &FeedNews) {
         let mut state = self.state.write().expect("no holder panics");
         while state.kept.pop_front_if(|first| first.serial < news.oldest).is_some() {}
@@ -481,8 +483,8 @@ impl Feed {
         }));
     }
 
-    /// Poses shown by packets since the last call, with the latest time of each. A copy reports them to the original
-    /// feed, which keeps the log.
+    /// Serial numbers of the poses that packets have shown since the last call, with the latest time of each. A copy
+    /// reports them to the original feed, which keeps the log.
     pub fn take_shown(&self) -> Vec<(u64, SimTime)> {
         let state = self.state.read().expect("no holder panics");
         let shown = state.kept.iter().filter_map(|sample| {

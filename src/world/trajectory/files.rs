@@ -272,7 +272,7 @@ fn limit(is_time: bool, is_position: bool) -> f64 {
     }
 }
 
-/// A finite number within ±`limit`.
+/// Parses a finite number within ±`limit`. The error describes the text and the allowed range.
 pub(super) fn number(field: &str, limit: f64) -> Result<f64, String> {
     match field.trim().parse::<f64>() {
         Ok(x) if x.abs() <= limit => Ok(x),
@@ -283,7 +283,7 @@ pub(super) fn number(field: &str, limit: f64) -> Result<f64, String> {
     }
 }
 
-/// Normalises x, y, z, w.
+/// Normalises the quaternion x, y, z, w. A length outside of 0.5 to 2 is an error.
 fn unit_quaternion(q: [f64; 4]) -> Result<DQuat, String> {
     let q = DQuat::from_array(q);
     if (0.5..=2.0).contains(&q.length()) {
@@ -373,7 +373,7 @@ impl Columns {
         Ok(columns)
     }
 
-    /// The columns of `header` that are neither used nor those of `truth.csv`.
+    /// The columns of `header` that are ignored with a warning: they are neither used nor columns of `truth.csv`.
     fn ignored(header: &csv::StringRecord) -> Vec<&str> {
         let is_known =
             |name: &str| KNOWN_COLUMNS.iter().any(|known| known.eq_ignore_ascii_case(name));
@@ -383,7 +383,7 @@ impl Columns {
     }
 }
 
-/// Columns that a CSV file may have, in the order of messages.
+/// Columns that a CSV file may have, in the order in which messages list them.
 const KNOWN_COLUMNS: [&str; 20] = [
     "time_s",
     "time",

@@ -100,8 +100,9 @@ enum Base {
 }
 
 impl Trajectory {
-    /// Makes the motion of `robot`. `geo` is the World position of GPX tracks; `ground` is required if the robot
-    /// follows it. Memory is bounded: about 10 MB for the longest paths, 60 MB for the longest recordings.
+    /// Makes the motion of `robot`. `geo` is the geodetic position of World's origin, for GPX tracks; `ground` is
+    /// required if the robot follows it. Memory is bounded: about 10 MB for the longest paths, 60 MB for the longest
+    /// recordings.
     pub fn new(
         robot: &RobotConfig,
         geo: &GeoOrigin,
@@ -122,7 +123,7 @@ impl Trajectory {
         Ok(made)
     }
 
-    /// The same motion from rest, with full speed after the ramp of `start`.
+    /// The same motion, but from rest: it reaches its full speed after the ramp of `start`.
     #[must_use]
     pub fn starting_from_rest(mut self, start: Start) -> Self {
         if !self.description.closed

@@ -30,7 +30,7 @@ pub enum Path {
 /// Range of a path's parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Extent {
-    /// Endless.
+    /// The path never ends.
     Unbounded,
     /// The path ends at this value of the parameter.
     Open(f64),
@@ -116,7 +116,7 @@ impl Path {
     }
 }
 
-/// The jet of a position spline.
+/// Position and derivatives of a position spline at `u`.
 pub fn position_jet(spline: &BSpline<3>, u: f64) -> PositionJet {
     let jet = spline.at(u);
     PositionJet {
@@ -135,7 +135,7 @@ pub struct SinePath {
     across: DVec3,
     length_m: f64,
     amplitude_m: f64,
-    /// x minus its mean progress over arc length; repeats every half wave.
+    /// Difference between x and its mean progress over arc length; it repeats every half wave.
     ahead: BSpline<1>,
 }
 

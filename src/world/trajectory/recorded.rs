@@ -6,7 +6,7 @@ use super::path::{AngleJet, PositionJet, position_jet, thin};
 use super::spline::{BSpline, Deviation, Fit, Grid, MAX_SPANS};
 use crate::frames::quat_from_rpy;
 
-/// Least interval between knots, seconds; bodies of robots do not move faster.
+/// Least interval between knots, seconds. The body of a robot does not change its motion faster.
 const LEAST_SPACING_S: f64 = 0.05;
 /// Larger gaps between samples, in spans, are bridged by a straight line, which cannot overshoot.
 const BRIDGED_SPANS: f64 = 6.0;
@@ -156,8 +156,8 @@ pub fn fit_recording(
     })
 }
 
-/// Adds samples on a straight line where neighbours are far apart. Removes the last sample of a closed curve if it
-/// equals the first of the next lap.
+/// Adds samples on a straight line where neighbours are far apart, also between the last sample of a closed curve and
+/// the first one of its next lap. Drops a sample at the end of a closed curve, where the next lap starts.
 fn bridged<const D: usize>(mut samples: Vec<(f64, [f64; D])>, grid: &Grid) -> Vec<(f64, [f64; D])> {
     let length = grid.length();
     if let Some(factor) = grid.lap_factor {

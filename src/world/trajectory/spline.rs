@@ -50,7 +50,7 @@ pub struct BSpline<const D: usize> {
     control: Vec<[f64; D]>,
 }
 
-/// A fitting problem.
+/// A fitting problem: samples, and the spline that is fitted to them.
 #[derive(Clone, Copy, Debug)]
 pub struct Fit<'a, const D: usize> {
     /// Knots of the resulting spline.
@@ -92,7 +92,7 @@ impl<const D: usize> BSpline<D> {
         jet
     }
 
-    /// The knots.
+    /// The knots of the curve.
     pub fn grid(&self) -> Grid {
         self.grid
     }
@@ -120,7 +120,7 @@ impl<const D: usize> BSpline<D> {
         }
     }
 
-    /// The span, the position in it (0..=1) and the sign of the lap.
+    /// The span at `u`, the position in this span (0..=1), and the sign of the lap (1 or -1).
     fn locate(&self, u: f64) -> (usize, f64, f64) {
         let length = self.grid.length();
         let (u, sign) = match self.grid.lap_factor {

@@ -1,4 +1,4 @@
-//! `truth.csv`: the robot's true motion.
+//! Writes `truth.csv`, the ground truth of the robot's motion.
 
 use std::io::Write;
 
@@ -36,7 +36,7 @@ pub fn truth_header() -> [&'static str; COLUMNS.len()] {
     COLUMNS.map(|(name, _)| name)
 }
 
-/// The values of a row, in the units the header names.
+/// The values of a row, in the units that the column names state.
 pub fn truth_row(t: SimTime, state: &BodyState, geo: &GeoOrigin) -> [f64; COLUMNS.len()] {
     let p = state.world_from_body.translation;
     let q = state.world_from_body.rotation;
@@ -69,7 +69,7 @@ pub fn truth_row(t: SimTime, state: &BodyState, geo: &GeoOrigin) -> [f64; COLUMN
     ]
 }
 
-/// Writes `truth.csv`.
+/// Writes the rows of `truth.csv`.
 pub struct TruthWriter<W: Write> {
     writer: csv::Writer<W>,
     geo: GeoOrigin,

@@ -72,7 +72,7 @@ pub(super) struct Drivetrain {
     /// Largest acceleration, m/s²; infinite if the motors set no limit.
     max_acceleration_m_s2: f64,
     lag_s: f64,
-    /// Distance over ground per metre of track, for each side.
+    /// Distance over ground per metre that the track or wheel travels: left, right.
     grip: [f64; 2],
     state: State,
 }
@@ -119,7 +119,7 @@ impl Drivetrain {
         }
     }
 
-    /// Puts the drivetrain to rest, with set points of zero.
+    /// Puts the drivetrain to rest, with set points and a steering angle of zero.
     pub fn reset(&mut self) {
         self.state = State::default();
     }
@@ -129,7 +129,7 @@ impl Drivetrain {
         self.state.setpoint_m_s = [0.0; 2];
     }
 
-    /// Applies new set points; commands to joints have no effect.
+    /// Applies the set points of a command. Commands without set points for wheels have no effect.
     pub fn obey(&mut self, actuation: &Actuation) {
         match *actuation {
             Actuation::Treads { left_m_s, right_m_s } => match self.steering {
@@ -219,8 +219,8 @@ impl Drivetrain {
         }
     }
 
-    /// Motion of the body on firm ground. `icr_scale` are the distances of the centres of rotation relative to their
-    /// average: left, right.
+    /// Motion of the body on firm ground. `icr_scale` has the distances of the left and right centres of rotation,
+    /// relative to their averages.
     pub fn twist(&self, icr_scale: [f64; 2]) -> Twist {
         let [left, right] = [0, 1].map(|side| self.state.speed_m_s[side] * self.grip[side]);
         match self.steering {

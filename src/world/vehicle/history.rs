@@ -26,7 +26,7 @@ const KEPT_NS: u64 = 60_000_000_000;
 /// the rates of all these.
 pub type Course = [f64; 8];
 
-/// A step of the vehicle.
+/// A step of the vehicle's motion.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub at: SimTime,
@@ -35,11 +35,11 @@ pub(super) struct Step {
     /// Rates at the step's start, middle and end.
     pub rates: [Course; 3],
     pub setpoint_m_s: [f64; 2],
-    /// Steering angles at the step's start and end.
+    /// Steering angles at the step's start and end, radians.
     pub steering_rad: [f64; 2],
     /// Height of the terrain under each wheel at the step's start, World, metres; NaN without terrain.
     pub terrain_m: [f64; 4],
-    /// Command in effect.
+    /// Command in effect during the step; `None` before the first.
     pub shown: Option<ShownPose>,
 }
 
@@ -74,7 +74,7 @@ impl Step {
     }
 }
 
-/// Consecutive steps. The last one begins at the current state.
+/// Consecutive steps. The last step begins at the current state.
 #[derive(Debug)]
 pub(super) struct History {
     steps: VecDeque<Step>,
@@ -102,7 +102,7 @@ impl History {
         self.steps.range(first..)
     }
 
-    /// Stores a step of another history. It replaces the step with the same start, or is appended.
+    /// Appends a step of another history. It replaces all stored steps that begin at or after its start.
     pub fn take(&mut self, step: Step) {
         while self.steps.back().is_some_and(|last| last.at >= step.at) {
             self.steps.pop_back();

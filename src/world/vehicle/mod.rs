@@ -1,7 +1,7 @@
 //! A robot that its computer drives. Input: commands; output: poses and wheel travel.
 //!
 //! ```text
-//! drivetrain.rs   set points, motors with their lag, the body's motion on firm ground
+//! drivetrain.rs   set points, motors with their time constants, the body's motion on firm ground
 //! patches.rs      centres of rotation that vary with the ground
 //! ride.rs         height, roll and pitch on four wheels, smoothed or with suspension
 //! obstacles.rs    obstacles that the body collides with
@@ -43,7 +43,7 @@ use crate::world::materials;
 use crate::world::raycast::RayCaster;
 use crate::world::scene::Scene;
 
-/// Largest number of events that were not yet taken.
+/// Largest number of stored events; the oldest ones are dropped.
 const MOST_EVENTS: usize = 10_000;
 
 /// A robot driven by commands. One thread writes, all threads read.
@@ -69,7 +69,7 @@ pub struct VehicleStep {
     pub steering_rad: [f64; 2],
     /// Height of the ground under each wheel at the step's start, World, metres.
     pub terrain_m: [f64; 4],
-    /// The command in effect.
+    /// The command in effect during the step; `None` before the first.
     pub shown: Option<ShownPose>,
 }
 
@@ -138,7 +138,7 @@ impl Driven {
     }
 
     /// Puts the robot on `ground`, which then determines its height, roll and pitch. Must be called before the run.
-    /// Returns false if there is no ground at the robot's position.
+    /// Returns false if there is no ground under any wheel at the start position.
     pub fn stand_on(&self, ground: Arc<dyn GroundHeight>) -> bool {
         let mut vehicle = self.vehicle.lock().expect("no holder panics");
         let stands = vehicle.plant.stand_on(ground);
@@ -209,8 +209,8 @@ impl Driven {
         self.history.read().expect("no holder panics").known_until()
     }
 
-    /// Motion from the step that begins at `from`, for a copy in another process. The last step has only begun; the
-    /// next call starts with this step.
+    /// Steps from the one that begins at `from`, for a copy in another process. The last step is incomplete, so the
+    /// next call must start with it again.
     pub fn steps_from(&self, from: SimTime) -> Vec<VehicleStep> {
         let history = self.history.read().expect("no holder panics");
         let told = |step: &Step| VehicleStep {

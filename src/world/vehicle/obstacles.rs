@@ -23,10 +23,11 @@ use crate::time::SimTime;
 use crate::world::ground::GroundHeight;
 use crate::world::raycast::{Hit, Pulse, RayCaster, Stencil};
 
-/// Distances between rays, metres.
+/// Largest distance between rays across a face, metres. The next constant is the largest distance upward.
 const ACROSS_M: f64 = 0.05;
 const UPWARD_M: f64 = 0.15;
-/// Largest numbers of rays across a face and upward. On larger bodies the distances are larger.
+/// Largest number of gaps between rays across a face; the next constant is the largest number of rays upward. On larger
+/// bodies the distances are larger.
 const MOST_ACROSS: u32 = 60;
 const MOST_UPWARD: u32 = 10;
 /// Largest distance by which rays begin within the body, so that surfaces in contact are hit, metres.
@@ -71,7 +72,7 @@ pub(super) struct Lookout {
     blocks_above_m: f64,
 }
 
-/// World that a search queries.
+/// The surfaces that a search queries.
 pub(super) struct Surroundings<'a> {
     pub caster: &'a dyn RayCaster,
     pub ground: Option<&'a dyn GroundHeight>,
@@ -193,7 +194,7 @@ impl Lookout {
         rays
     }
 
-    /// Distance within the body by which a ray begins before a point on its surface, metres.
+    /// Distance by which a ray begins inside the body, before the point at `place` on its surface, metres.
     fn inset_m(&self, place: [f64; 2], ahead: DVec3) -> f64 {
         let along = |axis: usize, ahead: f64| match ahead {
             back if back > 0.0 => (place[axis] + self.half_m[axis]) / back,

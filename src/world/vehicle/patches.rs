@@ -9,7 +9,7 @@ use std::f64::consts::TAU;
 use crate::config::rig::drive::{DriveModel, IcrVariation};
 use crate::world::random;
 
-/// Identifier of the random numbers.
+/// Identifier of the random stream of the centres of rotation.
 const ICR: u64 = 0x1C12;
 /// Smallest distance of a centre of rotation, as a share of the average.
 const LEAST: f64 = 0.2;
@@ -29,7 +29,7 @@ impl Patches {
         Self { variation }
     }
 
-    /// Factors of the left and right centres' distances after `way_m` metres of travel.
+    /// Factors of the distances of the left and right centres of rotation after `way_m` metres of travel.
     pub fn icr_scale(&self, way_m: f64) -> [f64; 2] {
         let Some(variation) = &self.variation else { return [1.0; 2] };
         [0, 1].map(|side| {

@@ -24,8 +24,8 @@ const HALF_S: f64 = 0.5 * STEP_S;
 const LOOK_NS: u64 = 10_000_000;
 /// Time constant with which an obstacle stops the body, seconds.
 const IMPACT_S: f64 = 0.01;
-/// Duration that a search covers, seconds: until the next search, until the body stands, and a margin for
-/// acceleration.
+/// Duration that a search covers, seconds: the time until the next search, the time in which the body stops, and a
+/// margin for acceleration.
 const AHEAD_S: f64 = LOOK_NS as f64 * 1e-9 + IMPACT_S + 0.01;
 /// Height above a wheel up to which a surface counts as ground, metres. Roofs and tree crowns are higher.
 const OVERHEAD_M: f64 = 0.5;
@@ -53,10 +53,10 @@ pub(super) struct Plant {
     start_riding: Riding,
     now: SimTime,
     course: Course,
-    /// Rates of `course`.
+    /// Rates of the values of `course`, per second.
     rates: Course,
     riding: Riding,
-    /// Last known height of the ground at the wheels' next positions, World, metres.
+    /// Last known height of the ground at the positions that the wheels reach after [`Ride::lead_s`], World, metres.
     terrain_m: AtWheels,
     /// Height of the ground directly under the wheels, World, metres; NaN without ground.
     under_m: AtWheels,
@@ -67,7 +67,7 @@ pub(super) struct Plant {
     /// Time from which an obstacle stops the body, if any.
     stops_at: Option<SimTime>,
     touches: bool,
-    /// While the power is off: the last command received since then. `None` while the power is on.
+    /// `None` while the power is on. While it is off: the last command received since it was switched off, if any.
     stopped: Option<Option<Actuation>>,
     shown: Option<ShownPose>,
     /// Commands by time, then serial number.
@@ -105,7 +105,7 @@ impl Plant {
         }
     }
 
-    /// Puts the robot on `ground` at its present position; false if there is no ground.
+    /// Puts the robot to rest at its start position on `ground`. Returns false if there is no ground under any wheel.
     pub fn stand_on(&mut self, ground: Arc<dyn GroundHeight>) -> bool {
         let [x, y, z, _, _, yaw, ..] = self.start;
         let found = self.heights(ground.as_ref(), [x, y, yaw], [z; 4]);
@@ -135,7 +135,7 @@ impl Plant {
         self.stops_at = None;
     }
 
-    /// Returns to the start state, on the ground there.
+    /// Puts the robot to rest at its start position, resets the time to 0, and drops waiting commands.
     pub fn restart(&mut self) {
         self.rest();
         self.now = SimTime::ZERO;
@@ -254,7 +254,7 @@ impl Plant {
         rates
     }
 
-    /// Heights of the wheels when the body moves to `place` (x, y, yaw) with these rates.
+    /// Heights of the wheels after a step in which the body moves to `place` (x, y, yaw), where it has these rates.
     fn wheels_at(&mut self, place: [f64; 3], rates: &Course, speed_m_s: f64) -> AtWheels {
         let from = self.riding.wheels_m;
         let Some(ground) = self.ground.clone() else { return from };
@@ -268,8 +268,8 @@ impl Plant {
         Ride::reached(&from, &self.terrain_m, speed_m_s, STEP_S)
     }
 
-    /// Heights of the ground under the wheels of a body at `place`. The given heights of the wheels select the
-    /// surface.
+    /// Heights of the ground under the wheels of a body at `place`. The present heights of the wheels, `about_m`,
+    /// select the surface.
     fn heights(
         &self,
         ground: &dyn GroundHeight,
@@ -356,13 +356,13 @@ fn sin_cos(angle_rad: f64) -> [f64; 2] {
     [sin, cos]
 }
 
-/// Roll and pitch of a body that lies in a plane.
+/// Roll and pitch of a body that lies in `plane`, radians.
 fn angles(plane: &[f64; 3]) -> (f64, f64) {
     let pitch = -libm::atan(plane[1]);
     (libm::atan(plane[2] * libm::cos(pitch)), pitch)
 }
 
-/// Rates of roll and pitch.
+/// Rates of roll and pitch, rad/s.
 fn angle_rates(riding: &Riding) -> [f64; 2] {
     let [_, ahead, left] = riding.plane;
     let [_, ahead_rate, left_rate] = riding.rates;
@@ -373,8 +373,8 @@ fn angle_rates(riding: &Riding) -> [f64; 2] {
     [slope_rate / (1.0 + slope * slope), pitch_rate]
 }
 
-/// Velocity to east and north of a body that moves in the plane of its wheels. `[roll, pitch]` is the inclination of
-/// this plane.
+/// Velocity to east and north, m/s, of a body that moves in the plane of its wheels. `[roll, pitch]` is the inclination
+/// of this plane.
 fn over_ground(moves: &Twist, [roll, pitch]: [f64; 2], yaw: f64) -> [f64; 2] {
     let ([sin_roll, cos_roll], [sin_pitch, cos_pitch]) = (sin_cos(roll), sin_cos(pitch));
     let [sin_yaw, cos_yaw] = sin_cos(yaw);

@@ -4,16 +4,16 @@
 //! footprint. The sums of these forces and of their moments accelerate heave, pitch and roll. The equation
 //! has two settings:
 //!
-//! - **Rigid**, the default: a smoothing that no product has, because an IMU needs a continuous velocity. Heave,
-//!   pitch and roll follow the plane of the wheels with critical damping at 4 Hz: waves with a period of a quarter of
-//!   a second are halved. Such a filter lags by 80 ms. The terrain is therefore looked up at the wheels' positions 80
-//!   ms later, so that there is no lag on an even slope.
+//! - **Rigid**, the default: a smoothing that no product has, because an IMU needs a continuous velocity. Heave, pitch
+//!   and roll follow the plane of the wheels with critical damping at 4 Hz: waves with a period of a quarter of a
+//!   second are halved. The damping ignores the rates of the wheels. Such a filter lags by 80 ms. The terrain is
+//!   therefore looked up at the wheels' positions 80 ms later, so that there is no lag on an even slope.
 //! - **Suspension**: springs and dampers from the rig, with the body's mass and the inertia of a box. An unloaded
 //!   wheel hangs free. Beyond its stroke, a spring meets a stop that is ten times as stiff.
 //!
-//! In both, a wheel's height follows the terrain at a rate of at most 1 m/s and at most twice the speed of the body.
-//! The edge of a ditch is therefore a steep slope, not a jump. Heights are those of the ground under the wheels: a
-//! body at rest on even ground has the ground's height.
+//! In both, a wheel's height follows the terrain at a rate of at most 1 m/s plus twice the speed of the body. The edge
+//! of a ditch is therefore a steep slope, not a jump. Heights are those of the ground under the wheels: a body at rest
+//! on even ground has the ground's height.
 
 use crate::config::rig::drive::Suspension;
 

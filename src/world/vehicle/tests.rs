@@ -49,7 +49,7 @@ fn place(driven: &Driven, seconds: f64) -> (DVec3, DVec3) {
     (pose.translation, pose.direction(DVec3::X))
 }
 
-/// A scene that returns fixed results, and a robot on its ground.
+/// A static scene, and a robot on its ground.
 struct Field {
     caster: BvhCaster,
     driven: Driven,
@@ -77,8 +77,8 @@ impl<F: Fn(f64, f64) -> Option<f64> + Send + Sync> GroundHeight for Relief<F> {
     }
 }
 
-/// Result of an IMU's dead reckoning: integrates acceleration and angular rate in steps of 0.1 ms, and compares
-/// velocity and heading with the poses. Returns the largest deviations, m/s and radians.
+/// Dead reckoning of an IMU: integrates acceleration and angular rate in steps of 0.1 ms, and compares the result with
+/// the robot's states. Returns the largest deviations of velocity (m/s), position (m) and orientation (radians).
 fn dead_reckoning(driven: &Driven, from_s: f64, to_s: f64) -> (f64, f64, f64) {
     let steps = ((to_s - from_s) * 1e4).round() as u64;
     let first = driven.state(at_s(from_s));

@@ -12,7 +12,7 @@ const REQUESTS: usize = 40;
 
 /// Measurements and datagram lengths of a lidar.
 pub struct Stream {
-    /// A measurement without returns.
+    /// Makes the outcome of a measurement without returns.
     pub nothing: fn() -> Outcome,
     /// Whether a datagram may have this length in bytes: on the data port, and on the other ports.
     pub may_be: [fn(usize) -> bool; 2],

@@ -2,7 +2,8 @@
 
 use menura::wire::framer::{Framer, Framing};
 
-/// The frames in `bytes`, whose first byte is the length of the portions.
+/// Decodes `bytes` in portions; the first byte is the length of a portion. Checks that each frame is encoded to its
+/// original bytes, and returns the frames.
 pub fn come_back<F: Framing>(
     format: F,
     bytes: &[u8],

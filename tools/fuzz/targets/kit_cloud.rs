@@ -1,4 +1,4 @@
-//! Point-cloud files that a driver under test writes.
+//! Any bytes as a point-cloud file from a driver under test: parsed or rejected, with at most as many points as bytes.
 
 use menura::kit::clouds;
 

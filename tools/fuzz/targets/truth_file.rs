@@ -1,4 +1,5 @@
-//! Any bytes as a truth file: the reader ends, and reports the end of file only after the final MCAP magic bytes.
+//! Any bytes as a ground-truth file: the reader ends, and reports the end of file only after the final MCAP magic
+//! bytes.
 
 use menura::analysis::truth::file::TruthReader;
 

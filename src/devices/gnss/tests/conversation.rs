@@ -99,7 +99,7 @@ fn transactions_start_go_on_and_apply() {
     assert!(is_ack(&bench.ask(&step(1, 1, &[wild, slow])), CfgValset::ID));
     assert!(!is_ack(&bench.ask(&step(3, 1, &[])), CfgValset::ID));
     assert_eq!(period(&bench), 250);
-    // The same for items to be removed.
+    // Items to be removed are also removed only when the transaction is applied.
     assert!(is_ack(&bench.ask(&step(0, 6, &[slow])), CfgValset::ID));
     let forget = |transaction, keys: &[Key]| CfgValdel {
         version: 1,

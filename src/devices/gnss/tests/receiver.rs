@@ -238,7 +238,7 @@ fn stated_accuracy_is_that_of_the_errors() {
         stated += solution.horizontal_accuracy_m().powi(2);
     }
     let ratio = (squares / stated).sqrt();
-    // 400 receivers: RMS within 10 % (4 standard errors of 800 draws); hAcc is a little pessimistic.
+    // 400 receivers: RMS within 10 % (4 standard errors of 800 samples); hAcc is a little pessimistic.
     assert!((0.8..1.05).contains(&ratio), "{ratio}");
 }
 

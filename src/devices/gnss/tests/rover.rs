@@ -246,7 +246,8 @@ fn corrections_decide() {
     let truth = bench.trajectory.state(solution.at).world_from_body.point(DVec3::ZERO);
     let expected = truth - BASE.at_m;
     let expected = DVec3::new(expected.y, expected.x, -expected.z);
-    // The vector is in the base's north-east-down frame, this one in the rover's: they differ by 0.2 mm/m2.
+    // The reported vector is in the base's north-east-down frame, the expected one in the rover's: they differ by 0.2
+    // mm/m2.
     assert!((vector(&relative) - expected).length() < 0.3, "{expected}");
 }
 

@@ -342,7 +342,7 @@ fn a_message_that_is_made_comes() {
         });
         bench.run(6.0);
         bench.device.store.set(key::NAV2_OUT_ENABLED, 1);
-        // 1005 needs a position.
+        // Message 1005 needs a position.
         let place = bench.origin.origin().to_ecef() * 100.0;
         for (key, cm) in key::TMODE_ECEF.into_iter().zip(place.to_array()) {
             bench.device.store.set(key, u64::from(cm as i32 as u32));

@@ -4,7 +4,7 @@ use super::*;
 use crate::commands::{CommandRow, Conduct, constants_hold, variants};
 use crate::families::family_of;
 
-/// Tables of all u-blox profiles.
+/// A receiver for each u-blox profile, with its command tables.
 fn benches() -> Vec<(Bench, Vec<crate::commands::CommandTable>)> {
     let profiles = catalogue().profiles().iter().filter(|profile| {
         profile.data::<GnssProfile>().is_some_and(|driver| driver.receiver.dialect.is_ublox())

@@ -190,7 +190,8 @@ mod tests {
         let far_only = place(1245, 1245);
         close(&far_only, [-5.797_87, -11.299_53, -4.839_56], 1e-4);
         assert!((far_only.intensity - 98.1816).abs() < 1e-3, "{}", far_only.intensity);
-        // Here the height uses the correction of y, there the mean of both corrections.
+        // This decoder computes the height with the correction of y, velodyne-decoder with the mean of both
+        // corrections.
         let mut both = place(1313, 1354);
         both.position_m.z = -4.863_05;
         close(&both, [-5.836_7, -11.333_83, -4.863_05], 1e-4);

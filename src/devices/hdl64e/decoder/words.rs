@@ -75,7 +75,7 @@ pub(super) fn calibration_time(time: [u8; 6]) -> Option<String> {
         .then(|| format!("20{year:02}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}"))
 }
 
-/// Check that proves a table complete.
+/// Text of the check that a complete table has passed.
 pub(super) fn proof(format: StatusFormat) -> &'static str {
     match format {
         StatusFormat::S2 => "S2 form, constant 1820 in place",

@@ -45,7 +45,7 @@ impl LivoxFirst {
         self.backlog.ready.push_back(Transmit::new(due, Output::BytesTo(peer, answer)));
     }
 
-    /// Executes a request and returns the data of the answer; `None` without an answer.
+    /// Executes a request; returns the data of its answer, or `None` if the unit does not answer.
     fn answer(&mut self, peer: Peer, request: &Frame) -> Option<Vec<u8>> {
         let (now, data) = (self.now, &request.data[..]);
         let (imu, interface) = (self.profile.imu.is_some(), &self.profile.interface);
@@ -173,7 +173,7 @@ impl LivoxFirst {
         true
     }
 
-    /// Time at which the host is lost without a further heartbeat. A restart also ends the connection.
+    /// Time at which the host is lost unless a heartbeat arrives. A restart also ends the connection.
     fn lost_at(&self) -> SimTime {
         let silent_at = SimTime(self.now.0 + self.profile.interface.heartbeat_timeout_ns);
         self.clock.goes_down_by(silent_at)
@@ -261,8 +261,8 @@ impl LivoxFirst {
         self.follow(at);
     }
 
-    /// Restarts with the present settings at `at`, or as soon as possible: the host is lost, and the clock restarts
-    /// from zero.
+    /// Restarts the unit at `at`, or as soon as possible, with the present settings. The host is disconnected, and the
+    /// clock starts from zero.
     fn restart(&mut self, at: SimTime) {
         let down_at = self.clock.goes_down_by(SimTime(at.0.max(self.now.0 + REACTION_NS)));
         let up_at = self.states.restart(down_at);
@@ -273,7 +273,7 @@ impl LivoxFirst {
         self.follow(down_at);
     }
 
-    /// Plans a pending restart again, after another state was set.
+    /// Updates the states after a planned restart, because the state before it has changed.
     fn renew_restart(&mut self) {
         if let Some(down_at) = self.clock.goes_down_at() {
             self.states.restart(down_at);

@@ -25,7 +25,7 @@ use crate::wire::livox::first::data::{
 };
 use crate::wire::record::Record as _;
 
-/// Names of datagrams other than points.
+/// Name of datagrams with IMU samples; `STATUS` and `BROADCAST` are the names of messages.
 const IMU: &str = "imu";
 const STATUS: &str = "status";
 const BROADCAST: &str = "broadcast";

@@ -15,7 +15,7 @@ words!(Part:
     "firmware" => Firmware, "end-of-life" => EndOfLife, "fan" => Fan);
 words!(Level: "warning" => Warning, "error" => Error);
 
-/// The abnormal part.
+/// Part of the unit that is abnormal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Temperature.
@@ -35,7 +35,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// First bit of the part in the status.
+    /// Position of the part's lowest bit in the status word.
     fn shift(self) -> u32 {
         match self {
             Self::Temperature => status::TEMPERATURE,
@@ -58,7 +58,7 @@ impl Part {
     }
 }
 
-/// Severity.
+/// Severity of an abnormal part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// The unit continues.

@@ -58,7 +58,7 @@ use values::Values;
 #[derive(Clone, Debug)]
 struct Connection {
     host: IpAddr,
-    /// Time at which the connection is lost without a heartbeat.
+    /// Time at which the connection ends unless a heartbeat arrives.
     until: SimTime,
     /// Whether the host has requested points.
     is_sampling: bool,
@@ -181,7 +181,7 @@ impl LivoxFirst {
         with_imu(MultiEchoLidar(self.lidar()), self.profile.imu.as_ref().map(|_| imu_m))
     }
 
-    /// Physics of the lines; the pattern gives their directions.
+    /// Lidar model of the lines for the ray tracer; the pattern gives their directions.
     pub fn lidar(&self) -> Lidar {
         let lines = vec![LaserGeometry::default(); self.profile.pattern.form.lines()];
         let (beam, noise) = (&self.settings.beam, &self.settings.noise);
@@ -192,7 +192,7 @@ impl LivoxFirst {
         self.connection.as_ref().is_some_and(|connection| connection.until > at)
     }
 
-    /// Updates packets after a change of states, values or connection at `from`.
+    /// Updates the planned packets from `from` on, because states, values or the connection have changed.
     fn follow(&mut self, from: SimTime) {
         let states = self.states.from(from);
         let ends = self.connection.as_ref().map(|connection| connection.until);
@@ -224,7 +224,7 @@ impl LivoxFirst {
         }
     }
 
-    /// Time type and time of packets at `at`.
+    /// Type and value of the timestamp of a packet at `at`, nanoseconds.
     fn time(&self, at: SimTime) -> (TimeType, u64) {
         match self.clock.time_type(at) {
             SecondTimeType::Ptp => (TimeType::Ptp, self.clock.shows_ns(at)),
@@ -255,7 +255,7 @@ impl LivoxFirst {
             | synchronisation << status::SYNCHRONISATION
     }
 
-    /// Timestamps and sends packets whose time the clock knows.
+    /// Sends the measured packets whose timestamps the clock can determine.
     fn release(&mut self) {
         while let Some(mut held) = self.backlog.known_by(self.clock.known_to(self.now)) {
             let (time_type, time_ns) = self.time(held.stamped);
@@ -379,7 +379,7 @@ impl Device for LivoxFirst {
         self.release_messages();
         self.release();
         self.clock.restart_by(now);
-        // Pending samples and packets are younger.
+        // Pending samples and packets are at most a second old.
         let before = SimTime(self.now.0.saturating_sub(1_000_000_000));
         self.states.forget(before);
         self.modes.forget(before);

@@ -15,15 +15,15 @@ const POWERS: usize = 6;
 
 /// A closed form: left + i up of the unit vectors.
 struct Shape {
-    /// Lines that fire in turn.
+    /// Number of lines, which fire in turn.
     lines: usize,
     /// Terms common to all lines.
     common: &'static [Term],
-    /// Elevation difference between adjacent lines.
+    /// Elevation difference between adjacent lines, radians.
     line_rad: f64,
-    /// Relative variation of that difference as the prisms rotate.
+    /// Relative variation of `line_rad` as the prisms rotate.
     by_line: &'static [Term],
-    /// Group number at the first row of the table; group 0 has both prisms at angle 0.
+    /// Number of the group that is the first row of the maker's table; in group 0 both prisms are at angle 0.
     first: f64,
 }
 

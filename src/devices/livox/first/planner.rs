@@ -17,14 +17,14 @@ use crate::time::SimTime;
 /// A packet to be measured.
 #[derive(Clone, Debug)]
 pub struct PacketPlan {
-    /// Number of its first pulse.
+    /// Number of the packet's first pulse.
     pulse: u64,
     start: SimTime,
     last: SimTime,
     ends: SimTime,
-    /// Settings at its first point.
+    /// Mode at the packet's first point.
     pub mode: Mode,
-    /// Beam directions of its pulses.
+    /// Beam directions of the packet's pulses.
     pub aims: Arc<[DVec3]>,
 }
 
@@ -57,7 +57,7 @@ pub struct Planner {
     planned: VecDeque<u64>,
 }
 
-/// Number of packets kept; more than are planned ahead.
+/// Number of packets in `planned`; it exceeds the number of packets that are planned ahead.
 const KEPT: usize = 4096;
 
 impl Planner {
@@ -70,7 +70,7 @@ impl Planner {
         SimTime(self.profile.pulse_ns(pulse))
     }
 
-    /// The next packet to send and its measurement, if it starts before `horizon`.
+    /// The next packet to send, and its measurement; `None` if no packet starts before `horizon`.
     pub fn next(
         &mut self,
         modes: &Timeline<Mode>,

@@ -9,7 +9,8 @@ use crate::spinning::returns::{Intensities, strongest_but};
 use crate::wire::livox::first::data::{Coordinates, Format, HEAD_LEN, Head, MOST_RETURNS, Point};
 use crate::wire::record::Record as _;
 
-/// Tag bits: number of the return, and medium confidence that it is noise, by its intensity or by its neighbours.
+/// Position of the return number in a tag. The bits `WEAK` and `BETWEEN` mean medium confidence that the point is
+/// noise: by its intensity, or by its neighbours.
 const NUMBER: u32 = 4;
 const WEAK: u8 = 0x08;
 const BETWEEN: u8 = 0x02;
@@ -25,7 +26,7 @@ pub struct Mode {
     pub format: Format,
     /// Echoes that become points.
     pub returns: ReturnMode,
-    /// Slot at the hub.
+    /// Slot at a Livox Hub.
     pub slot: u8,
     /// Detection threshold as a multiple of the data sheet's threshold.
     pub threshold_factor: f32,

@@ -30,9 +30,9 @@ pub struct FirstProfile {
     pub ports: Ports,
     /// Identity that the unit reports.
     pub identity: Identity,
-    /// Answers and start of the unit.
+    /// Answer and start-up times, and optional functions of the unit.
     pub interface: InterfaceProfile,
-    /// The pattern, except what a rig sets.
+    /// Scan pattern, without the settings of a rig.
     pub pattern: PatternProfile,
     /// Encoding of points.
     pub points: PointProfile,
@@ -42,10 +42,10 @@ pub struct FirstProfile {
     pub defaults: FirstSettings,
 }
 
-/// Origin of the limits of values that commands set.
+/// Origin that error messages name for the limits of values that commands set.
 const COMMANDS: &str = "the unit's commands";
 
-/// Range of waiting times and periods.
+/// Key type of a waiting time or period.
 fn wait() -> Time {
     Time(Limit::new(0.1..=600.0, "s", PROFILES), 1e9)
 }
@@ -62,7 +62,7 @@ keys! {
 }
 
 keys! {
-    /// Identity that the unit reports, except what the rig sets.
+    /// Identity that the unit reports, without the values that the rig sets.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Identity {
         /// The number of the product.
@@ -75,7 +75,7 @@ keys! {
 }
 
 keys! {
-    /// Answers and start of a unit.
+    /// Answer and start-up times of a unit, and its optional functions.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct InterfaceProfile {
         /// Time from a command to its answer.
@@ -107,7 +107,7 @@ keys! {
 }
 
 keys! {
-    /// Pattern without the settings of a rig.
+    /// Scan pattern, without the settings of a rig.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct PatternProfile {
         /// Closed form of the directions in which the lines point.
@@ -192,7 +192,7 @@ impl ReturnMode {
         }
     }
 
-    /// Mode with a number in commands.
+    /// Mode with this number in commands; `None` for an unknown number.
     pub fn from_number(number: u8) -> Option<Self> {
         Self::WORDS.into_iter().map(|(_, mode)| mode).find(|mode| mode.number() == number)
     }
@@ -246,21 +246,21 @@ keys! {
         }
         /// Echoes that become points until a host asks for something else.
         pub return_mode: ReturnMode,
-        /// Whether inertial samples are sent until a host asks for something else.
+        /// Whether IMU samples are sent, until a host changes it.
         pub imu_enable: bool,
         /// Place of the IMU in the frame of the points: forward, left, up, millimetres.
         pub imu_place_mm: [f64; 3],
-        /// The clock.
+        /// Settings of the clock.
         pub clock: LivoxClockSettings,
-        /// The optics.
+        /// Optics of the lasers.
         pub beam: BeamSettings,
-        /// The errors.
+        /// Errors of the measurements.
         pub noise: NoiseSettings,
     }
 }
 
 impl FirstSettings {
-    /// Factory format of points.
+    /// Format of points until a host changes it.
     pub fn format(&self) -> Format {
         Format::new(self.coordinates, self.with_tags, self.return_mode.returns())
     }

@@ -10,10 +10,10 @@ use crate::wire::livox::first::command::state;
 /// The states of a unit.
 pub type States = UnitStates<Abnormal, Motor>;
 
-/// Start-up of the motor: its duration and the latest start.
+/// Times of the unit's starts: durations, and the latest start of the motor.
 #[derive(Clone, Debug)]
 pub struct Motor {
-    /// Latest start of the motor; a planned restart adds one.
+    /// Time of the latest motor start, as a function of time; a planned restart adds a later start.
     started_at: Timeline<SimTime>,
     boot_ns: u64,
     start_ns: u64,
@@ -35,7 +35,7 @@ impl States {
         passed.checked_div((*start_ns).into()).map_or(100, |percent| percent.min(100)) as u32
     }
 
-    /// Cycles the power at `at`. Returns the time from which the unit answers.
+    /// Switches the power off and on at `at`. Returns the time from which the unit answers.
     pub fn restart(&mut self, at: SimTime) -> SimTime {
         let up_at = SimTime(at.0 + self.motor.boot_ns);
         self.line.set(at, OFF);

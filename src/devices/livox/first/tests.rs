@@ -74,7 +74,7 @@ fn clouds(sent: &[Transmit]) -> Vec<(SimTime, Head, Format, Vec<Vec<Point>>)> {
     datagrams(sent, PortIndex::DATA).into_iter().map(read).collect()
 }
 
-/// Data of the answer to a command from `peer`, if any; other output of the unit stays queued.
+/// Sends a command from `peer`; returns the data of the answer, if any. Other output of the unit stays queued.
 fn ask_as(unit: &mut LivoxFirst, peer: Peer, id: (u8, u8), data: &[u8]) -> Option<Vec<u8>> {
     let (now, kind) = (unit.now, Kind::Command);
     let request = Frame { kind, sequence: 9, id, data: data.to_vec() };

@@ -26,7 +26,8 @@ fn follow_one_another(packet: &Packet<'_>) -> bool {
     first.is_multiple_of(COLUMNS) && ids.enumerate().all(|(place, id)| id == first + place + 1)
 }
 
-/// Whether unused bytes are zero and, in formats with two returns and near infrared, some near infrared is not.
+/// Whether the unused bytes of a packet are zero. In the format with two returns and near infrared, some near infrared
+/// must also differ from zero.
 fn has_zeros(packet: &Packet<'_>) -> bool {
     let format = packet.format();
     let pixels = || packet.columns().flat_map(|(_, bytes)| bytes.chunks_exact(format.pixel_len()));

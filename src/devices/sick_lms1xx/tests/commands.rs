@@ -4,7 +4,7 @@ use super::super::commands::table;
 use super::*;
 use crate::commands::{Conduct, constants_hold};
 
-/// Type of the answer to a type of command.
+/// Type of the answer to a command whose text starts with `code`.
 fn answer_kind(code: &str) -> &'static str {
     match &code[..3] {
         "sWN" => "sWA",
@@ -132,7 +132,8 @@ fn outputs_change_and_subscribers_hear_of_it() {
     let told = bench.telegrams.iter().find(|(_, to, ..)| *to == Some(other)).unwrap();
     let told = Telegram::parse(Dialect::B, &told.3).unwrap().emit(Dialect::A);
     assert!(told.starts_with(b"sSN LIDoutputstate 0 0 0 A 1 B 0 A 2 0"), "{told:?}");
-    // No change; an output that this model lacks (it has three); an unknown state.
+    // None of these causes an event: an unchanged state; an output that this model lacks (it has three); an unknown
+    // state.
     bench.telegrams.clear();
     assert_eq!(bench.ask(peer, "sMN mDOSetOutput 2 1"), "sAN mDOSetOutput 1");
     assert_eq!(bench.ask(peer, "sMN mDOSetOutput 4 1"), "sAN mDOSetOutput 0");

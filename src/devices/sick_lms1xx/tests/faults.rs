@@ -80,7 +80,7 @@ fn a_dirty_window_is_told_and_marks_its_scans() {
         bench.run_ms(1250 - bench.unit.clock.0 / MS);
         for (due, scan) in bench.scans(Some(peer)) {
             let ms = due.0 / MS;
-            // A revolution takes 20 ms; the state at its start counts.
+            // A revolution takes 20 ms, and its status is the one at its start.
             match ms {
                 530..1000 => assert_eq!(scan.status, status, "{ms}"),
                 ..500 | 1030.. => assert_eq!(scan.status, [0, 0], "{ms}"),

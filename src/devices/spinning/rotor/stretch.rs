@@ -41,7 +41,7 @@ impl Stretch {
                 let past_ns = at.0.saturating_sub(self.from.0);
                 let turned = match past_ns.checked_mul(rpm.into()) {
                     Some(product) => product % MINUTE_NS as u64,
-                    // Only after months of running.
+                    // Reached only after months of running.
                     None => (u128::from(past_ns) * u128::from(rpm) % MINUTE_NS) as u64,
                 };
                 turned as f64 / MINUTE_NS as f64 + self.turn
@@ -62,7 +62,7 @@ impl Stretch {
         }
     }
 
-    /// The part from `from` on of a sweep that started at `start`.
+    /// Rotor motion of this stretch from `from` on, as a piece of a sweep that started at `start`.
     pub fn piece(&self, start: SimTime, from: SimTime) -> RotorPiece {
         RotorPiece {
             from_ns: from.0 - start.0,

@@ -138,8 +138,8 @@ proptest! {
         }
     }
 
-    /// For any commands: the angle never jumps or decreases, the acceleration stays within the motor's, and the last
-    /// command is followed.
+    /// For any commands: the angle never jumps or decreases, the acceleration never exceeds the motor's, and the rotor
+    /// follows the last command.
     #[test]
     fn the_rotor_never_jumps(
         commands in prop::collection::vec((0u64..3_000, 0u32..20, prop::option::of(0.0..1.0)), 1..8),

@@ -5,7 +5,7 @@ use super::*;
 use crate::wire::line::LineSettings;
 use crate::wire::velodyne::position::PpsStatus;
 
-/// Time from the start of the run to the next second of UTC, microseconds: [`START`] is at .56789 s.
+/// Time from the start of the run to its first whole second of UTC, microseconds: [`START`] is at .56789 s.
 const EDGE_US: u64 = 432_110;
 const START_US: f64 = 1_234_567_890.0;
 /// Drift of 5 s per day, microseconds per second.

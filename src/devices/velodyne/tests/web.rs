@@ -75,7 +75,7 @@ fn the_converters_read_what_the_unit_does() {
         bottom_c: 45.0,
         warm_up_s: 1.0,
     });
-    // The manual's formulas.
+    // Temperatures and current by the manual's formulas.
     let read = |run: &mut Run| {
         let diag = get(run, "/cgi/diag.json");
         let volts = |path: &str| diag.pointer(path).unwrap().as_f64().unwrap() * 5.0 / 4096.0;

@@ -142,7 +142,7 @@ fn switch(is_on: bool) -> &'static str {
     if is_on { "On" } else { "Off" }
 }
 
-/// Reading of a 12-bit ADC with a range of 5 V.
+/// Reading of a 12-bit ADC with a range of 5 V, counts.
 fn counts(volts: f64) -> u16 {
     (volts * 4096.0 / 5.0).round().clamp(0.0, 4095.0) as u16
 }
@@ -180,7 +180,7 @@ impl Velodyne {
         }
     }
 
-    /// Whether the rotor keeps its phase.
+    /// Whether phase lock keeps the rotor at the configured phase.
     fn is_in_phase(&self) -> bool {
         let second = self.last_second();
         self.wanted_phase().is_some_and(|phase| {

@@ -1,4 +1,4 @@
-//! Devices that move to another address, by real sockets.
+//! Tests of devices that move to another address, over real sockets.
 
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 
@@ -22,7 +22,7 @@ fn device(from: [u8; 4]) -> (UdpSocket, [Connections; 1]) {
     (host, [Link::Datagrams(vec![UdpLink::open(&options).unwrap()]).into()])
 }
 
-/// Sends `outputs` in their order; `tell` is the queue to the device.
+/// Sends `outputs` in order; `tell` is the queue of events to the device.
 fn send(connections: &[Connections; 1], tell: &Sender<HostEvent>, outputs: Vec<Output>) {
     let (stats, lines) = ([DeviceStats::default()], [LineSettings::eight_n_one(9600)]);
     let engine = EngineConfig::default();
@@ -64,7 +64,7 @@ fn heard(host: &UdpSocket) -> (u8, IpAddr) {
     (byte[0], from.ip())
 }
 
-/// The addresses that the device was told it has.
+/// The new addresses that were reported to the device.
 fn told(events: &Receiver<HostEvent>) -> Vec<Ipv4Addr> {
     let ips = events.try_iter().map(|event| match event.input.payload {
         Payload::Address { ip, moves: true } => ip,
@@ -79,7 +79,7 @@ fn a_device_moves_between_its_datagrams_and_is_told() {
     let (host, connections) = device(first.octets());
     let (tell, events) = bounded(9);
     connections[0].open_at(second).unwrap();
-    // A second request does not change where the first one leads.
+    // A second request is refused and does not affect the first one.
     let error = connections[0].open_at(third).unwrap_err();
     assert!(error.to_string().contains("on its way"), "{error}");
     assert!(events.is_empty(), "the device learns of the move before the sender has made it");

@@ -67,7 +67,7 @@ pub mod id {
     pub const SET_IMU: (u8, u8) = (1, 0x08);
     /// Requests the rate of IMU samples.
     pub const GET_IMU: (u8, u8) = (1, 0x09);
-    /// Sets the clock by the last PPS.
+    /// Sets the clock to the time of the last PPS.
     pub const UTC: (u8, u8) = (1, 0x0a);
 }
 
@@ -83,7 +83,7 @@ pub mod ret {
 
 /// Keys of parameters.
 pub mod key {
-    /// High sensitivity.
+    /// Sensitivity: 0 normal, 1 high.
     pub const SENSITIVITY: u16 = 1;
     /// The scan pattern: 0 non-repetitive, 1 repetitive.
     pub const PATTERN: u16 = 2;
@@ -132,7 +132,7 @@ pub enum Kind {
     Message = 2,
 }
 
-/// A frame.
+/// A frame: a command, an answer or a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// Purpose of the frame.
@@ -208,15 +208,15 @@ record! {
     Broadcast: Le 19 {
         /// Serial number, slot, and a zero.
         code: [u8; 16],
-        /// The product.
+        /// Code of the product.
         device_type: u8,
         /// Zero.
         reserved: [u8; 2],
     }
 
-    /// [`id::HANDSHAKE`]: where the lidar is to send.
+    /// Data of [`id::HANDSHAKE`]: destinations of the lidar's datagrams.
     Handshake: Le 10 {
-        /// The host.
+        /// IP address of the host.
         ip: [u8; 4],
         /// Destination port of points.
         data_port: u16,
@@ -228,35 +228,35 @@ record! {
 
     /// The answer to [`id::HEARTBEAT`].
     Heartbeat: Le 7 {
-        /// See [`ret`].
+        /// Result code, see [`ret`].
         ret: u8,
-        /// See [`state`].
+        /// State of the lidar, see [`state`].
         state: u8,
-        /// Features: bit 0 rain and fog are suppressed.
+        /// Enabled features; bit 0: suppression of rain and fog.
         features: u8,
-        /// The status; the progress in per cent while the unit starts.
+        /// Status of the lidar; while the unit starts, progress in per cent.
         status: u32,
     }
 
-    /// Address, mask and gateway.
+    /// Network settings: mode, address, mask and gateway.
     Address: Le 13 {
-        /// Mode of the address: 0 dynamic, 1 static.
+        /// Assignment of the address: 0 dynamic, 1 static.
         mode: u8,
         /// Address of the unit.
         ip: [u8; 4],
-        /// The mask.
+        /// Network mask.
         mask: [u8; 4],
-        /// The gateway.
+        /// Gateway.
         gateway: [u8; 4],
     }
 
-    /// Whether parameters were set or read.
+    /// Result of setting, reading or resetting parameters.
     ParameterAnswer: Le 4 {
-        /// See [`ret`].
+        /// Result code, see [`ret`].
         ret: u8,
-        /// The wrong key; 0 if there is none.
+        /// Key that caused an error; 0 if no key did.
         key: u16,
-        /// See [`key_error`].
+        /// Reason of an error, see [`key_error`].
         error: u8,
     }
 

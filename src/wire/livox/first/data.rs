@@ -214,17 +214,17 @@ impl TimeType {
 record! {
     /// Header of a packet.
     Head: Le 18 {
-        /// 5.
+        /// Version of the format: 5.
         version: u8,
-        /// The slot of the hub.
+        /// Slot of the hub to which the lidar is connected.
         slot: u8,
         /// The number of the lidar at the slot.
         id: u8,
         /// Zero.
         reserved: u8,
-        /// See [`status`].
+        /// Status of the lidar, see [`status`].
         status: u32,
-        /// Number of the reference, [`TimeType::number`].
+        /// Reference of the clock, as [`TimeType::number`].
         time_type: u8,
         /// Type of data: 6 for inertial samples, otherwise [`Format::number`].
         data_type: u8,
@@ -290,7 +290,7 @@ pub fn time_bytes(time_type: TimeType, time_ns: u64) -> [u8; 8] {
     [year, date.month() as u8, date.day() as u8, date.hour() as u8, a, b, c, d]
 }
 
-/// Completes a packet with header and data: writes its status and time.
+/// Completes a packet with header and data: writes its status, time type and time.
 pub fn seal(packet: &mut [u8], status: u32, time_type: TimeType, time_ns: u64) {
     packet[STATUS_AT..STATUS_AT + 4].copy_from_slice(&status.to_le_bytes());
     packet[TIME_TYPE_AT] = time_type.number();
@@ -307,7 +307,7 @@ pub fn inertial_packet(sample: &Inertial, slot: u8) -> Vec<u8> {
 /// Content of a packet.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Packet<'p> {
-    /// Points, with their bytes.
+    /// Points: header, format, and the bytes of the points.
     Points(Head, Format, &'p [u8]),
     /// An IMU sample.
     Inertial(Head, Inertial),

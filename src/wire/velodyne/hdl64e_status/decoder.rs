@@ -50,7 +50,7 @@ impl Default for StatusDecoder {
 }
 
 impl StatusDecoder {
-    /// A decoder that waits for the first packet.
+    /// Creates a decoder that waits for the first packet.
     pub fn new() -> Self {
         Self::default()
     }
@@ -129,7 +129,8 @@ impl StatusDecoder {
             let format = if kind == b'W' { StatusFormat::S3 } else { StatusFormat::S2 };
             self.format.get_or_insert(format);
         }
-        // Before the first gap both formats have the same types. Both types of thresholds are accepted.
+        // Until the first byte after a laser, both formats have the same types. Both types of thresholds are
+        // accepted.
         let format = self.format.unwrap_or(StatusFormat::S2);
         let is_expected = |types| type_of(format, types, index) == kind;
         if ![ThresholdTypes::Own, ThresholdTypes::Digits].into_iter().any(is_expected) {

@@ -8,7 +8,7 @@
 
 use crate::world::scene::Finish;
 
-/// Least square of the roughness; smoother surfaces have the same highlight.
+/// Smallest square of the roughness; smoother surfaces have the same highlight.
 const LEAST_ALPHA: f32 = 0.03;
 /// Roughness below which metals are mirrors.
 const MIRROR_ROUGHNESS: f32 = 0.1;
@@ -28,12 +28,12 @@ pub struct Surface {
     pub index: f32,
     /// Share of the light that passes through, 0..=1.
     pub transmission: f32,
-    /// Whether the mesh is the boundary of a body, so that the body has a face on each side.
+    /// Whether the mesh is the boundary of a solid body, which has a face on each side.
     pub has_volume: bool,
 }
 
 impl Surface {
-    /// Diffuse reflectance and finish of the material.
+    /// Returns the diffuse reflectance and the finish of the material.
     pub fn look(&self) -> (f32, Finish) {
         let &Self { base, metallic, roughness, index, transmission, has_volume } = self;
         let alpha = roughness * roughness;

@@ -99,7 +99,7 @@ impl Loader<'_> {
     }
 }
 
-/// Linear intensity of each sRGB byte.
+/// Linear intensity, 0..=255, of each sRGB byte.
 fn linear_from_srgb() -> [u8; 256] {
     LINEAR_FROM_SRGB.map(|linear| (linear * 255.0).round() as u8)
 }

@@ -4,7 +4,7 @@ use super::super::resolve::Memory;
 use super::super::texture::tests::{TWO_PIXELS, png_of};
 use super::*;
 
-/// Positions (0 0 0) (1 0 0) (0 1 0), texture coordinates (0 0) (1 0) (0 1), indices 0 1 2.
+/// A buffer with positions (0 0 0) (1 0 0) (0 1 0), texture coordinates (0 0) (1 0) (0 1) and indices 0 1 2.
 fn buffer() -> Vec<u8> {
     let floats = [0., 0., 0., 1., 0., 0., 0., 1., 0., 0., 0., 1., 0., 0., 1.];
     let mut bytes: Vec<u8> = floats.iter().flat_map(|f: &f32| f.to_le_bytes()).collect();

@@ -82,7 +82,7 @@ impl Loader<'_> {
         Ok(trails)
     }
 
-    /// The surface's mesh, scaled in place.
+    /// Reads the surface's mesh and scales it in place.
     fn shape(&mut self, surface: &Object, material: MaterialId) -> Result<Option<Mesh>, Fault> {
         let file = surface.need("Mesh", "the path of an .obj file, unless there is `Heightmap`")?;
         let path = self.roots.literal_or(&self.roots.meshes, &file.string()?);
@@ -100,7 +100,7 @@ impl Loader<'_> {
         Ok(Some(mesh))
     }
 
-    /// A heightmap with two triangles per cell.
+    /// Reads a heightmap as a mesh with two triangles per cell.
     fn heightmap(&mut self, map: &Object, material: MaterialId) -> Result<Option<Mesh>, Fault> {
         let file = map.need("Map", "the path of an image")?;
         let path = self.roots.literal_or(&self.roots.meshes, &file.string()?);
@@ -181,8 +181,8 @@ impl Loader<'_> {
     }
 }
 
-/// Mesh of a heightmap. Pixel (i, j) from the top left becomes the vertex at ((i - nx/2), (j - ny/2)) times the
-/// resolution, with the height (grey - 128) times the scale.
+/// Makes the mesh of a heightmap. Pixel (i, j) from the top left becomes the vertex at ((i - nx/2), (j - ny/2)) times
+/// `resolution`, with the height (grey - 128) times `scale`.
 fn relief(grey: &Texture, resolution: f64, scale: f64, material: MaterialId, path: &Path) -> Mesh {
     let (nx, ny) = (grey.width, grey.height);
     let positions = (0..ny)

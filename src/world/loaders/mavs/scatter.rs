@@ -15,14 +15,14 @@ use crate::world::random::{self, uniform};
 const MAX_CORNERS: usize = 1000;
 /// Largest number of copies with a minimum distance. Each is compared with its neighbours.
 const MAX_SPACED: u64 = 1_000_000;
-/// A minimum distance below this is ignored, metres.
+/// Smallest minimum distance that has an effect, metres.
 const CLOSEST_M: f64 = 1.0e-4;
 /// Largest coordinate of a polygon's corner, metres. No sensor has such a range.
 const MAX_CORNER_M: f64 = super::super::MAX_COORDINATE_M;
-/// Attempts to place a copy with a minimum distance.
+/// Number of attempts to place a copy with a minimum distance.
 const MAX_TRIES: u32 = 200;
 
-/// The content of `Random`.
+/// Content of a `Random` object.
 pub struct Scatter {
     number: u64,
     polygon: Polygon,
@@ -49,7 +49,7 @@ pub struct Copy {
 }
 
 impl Copy {
-    /// World from mesh, for a ground height of `height` metres.
+    /// Transform from mesh to World, for a ground height of `height` metres.
     pub fn pose(&self, height: f64) -> DAffine3 {
         let axes =
             DMat3::from_quat(quat_about(DVec3::Z, self.yaw)) * DMat3::from_diagonal(self.scale);
@@ -90,7 +90,7 @@ impl Scatter {
         self.number
     }
 
-    /// Number of corners, if the polygon has no area.
+    /// Number of corners of a polygon without area; `None` if the polygon has an area.
     pub fn flat_corners(&self) -> Option<usize> {
         Some(self.polygon.line.len()).filter(|&corners| corners > 0)
     }
@@ -127,7 +127,7 @@ impl Scatter {
     }
 }
 
-/// Positions with a minimum distance.
+/// Positions that keep a minimum distance from each other.
 struct Spaced {
     spacing: f64,
     /// Positions by square cells as wide as the minimum distance. The map is never iterated, because the order of a
@@ -140,7 +140,7 @@ impl Spaced {
         Self { spacing, cells: HashMap::new() }
     }
 
-    /// Adds the position if it is far enough from all others.
+    /// Adds the position and returns true if it is far enough from all others.
     fn take(&mut self, p: DVec2) -> bool {
         let cell = (p / self.spacing).floor().as_i64vec2();
         for x in -1..=1 {
@@ -163,11 +163,12 @@ struct Polygon {
     trapezoids: Vec<Trapezoid>,
     /// Cumulative area up to and including each trapezoid.
     areas: Vec<f64>,
-    /// Corners of a polygon without area, which is a point or a line in both directions.
+    /// Corners of a polygon without area, whose edges run along a line and back, or stay at a point. Otherwise empty.
     line: Vec<DVec2>,
 }
 
-/// A trapezoid between two values of y, with its left and right ends at both.
+/// A trapezoid between two values of y. `low` and `high` are its left and right ends at the lower and the upper
+/// value.
 struct Trapezoid {
     y: [f64; 2],
     low: [f64; 2],
@@ -194,7 +195,7 @@ impl Polygon {
         Ok(Self::new(&corners).unwrap_or_else(flat))
     }
 
-    /// `None` if the polygon has no area.
+    /// Divides a polygon into trapezoids; `None` if it has no area.
     fn new(corners: &[DVec2]) -> Option<Self> {
         let mut levels: Vec<f64> = corners.iter().map(|corner| corner.y).collect();
         levels.sort_by(f64::total_cmp);
@@ -205,7 +206,7 @@ impl Polygon {
             let (bottom, top) = (pair[0], pair[1]);
             let middle = bottom + (top - bottom) / 2.0;
             let next = corners.iter().cycle().skip(1);
-            // The points where edges that cross this band enter and leave it.
+            // The positions where edges cross this band.
             let mut crossings: Vec<[f64; 3]> = corners
                 .iter()
                 .zip(next)
@@ -365,7 +366,7 @@ mod tests {
             assert!((1.0..2.0).contains(&copy.scale.x) && copy.scale.y == 3.0);
             assert!((-2.0..-1.0).contains(&copy.scale.z));
         }
-        // More copies than fit.
+        // More copies are requested than fit.
         let full = copies_of(scatter(1000, 5.0));
         assert!((12..30).contains(&full.len()), "{}", full.len());
     }

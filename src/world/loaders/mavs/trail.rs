@@ -10,7 +10,7 @@ use super::super::error::{Fault, Place, Problem};
 /// Distance between plants and the middle of a trail, metres.
 const CLEARANCE_M: f64 = 1.0;
 
-/// Points closer than this to the previous point of a path are skipped, metres.
+/// Smallest distance from the previous point of a path, metres; closer points are skipped.
 const CLOSEST_M: f64 = 0.01;
 /// Largest number of pieces of all paths. A piece is about one metre long.
 pub const MAX_PIECES: u64 = 1_000_000;
@@ -45,7 +45,7 @@ impl Trails {
     /// Whether `p` lies on a trail.
     pub fn covers(&self, p: DVec2) -> bool {
         let (x, y) = (p.x.floor() as i64, p.y.floor() as i64);
-        // A piece may cross a cell that contains neither of its ends: search one cell further.
+        // A piece can cross a cell that contains neither of its ends: search one cell further.
         let reach = CLEARANCE_M.ceil() as i64 + 1;
         (x - reach..=x + reach).any(|x| {
             (y - reach..=y + reach).any(|y| {
@@ -66,7 +66,7 @@ pub fn count(path: &[DVec2]) -> f64 {
     thinned(path).windows(2).map(|pair| pieces(pair[0], pair[1])).sum()
 }
 
-/// The path without points that almost equal the previous one. A recorded drive has many of them where the vehicle
+/// Removes points that almost equal the previous one from a path. A recorded drive has many of them where the vehicle
 /// stood still.
 fn thinned(path: &[DVec2]) -> Vec<DVec2> {
     let mut kept: Vec<DVec2> = Vec::new();
@@ -86,7 +86,8 @@ fn distance(p: DVec2, a: DVec2, b: DVec2) -> f64 {
     p.distance(a + along * s)
 }
 
-/// The poses' x and y: lines of eight numbers, between blanks or colons, after `@Data`.
+/// Reads x and y of the poses. After the line `@Data`, the line of a pose has eight numbers, separated by blanks or
+/// colons; other lines are ignored.
 pub fn parse(bytes: &[u8], file: &Path) -> Result<Vec<DVec2>, Fault> {
     let text = String::from_utf8_lossy(bytes);
     let mut points = Vec::new();
@@ -101,7 +102,7 @@ pub fn parse(bytes: &[u8], file: &Path) -> Result<Vec<DVec2>, Fault> {
         }
         let words: Vec<&str> =
             line.split([' ', '\t', ':']).filter(|word| !word.trim().is_empty()).collect();
-        // Poses of parts, such as wheels, have no time.
+        // Lines of parts, such as wheels, have no time.
         if words.len() != 8 {
             continue;
         }

@@ -14,14 +14,14 @@ use crate::world::random::{self, uniform};
 
 /// Side of the square cells that share a density, metres.
 const CELL_M: f64 = 20.0;
-/// Limit of cells times zones times species.
+/// Largest number of cells times zones times species.
 const MAX_WORK: u64 = 10_000_000;
 /// Largest trunk diameter for which the height formula is valid, centimetres.
 const MAX_DIAMETER_CM: f64 = 100.0;
 
 struct Species {
     mesh: Option<u32>,
-    /// Rotates meshes with y up.
+    /// Rotation of the mesh: from y up to z up if `Rotated` is set, otherwise none.
     turn: DAffine3,
     mesh_height: f64,
     /// Smallest and largest trunk diameter in any zone, centimetres.
@@ -34,7 +34,7 @@ struct Zone {
     densities: Vec<f64>,
 }
 
-/// The ground's rectangle in square cells.
+/// The rectangle of the ground, divided into square cells.
 struct Grid {
     low: DVec2,
     high: DVec2,
@@ -168,12 +168,12 @@ impl Loader<'_> {
     }
 }
 
-/// Height of a plant with this trunk diameter.
+/// Height of a plant with this trunk diameter, metres.
 fn height_m(diameter_cm: f64) -> f64 {
     0.5 * (1.3 + 0.6208 * diameter_cm - 0.00308 * diameter_cm * diameter_cm)
 }
 
-/// Reads a zone, and widens each species' range of diameters.
+/// Reads a zone; widens the range of diameters of each of its species.
 fn zone(node: &Node, species: &mut [Species]) -> Result<Zone, Fault> {
     let object = node.object()?;
     let place = object.need("Coordinates", "a point [x, y]")?.numbers::<2>()?.into();
@@ -210,7 +210,7 @@ fn density(zones: &[Zone], species: usize, p: DVec2) -> f64 {
         sum += weight * zone.densities[species];
         weights += weight;
     }
-    // Far from all zones the weights may underflow to 0.
+    // Far from all zones, the weights can underflow to 0.
     if weights > 0.0 { sum / weights } else { 0.0 }
 }
 

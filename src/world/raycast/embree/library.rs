@@ -82,11 +82,11 @@ impl std::fmt::Display for Version {
     }
 }
 
-/// `RTCDevice`, `RTCScene` or `RTCGeometry`.
+/// Handle of an object of Embree: `RTCDevice`, `RTCScene` or `RTCGeometry`.
 type Handle = *mut c_void;
-/// `RTCFilterFunctionN`.
+/// `RTCFilterFunctionN`: Embree calls such a function to accept or reject hits.
 type FilterFunction = unsafe extern "C" fn(*const FilterArguments);
-/// `RTCMemoryMonitorFunction`.
+/// `RTCMemoryMonitorFunction`: Embree calls such a function when it allocates or frees memory.
 type MemoryMonitor = unsafe extern "C" fn(*mut c_void, isize, bool) -> bool;
 
 /// Declares the functions in use, by their names without `rtc`.
@@ -156,7 +156,7 @@ struct IntersectArguments {
     min_width_distance_factor: f32,
 }
 
-/// `RTCFilterFunctionNArguments`.
+/// `RTCFilterFunctionNArguments`: arguments of a [`FilterFunction`].
 #[repr(C)]
 struct FilterArguments {
     valid: *mut i32,
@@ -174,13 +174,13 @@ struct FilterArguments {
 /// space for eight levels of both, so that one layout fits every build.
 #[repr(C, align(64))]
 pub struct RayHits<const LANES: usize> {
-    /// x, y, z of the origins.
+    /// Origins of the rays, by axis and lane.
     pub origin: [[f32; LANES]; 3],
     near: [f32; LANES],
-    /// x, y, z of the directions; any length.
+    /// Directions of the rays, by axis and lane; they may have any length.
     pub direction: [[f32; LANES]; 3],
     time: [f32; LANES],
-    /// In: end of each ray, in lengths of its direction. Out: position of its hit.
+    /// Input: end of each ray. Output: position of its hit. Both are multiples of the direction's length.
     pub far: [f32; LANES],
     mask: [u32; LANES],
     id: [u32; LANES],
@@ -201,7 +201,8 @@ const _: () = assert!(std::mem::offset_of!(RayHits<1>, normal) == 48);
 const _: () = assert!(std::mem::offset_of!(RayHits<1>, instance) == 48 + 7 * 4);
 const _: () = assert!(std::mem::offset_of!(RayHits<8>, normal) == 384);
 const _: () = assert!(std::mem::offset_of!(RayHits<8>, instance) == 384 + 7 * 32);
-/// Indices of rows of `RTCHitN`, in the order of filter functions.
+/// Row of `RTCHitN` with the first weight, as filter functions receive it. The next constant is the row with the index
+/// of the triangle.
 const HIT_ROW_WEIGHTS: usize = 3;
 const HIT_ROW_PRIMITIVE: usize = 5;
 
@@ -227,10 +228,12 @@ impl<const LANES: usize> RayHits<LANES> {
     }
 }
 
-/// Whether a triangle stops a ray at the point where its second and third corner have these weights.
+/// Returns whether a triangle stops a ray. The arguments are the index of the triangle, and the weights of its second
+/// and third corner at the point that the ray hits.
 pub type StopsRay = Box<dyn Fn(u32, [f32; 2]) -> bool + Send + Sync>;
 
-/// The library and its device. A process has one. It is never unloaded, because its threads may outlive every scene.
+/// The loaded library and its device. A process loads the library once and never unloads it, because Embree's threads
+/// may outlive every scene.
 pub struct Embree {
     functions: Functions,
     device: Handle,
@@ -241,7 +244,7 @@ pub struct Embree {
 // SAFETY: Embree's devices may be used from any thread ("the Embree API is thread safe", API
 // manual, chapter Embree API); the other members are plain values.
 unsafe impl Send for Embree {}
-// SAFETY: as above.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Embree {}
 
 static EMBREE: OnceLock<Result<Embree, EmbreeError>> = OnceLock::new();
@@ -336,8 +339,8 @@ impl Embree {
         HELD_BYTES.load(Ordering::Relaxed).max(0) as usize
     }
 
-    /// A mesh in its own frame, as a scene that can be instanced. Rays pass through points for which `stops_ray`
-    /// returns false. With `robust`, no ray passes between adjacent triangles.
+    /// Builds the tree of a mesh in its own frame, as a scene that can be instanced. Rays pass through points for which
+    /// `stops_ray` returns false. With `robust`, no ray passes between adjacent triangles.
     pub fn mesh(
         &'static self,
         positions: &[[f32; 3]],
@@ -376,8 +379,8 @@ impl Embree {
         Ok(scene)
     }
 
-    /// Instances of meshes in the world, numbered from 0 in the given order. Each has the columns of the matrix from
-    /// its frame to World.
+    /// Builds the scene of all instances, numbered from 0 in the given order. Each item is a mesh and the columns of
+    /// the matrix from the mesh's frame to Embree's coordinates.
     pub fn world<'a>(
         &'static self,
         instances: impl Iterator<Item = (&'a BuiltScene, [f32; 12])>,
@@ -419,7 +422,7 @@ impl Embree {
         Ok(BuiltScene { embree: self, handle, stops_ray })
     }
 
-    /// The first error since this thread's last call.
+    /// Returns the first error since this thread's last call, if any; `doing` names the operation that failed.
     fn check(&self, doing: &'static str) -> Result<(), EmbreeError> {
         // SAFETY: the device is alive, or null, which asks for the error of making one.
         let reason = match unsafe { (self.functions.device_error)(self.device) } {
@@ -440,19 +443,19 @@ impl Embree {
 pub struct BuiltScene {
     embree: &'static Embree,
     handle: Handle,
-    /// Called by Embree; boxed twice, because Embree stores a thin pointer.
+    /// Filter that Embree calls. It is boxed twice, because Embree stores a thin pointer.
     stops_ray: Option<Box<StopsRay>>,
 }
 
 // SAFETY: committed scenes may be intersected by any number of threads at once (Embree's manual,
 // `rtcIntersect1`), the filter is `Send` and `Sync`, and nothing else is reachable.
 unsafe impl Send for BuiltScene {}
-// SAFETY: as above.
+// SAFETY: as for `Send`.
 unsafe impl Sync for BuiltScene {}
 
 impl Drop for BuiltScene {
     fn drop(&mut self) {
-        // SAFETY: the handle is this value's own and is not used again; `stops_ray` goes after.
+        // SAFETY: the handle is this value's own and is not used again; `stops_ray` is dropped afterwards.
         unsafe { (self.embree.functions.release_scene)(self.handle) }
     }
 }
@@ -467,12 +470,12 @@ impl BuiltScene {
 
     /// Finds the first hit of each ray in the first `lanes` lanes.
     pub fn intersect_8(&self, rays: &mut RayHits<8>, lanes: usize) {
-        /// Has the alignment that Embree requires.
+        /// Mask of the valid lanes, with the alignment that Embree requires.
         #[repr(align(32))]
         struct Valid([i32; 8]);
         let valid = Valid(std::array::from_fn(|lane| if lane < lanes { -1 } else { 0 }));
         let mut arguments = IntersectArguments::COHERENT;
-        // SAFETY: as above.
+        // SAFETY: the scene is committed; all structs are at least as long as Embree's, and `valid` is aligned.
         unsafe {
             (self.embree.functions.intersect_8)(&valid.0, self.handle, rays, &mut arguments);
         }

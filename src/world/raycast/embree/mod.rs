@@ -110,7 +110,7 @@ impl EmbreeCaster {
         Ok(Self { built: Arc::new(built), packets: settings.packets })
     }
 
-    /// The same scene, traced in packets of another size.
+    /// A caster of the same scene that traces packets of this size.
     pub fn in_packets_of(&self, packets: Packets) -> Self {
         Self { built: self.built.clone(), packets }
     }
@@ -121,7 +121,7 @@ impl EmbreeCaster {
     }
 }
 
-/// Decides whether a mesh's triangles stop a ray; `None` if all do.
+/// Filter that decides by opacity masks whether a triangle of the mesh stops a ray; `None` if all its triangles do.
 fn masks(scene: &Arc<Scene>, mesh_index: usize) -> Option<StopsRay> {
     let mesh = &scene.meshes[mesh_index];
     let is_masked = |&m: &MaterialId| scene.materials[m as usize].opacity_mask.is_some();
@@ -137,7 +137,7 @@ fn masks(scene: &Arc<Scene>, mesh_index: usize) -> Option<StopsRay> {
     }))
 }
 
-/// Middle of the instances. Coordinates relative to it are smallest.
+/// Middle of the box around the instances' origins, in World. Coordinates relative to it are smallest.
 fn middle(scene: &Scene) -> DVec3 {
     let places = scene.instances.iter().map(|i| i.world_from_mesh.translation);
     let all = places.fold(None, |all: Option<(DVec3, DVec3)>, p| {

@@ -17,14 +17,14 @@ use crate::world::raycast::{GpuFacts, MAX_RAYS, Stencil};
 
 /// Number of batches that may be in progress at a time.
 pub const SLOTS: usize = 3;
-/// Largest number of rays, and of pulses, in a batch.
+/// Largest number of rays in a batch; [`MOST_PULSES`] is the largest number of pulses.
 pub const MOST_RAYS: usize = 9 * MOST_PULSES;
 pub const MOST_PULSES: usize = 98_304;
 /// Unit in which waits for the GPU are counted.
 const STEP: Duration = Duration::from_millis(10);
-/// Longest time without an answer after which a GPU counts as lost, in [`STEP`]s.
+/// Upper limit of the time without an answer after which a GPU counts as lost, in [`STEP`]s.
 const MOST_STEPS: u32 = 12_000;
-/// Shortest time without an answer after which a GPU counts as lost, in [`STEP`]s.
+/// Lower limit of the time without an answer after which a GPU counts as lost, in [`STEP`]s.
 const LEAST_STEPS: u32 = 1000;
 /// Factor by which a GPU may become slower: other programs use it, and rays that hit many triangles take longer.
 const SLOWER: f64 = 10.0;
@@ -36,9 +36,10 @@ const UPLOAD: usize = 64 << 20;
 /// A pulse as the kernel reads it: origin, direction, half-axes, start and range, [`scene_word`], and the scene's
 /// largest coordinate.
 pub type PackedPulse = [f64; 16];
-/// A hit as the kernel writes it: instance or one of the words below, triangle, bits of range and cosine.
+/// A hit as the kernel writes it: index of the instance (or [`NONE`] or [`UNDECIDED`]), index of the triangle, bits of
+/// range and cosine.
 pub type PackedHit = [u32; 4];
-/// The index of a scene as the kernel reads it: the lower bits of an `f32` that has no other use.
+/// The index of a scene as the kernel reads it from a pulse: the lower bits of an `f32`, converted to `f64`.
 pub fn scene_word(scene: usize) -> f64 {
     f64::from(f32::from_bits(2.0_f32.powi(23).to_bits() | scene as u32))
 }
@@ -48,7 +49,8 @@ pub const NONE: u32 = u32::MAX;
 /// Value for a ray that the processor must cast.
 pub const UNDECIDED: u32 = u32::MAX - 1;
 
-/// Bindings of the kernel: the tables of the scene, and the buffers of a batch.
+/// Number of the scene's tables, which have the first bindings of the kernel. The next constants are the bindings of a
+/// batch's buffers.
 const TABLES: u32 = 5;
 const PARAMS: u32 = 5;
 const PULSES: u32 = 6;
@@ -64,14 +66,14 @@ struct Params {
     offsets: [[f32; 4]; MAX_RAYS],
 }
 
-/// A GPU that may be used.
+/// A GPU that was found and is not opened yet.
 pub struct Gpu {
     adapter: wgpu::Adapter,
     /// Names of the GPU and its driver, with the driver's version.
     pub identity: String,
 }
 
-/// The first reason for which a GPU was lost.
+/// Reason why a GPU was lost, shared by several owners; empty while the GPU works. Later reasons are ignored.
 #[derive(Clone, Default)]
 pub struct Fault(Arc<Mutex<Option<String>>>);
 
@@ -100,7 +102,7 @@ fn driver_of(info: &wgpu::AdapterInfo) -> String {
     [info.driver.as_str(), &info.driver_info].join(" ").trim().to_owned()
 }
 
-/// Facts about all adapters of Vulkan.
+/// Name, driver and capabilities of each adapter that Vulkan lists.
 pub fn facts() -> Vec<GpuFacts> {
     let of = |adapter: &wgpu::Adapter| {
         let info = adapter.get_info();
@@ -370,7 +372,7 @@ impl Device {
         &self.fault
     }
 
-    /// A function that makes the GPU lost, as a driver can.
+    /// Returns a function that destroys the device, so that the GPU is lost as after a failure of its driver.
     #[cfg(test)]
     pub fn lose(&self) -> impl Fn() + Send + use<> {
         let device = self.device.clone();
@@ -412,8 +414,8 @@ impl Device {
         slot.pending = Some(Pending { submission, bytes, is_mapped });
     }
 
-    /// Waits for the batch of a slot, and passes its hits to `take`. An error is the reason for which the GPU is
-    /// lost.
+    /// Waits for the batch of a slot, and passes its hits to `take`. The error is the reason why the hits cannot be
+    /// read.
     pub fn wait(&mut self, slot: usize, take: impl FnOnce(&[PackedHit])) -> Result<(), String> {
         let slot = &mut self.slots[slot];
         let Some(Pending { submission, bytes, is_mapped }) = slot.pending.take() else {

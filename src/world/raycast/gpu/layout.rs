@@ -14,13 +14,14 @@ use crate::world::raycast::bvh::{BvhCaster, MeshTree, Placed};
 use crate::world::raycast::tree::{Node, leaf};
 use crate::world::scene::{Mesh, Scene};
 
-/// The value must equal that in the kernel.
+/// Bit that marks the code of a leaf. The value must equal that in the kernel.
 const LEAF: u32 = 1 << 31;
 const COUNT_SHIFT: u32 = 28;
 /// Largest number of triangles, and of entrances, that a code can address.
 pub const MOST: usize = 1 << COUNT_SHIFT;
 
-/// Lower corner and exponents; bounds by axis and slot, lower ones first; codes.
+/// A node as the kernel reads it: lower corner and exponents; bounds by axis and slot, lower ones first; codes of the
+/// children.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub struct PackedNode {
@@ -31,7 +32,8 @@ pub struct PackedNode {
     codes: [u32; 8],
 }
 
-/// The corners, the triangle's index in the mesh, and whether its material has an opacity mask.
+/// A triangle as the kernel reads it: its corners, the triangle's index in the mesh, and whether its material has an
+/// opacity mask.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub struct PackedTriangle {
@@ -43,11 +45,11 @@ pub struct PackedTriangle {
     pad: u32,
 }
 
-/// Place and code of an `Entrance` of the top tree.
+/// An `Entrance` of the top tree as the kernel reads it: place and code.
 pub type PackedEntrance = [u32; 2];
-/// Origin, and the columns of `mesh_from_world`.
+/// Pose of an instance as the kernel reads it: origin in World, and the columns of `mesh_from_world`.
 pub type PackedPose = [f64; 12];
-/// Index of the instance, and bits of the mesh's largest coordinate.
+/// An instance as the kernel reads it: its index, and the bits of its mesh's largest coordinate.
 pub type PackedPlaced = [u32; 2];
 
 /// Tables of scenes for the kernel. The first nodes are the roots of the scenes.
@@ -92,7 +94,7 @@ impl Sizes {
         }
     }
 
-    /// Content of each table, and its size in bytes.
+    /// Name of each table for messages, and its size in bytes.
     pub fn bytes(&self) -> [(&'static str, u64); 5] {
         let bytes = |count: usize, size: usize| count as u64 * size as u64;
         [
@@ -159,7 +161,8 @@ impl Layout {
     }
 }
 
-/// Index of a mesh's first node, and the first triangle and the number of triangles of each block.
+/// Place of a mesh in the tables: the index of its first node, and for each block its first triangle and its number of
+/// triangles.
 struct Below {
     node: u32,
     runs: Vec<(u32, u32)>,

@@ -64,7 +64,7 @@ pub enum GpuError {
     /// No GPU has the requested name.
     #[error("no GPU has {name:?} ({ADAPTER_VARIABLE}) in its name; there are: {}", listed(found))]
     NotNamed {
-        /// The name.
+        /// Name from [`ADAPTER_VARIABLE`].
         name: String,
         /// Names of the GPUs that exist.
         found: Vec<String>,
@@ -76,33 +76,33 @@ pub enum GpuError {
         found.join(", ")
     )]
     Software {
-        /// Names of these processors.
+        /// Names of the processors that act as a GPU.
         found: Vec<String>,
     },
     /// The GPU lacks a feature that the kernel needs.
     #[error("{gpu} has no {what}, which exact hits need")]
     Lacks {
-        /// Name and driver.
+        /// Name and driver of the GPU.
         gpu: String,
-        /// The feature.
+        /// Name of the missing feature.
         what: &'static str,
     },
     /// A part of the scene is larger than a GPU can address at a time.
     #[error("the scene's {what} take {} MB on the GPU; {gpu} can address {} MB", mb(*bytes), mb(*most))]
     TooLarge {
-        /// Name and driver.
+        /// Name and driver of the GPU.
         gpu: String,
-        /// Content of the part.
+        /// Name of the part, such as `triangles`.
         what: &'static str,
         /// Size of the part, bytes.
         bytes: u64,
-        /// Size that the GPU can address.
+        /// Largest size that the GPU can address, bytes.
         most: u64,
     },
     /// More triangles or entrances than the kernel can address.
     #[error("the scene has {count} {what}; the GPU's trees hold {}", layout::MOST)]
     TooMany {
-        /// Triangles or entrances.
+        /// `triangles` or `entrances`.
         what: &'static str,
         /// Number of triangles or entrances.
         count: usize,
@@ -110,15 +110,15 @@ pub enum GpuError {
     /// The GPU's memory is too small, or others use it.
     #[error("the scene takes {} MB, and {gpu} does not have that much free memory", mb(*bytes))]
     NoMemory {
-        /// Name and driver.
+        /// Name and driver of the GPU.
         gpu: String,
-        /// Size of the scene.
+        /// Size of the scene on the GPU, bytes.
         bytes: u64,
     },
     /// The driver reports an error.
     #[error("{gpu} failed: {reason}")]
     Failed {
-        /// Name and driver.
+        /// Name and driver of the GPU.
         gpu: String,
         /// Error of the driver.
         reason: String,
@@ -129,9 +129,9 @@ pub enum GpuError {
          gave {gpu_hit} instead of {cpu_hit}"
     )]
     Differs {
-        /// Name and driver.
+        /// Name and driver of the GPU.
         gpu: String,
-        /// The ray.
+        /// Description of the ray.
         ray: String,
         /// Hit of the GPU.
         gpu_hit: String,
@@ -171,14 +171,14 @@ pub struct GpuCaster {
     scenes: Vec<Arc<BvhCaster>>,
     identity: String,
     bytes: u64,
-    /// Dropped, and then `None`, to end the thread.
+    /// Sends requests to the thread. Dropping the sender ends the thread; after that, it is `None`.
     requests: Option<Sender<Request>>,
     thread: Option<JoinHandle<()>>,
     fault: Fault,
     is_lost: AtomicBool,
     /// See [`RayCaster::pulses_by_gpu`].
     pulses: AtomicU64,
-    /// Function that makes the GPU lost.
+    /// Function for tests that destroys the device, so that the GPU is lost.
     #[cfg(test)]
     device: Mutex<Box<dyn Fn() + Send>>,
 }
@@ -214,7 +214,7 @@ impl GpuCaster {
         Self::with(scenes, gpu, &layout)
     }
 
-    /// A caster on `gpu`; `layout` has `scenes`, at least one.
+    /// Opens `gpu` with `layout`, the tables of `scenes` (at least one), and runs the self-test.
     fn with(scenes: Vec<Arc<BvhCaster>>, gpu: Gpu, layout: &Layout) -> Result<Self, GpuError> {
         let identity = gpu.identity.clone();
         // wgpu panics if the driver loses the device meanwhile.
@@ -278,7 +278,8 @@ impl GpuCaster {
         }
     }
 
-    /// Hits of the kernel for pulses into scenes, in one or more batches; `None` if the processor must cast.
+    /// Casts pulses with the kernel; each pulse has the index of its scene. Returns the hits by batch, or `None` if the
+    /// processor must cast.
     fn ask(
         &self,
         stencil: &Stencil,
@@ -379,7 +380,7 @@ impl GpuCaster {
         }
     }
 
-    /// Like [`GpuCaster::cast_by_gpu`], for shadows.
+    /// Like [`RayCaster::blocked_at`], but on the GPU. Returns false if the GPU does not answer.
     fn blocked_by_gpu(
         &self,
         beams: &Beams,

@@ -9,8 +9,8 @@ use crate::world::random::{stream, uniform};
 use crate::world::raycast::{Beams, Hit, Pulse, RayCaster, Stencil};
 use crate::world::scene::Scene;
 
-/// Number of pulses of nine rays into the static scene and into each body, and of positions that are tested for
-/// shadow.
+/// Number of test pulses into the static scene. The next constants are the number of pulses into each body, and the
+/// number of positions that are tested for shadow.
 const PULSES: usize = 400;
 const PULSES_PER_BODY: usize = 40;
 const PLACES: usize = 400;
@@ -18,7 +18,8 @@ const PLACES: usize = 400;
 const GROUPS: usize = 64;
 const PER_GROUP: u32 = 384;
 
-/// Compares hits of rays at corners, edges and middles of the scene's triangles, where rounding decides.
+/// Compares hits and shadows at corners, edges and middles of the scene's triangles, where rounding decides. The error
+/// describes the first difference.
 pub fn run(caster: &GpuCaster) -> Result<(), GpuError> {
     let mut rng = stream(40, 0, 0);
     for (index, own) in caster.scenes.iter().enumerate() {
@@ -123,8 +124,8 @@ fn differs(caster: &GpuCaster, ray: String, gpu_hit: String, cpu_hit: String) ->
     GpuError::Differs { gpu: caster.identity(), ray, gpu_hit, cpu_hit }
 }
 
-/// A point at a random triangle, in World. `kind` 0 is inside the triangle, 1 at a corner, 2 on an edge, and 3 near
-/// the triangle's plane.
+/// A point at a random triangle, in World. `kind` selects the point: 0 in the triangle, 1 a corner, 2 on an edge, 3
+/// from 0.1 m below the triangle to 2 m above it.
 fn target(scene: &Scene, rng: &mut SplitMix64, kind: usize) -> DVec3 {
     let mut draw = |count: usize| ((uniform(rng, 0.0, 1.0) * count as f64) as usize).min(count - 1);
     let instance = loop {

@@ -10,8 +10,8 @@ use std::sync::mpsc::{Receiver, Sender};
 use super::device::{Device, MOST_PULSES, MOST_RAYS, PackedHit, PackedPulse, SLOTS};
 use crate::world::raycast::Stencil;
 
-/// Kind of a request: the rays of a pulse, and whether any surface ends a ray. All requests of a batch have the same
-/// kind.
+/// Kind of a request: the rays of a pulse, and whether a ray ends at any surface instead of the nearest one. All
+/// requests of a batch have the same kind.
 #[derive(Clone, PartialEq)]
 pub struct Kind {
     pub stencil: Stencil,

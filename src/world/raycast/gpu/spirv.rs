@@ -19,11 +19,13 @@ const HEADER: usize = 5;
 const DECORATE: u32 = 71;
 const MEMBER_DECORATE: u32 = 72;
 const NO_CONTRACTION: u32 = 42;
-/// `OpFNegate`, `OpFAdd`, `OpFSub`, `OpFMul`, `OpFDiv`, `OpFRem`, `OpFMod`, products of vectors and matrices, `OpDot`.
+/// Opcodes of arithmetic on floats: `OpFNegate`, `OpFAdd`, `OpFSub`, `OpFMul`, `OpFDiv`, `OpFRem`, `OpFMod`, products
+/// of vectors and matrices, `OpDot`.
 const ARITHMETIC: [u32; 14] =
     [127, 129, 131, 133, 136, 140, 141, 142, 143, 144, 145, 146, 147, 148];
 
-/// The words of the kernel. Every operation that rounds is decorated, and every access is checked against its bounds.
+/// The kernel as words of SPIR-V. Every operation that rounds is decorated, and every access is checked against its
+/// bounds.
 pub fn kernel() -> Result<Vec<u32>, String> {
     Ok(without_contraction(&compile(KERNEL)?))
 }

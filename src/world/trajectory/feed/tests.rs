@@ -13,7 +13,7 @@ fn feed() -> Feed {
     })
 }
 
-/// At the origin, facing east, driving at 10 m/s and turning left at 1 rad/s.
+/// A pose at the origin, facing east, driving at 10 m/s and turning left at 1 rad/s.
 fn pose(sequence: u64, time_ms: u64) -> PoseTwist {
     PoseTwist {
         magic: MAGIC,

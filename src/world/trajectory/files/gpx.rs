@@ -11,7 +11,7 @@ use crate::world::trajectory::error::FileFault;
 /// Farthest a point may be from the rig's origin, metres: the World frame is flat.
 const MAX_FROM_ORIGIN_M: f64 = 200_000.0;
 
-/// Elements with points, by preference. All poses come from the first kind that the file has.
+/// Elements with points, in the order of preference. All poses come from the first kind that the file has.
 const POINT_KINDS: [&str; 3] = ["trkpt", "rtept", "wpt"];
 
 /// Largest depth of nested elements. GPX nests six levels deep, extensions a little deeper; the XML reader slows down
@@ -27,7 +27,7 @@ struct Point {
     latitude_deg: f64,
     longitude_deg: f64,
     elevation_m: Option<f64>,
-    /// Height of the geoid above the ellipsoid.
+    /// Height of the geoid above the ellipsoid; 0 if the file does not state it.
     geoid_height_m: f64,
     time_s: Option<f64>,
 }
@@ -150,8 +150,8 @@ fn read_points(text: &str) -> Result<Vec<Point>, FileFault> {
     Ok(by_kind.into_iter().find(|points| !points.is_empty()).unwrap_or_default())
 }
 
-/// Limits far above all real files. Without them, entities with long texts and repeated names would make a short file
-/// expand.
+/// Limits for the XML reader, far above the needs of real files. Without them, a short file could expand to a huge text
+/// by entities or repeated names.
 fn limits() -> ParserConfig2 {
     ParserConfig2::new()
         .max_entity_expansion_length(64)

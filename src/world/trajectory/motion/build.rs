@@ -24,7 +24,7 @@ use crate::world::vehicle::Driven;
 const MAX_SPEED_M_S: f64 = 1000.0;
 /// Largest deviation from waypoints, metres.
 const WAYPOINT_ALLOWED_M: Deviation = Deviation { rms: 1e-3, max: 4e-3 };
-/// Speed above which the times of a `.vprp` must be counters instead of times, m/s.
+/// Speed above which the times of a `.vprp` file cannot be seconds and are taken for counters, m/s.
 const COUNTER_SPEED_M_S: f64 = 100.0;
 /// Shortest recording, seconds.
 const LEAST_DURATION_S: f64 = 1e-2;
@@ -246,7 +246,7 @@ impl Trajectory {
         Self { base, progress, start: None, ground: None, description }
     }
 
-    /// Takes height, roll and pitch from the ground.
+    /// Makes the motion follow the ground: height, roll and pitch are those of the ground.
     pub(super) fn put_on(
         &mut self,
         ground: &dyn GroundHeight,
@@ -306,7 +306,7 @@ impl Trajectory {
         Ok(())
     }
 
-    /// Gives a driven robot its ground; other trajectories already have it.
+    /// Puts a driven robot on `ground`. Other trajectories already follow their ground and are unchanged.
     ///
     /// # Errors
     /// There is no ground at the robot's start position.
