@@ -282,7 +282,7 @@ def read_scanner(port, scans):
                 offset = min(offset, time.time() - 0.0198 - stamp_ms * 1e-3)
                 scans.put((stamp_ms * 1e-3 + offset, np.asarray(distances, float)))
         except (HokuyoException, OSError, ValueError, IndexError) as fault:
-            print("the scanner is asked again:", repr(fault), flush=True)
+            print("reconnecting to the scanner:", repr(fault), flush=True)
         finally:
             try:
                 if scanner:

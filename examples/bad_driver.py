@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A small driver of a VLP-16 or of a GNSS receiver with NMEA, and seventeen faults to switch on one by one.
+"""A small driver for a VLP-16 or an NMEA GNSS receiver, with seventeen faults that can be switched on one at a time.
 
     menura test lidar -- python3 examples/bad_driver.py --port {udp_port} --sensor {sensor_ip}
     menura test lidar -- python3 examples/bad_driver.py --port {udp_port} --sensor {sensor_ip} --fault zero-range
@@ -22,23 +22,23 @@ import termios
 import time
 
 FAULTS = {
-    "short-packet": "dies of a packet that is cut short",
+    "short-packet": "crashes on a packet that is cut short",
     "azimuth-wrap": "interpolates azimuths across 360 degrees as if there were no wrap",
-    "gives-up": "ends for good when nothing has come for a second",
-    "zero-range": "keeps points of range 0, which mean that there was no return",
-    "hour-wrap": "does not know that timestamps start again from zero each hour",
+    "gives-up": "stops permanently when no data arrive for a second",
+    "zero-range": "keeps points of range 0, which means no return",
+    "hour-wrap": "does not expect timestamps to restart from 0 each hour",
     "leak": "keeps every packet for ever",
-    "restart": "takes all packets for late ones after the sensor's clock has restarted",
-    "any-source": "takes packets from any address",
-    "first-mode": "drops packets of another return mode than that of the first one",
-    "product-byte": "does not look at the byte that says which product it is",
-    "wall-clock": "measures its waits with the clock of the computer, which may be set",
-    "talker": "knows the talker GN alone",
+    "restart": "treats all packets as late after the sensor's clock has restarted",
+    "any-source": "accepts packets from any address",
+    "first-mode": "drops packets whose return mode differs from that of the first packet",
+    "product-byte": "ignores the byte that identifies the product",
+    "wall-clock": "measures time-outs with the computer's clock, which can be set",
+    "talker": "accepts the talker GN alone",
     "no-checksum": "does not check the checksums of sentences",
-    "hemisphere": "does not look at the letters for south and west",
-    "empty-field": "dies of a sentence with empty fields",
+    "hemisphere": "ignores the letters for south and west",
+    "empty-field": "crashes on a sentence with empty fields",
     "flat-height": "reports the height of a two-dimensional fix",
-    "leap-second": "dies of the second 60",
+    "leap-second": "crashes on the second 60",
 }
 FULL_HOUR_US = 3_600_000_000
 # VLP-16: directions and vertical offsets of its lasers, its product byte, and the mode byte of dual returns.
@@ -281,7 +281,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--port", type=int, help="the UDP port of a VLP-16")
     parser.add_argument("--sensor", help="the sensor's address; packets from other addresses are ignored")
-    parser.add_argument("--tty", help="the serial port of a receiver at 38400 baud")
+    parser.add_argument("--tty", help="the serial port of a GNSS receiver at 38400 baud")
     parser.add_argument("--fault", choices=FAULTS, help="; ".join(f"{k}: {v}" for k, v in FAULTS.items()))
     options = parser.parse_args()
     try:

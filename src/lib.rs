@@ -14,12 +14,14 @@
 //! | [`sensors`] | physics: converts ground truth to measurements | all above |
 //! | [`devices`] | products: convert measurements and commands to bytes; no I/O, time is an argument | all above |
 //! | [`timing`] | statistics of lateness: percentiles, worst cases, drift | `time` |
-//! | [`engine`] | clocks, deadlines, workers: the real-time loop and the recorder | all above |
+//! | [`engine`] | clocks, deadlines, workers: the real-time loop, which handles late packets, and the recorder | all above |
 //! | [`plot`] | axes, lines and points as SVG and PNG | nothing |
 //! | [`analysis`] | analysis of live and recorded streams: gaps, time steps, point clouds, statistics | all above |
 //! | [`validation`] | experiments that compare the simulation with publications and exact solutions | all above |
 //! | [`kit`] | the driver test kit: tests drivers with the faults and behaviours of real sensors | all above |
 //! | [`cli`] | one file per command | all |
+//!
+//! `docs/ARCHITECTURE.md` follows a packet and a command through these modules, and gives reasons.
 //!
 //! # Terms
 //!

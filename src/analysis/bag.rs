@@ -26,13 +26,13 @@ pub enum BagError {
     #[error("{0}")]
     Io(#[from] std::io::Error),
     /// The file is not a bag, or it is damaged.
-    #[error("this is no whole ROS 2 bag in SQLite: {0}")]
+    #[error("this is not a valid ROS 2 bag (SQLite): {0}")]
     Sqlite(#[from] rusqlite::Error),
     /// The file is not an MCAP file, or it is damaged.
-    #[error("this is no whole MCAP file: {0}")]
+    #[error("this is not a valid MCAP file: {0}")]
     Mcap(#[from] McapError),
     /// The MCAP file has no record that ends its data.
-    #[error("this is no whole MCAP file: its data have no end")]
+    #[error("this MCAP file is incomplete: it has no DataEnd record")]
     NoDataEnd,
 }
 

@@ -124,14 +124,14 @@ impl<'a> CaptureReader<'a> {
             }
             _ if magic == *b"SQLite format 3\0" => {
                 let Source::File(path) = source else {
-                    return not("a bag in SQLite is read from a file only");
+                    return not("a SQLite bag can be read from a file only");
                 };
                 return opened(bag("ROS 2 bag", Bag::sqlite(path)?));
             }
             [0x1f, 0x8b, ..] => return not("it is compressed by gzip; unpack it first"),
             [0x28, 0xb5, 0x2f, 0xfd] => return not("it is compressed by zstd; unpack it first"),
             [] => return not("it is empty"),
-            _ => return not("it begins like neither pcap, pcapng, MCAP nor a ROS 2 bag"),
+            _ => return not("it is neither pcap, pcapng, MCAP nor a ROS 2 bag"),
         };
         let input: Input<'a> = Box::new(Cursor::new(magic).chain(input));
         let inner = if pcapng {
@@ -233,7 +233,7 @@ impl<'a> CaptureReader<'a> {
         let others = self.others();
         let told = |(name, count): (&String, &u64)| format!("{count} × {name}");
         let told: Vec<String> = others.iter().map(told).collect();
-        (!told.is_empty()).then(|| format!("left out, without packets: {}", told.join(", ")))
+        (!told.is_empty()).then(|| format!("skipped messages without packets: {}", told.join(", ")))
     }
 }
 
@@ -258,7 +258,7 @@ fn next_of_pcapng(
 ) -> Result<(LinkType, Option<i128>), PcapError> {
     loop {
         if reader.interfaces().len() > MAX_INTERFACES {
-            return Err(PcapError::InvalidField("more interfaces than any host has"));
+            return Err(PcapError::InvalidField("too many interfaces"));
         }
         let little = reader.section().endianness.is_little();
         let (interface, ticks) = match reader.next_block().transpose()? {
@@ -321,12 +321,12 @@ fn broken(error: PcapError, packets: Option<u64>) -> CaptureError {
         PcapError::IoError(_) | PcapError::IncompleteBuffer => {
             format!("the file ends within {place}, or a length in it is wrong")
         }
-        PcapError::InvalidField(field) => format!("{place} makes no sense ({field})"),
+        PcapError::InvalidField(field) => format!("{place} is invalid ({field})"),
         PcapError::InvalidInterfaceId(id) => {
             format!("{place} names interface {id}, which the file does not describe")
         }
         PcapError::Utf8Error(_) | PcapError::FromUtf8Error(_) => {
-            format!("{place} makes no sense (text that is not UTF-8)")
+            format!("{place} is invalid (text that is not UTF-8)")
         }
     };
     CaptureError::Broken { what, packets: packets.unwrap_or(0) }

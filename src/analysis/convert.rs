@@ -129,7 +129,7 @@ fn to_pcap(
         let time = time.filter(|time| u32::try_from(time.as_secs()).is_ok());
         let (Some(time), true) = (time, *link == captured.link) else {
             let kind =
-                if time.is_none() { "time that pcap cannot hold" } else { "other link type" };
+                if time.is_none() { "timestamp outside pcap's range" } else { "other link type" };
             *converted.left_out.entry(kind.to_owned()).or_default() += 1;
             continue;
         };
@@ -178,7 +178,7 @@ fn wrap_datagrams(
         let datagram = match Content::find(captured.link, captured.frame) {
             Ok(Content::Udp(datagram)) if datagram.missing == 0 => datagram,
             Ok(Content::Udp(_)) => {
-                skip("datagram without its end");
+                skip("truncated datagram");
                 continue;
             }
             Ok(Content::Other(name)) => {
@@ -194,7 +194,7 @@ fn wrap_datagrams(
         let data = match nebula_packet(&frame_id, captured.unix_ns, datagram.payload) {
             Ok(data) => data,
             Err(ParseError::Value { .. }) => {
-                skip("time that ROS 2 cannot hold");
+                skip("timestamp outside ROS 2's range");
                 continue;
             }
             Err(error) => return Err(output(error.to_string())),
@@ -243,7 +243,7 @@ enum SinkError {
     Sqlite(#[from] rusqlite::Error),
     #[error("{0}")]
     Io(#[from] io::Error),
-    #[error("a time before 1970, or after 2262 in SQLite")]
+    #[error("a timestamp is before 1970, or after 2262 in SQLite")]
     Time,
 }
 

@@ -54,7 +54,7 @@ impl Damage {
     /// One line for each kind of damage that occurred.
     pub fn told(&self) -> Vec<String> {
         let offload =
-            "used, because captures of a sender have such if its network card computes them";
+            "used; checksum offload by the network card causes this in captures made on the sender";
         let kinds = [
             (self.broken, "frames with broken headers were left out".to_owned()),
             (self.cut_short, "datagrams are cut short and were left out".to_owned()),

@@ -17,13 +17,13 @@ pub enum RotationError {
     #[error(transparent)]
     Capture(#[from] CaptureError),
     /// The capture has no lidar data.
-    #[error("nothing to draw: no lidar's data packets in it")]
+    #[error("nothing to draw: it has no data packets of a lidar")]
     NoData,
     /// The positions of returns are unknown; the text gives the reason.
     #[error("{0}")]
     NoPoints(String),
     /// The recording ends before the requested rotation.
-    #[error("rotation {asked} is not whole in it; it has {whole}")]
+    #[error("rotation {asked} is not complete in it; complete rotations: {whole}")]
     NoRotation {
         /// Number of the requested rotation.
         asked: u64,
@@ -31,7 +31,7 @@ pub enum RotationError {
         whole: u64,
     },
     /// The rotation with this number has too many points, because the azimuth does not pass zero again.
-    #[error("rotation {0} has no end: no lidar sends so many points")]
+    #[error("rotation {0} does not end: it has more points than any lidar sends")]
     Endless(u64),
 }
 

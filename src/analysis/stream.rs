@@ -192,8 +192,7 @@ struct Rated {
 fn named_decoder(profile: &Profile, anyway: bool, head: &[u8]) -> Result<Rated, ReportError> {
     let name = &profile.name;
     let Some(mut decoder) = family_of(profile).stream_decoder(Some(profile)) else {
-        let text =
-            format!("{name} sends datagrams, which a capture (.pcap) holds, and no byte stream");
+        let text = format!("{name} sends datagrams, not a byte stream; use a capture (.pcap)");
         return Err(ReportError::Input(text));
     };
     let own = decoder.likelihood(head);
@@ -202,7 +201,7 @@ fn named_decoder(profile: &Profile, anyway: bool, head: &[u8]) -> Result<Rated, 
     let is_other_family = best >= TELLING_SHARE && own < best / 2.0;
     let why = if is_other_family {
         Some(format!(
-            "{} % of the first bytes are frames of {}, {} % such as {name} sends",
+            "{} % of the first bytes are frames of {}, {} % are frames of {name}",
             percent(best),
             likeliest.title(),
             percent(own),
@@ -218,7 +217,7 @@ fn named_decoder(profile: &Profile, anyway: bool, head: &[u8]) -> Result<Rated, 
     }
     let is_strange = !head.is_empty() && own < STRANGE_SHARE;
     let doubt = is_strange
-        .then(|| format!("{} % of the first bytes are frames such as {name} sends", percent(own)));
+        .then(|| format!("only {} % of the first bytes are frames of {name}", percent(own)));
     Ok(Rated { decoder, doubt })
 }
 

@@ -265,7 +265,7 @@ pub fn table(real: &Figures, ours: &Figures) -> String {
         let both = |pairs: &Pairs| pairs.both as f64;
         row("pairs of returns", both(&real.pairs), both(&ours.pairs), "");
         let same = |pairs: &Pairs| 100.0 * pairs.same as f64 / pairs.both as f64;
-        row("pairs with one distance", same(&real.pairs), same(&ours.pairs), "%");
+        row("pairs of equal distance", same(&real.pairs), same(&ours.pairs), "%");
         let least = |pairs: &Pairs| pairs.least.map_or(f64::NAN, f64::from);
         row("least separation", least(&real.pairs), least(&ours.pairs), "units");
         let ends = PAIR_BINS.iter().map(|end| format!("separation below {end}, share"));

@@ -57,14 +57,14 @@ impl Access {
             _ => false,
         };
         if !is_known {
-            return Err((403, "pages of other sites may not look on"));
+            return Err((403, "pages of other sites have no access"));
         }
         match &self.token {
             None if says.host.as_deref().is_some_and(is_address) => Ok(()),
-            None => Err((403, "ask by an address of this machine, or as localhost")),
+            None => Err((403, "use an IP address of this machine, or localhost, in the URL")),
             Some(token) => match is_same(token, token_in(query).unwrap_or_default()) {
                 true => Ok(()),
-                false => Err((401, "the token is wrong: `menura run` has printed it")),
+                false => Err((401, "the token is wrong: use the one that `menura run` printed")),
             },
         }
     }
@@ -76,10 +76,10 @@ impl Access {
     pub fn check(&self, request: &HttpRequest) -> Result<(), Refused> {
         let ClientSays { host, origin, authorization, content_type } = &request.says;
         let Some(host) = host.as_deref().filter(|host| is_address(host)) else {
-            return Err((403, "ask by an address of this machine, or as localhost"));
+            return Err((403, "use an IP address of this machine, or localhost, in the URL"));
         };
         if origin.as_ref().is_some_and(|origin| *origin != format!("http://{host}")) {
-            return Err((403, "pages of other sites may ask for nothing"));
+            return Err((403, "pages of other sites have no access"));
         }
         if request.method == HttpMethod::Post && content_type.as_deref() != Some("application/json")
         {
@@ -93,7 +93,7 @@ impl Access {
         let given = given.or_else(|| token_in(&request.query).filter(|_| is_video));
         match &self.token {
             Some(token) if !is_page && !is_same(token, given.unwrap_or_default()) => {
-                Err((401, "the token is wrong: `menura run` has printed it"))
+                Err((401, "the token is wrong: use the one that `menura run` printed"))
             }
             _ => Ok(()),
         }
@@ -104,7 +104,7 @@ fn token_in(query: &str) -> Option<&str> {
     query.split('&').find_map(|pair| pair.strip_prefix("token="))
 }
 
-/// Whether `host`, with or without a port, is an IP address or a local name of this machine.
+/// Whether `host`, with or without a port, is an IP address or `localhost`.
 fn is_address(host: &str) -> bool {
     let is_ip = |text: &str| text.parse::<IpAddr>().is_ok();
     let without_port = host.rsplit_once(':').map_or(host, |(name, _)| name);

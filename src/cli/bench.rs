@@ -19,7 +19,7 @@ pub struct Cmd {
     #[command(flatten)]
     rig: RigArgs,
 
-    /// How much of the rig's time to render: 500ms, 1s, 10s
+    /// Simulated time to render: 500ms, 1s, 10s
     #[arg(long, value_parser = parse_duration, default_value = "1s")]
     duration: Duration,
 
@@ -50,7 +50,7 @@ impl Cmd {
         let figures =
             figures.map_err(|error| CliError::failed("cannot measure the sending", &error))?;
         if stop.load(Ordering::Relaxed) {
-            return Err(CliError::Failed("stopped before the end; nothing is known".into()));
+            return Err(CliError::Failed("stopped before the end; there are no results".into()));
         }
         if self.json {
             let text = serde_json::to_string_pretty(&figures)
@@ -65,7 +65,7 @@ impl Cmd {
 pub fn estimate(figures: &BenchFigures) -> String {
     let (processors, workers) = (figures.processors, figures.workers);
     match figures.real_time_factor {
-        None => "nothing to do without a host".to_owned(),
+        None => "no load: all devices send only on request".to_owned(),
         Some(factor) => format!(
             "{factor:.2} times real time on this machine ({processors} processors, {workers} workers; rays are \
              cast by: {})",
@@ -79,14 +79,14 @@ fn page(rig: &Rig, figures: &BenchFigures) -> String {
     if figures.real_time_factor.is_some() {
         let limit = match figures.limit {
             Limit::Workers => "the workers that cast rays",
-            Limit::Packing => "the thread that makes packets",
+            Limit::Packing => "the thread that encodes packets",
             Limit::Sending => "the thread that sends",
             Limit::Gpu => "the GPU",
             Limit::Processors => "the machine's processors",
         };
         let headroom = 100.0 * figures.headroom;
         text += &match headroom >= 0.0 {
-            true => format!("{headroom:.0} % of {limit} are left in real time\n"),
+            true => format!("in real time, {headroom:.0} % of the capacity of {limit} is free\n"),
             false => {
                 format!("{limit} would have to be {:.2} times as fast\n", 1.0 - figures.headroom)
             }
@@ -95,7 +95,8 @@ fn page(rig: &Rig, figures: &BenchFigures) -> String {
     if figures.workers_factor > 0.0 {
         let (factor, workers) = (figures.workers_factor, figures.workers);
         text += &format!(
-            "{workers} workers render {factor:.2} times real time (the figure of `menura run`: measuring only)\n"
+            "{workers} workers render {factor:.2} times real time (as in `menura run`; without \
+             encoding and sending)\n"
         );
     }
     let width = figures.devices.iter().map(|device| device.name.len()).max().unwrap_or(0).max(6);
@@ -117,13 +118,17 @@ fn page(rig: &Rig, figures: &BenchFigures) -> String {
     let (all, packets) = (figures.devices.iter().map(|d| d.share).sum(), &figures.devices);
     let packets = packets.iter().map(|device| device.packets_per_s).sum();
     text += &row("all", all, &figures.stages, packets);
-    text += "\nprocessor seconds for each second of the rig\n";
+    text += "\nprocessor seconds per simulated second\n";
     if figures.moving_s >= 0.00005 {
         let moving_s = figures.moving_s;
-        text += &format!("moving the robot takes {moving_s:.4} on the thread that makes packets\n");
+        text +=
+            &format!("moving the robot takes {moving_s:.4} on the thread that encodes packets\n");
     }
     for device in figures.devices.iter().filter(|device| device.packets_per_s == 0.0) {
-        text += &format!("{}: sends only on request, and a benchmark has no hosts\n", device.name);
+        text += &format!(
+            "{}: not measured, because it sends only on request and a benchmark has no hosts\n",
+            device.name
+        );
     }
     for advice in advice(rig, figures) {
         text += &format!("{advice}\n");
@@ -137,7 +142,7 @@ fn advice(rig: &Rig, figures: &BenchFigures) -> Vec<String> {
     let Some(most) = most.filter(|_| figures.headroom < 0.0) else { return Vec::new() };
     let Stages { cast_s, physics_s, packing_s, sending_s } = most.stages;
     let name = &most.name;
-    let what = format!("to lower: {name} takes {:.0} %", 100.0 * most.share);
+    let what = format!("to reduce the load: {name} takes {:.0} %", 100.0 * most.share);
     let sends_images = rig.devices.iter().any(|device| device.name == *name && is_camera(device));
     let settings = format!("device.{name}.settings");
     let mut all = if cast_s + physics_s > packing_s + sending_s {
@@ -157,17 +162,21 @@ fn advice(rig: &Rig, figures: &BenchFigures) -> Vec<String> {
             true => "a lower frame rate, or smaller images",
             false => "a lower rate, or one return instead of two",
         };
-        vec![format!("{what}, most of it for its packets: {fewer_packets}")]
+        vec![format!("{what}, most of it for its packets; use {fewer_packets}")]
     };
     if figures.limit == Limit::Workers && figures.workers < figures.processors {
         let (workers, processors) = (figures.workers, figures.processors);
         all.insert(
             0,
             format!(
-                "to raise: engine.workers, which is {workers}; there are {processors} processors"
+                "raise engine.workers: it is {workers}, and this machine has {processors} \
+                 processors"
             ),
         );
     }
-    all.push("docs/RIG.md has more, and what `engine.late` does when it is not enough".to_owned());
+    all.push(
+        "docs/RIG.md has more advice, and explains `engine.late` for rigs that stay too slow"
+            .to_owned(),
+    );
     all
 }

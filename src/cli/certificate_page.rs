@@ -42,9 +42,9 @@ fn shortfall(certificate: &Certificate) -> String {
 
 fn verdict(certificate: &Certificate) -> &'static str {
     match (certificate.requirements.is_empty(), certificate.is_met()) {
-        (true, _) => "Nothing was required.",
-        (_, true) => "<span class=\"met\">Everything required is met.</span>",
-        (_, false) => "<span class=\"unmet\">Not everything required is met.</span>",
+        (true, _) => "No requirements were set.",
+        (_, true) => "<span class=\"met\">All requirements are met.</span>",
+        (_, false) => "<span class=\"unmet\">Not all requirements are met.</span>",
     }
 }
 
@@ -82,7 +82,8 @@ fn missed(device: &DeviceTiming, threshold: &str) -> String {
         let latest = describe_us(device.handed.max_us);
         let late = device.sent_late;
         lines.push(format!(
-            "{late} of {all} packets were handed over more than {threshold} late, at most {latest}"
+            "{late} of {all} packets were submitted to the kernel more than {threshold} late, at \
+             most {latest}"
         ));
     }
     if device.dropped > 0 {
@@ -111,9 +112,9 @@ fn section(device: &DeviceTiming, threshold: &str, html: &mut String) {
         _ => "kernel timestamp",
     };
     let rows = [
-        ("due to handed over".to_owned(), &device.handed),
+        ("due to submitted".to_owned(), &device.handed),
         (format!("due to {stamp}"), &device.departed),
-        (format!("handed over to {stamp}"), &device.in_kernel),
+        (format!("submitted to {stamp}"), &device.in_kernel),
     ];
     let rows: Vec<_> = rows.into_iter().filter(|(_, figures)| figures.count > 0).collect();
     if rows.is_empty() {
@@ -146,14 +147,12 @@ fn section(device: &DeviceTiming, threshold: &str, html: &mut String) {
     html.push_str("</table>\n");
     html.extend(notes_of_few);
     notes(device, html);
-    html.push_str("<h3>How late: packets by size of the error</h3>\n");
+    html.push_str("<h3>Histogram: packets by size of the error</h3>\n");
     html.push_str(&match device.departed.count {
-        0 => histogram(&[("handed over", &device.handed, BLUE)]),
-        _ => {
-            histogram(&[("handed over", &device.handed, ORANGE), (stamp, device.evidence(), BLUE)])
-        }
+        0 => histogram(&[("submitted", &device.handed, BLUE)]),
+        _ => histogram(&[("submitted", &device.handed, ORANGE), (stamp, device.evidence(), BLUE)]),
     });
-    html.push_str("<h3>When: least, mean and largest error in the course of the run</h3>\n");
+    html.push_str("<h3>Error over time: least, mean and largest</h3>\n");
     html.push_str(&course(&device.evidence().timeline));
     worst(device.evidence(), html);
 }
@@ -183,11 +182,14 @@ fn notes(device: &DeviceTiming, html: &mut String) {
         let _ = writeln!(html, "<p class=\"note\">{text}</p>");
     };
     if device.lead_us > 0.0 {
-        note(format!("Handed over {} before they were due.", describe_us(device.lead_us)));
+        note(format!(
+            "Packets are submitted to the kernel {} before they are due.",
+            describe_us(device.lead_us)
+        ));
     }
     if let Some(loop_us) = device.order_to_wire_us {
         note(format!(
-            "From the host's order to the first packet that shows the motion: p50 {}, p99 {}, \
+            "From the host's command to the first packet that shows the motion: p50 {}, p99 {}, \
              p99.9 {}, max {}.",
             describe_us(loop_us.p50),
             describe_us(loop_us.p99),
@@ -199,7 +201,7 @@ fn notes(device: &DeviceTiming, html: &mut String) {
         note(ptp_line(ptp));
     }
     if device.by_standby > 0 {
-        note(format!("{} packets were sent by the standby.", device.by_standby));
+        note(format!("The standby sender sent {} packets.", device.by_standby));
     }
     if device.stamps == "none" {
         return note("This link has no transmit timestamps.".to_owned());
@@ -323,18 +325,18 @@ fn circumstances(certificate: &Certificate, html: &mut String) {
     row("device time at the start", certificate.start_utc.clone());
     row("clock", certificate.clock.describe());
     row("scheduler", sending.scheduler.clone());
-    row("watches the clock for", describe_us(sending.spin_us));
+    row("spins before a packet for", describe_us(sending.spin_us));
     row(
-        "hands datagrams over early by",
+        "submits datagrams early by",
         match sending.lead_us {
             Some(us) => describe_us(us),
-            None => "what each device's departures show".to_owned(),
+            None => "the delay measured for each device".to_owned(),
         },
     );
     row("core of the sender", sending.send_core.map_or("any".into(), |core| core.to_string()));
     row("core of the standby", sending.standby_core.map_or("none".into(), |core| core.to_string()));
     row("launch times", sending.launch_time.to_string());
-    row("timestamps asked of", sending.stamps.clone());
+    row("timestamps requested from", sending.stamps.clone());
     row(
         "late packets",
         format!("{}, later than {}", sending.late, describe_us(sending.miss_threshold_us)),
@@ -357,11 +359,11 @@ fn circumstances(certificate: &Certificate, html: &mut String) {
             row(&name, text);
         }
     }
-    html.push_str("<h2>How it ran</h2><table class=\"facts\">\n");
+    html.push_str("<h2>Conditions of the run</h2><table class=\"facts\">\n");
     for (name, value) in rows {
         let _ = writeln!(html, "<tr><td>{}</td><td>{value}</td></tr>", escape(&name));
     }
-    html.push_str("</table>\n<h2>Of what</h2><table class=\"facts\">\n");
+    html.push_str("</table>\n<h2>Input files</h2><table class=\"facts\">\n");
     for hash in &certificate.hashes {
         let _ = writeln!(
             html,

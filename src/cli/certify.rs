@@ -9,7 +9,7 @@ use crate::links::part_file::OutPath;
 /// Options for the certificate and the timing requirements of a run.
 #[derive(Debug, clap::Args)]
 pub struct CertifyArgs {
-    /// Write a certificate: when every packet was due, handed to the kernel, and sent
+    /// Write a certificate: for every packet, when it was due, submitted to the kernel, and sent
     ///
     /// The file is JSON, or a page with charts if the name ends in .html. May be repeated.
     #[arg(long, value_name = "FILE")]
@@ -18,11 +18,11 @@ pub struct CertifyArgs {
     /// Require conditions on timing, as in p99.9<100us,late=0; exit with code 3 if one is not met
     ///
     /// Conditions are [DEVICE:]METRIC<LIMIT (or <=, =, >=, >), separated by commas. Metrics with a
-    /// time (ns, us, ms or s) are p50, p99.9 and so on, max, mean, and drift (in a second). Counts
-    /// are late, dropped, thinned, refused, unstamped and packets. Times are those of transmit
-    /// timestamps, or of handing packets to the kernel where there are none. A condition without
-    /// DEVICE applies to every device that had something to send; one that has sent nothing does not
-    /// meet it.
+    /// time (ns, us, ms or s) are p50, p99.9 and so on, max, mean, and drift (per second). Counts
+    /// are late, dropped, thinned, refused, unstamped and packets. Times come from transmit
+    /// timestamps, or from the submission to the kernel if there are none. A condition without
+    /// DEVICE applies to every device that had something to send; a device that has sent nothing
+    /// does not meet it.
     #[arg(long, value_name = "LIST", value_parser = require::parse_list)]
     require: Vec<Requirements>,
 }
@@ -45,7 +45,7 @@ impl CertifyArgs {
         for name in required.iter().filter_map(Requirement::device) {
             if !devices.contains(&name) {
                 return Err(CliError::Input(format!(
-                    "error: --require names the device `{name}`; there is {}",
+                    "error: --require names an unknown device `{name}`; allowed: {}",
                     devices.join(", "),
                 )));
             }

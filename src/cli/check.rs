@@ -20,16 +20,16 @@ pub struct Cmd {
     #[command(flatten)]
     rig: RigArgs,
 
-    /// Estimate also how many times real time the rig runs on this machine
+    /// Also estimate the real-time factor of the rig on this machine
     ///
-    /// This loads the world and renders a fifth of a second of it; `menura bench` says more.
+    /// Loads the world and renders 0.2 s of simulated time. `menura bench` reports more.
     #[arg(long)]
     speed: bool,
 
-    /// Print the rig as a rig file with every default and without short forms
+    /// Print the rig as a complete rig file: with every default, and with short forms expanded
     ///
-    /// `check` accepts the printed rig, and it gives the same recording. Relative paths stay relative: save it
-    /// beside the rig. Keys without a fixed default are left out.
+    /// The printed rig is valid and gives the same recording. Relative paths stay relative: save it
+    /// in the folder of the rig. Keys without a fixed default are left out.
     #[arg(long, conflicts_with = "speed")]
     show: bool,
 }
@@ -94,7 +94,7 @@ fn shared_destination(to: SocketAddr, devices: &[(&str, Option<IpAddr>)]) -> Str
     let sources: BTreeSet<IpAddr> = devices.iter().filter_map(|(_, from)| *from).collect();
     let sent = format!("{} send to {to}", names.join(" and "));
     if sources.len() == devices.len() {
-        return format!("{sent}; hosts tell them apart by their source addresses");
+        return format!("{sent}; hosts can distinguish them by source address");
     }
     format!(
         "warning: {sent}; give each another port in `to`, or a source address of its own with `from`"

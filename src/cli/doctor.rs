@@ -19,7 +19,7 @@ use findings::{Finding, State};
 /// Arguments of `menura doctor`.
 #[derive(Debug, clap::Args)]
 pub struct Cmd {
-    /// How long to measure the lateness of wake-ups
+    /// How long to measure the wake-up latency
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = parse_duration)]
     measure: Duration,
     /// Print facts and findings as JSON

@@ -118,10 +118,10 @@ fn vepd() -> validation::Vepd {
 
 options! {
     Grass {
-        /// Stands of each kind, with some 200 pulses each
+        /// Number of grass stands of each kind; each stand gets about 200 pulses
         #[arg(long, default_value_t = 100, value_parser = value_parser!(u32).range(2..=10_000))]
         stands: u32,
-        /// Seed of the stems' places
+        /// Seed of the stems' positions
         #[arg(long, default_value_t = 1, value_parser = value_parser!(u32))]
         seed: u32,
     }
@@ -129,7 +129,8 @@ options! {
 
 options! {
     MixedPixels {
-        /// Places of the directions within a step over which counts are averaged
+        /// Number of offsets of the beam directions within an angular step; counts are averaged
+        /// over them
         #[arg(long, default_value_t = 10, value_parser = value_parser!(u32).range(1..=50))]
         phases: u32,
         /// Seed of the range errors
@@ -140,13 +141,13 @@ options! {
 
 options! {
     Shrub {
-        /// Places on the quarter circle, one revolution from each
+        /// Number of positions on the quarter circle, with one rotation from each
         #[arg(long, default_value_t = 91, value_parser = value_parser!(u32).range(2..=10_000))]
         places: u32,
-        /// Revolutions of the single laser
+        /// Number of rotations of the single laser
         #[arg(long, default_value_t = 50, value_parser = value_parser!(u32).range(2..=10_000))]
         turns: u32,
-        /// Only the single laser on a bush (Durst et al. 2011)
+        /// Run only the part with the single laser and a bush (Durst et al. 2011)
         #[arg(long)]
         single_laser: bool,
         /// Seed of the shrub's leaves and the range errors
@@ -166,7 +167,7 @@ options! {
         /// Simulated time: 30min, 2h
         #[arg(long, value_parser = parse_duration, default_value = "2h")]
         duration: Duration,
-        /// Seed of the random draws
+        /// Seed of the random numbers
         #[arg(long, default_value_t = 1)]
         seed: u64,
     }
@@ -180,7 +181,7 @@ options! {
             value_parser = choice(Course::CHOICES), value_delimiter = ',', default_values_t = vepd().trajectory,
         )]
         trajectory: Vec<Course>,
-        /// Error models of the receiver to compare
+        /// Error models of the GNSS receiver to compare
         #[arg(
             long,
             value_parser = choice(Variant::CHOICES), value_delimiter = ',', default_values_t = vepd().variants,
@@ -191,27 +192,29 @@ options! {
         reference: Variant,
         /// Compare with recorded drives instead
         ///
-        /// A folder of CSV files called line_1.csv, half-sine_2.csv, circle_3.csv and so on, or one
-        /// file, with the columns se_time, se_vel (estimated) and gt_time, gt_vel (true), in seconds
-        /// and m/s; the published data of Mahajan et al. 2024 have this form.
+        /// One CSV file, or a folder of CSV files called line_1.csv, half-sine_2.csv, circle_3.csv
+        /// and so on. Columns: se_time, se_vel (estimated) and gt_time, gt_vel (true), in seconds
+        /// and m/s. The published data of Mahajan et al. 2024 have this format.
         #[arg(long, value_name = "DIR|FILE", conflicts_with = "reference")]
         recorded: Option<PathBuf>,
-        /// Take the variants' drives from a folder with a subfolder for each, instead of simulating them
+        /// Read the drives of the variants from this folder, with a subfolder for each, instead of
+        /// simulating them
         ///
         /// The folder has the format of --write-drives. With --recorded nothing is simulated, and distances
         /// are compared with the paper's tables.
         #[arg(long, value_name = "DIR", requires = "recorded")]
         recorded_variants: Option<PathBuf>,
-        /// Input of the judge: data that a driver reads from the devices' bytes, or output of their models
+        /// Input of the state estimator: data that a driver reads from the devices' bytes, or
+        /// output of the devices' models
         #[arg(long, value_parser = choice(JudgeOn::CHOICES), default_value_t = vepd().judge)]
         judge: JudgeOn,
         /// Final value and time constant of AirSim's HDOP
         #[arg(long, value_parser = choice(Preset::CHOICES), default_value_t = vepd().preset)]
         preset: Preset,
-        /// Accuracy that receivers state if their error model has none (ch-gauss, ch-rw)
+        /// Accuracy that the GNSS receiver reports if its error model has none (ch-gauss, ch-rw)
         #[arg(long, value_parser = choice(Stated::CHOICES), default_value_t = vepd().stated)]
         stated: Stated,
-        /// Drives of each course
+        /// Number of drives of each course
         #[arg(long, default_value_t = vepd().runs, value_parser = value_parser!(u32).range(1..=10_000))]
         runs: u32,
         /// Seed of the random numbers
@@ -241,7 +244,8 @@ options! {
         /// Time from rest to full speed, s
         #[arg(long, default_value_t = vepd().ramp, value_parser = in_range::<100, 60_000>)]
         ramp: f64,
-        /// Write the simulated drives, in the form that --recorded reads, a folder for each error model
+        /// Write the simulated drives to this folder, in the format of --recorded, with a subfolder
+        /// for each error model
         #[arg(long, value_name = "DIR")]
         write_drives: Option<OutPath>,
     }
@@ -255,10 +259,10 @@ options! {
         /// Seed of the first run
         #[arg(long, default_value_t = 1)]
         seed: u64,
-        /// Longest run
+        /// Time limit of a run
         #[arg(long, value_parser = parse_duration, default_value = "900s")]
         duration: Duration,
-        /// Also drive with a puddle on the way, once of clear water and once of diffuse paint (C3)
+        /// Also drive with a puddle on the path, once of clear water and once of diffuse paint (C3)
         #[arg(long)]
         puddle: bool,
         /// Steer by the latest scan alone, as the paper's robot does
@@ -280,12 +284,13 @@ options! {
         /// Seed of the courtyard and the noise
         #[arg(long, default_value_t = 3)]
         seed: u64,
-        /// With two million blades of grass and trees of 3.5 million triangles, 191 million in all as the paper's:
-        /// needs a gigabyte
+        /// Use two million blades of grass and trees of 3.5 million triangles: 191 million
+        /// triangles in total, as in the paper; requires 1 GB of memory
         #[arg(long)]
         dense: bool,
-        /// The HDL-64E: the paper's beams end at +2.0 degrees, as those of the S1 and of the S3's unit; those of the S2's
-        /// unit end at +5.0, and orders of heights are only reported
+        /// Unit of the HDL-64E. The beams of S1 and S3 end at +2.0 degrees, as in the paper; those
+        /// of S2 end at +5.0 degrees, and with it the order of heights is reported without a
+        /// verdict
         #[arg(long = "hdl64e", value_parser = choice(SixtyFour::CHOICES), default_value_t = SixtyFour::S3)]
         sixty_four: SixtyFour,
     }
@@ -301,16 +306,16 @@ options! {
 
 options! {
     Scaling {
-        /// Scenes, by their number of triangles
+        /// Scenes to measure, by their number of triangles
         #[arg(long, value_parser = choice(Size::CHOICES), value_delimiter = ',', default_values_t = Size::ALL)]
         triangles: Vec<Size>,
         /// Numbers of threads [default: 1, 2, 4, … up to the processors]
         #[arg(long, value_delimiter = ',', value_parser = value_parser!(u32).range(1..=256))]
         threads: Vec<u32>,
-        /// Leave Embree out
+        /// Skip Embree
         #[arg(long)]
         no_embree: bool,
-        /// Leave the GPU out
+        /// Skip the GPU
         #[arg(long)]
         no_gpu: bool,
     }

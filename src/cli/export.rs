@@ -18,7 +18,7 @@ pub struct Cmd {
     /// Format of the file
     #[arg(long, value_enum)]
     to: CloudFormat,
-    /// The file
+    /// Output file
     #[arg(long, value_name = "FILE")]
     out: OutPath,
     /// Ground truth of the same run: adds labels, objects and true ranges
@@ -27,7 +27,8 @@ pub struct Cmd {
     /// Frame of x, y and z
     #[arg(long, value_enum, default_value_t)]
     frame: Frame,
-    /// Profile of the device [default: that of the ground truth's device with the name of the recording, else a guess]
+    /// Profile of the device [default: looked up in the ground truth by the recording's name,
+    /// otherwise guessed]
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
 }
@@ -36,7 +37,7 @@ impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
         if self.frame == Frame::World && self.truth.is_none() {
-            let text = "error: --frame world needs --truth, which tells where the sensor was";
+            let text = "error: --frame world requires --truth, which has the poses of the sensor";
             return Err(CliError::Input(text.into()));
         }
         let truth = self.truth.as_deref();

@@ -14,17 +14,18 @@ use crate::engine::run_control::{Listing, ask, runs};
 #[derive(Debug, clap::Args)]
 #[command(subcommand_precedence_over_arg = true, after_help = EXAMPLES)]
 pub struct Cmd {
-    /// Which run: the process number, or the rig's file [default: the only one]
+    /// The run: its process ID, or its rig file [default: the only one]
     run: Option<String>,
 
-    /// List this user's runs, their devices, the faults that each can have, and those that go on
+    /// List this user's runs, their devices, the faults that each device supports, and active
+    /// faults
     #[arg(long)]
     list: bool,
 
-    /// Print the faults of this log that began while the rig ran as [[fault]] sections
+    /// Print the faults that were started during the run as [[fault]] sections of a rig
     ///
-    /// FILE is what `menura run --fault-log` has written. The same rig and seed with these sections at its
-    /// end gives the bytes of that run again; a host's commands are repeated by --host-log.
+    /// FILE is the output of `menura run --fault-log`. Append the sections to the rig: with the
+    /// same seed, it gives the bytes of that run again. Host commands are repeated by --host-log.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["run", "list"])]
     log_to_rig: Option<PathBuf>,
 
@@ -41,19 +42,19 @@ const EXAMPLES: &str = "Examples:
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Let a fault begin, as soon as it can
+    /// Start a fault as soon as possible
     Start {
         /// The device
         device: String,
         /// The kind of fault
         kind: String,
-        /// The keys of the fault as in [[fault]], but for `start_s` and `period_s`
+        /// Keys of the fault as in [[fault]], except `start_s` and `period_s`
         #[arg(value_name = "KEY=VALUE", value_parser = key_value)]
         keys: Vec<(String, Value)>,
     },
-    /// Let a fault end, as soon as it can
+    /// End a fault as soon as possible
     End {
-        /// Its name
+        /// Name of the fault, as `start` and `--list` print it
         name: String,
     },
 }
@@ -86,7 +87,7 @@ impl Cmd {
         };
         if self.list {
             return Err(CliError::Input(
-                "error: --list goes with neither `start` nor `end`".into(),
+                "error: --list cannot be combined with `start` or `end`".into(),
             ));
         }
         let (path, listing) = chosen(self.run.as_deref(), runs())?;
@@ -136,14 +137,14 @@ fn chosen(
     let mut fitting: Vec<_> = runs.into_iter().filter(|(_, run)| is_wanted(run)).collect();
     match (fitting.len(), named.is_empty()) {
         (1, _) => Ok(fitting.remove(0)),
-        (_, true) => Err(CliError::Input("error: no rig of this user runs".into())),
+        (_, true) => Err(CliError::Input("error: this user has no running rig".into())),
         (0, _) => Err(CliError::Input(format!(
             "error: no run is named {}; allowed: {}",
             wanted.unwrap_or_default(),
             named.join(", ")
         ))),
         _ => Err(CliError::Input(format!(
-            "error: which run? allowed: the process number of {}",
+            "error: several rigs run; name one by its process number: {}",
             named.join(", ")
         ))),
     }
@@ -155,7 +156,7 @@ fn list(wanted: Option<&str>, runs: Vec<(PathBuf, Listing)>) -> Result<(), CliEr
         None => runs,
     };
     if shown.is_empty() {
-        console::say("no rig of this user runs");
+        console::say("this user has no running rig");
     }
     let mut text = String::new();
     for (_, run) in shown {

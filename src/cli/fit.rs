@@ -22,23 +22,23 @@ pub struct Cmd {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Fit noise density, bias instability and random walk of an IMU by its Allan deviation
+    /// Fit noise density, bias instability and random walk of an IMU to its Allan deviation
     Allan {
         #[command(flatten)]
         options: Options,
-        /// Samples a second, if neither the frames nor an index beside the log tell
+        /// Sample rate; required if neither the frames nor an index file of the log contain it
         #[arg(long, value_name = "HZ", value_parser = rate)]
         rate: Option<f64>,
-        /// Leave out averaging times below this, where the unit's own filter shows [default: 0s]
+        /// Leave out averaging times below this, which the unit's own filter affects [default: 0s]
         #[arg(long, value_name = "TIME", value_parser = parse_duration)]
         shortest: Option<Duration>,
     },
-    /// Fit how a GNSS receiver's positions spread and walk
+    /// Fit the scatter and drift of a GNSS receiver's positions
     Gnss {
         #[command(flatten)]
         options: Options,
     },
-    /// Fit the noise of a lidar's ranges, laser by laser
+    /// Fit the range noise of a lidar, laser by laser
     Lidar {
         #[command(flatten)]
         options: Options,
@@ -55,13 +55,14 @@ struct Options {
     /// Profile of the unit
     #[arg(long, value_name = "NAME")]
     profile: String,
-    /// What is printed: tables that replace those of a profile, or settings of a rig's device
+    /// Format of the output: tables that replace those of a profile, or settings of a device in a
+    /// rig
     #[arg(long, value_enum, default_value_t = Form::Profile)]
     form: Form,
-    /// Leave out the log's beginning
+    /// Leave out the log before this time
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     from: Option<Duration>,
-    /// Leave out the log from here on
+    /// Leave out the log from this time on
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     to: Option<Duration>,
     /// Print one JSON object instead, with curves and standard errors
@@ -70,7 +71,7 @@ struct Options {
     /// Write the result to this file as well
     #[arg(long, value_name = "FILE")]
     out: Option<OutPath>,
-    /// Draw what was fitted
+    /// Draw the fit
     #[arg(long, value_name = "FILE.svg|png")]
     plot: Option<PlotFile>,
 }

@@ -88,7 +88,7 @@ impl<'a> Foxglove<'a> {
             let access = self.port.access.clone();
             let admit = move |says: &_, query: &str| access.check_socket(says, query);
             if let Err(error) = self.port.server.serve(&self.hub, Arc::new(admit), over) {
-                tracing::warn!("Foxglove is served no longer: {error}");
+                tracing::warn!("the Foxglove server has stopped: {error}");
             }
         });
     }

@@ -30,28 +30,28 @@ pub struct Cmd {
     /// A capture (pcap or pcapng), a ROS 2 bag with raw packets (.db3 or .mcap), or the recorded bytes of a serial device (.bin, with --profile)
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Print one JSON object a line: the packets, then a summary
+    /// Print JSON lines: an object for each packet, then a summary
     #[arg(long)]
     json: bool,
     /// Print at most N packets; the summary covers all
     #[arg(long, value_name = "N")]
     packets: Option<u64>,
-    /// Profile of the device; otherwise it is guessed. A recording of another product is refused
+    /// Profile of the device [default: guessed]; a recording of another product is rejected
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// Read the recording by --profile even if it is another product's
+    /// Decode with --profile even if the recording is of another product
     #[arg(long, requires = "profile")]
     anyway: bool,
-    /// Draw one rotation (or scan), from above and from the sensor, or write one image of a camera (.png); packets are
-    /// then printed only with --packets
+    /// Draw one rotation or scan, from above and as seen from the sensor, or write one image of a
+    /// camera (.png); packets are then printed only with --packets
     #[arg(long, value_name = "FILE.svg|png")]
     plot: Option<PlotFile>,
-    /// Which rotation, scan or image to draw; 1 is the first complete one
+    /// Number of the rotation, scan or image to draw; 1 is the first complete one
     #[arg(long, value_name = "N", requires = "plot", default_value_t = 1,
           value_parser = clap::value_parser!(u64).range(1..))]
     rotation: u64,
-    /// Calibration for drawing, in the YAML form of the ROS driver [default: that of the stream, or
-    /// of the profile]
+    /// Calibration for drawing, in the YAML format of the ROS driver [default: that of the stream,
+    /// or of the profile]
     #[arg(long, value_name = "FILE.yaml", requires = "plot")]
     calibration: Option<PathBuf>,
 }
@@ -77,7 +77,7 @@ impl Cmd {
         }
         if self.plot.is_some() && !stream.has_scans() {
             let title = stream.title();
-            let what = format!("error: there is nothing in {title} that `--plot` could draw");
+            let what = format!("error: `--plot` cannot draw {title}: it has no scans");
             return Err(CliError::Input(what));
         }
         let mut out = LongResult::new(self.plot.is_some());
@@ -93,10 +93,10 @@ impl Cmd {
 
     fn draw_scan(&self, stream: &mut RecordedStream<'_>, path: &PlotFile) -> Result<(), CliError> {
         let number = self.rotation;
-        let scan = stream
-            .scan(number)
-            .map_err(|error| self.unreadable(error))?
-            .map_err(|count| self.wrong(&format!("there is no scan {number}: it has {count}")))?;
+        let scan =
+            stream.scan(number).map_err(|error| self.unreadable(error))?.map_err(|count| {
+                self.wrong(&format!("there is no scan {number}; number of scans: {count}"))
+            })?;
         let name = self.file.display().to_string();
         let figure = scan_plot::draw(&name, stream.title(), number, &scan);
         write_plot(&figure, path, &format!("scan {number}"))
@@ -112,7 +112,9 @@ impl Cmd {
     fn run_capture(&self, profile: Option<&Profile>) -> Result<(), CliError> {
         if let Some(profile) = profile.filter(|profile| sends_streams(profile)) {
             let name = &profile.name;
-            let why = format!("{name} sends no datagrams, and of a capture nothing else is read");
+            let why = format!(
+                "{name} sends no datagrams, but Menura reads only datagrams from a capture"
+            );
             return Err(self.wrong(&why));
         }
         let calibration = self.calibration.as_deref();
@@ -155,8 +157,9 @@ impl Cmd {
         path: &PlotFile,
     ) -> Result<(), CliError> {
         let number = self.rotation;
-        let picture = picture
-            .map_err(|whole| self.wrong(&format!("it has {whole} whole images, not {number}")))?;
+        let picture = picture.map_err(|whole| {
+            self.wrong(&format!("it has {whole} complete images, fewer than {number}"))
+        })?;
         if path.path().extension().is_none_or(|extension| extension != "png") {
             return Err(CliError::Input("error: --plot writes images as .png".into()));
         }
@@ -173,8 +176,8 @@ impl Cmd {
             ReportError::OtherProduct(why) => {
                 let profile = self.profile.as_deref().unwrap_or_default();
                 self.wrong(&format!(
-                    "this is no recording of {profile}: {why}\n  Leave --profile out to have the \
-                     device guessed, or add --anyway to read it as that of {profile}"
+                    "this is not a recording of {profile}: {why}\n  Omit --profile to detect the \
+                     device, or add --anyway to read it as {profile}"
                 ))
             }
         }

@@ -26,7 +26,8 @@ pub struct Cmd {
     /// Ground truth of the same run: the file of `--truth`
     #[arg(value_name = "TRUTH.mcap")]
     truth: PathBuf,
-    /// Profile of the device [default: that of the ground truth's device with the name of the recording, else a guess]
+    /// Profile of the device [default: looked up in the ground truth by the recording's name,
+    /// otherwise guessed]
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
     /// Write to this file: CSV, or NumPy arrays if its name ends with .npz [default: CSV on standard
@@ -202,7 +203,7 @@ pub fn whole(recording: &Path, counts: &JoinCounts) -> Result<(), CliError> {
 pub fn tell(counts: &JoinCounts) {
     let JoinCounts { packets, unknown_packets, points, unknown_points, .. } = counts;
     say(format_args!(
-        "{points} points of {packets} packets; {unknown_points} points have no truth, \
-         {unknown_packets} packets are not in it"
+        "{points} points of {packets} packets; {unknown_points} points have no ground truth, \
+         {unknown_packets} packets are not in the ground truth"
     ));
 }

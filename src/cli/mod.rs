@@ -70,7 +70,7 @@ enum Verb {
     Run(run::Cmd),
     /// Write the bytes of a rig to files, as fast as the machine allows
     Record(record::Cmd),
-    /// Validate a rig and everything it names, and send nothing
+    /// Validate a rig and all files that it refers to, without sending data
     Check(check::Cmd),
     /// Benchmark a rig: real-time factor and cost per device
     Bench(bench::Cmd),
@@ -80,17 +80,17 @@ enum Verb {
     Inspect(inspect::Cmd),
     /// Send the datagrams of a capture again with their original timing
     Replay(replay::Cmd),
-    /// Write a capture in another form: pcap, MCAP or a ROS 2 bag in SQLite
+    /// Convert a capture to pcap, MCAP or a ROS 2 bag in SQLite
     Convert(convert::Cmd),
     /// Receive on the robot's computer and measure jitter, gaps and losses
     Probe(probe::Cmd),
     /// Compare an emulated stream with a capture of a real device
     Twin(twin::Cmd),
-    /// Inject and clear faults in a running rig, or turn their log into sections of a rig
+    /// Inject and clear faults in a running rig, or convert a fault log to [[fault]] sections
     Fault(fault::Cmd),
     /// Label the points of a recording from its ground truth
     Join(join::Cmd),
-    /// Write the points of a recording for other programs, with labels if there is truth
+    /// Export the points of a recording as PCD, LAS, PLY or NumPy; --truth adds labels
     Export(export::Cmd),
     /// Fit error models to logs of real units at standstill
     Fit(fit::Cmd),
@@ -98,13 +98,13 @@ enum Verb {
     Scenes(scenes::Cmd),
     /// Write a commented rig for the devices that you name
     New(new::Cmd),
-    /// Print every key of a rig as a JSON Schema for editors, or as a page
+    /// Print every key of a rig as a JSON Schema for editors, or as a Markdown page
     Schema(schema::Cmd),
     /// Reproduce published experiments and compare the results
     Validate(validate::Cmd),
     /// Test a driver against sensor faults and edge cases
     Test(test::Cmd),
-    /// Find what makes packets late on this host, and the remedy
+    /// Find causes of late packets on this host, and their remedies
     Doctor(doctor::Cmd),
     /// Write completions for shells and man pages
     #[cfg(feature = "packaging")]

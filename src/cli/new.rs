@@ -21,16 +21,17 @@ pub struct Cmd {
 
     /// Add a device with this profile, as in velodyne-vlp16-3.0 or roof=velodyne-vlp16-3.0
     ///
-    /// May be repeated. `menura profiles` lists the profiles. On a terminal, a command without any
-    /// asks for devices and scene.
+    /// May be repeated. `menura profiles` lists the profiles. Without --device, the command asks
+    /// for devices and scene if it runs on a terminal.
     #[arg(long = "device", value_name = "[NAME=]PROFILE")]
     devices: Vec<String>,
 
-    /// Where the bytes of a device go, as in udp:192.168.3.255:2368, pty:/tmp/scanner,
-    /// serial:/dev/ttyUSB0 or tcp:127.0.0.1:2111
+    /// Link of a device, as in udp:192.168.3.255:2368, pty:/tmp/scanner, serial:/dev/ttyUSB0 or
+    /// tcp:127.0.0.1:2111
     ///
-    /// With a name, as in gps=serial:/dev/ttyUSB0, the link of that device. Links without a name go to the
-    /// devices in order. Devices without a link, or with `auto`, get an address on this computer.
+    /// A link with a name, as in gps=serial:/dev/ttyUSB0, belongs to that device. Links without a
+    /// name are assigned to the devices in order. Devices without a link, or with `auto`, get an
+    /// address on this computer.
     #[arg(long = "link", value_name = "[NAME=]KIND:WHERE")]
     links: Vec<String>,
 
@@ -44,12 +45,14 @@ impl Cmd {
     pub fn run(mut self) -> Result<(), CliError> {
         if self.rig.exists() {
             let shown = self.rig.display();
-            return Err(input(format!("error: {shown} is there already; name another file")));
+            return Err(input(format!("error: {shown} already exists; name another file")));
         }
         if self.devices.is_empty() {
             if !std::io::stdin().is_terminal() {
                 let help = "name at least one with --device; `menura profiles` lists them";
-                return Err(input(format!("error: a rig has at least one device\n  help: {help}")));
+                return Err(input(format!(
+                    "error: a rig needs at least one device\n  help: {help}"
+                )));
             }
             let asked =
                 ask::ask(&mut std::io::stdin().lock(), &mut console::questions(), self.scene)
@@ -97,7 +100,7 @@ impl Cmd {
                 format!("there is no device `{name}`")
             });
             let help = format!("the devices are {}", known.join(", "));
-            return Err(input(format!("error: of the link `{link}` {whose}\n  help: {help}")));
+            return Err(input(format!("error: link `{link}`: {whose}\n  help: {help}")));
         }
         Ok(draft.text())
     }

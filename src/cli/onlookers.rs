@@ -17,22 +17,23 @@ use crate::engine::session::LiveRun;
 /// Options for observers of a run.
 #[derive(Debug, clap::Args)]
 pub struct OnlookerArgs {
-    /// Serve a page that shows the run: points, values, lateness, faults to start and end
+    /// Serve a web page that shows points, values and lateness of the run, and can start and end
+    /// faults
     ///
-    /// The default, 127.0.0.1:8642, serves this machine alone. On any other address the page needs the access
-    /// token that is printed when the run starts.
+    /// The default, 127.0.0.1:8642, serves this machine alone. On any other address, the page
+    /// requires the access token that is printed when the run starts.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8642")]
     view: Option<SocketAddr>,
 
-    /// Let Foxglove show the run: clouds, poses, frames, positions, how devices keep up
+    /// Serve the run to Foxglove: point clouds, poses, frames, positions, lateness of devices
     ///
-    /// Speaks Foxglove's WebSocket protocol: "Open connection" there, with the address that is printed.
-    /// The default, ws://127.0.0.1:8765, serves this machine alone. Any other address requires a token; the printed URL
-    /// contains it.
+    /// Uses Foxglove's WebSocket protocol: choose "Open connection" there and enter the printed
+    /// URL. The default, ws://127.0.0.1:8765, serves this machine alone. Any other address requires
+    /// a token; the printed URL contains it.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8765")]
     foxglove: Option<SocketAddr>,
 
-    /// Images of a camera for a device of v4l2loopback, for programs that read video devices
+    /// Write a camera's images to a v4l2loopback device, for programs that read video devices
     ///
     /// Each image is converted to YUYV. The camera streams from the start, without a GigE Vision host. NAME is needed if the
     /// rig has several cameras. May be repeated.

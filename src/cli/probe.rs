@@ -30,9 +30,10 @@ pub struct Cmd {
     #[arg(long, required_unless_present = "ptp", num_args = 1.., value_name = "PORT", value_parser = parse_address)]
     listen: Vec<SocketAddr>,
 
-    /// Look for PTP masters and clocks at this IPv4 address of this host
+    /// Search for PTP masters and clocks on the interface with this IPv4 address
     ///
-    /// Measures how far this host's clock is from each master, by UDP ports 319 and 320. A ptp4l may go on beside it.
+    /// Measures the offset of this host's clock from each master, over UDP ports 319 and 320. A
+    /// running ptp4l need not be stopped.
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["listen", "compare", "plot"])]
     ptp: Option<Ipv4Addr>,
 
@@ -136,8 +137,8 @@ fn tell_ptp(report: &PtpReport) -> String {
     let mut lines = Vec::new();
     if report.masters.is_empty() {
         lines.push(
-            "no PTP master is heard: is it on this network, and does a firewall let UDP ports 319 \
-             and 320 in?"
+            "received nothing from a PTP master: check that it is on this network and that no \
+             firewall blocks UDP ports 319 and 320"
                 .to_owned(),
         );
     }
@@ -155,7 +156,7 @@ fn tell_ptp(report: &PtpReport) -> String {
 fn describe_master(master: &MasterFigures) -> String {
     let scale = match (master.ptp_timescale, master.utc_offset_valid) {
         (true, true) => format!("PTP time scale, UTC offset {} s", master.utc_offset_s),
-        (true, false) => "PTP time scale, UTC offset not valid (37 s taken)".to_owned(),
+        (true, false) => "PTP time scale, UTC offset not valid (37 s assumed)".to_owned(),
         (false, _) => "arbitrary time scale, taken as UTC".to_owned(),
     };
     let steps = if master.two_step { "two steps" } else { "one step" };
@@ -183,7 +184,7 @@ fn describe_master(master: &MasterFigures) -> String {
         }
     }
     if master.offset_ns.is_none() {
-        text += "\n  it answers no Delay_Req: no offset, no path delay";
+        text += "\n  it does not answer Delay_Req, so offset and path delay are unknown";
     }
     text
 }
@@ -240,7 +241,7 @@ fn tell(report: &ProbeReport) -> String {
     ));
     lines.extend(report.streams.iter().map(describe));
     if report.crowded_out > 0 {
-        lines.push(format!("{} datagrams of yet other senders", report.crowded_out));
+        lines.push(format!("{} datagrams of further senders", report.crowded_out));
     }
     lines.extend(report.comparisons.iter().map(describe_comparison));
     lines.join("\n")
@@ -251,7 +252,8 @@ fn missing(report: &ProbeReport) -> Vec<String> {
     let mut lines = Vec::new();
     if report.streams.is_empty() {
         lines.push(
-            "nothing arrived: is it sent to this host and port, and does a firewall let it in?"
+            "nothing arrived: check that the sender uses this host and port and that no firewall \
+             blocks it"
                 .to_owned(),
         );
     }
@@ -266,7 +268,7 @@ fn missing(report: &ProbeReport) -> Vec<String> {
     }
     for stream in report.streams.iter().filter(|stream| stream.lost.unwrap_or(0) > 0) {
         lines.push(format!(
-            "{} from {}: {} of {} packets are missing, by the times in the others",
+            "{} from {}: {} of {} packets are missing, according to the timestamps of the others",
             stream.at,
             stream.from,
             stream.lost.unwrap_or(0),
@@ -287,7 +289,8 @@ fn describe(stream: &StreamFigures) -> String {
     );
     let others: u64 = stream.other_kinds.values().sum();
     if others == stream.packets && others > 0 {
-        return text + "\n  packets of this kind keep no even period: no jitter, no losses";
+        return text
+            + "\n  packets of this kind are not periodic: jitter and losses are not measured";
     }
     if !stream.images.is_empty() {
         let told: Vec<_> =
@@ -295,7 +298,7 @@ fn describe(stream: &StreamFigures) -> String {
         return text
             + "\n  "
             + &told.join("; ")
-            + "\n  packets of images leave in bursts: no jitter";
+            + "\n  image packets leave in bursts: jitter is not measured";
     }
     let jitter = &stream.jitter;
     text += &format!(
@@ -310,13 +313,14 @@ fn describe(stream: &StreamFigures) -> String {
             stream.duplicates.unwrap_or_default(),
         );
     } else {
-        text += "\n  packets carry no time: losses show against a certificate only (--compare)";
+        text += "\n  packets have no timestamps: to find losses, compare with a certificate \
+                 (--compare)";
     }
     if let (Some(offset), Some(drift)) = (stream.clock_offset_us, stream.clock_drift_ppm) {
         let side = if offset < 0.0 { "behind" } else { "ahead of" };
         let pace = if drift < 0.0 { "slower" } else { "faster" };
         text += &format!(
-            "\n  this clock is {} {side} the device's (the least delay of the way included) \
+            "\n  this clock is {} {side} the device's (including the least network delay) \
              and runs {:.3} ppm {pace}",
             describe_us_to(offset.abs(), 6),
             drift.abs(),
@@ -329,7 +333,7 @@ fn describe(stream: &StreamFigures) -> String {
         (stream.unstamped, "without kernel timestamp"),
     ];
     for (kind, count) in &stream.other_kinds {
-        text += &format!("\n  {count} {kind} packets, in none of these figures");
+        text += &format!("\n  {count} {kind} packets, not included in these figures");
     }
     for (count, what) in oddities.into_iter().filter(|(count, _)| *count > 0) {
         text += &format!("\n  {count} {what}");
@@ -340,7 +344,7 @@ fn describe(stream: &StreamFigures) -> String {
 fn describe_comparison(comparison: &Comparison) -> String {
     let Comparison { device, sent, received, missing, departed, arrived, .. } = comparison;
     let Some(at) = &comparison.at else {
-        return format!("{device}: {sent} sent, nothing of it arrived where the probe listens");
+        return format!("{device}: {sent} sent, none arrived where the probe listens");
     };
     format!(
         "{device} at {at}: {sent} sent, {received} received, {missing} missing\n  spread of \
@@ -378,7 +382,7 @@ fn page(report: &ProbeReport) -> String {
         if stream.jitter.count > 0 {
             html += "<h3>Arrival jitter: packets by size</h3>\n";
             html += &certificate_page::histogram(&[("jitter", &stream.jitter, BLUE)]);
-            html += "<h3>When: least, mean and largest</h3>\n";
+            html += "<h3>Jitter over time: least, mean and largest</h3>\n";
             html += &certificate_page::course(&stream.jitter.timeline);
         }
     }

@@ -25,14 +25,15 @@ pub struct Cmd {
     /// Show this profile: a name from the list, or the path of a .toml file
     name: Option<String>,
 
-    /// Write the calibration of the profile or of a rig's device; - is standard output
+    /// Write the calibration of the profile, or of a device of a rig, to this file; - is standard
+    /// output
     ///
     /// Cameras: YAML for ROS camera_info_manager. HDL-64E: .xml for PCL, MRPT and VeloView,
     /// otherwise YAML for the ROS velodyne driver. Hesai: .csv.
     #[arg(long, value_name = "FILE")]
     calibration: Option<OutPath>,
 
-    /// Take the device --device of this rig, with its settings, instead of a profile
+    /// Use a device of this rig, with its settings, instead of a profile; requires --device
     #[arg(
         long,
         value_name = "FILE",
@@ -42,17 +43,17 @@ pub struct Cmd {
     )]
     rig: Option<PathBuf>,
 
-    /// The device of the rig
+    /// Name of the device in the rig of --rig
     #[arg(long, value_name = "NAME", requires = "rig")]
     device: Option<String>,
 
-    /// The left camera of the stereo pair whose right camera is --device: its distance is then part
-    /// of the projection matrix
+    /// Left camera of a stereo pair whose right camera is --device; the projection matrix then
+    /// contains their distance
     #[arg(long, value_name = "NAME", requires = "rig")]
     left: Option<String>,
 
-    /// Print every command of the product's protocols and what Menura does with it; without a
-    /// profile, the page docs/COMMANDS.md
+    /// Print every command of the product's protocols and how Menura handles it; without a profile,
+    /// print the page docs/COMMANDS.md
     #[arg(long, conflicts_with = "calibration")]
     commands: bool,
 }

@@ -96,7 +96,7 @@ impl Ranks {
         let (rig, files) = noting_files(|| args.load());
         let rig = rig?;
         let folder = std::env::current_dir()
-            .map_err(|error| CliError::failed("the current folder is not there", &error))?;
+            .map_err(|error| CliError::failed("the current folder does not exist", &error))?;
         let sets = args.overrides();
         lead.load(&Load {
             rig: args.rig.as_ref().map(|path| path.display().to_string()),
@@ -160,7 +160,7 @@ impl Ranks {
             }
         }
         finished.map_err(|text| {
-            CliError::Failed(format!("{text}; the files hold what was measured before"))
+            CliError::Failed(format!("{text}; the files contain the data up to then"))
         })
     }
 }
@@ -179,8 +179,9 @@ fn line(figures: &RankFigures) -> String {
     let RankFigures { order_bytes, answer_bytes, away_ns, busy_ns, .. } = figures;
     let each = |all: u64| all as f64 / (*answers).max(1) as f64;
     format!(
-        "rank {rank} on {host}: {answers} requests by {workers} threads; each {:.0} bytes there and \
-         {:.0} back, {:.0} us away, {:.0} us of them measured; rays were cast by: {caster}\n",
+        "rank {rank} on {host}: {answers} requests by {workers} threads; each {:.0} bytes sent and \
+         {:.0} received, {:.0} us round trip, {:.0} us of it computing; rays were cast by: \
+         {caster}\n",
         each(*order_bytes),
         each(*answer_bytes),
         each(*away_ns) / 1e3,

@@ -20,38 +20,38 @@ pub struct Cmd {
     #[command(flatten)]
     rig: RigArgs,
 
-    /// How much simulated time to record: 10s, 1.5s, 500ms, 2min
+    /// Simulated time to record: 10s, 1.5s, 500ms, 2min
     #[arg(long, value_parser = parse_duration)]
     duration: Duration,
 
     /// Folder for the files; it is created if necessary
     ///
-    /// A file is called NAME.part until it is complete. A stopped recording keeps its data; one that
-    /// fails leaves its files under those names.
+    /// A file is called NAME.part until it is complete. A recording that is stopped keeps its data;
+    /// one that fails leaves its .part files.
     ///
-    /// <device>.pcap for a device that sends datagrams (nanosecond timestamps, the product's own
-    /// Ethernet, IP and UDP headers); <device>.bin with <device>.idx.csv for any other device;
-    /// truth.csv with the robot's pose; truth-<object>.csv with that of each moving object;
-    /// faults.csv with the effects of each [[fault]], if there are any. Recordings have no host: a
-    /// device that waits for one streams from power-on. `--host-log` replays the commands of a run.
+    /// A device that sends datagrams has <device>.pcap, with nanosecond timestamps and the
+    /// product's own Ethernet, IP and UDP headers. Any other device has <device>.bin with
+    /// <device>.idx.csv. truth.csv has the poses of the robot, truth-<object>.csv those of a moving
+    /// object, and faults.csv the effects of each [[fault]]. Recordings have no host: a device that
+    /// waits for one streams from power-on. `--host-log` replays the commands of a run.
     #[arg(long, value_name = "DIR")]
     out: OutPath,
 
-    /// Replace the files of a recording that the folder holds
+    /// Overwrite a recording that the folder already contains
     #[arg(long)]
     force: bool,
 
     /// Also write the ground truth of every packet: truth.mcap
     ///
-    /// Poses, error-free measurements of IMUs and antennas, faults, host commands, and the source of every
-    /// return. docs/TRUTH.md has the format.
+    /// Contains poses, error-free measurements of IMUs and antennas, faults, host commands, and the
+    /// source of every return. docs/TRUTH.md describes the format.
     #[arg(long)]
     truth: bool,
 
     /// Replay the host commands of a run: the file of `menura run --host-log`
     ///
-    /// The same rig with the same seed gives the bytes of that run again. What a device with a TCP
-    /// server answers goes to <device>-peer<connection>.bin.
+    /// The same rig with the same seed gives the bytes of that run again. Answers of a device with
+    /// a TCP server are written to <device>-peer<connection>.bin.
     #[arg(long, value_name = "FILE")]
     host_log: Option<PathBuf>,
 }
@@ -97,7 +97,7 @@ impl Cmd {
             }
         });
         let recording = recording.map_err(|error| {
-            let text = "what was written to them is in files whose names end with .part";
+            let text = "the data written so far is in files whose names end with .part";
             CliError::Failed(format!("{error}; {text}"))
         })?;
         bar.finish_and_clear();
@@ -114,7 +114,9 @@ impl Cmd {
         });
         let printed = console::print(lines.collect::<String>());
         let whole = match recording.is_cut_short {
-            true => Err(CliError::Failed("stopped before the end; the files hold less".into())),
+            true => Err(CliError::Failed(
+                "stopped before the end; the files are shorter than requested".into(),
+            )),
             false => Ok(()),
         };
         all([ranks.finish(), whole, printed])
@@ -132,8 +134,8 @@ impl Cmd {
         match files.find(is_there).filter(|_| !self.force) {
             None => Ok(()),
             Some(path) => Err(CliError::Input(format!(
-                "error: `--out` holds a recording already: {}\n  help: name another folder, or add --force to \
-                 replace its files",
+                "error: `--out` already contains a recording: {}\n  help: name another folder, or \
+                 add --force to replace its files",
                 path.display()
             ))),
         }

@@ -49,13 +49,13 @@ pub struct Cmd {
     #[arg(long, value_parser = parse_duration)]
     duration: Option<Duration>,
 
-    /// Wait no longer than this where the capture has a pause or its clock jumps ahead
+    /// Longest wait where the capture has a pause or its clock jumps ahead
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
     max_gap: Duration,
 
-    /// Treat a step back of the capture's times by more than this as a clock that was set
+    /// Treat a backward step of the timestamps that exceeds this as a clock that was set
     ///
-    /// Packets with times that go back less are sent with those before them.
+    /// Packets after a smaller backward step are sent together with those before them.
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = parse_duration)]
     max_back: Duration,
 
@@ -63,7 +63,7 @@ pub struct Cmd {
     #[arg(long, value_name = "US", default_value_t = 100, value_parser = clap::value_parser!(u64).range(..=10_000))]
     spin_us: u64,
 
-    /// Hand datagrams to the kernel this many microseconds early; "auto" finds the value from
+    /// Submit datagrams to the kernel this many microseconds early; "auto" derives the value from
     /// transmit timestamps
     #[arg(long, value_name = "US", default_value = "0", value_parser = parse_lead)]
     lead_us: Lead,
@@ -72,7 +72,7 @@ pub struct Cmd {
     #[arg(long, value_name = "CORE")]
     send_core: Option<usize>,
 
-    /// Start a standby sender on this core, which sends when the first sender is held up
+    /// Start a standby sender on this core; it sends when the first sender is delayed
     #[arg(long, value_name = "CORE", requires = "send_core")]
     standby_core: Option<usize>,
 
@@ -129,7 +129,7 @@ impl Cmd {
     /// Runs the command.
     pub fn run(self) -> Result<(), CliError> {
         if self.standby_core.is_some() && self.standby_core == self.send_core {
-            let text = "error: --standby-core is a second core beside --send-core: name two cores";
+            let text = "error: --standby-core must differ from --send-core";
             return Err(CliError::Input(text.to_owned()));
         }
         let is_serial = self.capture.extension().is_some_and(|extension| extension == "bin");
@@ -140,11 +140,12 @@ impl Cmd {
                 return super::replay_serial::replay(&self.capture, pty, times, &stop);
             }
             (None, true) => {
-                let text = "error: a serial device's recording needs a terminal: write --pty PATH";
+                let text = "error: a recording of a serial device requires a pseudo-terminal: add \
+                            --pty PATH";
                 return Err(CliError::Input(text.to_owned()));
             }
             (Some(_), false) => {
-                let text = "error: --pty is for a serial device's recording, which ends in .bin";
+                let text = "error: --pty requires a recording of a serial device (.bin)";
                 return Err(CliError::Input(text.to_owned()));
             }
             (None, false) => {}
@@ -187,7 +188,7 @@ impl Cmd {
         let elapsed = run.elapsed().min(end);
         let figures = run.figures(elapsed);
         let mut text = summary::summary(&figures, elapsed, None, &engine);
-        text.extend(odd.iter().map(|line| format!("not as captured: {line}\n")));
+        text.extend(odd.iter().map(|line| format!("differs from the capture: {line}\n")));
         let mut outcomes = Vec::new();
         let mut verdict = Ok(());
         if certifier.is_wanted() {
@@ -262,16 +263,15 @@ impl Cmd {
             replay.packets.push(ReplayPacket { stream, at, payload });
         }
         if replay.packets.is_empty() {
-            return Err(wrong("it holds no whole UDP datagrams of the ports asked for".into()));
+            return Err(wrong("it has no complete UDP datagrams of the selected ports".into()));
         }
         let mut odd = times.told();
         odd.extend(damage.told());
         for line in odd.iter().chain(&reader.others_told()) {
             console::say(format_args!("warning: {}: {line}", self.capture.display()));
         }
-        let cut = (damage.cut_short > 0).then(|| {
-            format!("{} datagrams of which the capture left out the end", damage.cut_short)
-        });
+        let cut = (damage.cut_short > 0)
+            .then(|| format!("{} datagrams that the capture truncated", damage.cut_short));
         let lost = reader.lost().map(|lost| lost.to_string());
         let left_out: Vec<_> = cut.into_iter().chain(lost).collect();
         Ok((replay, odd, (!left_out.is_empty()).then(|| left_out.join("; "))))

@@ -43,7 +43,7 @@ pub fn replay(
     let due = |(time_s, range)| (Duration::from_nanos(times.due((time_s * 1e9) as i128).0), range);
     let writes: Vec<_> = index.writes(bytes.len()).map(due).collect();
     let Some((span, _)) = writes.last().cloned() else {
-        return Err(wrong("its table of times, .idx.csv, is missing or empty".into()));
+        return Err(wrong("its index, .idx.csv, is missing or empty".into()));
     };
     for line in times.told() {
         console::say(format_args!("warning: {}: {line}", recording.display()));
@@ -54,7 +54,7 @@ pub fn replay(
     let link = PtyLink::open(options, LineSettings::eight_n_one(BAUD)).map_err(failed)?;
     let span_s = span.as_secs_f64();
     console::say(format_args!(
-        "{}: {} bytes in {span_s:.3} s, on {} when a program opens it",
+        "{}: {} bytes in {span_s:.3} s; starts when a program opens {}",
         recording.display(),
         bytes.len(),
         path.display(),

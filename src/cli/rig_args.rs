@@ -16,12 +16,12 @@ pub struct RigArgs {
 
     /// Set one key of the rig, as in world.scene=room or device.roof-lidar.settings.lag_ms=2
     ///
-    /// VALUE is TOML, or a string if it is not valid TOML. A device is named or has an index:
-    /// device[0]. Paths are relative to the current folder. May be repeated.
+    /// VALUE is TOML, or a string if it is not valid TOML. Address a device by its name or its
+    /// index: device[0]. Paths are relative to the current folder. May be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<Override>,
 
-    /// Set the seed of all random draws; the same as --set seed=N
+    /// Set the seed of all random numbers; the same as --set seed=N
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 }

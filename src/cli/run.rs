@@ -45,13 +45,13 @@ pub struct Cmd {
     #[arg(long, value_name = "FILE")]
     report: Option<OutPath>,
 
-    /// Write the effects of each fault on each packet to this file as CSV: of [[fault]]s of the rig, and
-    /// of those that `menura fault` begins while it runs
+    /// Write the effects of each fault on each packet to this CSV file, for [[fault]] sections of
+    /// the rig and for faults that `menura fault` starts
     #[arg(long, value_name = "FILE")]
     fault_log: Option<OutPath>,
 
-    /// Write the poses of a feed, and how long each was shown, to this file as CSV; poses of a
-    /// moving object go to FILE-NAME beside it
+    /// Write the received poses of a feed, and how long each was in use, to this CSV file; poses of
+    /// a moving object go to FILE-NAME in the same folder
     #[arg(long, value_name = "FILE")]
     feed_log: Option<OutPath>,
 
@@ -59,18 +59,20 @@ pub struct Cmd {
     #[arg(long, value_name = "FILE")]
     host_log: Option<OutPath>,
 
-    /// Print the status as a line of JSON a second to standard output; the summary goes to standard error
+    /// Print the status to standard output, as one line of JSON per second; the summary goes to
+    /// standard error
     #[arg(long)]
     json_status: bool,
 
     #[command(flatten)]
     onlookers: OnlookerArgs,
 
-    /// Write the truth of the run to this file: poses, faults, and the surface of each return
+    /// Write the ground truth of the run to this file: poses, faults, and the surface of each
+    /// return
     ///
-    /// An MCAP file; docs/TRUTH.md has its format. What cannot be written in time is left out and
-    /// counted. `udp:HOST:PORT` sends poses there as JSON instead, to be plotted live; both may be
-    /// given.
+    /// The file is MCAP; docs/TRUTH.md describes the format. Messages that cannot be written in
+    /// time are left out and counted. `udp:HOST:PORT` instead sends poses there as JSON, for live
+    /// plots. Both can be given.
     #[arg(long, value_name = "FILE.mcap|udp:HOST:PORT")]
     truth: Vec<TruthTarget>,
 
@@ -168,7 +170,7 @@ impl Cmd {
         self.spare_feed_logs(&rig)?;
         let files = self.truth.iter().filter(|target| matches!(target, TruthTarget::File(_)));
         if files.count() > 1 {
-            let text = "error: --truth names two files; the truth goes to one";
+            let text = "error: --truth names two files; only one is supported";
             return Err(CliError::Input(text.into()));
         }
         let names: Vec<_> = rig.devices.iter().map(|device| device.name.as_str()).collect();
@@ -321,7 +323,8 @@ fn summary_of(outcome: &RunOutcome, rig: &Rig) -> String {
 fn print_start(rig: &Rig, summary: &WorldSummary, others: Option<&dyn RemoteWorkers>) {
     let own = &summary.caster;
     console::say(format_args!(
-        "{}: {} with {} triangles ({} instances, {} moving objects, {} MB of trees); rays are cast by: {}",
+        "{}: {} with {} triangles ({} instances, {} moving objects, {} MB for ray tracing); rays \
+         are cast by: {}",
         rig.name,
         summary.scene,
         summary.instanced_triangles,

@@ -23,20 +23,20 @@ use crate::world::loaders::{self, Disk, MAX_COORDINATE_M};
 /// Arguments of `menura scenes`.
 #[derive(Debug, clap::Args)]
 pub struct Cmd {
-    /// A built-in scene, or the file of one with --plot [default: all built-in ones]
+    /// A built-in scene, or a scene file with --plot [default: all built-in scenes]
     #[arg(value_name = "NAME|FILE")]
     scene: Option<String>,
     /// Draw the scene
     #[arg(long, value_name = "FILE.png", requires = "scene", value_parser = png)]
     plot: Option<OutPath>,
-    /// Set one key of the world of the picture, as in world.parameters.trees=10; may be repeated
+    /// Set one key of the world for the picture, as in world.parameters.trees=10; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE", requires = "plot")]
     set: Vec<Override>,
-    /// Where the picture is taken from, metres [default: where the scene is well seen]
+    /// Position of the viewer, metres [default: a place with a good view of the scene]
     #[arg(long, value_name = "X,Y,Z", requires = "plot", value_parser = place,
           allow_hyphen_values = true)]
     from: Option<DVec3>,
-    /// What is in the picture's middle, metres [default: as --from]
+    /// Point at the centre of the picture, metres [default: as for --from]
     #[arg(long, value_name = "X,Y,Z", requires = "plot", value_parser = place,
           allow_hyphen_values = true)]
     to: Option<DVec3>,
@@ -49,7 +49,11 @@ pub struct Cmd {
 fn png(name: &str) -> Result<OutPath, &'static str> {
     let path = Path::new(name);
     let is_png = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png"));
-    if is_png { Ok(OsString::from(name).into()) } else { Err("the name of a picture ends in .png") }
+    if is_png {
+        Ok(OsString::from(name).into())
+    } else {
+        Err("the file name of the picture must end in .png")
+    }
 }
 
 fn place(text: &str) -> Result<DVec3, &'static str> {
@@ -58,7 +62,7 @@ fn place(text: &str) -> Result<DVec3, &'static str> {
         Some(&[x, y, z]) if [x, y, z].iter().all(|c| c.abs() <= MAX_COORDINATE_M) => {
             Ok(DVec3::new(x, y, z))
         }
-        _ => Err("write three numbers of metres, such as -10,2.5,3"),
+        _ => Err("write three coordinates in metres, such as -10,2.5,3"),
     }
 }
 
@@ -76,8 +80,8 @@ impl Cmd {
                 None => {
                     let names: Vec<&str> = BUILTIN.iter().map(|scene| scene.name).collect();
                     let text = format!(
-                        "error: no built-in scene is called `{name}`\n  There are {}. A file of a scene is \
-                         drawn with --plot.",
+                        "error: no built-in scene is called `{name}`\n  Allowed: {}. To draw a \
+                         scene file, add --plot.",
                         names.join(", ")
                     );
                     Err(CliError::Input(text))
@@ -100,7 +104,7 @@ impl Cmd {
         };
         let camera = Camera::new(self.from.unwrap_or(from_m), self.to.unwrap_or(to_m), self.width);
         let camera = camera.ok_or_else(|| {
-            CliError::Input("error: a picture is taken from one place towards another".to_owned())
+            CliError::Input("error: the positions --from and --to must differ".to_owned())
         })?;
         let file =
             picture(scene, &camera).map_err(|error| CliError::Input(format!("error: {error}")))?;

@@ -17,7 +17,7 @@ use crate::devices::families::catalogue;
 /// Arguments of `menura schema`.
 #[derive(Debug, clap::Args)]
 pub struct Cmd {
-    /// Print a page for people instead of a JSON Schema
+    /// Print a Markdown page instead of a JSON Schema
     #[arg(long)]
     markdown: bool,
     /// Print the JSON Schema of firmware profiles

@@ -39,12 +39,12 @@ pub fn explain(rig: &Rig, error: &SetupError) -> CliError {
             None => return CliError::Failed(error.to_string()),
         },
         SetupError::Object { object, error } => match error {
-            ObjectError::Trajectory(_) => (&object.trajectory_place, "cannot drive the trajectory"),
+            ObjectError::Trajectory(_) => (&object.trajectory_place, "cannot use the trajectory"),
             ObjectError::Body(_) | ObjectError::Build(_) => {
                 (&object.body_place, "cannot load the body")
             }
         },
-        SetupError::Trajectory(_) => (&rig.places.trajectory, "cannot drive the trajectory"),
+        SetupError::Trajectory(_) => (&rig.places.trajectory, "cannot use the trajectory"),
     };
     let mut fault = place.fault(title, "named here");
     for line in error.to_string().lines() {
@@ -62,9 +62,9 @@ pub fn refuse_feeds(rig: &Rig, what: &str) -> Result<(), CliError> {
     for (trajectory, place) in all {
         if let TrajectoryConfig::Feed(_) = trajectory {
             let title = format!("{what} cannot follow a feed");
-            let why = format!("{what} is not made in real time: nobody can send it poses");
-            let fault = place.fault(&title, "moved from outside").note(why);
-            faults.push(fault.help("use a way that is known: kind = \"file\""));
+            let why = format!("{what} does not run in real time, so that it cannot receive poses");
+            let fault = place.fault(&title, "a feed sets this motion").note(why);
+            faults.push(fault.help("use a trajectory that is known in advance: kind = \"file\""));
         }
     }
     if faults.is_empty() { Ok(()) } else { Err(faults.into()) }
@@ -76,7 +76,7 @@ const MAX_HOST_LOG_BYTES: u64 = 1 << 30;
 /// Reads the host commands of a run of `rig`.
 pub fn read_host_log(path: &Path, rig: &Rig) -> Result<Conversation, CliError> {
     let wrong = |problem: &dyn Display| {
-        CliError::Input(format!("error: cannot repeat the host log {}: {problem}", path.display()))
+        CliError::Input(format!("error: cannot replay the host log {}: {problem}", path.display()))
     };
     let source = SourceFile::read("host log", path, MAX_HOST_LOG_BYTES).map_err(|e| wrong(&e))?;
     let hosts = host_log::read(&source.text, rig).map_err(|fault| wrong(&fault))?;
@@ -122,8 +122,8 @@ pub fn look_for_sky(rig: &Rig, loaded: LoadedWorld) -> Result<(), CliError> {
     }
     if loaded.scene.stored_triangles() > QUICK_TRIANGLES {
         console::say(
-            "note: the scene is large, so whether it hides the sky from a receiver was not looked \
-             at; run and record do",
+            "note: the scene is large, so `check` did not test whether it hides the sky from a \
+             GNSS receiver; `run` and `record` do",
         );
         return Ok(());
     }

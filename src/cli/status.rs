@@ -133,7 +133,7 @@ fn table(
         ]
     };
     let head =
-        ["device", "", "rate", "of its own", "late p50", "p99", "max", "packets", "M points"];
+        ["device", "", "rate", "of nominal", "late p50", "p99", "max", "packets", "M points"];
     let rows: Vec<_> = figures.iter().map(columns).collect();
     let width = |column: usize| {
         let cells = rows.iter().map(|row| &*row[column]).chain([head[column]]);
@@ -198,7 +198,7 @@ mod tests {
         );
         let place = |line: &str, word: &str| line.find(word).map(|at| at + word.len());
         assert_eq!(place(&lines[1], "rate"), place(&lines[2], "1/s"));
-        assert_eq!(place(&lines[2], "50.0 %"), place(&lines[1], "of its own"));
+        assert_eq!(place(&lines[2], "50.0 %"), place(&lines[1], "of nominal"));
         assert!(!table(&figures, second, 2.5, false).concat().contains('\x1b'));
         let silent = DeviceStats::default().figures("gnss", "p", "pty", 2.0, second);
         assert!(table(&[silent], second, 1.0, false)[2].starts_with("gnss    nothing sent yet"));

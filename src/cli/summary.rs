@@ -121,8 +121,8 @@ fn missed(
     let sender_late = sum(|figure| figure.misses) - not_ready;
     if sender_late > 0 {
         text += &format!(
-            "  {sender_late} packets were ready, but the sender was kept from its core: \
-             `menura doctor` says what to change\n"
+            "  {sender_late} packets were ready, but other work used the sender's core: `menura \
+             doctor` lists what to change\n"
         );
     }
     text
@@ -132,24 +132,24 @@ fn missed(
 fn why_not_ready(rendering: Option<Rendering<'_>>, engine: &EngineConfig) -> String {
     let ahead = describe_us(engine.render_ahead_ns as f64 / 1e3);
     match rendering {
-        None => "the reader of the capture was kept from its core\n".to_owned(),
+        None => "other work used the core of the thread that reads the capture\n".to_owned(),
         Some(Rendering { real_time_factor, .. }) if real_time_factor < 1.0 => {
-            "the world takes longer to render than it lasts: fewer devices, rays or packets, more \
-             workers, or another engine.late (docs/RIG.md)\n"
+            "rendering is slower than real time: use fewer devices, rays or packets, more workers, \
+             or another engine.late (docs/RIG.md)\n"
                 .to_owned()
         }
         Some(Rendering { has_gpu: true, .. }) => format!(
-            "the machine or the GPU stood still for longer than engine.render_ahead_ms covers (now {ahead}): \
-             raise it, or stop other programs\n"
+            "the machine or the GPU paused for longer than engine.render_ahead_ms covers (now \
+             {ahead}): raise it, or stop other programs\n"
         ),
         Some(Rendering { processor_share, .. }) if processor_share < BUSY_MACHINE_SHARE => format!(
-            "workers had a processor for {:.0} % of their work: stop other programs, or raise \
-             engine.render_ahead_ms (now {ahead})\n",
+            "workers had a processor for only {:.0} % of their working time: stop other programs, \
+             or raise engine.render_ahead_ms (now {ahead})\n",
             100.0 * processor_share
         ),
         Some(_) => format!(
-            "the machine stood still for longer than engine.render_ahead_ms covers (now {ahead}): \
-             raise it\n"
+            "the machine paused for longer than engine.render_ahead_ms covers (now {ahead}): raise \
+             it\n"
         ),
     }
 }
@@ -220,7 +220,7 @@ pub fn extras(figure: &DeviceFigures) -> String {
     }
     let latencies = [
         ("pose", figure.pose_to_wire_us),
-        ("order", figure.order_to_wire_us),
+        ("command", figure.order_to_wire_us),
         ("first firing", figure.firing_to_wire_us),
     ];
     for (what, latency) in latencies {
@@ -267,9 +267,9 @@ pub fn truth(outcome: Option<&TruthOutcome>) -> String {
     let megabytes = figures.file_bytes as f64 / 1e6;
     let left_out = match dropped {
         0 => String::new(),
-        _ => format!("; {dropped} were left out, because writing did not keep up"),
+        _ => format!("; {dropped} were dropped, because writing was too slow"),
     };
-    format!("truth: {} messages, {megabytes:.1} MB{left_out}\n", figures.messages)
+    format!("ground truth: {} messages, {megabytes:.1} MB{left_out}\n", figures.messages)
 }
 
 /// Text about responses.
@@ -339,19 +339,17 @@ mod tests {
         let told = |not_ready, factor, share| {
             told_of(&DeviceFigures { not_ready, ..missed.clone() }, factor, share)
         };
-        let sender = "packets were ready, but the sender was kept from its core: `menura doctor`";
+        let sender = "packets were ready, but other work used the sender's core: `menura doctor`";
         let kept = told(0, 3.0, 1.0);
         assert!(kept.contains(&format!("  3 {sender}")), "{kept}");
         assert!(!kept.contains("not ready"), "{kept}");
         let slow = told(3, 0.4, 0.9);
-        assert!(
-            slow.contains("  3 packets were not ready in time: the world takes longer"),
-            "{slow}"
-        );
-        assert!(!slow.contains("kept from its core"), "{slow}");
+        assert!(slow.contains("  3 packets were not ready in time: rendering is slower"), "{slow}");
+        assert!(!slow.contains("sender's core"), "{slow}");
         let busy = told(2, 3.0, 0.35);
-        let expected = "  2 packets were not ready in time: workers had a processor for 35 % of their work: \
-                        stop other programs, or raise engine.render_ahead_ms (now 100 ms)\n";
+        let expected = "  2 packets were not ready in time: workers had a processor for only \
+                        35 % of their working time: stop other programs, or raise \
+                        engine.render_ahead_ms (now 100 ms)\n";
         assert!(busy.contains(expected) && busy.contains(&format!("  1 {sender}")), "{busy}");
         let stalled = told(3, 3.0, 0.9);
         assert!(

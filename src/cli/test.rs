@@ -31,11 +31,12 @@ use crate::links::part_file::OutPath;
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Cmd {
-    /// The suite: all, lidar, scanner, gnss, imu, base, camera, or the path of a file that ends in .toml
+    /// The suite: all, lidar, scanner, gnss, imu, base, camera, or the path of a .toml file
     #[arg(required_unless_present = "list")]
     suite: Option<String>,
 
-    /// The rig whose sensor the driver reads, a file or one of those that --list names [default: the suite's]
+    /// The rig whose sensor the driver reads: a file, or a built-in rig of --list [default: that of
+    /// the suite]
     #[arg(long, value_name = "RIG")]
     rig: Option<PathBuf>,
 
@@ -51,11 +52,11 @@ pub struct Cmd {
     #[arg(long, value_name = "FILE")]
     adapter: Option<PathBuf>,
 
-    /// Set the seed of all random draws; the same as --set seed=N
+    /// Set the seed of all random numbers; the same as --set seed=N
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
 
-    /// Run this case alone; may be repeated
+    /// Run only this case; may be repeated
     #[arg(long, value_name = "CASE")]
     only: Vec<String>,
 
@@ -67,7 +68,8 @@ pub struct Cmd {
     #[arg(long, conflicts_with = "jobs")]
     keep_links: bool,
 
-    /// Leave capture, truth, logs and the command that repeats them of each failed case in this folder
+    /// Keep the evidence of each failed case in this folder: captures, ground truth, logs, and a
+    /// script that repeats the recording
     #[arg(long, value_name = "DIR")]
     keep: Option<OutPath>,
 
@@ -79,11 +81,11 @@ pub struct Cmd {
     #[arg(long, value_name = "FILE")]
     html: Option<OutPath>,
 
-    /// List the suites, or the cases of one
+    /// List the suites, or the cases of one suite
     #[arg(long)]
     list: bool,
 
-    /// Say what happens in a case, what real sensors do, and what is expected
+    /// Explain a case: what happens, what real sensors do, and what a good driver does
     #[arg(long, value_name = "CASE", conflicts_with = "list")]
     explain: Option<String>,
 
@@ -114,7 +116,7 @@ impl Cmd {
             return console::print(explained(suite.case(case).map_err(CliError::Input)?));
         }
         if self.command.is_empty() {
-            let text = "error: no driver: write its command behind `--`, as in\n  \
+            let text = "error: no driver: write its command after `--`, as in\n  \
                         menura test lidar -- my-driver --port {udp_port}";
             return Err(CliError::Input(text.into()));
         }
@@ -174,8 +176,7 @@ impl Cmd {
             (Some(path), _) => Ok(RigSource::find(&path.to_string_lossy(), Path::new(""))?),
             (None, Some(source)) => Ok(source.clone()),
             (None, None) => {
-                let text =
-                    format!("error: the suite `{}` names no rig: write --rig RIG", suite.name);
+                let text = format!("error: the suite `{}` names no rig: add --rig RIG", suite.name);
                 Err(CliError::Input(text))
             }
         }
@@ -202,7 +203,9 @@ impl Cmd {
             }
         };
         if rig.devices.is_empty() {
-            return Err(CliError::Input("error: the rig has no device to be read".into()));
+            return Err(CliError::Input(
+                "error: the rig has no device for the driver to read".into(),
+            ));
         }
         let menura = std::env::current_exe()
             .map_err(|error| CliError::failed("cannot find this program", &error))?;
@@ -244,7 +247,7 @@ impl Folder {
             .map(|path| Self { path, goes })
             .map_err(|error| {
                 CliError::Input(format!(
-                    "error: cannot make the folder {}: {error}",
+                    "error: cannot create the folder {}: {error}",
                     path.display()
                 ))
             })
@@ -370,7 +373,7 @@ fn explained(case: &Case) -> String {
     for fault in &case.faults {
         let keys: Vec<_> =
             fault.keys.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-        let whose = if fault.on_cable { " of the receiver at the GPS cable" } else { "" };
+        let whose = if fault.on_cable { " of the GNSS receiver at the GPS cable" } else { "" };
         item(format!(
             "fault \"{}\"{whose} from {} s on ({})",
             fault.kind,
@@ -381,7 +384,7 @@ fn explained(case: &Case) -> String {
     for cut in &case.power_cuts {
         let set = match &cut.set[..] {
             [] => String::new(),
-            set => format!("; it comes back with {}", set.join(", ")),
+            set => format!("; it restarts with {}", set.join(", ")),
         };
         item(format!("the sensor has no power from {} to {} s{set}", cut.off_s, cut.on_s));
     }
@@ -390,7 +393,7 @@ fn explained(case: &Case) -> String {
     }
     for post in &case.web_posts {
         let (at_s, path, body) = (post.at_s, &post.path, &post.body);
-        item(format!("its web interface is told `{body}` at {path}, {at_s} s after the beginning"));
+        item(format!("its web interface gets `{body}` at {path}, {at_s} s after the start"));
     }
     for step in &case.clock_steps {
         let way = if step.by_s < 0.0 { "back" } else { "forward" };
@@ -402,13 +405,13 @@ fn explained(case: &Case) -> String {
     }
     for stranger in &case.strangers {
         item(format!(
-            "a stranger sends {}{} from {} to {} s",
+            "a rogue sender sends {}{} from {} to {} s",
             match stranger.sends {
                 crate::kit::case::Sends::Garbage => "garbage",
                 crate::kit::case::Sends::Bytes => "given datagrams",
                 crate::kit::case::Sends::Twin if stranger.capture.is_some() =>
-                    "what a captured unit sent",
-                crate::kit::case::Sends::Twin => "what another unit sends",
+                    "the datagrams of a captured unit",
+                crate::kit::case::Sends::Twin => "the datagrams of a second unit",
             },
             stranger.to.as_ref().map_or_else(String::new, |to| format!(" to the device's `{to}`")),
             stranger.start_s,

@@ -21,7 +21,7 @@ impl FromStr for TruthTarget {
             return Ok(Self::File(text.into()));
         };
         let found =
-            address.to_socket_addrs().map_err(|error| format!("{error}; it is udp:HOST:PORT"));
-        found?.next().map(Self::Poses).ok_or_else(|| "this host has no address".to_owned())
+            address.to_socket_addrs().map_err(|error| format!("{error}; write udp:HOST:PORT"));
+        found?.next().map(Self::Poses).ok_or_else(|| "the host name has no address".to_owned())
     }
 }

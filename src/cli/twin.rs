@@ -40,7 +40,7 @@ pub struct Cmd {
     /// Scene around the emulated device: a built-in scene or a file
     #[arg(long, value_name = "SCENE", default_value = "courtyard")]
     scene: String,
-    /// Draw both streams' distributions
+    /// Draw the distributions of both streams
     #[arg(long, value_name = "FILE.svg|png")]
     plot: Option<PlotFile>,
 }
@@ -53,7 +53,7 @@ impl Cmd {
         let decoder = family_of(&profile).datagram_decoder(&hints, catalogue().profiles())?;
         let Some(decoder) = decoder else {
             let text = format!(
-                "error: {} has no twin: captures of this family are not compared",
+                "error: {}: captures of this product family cannot be compared",
                 profile.name
             );
             return Err(CliError::Input(text));

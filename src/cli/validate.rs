@@ -24,7 +24,7 @@ pub struct Cmd {
     /// Write NAME.json, NAME.svg and NAME.png of each experiment, and index.html, into this folder
     #[arg(long, value_name = "DIR", requires = "all")]
     out: Option<OutPath>,
-    /// Run the short forms, which take seconds
+    /// Run the short versions, which take seconds
     #[arg(long, requires = "all")]
     short: bool,
 }
@@ -42,7 +42,7 @@ struct Output {
     /// experiment
     #[arg(long, value_name = "DIR")]
     out: Option<OutPath>,
-    /// Run the short form, which takes seconds
+    /// Run the short version, which takes seconds
     #[arg(long)]
     short: bool,
 }
@@ -129,14 +129,14 @@ fn run_all(folder: &Path, scope: &Scope) -> Result<(), CliError> {
     console::say(format_args!("wrote {}", page.display()));
     let verdict = match broken.len() {
         0 => Ok(()),
-        _ => Err(CliError::Failed(format!("not as it should be: {}", broken.join(", ")))),
+        _ => Err(CliError::Failed(format!("experiments that do not hold: {}", broken.join(", ")))),
     };
     all(written.into_iter().chain([verdict]))
 }
 
 fn create(folder: &Path) -> Result<(), CliError> {
     std::fs::create_dir_all(folder).map_err(|error| {
-        CliError::Input(format!("error: cannot make the folder {}: {error}", folder.display()))
+        CliError::Input(format!("error: cannot create the folder {}: {error}", folder.display()))
     })
 }
 

@@ -22,13 +22,13 @@ pub type Outcome = (&'static Experiment, Result<Findings, ExperimentError>);
 pub fn validation_page(outcomes: &[Outcome], short: bool) -> String {
     let mut body = String::from("<h1>Experiments</h1>\n");
     let form = if short {
-        "The short form of each, which takes seconds and has wider tolerances."
+        "Short form of each experiment: it takes seconds and has wider tolerances."
     } else {
-        "The full form of each."
+        "Full form of each experiment."
     };
     let _ = writeln!(
         body,
-        "<p>What Menura {} simulates beside what papers and data sheets say. {form}</p>\n\
+        "<p>Results of Menura {} compared with papers and data sheets. {form}</p>\n\
          <table><tr><th>experiment</th><th class=\"v\"></th><th>verdict</th></tr>",
         env!("CARGO_PKG_VERSION")
     );

@@ -113,7 +113,9 @@ impl Sink {
             if let Err(error) = &written
                 && !is_refused
             {
-                tracing::warn!("--v4l2: {camera}: {error}; its images are lost until that ends");
+                tracing::warn!(
+                    "--v4l2: {camera}: {error}; its images are dropped until this error ends"
+                );
             }
             is_refused = written.is_err();
         }

@@ -356,7 +356,7 @@ impl<'a> View<'a> {
                 Some((_, content_type, text)) => {
                     HttpResponse { status: 200, content_type, body: text.as_bytes().to_vec() }
                 }
-                None => HttpResponse::text(404, "there is nothing"),
+                None => HttpResponse::text(404, "not found"),
             },
             _ => HttpResponse::text(405, "allowed: GET; POST of /api/fault and /api/drive"),
         }
@@ -468,7 +468,7 @@ impl<'a> View<'a> {
             return wrong("allowed: {\"forward_m_s\": NUMBER, \"turn_rad_s\": NUMBER}");
         };
         if !(forward_m_s.abs() <= FASTEST.0 && turn_rad_s.abs() <= FASTEST.1) {
-            return wrong("allowed: up to 20 m/s and 6.3 rad/s, either way");
+            return wrong("allowed: up to 20 m/s and 6.3 rad/s in either direction");
         }
         if self.run.contacts().is_none() {
             return wrong("the robot of this rig follows a trajectory; it is not driven");

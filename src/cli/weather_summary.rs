@@ -54,7 +54,7 @@ fn dust(source: &DustConfig, law: DustLaw, objects: &[ObjectConfig]) -> String {
     let depth = -libm::log(source.transmission);
     let law = match law {
         DustLaw::Spheres => "",
-        DustLaw::Mavs => ", returns by chance as in MAVS",
+        DustLaw::Mavs => ", random returns as in MAVS",
     };
     format!(
         "dust {}: at {at}, up to {most} spheres at a time, each new one with an optical depth of {depth:.3} \

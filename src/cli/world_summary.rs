@@ -71,7 +71,8 @@ fn surfaces(what: &str, scene: &Scene) -> Option<String> {
     if finished.len() > MAX_SURFACES {
         words.push(format!("and {} more", finished.len() - MAX_SURFACES));
     }
-    (!words.is_empty()).then(|| format!("{what}: surfaces that are not matt: {}", words.join("; ")))
+    (!words.is_empty())
+        .then(|| format!("{what}: surfaces that are not diffuse: {}", words.join("; ")))
 }
 
 fn warning(text: String) -> String {
@@ -108,7 +109,8 @@ fn inside(rig: &Rig, world: &LoadedWorld) -> Option<String> {
     (!names.is_empty()).then(|| {
         let names = names.join(", ");
         format!(
-            "inside something at the start, with surfaces on all sides within {ENCLOSED_M} m: {names}"
+            "inside an object at the start, with surfaces on all sides within {ENCLOSED_M} m: \
+             {names}"
         )
     })
 }

@@ -56,12 +56,12 @@ fn dirty_window(
     let says = "End of the dirty sector, an angle as the device reports it.";
     let to = table.optional("to_deg").meaning(says);
     let (from_deg, to_deg) = (from.number_or(&angle, 0.0), to.number_or(&angle, 360.0));
-    let share = Limit::new(0.0..=1.0, "", "transmission: a share of the light, one way");
+    let share = Limit::new(0.0..=1.0, "", "the share of light that passes, one way");
     let transmission = table.required("transmission").meaning(TRANSMISSION).number(&share);
     if from_deg == to_deg
         && let Some(place) = to.place().or(from.place())
     {
-        to.fault(place.fault("this sector is empty", "allowed: not the other end's angle"));
+        to.fault(place.fault("this sector is empty", "`from_deg` and `to_deg` must differ"));
     }
     // 360 degrees or more is the whole circle; a sector from 350 to 10 degrees includes 0.
     let width_deg = match to_deg - from_deg {

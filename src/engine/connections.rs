@@ -116,7 +116,7 @@ impl Connections {
     /// sockets.
     pub fn open_at(&self, address: Ipv4Addr) -> io::Result<()> {
         if self.opened.lock().expect("no holder panics").is_some() {
-            let text = "the device is on its way to another address";
+            let text = "the device's earlier change of address is not complete";
             return Err(io::Error::new(io::ErrorKind::ResourceBusy, text));
         }
         let ip = IpAddr::V4(address);
@@ -148,7 +148,7 @@ impl Connections {
         let Some(opened) = self.opened.lock().expect("no holder panics").take() else { return };
         for (link, other) in self.sockets().iter().zip(opened.links) {
             if let Err(error) = link.take_over(other) {
-                tracing::warn!("{}: a setting of its socket is lost: {error}", self.device);
+                tracing::warn!("{}: a setting of its new socket failed: {error}", self.device);
             }
         }
         for (control, other) in self.controls.iter().zip(opened.controls) {
@@ -316,7 +316,8 @@ pub fn prepare_sending(
     }
     if is_by_card {
         let clock = CardClock::open(&interface).map_err(|error| {
-            let text = format!("stamps by the card (`engine.stamps`, `--stamps`): {error}");
+            let text =
+                format!("timestamps of the network card (`engine.stamps`, `--stamps`): {error}");
             io::Error::new(error.kind(), text)
         })?;
         let clock = Arc::new(clock);

@@ -242,17 +242,17 @@ pub fn read(whole: &str, rig: &Rig) -> Result<Conversation, LogFault> {
     let mut lines = whole.lines().enumerate();
     let first = lines.next().map_or("", |(_, text)| text);
     let head: Head = serde_json::from_str(first)
-        .map_err(|error| at(0)(format!("not the head of a host log: {error}")))?;
+        .map_err(|error| at(0)(format!("not the first line of a host log: {error}")))?;
     if head.menura_host_log != VERSION {
         let found = head.menura_host_log;
         return Err(at(0)(format!("host log of version {found}; allowed: {VERSION}")));
     }
     if head.seed != rig.seed {
         let (then, now) = (head.seed, rig.seed);
-        return Err(at(0)(format!("the run had the seed {then}, this rig has {now}")));
+        return Err(at(0)(format!("the run had seed {then}, but this rig has seed {now}")));
     }
     let start = head.start_utc.parse();
-    let start = start.map_err(|error| at(0)(format!("`start_utc` is no instant: {error}")))?;
+    let start = start.map_err(|error| at(0)(format!("`start_utc` is not a time: {error}")))?;
     let mut inputs: Vec<HostInput> = Vec::new();
     let mut is_cut_off = false;
     for (number, text) in lines {

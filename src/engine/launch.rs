@@ -27,7 +27,7 @@ pub fn prepare(ports: &mut [UdpLink], interface: &str) -> io::Result<()> {
 pub fn schedulers_of(interface: &str) -> io::Result<String> {
     let answer = Command::new("tc").args(["-json", "qdisc", "show", "dev", interface]).output();
     let answer = answer.map_err(|error| {
-        io::Error::new(error.kind(), format!("`tc` (iproute2), which tells the qdisc: {error}"))
+        io::Error::new(error.kind(), format!("`tc` (iproute2), which reports the qdisc: {error}"))
     })?;
     if !answer.status.success() {
         let said = String::from_utf8_lossy(&answer.stderr).trim().to_owned();
@@ -73,7 +73,7 @@ fn clock_of(interface: &str, json: &str) -> Result<LaunchClock, String> {
         return match etf.options.clockid.as_deref() {
             Some("TAI" | "CLOCK_TAI") => Ok(LaunchClock::Tai),
             other => Err(format!(
-                "the etf qdisc of {interface} runs on the clock {}; give it `clockid CLOCK_TAI`",
+                "the etf qdisc of {interface} uses the clock {}; set `clockid CLOCK_TAI`",
                 other.unwrap_or("?"),
             )),
         };
@@ -83,8 +83,9 @@ fn clock_of(interface: &str, json: &str) -> Result<LaunchClock, String> {
     }
     let present: Vec<_> = rows.iter().map(|row| row.kind.as_str()).collect();
     Err(format!(
-        "`engine.launch_time`: {interface} sends through {}, which ignores launch times; `tc qdisc \
-         replace dev {interface} root fq`, or etf where the card supports it, or leave the key out",
+        "`engine.launch_time`: {interface} sends through {}, which ignores launch times; run `tc \
+         qdisc replace dev {interface} root fq`, use etf if the card supports it, or remove this \
+         key",
         if present.is_empty() { "no qdisc".to_owned() } else { present.join(", ") },
     ))
 }

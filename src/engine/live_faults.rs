@@ -69,7 +69,9 @@ pub fn toml_of(keys: &Map<String, Value>) -> Result<String, String> {
     let table = toml::Table::try_from(keys);
     let text = table.map_err(|error| error.to_string());
     text.and_then(|table| toml::to_string(&table).map_err(|error| error.to_string())).map_err(
-        |error| format!("the keys of a fault are numbers, texts and lists of them: {error}"),
+        |error| {
+            format!("values of a fault's keys must be numbers, strings or lists of them: {error}")
+        },
     )
 }
 
@@ -158,8 +160,8 @@ impl FaultControl {
             && kind.get::<JointJam>().is_some()
         {
             return Err(format!(
-                "\"{}\" cannot begin while the rig runs: how a joint moves is computed before; \
-                 allowed: in the rig, as [[fault]]",
+                "\"{}\" cannot start during a run, because the motion of joints is computed \
+                 before; write it into the rig as [[fault]]",
                 config.word
             ));
         }
@@ -187,10 +189,10 @@ impl FaultControl {
         order: impl FnOnce(Sender<Result<LiveFault, String>>) -> FaultOrder,
     ) -> Result<LiveFault, String> {
         let (reply, answer) = bounded(1);
-        self.orders.try_send(order(reply)).map_err(|_| "busy: ask again".to_owned())?;
+        self.orders.try_send(order(reply)).map_err(|_| "the run is busy: try again".to_owned())?;
         answer.recv_timeout(PATIENCE).map_err(|_| {
-            "the run has not answered: it is over, or busy and may do it yet; its list of faults \
-             tells"
+            "the run has not answered: it has ended, or it is busy and may still carry out the \
+             request; check its list of faults"
                 .to_owned()
         })?
     }

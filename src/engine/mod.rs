@@ -101,7 +101,7 @@ pub enum SetupError {
         /// The system's error.
         error: io::Error,
     },
-    /// The port of a response cannot be opened.
+    /// The port at which the robot's response is awaited cannot be opened.
     #[error("cannot listen for the response `{response}`: {error}")]
     Response {
         /// The response's name.

@@ -109,8 +109,8 @@ fn deadline(core: Option<usize>) -> Grant {
     let this_thread = 0 as ThreadId;
     let answer = set_thread_priority_and_policy(this_thread, priority, policy);
     let answer = answer.map_err(|error| match core {
-        Some(_) => "Linux reserves no share for a thread that is kept to one core: leave \
-                    `send_core` out, or keep the \"fifo\" that it has now"
+        Some(_) => "Linux reserves no share for a thread that is bound to one core: remove \
+                    `send_core`, or keep the \"fifo\" scheduler that it has now"
             .to_owned(),
         None => error.to_string(),
     });
@@ -124,7 +124,9 @@ fn pin_to(core: usize) -> Result<(), String> {
     let mut only = CpuSet::new();
     only.set(core);
     sched_setaffinity(None, &only).map_err(|error| match error {
-        rustix::io::Errno::INVAL => "there is no such core, or it is not ours to use".to_owned(),
+        rustix::io::Errno::INVAL => {
+            "this core does not exist, or this process is not allowed to use it".to_owned()
+        }
         other => other.to_string(),
     })
 }

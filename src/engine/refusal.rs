@@ -24,7 +24,7 @@ impl Refusal {
         match self {
             Self::System(number) => io::Error::from_raw_os_error(number),
             Self::Other(kind) => kind.into(),
-            Self::NoRoom => io::Error::other("its bytes are not taken as fast as they come"),
+            Self::NoRoom => io::Error::other("the host reads its bytes too slowly"),
         }
     }
 }

@@ -49,7 +49,7 @@ impl ReplayTimes {
         let most_ns = self.limits.most_forward.as_nanos() as i128;
         let due = if step_ns > most_ns {
             let most_s = self.limits.most_forward.as_secs_f64();
-            self.jump(step_ns, "later", &format!("is sent {most_s} s after it"));
+            self.jump(step_ns, "later", &format!("sent {most_s} s after it"));
             after(latest, most_ns)
         } else if step_ns >= 0 {
             after(latest, step_ns)
@@ -59,7 +59,7 @@ impl ReplayTimes {
             self.earliest_ns = self.earliest_ns.max(-step_ns);
             return latest;
         } else {
-            self.jump(-step_ns, "earlier", "is sent with it");
+            self.jump(-step_ns, "earlier", "sent together with it");
             latest
         };
         self.latest = Some((unix_ns, due));

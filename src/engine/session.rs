@@ -115,7 +115,7 @@ impl RunLogs {
             self.feed_logs.push((object.map_or("robot", String::as_str).to_owned(), log));
         }
         if self.feed_logs.is_empty() {
-            return Err(unwritable("feed log", path, &"nothing in this rig is moved by a feed"));
+            return Err(unwritable("feed log", path, &"no robot or object of this rig has a feed"));
         }
         Ok(())
     }

@@ -88,15 +88,15 @@ impl fmt::Display for HiddenSky {
                 (self.feeds.join(", "), self.fix_at_s.map_or("", |_| " until then"));
             write!(
                 f,
-                "\n  Without a fix there is no time pulse: {names}, with gps_cable = \"{}\", \
+                "\n  Without a fix there is no PPS (time pulse): {names}, with gps_cable = \"{}\", \
                  does not set its clock{until}.",
                 self.receiver
             )?;
         }
         write!(
             f,
-            "\n  Choose a scene with a sky (courtyard instead of room), or mount the antenna under \
-             it."
+            "\n  Choose a scene with open sky (courtyard instead of room), or mount the antenna \
+             under it."
         )
     }
 }

@@ -114,7 +114,7 @@ fn one_read(mut table: TableReader<'_>) -> Option<Read> {
 }
 
 fn judge(mut table: TableReader<'_>) -> Option<PythonJudge> {
-    let file = table.required("python").text("a file in Python");
+    let file = table.required("python").text("a Python file");
     let function = table.optional("function");
     let function = match function.is_written() {
         true => function.text("the name of a function").map(|text| text.value),
@@ -129,7 +129,7 @@ fn command(table: &mut TableReader<'_>) -> Option<Vec<String>> {
     let field = table.required("command");
     let command = field.strings("a program and its arguments")?;
     if let (true, Some(place)) = (command.is_empty(), field.place()) {
-        field.fault(place.fault("this is no command", "allowed: a program and its arguments"));
+        field.fault(place.fault("this command is empty", "allowed: a program and its arguments"));
         return None;
     }
     Some(command)

@@ -167,7 +167,7 @@ impl Bench {
         match ended {
             Some(status) if status.success() => Ok(out),
             Some(_) => Err(said.trim().to_owned()),
-            None => Err(format!("not done after {} s", patience.as_secs())),
+            None => Err(format!("it has not ended after {} s", patience.as_secs())),
         }
     }
 
@@ -216,10 +216,10 @@ impl RunningRig {
             }
             if self.group.ended().is_some() {
                 let said = std::fs::read_to_string(&self.log).unwrap_or_default();
-                return Err(format!("the rig does not run: {}", said.trim()));
+                return Err(format!("the rig did not start: {}", said.trim()));
             }
             if clock::now() > until {
-                return Err(format!("the rig does not run after {} s", LOADING.as_secs()));
+                return Err(format!("the rig did not start within {} s", LOADING.as_secs()));
             }
             clock::sleep(Duration::from_millis(2));
         }

@@ -26,7 +26,7 @@ pub(super) fn power_cut(mut table: TableReader<'_>) -> Option<PowerCut> {
         && on_s <= off_s
     {
         let label = format!("allowed: more than `off_s`, {off_s} s");
-        on.fault(place.fault("it is on before it is off", label));
+        on.fault(place.fault("`on_s` must be later than `off_s`", label));
     }
     let set = pairs(&table.optional("set"), "keys of the rig, each \"KEY=VALUE\"");
     table.finish();
@@ -52,8 +52,8 @@ pub(super) fn web_post(mut table: TableReader<'_>) -> Option<WebPost> {
         let is_fine =
             path.value.starts_with('/') && path.value.chars().all(|c| c.is_ascii_graphic());
         if !is_fine {
-            let title = format!("\"{}\" is no path", path.value);
-            let label = "allowed: `/` and letters, digits and signs without spaces";
+            let title = format!("\"{}\" is not a path", path.value);
+            let label = "allowed: `/`, then letters, digits and punctuation without spaces";
             path_field.fault(path.place.fault(title, label));
             return None;
         }
@@ -82,13 +82,13 @@ pub(super) fn stranger(mut table: TableReader<'_>) -> Option<Stranger> {
         && sends == Some(Sends::Garbage)
     {
         let label = "allowed: with `sends = \"twin\"`";
-        file.fault(text.place.fault("garbage is not read from a file", label));
+        file.fault(text.place.fault("`capture` conflicts with `sends = \"garbage\"`", label));
     }
     if let Some(text) = &capture
         && !set.is_empty()
     {
         let label = "allowed: `capture` or `set`, not both";
-        file.fault(text.place.fault("keys of the rig do not change a capture", label));
+        file.fault(text.place.fault("`set` cannot change a capture", label));
     }
     let capture = capture.map(|text| text.value.into());
     let datagrams = match sends {
@@ -119,7 +119,7 @@ pub(super) fn stranger(mut table: TableReader<'_>) -> Option<Stranger> {
 
 /// One or more datagrams in hexadecimal digits.
 fn datagrams(field: &Field<'_>) -> Option<Vec<Vec<u8>>> {
-    const ALLOWED: &str = "texts of hexadecimal digits, such as [\"42 01 00 02 00 00 00 01\"]";
+    const ALLOWED: &str = "strings of hexadecimal digits, such as [\"42 01 00 02 00 00 00 01\"]";
     let texts = field.strings(ALLOWED)?;
     let bytes = |text: &String| -> Option<Vec<u8>> {
         let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b' ').collect();
@@ -134,7 +134,7 @@ fn datagrams(field: &Field<'_>) -> Option<Vec<Vec<u8>>> {
     if read.is_none()
         && let Some(place) = field.place()
     {
-        field.fault(place.fault("these are no datagrams", format!("allowed: {ALLOWED}")));
+        field.fault(place.fault("these are not datagrams", format!("allowed: {ALLOWED}")));
     }
     read
 }
@@ -151,7 +151,7 @@ fn stranger_address(field: &Field<'_>) -> Option<SocketAddr> {
         text.value.parse().ok().or_else(|| Some((text.value.parse::<Ipv4Addr>().ok()?, 0).into()));
     let address = address.filter(|address| address.is_ipv4() && address.ip().is_loopback());
     if address.is_none() {
-        let title = format!("a stranger cannot send from \"{}\"", text.value);
+        let title = format!("a rogue sender cannot send from \"{}\"", text.value);
         field.fault(text.place.fault(title, format!("allowed: {ALLOWED}")));
     }
     address

@@ -124,7 +124,9 @@ impl CaseRun<'_> {
                 return Verdict::BenchFailed(format!("this machine was too busy: {why}; {found}"));
             }
             // Values that are wrong in each attempt do not result from a busy machine.
-            outcome.notes.push(format!("this machine was busy, but it was wrong each time: {why}"));
+            outcome
+                .notes
+                .push(format!("this machine was busy, but every attempt was wrong: {why}"));
         }
         self.show(&seen, outcome);
         verdict
@@ -133,15 +135,15 @@ impl CaseRun<'_> {
     /// A state of this machine that may explain a failure; `None` if the machine was not too busy.
     fn excuse(&self, seen: &Seen) -> Option<String> {
         if !seen.ended_in_time {
-            return Some("the rig was not done when its time was over".into());
+            return Some("the rig did not end in time".into());
         }
         if seen.life.stalled > STALLED {
             let ms = seen.life.stalled.as_millis();
-            return Some(format!("it gave the kit no processor for {ms} ms"));
+            return Some(format!("the kit got no processor for {ms} ms"));
         }
         if seen.life.waited > WAITED {
             let ms = seen.life.waited.as_millis();
-            return Some(format!("it kept the driver waiting for a processor for {ms} ms in all"));
+            return Some(format!("the driver waited for a processor for {ms} ms in total"));
         }
         seen.stretches.iter().find_map(|stretch| self.bench.lateness(stretch, &self.device))
     }
@@ -198,7 +200,7 @@ impl CaseRun<'_> {
         let mut seen = done?;
         seen.output = listener.take();
         if seen.output.left_out > 0 {
-            let text = format!("{} events were too many to be kept", seen.output.left_out);
+            let text = format!("{} events were discarded: too many", seen.output.left_out);
             seen.notes.push(text);
         }
         Ok(seen)
@@ -289,7 +291,7 @@ impl CaseRun<'_> {
                     told.map_err(|error| format!("cannot set the driver's clock: {error}"))?;
                     if !clock.is_used() {
                         let why =
-                            "the driver does not load the C library, by which its clock is set";
+                            "the driver does not load the C library, so its clock cannot be set";
                         refusal = Some(why.into());
                     }
                 }
@@ -466,7 +468,7 @@ impl CaseRun<'_> {
             for (head, body) in [
                 ("on the wire", packets),
                 ("faults", faults),
-                ("the driver said", evidence::lines(&said, at_s)),
+                ("driver output", evidence::lines(&said, at_s)),
             ] {
                 if !body.is_empty() {
                     text.push_str(&format!("{head}:\n{body}\n"));
@@ -493,7 +495,8 @@ impl CaseRun<'_> {
         } else {
             let name = &self.case.name;
             let text = format!(
-                "`--only {name} --keep DIR` leaves capture, truth and logs, and repeat.sh for the same bytes"
+                "`--only {name} --keep DIR` keeps capture, ground truth, logs and repeat.sh, which \
+                 sends the same bytes"
             );
             outcome.notes.push(text);
         }

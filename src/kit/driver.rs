@@ -125,10 +125,10 @@ impl<'a> Driver<'a> {
                 return Ok(());
             }
             if let Some(how) = self.how_it_ended() {
-                return Err(format!("it ended before it was ready: {how}"));
+                return Err(format!("the driver ended before it was ready: {how}"));
             }
             if begun.elapsed() > within {
-                return Err(format!("it was not ready after {} s", adapter.ready_within_s));
+                return Err(format!("the driver was not ready after {} s", adapter.ready_within_s));
             }
             clock::sleep(Duration::from_millis(5));
         }
@@ -172,7 +172,7 @@ impl<'a> Driver<'a> {
         if let Some(group) = group.as_mut() {
             group.kill();
         }
-        let how = format!("the kit has ended it, as it took {} MB of memory", bytes / 1_000_000);
+        let how = format!("Menura killed it because it used {} MB of memory", bytes / 1_000_000);
         let mut state = self.state.lock().expect("no holder panics");
         state.ended.get_or_insert_with(|| (clock::now(), how));
     }

@@ -228,7 +228,7 @@ impl fmt::Display for Expectation {
                 write!(f, "`{of}` comes at {}", limits(*at_least_hz, *at_most_hz, " Hz"))?;
             }
             Check::Gap { of, at_most_s } => {
-                write!(f, "never longer than {at_most_s} s without `{of}`")?;
+                write!(f, "no gap longer than {at_most_s} s in `{of}`")?;
             }
             Check::Count { of, at_least: 0, at_most: 0 } => write!(f, "no `{of}`")?,
             Check::Count { of, at_least, at_most } => {
@@ -248,7 +248,7 @@ impl fmt::Display for Expectation {
                 let (word, unit) = (quantity.word(), quantity.unit());
                 write!(f, "the {word} of `{of}` is within {tolerance} {unit} of the ground truth")?;
                 if *behind_s != 0.0 {
-                    write!(f, ", and {behind_s} s behind it")?;
+                    write!(f, ", delayed by {behind_s} s")?;
                 }
                 if *share > 0.0 {
                     write!(f, ", except for {} %", share * 100.0)?;
@@ -259,7 +259,7 @@ impl fmt::Display for Expectation {
             }
             Check::TellsNot { of, field } => write!(f, "`{of}` has no `{field}`")?,
             Check::Steady { of, field, tolerance_s } => {
-                write!(f, "`{field}` of `{of}` advances like time, within {tolerance_s} s")?;
+                write!(f, "`{field}` of `{of}` advances as fast as time, within {tolerance_s} s")?;
             }
             Check::Says(pattern) => write!(f, "the driver prints `{pattern}`")?,
             Check::SaysNot(pattern) => write!(f, "the driver does not print `{pattern}`")?,

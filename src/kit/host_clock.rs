@@ -36,19 +36,20 @@ impl HostClock {
             ahead_ns: AtomicI64::new(0),
         };
         let source = path("host_clock.c");
-        let cannot =
-            |error: std::io::Error| format!("cannot write the library of the clock: {error}");
+        let cannot = |error: std::io::Error| {
+            format!("cannot write the library for the driver's clock: {error}")
+        };
         fs::write(&source, SOURCE).map_err(cannot)?;
         fs::write(&clock.shared, [0; 16]).map_err(cannot)?;
         let mut compiler = Command::new("cc");
         compiler.args(["-shared", "-fPIC", "-O1", "-w", "-o"]).arg(&clock.library).arg(&source);
         compiler.arg("-ldl").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut group = Group::start(&mut compiler, &format!("{mark}-cc")).map_err(|error| {
-            format!("setting the driver's clock takes a C compiler, `cc`, and it cannot be started: {error}")
+            format!("cannot set the driver's clock: cannot start the C compiler `cc`: {error}")
         })?;
         match group.wait(COMPILING) {
             Some(status) if status.success() => Ok(clock),
-            _ => Err("setting the driver's clock takes a C compiler, and `cc` does not compile it"
+            _ => Err("cannot set the driver's clock: the C compiler `cc` cannot build its library"
                 .into()),
         }
     }

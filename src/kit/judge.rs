@@ -110,7 +110,7 @@ pub fn judge(expectation: &Expectation, record: &CaseRecord<'_>) -> Found {
         Check::Resumes { of, within_s } => {
             let times = times(of);
             match times.first() {
-                None => Found::Wrong("nothing came any more".into(), Some(from_s)),
+                None => Found::Wrong("no further events".into(), Some(from_s)),
                 Some(first) if first - from_s > *within_s => {
                     Found::Wrong(format!("after {:.2} s", first - from_s), Some(from_s))
                 }
@@ -135,15 +135,19 @@ pub fn judge(expectation: &Expectation, record: &CaseRecord<'_>) -> Found {
             if wrong.len() as f64 <= share * count as f64 {
                 return Found::Fine;
             }
-            let text = format!("{} of {count} outside, first {value}", wrong.len());
+            let text = format!("{} of {count} values out of range, first {value}", wrong.len());
             Found::Wrong(text, Some(*at_s))
         }
         Check::TellsNot { of, field } => {
             let seen = chosen(of);
             let mut told = seen.iter().filter(|seen| seen.tells(field)).peekable();
             let Some(first) = told.peek().copied() else { return Found::Fine };
-            let text =
-                format!("{} of {} have it, first {}", told.count(), seen.len(), first.brief());
+            let text = format!(
+                "{} of {} have this field, first {}",
+                told.count(),
+                seen.len(),
+                first.brief()
+            );
             Found::Wrong(text, Some(record.seconds(first.at)))
         }
         Check::Steady { of, field, tolerance_s } => {
@@ -194,7 +198,7 @@ pub fn judge(expectation: &Expectation, record: &CaseRecord<'_>) -> Found {
             let within: Vec<_> =
                 record.memory.iter().filter(|(at, _)| (from_s..=to_s).contains(at)).collect();
             let (Some(first), Some(last)) = (within.first(), within.last()) else {
-                return Found::NotTold("its memory was not seen".into());
+                return Found::NotTold("the driver's memory was not measured".into());
             };
             let most = within.iter().map(|(_, mb)| *mb).fold(0.0, f64::max);
             if most > *at_most_mb {
@@ -203,8 +207,10 @@ pub fn judge(expectation: &Expectation, record: &CaseRecord<'_>) -> Found {
             let grown = last.1 - first.1;
             match grown > *growth_mb {
                 true => {
-                    let text =
-                        format!("it grew by {grown:.1} MB, from {:.1} to {:.1}", first.1, last.1);
+                    let text = format!(
+                        "memory grew by {grown:.1} MB, from {:.1} to {:.1}",
+                        first.1, last.1
+                    );
                     Found::Wrong(text, Some(last.0))
                 }
                 false => Found::Fine,
@@ -227,7 +233,7 @@ fn longest_gap(times: &[f64], from_s: f64, to_s: f64, at_most_s: f64) -> Found {
     let longest = gaps.max_by(|a, b| (a.1 - a.0).total_cmp(&(b.1 - b.0)));
     match longest {
         Some((begins, ends)) if ends - begins > at_most_s => Found::Wrong(
-            format!("{:.2} s without, from {begins:.2} s on", ends - begins),
+            format!("gap of {:.2} s, from {begins:.2} s on", ends - begins),
             Some(begins),
         ),
         _ => Found::Fine,
@@ -239,7 +245,10 @@ fn nothing_told(seen: &[&Observation], of: &str, fields: &[&str]) -> Found {
         true => Found::Wrong(format!("no `{of}` at all"), None),
         false => {
             let names: Vec<_> = fields.iter().map(|field| format!("`{field}`")).collect();
-            Found::NotTold(format!("the driver tells no {} with `{of}`", names.join(" and ")))
+            Found::NotTold(format!(
+                "the driver does not report {} with `{of}`",
+                names.join(" and ")
+            ))
         }
     }
 }
@@ -328,9 +337,9 @@ fn near_truth(record: &CaseRecord<'_>, seen: &[&Observation], of: &str, near: &N
     let (error, at_s, told) = worst;
     let far = match error.is_finite() {
         true => format!("off by {error:.2} {}", quantity.unit()),
-        false => "where there is nothing".to_owned(),
+        false => "where the ground truth has nothing".to_owned(),
     };
-    Found::Wrong(format!("{wrong} of {count} farther; the worst is {told}, {far}"), at_s)
+    Found::Wrong(format!("{wrong} of {count} out of tolerance; the worst is {told}, {far}"), at_s)
 }
 
 #[cfg(test)]
@@ -394,11 +403,11 @@ mod tests {
         assert_eq!(judged(gap(4.1), 0.0, &events), Found::Fine);
         assert_eq!(
             judged(gap(1.0), 0.0, &events),
-            Found::Wrong("4.00 s without, from 6.00 s on".into(), Some(6.0))
+            Found::Wrong("gap of 4.00 s, from 6.00 s on".into(), Some(6.0))
         );
         assert_eq!(
             judged(gap(1.0), 8.0, &[]),
-            Found::Wrong("2.00 s without, from 8.00 s on".into(), Some(8.0))
+            Found::Wrong("gap of 2.00 s, from 8.00 s on".into(), Some(8.0))
         );
         let resumes = Check::Resumes { of: of(), within_s: 1.0 };
         assert!(
@@ -443,14 +452,15 @@ mod tests {
         assert_eq!(
             judged(near(0.3, 0.4), 0.0, &events),
             Found::Wrong(
-                "1 of 2 farther; the worst is the point (0.00, 9.50, 0.00), off by 0.50 m".into(),
+                "1 of 2 out of tolerance; the worst is the point (0.00, 9.50, 0.00), off by 0.50 m"
+                    .into(),
                 Some(1.0)
             )
         );
         let told = [(1.0, "points", json!({"count": 3}))];
         assert_eq!(
             judged(near(0.3, 0.0), 0.0, &told),
-            Found::NotTold("the driver tells no `points` with `points`".into())
+            Found::NotTold("the driver does not report `points` with `points`".into())
         );
         assert_eq!(
             judged(near(0.3, 0.0), 0.0, &[]),
@@ -509,7 +519,7 @@ mod tests {
         assert_eq!(judged(check.clone(), 0.0, &events[..1]), Found::Fine);
         assert_eq!(
             judged(check, 0.0, &events),
-            Found::Wrong("1 of 2 have it, first fix height_m=3".into(), Some(2.0))
+            Found::Wrong("1 of 2 have this field, first fix height_m=3".into(), Some(2.0))
         );
     }
 
@@ -547,7 +557,7 @@ mod tests {
         );
         assert_eq!(
             judged(memory(30.0, 7.0), 5.0, &[]),
-            Found::Wrong("it grew by 8.0 MB, from 12.0 to 20.0".into(), Some(10.0))
+            Found::Wrong("memory grew by 8.0 MB, from 12.0 to 20.0".into(), Some(10.0))
         );
         let value =
             Check::Value { of: "imu".into(), field: "t".into(), least: 0.0, most: 1.0, share: 0.0 };
@@ -555,7 +565,7 @@ mod tests {
         assert_eq!(judged(value.clone(), 0.0, &events[..1]), Found::Fine);
         assert_eq!(
             judged(value, 0.0, &events),
-            Found::Wrong("1 of 2 outside, first 9".into(), Some(2.0))
+            Found::Wrong("1 of 2 values out of range, first 9".into(), Some(2.0))
         );
     }
 }

@@ -30,7 +30,7 @@ impl RigSource {
                 let names: Vec<_> = library::rig_names().collect();
                 let fault = Diagnostic::new(format!("there is no rig `{name}` for suites"));
                 Err(fault
-                    .help(format!("rigs: {}; or a path that ends in .toml", names.join(", ")))
+                    .help(format!("allowed: {}; or the path of a .toml file", names.join(", ")))
                     .into())
             }
         }
@@ -51,7 +51,7 @@ impl RigSource {
                 match std::fs::read(&path) {
                     Ok(there) if there == text.as_bytes() => return Ok(path),
                     Ok(_) => {
-                        let text = format!("{} is another file", path.display());
+                        let text = format!("{} exists and has other content", path.display());
                         return Err(std::io::Error::new(std::io::ErrorKind::AlreadyExists, text));
                     }
                     Err(_) => {}

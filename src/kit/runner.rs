@@ -186,7 +186,7 @@ impl Plan {
         let name = &self.rig.devices[self.device].name;
         let device = rig.devices.iter().position(|device| device.name == *name);
         let Some(device) = device else {
-            let text = format!("its rig {} has no device \"{name}\"", source.shown());
+            let text = format!("the rig of the case, {}, has no device \"{name}\"", source.shown());
             return Err(Verdict::NotApplicable(text));
         };
         Ok(Some(Self { rig_file, rig, device, ..self.clone() }))
@@ -206,7 +206,7 @@ impl Plan {
         let device = &self.rig.devices[self.device];
         if !case.fits_profile(&device.profile.name) {
             let wanted = case.profiles.join(", ");
-            return Err(Verdict::NotApplicable(format!("it is for {wanted}")));
+            return Err(Verdict::NotApplicable(format!("the case is only for {wanted}")));
         }
         // Files of an earlier run must not be mistaken for new ones.
         let _ = std::fs::remove_dir_all(folder);
@@ -232,17 +232,18 @@ impl Plan {
             self.rig_with(&later, "").map_err(|told| Verdict::NotApplicable(reason_of(&told)))?;
         }
         if !case.web_posts.is_empty() && links.web.is_none() {
-            let text = "it needs the device's web interface, `link.web` of the rig";
+            let text = "the case needs the device's web interface (`link.web` in the rig)";
             return Err(Verdict::NotApplicable(text.into()));
         }
         let missing = case.strangers.iter().filter_map(|stranger| stranger.to.as_ref());
         let mut missing = missing.filter(|to| links.commands.iter().all(|(key, _)| key != to));
         if let Some(to) = missing.next() {
-            return Err(Verdict::NotApplicable(format!("it needs the device's `link.{to}`")));
+            return Err(Verdict::NotApplicable(format!("the case needs the device's `link.{to}`")));
         }
         let to_driver = case.strangers.iter().any(|stranger| stranger.to.is_none());
         if to_driver && links.data.is_none_or(|to| !to.ip().is_loopback()) {
-            let text = "strangers send datagrams to this machine's own addresses; this device sends none there";
+            let text = "rogue senders send only to loopback addresses; this device sends no \
+                        datagrams there";
             return Err(Verdict::NotApplicable(text.into()));
         }
         let mark = format!("{}-{}", std::process::id(), case.name);
@@ -293,12 +294,12 @@ impl Plan {
                 (false, _) => subject,
                 (true, Some(receiver)) => &rig.devices[receiver.0],
                 (true, None) => {
-                    let text = "it needs a receiver at the device's `gps_cable`";
+                    let text = "the case needs a GNSS receiver at the device's `gps_cable`";
                     return Err(Verdict::NotApplicable(text.into()));
                 }
             };
             if !kinds_of(device, catalogue()).contains(&kind.as_str()) {
-                let text = format!("{} cannot have the fault \"{kind}\"", device.profile.name);
+                let text = format!("{} does not support the fault \"{kind}\"", device.profile.name);
                 return Err(Verdict::NotApplicable(text));
             }
             texts.push(fault.toml(&format!("case-{}", number + 1), &device.name, settle_s));
@@ -348,7 +349,7 @@ impl Plan {
                     crate::kit::stranger::twin(&folder.join(format!("{device}.pcap")))
                 });
             twins.push(recording.map_err(|error| {
-                Verdict::BenchFailed(format!("cannot record what the stranger sends: {error}"))
+                Verdict::BenchFailed(format!("cannot record the rogue sender: {error}"))
             })?);
         }
         Ok(twins)

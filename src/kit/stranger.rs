@@ -50,7 +50,7 @@ pub fn twin(recording: &Path) -> Result<Vec<Timed>, String> {
     if let Some(lost) = reader.lost() {
         return Err(lost.to_string());
     }
-    ports.into_values().max_by_key(Vec::len).ok_or_else(|| "it has no whole datagrams".to_owned())
+    ports.into_values().max_by_key(Vec::len).ok_or_else(|| "no complete UDP datagrams".to_owned())
 }
 
 /// Sends the datagrams of `stranger` to `to` for the duration that `stranger` sets, or until `over` is set. `zero` is

@@ -55,7 +55,7 @@ impl Suite {
 
     fn add(&mut self, name: &str, folder: &Path, depth: usize) -> Result<(), Diagnostics> {
         if depth > MAX_DEPTH {
-            let text = format!("suites include each other more than {MAX_DEPTH} deep");
+            let text = format!("`include` nests suites more than {MAX_DEPTH} deep");
             return Err(Diagnostic::new(text).into());
         }
         let source = source_of(name, folder)?;
@@ -103,10 +103,7 @@ fn source_of(name: &str, folder: &Path) -> Result<Arc<SourceFile>, Diagnostics> 
             let names: Vec<_> = library::suite_names().collect();
             let fault = Diagnostic::new(format!("there is no suite `{name}`"));
             Err(fault
-                .help(format!(
-                    "suites: {}; or the path of a file that ends in .toml",
-                    names.join(", ")
-                ))
+                .help(format!("allowed: {}; or the path of a .toml file", names.join(", ")))
                 .into())
         }
     }

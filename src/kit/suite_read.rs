@@ -33,7 +33,8 @@ pub(super) fn suite(source: &Arc<SourceFile>) -> Result<SuiteFile, Diagnostics> 
         let mut table = TableReader::root(root, "a suite", &faults);
         let stem = source.name.rsplit('/').next().unwrap_or_default().trim_end_matches(".toml");
         let text = |field: Field<'_>, expected: &str| field.text(expected).map(|text| text.value);
-        let summary = text(table.required("summary"), "what the suite is for").unwrap_or_default();
+        let summary =
+            text(table.required("summary"), "the purpose of the suite").unwrap_or_default();
         let include = optional_strings(&table.optional("include"), "names of suites");
         let rig = text(table.optional("rig"), "a rig's name or path");
         let cases = tables(&table.optional("case"), "case", MAX_CASES, |table| case(table, stem));
@@ -69,10 +70,10 @@ fn name(field: &Field<'_>) -> Option<String> {
 /// Reads a case; returns all its variants.
 fn case(mut table: TableReader<'_>, suite: &str) -> Option<Vec<Case>> {
     let case_name = name(&table.required("name"));
-    let title = table.required("title").text("what happens, in a few words");
-    let real = table.required("real").text("what real units do, and who says so");
-    let good = table.required("good").text("what a good driver does");
-    let profiles = optional_strings(&table.optional("profiles"), "patterns of profiles' names");
+    let title = table.required("title").text("a short description of the case");
+    let real = table.required("real").text("the behaviour of real units, with the source");
+    let good = table.required("good").text("the behaviour of a good driver");
+    let profiles = optional_strings(&table.optional("profiles"), "patterns of profile names");
     let rig = table.optional("rig");
     let rig = if rig.is_written() { rig.text("a rig's name or path") } else { None };
     let order = [("driver", true), ("sensor", false)];
@@ -109,7 +110,7 @@ fn case(mut table: TableReader<'_>, suite: &str) -> Option<Vec<Case>> {
     if let Some(lasts_s) = lasts_s {
         let ends = |part: &Expectation| part.from_s.max(part.to_s.unwrap_or(0.0));
         if let Some(late) = expectations.iter().map(ends).find(|end| *end > lasts_s) {
-            let title = format!("an expectation reaches to {late} s, beyond the case's end");
+            let title = format!("an expectation ends at {late} s, after the end of the case");
             table.fault(place.fault(title, format!("the case lasts {lasts_s} s")));
         }
     }
@@ -175,8 +176,8 @@ impl Variant {
 
 fn variant(mut table: TableReader<'_>) -> Option<Variant> {
     let name = name(&table.required("name"));
-    let value = table.required("value").text("what stands for `{value}`, as text");
-    let profiles = optional_strings(&table.optional("profiles"), "patterns of profiles' names");
+    let value = table.required("value").text("the text that replaces `{value}`");
+    let profiles = optional_strings(&table.optional("profiles"), "patterns of profile names");
     table.finish();
     Some(Variant { name: name?, value: value?.value, profiles })
 }
@@ -190,7 +191,7 @@ fn start(field: &Field<'_>) -> Option<jiff::Timestamp> {
         Ok(start) => Some(start),
         Err(error) => {
             let label = "allowed: a date, time and offset, such as 2026-12-31T23:59:58Z";
-            field.fault(place.fault(format!("not an instant: {error}"), label));
+            field.fault(place.fault(format!("not a date and time: {error}"), label));
             None
         }
     }
@@ -221,7 +222,9 @@ fn expectation(mut table: TableReader<'_>) -> Option<Expectation> {
     if let (Some(to_s), Some(place)) = (to_s, to.place())
         && to_s <= from_s
     {
-        to.fault(place.fault("nothing lies between", format!("allowed: more than {from_s} s")));
+        to.fault(
+            place.fault("`to_s` is not after `from_s`", format!("allowed: more than {from_s} s")),
+        );
     }
     let check = match kind {
         Some(kind) => check(kind, &mut table),
@@ -280,7 +283,7 @@ fn check(kind: &str, table: &mut TableReader<'_>) -> Option<Check> {
             if let (Some(place), Some(quantity)) = (behind.place(), quantity)
                 && quantity != Quantity::Time
             {
-                let title = format!("`behind_s` is of times, not of \"{}\"", quantity.word());
+                let title = format!("`behind_s` applies to times, not to \"{}\"", quantity.word());
                 behind.fault(place.fault(title, "allowed with quantity = \"time\""));
             }
             let (of, quantity, tolerance) = (of?, quantity?, tolerance?);
@@ -360,7 +363,7 @@ mod tests {
         );
         assert_eq!(
             case.expectations[0].to_string(),
-            "never longer than 0.5 s without `points` (from 1 s on)"
+            "no gap longer than 0.5 s in `points` (from 1 s on)"
         );
     }
 
@@ -401,12 +404,12 @@ mod tests {
             "{CASE}[[case.expect]]\nkind = \"says\"\npattern = \"(\"\nfrom_s = 1\nto_s = 1\n"
         ));
         assert!(text.contains("not a regular expression"), "{text}");
-        assert!(text.contains("nothing lies between"), "{text}");
+        assert!(text.contains("`to_s` is not after `from_s`"), "{text}");
         let text = told(CASE);
         assert!(text.contains("this case expects nothing"), "{text}");
         let text =
             told(&format!("{CASE}color = 1\n[[case.expect]]\nkind = \"alive\"\nfrom_s = 4\n"));
         assert!(text.contains("unknown key `color`"), "{text}");
-        assert!(text.contains("reaches to 4 s, beyond the case's end"), "{text}");
+        assert!(text.contains("ends at 4 s, after the end of the case"), "{text}");
     }
 }

@@ -36,7 +36,7 @@ pub fn post(to: SocketAddr, path: &str, body: &str) -> Result<Option<String>, St
     match status {
         Some(200..=299) => Ok(None),
         Some(status @ 400..=499) => {
-            let text = format!("its web interface refuses `{body}` at {path}: {status} {said}");
+            let text = format!("the web interface rejects `{body}` at {path}: {status} {said}");
             Ok(Some(text.trim_end().to_owned()))
         }
         Some(status) => Err(format!("the web interface at {to} answers {status} {said}")),
@@ -74,7 +74,7 @@ mod tests {
         assert!(heard.contains("Content-Length: 7\r\n"), "{heard}");
         let (refused, _) = answered("HTTP/1.1 404 Not Found\r\n\r\nthere is no /cgi/setting\n");
         let why =
-            "its web interface refuses `rpm=300` at /cgi/setting: 404 there is no /cgi/setting";
+            "the web interface rejects `rpm=300` at /cgi/setting: 404 there is no /cgi/setting";
         assert_eq!(refused, Ok(Some(why.into())));
         let (broken, _) = answered("what?");
         assert!(broken.unwrap_err().ends_with("does not answer by HTTP"));

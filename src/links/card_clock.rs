@@ -48,7 +48,7 @@ pub fn device_of(sys: &Path, interface: &str) -> io::Result<PathBuf> {
     let folder = sys.join("class/net").join(interface).join("device/ptp");
     let clock = std::fs::read_dir(folder).ok().and_then(|mut clocks| clocks.next()?.ok());
     let clock = clock.ok_or_else(|| {
-        let text = format!("{interface} has no clock of its own, see `ethtool -T {interface}`");
+        let text = format!("{interface} has no hardware clock, see `ethtool -T {interface}`");
         io::Error::new(io::ErrorKind::Unsupported, text)
     })?;
     Ok(Path::new("/dev").join(clock.file_name()))
@@ -57,18 +57,19 @@ pub fn device_of(sys: &Path, interface: &str) -> io::Result<PathBuf> {
 /// Enables transmit timestamps. Receive timestamps stay unchanged, because a PTP daemon may need them.
 fn stamp_what_leaves(interface: &str) -> io::Result<()> {
     let socket = rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None)?;
-    let now = ask::<SIOCGHWTSTAMP>(&socket, interface, Stamping::default())
-        .map_err(|error| told(&error, &format!("{interface} does not tell how it stamps")))?;
+    let now = ask::<SIOCGHWTSTAMP>(&socket, interface, Stamping::default()).map_err(|error| {
+        told(&error, &format!("cannot read the timestamping mode of {interface}"))
+    })?;
     if now.departures != HWTSTAMP_TX_OFF {
         return Ok(());
     }
     let wanted = Stamping { departures: HWTSTAMP_TX_ON, ..now };
     ask::<SIOCSHWTSTAMP>(&socket, interface, wanted).map(drop).map_err(|error| {
         let hint = match error.kind() {
-            io::ErrorKind::PermissionDenied => "; that needs CAP_NET_ADMIN",
+            io::ErrorKind::PermissionDenied => "; this needs CAP_NET_ADMIN",
             _ => "",
         };
-        told(&error, &format!("{interface} is not to be made to stamp what leaves{hint}"))
+        told(&error, &format!("cannot enable transmit timestamps of {interface}{hint}"))
     })
 }
 
@@ -138,6 +139,9 @@ mod tests {
     fn an_interface_that_cannot_stamp_says_so() {
         let error = stamp_what_leaves("lo").unwrap_err();
         assert_eq!(error.raw_os_error(), None, "it is explained");
-        assert!(error.to_string().starts_with("lo does not tell how it stamps: "), "{error}");
+        assert!(
+            error.to_string().starts_with("cannot read the timestamping mode of lo: "),
+            "{error}"
+        );
     }
 }

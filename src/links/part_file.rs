@@ -271,7 +271,7 @@ fn lock(path: &Path) -> io::Result<File> {
         }
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => {
-                let text = format!("{} is being written already", path.display());
+                let text = format!("{} is already being written", path.display());
                 return Err(io::Error::new(ErrorKind::ResourceBusy, text));
             }
             // Some file systems have no locks.
@@ -285,7 +285,7 @@ fn lock(path: &Path) -> io::Result<File> {
             return Ok(file);
         }
     }
-    Err(io::Error::new(ErrorKind::ResourceBusy, format!("{} comes and goes", path.display())))
+    Err(io::Error::new(ErrorKind::ResourceBusy, format!("{} keeps changing", path.display())))
 }
 
 fn shown(path: &Path) -> String {
@@ -363,7 +363,7 @@ mod tests {
         let path = folder.path().join("x");
         let first = PartFile::create(&path).unwrap();
         let error = PartFile::create(&path).unwrap_err();
-        assert!(error.to_string().contains("is being written already"), "{error}");
+        assert!(error.to_string().contains("is already being written"), "{error}");
         first.finish().unwrap();
         let again = PartFile::create(&path).unwrap();
         let error = again.finish_new().unwrap_err();

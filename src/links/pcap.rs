@@ -69,8 +69,8 @@ impl PcapRecorder {
             .filter(|time| time.as_secs() <= u64::from(u32::MAX))
             .ok_or_else(|| {
                 let text = format!(
-                    "{}: pcap holds times from 1970 to 2106, not {timestamp_unix_ns} ns of POSIX \
-                     time",
+                    "{}: pcap supports times from 1970 to 2106, not {timestamp_unix_ns} ns of \
+                     POSIX time",
                     self.path.display()
                 );
                 io::Error::new(io::ErrorKind::InvalidInput, text)

@@ -391,10 +391,10 @@ impl EthernetSocket {
         };
         open().map_err(|error| {
             let hint = match error.kind() {
-                io::ErrorKind::PermissionDenied => ": that needs root or CAP_NET_RAW",
+                io::ErrorKind::PermissionDenied => ": this needs root or CAP_NET_RAW",
                 _ => "",
             };
-            told(&error, &format!("cannot speak PTP by Ethernet at {address}{hint}"))
+            told(&error, &format!("cannot open an Ethernet socket for PTP at {address}{hint}"))
         })
     }
 

@@ -51,7 +51,7 @@ impl PtyLink {
         rustix::io::ioctl_fionbio(&ours, true)
             .map_err(|error| failed("make a pseudo-terminal", error.into()))?;
         let name = ptsname(&ours, Vec::new())
-            .map_err(|error| failed("name a pseudo-terminal", error.into()))?;
+            .map_err(|error| failed("get the name of a pseudo-terminal", error.into()))?;
         let terminal = PathBuf::from(name.to_string_lossy().into_owned());
         open_terminal(&terminal)
             .and_then(|theirs| make_raw(&theirs, line))
@@ -305,7 +305,7 @@ mod tests {
         assert!(!path.exists() && fs::symlink_metadata(&path).is_err());
         fs::write(&path, "mine").unwrap();
         let error = PtyLink::open(options(), LINE).unwrap_err();
-        assert!(error.to_string().contains("there is something else"), "{error}");
+        assert!(error.to_string().contains("there is another file with this name"), "{error}");
         assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
     }
 }

@@ -50,7 +50,10 @@ impl PtyName {
     pub(super) fn claim(link: &Path, terminal: &Path) -> io::Result<Self> {
         let told = |error: io::Error| super::told(&error, &cannot_make(link));
         let Some(name) = link.file_name() else {
-            return Err(told(io::Error::new(io::ErrorKind::InvalidInput, "it is no file's name")));
+            return Err(told(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "the path has no file name",
+            )));
         };
         if let Some(folder) = link.parent() {
             fs::create_dir_all(folder).map_err(told)?;
@@ -102,7 +105,7 @@ fn make(link: &Path, terminal: &Path, mark: &File) -> io::Result<LinkIdentity> {
             if !Mark::read(mark)?.names(&found, target.as_deref()) {
                 let what = match target {
                     Some(target) => format!("another symbolic link, to {},", target.display()),
-                    None => "something else".to_owned(),
+                    None => "another file".to_owned(),
                 };
                 let text = format!("there is {what} with this name; remove it or choose another");
                 return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
@@ -116,7 +119,7 @@ fn make(link: &Path, terminal: &Path, mark: &File) -> io::Result<LinkIdentity> {
     Mark { terminal: Some(terminal.to_owned()), link: None }.write(mark)?;
     symlink(terminal, link)?;
     let made = LinkIdentity::of(&fs::symlink_metadata(link)?)
-        .ok_or_else(|| io::Error::other("another program has replaced it at once"))?;
+        .ok_or_else(|| io::Error::other("another program has replaced it"))?;
     Mark { terminal: Some(terminal.to_owned()), link: Some(made.clone()) }.write(mark)?;
     Ok(made)
 }
@@ -185,7 +188,7 @@ fn lock_mark(path: &Path) -> io::Result<File> {
         let Some((file, is_writable)) = open_mark(path)? else { continue };
         let found = file.metadata()?;
         if !found.is_file() || found.nlink() > 1 {
-            let text = format!("{} is to be its mark and is something else", path.display());
+            let text = format!("{} must be its lock file, but is another file", path.display());
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, text));
         }
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -200,12 +203,12 @@ fn lock_mark(path: &Path) -> io::Result<File> {
         }
         if !is_writable {
             let mark = path.display();
-            let text = format!("it was left behind by another user; remove it and {mark}");
+            let text = format!("another user's run has left it; remove it and {mark}");
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
         }
         return Ok(file);
     }
-    Err(io::Error::other(format!("{} comes and goes all the time", path.display())))
+    Err(io::Error::other(format!("{} keeps changing", path.display())))
 }
 
 /// Opens a mark, read-only if it belongs to another user; `None` if it was created or removed at the same time.
@@ -234,7 +237,7 @@ fn open_mark(path: &Path) -> io::Result<Option<(File, bool)>> {
 }
 
 fn cannot_lock(mark: &Path) -> String {
-    format!("cannot lock its mark {}", mark.display())
+    format!("cannot lock its lock file {}", mark.display())
 }
 
 /// The error for a name in use, whose mark is locked.
@@ -242,9 +245,9 @@ fn in_use(mark: &File) -> io::Error {
     let text = text_of(mark).unwrap_or_default();
     let process = text.lines().find_map(|line| line.strip_prefix("process "));
     let who = match process {
-        Some(id) if id == std::process::id().to_string() => "another line of this run".to_owned(),
-        Some(id) => format!("a run of Menura that goes on (process {id})"),
-        None => "a run of Menura that goes on".to_owned(),
+        Some(id) if id == std::process::id().to_string() => "another link of this run".to_owned(),
+        Some(id) => format!("another running Menura (process {id})"),
+        None => "another running Menura".to_owned(),
     };
     let text = format!("{who} has this name; choose another, or end that run");
     io::Error::new(io::ErrorKind::AddrInUse, text)
@@ -283,7 +286,7 @@ mod tests {
         let link = folder.path().join("imu");
         let first = claim(&link, "/dev/pts/1000001").unwrap();
         let error = claim(&link, "/dev/pts/1000002").unwrap_err();
-        assert!(error.to_string().contains("another line of this run has this name"), "{error}");
+        assert!(error.to_string().contains("another link of this run has this name"), "{error}");
         assert_eq!(target(&link), "/dev/pts/1000001");
         drop(first);
         assert!(names_in(folder.path()).is_empty(), "link and mark are removed");
@@ -347,7 +350,7 @@ mod tests {
         fs::remove_file(&mark).unwrap();
         fs::hard_link(&victim, &mark).unwrap();
         let error = claim(&link, "/dev/pts/1000001").unwrap_err();
-        assert!(error.to_string().contains("is something else"), "{error}");
+        assert!(error.to_string().contains("but is another file"), "{error}");
         assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
         assert!(mark.exists() && !link.exists());
     }

@@ -35,8 +35,7 @@ impl SerialIndex {
                 let is_time = (0.0..MAX_TIME_S).contains(&time_s);
                 if !is_time || offset != end {
                     let (line, what) = (row + 2, if is_time { "offset" } else { "time_s" });
-                    let text =
-                        format!("line {line}: `{what}` does not follow from the rows before");
+                    let text = format!("line {line}: `{what}` is out of range or not continuous");
                     return Err(io::Error::new(io::ErrorKind::InvalidData, text).into());
                 }
                 end = offset.saturating_add(length);
@@ -46,7 +45,7 @@ impl SerialIndex {
             let length = bytes_path.metadata()?.len();
             if length != end {
                 let shown = bytes_path.display();
-                tracing::warn!("{shown}: its index is of {end} bytes, it has {length}");
+                tracing::warn!("{shown}: the index describes {end} bytes, the file has {length}");
             }
             Ok(rows)
         };

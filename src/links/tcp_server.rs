@@ -228,7 +228,7 @@ impl TcpServer {
                 let Some(idlest) = clients.idlest(Instant::now()) else {
                     self.messages.turned_away.happened(|| {
                         tracing::warn!(
-                            "{from} is turned away: {address} serves {MAX_CLIENTS} clients"
+                            "{from} is rejected: {address} already has {MAX_CLIENTS} clients"
                         );
                     });
                     continue;
@@ -238,7 +238,8 @@ impl TcpServer {
                 let _ = client.stream.shutdown(Shutdown::Both);
                 self.messages.displaced.happened(|| {
                     tracing::warn!(
-                        "{}, the idlest of {MAX_CLIENTS} clients of {address}, gives its place to {from}",
+                        "{}, the most idle of {MAX_CLIENTS} clients of {address}, is disconnected \
+                         to accept {from}",
                         client.from
                     );
                 });
@@ -276,11 +277,11 @@ impl TcpServer {
 
 impl Messages {
     fn tell_rest(&self, server: &str) {
-        self.turned_away.tell_rest(|count| tracing::warn!("{server}: {count} more turned away"));
+        self.turned_away.tell_rest(|count| tracing::warn!("{server}: {count} more rejected"));
         self.displaced
-            .tell_rest(|count| tracing::warn!("{server}: {count} more idle clients gone"));
+            .tell_rest(|count| tracing::warn!("{server}: {count} more idle clients disconnected"));
         self.losing
-            .tell_rest(|count| tracing::warn!("{server}: {count} more losses of slow clients"));
+            .tell_rest(|count| tracing::warn!("{server}: {count} more losses at slow clients"));
     }
 }
 
@@ -292,8 +293,8 @@ impl Drop for TcpServer {
         if counts.iter().any(|count| *count > 0) {
             let [away, gone, losses] = counts;
             tracing::warn!(
-                "{server}: {away} more turned away, {gone} more idle clients gone, {losses} more \
-                 losses of slow clients"
+                "{server}: {away} more rejected, {gone} more idle clients disconnected, {losses} \
+                 more losses at slow clients"
             );
         }
     }

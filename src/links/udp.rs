@@ -254,10 +254,10 @@ impl UdpLink {
             socket.bind_device(Some(name.as_bytes())).map_err(|error| {
                 let hint = match error.raw_os_error() {
                     Some(libc_code::ENODEV) => ": this host has no such network interface",
-                    Some(libc_code::EPERM) => ": older kernels want CAP_NET_RAW for this",
+                    Some(libc_code::EPERM) => ": older kernels require CAP_NET_RAW for this",
                     _ => "",
                 };
-                told(&error, &format!("cannot leave by `interface` {name:?}{hint}"))
+                told(&error, &format!("cannot send through `interface` {name:?}{hint}"))
             })?;
         }
         set_ttl(&socket, options)?;
@@ -354,10 +354,10 @@ impl UdpLink {
         };
         set_txtime(&self.bound().socket, clock_id, TxTimeFlags::empty()).map_err(|error| {
             let hint = match clock {
-                LaunchClock::Tai => ": on the clock TAI they need CAP_NET_ADMIN",
+                LaunchClock::Tai => ": on the TAI clock they need CAP_NET_ADMIN",
                 LaunchClock::Monotonic => "",
             };
-            told(&error.into(), &format!("launch times are refused{hint}"))
+            told(&error.into(), &format!("the kernel rejects launch times{hint}"))
         })?;
         self.launch_clock = Some(clock);
         Ok(())
@@ -411,12 +411,12 @@ impl UdpLink {
             }
             Some(libc_code::EACCES | libc_code::EPERM) => "; a firewall of this host forbids it",
             Some(libc_code::ENETUNREACH | libc_code::EHOSTUNREACH) => {
-                "; no network interface leads there, see `ip route`"
+                "; there is no route to it, see `ip route`"
             }
             Some(libc_code::EMSGSIZE) => "; the interface's MTU is too small",
             Some(libc_code::ENETDOWN) => "; the network interface is down, see `ip link`",
             Some(libc_code::EINVAL) => {
-                "; the source address does not reach it: 127.0.0.1 reaches this host alone"
+                "; the source address cannot reach it: 127.0.0.1 reaches only this host"
             }
             _ => "",
         };
@@ -427,7 +427,8 @@ impl UdpLink {
     pub fn set_to(&self, to: SocketAddr) -> io::Result<()> {
         let so_far = self.to();
         if so_far.is_ipv4() != to.is_ipv4() {
-            let text = format!("cannot send to {to} instead of {so_far}: another family");
+            let text =
+                format!("cannot send to {to} instead of {so_far}: one is IPv4, the other IPv6");
             return Err(invalid(text));
         }
         if to.is_ipv4() && looks_like_broadcast(to.ip()) {
@@ -536,7 +537,7 @@ fn set_ttl(socket: &Socket, options: &UdpOptions) -> io::Result<()> {
     }
     let Some(ttl) = options.ttl else { return Ok(()) };
     if ttl == 0 {
-        return Err(invalid("`ttl` is 0: such a datagram never leaves; 1 to 255".to_owned()));
+        return Err(invalid("`ttl` is 0, so no datagram leaves; allowed: 1 to 255".to_owned()));
     }
     let ttl = u32::from(ttl);
     match to {
@@ -553,8 +554,8 @@ fn bind(socket: &Socket, from: SocketAddr) -> io::Result<()> {
         let hint = match error.kind() {
             io::ErrorKind::AddrNotAvailable => {
                 format!(
-                    ": no network interface has this address; `ip address add {} dev …` gives it \
-                     to one",
+                    ": no network interface has this address; add it with `ip address add {} dev \
+                     …`",
                     from.ip()
                 )
             }

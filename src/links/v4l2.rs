@@ -23,7 +23,7 @@ impl VideoOutput {
         let can = device.capabilities()?.device_capabilities();
         if !can.contains(CapabilityFlags::VIDEO_OUTPUT) {
             let text = format!(
-                "{} takes no images: it is no device of v4l2loopback, or a program writes to it",
+                "{} accepts no images: it is not a v4l2loopback device, or a program writes to it",
                 path.display()
             );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
@@ -45,7 +45,7 @@ impl VideoOutput {
             let set = device.format();
             if [set.width(), set.height()] != size || set.pixel_format() != PixelFormat::YUYV {
                 let text = format!(
-                    "{} takes no images of {width} x {height} in YUYV",
+                    "{} accepts no images of {width} x {height} in YUYV",
                     self.path.display()
                 );
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
@@ -67,11 +67,11 @@ fn explained(path: &Path, error: &io::Error) -> io::Error {
              v4l2loopback-dkms"
         ),
         io::ErrorKind::PermissionDenied => {
-            format!("{path} may not be written: join the group `video`")
+            format!("no permission to write {path}: join the group `video`")
         }
         // This error is reported for every file that is not a video device.
         _ if error.raw_os_error() == Some(rustix::io::Errno::NOTTY.raw_os_error()) => {
-            format!("{path} is no video device")
+            format!("{path} is not a video device")
         }
         _ => format!("{path}: {error}"),
     };
@@ -87,6 +87,6 @@ mod tests {
         let wrong = |path: &str| VideoOutput::new(Path::new(path)).map(|_| ()).unwrap_err();
         let missing = wrong("/dev/video4711").to_string();
         assert!(missing.contains("modprobe v4l2loopback"), "{missing}");
-        assert_eq!(wrong("/dev/null").to_string(), "/dev/null is no video device");
+        assert_eq!(wrong("/dev/null").to_string(), "/dev/null is not a video device");
     }
 }

@@ -33,8 +33,8 @@ pub fn listen(address: SocketAddr, what: &str) -> io::Result<(std::net::TcpListe
     let told = |error: io::Error| {
         let hint = match error.kind() {
             io::ErrorKind::AddrInUse if address.ip().is_loopback() => {
-                ": another program has this port; any other address from 127.0.0.1 to \
-                 127.255.255.254 can be taken instead, without preparations"
+                ": another program has this port; use another address from 127.0.0.1 to \
+                 127.255.255.254, which all work without configuration"
             }
             io::ErrorKind::AddrInUse => ": another program has this port",
             io::ErrorKind::AddrNotAvailable => ": no network interface has this address",
@@ -145,12 +145,15 @@ impl axum::serve::Listener for LimitedListener {
             if is_full {
                 self.displaced.happened(|| {
                     tracing::warn!(
-                        "the oldest of {MAX_CONNECTIONS} connections to a web interface makes room for {from}"
+                        "the oldest of {MAX_CONNECTIONS} connections to a web interface is closed \
+                         to accept {from}"
                     );
                 });
             }
             self.displaced.tell_rest(|count| {
-                tracing::warn!("{count} more connections to a web interface made room for others");
+                tracing::warn!(
+                    "{count} more connections to a web interface were closed for others"
+                );
             });
             let visitors = Arc::clone(&self.visitors);
             let end = Box::pin(sleep(self.connection_life));

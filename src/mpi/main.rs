@@ -66,9 +66,9 @@ fn open() -> Result<Station, String> {
         let _ = end.send(());
     };
     let started = Builder::new().name("mpi".into()).spawn(talk);
-    started.map_err(|error| format!("the thread for MPI cannot be started: {error}"))?;
+    started.map_err(|error| format!("cannot start the thread for MPI: {error}"))?;
     let (rank, processes, host) =
-        told.recv().map_err(|_| "MPI cannot be started: it has been already".to_owned())?;
+        told.recv().map_err(|_| "cannot start MPI: it was started before".to_owned())?;
     Ok(Station { rank, processes, host, line: Line { post, mail }, ended })
 }
 

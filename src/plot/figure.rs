@@ -44,7 +44,7 @@ impl FromStr for PlotFile {
         let form = match extension.as_deref() {
             Some("svg") => Form::Svg,
             Some("png") => Form::Png,
-            _ => return Err("the name of a plot ends in .svg or .png"),
+            _ => return Err("the name of a plot must end in .svg or .png"),
         };
         Ok(Self { path, form })
     }

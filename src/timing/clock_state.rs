@@ -59,7 +59,7 @@ impl ClockState {
             (Some(true), Some(error)) => format!("synchronised within {:.1} ms", error / 1e3),
             (Some(true), None) => "synchronised".to_owned(),
             (Some(false), _) => "not synchronised (no NTP, no PTP)".to_owned(),
-            (None, _) => "of unknown synchronisation".to_owned(),
+            (None, _) => "synchronisation unknown".to_owned(),
         };
         format!("{source}, {synchronised}")
     }
@@ -101,7 +101,7 @@ mod tests {
             (Some(true), Some(2345.0), "tsc, synchronised within 2.3 ms"),
             (Some(true), None, "tsc, synchronised"),
             (Some(false), Some(16e6), "tsc, not synchronised (no NTP, no PTP)"),
-            (None, None, "tsc, of unknown synchronisation"),
+            (None, None, "tsc, synchronisation unknown"),
         ] {
             let source = Some("tsc".to_owned());
             let state = ClockState { source, is_synchronised, max_error_us, ..Default::default() };

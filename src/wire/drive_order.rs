@@ -40,13 +40,13 @@ type Fields = ([u8; 4], u32, u32, f64, f64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OrderFault {
     /// The datagram does not have [`DATAGRAM_LEN`] bytes.
-    #[error("an order has {DATAGRAM_LEN} bytes")]
+    #[error("a drive command has {DATAGRAM_LEN} bytes")]
     Length,
     /// The datagram has another magic or version.
-    #[error("not version {VERSION} of an order")]
+    #[error("not version {VERSION} of a drive command")]
     Version,
     /// Unknown kind of command.
-    #[error("no such kind of order; allowed: 0 to 3")]
+    #[error("unknown kind of drive command; allowed: 0 to 3")]
     Kind,
     /// A value is not finite or too large, or is not 0 in an unused field.
     #[error("a value is out of range")]

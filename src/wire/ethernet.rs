@@ -131,7 +131,7 @@ fn foreign(field: &'static str, value: u64) -> ParseError {
     ParseError::Value {
         field,
         value,
-        allowed: "only plain Ethernet II, IPv4 without options and UDP is taken here",
+        allowed: "only plain Ethernet II, IPv4 without options and UDP are accepted",
     }
 }
 

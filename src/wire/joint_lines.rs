@@ -45,7 +45,7 @@ pub enum Message {
 /// A time on the device's clock, and the count of steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Position {
-    /// Time in units of the last decimal of the milliseconds.
+    /// Time in units of 10^-`time_decimals` milliseconds: 12345 with two decimals is 123.45 ms.
     pub time: u64,
     /// Number of decimals of the milliseconds, 0 to 3.
     pub time_decimals: u8,

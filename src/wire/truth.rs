@@ -156,8 +156,11 @@ impl PacketRecord {
     /// # Errors
     /// The bytes are not a valid message.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
-        let length =
-            |need: usize| ParseError::Length { what: "truth of a packet", need, got: bytes.len() };
+        let length = |need: usize| ParseError::Length {
+            what: "ground truth of a packet",
+            need,
+            got: bytes.len(),
+        };
         let head = bytes.first_chunk::<HEAD_LEN>().ok_or(length(HEAD_LEN))?;
         let version = u16_at(head, 0);
         if version != VERSION {
@@ -223,7 +226,7 @@ impl FiringRecord {
     fn get(bytes: &[u8], all_returns: u32) -> Result<Self, ParseError> {
         let (first_return, returns) = (u32_at(bytes, 16), bytes[22]);
         if first_return.checked_add(returns.into()).is_none_or(|end| end > all_returns) {
-            return Err(ParseError::value("first return", first_return, "one of the message"));
+            return Err(ParseError::value("first return", first_return, "an index in the message"));
         }
         if bytes[23] != 0 {
             return Err(ParseError::value("padding", bytes[23], "0"));

@@ -79,15 +79,15 @@ pub const TYPICAL: &[Typical] = &[
         also: &["license plate", "number plate", "numberplate", "registration plate"],
         reflectance_905nm: 0.30,
         finish: Finish::Retro { gain: 220.0 },
-        source: "taken as type I, with which plates are commonly covered",
+        source: "taken as type I, the common sheeting of plates",
     },
     Typical {
         name: "safety vest",
         also: &["hi vis", "hivis", "high visibility", "warning vest", "vest"],
         reflectance_905nm: 0.50,
         finish: Finish::Retro { gain: 150.0 },
-        source: "EN ISO 20471: tape of 330 cd/lx/m² (from memory) on a seventh of the cloth, spread \
-                 over all of it",
+        source: "EN ISO 20471: tape of 330 cd/lx/m² (from memory) on a seventh of the cloth, \
+                 averaged over the whole cloth",
     },
     Typical {
         name: "road sign",
@@ -137,7 +137,8 @@ pub const TYPICAL: &[Typical] = &[
         also: &["pond", "lake"],
         reflectance_905nm: 0.0,
         finish: Finish::Water { bottom: None },
-        source: "Fresnel's equations for an index of 1.33; infrared light does not come back from below",
+        source: "Fresnel's equations for an index of 1.33; infrared light does not return from \
+                 below the surface",
     },
     Typical {
         name: "car paint",

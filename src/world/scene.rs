@@ -124,7 +124,7 @@ impl fmt::Display for Finish {
     /// Writes a description of the finish, which messages print after the material's name.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Matt => f.write_str("matt"),
+            Self::Matt => f.write_str("diffuse"),
             Self::Retro { gain } => write!(f, "retro-reflecting, {gain} times white"),
             Self::Glossy { peak, exponent } => {
                 write!(
@@ -135,12 +135,14 @@ impl fmt::Display for Finish {
             Self::Mirror { share } => write!(f, "a mirror of {:.0} %", 100.0 * share),
             Self::Glass { clear: 1.0, faces: 2, .. } => f.write_str("a clear pane"),
             Self::Glass { clear, faces: 2, .. } => {
-                write!(f, "a pane that passes {:.0} %", 100.0 * clear)
+                write!(f, "a pane that transmits {:.0} %", 100.0 * clear)
             }
             Self::Glass { .. } => f.write_str("the face of a glass body"),
             Self::Water { bottom: None } => f.write_str("deep water"),
             Self::Water { bottom: Some(bottom) } => write!(f, "water, {} m deep", bottom.depth_m),
-            Self::Wet { film } => write!(f, "wet, its texture {:.0} % full", 100.0 * film),
+            Self::Wet { film } => {
+                write!(f, "wet, its texture {:.0} % filled with water", 100.0 * film)
+            }
         }
     }
 }

@@ -43,8 +43,8 @@ pub fn hints([low, high]: [DVec3; 2]) -> Vec<String> {
         ));
     } else if size.max_element() < SMALLEST_M {
         hints.push(format!(
-            "the scene is only {:.3} m large; if its file is not in metres, write how many metres a \
-             unit is as `scale` in [world]",
+            "the scene is only {:.3} m large; if its file is not in metres, set `scale` in [world] \
+             to the metres per unit",
             size.max_element()
         ));
     }

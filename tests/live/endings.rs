@@ -687,7 +687,7 @@ fn refusals_say_what_to_do() {
         assert_eq!(ended.status.code(), Some(code), "{to}: {told}");
         if code != 0 {
             assert!(told.contains(&format!("{to}:9: a packet was refused: ")), "{told}");
-            assert!(told.contains("no network interface leads there"), "{told}");
+            assert!(told.contains("there is no route to it"), "{told}");
             assert!(told.contains("all of its 20 packets were refused"), "{told}");
         }
         let ended = alone(&["replay", &capture, "--to", to, "--require", "late<=20,dropped=0"]);

@@ -162,6 +162,6 @@ fn a_feed_log_needs_a_feed() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
     let message = String::from_utf8(output.stderr).unwrap();
-    assert!(message.contains("nothing in this rig is moved by a feed"), "{message}");
+    assert!(message.contains("no robot or object of this rig has a feed"), "{message}");
     assert!(!folder.path().join("feed.csv").exists());
 }

@@ -213,14 +213,16 @@ fn a_good_driver_passes_and_what_cannot_be_is_told() {
     assert!(told.contains("passed          steady\npassed          noise\n"), "{told}");
     assert!(
         told.contains(
-            "not applicable  lidar-only: vectornav-vn100 cannot have the fault \"laser-dead\"\n\
-             not applicable  web-only: it needs the device's web interface, `link.web` of the rig\n\
+            "not applicable  lidar-only: vectornav-vn100 does not support the fault \"laser-dead\"\n\
+             not applicable  web-only: the case needs the device's web interface (`link.web` in the rig)\n\
              not applicable  comes-back: unknown key `power_on_stream`"
         ),
         "{told}"
     );
     assert!(
-        told.contains("not applicable  untold: the driver tells no `temperature_c` with `imu`\n"),
+        told.contains(
+            "not applicable  untold: the driver does not report `temperature_c` with `imu`\n"
+        ),
         "{told}"
     );
     assert!(told.ends_with("\n2 passed, 0 failed, 4 not applicable\n"), "{told}");
@@ -292,7 +294,7 @@ fn a_lidar_is_changed_by_its_web_interface_and_the_recording_knows() {
     });
     let told = stdout(&output);
     assert_eq!(output.status.code(), Some(1), "{told}{}", stderr(&output));
-    assert!(told.contains("never longer than 0.6 s without `points`"), "{told}");
+    assert!(told.contains("no gap longer than 0.6 s in `points`"), "{told}");
     // The command log has the forms, so the recording has packets of both modes.
     let kept = folder.path().join("kept/dual-return-switch/capture-1/lidar.pcap");
     let recorded = std::fs::read(kept).unwrap();
@@ -313,13 +315,13 @@ fn a_driver_that_dies_or_hangs_is_a_result_and_leaves_nothing() {
     let output = bench.test(&["--only", "steady"], &["python3", "driver.py", "hangs"]);
     let told = stdout(&output);
     assert_eq!(output.status.code(), Some(1), "{told}");
-    assert!(told.contains("s without, from"), "{told}");
+    assert!(told.contains("gap of "), "{told}");
     let left = Command::new("pgrep").args(["-f", "sleep 654321"]).output().unwrap();
     assert!(left.stdout.is_empty(), "a process is left: {}", stdout(&left));
     let output = bench.test(&["--only", "steady"], &["python3", "driver.py"]);
     // On a busy machine, the driver may live longer than the time limit for becoming ready.
     let told = stdout(&output);
-    let is_told = ["it ended: exit code 1", "it ended before it was ready: exit code 1"];
+    let is_told = ["it ended: exit code 1", "the driver ended before it was ready: exit code 1"];
     assert!(is_told.iter().any(|words| told.contains(words)), "{told}");
     assert!(told.contains("IndexError"), "its own words are shown: {told}");
 }
@@ -420,7 +422,7 @@ fn the_clock_of_the_drivers_computer_is_set_while_it_runs() {
     let told = stdout(&bench.test(&[], &["python3", "driver.py", "good"]));
     assert!(told.contains("passed          back\n"), "{told}");
     let told = stdout(&bench.test(&[], &["python3", "driver.py", "wall"]));
-    let found = told.contains("never longer than 1.5 s without `imu`");
+    let found = told.contains("no gap longer than 1.5 s in `imu`");
     assert!(found && !told.contains("passed   "), "{told}");
     let told = stdout(&bench.test(&["--explain", "back"], &[]));
     assert!(told.contains("- the clock of its computer is set back by 3600 s at 2 s\n"), "{told}");
@@ -522,7 +524,7 @@ fn wrong_input_is_told_and_nothing_is_started() {
             &["driver", "{tcp_prt}"],
             "this sensor has no {tcp_prt}; did you mean {tcp_port}? allowed: ",
         ),
-        (&[], &[], "no driver: write its command behind `--`"),
+        (&[], &[], "no driver: write its command after `--`"),
         (&["--device", "lidar"], &["true"], "the rig has no device \"lidar\"; allowed: imu"),
         (
             &["--adapter", "none.toml"],

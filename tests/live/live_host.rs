@@ -97,7 +97,7 @@ fn a_name_that_another_run_uses_is_refused_and_one_that_a_killed_run_left_is_tak
     let second = finished(&rig);
     let text = String::from_utf8_lossy(&second.stderr).into_owned();
     assert_eq!(second.status.code(), Some(1), "{text}");
-    let expected = format!("a run of Menura that goes on (process {})", first.menura.id());
+    let expected = format!("another running Menura (process {})", first.menura.id());
     assert!(text.contains(&expected) && text.contains("imu-0"), "{text}");
     assert_eq!(fs::read_link(&link).unwrap(), terminal, "the first one's link is as it was");
     first.kill();

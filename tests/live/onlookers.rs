@@ -212,7 +212,7 @@ fn what_is_no_video_device_is_told_before_anything_starts() {
             "/dev/video4711",
             "error: --v4l2: there is no /dev/video4711: load the kernel's module with `modprobe v4l2loopback`",
         ),
-        ("a-camera=/dev/null", "error: --v4l2: /dev/null is no video device"),
+        ("a-camera=/dev/null", "error: --v4l2: /dev/null is not a video device"),
         ("lidar=/dev/video0", "error: --v4l2: there is no camera `lidar`; cameras: a-camera"),
         ("=/dev/video0", "allowed: /dev/videoN or NAME=/dev/videoN"),
     ] {

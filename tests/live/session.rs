@@ -54,7 +54,7 @@ fn a_run_that_cannot_start_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let feed_log = Some(folder.path().join("feed.csv"));
     let error = spawn(RunOptions { feed_log, ..RunOptions::default() }).err().unwrap();
-    assert!(error.to_string().ends_with("nothing in this rig is moved by a feed"), "{error}");
+    assert!(error.to_string().ends_with("no robot or object of this rig has a feed"), "{error}");
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn a_certificate_accounts_for_every_packet() {
     assert_eq!(certificate["requirements"].as_array().unwrap().len(), 3);
     let page = std::fs::read_to_string(&page).unwrap();
     assert_eq!(page.matches("<svg").count(), 2);
-    assert!(page.contains("Everything required is met") && !page.contains("NaN"));
+    assert!(page.contains("All requirements are met") && !page.contains("NaN"));
 
     let second = at("second.json");
     let run =
@@ -119,13 +119,16 @@ fn wrong_requirements_and_files_stop_before_anything_is_sent() {
     let nowhere = nowhere.to_str().unwrap();
     for (arguments, expected) in [
         (&["run", &rig, "--require", "p99"][..], "no comparison"),
-        (&["run", &rig, "--require", "p99<100"], "a time with its unit"),
-        (&["run", &rig, "--require", "imu:late=0"], "there is lidar"),
+        (&["run", &rig, "--require", "p99<100"], "a time with a unit"),
+        (&["run", &rig, "--require", "imu:late=0"], "allowed: lidar"),
         (&["run", &rig, "--certificate", nowhere], "cannot write the certificate"),
         (&["replay", &rig], "cannot replay"),
         (&["replay", nowhere], "cannot replay"),
         (&["replay", nowhere, "--standby-core", "1"], "--send-core"),
-        (&["replay", nowhere, "--send-core", "1", "--standby-core", "1"], "name two cores"),
+        (
+            &["replay", nowhere, "--send-core", "1", "--standby-core", "1"],
+            "must differ from --send-core",
+        ),
         (&["replay", nowhere, "--lead-us", "101"], "0 to 100 us"),
         (&["probe", "--listen", "0"], "a port from 1 to 65535"),
         (&["probe", "--listen", "70000"], "a port from 1 to 65535"),
@@ -151,7 +154,7 @@ fn a_card_that_does_not_stamp_is_not_asked_to() {
         certificate.to_str().unwrap(),
     ]);
     assert!(!told.status.success());
-    assert!(text(&told.stderr).contains("lo has no clock of its own"), "{}", text(&told.stderr));
+    assert!(text(&told.stderr).contains("lo has no hardware clock"), "{}", text(&told.stderr));
 }
 
 #[test]

@@ -53,14 +53,14 @@ fn rigs_that_are_bombs_get_a_short_answer() {
             &[
                 "error: unknown key `zz0`\n --> rig.toml:9:1",
                 "= note: keys of [[device]]: gps_cable, corrections,",
-                "error: 399950 more faults are not shown",
-                "= help: mend the 50 above, then check again",
+                "error: 399950 more errors are not shown",
+                "= help: fix the 50 errors above, then check again",
             ],
         ),
         (
             // Each key is compared with the known keys, and quoted.
             format!("{}{WORLD}{DEVICE}", many(1000, &format!("{}# = 1", "k".repeat(5000)))),
-            &["error: unknown key `kkkk", "error: 950 more faults are not shown"],
+            &["error: unknown key `kkkk", "error: 950 more errors are not shown"],
         ),
         (
             format!("{} = 1\n{WORLD}{DEVICE}", "k".repeat(7_000_000)),
@@ -101,7 +101,7 @@ fn rigs_that_are_bombs_get_a_short_answer() {
         (
             // All on one line, which each message would show.
             points("\"a string that is no point, and rather long\"", 10_000),
-            &["error: `points_m[0]` must be an array", "9950 more faults are not shown"],
+            &["error: `points_m[0]` must be an array", "9950 more errors are not shown"],
         ),
         (format!("a = {}\n{WORLD}{DEVICE}", "[".repeat(1_000_000)), &["max recursion depth"]),
         (format!("a = {}\n{WORLD}{DEVICE}", "{a=".repeat(1_000_000)), &["max recursion depth"]),

@@ -60,11 +60,11 @@ fn a_scene_is_drawn_and_what_is_none_is_named() {
     for (arguments, said) in [
         (&["rodz"][..], "no built-in scene is called `rodz`"),
         (&["rodz", "--plot", "a.png"], "rodz"),
-        (&["rods", "--plot", "a.svg"], "the name of a picture ends in .png"),
-        (&["rods", "--plot", "a.png", "--from", "1,2"], "three numbers of metres"),
+        (&["rods", "--plot", "a.svg"], "the file name of the picture must end in .png"),
+        (&["rods", "--plot", "a.png", "--from", "1,2"], "three coordinates in metres"),
         (
             &["rods", "--plot", "a.png", "--from", "1,2,3", "--to", "1,2,3"],
-            "from one place towards",
+            "--from and --to must differ",
         ),
         (&["--plot", "a.png"], "NAME|FILE"),
     ] {
@@ -297,7 +297,7 @@ fn check_reports_two_lidars_at_one_port() {
     assert!(same.lines().any(|l| l == line), "{same}");
     let apart = checked([", from = \"127.0.0.2:2368\"", ", from = \"127.0.0.3:2368\""]);
     let line =
-        "  left and right send to 127.0.0.1:2368; hosts tell them apart by their source addresses";
+        "  left and right send to 127.0.0.1:2368; hosts can distinguish them by source address";
     assert!(apart.lines().any(|l| l == line), "{apart}");
 }
 
@@ -374,7 +374,7 @@ fn check_tells_the_scene_and_the_way() {
          from the rig",
         "  robot's path: x 0.00 to 40.00 m, y 0.00 to 0.00 m, z 0.00 to 0.00 m",
         "  warning: 30 % of the robot's path has no ground of the scene under it",
-        "  warning: inside something at the start, with surfaces on all sides within 1 m: lidar",
+        "  warning: inside an object at the start, with surfaces on all sides within 1 m: lidar",
     ] {
         assert!(out.lines().any(|l| l == line), "no {line:?} in\n{out}");
     }

@@ -202,7 +202,9 @@ fn logs_that_cannot_be_fitted_get_one_line() {
     let none = folder.path().join("none.bin");
     assert!(refused("allan", &none, "wheeltec-n100").contains("none.bin"));
     let empty = file("empty.bin", b"");
-    assert!(refused("allan", &empty, "wheeltec-n100").contains("no rates and accelerations"));
+    assert!(
+        refused("allan", &empty, "wheeltec-n100").contains("no angular rates and accelerations")
+    );
     assert!(refused("gnss", &empty, "ublox-m8n").contains("there are no positions in it"));
     assert!(refused("lidar", &empty, "velodyne-vlp16-3.0").contains("it is empty"));
     assert!(refused("lidar", &empty, "wheeltec-n100").contains("sends no ranges"));
@@ -254,6 +256,6 @@ fn a_real_imu_that_was_moved_is_refused() {
         let fit = |log: &Log<'_>| inertial::fit(&Log { rate_hz, ..*log }, 0.0);
         log_of(&path, "microstrain-3dmgx5", fit).unwrap_err().to_string()
     };
-    assert!(fit(None).contains("say how many samples a second there are with --rate"));
+    assert!(fit(None).contains("set the sample rate with --rate"));
     assert!(fit(Some(100.0)).contains("the unit was moved"), "{}", fit(Some(100.0)));
 }

@@ -332,7 +332,7 @@ fn what_cannot_be_drawn_is_told() {
     let output = menura(&[file, "--plot", picture, "--rotation", "99"]);
     let talk = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(talk.contains("rotation 99 is not whole in it; it has 11"), "{talk}");
+    assert!(talk.contains("rotation 99 is not complete in it; complete rotations: 11"), "{talk}");
 }
 
 #[test]
@@ -452,7 +452,7 @@ fn another_firmwares_pace_and_return_mode_are_told() {
     assert!(!fitting.contains("fit"), "{fitting}");
     let lines = json(&[name, "--profile", "velodyne-vls128-5.2", "--packets", "0", "--json"]);
     let misfits = &lines[0]["flows"][0]["data"]["misfits"];
-    assert_eq!(*misfits, serde_json::json!(["the packets are 160 us apart, its own 173 us"]));
+    assert_eq!(*misfits, serde_json::json!(["the packets are 160 us apart, not 173 us"]));
 
     // A user's profile without dual return.
     let text = include_str!("../../firmware-profiles/velodyne-vls128-5.1.toml");
@@ -462,7 +462,10 @@ fn another_firmwares_pace_and_return_mode_are_told() {
     std::fs::write(&own, text.replace(modes, "modes = [\"strongest\"]")).unwrap();
     record_vls128(&file, 159.9, [0x38, 0xa1]);
     let told = report(&[name, "--profile", own.to_str().unwrap(), "--packets", "0"]);
-    assert!(told.contains("does not fit: the return mode, last, is none that it has"), "{told}");
+    assert!(
+        told.contains("does not fit: the return mode, last, is not one of its modes"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -530,7 +533,7 @@ fn a_serial_recording_of_another_product_is_refused() {
     let output = menura(&[file.to_str().unwrap(), "--profile", "xsens-mti30"]);
     let warning = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success());
-    assert!(warning.contains("0 % of the first bytes are frames such as xsens-mti30"), "{warning}");
+    assert!(warning.contains("0 % of the first bytes are frames of xsens-mti30"), "{warning}");
 }
 
 /// Profiles of a family that refuse a recording, each with its message.
@@ -547,7 +550,7 @@ fn refusals(bytes: &[u8], family: &str) -> Vec<(String, String)> {
             return None;
         }
         let talk = refused(&args);
-        assert_eq!(talk.matches("is no recording of").count(), 1, "{talk}");
+        assert_eq!(talk.matches("is not a recording of").count(), 1, "{talk}");
         report(&[&args[..], &["--anyway"]].concat());
         Some((name.to_owned(), talk))
     };
@@ -587,7 +590,10 @@ fn receivers_are_told_apart_by_sentences_talkers_and_messages() {
 
     let told = refusals(&[gps, sentence("GNGSA,A,1,,,,,,,,,,,,,,,")].concat(), "gnss");
     assert_eq!(names(&told), ["garmin-18x-lvc"]);
-    assert!(told[0].1.contains("GNGSA is a sentence of a receiver of other systems"), "{told:?}");
+    assert!(
+        told[0].1.contains("GNGSA is a sentence for satellite systems other than GPS"),
+        "{told:?}"
+    );
 }
 
 #[test]
@@ -611,7 +617,8 @@ fn models_of_the_lms_2xx_are_told_apart_by_type_scans_and_status() {
     let (s14, lms211) = ("sick-lms291-s14", "sick-lms211");
     let wide = ["sick-lms200-v2.30", "sick-lms221", "sick-lms291-s05-x1.27"];
 
-    // 180 degrees: not the LMS211 and not the S14. 100 degrees: all but the S14. 90 degrees: all but the LMS211.
+    // A scan of 180 degrees excludes the LMS211 and the S14. A scan of 100 degrees excludes only the S14. A scan of 90
+    // degrees excludes only the LMS211.
     let told = family(&scan(361));
     assert_eq!(names(&told), [lms211, s14]);
     assert!(told[1].1.contains("a scan of it has 361 values; this model's have 181"), "{told:?}");

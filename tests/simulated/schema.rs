@@ -392,7 +392,7 @@ fn a_new_rig_replaces_nothing_and_is_not_written_when_something_is_wrong() {
     fs::write(&path, "mine").unwrap();
     let output = menura(&["new", "rig.toml", "--device", "ublox-m8n"], folder.path());
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains("is there already"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("already exists"), "{}", stderr(&output));
     assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
     for wrong in [
         &["--device", "no-such-thing"][..],

@@ -236,7 +236,7 @@ fn ranges_past_13_bits_are_read_without_a_telegram_that_tells_the_mode() {
     };
     for name in ["level.bin", "upright.bin"] {
         let text = inspect(&[name, "--packets", "1"]);
-        assert!(text.contains("0x06, guessed from the values: no telegram tells it"), "{text}");
+        assert!(text.contains("0x06, guessed from the values: no telegram reports it"), "{text}");
         let json = inspect(&[name, "--json"]);
         let lines: Vec<serde_json::Value> =
             json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -472,7 +472,7 @@ fn a_gpx_track_is_driven_where_it_was_recorded() {
     let undated = text.replace("<time>2026-06-01T12:00:07Z</time>", "");
     assert_eq!(
         file_fault("track.gpx", &undated, None, false),
-        "track.gpx:9: no time; allowed: times for all, or give `speed_m_s`"
+        "track.gpx:9: no time; allowed: a time for each pose, or give `speed_m_s`"
     );
     from_file("track.gpx", &undated, Some(5.0), false);
 }
@@ -487,7 +487,8 @@ fn faults_of_files_say_where_and_what_would_do() {
             "a.tum",
             poses(&[0.0, 1.0, 1.0]),
             false,
-            "a.tum:3: the time goes from 1 s to 1 s; allowed: times that increase, or give `speed_m_s`",
+            "a.tum:3: the time goes from 1 s to 1 s; allowed: increasing times, or give \
+             `speed_m_s`",
         ),
         ("a.tum", poses(&[5.0]), false, "a.tum: found 1 poses; allowed: at least 2"),
         ("a.tum", String::new(), false, "a.tum: found 0 poses; allowed: at least 2"),
@@ -508,7 +509,8 @@ fn faults_of_files_say_where_and_what_would_do() {
             "a.vprp",
             "@Data\n0.01:0 0 0:1 0 0 0\n0.02:9 0 0:1 0 0 0\n@END".into(),
             false,
-            "a.vprp: by its times the robot would drive at 900 m/s, so they are counters; give `speed_m_s`",
+            "a.vprp: its times give a speed of 900 m/s, so they are counters, not seconds; give \
+             `speed_m_s`",
         ),
         (
             "a.xyz",
@@ -557,7 +559,7 @@ fn faults_of_parameters_name_the_key() {
     assert_eq!(
         message(waypoints(&[[0.0; 3], [0.0, 0.0, 2.0]], 1.0, false)),
         "trajectory.points_m: points_m[1] is straight above or below the point before; \
-         allowed: points apart in x or y, as it faces along its path"
+         allowed: points apart in x or y, because the robot faces along its path"
     );
     let robot = RobotConfig::new(circle(1.0, 1.0), true);
     assert_eq!(
@@ -621,7 +623,7 @@ fn shipped_waypoint_files_are_driven() {
             assert!(made.describe().deviation_m.max <= 0.121, "{}", made.describe());
         } else {
             let message = by_times.unwrap_err().to_string();
-            assert!(message.contains("counters; give `speed_m_s`"), "{message}");
+            assert!(message.contains("counters, not seconds; give `speed_m_s`"), "{message}");
         }
     }
 }

@@ -73,5 +73,5 @@ fn what_cannot_be_asked_is_refused_before_the_work() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let below = file.path().join("folder");
     let told = refused(&["vepd", "--short", "--out", below.to_str().unwrap()]);
-    assert!(told.contains("cannot make the folder"), "{told}");
+    assert!(told.contains("cannot create the folder"), "{told}");
 }

@@ -288,7 +288,7 @@ def check_killed(menura, scratch, which, extra=(), attempts=3):
         print(f"killed: the launcher ended the recording before rank {which} was missed; once more")
         return check_killed(menura, scratch, which, extra, attempts - 1)
     require(said, f"nothing names rank {which}:\n{text}")
-    alone = f"rank {which} (" in said[0] and " has died: it does not answer" in said[0] and said[0].count("rank ") == 1
+    alone = f"rank {which} (" in said[0] and " has crashed: it no longer answers" in said[0] and said[0].count("rank ") == 1
     require(alone or (extra and f"process rank {which} " in text), f"another than rank {which} is named:\n{text}")
     print(f"killed: {whole_packets(capture)} whole packets; {said[0]}")
 

@@ -7,7 +7,7 @@ use std::fmt::Write;
 pub enum Form {
     /// Tables that replace those of a profile
     Profile,
-    /// Settings below a `[[device]]` of a rig
+    /// Settings to put right below a `[[device]]` of a rig
     Rig,
 }
 

@@ -98,8 +98,8 @@ pub fn fit_samples(
     let duration_s = log.samples() as f64 / log.rate_hz;
     if duration_s < SHORTEST_S {
         let text = format!(
-            "it has {duration_s:.1} s of samples; a fit needs {SHORTEST_S} s, and bias instabilities some \
-             hours"
+            "it has {duration_s:.1} s of samples; a fit needs {SHORTEST_S} s, and several hours \
+             for bias instabilities"
         );
         return Err(FitError::Log(text));
     }
@@ -147,7 +147,7 @@ pub fn fit_samples(
         })
         .collect();
     if triads.is_empty() {
-        return Err(FitError::log("nothing in it varies: there is no noise to fit"));
+        return Err(FitError::log("all its values are constant: there is no noise to fit"));
     }
     let (rate_hz, missing) = (log.rate_hz, log.missing);
     Ok(InertialFit { triads, rate_hz, duration_s, source: String::new(), missing })
@@ -200,17 +200,21 @@ impl InertialFit {
     /// The fit as tables of a profile or a rig.
     pub fn fragment(&self) -> Fragment {
         let mut remarks = vec![
-            "Behind the numbers: one standard error. A term that is not seen may be as large as said."
+            "After each number: one standard error, or the largest value of a term that this log \
+             does not show."
                 .to_owned(),
         ];
         let is_short = |result: &TermResult| matches!(result, TermResult::TooShort(_));
         if self.triads.iter().any(|triad| triad.results.iter().any(is_short)) {
             let text =
-                "Terms that this log is too short for are left out; the profile's stay in force.";
+                "Terms that need a longer log are omitted; the profile's values stay in effect.";
             remarks.push(text.to_owned());
         }
         if self.missing > 0 {
-            remarks.push(format!("{} samples are missing by their times.", self.missing));
+            remarks.push(format!(
+                "{} samples are missing, according to the timestamps.",
+                self.missing
+            ));
         }
         Fragment {
             source: self.source.clone(),
@@ -309,7 +313,7 @@ impl Triad {
         }
         if self.results[1] == TermResult::Found {
             let time_s = self.fitted.correlation_s;
-            table.number("bias_correlation_s", time_s, "within a factor of 1.5 or so");
+            table.number("bias_correlation_s", time_s, "accurate to a factor of about 1.5");
         }
         table
     }
@@ -419,6 +423,6 @@ mod tests {
         assert!(refused(&gyro(&asked, 1, 100)).contains("2.0 s of samples"));
         let dead =
             InertialLog { rate_hz: 50.0, gyro: vec![DVec3::ZERO; 5000], ..Default::default() };
-        assert!(refused(&dead).contains("nothing in it varies"));
+        assert!(refused(&dead).contains("all its values are constant"));
     }
 }

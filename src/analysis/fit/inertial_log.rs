@@ -110,7 +110,7 @@ impl Samples {
             }
         }
         if self.found.samples() >= MAX_SAMPLES {
-            return Err(format!("it has more than {MAX_SAMPLES} samples; use a part with --to"));
+            return Err(format!("it has more than {MAX_SAMPLES} samples; select a part with --to"));
         }
         let pairs = [
             (&mut self.found.gyro, gyro),
@@ -128,8 +128,7 @@ impl Samples {
     fn finish(mut self) -> Result<InertialLog, FitError> {
         let count = self.found.samples();
         if count == 0 {
-            let text =
-                "there are no rates and accelerations in it, or none in the part that is used";
+            let text = "it has no angular rates and accelerations, or none in the selected part";
             return Err(FitError::log(text));
         }
         let clock = if self.stamps_s.len() > count / 2 { &self.stamps_s } else { &self.times_s };
@@ -140,14 +139,15 @@ impl Samples {
                 self.found.missing = missing;
             }
             (None, None) => {
-                let text = "neither its frames nor an index beside it tell the time; say how many \
-                            samples a second there are with --rate";
+                let text = "neither its frames nor an index file beside it have timestamps; set \
+                            the sample rate with --rate";
                 return Err(FitError::log(text));
             }
         }
         if self.found.missing as f64 > MOST_MISSING * count as f64 {
             let text = format!(
-                "{} of {count} samples are missing by their times; a fit needs a whole log, or --rate",
+                "{} of {count} samples are missing, according to the timestamps; a fit needs a log \
+                 without gaps, or --rate",
                 self.found.missing
             );
             return Err(FitError::log(text));
@@ -189,8 +189,8 @@ fn read_csv(input: impl Read, samples: &mut Samples) -> Result<(), FitError> {
     });
     let time = column("time_s");
     if axes.iter().all(Option::is_none) {
-        let text = "line 1 names no quantity; columns are time_s, gyro_x_rad_s (or deg_s) with y and z, \
-                    accel_x_m_s2 (g, mg), mag_x_gauss (ut)";
+        let text = "line 1 names no known column; allowed: time_s, gyro_x_rad_s (or deg_s) with y \
+                    and z, accel_x_m_s2 (g, mg), mag_x_gauss (ut)";
         return Err(FitError::log(text));
     }
     for row in reader.records() {
@@ -242,11 +242,11 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_with_its_line() {
         let wrong = |text: &str, rate| read_text(text, rate).unwrap_err();
-        assert!(wrong("a,b\n1,2\n", None).starts_with("line 1 names no quantity"));
+        assert!(wrong("a,b\n1,2\n", None).starts_with("line 1 names no known column"));
         let head = "gyro_x_rad_s,gyro_y_rad_s,gyro_z_rad_s\n";
         assert_eq!(wrong(&format!("{head}1,2,x\n"), None), "line 2: `x` is not a number");
         assert!(wrong(&format!("{head}1,2,3\n1,2,3\n"), None).contains("--rate"));
-        assert!(wrong(head, None).contains("no rates"), "{}", wrong(head, None));
+        assert!(wrong(head, None).contains("no angular rates"), "{}", wrong(head, None));
         assert_eq!(read_text(&format!("{head}1,2,3\n"), Some(50.0)).unwrap().rate_hz, 50.0);
     }
 

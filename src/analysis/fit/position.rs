@@ -73,7 +73,8 @@ pub fn fit_positions(log: PositionLog) -> Result<PositionFit, FitError> {
     let count = log.positions_m.len();
     if count < FEWEST {
         let text = format!(
-            "it has {count} positions; {FEWEST} tell how they spread, {FEWEST_FOR_WALK} how they walk"
+            "it has {count} positions; a fit needs {FEWEST} for the spread and {FEWEST_FOR_WALK} \
+             for the walk"
         );
         return Err(FitError::Log(text));
     }
@@ -162,13 +163,14 @@ impl PositionFit {
         };
         match self.log.uere_m {
             Some(uere) => table.number("uere_m", uere, "stated accuracy over HDOP"),
-            None => table.remark("uere_m: no message tells accuracy and HDOP; keep the profile's"),
+            None => {
+                table.remark("uere_m: no message has accuracy and HDOP; keep the profile's value")
+            }
         }
         match self.velocity_std_m_s {
             Some(std) => table.number("velocity_std_m_s", std, ""),
-            None => {
-                table.remark("velocity_std_m_s: no message tells velocities; keep the profile's")
-            }
+            None => table
+                .remark("velocity_std_m_s: no message has velocities; keep the profile's value"),
         }
         let axes = |v: DVec3| {
             let [east, north, up] = v.to_array().map(figure);
@@ -189,16 +191,17 @@ impl PositionFit {
         table.raw("errors", format!("[\n{}]", models.concat()), "east, north, up");
         let mut remarks = Vec::new();
         if grade.is_none() {
-            remarks.push("No message tells the kind of fix; taken as standalone.".to_owned());
+            remarks
+                .push("No message states the kind of fix; the fit assumes standalone.".to_owned());
         }
         if self.walk.is_none() {
-            let text = "No walk is seen: the log is too short for one, or there is none.";
+            let text = "No walk was found: the log is too short, or the errors have none.";
             remarks.push(text.to_owned());
         }
         let hidden = self.log.quantum_m / 12f64.sqrt();
         if self.spread_m.truncate().max_element() < 2.0 * hidden {
             remarks.push(format!(
-                "Positions are rounded to {} m: a spread below {} m is not told from that.",
+                "Positions are rounded to {} m, so a spread below {} m cannot be measured.",
                 figure(self.log.quantum_m),
                 figure(hidden)
             ));

@@ -51,7 +51,7 @@ pub fn read(log: &Log<'_>) -> Result<PositionLog, FitError> {
         }
         count += 1;
         if count > MAX_FIXES {
-            return Err(format!("it has more than {MAX_FIXES} positions; use a part with --to"));
+            return Err(format!("it has more than {MAX_FIXES} positions; select a part with --to"));
         }
         all.entry(fix.message.clone()).or_default().push(fix);
         Ok(())
@@ -88,7 +88,7 @@ fn series(fixes: &[PositionFix], log: &Log<'_>) -> Result<PositionLog, FitError>
     let steps = times.windows(2).map(|pair| pair[1] - pair[0]).filter(|step| *step > 0.0);
     let interval_s = median(&mut steps.collect::<Vec<_>>());
     if !interval_s.is_finite() {
-        return Err(FitError::log(format!("{} tells one epoch only", first.message)));
+        return Err(FitError::log(format!("{} has one epoch only", first.message)));
     }
     let origin = GeoOrigin::new(first.position);
     let mut positions_m: Vec<DVec3> = Vec::with_capacity(fixes.len());
@@ -112,7 +112,8 @@ fn series(fixes: &[PositionFix], log: &Log<'_>) -> Result<PositionLog, FitError>
     }
     if missing as f64 > MOST_MISSING * positions_m.len() as f64 {
         let count = positions_m.len();
-        let text = format!("{missing} of {count} epochs have no position; a fit needs a whole log");
+        let text =
+            format!("{missing} of {count} epochs have no position; a fit needs a log without gaps");
         return Err(FitError::Log(text));
     }
     Ok(PositionLog {

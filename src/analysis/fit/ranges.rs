@@ -78,15 +78,15 @@ pub fn fit_ranges(log: &RangeLog) -> Result<RangeFit, FitError> {
     if lasers.is_empty() {
         let text = format!(
             "it is too short: no laser has {FEWEST_RANGES} ranges in {FEWEST_CELLS} directions of \
-             {CELL_DEG} degrees; some ten revolutions do, of a pattern that does not repeat 20 s"
+             {CELL_DEG} degrees; record about ten rotations, or 20 s of a non-repeating pattern"
         );
         return Err(FitError::Log(text));
     }
     let range_std_m = median(&mut lasers.iter().map(|l| l.range_std_m).collect::<Vec<_>>());
     if range_std_m > MOVED_M {
         let text = format!(
-            "ranges of the same direction differ by {range_std_m:.2} m: the lidar or what is around it \
-             moved; a fit needs a capture at standstill"
+            "ranges of the same direction differ by {range_std_m:.2} m: the lidar or its \
+             surroundings moved; a fit needs a capture at standstill"
         );
         return Err(FitError::Log(text));
     }
@@ -142,13 +142,13 @@ impl RangeFit {
         let stds = || self.lasers.iter().map(|laser| laser.range_std_m);
         let (least, most) = (stds().fold(f64::MAX, f64::min), stds().fold(0.0, f64::max));
         let span = format!(
-            "the middle of {} lasers, {} to {}",
+            "median of {} lasers, {} to {}",
             self.lasers.len(),
             figure(least),
             figure(most)
         );
         table.number("range_std_m", self.range_std_m, span);
-        table.number("weak_range_std_m", 0.0, "it is in range_std_m, at the ranges of the log");
+        table.number("weak_range_std_m", 0.0, "included in range_std_m, at the ranges of the log");
         for l in &self.lasers {
             table.remark(format!(
                 "laser {:3}: {} m in {} directions, {:.1} m away, intensity {:.0}",
@@ -165,7 +165,9 @@ impl RangeFit {
             remarks.push(format!("Too few ranges of lasers {}.", all.join(", ")));
         }
         if self.has_others {
-            remarks.push("The first flow of data packets; others were passed over.".to_owned());
+            remarks.push(
+                "Fitted to the first flow of data packets; other flows were ignored.".to_owned(),
+            );
         }
         Fragment { source: self.source.clone(), remarks, tables: vec![table] }
     }

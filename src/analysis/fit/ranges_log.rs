@@ -104,7 +104,7 @@ impl RangeLog {
         intensity: f64,
     ) -> Result<(), String> {
         if self.cells.len() >= MAX_CELLS && !self.cells.contains_key(&(laser, place)) {
-            return Err("it has more directions than any lidar".to_owned());
+            return Err("it has too many directions for a lidar".to_owned());
         }
         self.cells.entry((laser, place)).or_default().see(direction_deg, range_m, intensity);
         Ok(())
@@ -184,14 +184,15 @@ fn read_capture(log: &Log<'_>) -> Result<RangeLog, FitError> {
     damage.warn(log.path, reader.others_told());
     if let Some(misfit) = decoder.misfits().into_iter().find(|misfit| misfit.is_other_product) {
         let name = &log.profile.name;
-        return Err(FitError::Log(format!("this is no recording of {name}: {}", misfit.text)));
+        return Err(FitError::Log(format!("this is not a recording of {name}: {}", misfit.text)));
     }
     if packets == 0 {
-        let text = format!("there are no data packets such as {} sends in it", log.profile.name);
+        let text = format!("it has no data packets of {}", log.profile.name);
         return Err(FitError::Log(text));
     }
     if found.cells.is_empty() {
-        let text = format!("ranges of {} cannot be told apart by laser yet", log.profile.name);
+        let text =
+            format!("ranges of {} cannot be assigned to lasers (not supported)", log.profile.name);
         return Err(FitError::Log(text));
     }
     found.lost = reader.lost().map(|lost| lost.to_string());

@@ -38,8 +38,8 @@ pub fn summary(
     }
     if !analysis.others.is_empty() || analysis.broken > 0 {
         let others = analysis.others.iter().map(|(name, count)| format!("{count} {name}"));
-        let broken = (analysis.broken > 0)
-            .then(|| format!("{} with headers that make no sense", analysis.broken));
+        let broken =
+            (analysis.broken > 0).then(|| format!("{} with invalid headers", analysis.broken));
         let all: Vec<String> = others.chain(broken).collect();
         writeln!(out, "\nnot UDP: {}", all.join(", "))?;
     }

@@ -20,22 +20,21 @@ pub enum TruthFileError {
     Io(#[from] io::Error),
     /// The file is not an MCAP file, or it is damaged.
     #[error(
-        "this is no whole MCAP file: {0}\n  help: repeat the run, or save what can be read with `mcap recover`"
+        "this is not a valid MCAP file: {0}\n  help: repeat the run, or save what can be read with \
+         `mcap recover`"
     )]
     Mcap(#[from] mcap::McapError),
     /// The file has no record that ends its data.
-    #[error("this is no whole MCAP file: its data have no end")]
+    #[error("this MCAP file is incomplete: it has no DataEnd record")]
     NoDataEnd,
     /// Invalid message about a packet.
-    #[error("a message of it is not the truth of a packet: {0}")]
+    #[error("one of its messages is not the ground truth of a packet: {0}")]
     Message(#[from] crate::wire::ParseError),
     /// Invalid attachment with names.
     #[error("its names.json cannot be read: {0}")]
     Names(#[from] serde_json::Error),
     /// The MCAP file has no ground truth of packets, for example because another program wrote it.
-    #[error(
-        "it holds no truth of packets: `menura run --truth` and `menura record --truth` write that"
-    )]
+    #[error("it has no ground truth of packets; write one with `run --truth` or `record --truth`")]
     NoPackets,
 }
 

@@ -174,7 +174,7 @@ fn each_datagram(
     }
     damage.warn(path, reader.others_told());
     match number {
-        0 => Err(input("there are no points in it: no lidar's data packets".into())),
+        0 => Err(input("it has no points: no data packets of a lidar".into())),
         _ => Ok(reader.lost().map(|lost| lost.to_string())),
     }
 }

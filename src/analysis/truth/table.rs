@@ -89,7 +89,7 @@ pub fn each_point(
         match joiner.skip_to(first).map_err(|error| told(path, &error))? {
             true => Ok(()),
             false => Err(format!(
-                "none of its first {} packets is in {}, so that it is of another run",
+                "none of its first {} packets is in {}: the files are of different runs",
                 first.len(),
                 path.display()
             )),
@@ -150,7 +150,7 @@ pub enum Frame {
     /// Axes of the sensor: forward, left, up.
     #[default]
     Sensor,
-    /// Axes of the world: east, north, up; needs the truth, and leaves out points without it.
+    /// Axes of the world: east, north, up; requires ground truth, and leaves out points without it.
     World,
 }
 

@@ -23,7 +23,7 @@ pub enum CloudFormat {
     Las,
     /// Polygon file, binary.
     Ply,
-    /// NumPy: an array a column.
+    /// NumPy: an array for each column.
     Npz,
 }
 

@@ -94,7 +94,7 @@ pub fn of_host(facts: &HostFacts) -> Vec<Finding> {
 fn real_time_right(facts: &HostFacts) -> Finding {
     let topic = "real-time priority";
     if facts.rights.real_time {
-        return good(topic, "may be taken");
+        return good(topic, "available");
     }
     let how = "other work delays the sender; sudo setcap \
                cap_sys_nice,cap_ipc_lock,cap_net_raw,cap_net_bind_service+ep on the binary, or run as root";
@@ -106,7 +106,7 @@ fn memory_right(facts: &HostFacts) -> Finding {
     if facts.rights.locked_memory {
         return good(topic, "without bounds");
     }
-    let how = "a page that must be fetched delays a packet; grant cap_ipc_lock, or memlock unlimited in \
+    let how = "page faults delay packets; grant cap_ipc_lock, or memlock unlimited in \
                /etc/security/limits.conf";
     change(topic, "bounded", how)
 }
@@ -116,7 +116,7 @@ fn load(facts: &HostFacts) -> Finding {
     let Some(load) = facts.load else { return note(topic, "unknown", "") };
     let found = format!("{load:.2} on {} cores", facts.cores);
     if load > 0.5 * facts.cores as f64 {
-        return change(topic, found, "other work takes cores from the ray casters; end it");
+        return change(topic, found, "other programs take cores from the ray casters; stop them");
     }
     good(topic, found)
 }
@@ -125,12 +125,13 @@ fn machine(facts: &HostFacts) -> Finding {
     let topic = "machine";
     let stolen = facts.stolen_share.unwrap_or_default();
     if facts.is_virtual {
-        let found = format!("virtual, {:.2} % of its time given to others", 100.0 * stolen);
-        let how = "what is due meanwhile leaves late: engine.standby_core helps where one core at a \
-                   time is taken; to certify timing use a machine of your own";
+        let found =
+            format!("virtual, {:.2} % of its time is stolen by other machines", 100.0 * stolen);
+        let how = "packets that are due in stolen time leave late: engine.standby_core helps if \
+                   one core at a time is stolen; certify timing on a physical machine";
         return note(topic, found, how);
     }
-    good(topic, "its own")
+    good(topic, "physical")
 }
 
 fn kernel(facts: &HostFacts) -> Finding {
@@ -138,7 +139,8 @@ fn kernel(facts: &HostFacts) -> Finding {
     if facts.is_preempt_rt {
         return good(topic, "fully preemptible (PREEMPT_RT)");
     }
-    let how = "drivers may hold the sender up; a PREEMPT_RT kernel bounds it (Debian: linux-image-rt-amd64)";
+    let how = "kernel drivers can delay the sender; a PREEMPT_RT kernel bounds the delay (Debian: \
+               linux-image-rt-amd64)";
     change(topic, "not PREEMPT_RT", how)
 }
 
@@ -162,7 +164,7 @@ fn governor(facts: &HostFacts) -> Finding {
     let topic = "frequency";
     let governors = Vec::from_iter(facts.governors.iter().map(String::as_str)).join(", ");
     if governors.is_empty() {
-        return note(topic, "not for this kernel to set", "");
+        return note(topic, "not controlled by this kernel", "");
     }
     if facts.governors.iter().all(|governor| governor == "performance") {
         return good(topic, governors);
@@ -174,14 +176,14 @@ fn governor(facts: &HostFacts) -> Finding {
 fn idle(facts: &HostFacts) -> Finding {
     let topic = "idle states";
     match facts.deepest_idle_us {
-        None => note(topic, "not for this kernel to set", ""),
-        Some(us) if us <= DEEP_IDLE_US => good(topic, format!("left within {us} us")),
+        None => note(topic, "not controlled by this kernel", ""),
+        Some(us) if us <= DEEP_IDLE_US => good(topic, format!("exit within {us} us")),
         Some(us) => {
             let how = format!(
                 "a sleeping core wakes late; sudo cpupower idle-set -D {DEEP_IDLE_US}, or boot with \
                  processor.max_cstate=1"
             );
-            change(topic, format!("take up to {us} us to leave"), how)
+            change(topic, format!("exit takes up to {us} us"), how)
         }
     }
 }
@@ -227,8 +229,8 @@ fn clock_source(facts: &HostFacts) -> Finding {
             quick @ ("tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page" | "arch_sys_counter"),
         ) => good(topic, quick),
         Some(slow) => {
-            let how = "reading it takes a microsecond and more; boot with clocksource=tsc if the processor's \
-                       counter is steady";
+            let how = "reading it takes more than a microsecond; boot with clocksource=tsc if the \
+                       processor's counter is steady";
             change(topic, slow, how)
         }
         None => note(topic, "unknown", ""),
@@ -271,7 +273,7 @@ fn network_rights(facts: &HostFacts) -> Finding {
     if missing.is_empty() {
         return good(topic, "all");
     }
-    let how = "rigs that ask for it will be refused; grant it with setcap or run as root";
+    let how = "rigs that need these rights will fail; grant them with setcap or run as root";
     change(topic, format!("without {}", missing.join(", ")), how)
 }
 
@@ -283,8 +285,8 @@ fn receive_buffers(facts: &HostFacts) -> Finding {
     if bytes >= WANTED_RECEIVE_BUFFER_BYTES {
         return good(topic, found);
     }
-    let how = "where a driver runs: it loses packets when it is held up for some milliseconds; \
-               sudo sysctl net.core.rmem_max=4194304 net.core.rmem_default=4194304";
+    let how = "a driver on this machine loses packets if it is delayed by some milliseconds; sudo \
+               sysctl net.core.rmem_max=4194304 net.core.rmem_default=4194304";
     change(topic, found, how)
 }
 
@@ -304,8 +306,9 @@ fn adapter(adapter: &AdapterFacts) -> Finding {
     match adapter.latency_ms {
         Some(ms) if ms > 1 => {
             let how = format!(
-                "received bytes wait so long; echo 1 | sudo tee \
-                 /sys/bus/usb-serial/devices/{}/latency_timer (Menura asks for it itself where it may)",
+                "received bytes are delayed by this time; echo 1 | sudo tee \
+                 /sys/bus/usb-serial/devices/{}/latency_timer (Menura sets it itself if it has \
+                 the right)",
                 adapter.name
             );
             change(&topic, format!("latency timer {ms} ms"), how)
@@ -327,7 +330,7 @@ pub fn of_queue(interface: &str, tc: io::Result<String>) -> Finding {
     if kinds.iter().any(|kind| kind == "etf") {
         return good(&topic, found);
     }
-    let how = "launch times (engine.launch_time) would need the ETF queue: tc qdisc replace dev … etf \
+    let how = "launch times (engine.launch_time) need the ETF queue: tc qdisc replace dev … etf \
                clockid CLOCK_TAI delta 200000";
     note(&topic, found, how)
 }
@@ -341,7 +344,7 @@ pub fn of_wake_ups(wake_ups: &WakeUps) -> Finding {
     if wake_ups.p99_9_ns <= WANTED_P99_9_NS {
         return good("wake-ups", found);
     }
-    change("wake-ups", found, "see what is to change above")
+    change("wake-ups", found, "make the changes listed above")
 }
 
 /// Finding about a GPU.
@@ -354,8 +357,8 @@ pub fn of_gpu(gpu: &GpuFacts) -> Finding {
         true => note(
             &topic,
             found,
-            "it computes on the processor and is slower than Menura's own ray tracer; a rig gets it only if \
-             MENURA_GPU names it",
+            "it computes on the processor and is slower than Menura's own ray tracer; rigs use it \
+             only if MENURA_GPU names it",
         ),
         false => note(&topic, found, ""),
     }

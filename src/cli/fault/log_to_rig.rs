@@ -13,16 +13,19 @@ use crate::links::part_file::part_of;
 /// Prints the sections for the log at `path`.
 pub fn print(path: &Path) -> Result<(), CliError> {
     let wrong = |problem: String| {
-        CliError::Input(format!("error: {} is no fault log: {problem}", path.display()))
+        CliError::Input(format!("error: cannot read the fault log {}: {problem}", path.display()))
     };
     let part = part_of(path);
     let text = std::fs::read(path).map_err(|error| match part.exists() {
-        true => wrong(format!("{error}; its run has not ended: so far it is {}", part.display())),
+        true => wrong(format!(
+            "{error}; its run has not ended, and the log is still {}",
+            part.display()
+        )),
         false => wrong(error.to_string()),
     })?;
     let sections = sections(&text).map_err(wrong)?;
     if sections.is_empty() {
-        console::say("no fault of this log began while the rig ran");
+        console::say("this log has no fault that was started during the run");
     }
     console::print(sections)
 }
@@ -46,7 +49,7 @@ fn sections(csv: &[u8]) -> Result<String, String> {
             format!("line {line}: {problem}")
         };
         let (name, effect, keys) = (&row[2], &row[6], &row[8]);
-        let time_ns: u64 = row[0].parse().map_err(|_| at("`time_ns` is a whole number"))?;
+        let time_ns: u64 = row[0].parse().map_err(|_| at("`time_ns` must be a whole number"))?;
         match effect {
             "begins" if !keys.is_empty() => {
                 let keys = serde_json::from_str(keys);
@@ -114,7 +117,10 @@ mod tests {
         assert!(sections(b"a,b\n1,2\n").unwrap_err().starts_with("line 1: allowed: time_ns,"));
         let head = COLUMNS.join(",");
         let wrong = format!("{head}\nx,lidar,a,delay,,,begins,,\n");
-        assert_eq!(sections(wrong.as_bytes()).unwrap_err(), "line 2: `time_ns` is a whole number");
+        assert_eq!(
+            sections(wrong.as_bytes()).unwrap_err(),
+            "line 2: `time_ns` must be a whole number"
+        );
         let wrong = format!("{head}\n1,lidar,a,delay,,,begins,,{{\n");
         assert!(sections(wrong.as_bytes()).unwrap_err().starts_with("line 2: `keys`: "));
     }

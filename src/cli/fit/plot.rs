@@ -37,7 +37,7 @@ pub(super) fn position(title: &str, fit: &PositionFit) -> Figure {
 pub(super) fn ranges(title: &str, fit: &RangeFit) -> Figure {
     let mut figure = Figure::new(WIDTH, format!("Range noise of {title}"));
     figure.legend("each laser", BLUE);
-    figure.legend("their middle", ORANGE);
+    figure.legend("median", ORANGE);
     let last = fit.lasers.iter().map(|laser| f64::from(laser.laser)).fold(1.0, f64::max);
     let most = fit.lasers.iter().map(|laser| laser.range_std_m).fold(1e-6, f64::max);
     let mut panel = Panel::new(

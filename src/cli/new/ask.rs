@@ -88,7 +88,7 @@ fn link(input: &mut impl BufRead, output: &mut impl Write, device: &str) -> io::
         if draft::link_of(&answer).is_ok() && ways.iter().any(|way| kind(way) == kind(&answer)) {
             return Ok(answer);
         }
-        writeln!(output, "`{answer}` is no link of this device.")?;
+        writeln!(output, "This device does not support the link `{answer}`.")?;
     }
 }
 
@@ -97,7 +97,10 @@ fn question(input: &mut impl BufRead, output: &mut impl Write, text: &str) -> io
     output.flush()?;
     let mut line = String::new();
     if input.read_line(&mut line)? == 0 {
-        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "there is no answer"));
+        return Err(io::Error::new(
+            io::ErrorKind::UnexpectedEof,
+            "the input ended without an answer",
+        ));
     }
     Ok(line.trim().to_owned())
 }
@@ -134,8 +137,8 @@ mod tests {
         let answers = answers.unwrap();
         assert_eq!(answers.links, ["serial:/dev/ttyUSB0", AUTO, "tcp:10.0.0.2:2111"]);
         assert_eq!(answers.scene.as_deref(), Some("room"));
-        assert!(output.contains("`udp:10.0.0.1:5` is no link of this device."), "{output}");
-        assert!(output.contains("`carrier-pigeon` is no link of this device."), "{output}");
+        assert!(output.contains("does not support the link `udp:10.0.0.1:5`."), "{output}");
+        assert!(output.contains("does not support the link `carrier-pigeon`."), "{output}");
         assert_eq!(output.matches("Link of gps=ublox-m8n: serial:PORT, pty:PATH").count(), 2);
         assert!(output.contains("Link of velodyne-vlp16-3.0: udp:ADDRESS:PORT ["), "{output}");
     }

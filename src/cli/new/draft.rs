@@ -15,7 +15,7 @@ use crate::config::toml::write::inline;
 
 const HEAD: &str = "\
 # A rig for Menura. Lines that begin with `# ` and a key hold the default: remove the `# ` to change it.
-# `menura check` says what is wrong with it, `menura run` sends its bytes, docs/RIG-KEYS.md lists all keys.
+# `menura check` reports its errors, `menura run` sends its bytes, docs/RIG-KEYS.md lists all keys.
 
 # The same seed gives the same bytes.
 seed = 1
@@ -51,7 +51,7 @@ pub fn link_of(text: &str) -> Result<String, String> {
     match short_link::parts(text) {
         Some(_) => Ok(toml::Value::from(text).to_string()),
         None => Err(format!(
-            "error: `{text}` is no link\n  help: allowed: udp:ADDRESS:PORT, pty:PATH, \
+            "error: `{text}` is not a link\n  help: allowed: udp:ADDRESS:PORT, pty:PATH, \
              serial:PORT, tcp:ADDRESS:PORT"
         )),
     }
@@ -116,8 +116,12 @@ impl Draft {
             );
             let _ = writeln!(out, "link = {}", device.link);
             if device.profile.product.has_gps_input {
-                let name = receiver.map_or("a receiver of this rig", |receiver| &receiver.name);
-                let _ = writeln!(out, "# The receiver that sets its clock: gps_cable = \"{name}\"");
+                let name =
+                    receiver.map_or("a GNSS receiver of this rig", |receiver| &receiver.name);
+                let _ = writeln!(
+                    out,
+                    "# The GNSS receiver that sets its clock: gps_cable = \"{name}\""
+                );
             }
             let _ = writeln!(out, "[device.settings]");
             settings_as_comments(&mut out, &device.profile.settings_spec());

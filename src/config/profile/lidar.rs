@@ -72,12 +72,12 @@ keys! {
             OneOrTwo(Limit::new(0.0..=100.0, "mrad", MODELS), 1e3);
         /// Width of the beam where it leaves the device.
         pub exit_width_m as "exit_width_mm": f64,
-            Scaled(Limit::new(0.0..=100.0, "mm", "Menura: wider windows are not a lidar's"), 1e-3);
+            Scaled(Limit::new(0.0..=100.0, "mm", "Menura: no lidar has a wider window"), 1e-3);
         /// How echoes are formed: from the sum of pulses, or as in Goodin et al. 2018.
-        pub echoes: EchoRule, OneOf(&EchoRule::WORDS, "Menura's receiver models");
+        pub echoes: EchoRule, OneOf(&EchoRule::WORDS, "Menura's detector models");
         /// Echoes closer together than this merge into one.
         pub signal_cutoff_m: f64,
-            Limit::new(0.0..=100.0, "m", "Menura: echoes farther apart are never one");
+            Limit::new(0.0..=100.0, "m", "Menura: echoes farther apart never merge");
         /// Nearer surfaces are not reported.
         pub min_range_m: f64, *reach;
         /// Farther surfaces are not reported.
@@ -96,10 +96,11 @@ keys! {
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Target {
         /// Diffuse reflectance of the target; 0 detects everything.
-        pub reflectance: f64, Limit::new(0.0..=1.0, "", "reflectance: a share of the light");
+        pub reflectance: f64,
+            Limit::new(0.0..=1.0, "", "physics: reflectance is a share of the light");
         /// Distance of the target.
         pub at_m: f64,
-            Limit::new(0.1..=1000.0, "m", "Menura: no data sheet of such a lidar says more");
+            Limit::new(0.1..=1000.0, "m", "Menura: no lidar's data sheet states a larger distance");
     }
 }
 
@@ -164,7 +165,7 @@ keys! {
         pub weak_range_std_m: f64, metres();
         /// Power of threshold over signal with which the square of `weak_range_std_m` falls, 1 or 2.
         pub weak_range_power: f64,
-            Limit::new(1.0..=2.0, "", "1 for noise of light, 2 for noise of the receiver");
+            Limit::new(1.0..=2.0, "", "the noise model: 1 for photon noise, 2 for detector noise");
         /// Standard deviation of an error that all ranges of an interval share.
         pub scan_range_std_m: f64, metres();
         /// Length of the interval of `scan_range_std_m`, such as one rotation.
@@ -313,13 +314,16 @@ fn beam(mut keys: Keys<'_>, reach: &Limit<f64>, all: &mut BeamSettings) -> Optio
         && let Some(place) = place("rays")
     {
         let title = format!("the spot \"{}\" has 1 or 9 rays", all.spot.word());
-        keys.table.fault(place.fault(title, "5 and 16 go with spot = \"even\""));
+        keys.table.fault(place.fault(title, "5 and 16 require spot = \"even\""));
     }
     keys.finish()
 }
 
 fn two_divergences(place: &Place) -> Diagnostic {
     place
-        .fault("a circular spot has one divergence", "these differ across and along")
+        .fault(
+            "a circular spot has one divergence",
+            "the horizontal and the vertical divergence differ",
+        )
         .help("write one number, divergence_mrad = 2.0, or shape = \"elliptical\"")
 }

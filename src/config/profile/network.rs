@@ -104,7 +104,7 @@ pub fn network(mut table: TableReader<'_>) -> Option<FrameHeader> {
     let id_limit = Limit::new(0..=65535, "", "IPv4");
     let says = "The IP identification, the same in every packet.";
     let identification = key("identification", says).integer(&id_limit);
-    let says = "Whether the UDP checksum is computed; it is zero otherwise.";
+    let says = "Compute the UDP checksum; it is zero otherwise.";
     let udp_checksum = key("udp_checksum", says).boolean();
     table.finish();
     Some(FrameHeader {

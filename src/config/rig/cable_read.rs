@@ -5,7 +5,7 @@ use crate::toml::diagnostic::Place;
 use crate::toml::reader::{Field, Text, nearest};
 
 /// Expected form of `line_of`.
-pub(crate) const LINE: &str = "a receiver of this rig and its port, such as \"base.uart2\"";
+pub(crate) const LINE: &str = "a GNSS receiver of this rig and its port, such as \"base.uart2\"";
 
 /// A device, and the names of the devices that its inputs are connected to.
 pub(crate) struct Cabled {
@@ -57,8 +57,10 @@ pub(crate) fn connect(
         if let Some((cable, _)) = entry.as_ref().and_then(Cabled::wire)
             && is_in_circle(listener, &sources)
         {
-            let fault = cable.place.fault("these cables lead in a circle", "remove one of them");
-            field.fault(fault.note("limit from the rig format: somebody must be heard first"));
+            let fault = cable.place.fault("these cables form a loop", "remove one of them");
+            field.fault(
+                fault.note("limit from the rig format: no device can depend on its own output"),
+            );
         }
     }
     let kinds: Vec<CableKind> =
@@ -128,7 +130,7 @@ fn source(
         ),
         true => (
             profile.product.corrections_port.is_some(),
-            "takes no corrections",
+            "does not accept corrections",
             "remove `corrections`",
             "a base station",
         ),
@@ -175,11 +177,19 @@ fn source(
     let is_itself = entry.name.as_ref().is_some_and(|name| name.value == *wanted);
     if is_itself {
         let title = "a device cannot be wired to itself".to_string();
-        return tell(title, allowed, "limit from the product: the cable leads to a receiver");
+        return tell(
+            title,
+            allowed,
+            "limit from the product: the cable connects to a GNSS receiver",
+        );
     }
     if !outputs.contains(&wanted.as_str()) {
         let title = format!("\"{wanted}\" is not {kind}");
-        return tell(title, allowed, "limit from the product: the cable leads to a receiver");
+        return tell(
+            title,
+            allowed,
+            "limit from the product: the cable connects to a GNSS receiver",
+        );
     }
     Some(DeviceId(place))
 }
@@ -226,13 +236,13 @@ fn line_of(
     }
     let others = [&entry.cable, &entry.corrections].into_iter().flatten().next();
     if let Some(other) = others {
-        let title = "a device with `line_of` is only a line".to_string();
-        let label = "write this at the receiver".to_string();
+        let title = "a device with `line_of` cannot have `gps_cable` or `corrections`".to_string();
+        let label = "move this key to the [[device]] of the GNSS receiver".to_string();
         return tell(&other.place, title, label, "limit from the rig format");
     }
     if let Some(place) = &entry.settings {
-        let title = "a device with `line_of` has no settings of its own".to_string();
-        let label = "write them at the receiver".to_string();
+        let title = "a device with `line_of` cannot have `settings`".to_string();
+        let label = "move them to the [[device]] of the GNSS receiver".to_string();
         return tell(place, title, label, "limit from the rig format");
     }
     let words: Vec<_> = ports.iter().map(|(word, _)| *word).collect();
@@ -253,7 +263,8 @@ fn line_of(
     let receiver = devices[place].as_ref()?;
     if receiver.line.is_some() || receiver.device.profile.name != profile.name {
         let title = format!("\"{name}\" is not a receiver with the profile {}", profile.name);
-        let label = "name the receiver whose line this is, and give both one profile".to_string();
+        let label =
+            "name a GNSS receiver of this rig, and use its profile for this device".to_string();
         return tell(&text.place, title, label, "limit from the rig format");
     }
     Some(DeviceId(place))

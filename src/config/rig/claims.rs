@@ -122,7 +122,7 @@ impl<'f> Claims<'f> {
         let first = first?;
         let does = match protocol {
             Protocol::Tcp => "listen at",
-            Protocol::Udp => "have",
+            Protocol::Udp => "use",
         };
         let title = if first.address == address {
             format!("two sockets cannot {does} {address}")

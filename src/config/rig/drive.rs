@@ -242,12 +242,14 @@ fn carries_its_mass(table: &TableReader<'_>, springs: &Suspension) -> bool {
     let place = table.place();
     if springs.static_m() >= springs.stroke_m {
         let label = format!(
-            "at rest it gives by {:.3} m; allowed: less than `stroke_m` ({} m)",
+            "at rest it is compressed by {:.3} m; allowed: less than `stroke_m` ({} m)",
             springs.static_m(),
             springs.stroke_m
         );
-        let fault = place.fault("the suspension does not carry its mass", label);
-        table.fault(fault.note("limit from physics: mass * 9.80665 m/s2 = 4 * stiffness * way"));
+        let fault = place.fault("the suspension is too soft for its mass", label);
+        table.fault(
+            fault.note("limit from physics: mass * 9.80665 m/s2 = 4 * stiffness * compression"),
+        );
         return false;
     }
     if springs.rate_per_s() > Suspension::FASTEST_PER_S {

@@ -23,16 +23,18 @@ pub(super) fn check(
             && drive.twist.is_none()
             && devices.iter().all(Option::is_some)
         {
-            let label = "allowed: with `twist = \"ADDRESS:PORT\"` here, or with a drive base among the devices";
+            let label = "add `twist = \"ADDRESS:PORT\"` here, or a drive base to the devices";
             field.fault(
-                trajectory.fault("no device and no `twist` drives the robot", label).note(NOTE),
+                trajectory
+                    .fault("this driven robot has no source of drive commands", label)
+                    .note(NOTE),
             );
         }
         return;
     };
     let TrajectoryConfig::Drive(drive) = &robot.trajectory else {
-        let title = format!("`{}` is a drive base, and the robot is not driven", first.value);
-        let fault = first.place.fault(title, "its commands could not move the robot");
+        let title = format!("`{}` is a drive base, but the robot is not driven", first.value);
+        let fault = first.place.fault(title, "its commands cannot move the robot");
         let label = "allowed: kind = \"drive\"";
         field.fault(fault.related(trajectory, label).note(NOTE));
         return;

@@ -124,15 +124,18 @@ fn check_cores(table: &TableReader<'_>, all: &EngineConfig) {
         .place_of("standby_core")
         .filter(|_| all.standby_core == all.send_core || all.send_core.is_none())
     {
-        let fault =
-            place.fault("`standby_core` is a second core beside `send_core`", "name two cores");
+        let fault = place.fault(
+            "`standby_core` requires a different `send_core`",
+            "set `send_core` to another core",
+        );
         table.fault(
-            fault.note("limit from the rig format: `standby_core` must differ from `send_core`"),
+            fault.note("limit from the rig format: each of the two senders has its own core"),
         );
     }
     if let (Some(place), SchedulerChoice::Deadline) = (table.place_of("send_core"), all.scheduler) {
-        let label = "leave it out, or take scheduler = \"fifo\"";
-        let fault = place.fault("`send_core` does not go with scheduler = \"deadline\"", label);
+        let label = "remove it, or set scheduler = \"fifo\"";
+        let fault =
+            place.fault("`send_core` cannot be combined with scheduler = \"deadline\"", label);
         table
             .fault(fault.note("limit from sched(7): a deadline thread may not be bound to a core"));
     }

@@ -1,4 +1,5 @@
-//! `[[fault]]`: kind, time and strength of faults.
+//! `[[fault]]`: kind, time and strength of faults. Faults of links ([`WireKind`]) are defined here, faults of devices by
+//! their families.
 
 use std::sync::Arc;
 
@@ -140,11 +141,11 @@ keys! {
 }
 
 fn share() -> Limit<f64> {
-    Limit::new(0.0..=1.0, "", "a probability")
+    Limit::new(0.0..=1.0, "", "")
 }
 
 fn noise() -> Limit<f64> {
-    Limit::new(1e-12..=0.5, "", "a rate of 0.5 is random bits")
+    Limit::new(1e-12..=0.5, "", "physics: at a rate of 0.5, all bits are random")
 }
 
 /// A fault within a device.

@@ -183,7 +183,7 @@ fn joint(mut table: TableReader<'_>) -> Read {
     let name = file_name(&name_field, "a joint's").filter(|name| {
         let is_body = name.value == BODY;
         if is_body {
-            let label = "allowed: any other name; \"body\" is what carries the joints";
+            let label = "allowed: any other name; \"body\" is the robot's body";
             let fault = name.place.fault("a joint cannot be named \"body\"", label);
             name_field.fault(fault.note(format!("limit from {FORMAT}")));
         }
@@ -200,7 +200,7 @@ fn joint(mut table: TableReader<'_>) -> Read {
         .meaning("Axis of rotation (right-handed) or direction of sliding, in the joint's axes.");
     let axis = axis(&axis_field);
     // The keys of the joint's motion depend on this word, too.
-    let kind_field = table.optional("kind").meaning("Whether the joint turns or slides.");
+    let kind_field = table.optional("kind").meaning("Kind of joint: it turns or slides.");
     kind_field.defaults_to(JointKind::Revolute.word());
     let kind = kind_field.choice_of_kind(&JointKind::WORDS, FORMAT).unwrap_or(JointKind::Revolute);
     let units = Units::of(kind);
@@ -223,8 +223,8 @@ fn joint(mut table: TableReader<'_>) -> Read {
         let start = match &motion {
             JointMotion::Table(rows) => {
                 if let Some(place) = start_field.place() {
-                    let title = format!("`{}` does not go with a table", units.start);
-                    let label = "remove it: the joint starts where the first row says";
+                    let title = format!("`{}` cannot be combined with a table", units.start);
+                    let label = "remove it: the first row sets the start position";
                     let fault = place.fault(title, label);
                     start_field.fault(fault.note(format!("limit from {FORMAT}")));
                 }
@@ -312,7 +312,9 @@ fn stay_within(
             let at_s = ((end - joint.start) / rate * 1e3).round() / 1e3;
             Some(format!("\"{}\" reaches its limit after {at_s} s and goes on", joint.name))
         }
-        (None, _) => Some(format!("each round of \"{}\" leads further", joint.name)),
+        (None, _) => {
+            Some(format!("each repetition moves \"{}\" further, beyond its limits", joint.name))
+        }
     };
     let Some(title) = title else { return };
     let label = format!("allowed: {} to {} {}", written(low), written(high), units.name);
@@ -481,7 +483,7 @@ pub(crate) fn check_role(
         [] => "this rig has no joint; add one as [[joint]]".to_owned(),
         _ => format!("allowed: mount = {{ parent = \"NAME\" }}; there are: {}", names.join(", ")),
     };
-    let title = format!("\"{name}\" sits on no joint whose position it could tell");
+    let title = format!("\"{name}\" must be mounted on a joint");
     field
         .fault(place.fault(title, label).note(format!("limit from the product: {}", product.noun)));
 }
@@ -504,9 +506,12 @@ pub(crate) fn check_commands(
             ([], true) => {
                 let title = format!("no device commands the joint \"{}\"", joint.name);
                 let name = &joint.name;
-                let label = format!("needs mount = {{ parent = \"{name}\" }} of a turning head");
+                let label = format!("add a turning head with mount = {{ parent = \"{name}\" }}");
                 let fault = joint.place.fault(title, label);
-                field.fault(fault.help("`menura profiles` lists them, as menura-turning-head"));
+                field
+                    .fault(fault.help(
+                        "`menura profiles` lists turning heads, such as menura-turning-head",
+                    ));
             }
             ([_, _, ..], true) => {
                 let title = format!("several devices command the joint \"{}\"", joint.name);
@@ -520,10 +525,10 @@ pub(crate) fn check_commands(
             sits && matches!(&fault.kind, FaultKind::Device(kind) if kind.get::<JointJam>().is_some())
         };
         if let [first, second, ..] = &faults.iter().filter(holds).collect::<Vec<_>>()[..] {
-            let title = format!("two faults hold the joint \"{}\"", joint.name);
+            let title = format!("two faults jam the joint \"{}\"", joint.name);
             let fault = second.place.fault(title, "again here");
             let fault = fault.related(&first.place, "first here");
-            field.fault(fault.help("a fault with `period_s` comes again and again"));
+            field.fault(fault.help("to repeat a fault, set its `period_s`"));
         }
     }
 }

@@ -104,10 +104,10 @@ impl JointConfig {
         let told = |x: f64| (x * scale * 1e6).round() / 1e6;
         match &self.motion {
             JointMotion::ConstantRate { rate } => {
-                format!("{does} by {} {unit}/s for ever", told(*rate))
+                format!("{does} at {} {unit}/s without end", told(*rate))
             }
             JointMotion::Sine { amplitude, period_s, .. } => format!(
-                "{does} to and fro by {} {unit} about {}, in {period_s} s",
+                "{does} to and fro by {} {unit} about {}, with a period of {period_s} s",
                 told(*amplitude),
                 told(self.start)
             ),
@@ -115,10 +115,10 @@ impl JointConfig {
                 Some([low, high]) => {
                     format!("{does} by a table, from {} to {} {unit}", told(low), told(high))
                 }
-                None => format!("{does} by a table, on and on"),
+                None => format!("{does} by a table, without end"),
             },
             JointMotion::Commanded { max_rate, max_acceleration } => format!(
-                "{does} as a device is told, up to {} {unit}/s and {} {unit}/s^2",
+                "{does} as commanded, up to {} {unit}/s and {} {unit}/s^2",
                 told(*max_rate),
                 told(*max_acceleration)
             ),

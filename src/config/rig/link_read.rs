@@ -32,7 +32,7 @@ pub(crate) fn link(
     let place = table.place().clone();
     let written = table.written_among(&KINDS);
     if let [first, second, ..] = written[..] {
-        let title = format!("a link goes one way, by `{first}` or by `{second}`");
+        let title = format!("a link cannot have both `{first}` and `{second}`");
         table.fault(place.fault(title, format!("allowed: one of {}", KINDS.join(", "))));
         return None;
     }
@@ -162,9 +162,10 @@ fn line(mut table: TableReader<'_>, claims: &Claims<'_>) -> Option<LineConfig> {
         [] => line_of(kinds[0], &mut table, false, CONTROL_TCP, claims),
         [kind] => line_of(kind, &mut table, false, CONTROL_TCP, claims),
         _ => {
-            let fault = table
-                .place()
-                .fault("a line goes one way", format!("allowed: one of {}", kinds.join(", ")));
+            let fault = table.place().fault(
+                "a serial line cannot be of several kinds",
+                format!("allowed: one of {}", kinds.join(", ")),
+            );
             table.fault(fault);
             return None;
         }
@@ -211,7 +212,7 @@ fn pty(table: &mut TableReader<'_>, is_usb: bool, claims: &Claims<'_>) -> Option
     }
     let strict_rate = table
         .optional("strict_rate")
-        .meaning("Whether bytes are garbled if the host has set another rate than the device.")
+        .meaning("Garble bytes if the host's bit rate differs from the device's.")
         .boolean_or(!is_usb);
     let aliases = table.optional("rate_aliases").meaning(
         "Pairs of a host's rate and the device's rate that count as equal, for rates that the host \
@@ -305,7 +306,7 @@ fn udp(
     if let Some((address, place)) = &to
         && (address.port() == 0 || address.ip().is_unspecified())
     {
-        let label = "allowed: the receiver's address and port";
+        let label = "allowed: address and port of the destination host";
         to_field.fault(place.fault("this address cannot be a destination", label));
     }
     let further_ports = further_ports(&mut table, profile, catalogue);
@@ -334,10 +335,7 @@ fn udp(
         .integer(&Limit::new(1..=255, "", "the IP header: one byte"));
     let broadcast = table
         .optional("broadcast")
-        .meaning(
-            "Whether broadcast destinations are allowed; addresses that end in 255 are always \
-             allowed.",
-        )
+        .meaning("Allow broadcast destinations; addresses that end in 255 are always allowed.")
         .boolean_or(false);
     table.finish();
     let (to, _) = to?;

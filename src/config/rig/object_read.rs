@@ -104,7 +104,7 @@ fn body(table: &mut TableReader<'_>) -> Option<(ObjectBody, crate::toml::diagnos
     };
     let built_in = ObjectShape::WORDS.iter().find(|(word, _)| *word == text.value);
     if let Some(&(word, shape)) = built_in {
-        refuse(table, ["mesh_pose", "scale"], &format!("the built-in {word} has `size_m`"));
+        refuse(table, ["mesh_pose", "scale"], &format!("use `size_m` for the built-in {word}"));
         let size = Limit::new(0.01..=1000.0, "m", FORMAT);
         let size_field = table.optional("size_m").meaning(
             "Length, width and height of a built-in body (default: those of the body's kind).",
@@ -129,7 +129,7 @@ fn body(table: &mut TableReader<'_>) -> Option<(ObjectBody, crate::toml::diagnos
         }
         return None;
     }
-    refuse(table, ["size_m", "reflectance"], "a mesh brings its own; see `scale`, `mesh_pose`");
+    refuse(table, ["size_m", "reflectance"], "a mesh has its own; use `scale` and `mesh_pose`");
     let scale = Limit::new(1e-4..=1e4, "", FORMAT);
     let scale_field = table.optional("scale").meaning("Metres for each unit of the mesh.");
     let scale = scale_field.number_or(&scale, 1.0);

@@ -96,7 +96,11 @@ pub(crate) fn seed(field: &Field<'_>) -> Option<u64> {
 
 /// Limits of a coordinate in the World frame, metres.
 pub(crate) fn position_limit() -> Limit<f64> {
-    Limit::new(-100_000.0..=100_000.0, "m", "the World frame: flat, so near its origin")
+    Limit::new(
+        -100_000.0..=100_000.0,
+        "m",
+        "the World frame: it is flat, so it is valid near its origin only",
+    )
 }
 
 /// Limits of an angle of up to one turn, degrees.

@@ -53,7 +53,7 @@ keys! {
         pub roll_pitch_yaw_rad as "rotate_deg": [f64; 3] = [0.0; 3], Degrees(turn_limit());
         /// Where the origin of a scene file lies in the world, east, north and up.
         pub offset_m: [f64; 3] = [0.0; 3],
-            Limit::new(-1e7..=1e7, "m", "the scene: f32 has metres beyond");
+            Limit::new(-1e7..=1e7, "m", "the scene: f32 cannot resolve metres beyond");
     }
 }
 

@@ -106,7 +106,7 @@ fn rig(
 ) -> Option<Rig> {
     let seed_field = root.optional("seed");
     let seed_field =
-        seed_field.meaning("Fixes all random draws: the same seed gives the same bytes.");
+        seed_field.meaning("Seed of all random samples: the same seed gives the same bytes.");
     let seed = seed_field.integer_or(&seed_limit(), 0);
     let start_field = root.optional("start_utc").meaning(
         "Civil time at the start (default: the host's clock in a run, 2026-06-01T12:00:00Z in a \
@@ -245,7 +245,8 @@ fn start_utc(field: &Field<'_>) -> Option<jiff::Timestamp> {
     match written.to_string().parse() {
         Ok(stamp) => Some(stamp),
         Err(error) => {
-            let fault = place.fault("`start_utc` is not a date and time", "no such instant");
+            let fault =
+                place.fault("`start_utc` is not a date and time", "this instant does not exist");
             field.fault(fault.note(format!("{error}")));
             None
         }
@@ -291,7 +292,7 @@ fn devices(
     let expected = "one [[device]] or more";
     let (mut items, place) = field.array_up_to(1..=MAX_DEVICES, FORMAT, expected)?;
     if items.is_empty() {
-        field.fault(place.fault("a rig has at least one device", format!("allowed: {expected}")));
+        field.fault(place.fault("a rig needs at least one device", format!("allowed: {expected}")));
     }
     let mut taken = Taken::default();
     if field.node().is_some() {
@@ -320,7 +321,7 @@ fn devices(
                     "Name of the GNSS receiver of this rig whose PPS (time pulse) and serial \
                      output reach the device.",
                 )
-                .text("the name of a receiver of this rig");
+                .text("the name of a GNSS receiver of this rig");
             let corrections = table
                 .optional("corrections")
                 .meaning(
@@ -374,7 +375,7 @@ fn may_correct(device: &DeviceConfig, caster: &Field<'_>, ntrip: &Field<'_>) {
     let profile = &device.profile;
     for (field, key) in [(caster, "caster"), (ntrip, "ntrip")] {
         if let Some(place) = field.place().filter(|_| profile.product.corrections_port.is_none()) {
-            let title = format!("{} neither sends nor takes corrections", profile.name);
+            let title = format!("{} neither sends nor accepts corrections", profile.name);
             let fault = place.fault(title, format!("remove `{key}`"));
             field.fault(fault.note(format!("limit from the profile {}", profile.name)));
         }
@@ -502,7 +503,7 @@ fn link_field<'f>(
     } else if let (Some(place), Some(Interface::Server)) =
         (address_field.place().filter(|_| address.is_some()), profile.map(|p| p.product.interface))
     {
-        let title = "`address` and `link` both say where hosts connect";
+        let title = "`address` and `link` both set where hosts connect";
         address_field.fault(place.fault(title, "remove one of them"));
         return None;
     }
@@ -520,7 +521,7 @@ fn has_ptp_address(device: &DeviceConfig, settings: &Field<'_>) -> bool {
     let speaks = device.profile.family.speaks_ptp(&*device.settings);
     let has = !speaks || device.link.own_address().is_some();
     if !has && let Some(place) = settings.place() {
-        let label = "add `from = \"ADDRESS:PORT\"` to `link.udp`, or set `ptp` to another word";
+        let label = "add `from = \"ADDRESS:PORT\"` to `link.udp`, or set `ptp` to another value";
         let title = "`ptp = \"wire\"` needs an IPv4 address of the device's own";
         let fault = place.fault(title, label);
         settings.fault(fault.note("limit from IEEE 1588: each clock has UDP ports 319 and 320"));

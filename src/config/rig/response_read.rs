@@ -122,7 +122,7 @@ fn one_of(table: &TableReader<'_>, what: &str, words: &[&'static str]) -> Option
 }
 
 fn cause(table: &mut TableReader<'_>, named: Named<'_>) -> Option<StimulusCause> {
-    let which = one_of(table, "what happens", &["object", "fault"]);
+    let which = one_of(table, "the cause of the stimulus", &["object", "fault"]);
     let fault = table.optional("fault").meaning("Name of the fault that starts.");
     let object = table.optional("object").meaning("The name of the object that appears.");
     match which? {
@@ -146,7 +146,7 @@ fn source(
     named: Named<'_>,
     claims: &Claims<'_>,
 ) -> Option<ResponseSource> {
-    let which = one_of(table, "where the response is heard", &["udp", "tcp", "device"]);
+    let which = one_of(table, "the source of the response", &["udp", "tcp", "device"]);
     let udp = table.optional("udp");
     let udp = udp.meaning("Address at which Menura receives the response as a datagram.");
     let tcp = table
@@ -224,7 +224,7 @@ fn pattern(table: &mut TableReader<'_>) -> Option<Regex> {
     match built {
         Ok(built) if built.is_match(b"") => {
             let label = "allowed: a pattern that needs at least one byte";
-            field.fault(written.place.fault("this pattern matches nothing at all", label));
+            field.fault(written.place.fault("this pattern matches empty text", label));
             None
         }
         Ok(built) => Some(built),

@@ -37,7 +37,7 @@ pub const BUILTIN: &[BuiltinScene] = &[
     BuiltinScene {
         name: "courtyard",
         summary: "A walled, vegetated courtyard of 300 x 300 m with uneven ground, after Goodin et \
-                  al. 2018: for drivers and perception code that should meet grass, leaves and \
+                  al. 2018: for drivers and perception code that must handle grass, leaves and \
                   partial hits, and for load tests up to 191 million triangles.",
         read: |chosen| {
             let all = CourtyardParameters { seed: chosen.rig_seed, ..Default::default() };
@@ -63,7 +63,8 @@ pub const BUILTIN: &[BuiltinScene] = &[
         name: "root-step",
         summary: "A forest floor of 200 x 200 m with roots and a step of 0.35 m, as large as the \
                   second scene of Goodin et al. 2018: 604 million triangles in 24,564 instances, \
-                  one mesh of 22 million. Loads within 4 GB; make it smaller for other machines.",
+                  one mesh of 22 million. Loading takes up to 4 GB of memory; use fewer triangles \
+                  on smaller machines.",
         read: |chosen| {
             let all = RootStepParameters { seed: chosen.rig_seed, ..Default::default() };
             chosen.read_own("the forest floor", all).map(SceneSource::RootStep)
@@ -87,8 +88,8 @@ pub const BUILTIN: &[BuiltinScene] = &[
     },
     BuiltinScene {
         name: "meadow-wall",
-        summary: "Grass, and a fence of posts with a net of wires, before walls all around: for \
-                  drivers and perception code that should meet beams which thin things split.",
+        summary: "Grass and a wire fence in front of walls. Thin objects split the beams: a test \
+                  for drivers and perception code.",
         read: |chosen| {
             let all = MeadowWallParameters { seed: chosen.rig_seed, ..Default::default() };
             chosen.read_own("the walled meadow", all).map(SceneSource::MeadowWall)
@@ -124,9 +125,10 @@ pub const BUILTIN: &[BuiltinScene] = &[
     },
     BuiltinScene {
         name: "street",
-        summary: "A street with what is not matt, at known places: a road sign and a licence plate that \
-                  retro-reflect, the paint of a parked car, a shop window with a room behind it, a puddle \
-                  in which the car is mirrored, and wet asphalt if asked for.",
+        summary: "A street with surfaces that are not diffuse, at known places: a road sign and a \
+                  licence plate that retro-reflect, the paint of a parked car, a shop window with \
+                  a room behind it, a puddle in which the car is mirrored, and wet asphalt if \
+                  asked for.",
         read: |chosen| {
             let all = StreetParameters::default();
             chosen.read_own("the street", all).map(SceneSource::Street)
@@ -150,9 +152,10 @@ pub const BUILTIN: &[BuiltinScene] = &[
     },
     BuiltinScene {
         name: "fort-drum",
-        summary: "A parking apron with a boulder, three hay bales, two strips of upright stems and one of low \
-                  grass, after the scene at Fort Drum of Durst et al. 2011: for cost maps, and for what a \
-                  beam sees behind thin plants where a single ray sees the ground.",
+        summary: "A parking apron with a boulder, three hay bales, two strips of upright stems and \
+                  one of low grass, after the scene at Fort Drum of Durst et al. 2011: for cost \
+                  maps, and for beams that hit thin plants where a single ray would hit the \
+                  ground.",
         read: |chosen| {
             let all = FortDrumParameters { seed: chosen.rig_seed, ..Default::default() };
             chosen.read_own("the apron", all).map(SceneSource::FortDrum)

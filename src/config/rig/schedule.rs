@@ -85,7 +85,7 @@ pub(crate) fn schedule(table: &mut TableReader<'_>, origin: &str) -> Option<Sche
     {
         let label = match duration_s {
             Some(duration_s) => format!("allowed: more than `duration_s`, {duration_s} s"),
-            None => "needs a `duration_s` that is shorter".to_owned(),
+            None => "add a `duration_s` that is shorter".to_owned(),
         };
         period.fault(place.fault("`period_s` must be longer than `duration_s`", label));
     }

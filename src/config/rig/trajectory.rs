@@ -21,7 +21,7 @@ const MAX_WAYPOINTS: usize = 10_000;
 const FORMAT: &str = "the rig format, trajectories";
 
 /// Sentence of the key `trajectory`, of the robot and of objects.
-pub(super) const MOTION: &str = "The motion (default for the robot: it stands still).";
+pub(super) const MOTION: &str = "The motion (default for the robot: stationary).";
 
 fn speed_limit() -> Limit<f64> {
     Limit::new(0.001..=100.0, "m/s", FORMAT)
@@ -166,8 +166,10 @@ pub(crate) fn stance(
     if let (true, Some((TrajectoryConfig::Feed(_), _)), Some(place)) =
         (follows, trajectory, field.place())
     {
-        let label = "allowed: false; the sender of a feed says z, roll and pitch itself";
-        field.fault(place.fault("a feed cannot follow the ground", label));
+        let label = "allowed: false; the poses of a feed contain z, roll and pitch";
+        field.fault(
+            place.fault("`follow_ground` conflicts with a trajectory of kind \"feed\"", label),
+        );
     }
     let side = Limit::new(0.05..=50.0, "m", "the rig format, [robot]");
     let footprint = table
@@ -213,7 +215,9 @@ pub(crate) fn trajectory(
     let (kinds, origin, rig_seed) = match owner {
         Owner::Robot { rig_seed } => (all, FORMAT, rig_seed),
         // The last kind is `drive`, which only robots have.
-        Owner::Object => (&all[..all.len() - 1], "the rig format: only the robot is driven", 0),
+        Owner::Object => {
+            (&all[..all.len() - 1], "the rig format: \"drive\" is for the robot only", 0)
+        }
     };
     let field = table.required("kind").meaning("The kind of trajectory.");
     let kind = field.choice(kinds, origin)?;
@@ -231,7 +235,7 @@ fn circle_speed(field: &Field<'_>) -> Option<f64> {
     if let Some(place) = field.place().filter(|_| speed_m_s.abs() < 0.001) {
         let label = "allowed: at least 0.001 m/s; negative runs clockwise";
         let fault = place.fault("`speed_m_s` of a circle must not be 0", label);
-        field.fault(fault.help("for a body that stands, write kind = \"still\""));
+        field.fault(fault.help("for a body at rest, write kind = \"still\""));
     }
     Some(speed_m_s)
 }

@@ -43,7 +43,8 @@ keys! {
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct RainConfig {
         /// Rain rate.
-        pub rate_mm_h: f64, Limit::new(0.1..=300.0, "mm/h", "the law: drizzle to a cloudburst");
+        pub rate_mm_h: f64,
+            Limit::new(0.1..=300.0, "mm/h", "the rain model: drizzle to cloudburst");
         /// Effect on light: the extinction of Marshall and Palmer's drops, or extinction and range error as in Goodin et
         /// al. 2019.
         pub law: RainLaw = RainLaw::default(), OneOf(&RainLaw::WORDS, FORMAT);
@@ -60,10 +61,10 @@ keys! {
     pub struct FogConfig {
         /// The distance at which the contrast of a black object with the sky has fallen to `contrast`.
         pub visibility_m: f64,
-            Limit::new(5.0..=50_000.0, "m", "the model: in denser fog light is scattered more than once");
+            Limit::new(5.0..=50_000.0, "m", "the fog model: light is scattered only once");
         /// The contrast that defines the visibility: 0.05 for the meteorological optical range, 0.02 for Koschmieder's.
         pub contrast: f64 = 0.05,
-            Limit::new(0.01..=0.1, "", "the contrast that eyes resolve: 0.05 (WMO), 0.02 (Koschmieder)");
+            Limit::new(0.01..=0.1, "", "the eye's threshold: 0.05 (WMO), 0.02 (Koschmieder)");
         /// Extinction over backscatter.
         pub lidar_ratio_sr: f64 = 65.0, lidar_ratio();
     }
@@ -75,7 +76,7 @@ keys! {
     pub struct SnowConfig {
         /// Snowfall rate, as water.
         pub rate_mm_h: f64,
-            Limit::new(0.05..=50.0, "mm/h", "the law: the water in light to heaviest snow");
+            Limit::new(0.05..=50.0, "mm/h", "the snow model: light to heaviest snowfall");
         /// Dry or wet flakes; sets the defaults of `density_g_cm3` and `reflectance`.
         pub kind: SnowKind = SnowKind::default(), OneOf(&SnowKind::WORDS, FORMAT);
         /// Whether single flakes near the sensor return light.
@@ -94,7 +95,7 @@ keys! {
     /// (MAVS: 4) and `gravity`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct DustConfig {
-        /// The place's name; its random draws depend on it.
+        /// Name of the dust source; its random numbers depend on it.
         pub name as required: String = String::new(), By(source_name);
         /// Where dust rises, east, north and up, or in the frame of the object that carries the place.
         pub position_m as required: [f64; 3] = [0.0; 3],
@@ -113,7 +114,7 @@ keys! {
         pub growth_m_s: f64 = 0.5, Limit::new(0.0..=20.0, "m/s", DUST_FORMAT);
         /// Share of light that passes through the middle of a new sphere, one way.
         pub transmission: f64 = 0.95,
-            Limit::new(0.001..=0.999, "", "the share of light that passes through a sphere");
+            Limit::new(0.001..=0.999, "", "the dust model: spheres absorb some light, not all");
         /// Velocity of a new sphere in the air, east, north and up; the wind is added.
         pub velocity_m_s: [f64; 3] = [0.0, 0.0, 0.5], Limit::new(-50.0..=50.0, "m/s", DUST_FORMAT);
         /// Random velocities of up to this much are added along each axis.
@@ -199,7 +200,7 @@ fn share() -> Limit<f64> {
 }
 
 fn lidar_ratio() -> Limit<f64> {
-    Limit::new(5.0..=500.0, "sr", "aerosols: 10 to 100 sr are measured")
+    Limit::new(5.0..=500.0, "sr", "aerosols: measured ratios are 10 to 100 sr")
 }
 
 /// Key type of an optional table with the title `what`; `example` is a value for the documentation.
@@ -237,7 +238,7 @@ fn dust(field: &Field<'_>, objects: Option<&[ObjectConfig]>) -> Option<Vec<DustC
     let field = field.named("world.weather.dust");
     let expected = "up to 16 of [[world.weather.dust]]";
     let (items, _) = field.array_up_to(0..=MAX_SOURCES, DUST_FORMAT, expected)?;
-    let mut names = Names::new("dust sources", "random draws depend on it");
+    let mut names = Names::new("dust sources", "random numbers depend on the name");
     let sources: Vec<_> = items
         .iter()
         .map(|item| {
@@ -267,8 +268,8 @@ fn check_source(table: &TableReader<'_>, source: &DustConfig) {
     if let (Some(place), Some(_)) = (table.place_of("start_s"), table.place_of("object"))
         && source.start_s < 0.0
     {
-        let label = "allowed: 0 or later, as nothing moves before the run";
-        table.fault(place.fault("an object cannot raise dust before the run", label));
+        let label = "allowed: 0 or later; objects do not move before the run";
+        table.fault(place.fault("`start_s` must not be negative for dust of an object", label));
     }
 }
 

@@ -50,7 +50,9 @@ pub(super) fn details(kind: WireKind, table: &mut TableReader<'_>) -> Option<Wir
     {
         let label = format!("allowed: at most `delay_ms`, {} ms", *delay_ns as f64 / 1e6);
         let fault = place.fault("`jitter_ms` must not exceed `delay_ms`", label);
-        table.fault(fault.note("`jitter_ms` is how much earlier or later than `delay_ms`"));
+        table.fault(
+            fault.note("`jitter_ms` is the largest deviation from `delay_ms`, earlier or later"),
+        );
     }
     Some(fault)
 }

@@ -50,8 +50,9 @@ pub fn world(mut table: TableReader<'_>, rig_seed: u64) -> Option<(WorldConfig, 
     let labels_field = table
         .optional("labels")
         .meaning(
-            "Labels in the ground truth: names of objects, meshes or materials, in which * stands \
-             for any letters, with their labels. The first pattern that fits decides.",
+            "Labels in the ground truth. A key is a pattern for names of objects, meshes or \
+             materials, in which * matches any characters; its value is the label. The first \
+             matching pattern applies.",
         )
         .such_as("{ \"tree*\" = \"vegetation\" }");
     let labels = labels(&labels_field);
@@ -84,11 +85,11 @@ fn labels(field: &Field<'_>) -> Option<Vec<LabelRule>> {
         return Some(Vec::new());
     }
     const FORMAT: &str = "the rig format, [world.labels]";
-    let expected = "a table of patterns of names with their labels, each a text";
+    let expected = "a table of name patterns and their labels, both strings";
     let node = field.any(expected)?;
     let allowed = format!("allowed: {expected}, as in \"tree*\" = \"vegetation\"");
     let Value::Table(entries) = &node.value else {
-        field.fault(node.place.fault("`labels` is no table", allowed));
+        field.fault(node.place.fault("`labels` is not a table", allowed));
         return None;
     };
     if entries.len() > MAX_LABELS {
@@ -102,7 +103,7 @@ fn labels(field: &Field<'_>) -> Option<Vec<LabelRule>> {
         let is_fit = |text: &str| (1..=LONGEST_LABEL).contains(&text.chars().count());
         let lengths = format!("allowed: 1 to {LONGEST_LABEL} letters");
         if !is_fit(&entry.key) {
-            let title = "a pattern of a name is too short or too long";
+            let title = "this name pattern is too short or too long";
             field.fault(entry.key_place.fault(title, lengths.clone()));
             rules = None;
         }
@@ -118,7 +119,7 @@ fn labels(field: &Field<'_>) -> Option<Vec<LabelRule>> {
                 rules = None;
             }
             _ => {
-                let title = format!("the label of `{}` is no text", entry.key);
+                let title = format!("the label of `{}` is not a string", entry.key);
                 field.fault(entry.node.place.fault(title, allowed.clone()));
                 rules = None;
             }
@@ -148,7 +149,7 @@ fn scene_file(
         let mut table = parameters.table("the parameters of a scene file")?;
         seed = table
             .optional("seed")
-            .meaning("Fixes the random draws of the scene (default: the rig's seed).")
+            .meaning("Seed of the scene's random numbers (default: the rig's seed).")
             .integer(&seed_limit())
             .unwrap_or(seed);
         finish_parameters(table, scene);
@@ -165,7 +166,8 @@ fn refuse_placement(table: &mut TableReader<'_>, scene: Option<&Text>) {
         if scene.place.is_override() && !place.is_override() {
             continue;
         }
-        let label = format!("allowed: with a scene file, and \"{}\" is built in", scene.value);
+        let label =
+            format!("allowed only with a scene file; \"{}\" is a built-in scene", scene.value);
         table.fault(place.fault(format!("`{key}` is for scene files"), label));
     }
 }

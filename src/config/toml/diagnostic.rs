@@ -93,7 +93,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The bytes `span` of `source`.
+    /// Position of the bytes `span` in the text of `source`.
     pub fn new(source: &Arc<SourceFile>, span: Range<usize>) -> Self {
         Self { source: Arc::clone(source), span }
     }
@@ -193,7 +193,7 @@ impl Diagnostic {
         self
     }
 
-    /// Whether another error has the same title and position.
+    /// Whether another error has the same title and position; false for errors without a position.
     fn is_same(&self, other: &Self) -> bool {
         let place = |fault: &Self| {
             let place = &fault.primary.as_ref()?.place;
@@ -308,8 +308,8 @@ impl Diagnostics {
         let renderer = if styled { Renderer::styled() } else { Renderer::plain() };
         let mut parts: Vec<_> = keyed.iter().map(|(_, fault)| fault.render(&renderer)).collect();
         if self.untold > 0 {
-            let title = format!("{} more faults are not shown", self.untold);
-            let help = format!("mend the {MAX_SHOWN} above, then check again");
+            let title = format!("{} more errors are not shown", self.untold);
+            let help = format!("fix the {MAX_SHOWN} errors above, then check again");
             parts.push(Diagnostic::new(title).help(help).render(&renderer));
         }
         parts.join("\n\n")
@@ -328,10 +328,10 @@ impl fmt::Display for Diagnostics {
     }
 }
 
-/// Longest text that is passed to the renderer in whole lines, bytes. The renderer scans its whole input for each
-/// error.
+/// Largest excerpt of a file that is passed to the renderer in whole lines, bytes. Of a larger excerpt, only the lines
+/// with positions are passed, and of a longer line only a part. The renderer scans its whole input for each error.
 const MAX_WINDOW: usize = 16 << 10;
-/// Number of bytes of a longer line that are shown before and after the start of the position.
+/// Number of bytes that are shown before and after the start of the position, if its line is longer than `MAX_WINDOW`.
 const CONTEXT: (usize, usize) = (40, 120);
 /// Largest length of a line of a title, label or note, characters; longer lines are cut.
 const MAX_LINE: usize = 2000;
@@ -444,8 +444,8 @@ mod tests {
         let text = faults.to_string();
         assert!(text.len() < 20_000, "{} bytes", text.len());
         assert!(text.contains("--> rig.toml:50:1\n"), "{text}");
-        assert!(text.contains("error: 99950 more faults are not shown\n"), "{text}");
-        assert!(text.ends_with("help: mend the 50 above, then check again"), "{text}");
+        assert!(text.contains("error: 99950 more errors are not shown\n"), "{text}");
+        assert!(text.ends_with("help: fix the 50 errors above, then check again"), "{text}");
         let mut outer = Diagnostics::default();
         outer.append(faults);
         assert_eq!(outer.len(), 100_000);

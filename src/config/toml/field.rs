@@ -227,8 +227,10 @@ impl<'f> Field<'f> {
         let text = self.text(expected)?;
         let is_plain = text.value.bytes().all(|byte| (b' '..=b'~').contains(&byte));
         if text.value.len() > most || !is_plain {
-            let label = format!("allowed: {expected}, up to {most} characters of ASCII");
-            self.fault(text.place.fault("the field on the wire has no room for this", label));
+            let label = format!("allowed: {expected}, up to {most} ASCII characters");
+            self.fault(
+                text.place.fault("this text does not fit into the field of the wire format", label),
+            );
             return None;
         }
         Some(text.value)
@@ -347,7 +349,7 @@ impl<'f> Field<'f> {
                 && found.contains(&index)
                 && let Some(place) = item.place()
             {
-                item.fault(place.fault("this is in the list already", "again here"));
+                item.fault(place.fault("this item is in the list twice", "again here"));
             }
             found.push(index);
         }
@@ -392,7 +394,7 @@ impl<'f> Field<'f> {
                 let (year, month, day) = (date.year as i16, date.month as i8, date.day as i8);
                 let found = jiff::civil::Date::new(year, month, day);
                 if let Err(error) = &found {
-                    let title = format!("`{}` is not a day of the calendar", self.name);
+                    let title = format!("`{}` is not a calendar date", self.name);
                     self.fault(node.place.fault(title, "no such day").note(error.to_string()));
                 }
                 found.ok()

@@ -217,7 +217,7 @@ impl<T: Clone + PartialEq> KeyType<Vec<T>> for FactoryFirst<'_, T> {
     fn read(&self, field: &Field<'_>) -> Option<Vec<T>> {
         let read = self.0.read(field)?;
         if read.is_empty() {
-            let label = "allowed: one or more, the factory's first";
+            let label = "allowed: one or more, starting with the factory setting";
             field.fault(field.place()?.fault(self.1, label));
             return None;
         }

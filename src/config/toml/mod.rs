@@ -1,4 +1,7 @@
 //! TOML values with their positions in the file, and messages that show these positions.
+//!
+//! [`keys_macro`] defines tables of keys, [`keys`] reads them. [`field`] checks a value's type and limits, [`reader`]
+//! rejects unknown keys at the end of a table.
 
 mod defaults;
 pub mod diagnostic;

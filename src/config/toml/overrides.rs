@@ -85,7 +85,7 @@ impl Override {
             }
             if wrong {
                 let label = "write it as in `world.scene` or `device[0].settings.return_mode`";
-                faults.borrow_mut().push(place.fault("not a key that --set can find", label));
+                faults.borrow_mut().push(place.fault("not a valid key for --set", label));
                 return None;
             }
             start += part.len() + 1;
@@ -108,7 +108,7 @@ impl Node {
     /// The node one step down. A missing key of a table is created.
     fn enter(&mut self, step: &Step, faults: &Faults) -> Option<&mut Node> {
         let refuse = |label: String| {
-            faults.borrow_mut().push(step.place.fault("--set: the rig has no such place", label));
+            faults.borrow_mut().push(step.place.fault("--set: the rig has no such key", label));
             None
         };
         match (&mut self.value, &step.word) {
@@ -136,9 +136,9 @@ impl Node {
                     items.iter().filter_map(Node::name).map(str::to_string).collect();
                 match items.iter_mut().find(|item| item.name() == Some(name)) {
                     Some(item) => Some(item),
-                    None if names.is_empty() => {
-                        refuse(format!("this is an array; write an index, `[0]`, for `{name}`"))
-                    }
+                    None if names.is_empty() => refuse(format!(
+                        "this is an array; write an index such as `[0]` instead of `{name}`"
+                    )),
                     None => {
                         let near = nearest(name, names.iter().map(String::as_str));
                         let mean =
@@ -149,7 +149,7 @@ impl Node {
             }
             (_, Word::Index(_)) => refuse("this is not an array".into()),
             (_, Word::Key(name)) => {
-                refuse(format!("what stands before `.{name}` is a value, not a table"))
+                refuse(format!("the key before `.{name}` is a value, not a table"))
             }
         }
     }

@@ -87,7 +87,7 @@ fn node(
         |span: std::ops::Range<usize>| Place::new(source, span.start + offset..span.end + offset);
     let place = place_of(value.span());
     let too_large = || {
-        let text = "whole numbers have at most 38 digits here";
+        let text = "allowed: whole numbers of up to 38 digits";
         faults.borrow_mut().push(place.fault("this number is too large", text));
     };
     let value = match value.get_ref() {

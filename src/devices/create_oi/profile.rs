@@ -47,7 +47,7 @@ struct BootText;
 
 impl KeyType<String> for BootText {
     fn read(&self, field: &Field<'_>) -> Option<String> {
-        let text = field.text("what it prints after a reset")?;
+        let text = field.text("the text after a reset")?;
         if text.value.is_ascii() && text.value.len() <= 1024 {
             return Some(text.value);
         }

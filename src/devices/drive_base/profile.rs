@@ -32,7 +32,7 @@ pub struct BaseProfile {
 }
 
 fn identity_text(field: &Field<'_>) -> Option<String> {
-    let why = "limit from the wire formats: a RoboClaw's version has 48 with its end";
+    let why = "limit from the wire formats: a RoboClaw's version has 48 bytes with its end mark";
     line_read::identity_text(field, 46, why)
 }
 
@@ -77,7 +77,7 @@ keys! {
         /// Motors and encoders on the robot.
         pub wheels: WheelSettings =>
             |all, keys| keys.table("wheels", "[wheels]", &mut all.wheels, SharedKeys::read);
-        /// The battery and what depends on it.
+        /// Battery and power consumption.
         pub power: PowerSettings =>
             |all, keys| keys.table("power", "[power]", &mut all.power, SharedKeys::read);
         /// Settings of this protocol only.

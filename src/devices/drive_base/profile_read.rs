@@ -16,7 +16,7 @@ pub(super) fn profile(mut root: TableReader<'_>, family: BaseFamily) -> Option<B
     let line = line_field(&mut root).table("[line]").and_then(line);
     let says = "Motors and encoders on the robot.";
     let wheels = Shared("[wheels]").read(&root.required("wheels").meaning(says));
-    let says = "The battery and what depends on it.";
+    let says = "Battery and power consumption.";
     let power = Shared("[power]").read(&root.required("power").meaning(says));
     let mut keys = Keys::of_profile(root);
     let dialect = (family.dialect)().read(&mut keys);

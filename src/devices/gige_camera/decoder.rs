@@ -161,7 +161,8 @@ impl DatagramDecoder for CameraDecoder {
             ("resent packets", self.resent.to_string()),
         ];
         if let Some(rate_hz) = self.rate_hz() {
-            lines.push(("frame rate", format!("{rate_hz:.3} Hz, if the clock has 1 GHz")));
+            lines
+                .push(("frame rate", format!("{rate_hz:.3} Hz, assuming a camera clock of 1 GHz")));
         }
         lines
     }
@@ -180,9 +181,9 @@ impl DatagramDecoder for CameraDecoder {
     }
 
     fn twin(&self, profile: &Profile, _rate_rpm: f64) -> Result<Twin, String> {
-        let leader = self.leader.ok_or("has sent no image")?;
+        let leader = self.leader.ok_or("contains no image")?;
         if profile.data::<CameraProfile>().is_none() {
-            return Err(format!("is not compared with {}", profile.name));
+            return Err(format!("cannot be compared with {}", profile.name));
         }
         let ([width, height, ..], format) = (leader.region, self.format());
         let rate_hz = self.rate_hz().unwrap_or(1.0).clamp(0.1, 1000.0);

@@ -40,8 +40,8 @@ fn size(table: &mut TableReader<'_>, default: f64) -> f64 {
 }
 
 fn stuck_pixels(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
-    let says = "Count of stuck pixels as a share of full scale (default: half of them are dark \
-        and half are full).";
+    let says = "Value of the stuck pixels as a share of full scale (default: half of them are dark \
+        and half are at full scale).";
     let level = table.optional("brightness").meaning(says);
     let level = level.is_written().then(|| level.number(&share())).flatten();
     let says = "Share of all pixels that are stuck.";
@@ -73,7 +73,7 @@ fn flare(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn Fam
 
 fn defocus(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
     let blur = Limit::new(1.0..=100.0, "pixels", FORMAT);
-    let says = "Diameter of the disc that a point becomes, in pixels of the sensor.";
+    let says = "Diameter of the blur disc of a point, in pixels of the sensor.";
     let blur_px = table.required("blur_px").meaning(says).number(&blur)?;
     Some(Arc::new(CameraFault::Defocus { blur_px }))
 }

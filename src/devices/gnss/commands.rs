@@ -94,7 +94,7 @@ fn items(profile: &GnssProfile) -> CommandTable {
 const SOURCES: [&str; 4] = [
     "u-blox ZED-F9P interface description, configuration interface",
     "u-blox M10 SPG 5.10 interface description, UBX-21035062 R02",
-    "pyubx2 and ubloxcfg: numbers of configuration items, of ubloxcfg those of HPG 1.50",
+    "pyubx2, and ubloxcfg for HPG 1.50: numbers of configuration items",
     "CFG-VALGET and MON-VER of a ZED-F9P with HPG 1.51, recorded by a public driver (satpulse)",
 ];
 

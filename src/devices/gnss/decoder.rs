@@ -58,7 +58,7 @@ impl Expected {
             "PUBX" => "a sentence of u-blox receivers",
             standard if self.is_gps_only && standard.len() == 5 => match &standard[..2] {
                 "GL" | "GN" | "GA" | "GB" | "BD" => {
-                    "a sentence of a receiver of other systems than GPS"
+                    "a sentence for satellite systems other than GPS"
                 }
                 _ => return None,
             },

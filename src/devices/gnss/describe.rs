@@ -8,7 +8,7 @@ pub(super) fn sections(driver: &GnssProfile) -> Vec<Section> {
     vec![
         ("device", device_rows(driver)),
         (
-            "accuracy by kind of fix (settings errors, uere_m, velocity_std_m_s replace all)",
+            "accuracy by kind of fix (overridden by settings errors, uere_m, velocity_std_m_s)",
             grade_rows(&driver.defaults),
         ),
     ]

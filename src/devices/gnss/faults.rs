@@ -30,7 +30,8 @@ pub const FAULTS: [DeviceFaultKind; 8] = [
 
 fn offset_m(table: &mut TableReader<'_>) -> Option<[f64; 3]> {
     let far = Limit::new(-100_000.0..=100_000.0, "m", FORMAT);
-    let says = "Error of every position, or of the base's reported place: east, north and up.";
+    let says =
+        "Error of every position, or of the base station's reported position: east, north and up.";
     table.required("offset_m").meaning(says).such_as("[east, north, up]").numbers(&far)
 }
 

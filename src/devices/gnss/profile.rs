@@ -297,7 +297,7 @@ keys! {
         pub is_enabled as "enabled": bool, TrueOrFalse;
         /// Length of the pulse.
         pub width_ns as "width_ms": u64,
-            Time(Limit::new(1.0..=999.0, "ms", "the pulse's period of a second"), 1e6);
+            Time(Limit::new(1.0..=999.0, "ms", "the pulse's period: 1 s"), 1e6);
         /// Time from the first fix until the pulse starts.
         pub after_fix_ns as "after_fix_s": u64, Time(up_to(86_400.0, "s"), 1e9);
         /// Standard deviation of the pulse's edges.
@@ -459,7 +459,7 @@ fn line(field: &Field<'_>) -> Option<String> {
     let text = field.text(expected)?;
     let fits = |c: char| (' '..='~').contains(&c) && !",$*\\".contains(c);
     if text.value.len() > 64 || !text.value.chars().all(fits) {
-        let title = "this cannot stand in a sentence";
+        let title = "this text cannot be sent in an NMEA sentence";
         field.fault(text.place.fault(title, format!("allowed: {expected}")));
         return None;
     }
@@ -548,8 +548,8 @@ fn uart2(all: &mut GnssSettings, keys: &mut Keys<'_>, scope: &Scope<'_>) {
     }
     let field = keys.table.optional("uart2");
     if let Some(place) = field.place().filter(|_| all.port == LinePort::Uart2) {
-        let title = "the link leads to UART2";
-        let label = "write the keys of `uart2` into `settings` itself";
+        let title = "`uart2` conflicts with a link on UART2";
+        let label = "move the keys of `uart2` into `settings`";
         field.fault(place.fault(title, label));
     }
     let Some(mut table) = field.table("`uart2`") else { return };
@@ -575,7 +575,7 @@ fn base_station(field: &Field<'_>) -> Option<BaseStation> {
         }
         _ => {
             let label = "allowed: `survey_s` with or without `accuracy_m`, or `latitude_deg`, `longitude_deg` and `altitude_m`";
-            let title = "`base_station` needs a survey or a place, not both";
+            let title = "`base_station` needs a survey or a known position, not both";
             field.fault(field.place()?.fault(title, label));
             None
         }
@@ -604,7 +604,8 @@ fn systems(field: &Field<'_>, nmea: &NmeaFormat) -> Option<Vec<GnssSystem>> {
     let chosen = field.choices(&words, "the profile, [nmea] signals")?;
     if chosen.is_empty() {
         field.fault(
-            place?.fault("a GNSS receiver needs at least one satellite system", "none is here"),
+            place?
+                .fault("a GNSS receiver needs at least one satellite system", "this list is empty"),
         );
         return None;
     }
@@ -655,7 +656,7 @@ fn messages(field: &Field<'_>, scope: &Scope<'_>) -> Option<Vec<String>> {
         .filter(|(name, _)| scope.hardware.dialect.has_message(scope.version, name))
         .map(|(name, _)| (*name, *name))
         .collect();
-    let names = field.choices(&words, "the receiver's messages Menura has")?;
+    let names = field.choices(&words, "the receiver's messages that Menura supports")?;
     Some(names.into_iter().map(str::to_string).collect())
 }
 

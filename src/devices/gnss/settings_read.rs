@@ -178,7 +178,7 @@ fn errors(field: &Field<'_>) -> Option<Errors> {
         return models(field).map(Errors::Models);
     }
     field
-        .choice(&ErrorPreset::WORDS, "Mahajan et al. 2024; else an array of models")
+        .choice(&ErrorPreset::WORDS, "Mahajan et al. 2024; write other models as an array")
         .map(Errors::Preset)
 }
 

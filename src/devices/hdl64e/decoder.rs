@@ -316,7 +316,7 @@ impl DatagramDecoder for Hdl64eDecoder {
         facts.add_data("bad_tables", bad);
         facts.add_data("breaks", breaks);
         if bad > 0 {
-            facts.add_line("", format!("{} did not check", plural(bad, "table")));
+            facts.add_line("", format!("{} failed the check", plural(bad, "table")));
         }
         if let Some(table) = &self.table {
             facts.add_line("unit", unit_text(table));
@@ -342,7 +342,7 @@ impl DatagramDecoder for Hdl64eDecoder {
             None => facts.add_data("live", Value::Null),
         }
         if breaks > 0 {
-            facts.add_line("", format!("the status cycle breaks {}", plural(breaks, "time")));
+            facts.add_line("", format!("status cycle interrupted {}", plural(breaks, "time")));
         }
         facts.add_data("table", self.table.as_ref().map(|table| table_fields(table)));
         facts
@@ -357,23 +357,23 @@ impl DatagramDecoder for Hdl64eDecoder {
         } else if let Some(table) = &self.profile_calibration {
             Ok(cloud::point_source(table, "calibration of the profile"))
         } else {
-            let text = "the calibration of this HDL-64E is not known: it is not in the status bytes \
-                        (a second and a half of an S2 or S3 holds it); give it with \
-                        --calibration FILE.yaml or --profile NAME";
+            let text = "the calibration of this HDL-64E is unknown: the status bytes do not \
+                        contain it (an S2 or S3 sends it within 1.5 s); use --calibration \
+                        FILE.yaml or --profile NAME";
             Err(text.to_owned())
         }
     }
 
     fn twin(&self, profile: &Profile, rate_rpm: f64) -> Result<Twin, String> {
         let Some(driver) = profile.data::<Hdl64eProfile>() else {
-            return Err(format!("is not compared with {}", profile.name));
+            return Err(format!("cannot be compared with {}", profile.name));
         };
         let (found, wanted) = (self.guessed_generation(), Generation::of(driver.generation));
         let fits = found == wanted || found == Generation::S2OrS3 && wanted != Generation::S1;
         if !self.is_one() || !fits {
             let found = if self.is_one() { found.name() } else { "no HDL-64E" };
             return Err(format!(
-                "is of another product: it is of {found}, {} is of {}",
+                "is from another product: it is from {found}, {} is for {}",
                 profile.name,
                 wanted.name()
             ));
@@ -392,7 +392,7 @@ impl DatagramDecoder for Hdl64eDecoder {
 impl Hdl64eDecoder {
     fn calibration_text(&self) -> String {
         let Some(table) = &self.table else {
-            return "not in the status bytes; they need 4160 packets on end".to_owned();
+            return "not in the status bytes, which need 4160 consecutive packets".to_owned();
         };
         let times = plural(self.tables, "time");
         let date = words::calibration_time(table.calibration_time)

@@ -330,7 +330,7 @@ impl Device for Hdl64e {
         for text in self.commands.frames(bytes) {
             match Command::parse(&text, &self.limits.serial.words) {
                 Some(command) => self.obey(command),
-                None => tracing::info!("no command of this device: {text}"),
+                None => tracing::info!("not a command of this device: {text}"),
             }
         }
     }

@@ -178,7 +178,7 @@ keys! {
             /// The threshold of the lower block.
             pub lower_threshold: u8, byte("");
             /// The humidity within the unit.
-            pub humidity_percent: u8, Limit::new(0..=100, "percent", "the quantity itself");
+            pub humidity_percent: u8, Limit::new(0..=100, "percent", "relative humidity");
             /// Operating hours of the unit.
             pub life_time_hours: u16, two_bytes("hours");
             /// The laser power: 0xA8 for the unit's own control, 0xA0 to 0xA7 for a fixed one.

@@ -216,7 +216,7 @@ fn status(keys: &mut Keys<'_>, generation: Hdl64eGeneration, all: &mut Hdl64eSta
 }
 
 fn calibration(mut table: TableReader<'_>) -> Option<(LaserTable, CalibrationReading)> {
-    let says = "The driver whose reading of the table is inverted for raw distances.";
+    let says = "Driver whose use of the table is inverted to compute raw distances.";
     let field = table.required("reading").meaning(says);
     let reading = field.choice(&CalibrationReading::WORDS, PROFILES);
     let says = "Whether x_cm and y_cm are used.";
@@ -314,7 +314,7 @@ pub(crate) fn settings(
     let field = keys.field("calibration").meaning(says);
     keys.put(calibration_file(&field), &mut all.calibration);
     let says = "Driver whose reading of the calibration is used; drivers differ by centimetres.";
-    let reading = OneOf(&CalibrationReading::WORDS, "the drivers that Menura knows");
+    let reading = OneOf(&CalibrationReading::WORDS, "the drivers that Menura supports");
     keys.of_type("calibration_reading", says, &reading, &mut all.calibration_reading);
     motor::read(&mut keys, true, &mut all.motor);
     if let Some(clock) = &mut all.clock {

@@ -49,10 +49,10 @@ pub(crate) fn profile(mut table: TableReader<'_>) -> Option<SerialProfile> {
 
 /// Reads the word of a command; an empty word means that the firmware lacks the command.
 fn word(field: &Field<'_>) -> Option<String> {
-    let expected = "up to 8 capital letters, none for a command that there is not";
+    let expected = "up to 8 capital letters; empty if the firmware lacks the command";
     let text = field.text(expected)?;
     if text.value.len() > 8 || !text.value.bytes().all(|byte| byte.is_ascii_uppercase()) {
-        let title = format!("\"{}\" cannot be a command's word", text.value);
+        let title = format!("\"{}\" is not a command word", text.value);
         field.fault(text.place.fault(title, format!("allowed: {expected}")));
         return None;
     }

@@ -303,23 +303,28 @@ impl DatagramDecoder for HesaiDecoder {
         if let Some(named) = &self.named {
             return Ok(point_source(&named.profile, "angles of the profile"));
         }
-        let stream = self.stream.ok_or("has sent no data packets")?;
+        let stream = self.stream.ok_or("contains no data packets")?;
         let driver = driver_of(stream.format, self.known);
-        let driver = driver.ok_or_else(|| format!("drawing {} is not supported", self.model()))?;
+        let driver =
+            driver.ok_or_else(|| format!("points of {} cannot be computed", self.model()))?;
         Ok(point_source(driver, "angles of the model"))
     }
 
     fn twin(&self, profile: &Profile, rate_rpm: f64) -> Result<Twin, String> {
-        let stream = self.stream.ok_or("has sent no data packets")?;
+        let stream = self.stream.ok_or("contains no data packets")?;
         let Some(driver) = profile.data::<HesaiProfile>() else {
-            return Err(format!("is not compared with {}", profile.name));
+            return Err(format!("cannot be compared with {}", profile.name));
         };
         if driver.packet.format != stream.format {
-            return Err(format!("is a {}, {} is not", model_name(stream.format), profile.name));
+            return Err(format!(
+                "is from a {}, {} is not one",
+                model_name(stream.format),
+                profile.name
+            ));
         }
         let mode = ReturnMode::from_byte(stream.tail.return_mode)
             .filter(|mode| driver.return_modes.contains(mode));
-        let mode = mode.ok_or("has a return mode that is none of the profile's")?.name();
+        let mode = mode.ok_or("has a return mode that the profile lacks")?.name();
         let off = |rate: &&u32| (f64::from(**rate) - rate_rpm).abs();
         let rate = driver.rates_rpm.iter().min_by(|a, b| off(a).total_cmp(&off(b)));
         let rate = rate.copied().unwrap_or(600);

@@ -128,7 +128,8 @@ keys! {
         /// The minor version of the protocol in the packet's head.
         pub minor: u8, byte();
         /// The year from which dates in packets count.
-        pub year_base: u16, OneOf(&[("1900", 1900), ("2000", 2000)], "drivers know no other");
+        pub year_base: u16,
+            OneOf(&[("1900", 1900), ("2000", 2000)], "the drivers: no other year is supported");
         /// The factory's byte in the tail.
         pub factory: u8, byte();
         /// Number of returns in the packet's head, in a mode with one return and in one with two.
@@ -137,10 +138,10 @@ keys! {
         pub confidence: u8, byte();
         /// The ten status bytes before the tail, of a healthy unit, in hexadecimal digits.
         pub status: [u8; 10],
-            Hexadecimal("ten bytes as twenty hexadecimal digits", "these are not the words of state");
+            Hexadecimal("ten bytes as twenty hexadecimal digits", "these are not ten status bytes");
         /// Positions of words in the status bytes that vary by a few counts.
         pub live_words: Vec<u8>, Listed(
-            "places among the words of state",
+            "positions of words in the status bytes",
             Limit::new(0..=8, "", "the wire format: ten bytes")
         );
         /// Reflectivity of a white diffuse target; retro-reflectors are above it.

@@ -115,7 +115,9 @@ fn rotation(keys: &mut Keys<'_>, rates: &mut Vec<u32>, steps: &mut u32) {
         && let Some(place) = field.place()
     {
         let label = format!("allowed: one or more that divide {}", *steps * 600);
-        keys.table.fault(place.fault("a turn has a whole number of firings", label));
+        keys.table.fault(
+            place.fault("each rate must give a whole number of firings per rotation", label),
+        );
     }
 }
 

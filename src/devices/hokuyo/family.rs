@@ -88,7 +88,7 @@ impl Family for HokuyoFamily {
             let known = Name::of_word(row.code);
             if known.is_some_and(|name| !profile.protocol.commands.contains(&name)) {
                 row.conduct = Conduct::Refused;
-                row.note = "the product does not have it (its communication protocol)";
+                row.note = "the product lacks the command (its communication protocol)";
             }
         }
         vec![table]

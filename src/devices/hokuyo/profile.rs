@@ -201,7 +201,7 @@ keys! {
         pub second_host: SecondHost, OneOf(&SecondHost::WORDS, PROFILES);
         /// Bit rates that `SS` accepts; the first is the factory setting. With Ethernet there are none.
         pub bit_rates: Vec<u32>, Listed(
-            "bit rates, the factory's first",
+            "bit rates, starting with the factory setting",
             Limit::new(1200..=12_000_000, "bit/s", "USB 2.0 at full speed"),
         );
         /// Whether commands are answered while the scanner starts; else they wait.
@@ -210,7 +210,7 @@ keys! {
 }
 
 fn step(least: i128) -> Limit<i128> {
-    Limit::new(least..=MOST_STEPS, "", "Menura: a scan fits into a message")
+    Limit::new(least..=MOST_STEPS, "", "Menura: a scan must fit into a message")
 }
 
 keys! {
@@ -267,7 +267,7 @@ keys! {
         pub speed_step_rpm: u32, Limit::new(
             // Ten steps of `CR` must not stop the motor.
             0..=i128::from(speed_rpm.unwrap_or(12_000) / 20),
-            "rpm", "SCIP, CR: ten steps; half of the speed remains",
+            "rpm", "SCIP, CR: ten steps must leave half of the speed",
         );
         /// Time from a change of the scan until scans are sent.
         pub settle_ns as "settle_s": u64, seconds();
@@ -490,7 +490,7 @@ fn rates_fit_interface(table: &TableReader<'_>, all: &Connection) -> bool {
     let fit = all.bit_rates.is_empty() == (all.interface == HostInterface::Ethernet);
     if let Some(place) = table.place_of("bit_rates").filter(|_| !fit) {
         let label = "allowed: none with \"ethernet\", at least one with \"serial\"";
-        table.fault(place.fault("these bit rates do not go with the interface", label));
+        table.fault(place.fault("`bit_rates` does not fit `interface`", label));
     }
     fit
 }
@@ -509,19 +509,22 @@ fn steps_fit(table: &TableReader<'_>, steps: &Steps) -> bool {
         refuse(
             "last",
             steps.last <= steps.first || steps.last - steps.first >= steps.per_turn,
-            "the last step does not follow the first",
-            format!("allowed: more than {}, less than a turn of {}", steps.first, steps.per_turn),
+            "`last` must be after `first` and within one rotation",
+            format!(
+                "allowed: more than {}, by less than a rotation of {} steps",
+                steps.first, steps.per_turn
+            ),
         ),
         refuse(
             "front",
             front_is_wrong,
-            "the front is not among the steps",
-            format!("allowed: {} to {half}, half a turn", steps.first),
+            "`front` must be a step of the field",
+            format!("allowed: {} to {half}, half a rotation", steps.first),
         ),
         refuse(
             "last",
             !front_is_wrong && steps.last >= steps.front + half,
-            "the last step lies beyond the rear",
+            "`last` must be before the step at the rear",
             format!("allowed: less than {}", steps.front + half),
         ),
         refuse(

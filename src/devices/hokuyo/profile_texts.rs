@@ -21,7 +21,7 @@ pub(super) const MODES: [(&str, &str); 8] = [
     ("single_scan", "Text while the laser is on."),
     ("multi_scan", "Text while scans are sent."),
     ("sleep", "Text while the motor is at rest."),
-    ("waking", "Text while the motor comes to its speed."),
+    ("waking", "Text while the motor starts."),
     ("failed", "Text when the scanner has failed."),
 ];
 
@@ -31,7 +31,7 @@ const PLACEHOLDERS: [&str; 8] =
 
 /// Reads the statuses of the seven possible errors of scan commands.
 pub(super) fn codes(field: &Field<'_>) -> Option<[Code; 7]> {
-    let expected = "7 codes, as of start, end, cluster, range, order, skip and count";
+    let expected = "7 codes, for start, end, cluster, range, order, skip and count";
     let (items, place) = field.array_of(7..=7, expected)?;
     let count = items.len();
     let codes: Option<Vec<Code>> = items.iter().map(status).collect();
@@ -50,7 +50,8 @@ pub(super) fn status(field: &Field<'_>) -> Option<Code> {
     match text.value.as_bytes() {
         [one, two] if is_in(one) && is_in(two) => Some([*one, *two]),
         _ => {
-            let fault = text.place.fault("this is no status", format!("allowed: {expected}"));
+            let fault =
+                text.place.fault("this is not a status code", format!("allowed: {expected}"));
             field.fault(fault.note("limit from SCIP"));
             None
         }
@@ -65,7 +66,7 @@ pub(super) fn state_lines(field: &Field<'_>) -> Option<Vec<String>> {
     let names: Vec<_> = PLACEHOLDERS.iter().map(|name| format!("{{{name}}}")).collect();
     let mut is_good = true;
     if lines.len() < LEAST_STATE_LINES {
-        let label = format!("allowed: {LEAST_STATE_LINES} or more; drivers count them");
+        let label = format!("allowed: {LEAST_STATE_LINES} or more; drivers require this number");
         field.fault(place.fault("there are too few lines", label));
         is_good = false;
     }
@@ -75,10 +76,12 @@ pub(super) fn state_lines(field: &Field<'_>) -> Option<Vec<String>> {
         let fits = plain.len() <= LONGEST_TEXT && plain.bytes().all(is_printable);
         if !has_one_colon || !fits || plain.contains(['{', '}', ';']) {
             let label = format!(
-                "allowed: KEY:text of up to {LONGEST_TEXT} printable ASCII characters but `;`, with {}",
+                "allowed: KEY:text of up to {LONGEST_TEXT} printable ASCII characters except `;`, \
+                 with {}",
                 names.join(" ")
             );
-            field.fault(place.fault(format!("\"{line}\" is no line of II"), label));
+            field
+                .fault(place.fault(format!("\"{line}\" is not a line of the answer to II"), label));
             is_good = false;
         }
     }
@@ -87,12 +90,12 @@ pub(super) fn state_lines(field: &Field<'_>) -> Option<Vec<String>> {
 
 /// Reads printable characters without separators of the protocol.
 pub(super) fn text(field: &Field<'_>) -> Option<String> {
-    let expected = format!("up to {LONGEST_TEXT} printable ASCII characters but `:` and `;`");
+    let expected = format!("up to {LONGEST_TEXT} printable ASCII characters except `:` and `;`");
     let text = field.text(&expected)?;
     let is_good = |byte: u8| is_printable(byte) && !matches!(byte, b':' | b';');
     if text.value.len() > LONGEST_TEXT || !text.value.bytes().all(is_good) {
         let label = format!("allowed: {expected}");
-        let fault = text.place.fault("this text has no place in a line", label);
+        let fault = text.place.fault("this text does not fit into a line", label);
         field.fault(fault.note("limit from SCIP: 71 characters and one colon"));
         return None;
     }
@@ -101,7 +104,7 @@ pub(super) fn text(field: &Field<'_>) -> Option<String> {
 
 /// Reads the texts of [`MODES`].
 pub(super) fn state_modes(field: &Field<'_>) -> Option<[String; MODES.len()]> {
-    let mut table = field.table("what each state is called")?;
+    let mut table = field.table("`modes`")?;
     let modes = MODES.map(|(key, says)| text(&table.required(key).meaning(says)));
     table.finish();
     let modes: Option<Vec<String>> = modes.into_iter().collect();

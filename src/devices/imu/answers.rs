@@ -12,7 +12,7 @@ use crate::config::toml::reader::{Field, Limit, TableReader};
 pub(crate) fn read<T: RequiredKeys + Dialect>(
     root: &mut TableReader<'_>,
 ) -> Option<Arc<dyn Dialect>> {
-    let says = "Constant answers of the unit to commands whose format is documented and whose contents are not.";
+    let says = "Constant answers to commands with documented format and undocumented contents.";
     let answers: Option<T> = Table("[answers]").read(&root.required("answers").meaning(says));
     Some(Arc::new(answers?))
 }
@@ -47,7 +47,8 @@ pub(crate) fn bytes(field: &Field<'_>, count: usize) -> Option<Vec<u8>> {
     });
     let bytes = bytes.collect::<Option<Vec<u8>>>().filter(|bytes| bytes.len() == count);
     if bytes.is_none() {
-        let label = format!("allowed: two hex digits a byte, blanks between; bytes: {count}");
+        let label =
+            format!("allowed: two hex digits per byte, separated by blanks; bytes: {count}");
         let fault = text.place.fault("not the bytes of this setting", label);
         field.fault(fault.note("limit from the wire format"));
     }
@@ -56,11 +57,11 @@ pub(crate) fn bytes(field: &Field<'_>, count: usize) -> Option<Vec<u8>> {
 
 /// Reads `count` numbers separated by commas; returns the text as written.
 pub(crate) fn numbers(field: &Field<'_>, count: usize) -> Option<String> {
-    let text = field.text("numbers with commas between")?;
+    let text = field.text("numbers separated by commas")?;
     let is_number = |part: &str| part.parse::<f64>().is_ok_and(f64::is_finite);
     let is_good = text.value.split(',').count() == count && text.value.split(',').all(is_number);
     if !is_good {
-        let label = format!("allowed: {count} numbers with commas between");
+        let label = format!("allowed: {count} numbers separated by commas");
         let fault = text.place.fault("not the content of this register", label);
         field.fault(fault.note("limit from the register's layout"));
     }

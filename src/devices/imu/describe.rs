@@ -16,7 +16,7 @@ fn device(driver: &ImuProfile) -> Rows {
         (
             "samples",
             format!(
-                "{} Hz inside, {} between outputs",
+                "{} Hz internally, {} between outputs",
                 driver.output.sample_rate_hz,
                 driver.output.decimation.word()
             ),

@@ -236,8 +236,8 @@ fn serial_text(field: &Field<'_>) -> Option<String> {
 fn sample_rate(field: &Field<'_>) -> Option<u32> {
     let rate = field.integer_that_limits::<u32>(&Limit::new(1..=10_000, "Hz", PROFILES))?;
     if !1_000_000_000u32.is_multiple_of(rate) {
-        let label = "allowed: rates whose period is a whole number of nanoseconds";
-        let title = "samples would not fall on whole nanoseconds";
+        let label = "allowed: rates that divide 1000000000";
+        let title = "the sample period must be a whole number of nanoseconds";
         field.fault(field.place()?.fault(title, label));
     }
     Some(rate)
@@ -268,7 +268,7 @@ fn output_rate(field: &Field<'_>, samples: Option<u32>, most: Option<u32>) -> Op
 
 /// Key type of the averaging window; the ground truth is evaluated once per millisecond of the window.
 fn window() -> Time {
-    let why = "Menura: the truth is evaluated every millisecond of it";
+    let why = "Menura: the ground truth is computed for each millisecond of the window";
     Time(Limit::new(0.0..=100.0, "ms", why), 1e6)
 }
 

@@ -111,7 +111,7 @@ pub fn magnetic_field(field: &Field<'_>) -> Option<MagneticField> {
         return axes.map(MagneticField::Stated);
     }
     let words = [("world-model", MagneticField::WorldModel)];
-    field.choice(&words, "Menura: or three numbers, north, east, down")
+    field.choice(&words, "Menura; write another field as three numbers: north, east, down")
 }
 
 /// Reads the errors of a three-axis sensor; a profile can omit only `chrono`.
@@ -137,11 +137,11 @@ fn triad(all: &mut TriadErrors, keys: &mut Keys<'_>, names: &TriadKeys) {
             &range,
             &mut all.turn_on_bias_std,
         ),
-        (names.resolution, "The smallest step; 0 for none.", &range, &mut all.resolution),
-        (names.range, "Full scale; 0 for none.", &range, &mut all.range),
+        (names.resolution, "Quantization step; 0: none.", &range, &mut all.resolution),
+        (names.range, "Full scale; 0: no limit.", &range, &mut all.range),
         (
             names.temperature,
-            "Bias for each kelvin away from 25 degrees C.",
+            "Bias per kelvin of difference from 25 degrees C.",
             &limit(-1e3, 1e3),
             &mut all.temperature_coefficient,
         ),
@@ -149,7 +149,7 @@ fn triad(all: &mut TriadErrors, keys: &mut Keys<'_>, names: &TriadKeys) {
         keys.of_type(key, says, &Scaled(limit.clone(), unit), value);
     }
     if let Some((key, unit)) = names.g_sensitivity {
-        let says = "Bias of a gyro for each g along its axis.";
+        let says = "Bias of a gyro per g along its axis.";
         keys.of_type(key, says, &Scaled(limit(-10.0, 10.0), unit), &mut all.g_sensitivity);
     }
     axes(all, keys);

@@ -94,11 +94,11 @@ impl DatagramDecoder for JointDatagrams {
     }
 
     fn point_source(&self) -> Result<PointSource, String> {
-        Err("an encoder measures no points".to_owned())
+        Err("a joint encoder measures no points".to_owned())
     }
 
     fn twin(&self, _profile: &Profile, _rate_rpm: f64) -> Result<Twin, String> {
-        Err("an encoder has no twin".to_owned())
+        Err("is from a joint encoder, which cannot be compared".to_owned())
     }
 }
 

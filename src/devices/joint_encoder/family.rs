@@ -37,7 +37,7 @@ impl Family for JointEncoderFamily {
     fn product(&self, profile: &JointEncoderProfile) -> Product {
         let (noun, joint) = match profile.motor.takes_commands {
             true => ("a turning head", JointRole::Commands),
-            false => ("an encoder of a joint", JointRole::Tells),
+            false => ("a joint encoder", JointRole::Tells),
         };
         let on_a_line = Product { joint, ..Product::on_a_line(noun) };
         match (profile.unit.way, profile.motor.takes_commands) {

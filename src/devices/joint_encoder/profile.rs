@@ -135,7 +135,7 @@ keys! {
         /// First characters of an index line; empty for no index lines.
         pub index_word: String, Text(index_word);
         /// Decimals of the milliseconds in a line.
-        pub time_decimals: u8, Limit::new(0..=3, "digits", "the lines: microseconds at most");
+        pub time_decimals: u8, Limit::new(0..=3, "digits", "the line format: microseconds at most");
         /// Width of the millisecond counter in bits; behind its largest value it restarts at 0.
         pub time_bits: u32, Limit::new(16..=48, "bits", PROFILES);
         /// Clock of the unit: reference and errors.
@@ -173,6 +173,6 @@ fn index_word(field: &Field<'_>) -> Option<String> {
     }
     let title = format!("an index line cannot start with \"{}\"", text.value);
     let fault = text.place.fault(title, format!("allowed: {expected}"));
-    field.fault(fault.note(format!("limit from the lines: {MAX_WORD_LEN} bytes")));
+    field.fault(fault.note(format!("limit from the line format: {MAX_WORD_LEN} bytes")));
     None
 }

@@ -299,7 +299,7 @@ keys! {
             pub target_state: TargetState, OneOf(&TargetState::WORDS, KEYS);
             /// Format of points until a host requests another.
             pub data_type: DataType, OneOf(&DataType::WORDS, KEYS);
-            /// Send inertial samples until a host changes it.
+            /// Send IMU samples until a host changes this setting.
             pub imu_enable: bool, TrueOrFalse;
             /// Send to the link's address before a host sets another, as to a destination that the unit has stored.
             pub stored_destination: bool, TrueOrFalse;
@@ -320,10 +320,10 @@ keys! {
         }
         points {
             /// Echo of a pulse that becomes a point.
-            pub echo: EchoChoice, OneOf(&EchoChoice::WORDS, "Menura's receiver models");
+            pub echo: EchoChoice, OneOf(&EchoChoice::WORDS, "Menura's detector models");
             /// Contents of the points' tags: nothing, or medium confidence for weak points and for points between two
             /// objects.
-            pub tags: TagRule, OneOf(&TagRule::WORDS, "Menura's receiver models");
+            pub tags: TagRule, OneOf(&TagRule::WORDS, "Menura's detector models");
             /// Output latency in addition to the product's own delay.
             pub lag_ns as "lag_ms": u64, lag::key();
         }

@@ -71,7 +71,7 @@ pub(super) fn place(keys: &mut Keys<'_>, key: &'static str, place_mm: &mut [f64;
     let mm = Limit::new(-1000.0..=1000.0, "mm", PROFILES);
     keys.of_type(
         key,
-        "Place of the IMU in the frame of the points: forward, left, up.",
+        "Position of the IMU in the frame of the points: forward, left, up.",
         &mm,
         place_mm,
     );

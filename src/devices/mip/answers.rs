@@ -28,7 +28,7 @@ keys! {
             Time(Limit::new(0.0..=60_000.0, "ms", PROFILES), 1e6);
         /// Numbers of the filter's tuning by the command's descriptor.
         pub tuning: BTreeMap<u8, String> => |table| {
-            let says = |name| format!("{name}: the numbers of the command, in its order.");
+            let says = |name| format!("{name}: numbers in the order of the command.");
             stored(table, MIP_TUNING.map(|(setting, name)| (setting, says(name))), numbers)
         };
     }

@@ -20,7 +20,7 @@ pub(super) fn tables(profile: &OusterProfile) -> Vec<CommandTable> {
         };
         if !is_there && row.conduct != Conduct::NotMade {
             row.conduct = Conduct::Refused;
-            row.note = "status 404; another firmware has it";
+            row.note = "status 404; only other firmware has it";
         }
     }
     let mut parameters =
@@ -28,7 +28,7 @@ pub(super) fn tables(profile: &OusterProfile) -> Vec<CommandTable> {
     for row in &mut parameters.rows {
         if !config::has(profile, row.code) {
             row.conduct = Conduct::Refused;
-            row.note = "status 400; another firmware has it";
+            row.note = "status 400; only other firmware has it";
         }
     }
     let mut tables = vec![http, parameters];

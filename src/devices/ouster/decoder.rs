@@ -344,15 +344,15 @@ impl DatagramDecoder for OusterDecoder {
             return Err(problem);
         }
         let named = self.named.as_ref().ok_or(
-            "packets of an Ouster do not tell where its beams look; name its profile with --profile",
+            "an Ouster's packets do not contain its beam angles; name its profile with --profile",
         )?;
         Ok(point_source(&named.profile, self.turn()))
     }
 
     fn twin(&self, profile: &Profile, rate_rpm: f64) -> Result<Twin, String> {
-        let stream = self.stream.ok_or("has sent no lidar packets")?;
+        let stream = self.stream.ok_or("contains no lidar packets")?;
         let Some(driver) = profile.data::<OusterProfile>() else {
-            return Err(format!("is not compared with {}", profile.name));
+            return Err(format!("cannot be compared with {}", profile.name));
         };
         if driver.beams.len() != stream.pixels {
             let beams = driver.beams.len();
@@ -360,10 +360,10 @@ impl DatagramDecoder for OusterDecoder {
         }
         let format = stream.format.name();
         if !driver.packet.formats.contains(&stream.format) {
-            return Err(format!("sends {format}, which {} does not", profile.name));
+            return Err(format!("has lidar profile {format}, which {} lacks", profile.name));
         }
         let mode = self.mode(rate_rpm).filter(|mode| driver.modes.contains(mode));
-        let mode = mode.ok_or("turns at a rate that is none of the profile's")?.word();
+        let mode = mode.ok_or("has a rotation rate that the profile lacks")?.word();
         let clock = match stream.last.timestamp_ns >= OUR_AGE_NS {
             true => "timestamp_mode = \"TIME_FROM_PTP_1588\", clock = { ptp = \"locked\" }",
             false => "timestamp_mode = \"TIME_FROM_INTERNAL_OSC\"",
@@ -380,7 +380,7 @@ impl DatagramDecoder for OusterDecoder {
         let Some(stream) = self.stream.filter(|_| kind == DATA) else { return Lines::new() };
         vec![
             ("lidar profile", stream.format.name().to_owned()),
-            ("columns of a turn", stream.turn.to_string()),
+            ("columns of a frame", stream.turn.to_string()),
             ("footer", footer_word(stream.footer).to_owned()),
         ]
     }

@@ -76,7 +76,7 @@ fn alert(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn Fam
 }
 
 fn shot_limiting(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {
-    let share = Limit::new(0.0..=MOST_REDUCED, "", "the packet header: 70 to 75 % is the most");
+    let share = Limit::new(0.0..=MOST_REDUCED, "", "the packet header: at most 70 to 75 %");
     let says = "Share of the shots that are not fired.";
     let reduction = table.required("reduction").meaning(says).number(&share);
     let announced_ns = announced(table);

@@ -123,7 +123,7 @@ pub(crate) fn settings(
         keys.table.fault(place.fault("firmware 2.0 cannot multiply the signal", "allowed: 1"));
     }
     keys.put(multiplier, &mut all.signal_multiplier);
-    let says = "Whether the rotor follows an external clock.";
+    let says = "Whether an external clock controls the rotor's phase.";
     let field = keys.field("phase_lock_enable").meaning(says);
     field.defaults_to(all.phase_lock_enable);
     let is_locked = field.boolean();
@@ -132,7 +132,7 @@ pub(crate) fn settings(
         && all.timestamp_mode == TimestampMode::InternalOsc
         && let Some(place) = field.place()
     {
-        let label = "allowed: with timestamp_mode = \"TIME_FROM_PTP_1588\" or of a sync pulse";
+        let label = "allowed: with timestamp_mode = \"TIME_FROM_PTP_1588\" or a sync pulse mode";
         keys.table.fault(place.fault("a phase lock needs an external clock", label));
     }
     all.phase(&mut keys);
@@ -158,7 +158,7 @@ fn reach() -> Limit<f64> {
 fn modes(table: TableReader<'_>, format: Option<LidarFormat>) -> Option<(Vec<LidarMode>, bool)> {
     let mut keys = Keys::of_profile(table);
     let (mut all, mut has_fast_dual) = (Vec::new(), false);
-    let says = "Values of lidar_mode that the firmware knows; the first is the factory setting.";
+    let says = "Values of lidar_mode that the firmware supports; the first is the factory setting.";
     let field = keys.field("lidar_modes").meaning(says);
     let words = SomeOf(&LidarMode::WORDS, PROFILES);
     let modes = FactoryFirst(words, "a firmware needs at least one lidar mode").read(&field);
@@ -167,7 +167,7 @@ fn modes(table: TableReader<'_>, format: Option<LidarFormat>) -> Option<(Vec<Lid
     let says = "Whether the unit supports two returns of full width at 20480 columns per second.";
     keys.of_type("has_fast_dual", says, &TrueOrFalse, &mut has_fast_dual);
     if is_fast && format == Some(LidarFormat::Dual) && !has_fast_dual {
-        let title = "the factory's lidar mode does not go with the factory's lidar profile";
+        let title = "the first lidar mode does not fit the first lidar profile";
         let label = "allowed first: a mode of up to 10240 columns a second";
         field.place().into_iter().for_each(|place| keys.table.fault(place.fault(title, label)));
     }

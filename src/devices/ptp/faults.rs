@@ -147,7 +147,9 @@ fn late_sync(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
     {
         let label = format!("allowed: at most `delay_us`, {delay_us} us");
         let fault = place.fault("`jitter_us` must not exceed `delay_us`", label);
-        jitter.fault(fault.note("`jitter_us` is how much earlier or later than `delay_us`"));
+        jitter.fault(
+            fault.note("`jitter_us` is the largest deviation from `delay_us`, earlier or later"),
+        );
     }
     let probability = probability(table);
     let (delay_ns, jitter_ns) = (nanos(delay_us?, 1e3) as u64, nanos(jitter_us, 1e3) as u64);
@@ -185,7 +187,7 @@ fn leap_second(table: &mut TableReader<'_>, _: Option<&Profile>) -> Read {
     let words = [("inserted", 1), ("removed", -1)];
     let says = "Leap second: a second is inserted or removed.";
     let leap_s = table.optional("leap").meaning(says).choice_or(&words, FORMAT, 1);
-    let limit = Limit::new(0.0..=86_400.0, "s", "IEEE 1588: the last day before it");
+    let limit = Limit::new(0.0..=86_400.0, "s", "IEEE 1588: announced at most one day before");
     let announced = table.optional("announced_s").meaning(ANNOUNCED_S);
     let announced_s = announced.number_or(&limit, 10.0);
     let announced_ns = nanos(announced_s, 1e9) as u64;

@@ -84,13 +84,13 @@ pub struct PtpOptions {
 impl PtpOptions {
     /// Reads `ptp_delay` and `ptp_masters`.
     pub fn read(&mut self, keys: &mut Keys<'_>) {
-        let says = "How the path delay is measured with IEEE 1588: to the master, or to the \
-            neighbour. No product has a command for it.";
+        let says = "Delay mechanism of IEEE 1588: path delay to the master, or to the neighbour. \
+            No product has a command that sets it.";
         let words = OneOf(&DelayMechanism::WORDS, "IEEE 1588");
         keys.of_type("ptp_delay", says, &words, &mut self.delay);
         let default: Vec<_> = self.masters.iter().map(Ipv4Addr::to_string).collect();
-        let says = "IPv4 addresses of PTP masters that are asked for unicast messages (default: \
-            multicast). No product has a command for it.";
+        let says = "IPv4 addresses of PTP masters from which unicast messages are requested \
+            (default: multicast). No product has a command that sets them.";
         let field = keys.field_or("ptp_masters", default).meaning(says);
         keys.put(addresses(&field), &mut self.masters);
     }

@@ -68,10 +68,10 @@ keys! {
         /// Proportional, integral and differential gain of the speed controller before a host sets them; they are read
         /// back and have no effect.
         pub velocity_gains: [f64; 3],
-            Limit::new(0.0..=65_535.0, "", "RoboClaw's packet serial: 16 bits before the point");
+            Limit::new(0.0..=65_535.0, "", "RoboClaw's packet serial: 16 integer bits");
         /// Proportional gain of the position controller before a host sets another, 1/s.
         pub position_gain: f64,
-            Limit::new(0.0..=4_000_000.0, "1/s", "RoboClaw's packet serial: 22 bits before the point");
+            Limit::new(0.0..=4_000_000.0, "1/s", "RoboClaw's packet serial: 22 integer bits");
         /// Length of the answers to commands 59, 75, 77, 81 and 149. classic: as in the manual of firmware 4.1;
         /// extended: as the library basicmicro 2 reads them.
         pub layout: RoboClawLayout, OneOf(&RoboClawLayout::WORDS, PROFILES);

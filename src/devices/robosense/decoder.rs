@@ -445,10 +445,10 @@ impl DatagramDecoder for RobosenseDecoder {
             return Err(problem);
         }
         if self.stream.is_none() {
-            return Err("has sent no points".to_owned());
+            return Err("contains no points".to_owned());
         }
         let Some((_, driver)) = self.profile() else {
-            return Err(format!("drawing {} is not supported", self.model()));
+            return Err(format!("points of {} cannot be computed", self.model()));
         };
         let (lasers, calibration) = self.lasers(driver);
         if driver.packet.layout == Layout::M1 {
@@ -494,12 +494,16 @@ impl DatagramDecoder for RobosenseDecoder {
     }
 
     fn twin(&self, profile: &Profile, rate_rpm: f64) -> Result<Twin, String> {
-        let stream = self.stream.ok_or("has sent no points")?;
+        let stream = self.stream.ok_or("contains no points")?;
         let Some(driver) = profile.data::<RobosenseProfile>() else {
-            return Err(format!("is not compared with {}", profile.name));
+            return Err(format!("cannot be compared with {}", profile.name));
         };
         if driver.packet.layout != stream.layout {
-            return Err(format!("is a {}, {} is not", model_name(stream.layout), profile.name));
+            return Err(format!(
+                "is from a {}, {} is not one",
+                model_name(stream.layout),
+                profile.name
+            ));
         }
         let code = self.state.as_ref().map(|state| state.returns);
         let own = driver.return_modes.iter().find(|(_, own)| Some(*own) == code);
@@ -538,7 +542,7 @@ fn sync_name(layout: Layout, state: &Difop) -> &'static str {
     let by = if layout.has_calendar() { state.gps >> 2 & 1 } else { state.sync[1] };
     match by {
         0 => "not set",
-        1 => "set by a receiver",
+        1 => "set by a GNSS receiver",
         _ => "set by PTP",
     }
 }

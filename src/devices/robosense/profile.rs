@@ -298,7 +298,7 @@ keys! {
                 Time(Limit::new(0.01..=60.0, "s", PROFILES), 1e9);
         }
         imu {
-            /// Send inertial samples until a host changes it.
+            /// Send IMU samples until a host changes this setting.
             pub has_imu as "imu_enable": bool, TrueOrFalse;
         }
         rotation {
@@ -341,7 +341,7 @@ impl RobosenseProfile {
         };
         let difop_key = PortKey {
             name: "difop_port",
-            meaning: "The destination port of packets of state (DIFOP).",
+            meaning: "The destination port of status packets (DIFOP).",
         };
         let difop =
             further("difop", difop_key, [self.difop.source_port, self.difop.destination_port]);

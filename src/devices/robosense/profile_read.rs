@@ -30,7 +30,7 @@ pub(crate) fn profile(root: TableReader<'_>) -> Option<RobosenseProfile> {
     let (mut rates_rpm, mut period_ns) = (Vec::new(), 0);
     let (mut return_modes, mut sync_modes) = (Vec::new(), Vec::new());
     let network = profile_network(&mut root.table);
-    let difop = root.section_with("difop", "Packets of state (DIFOP).", |keys| all.difop(keys));
+    let difop = root.section_with("difop", "Status packets (DIFOP).", |keys| all.difop(keys));
     let identity = root.section_with("identity", IDENTITY, |keys| all.identity(keys));
     let interface = root.section_with("interface", spinning::INTERFACE, |keys| all.ucwp(keys));
     let packet: Option<PacketProfile> =
@@ -57,7 +57,7 @@ pub(crate) fn profile(root: TableReader<'_>) -> Option<RobosenseProfile> {
     clock_settings::read(&mut root, &mut all.clock.own);
     root.section_with::<()>("sync", "References that can set the clock.", |keys| {
         let words = SomeOf(&SyncMode::WORDS, PROFILES);
-        let key_type = FactoryFirst(words, "a unit's clock is set in some way");
+        let key_type = FactoryFirst(words, "a unit needs at least one clock reference");
         let sentence = "References of the clock; the first is the factory setting.";
         keys.of_type("modes", sentence, &key_type, &mut sync_modes);
         ptp_ahead(keys, &mut all.clock.ptp_ahead_s);
@@ -170,7 +170,8 @@ fn rates(keys: &mut Keys<'_>, rates: &mut Vec<u32>) {
     if read.as_ref().is_some_and(Vec::is_empty)
         && let Some(place) = field.place()
     {
-        keys.table.fault(place.fault("a unit has at least one speed", "allowed: one or more"));
+        keys.table
+            .fault(place.fault("a unit needs at least one rotation rate", "allowed: one or more"));
     }
     keys.put(read, rates);
 }
@@ -180,8 +181,8 @@ fn raster(table: TableReader<'_>) -> Option<RasterProfile> {
     let mut all = RasterProfile::default();
     // Rows and firings must make whole packets.
     let count = Limit::new(25..=1000, "", PROFILES);
-    keys.of_type("rows", "Rows of a frame.", &count, &mut all.rows);
-    let columns = keys.field("columns").meaning("Firings of a row.");
+    keys.of_type("rows", "Rows per frame.", &count, &mut all.rows);
+    let columns = keys.field("columns").meaning("Firings per row.");
     keys.put(columns.integer(&count), &mut all.columns);
     let whole = Layout::M1.firings(false) as u32;
     if keys.is_complete()
@@ -189,7 +190,7 @@ fn raster(table: TableReader<'_>) -> Option<RasterProfile> {
         && let Some(place) = columns.place()
     {
         let label = format!("allowed: rows times columns is a multiple of {whole}");
-        keys.table.fault(place.fault("a frame has a whole number of packets", label));
+        keys.table.fault(place.fault("a frame must be a whole number of packets", label));
     }
     let step = Limit::new(0.01..=1.0, "degrees", PROFILES);
     let says = "Angle between rows, and between firings of a row.";
@@ -209,8 +210,8 @@ fn modes(keys: &mut Keys<'_>, all: &mut Vec<(Returns, u8)>) {
         && (modes.is_empty() || modes.len() != codes.len())
         && let Some(place) = field.place()
     {
-        let label = "allowed: one or more, the factory's first, and as many codes";
-        keys.table.fault(place.fault("each return mode has a code", label));
+        let label = "allowed: one or more, starting with the factory setting, and as many codes";
+        keys.table.fault(place.fault("`modes` and `codes` must have the same length", label));
     }
     *all = modes.into_iter().zip(codes).collect();
 }

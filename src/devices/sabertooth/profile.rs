@@ -33,7 +33,7 @@ keys! {
         pub mode: SabertoothMode, OneOf(&SabertoothMode::WORDS, PROFILES);
         /// Motors stop after this time without a command, until a host sets another time; 0: never.
         pub timeout_ns as "timeout_ms": u64,
-            Time(Limit::new(0.0..=12_700.0, "ms", "Sabertooth's packet serial: 127 of 100 ms"), 1e6);
+            Time(Limit::new(0.0..=12_700.0, "ms", "Sabertooth's packet serial: 127 x 100 ms"), 1e6);
         /// Time for which the controller ignores input after a change of the baud rate.
         pub restart_ns as "restart_ms": u64, delay(PROFILES);
     }

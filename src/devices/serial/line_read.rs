@@ -27,7 +27,7 @@ impl SerialLine {
 
 /// Field of the `[line]` table of a profile.
 pub(crate) fn line_field<'f>(root: &mut TableReader<'f>) -> Field<'f> {
-    root.required("line").meaning("Serial line, and times of the unit's answers.")
+    root.required("line").meaning("Serial line and response times.")
 }
 
 /// Range of a delay in milliseconds.
@@ -37,7 +37,7 @@ pub(crate) fn delay(origin: &'static str) -> Time {
 
 /// Reads the baud rates that a unit supports; the first is the factory setting.
 fn baud_rates(field: &Field<'_>) -> Option<Vec<u32>> {
-    let expected = "baud rates, the factory's first";
+    let expected = "baud rates, starting with the factory setting";
     let items = field.some_items(expected, "a serial line needs at least one rate")?;
     let baud = Limit::new(1200..=4_000_000, "baud", "UARTs");
     items.iter().map(|item| item.integer(&baud)).collect()
@@ -45,7 +45,7 @@ fn baud_rates(field: &Field<'_>) -> Option<Vec<u32>> {
 
 /// Reads an identity text of at most `longest` characters; `why` is the reason for that limit.
 pub(crate) fn identity_text(field: &Field<'_>, longest: usize, why: &str) -> Option<String> {
-    let text = field.text("what the product says of itself")?;
+    let text = field.text("a text of the product's identity")?;
     if text.value.len() <= longest && text.value.chars().all(|c| (' '..='~').contains(&c)) {
         return Some(text.value);
     }

@@ -91,7 +91,7 @@ impl StreamDecoder for ColaDecoder {
         match &self.first {
             Some(scan) => {
                 facts.add_line("first scan", scan_words(scan));
-                facts.add(key, gaps, "scans missing by their counter", gaps.to_string());
+                facts.add(key, gaps, "scans missing (counter gaps)", gaps.to_string());
             }
             None => facts.add_data(key, gaps),
         }

@@ -237,7 +237,7 @@ keys! {
         pub run_result: u8, Limit::new(0..=1, "", PROTOCOL);
         /// The state of the digital outputs in telegrams with scans.
         pub digital_outputs: [u8; 2],
-            Whole(Limit::new(0..=255, "", "the wire format: a bit an output"));
+            Whole(Limit::new(0..=255, "", "the wire format: one bit per output"));
         /// Outputs that the scanner has, in LIDoutputstate.
         pub outputs: u8, Limit::new(0..=6, "", "LIDoutputstate: six outputs");
         /// Changes that each output has counted at the start of the run, in LIDoutputstate.
@@ -342,8 +342,8 @@ fn directions(field: &Field<'_>) -> Option<[i32; 2]> {
     if first < last && last - first < TURN as i32 {
         return Some([first, last]);
     }
-    let label = "allowed: [first, last], counter-clockwise, less than a turn apart";
-    field.fault(field.place()?.fault("this is no field of view", label));
+    let label = "allowed: [first, last], counter-clockwise, less than 360 degrees apart";
+    field.fault(field.place()?.fault("this is not a field of view", label));
     None
 }
 
@@ -352,15 +352,15 @@ fn zero_index_fits(table: &TableReader<'_>, scan: &Scan) -> bool {
     let [first, last] = scan.field;
     let fits = scan.zero_index <= first && last - scan.zero_index <= TURN as i32;
     if let Some(place) = table.place_of("zero_index_deg").filter(|_| !fits) {
-        let label = "allowed: at most at the first direction, a turn before the last one";
-        table.fault(place.fault("the zero index is not between two scans", label));
+        let label = "allowed: up to the first direction, at most 360 degrees before the last";
+        table.fault(place.fault("the zero index must be between two scans", label));
     }
     fits
 }
 
 /// Reads `[[frequency_hz, resolution_deg], ...]`.
 fn modes(field: &Field<'_>) -> Option<Vec<ScanMode>> {
-    let expected = "pairs [frequency_hz, resolution_deg], the factory's first";
+    let expected = "pairs [frequency_hz, resolution_deg], starting with the factory setting";
     let items = field.some_items(expected, "a scanner needs at least one scan mode")?;
     let limit = Limit::new(0.05..=200.0, "", PROFILES);
     let mode = |item: &Field<'_>| item.numbers::<2>(&limit).map(|[hz, deg]| scan_mode(hz, deg));
@@ -427,7 +427,7 @@ fn no_such_mode(
         .iter()
         .map(|mode| words(mode.frequency_centihz, mode.resolution))
         .collect();
-    let title = format!("this scanner has no scan of {}", words(frequency, resolution));
+    let title = format!("this scanner does not support {}", words(frequency, resolution));
     place
         .fault(title, format!("allowed: {}", modes.join(", ")))
         .note(format!("limit from {}, [scan]", profile.file))

@@ -270,7 +270,7 @@ impl StreamDecoder for LmsDecoder {
                 facts.add_line("ranges", format!("{near_m:.3} to {far_m:.3} m"));
             }
             let guessed =
-                if is_guessed { ", guessed from the values: no telegram tells it" } else { "" };
+                if is_guessed { ", guessed from the values: no telegram reports it" } else { "" };
             facts.add_line("measuring mode", format!("{mode:#04x}{guessed}"));
         }
         facts

@@ -61,7 +61,7 @@ fn line_rows(driver: &SickLms2xxProfile) -> Rows {
         (
             "reply",
             format!(
-                "{} after it, new configuration {}",
+                "{} after the ACK, new configuration {}",
                 ms(timing.reply_ns),
                 ms(timing.configure_ns)
             ),

@@ -73,7 +73,7 @@ keys! {
         pub scan: Scan, Table("[scan]");
         /// The motor of the mirror.
         pub motor: Motor, Table("[motor]");
-        /// Serial line, and times of the unit's answers.
+        /// Serial line and response times.
         pub line: Line, Table("[line]");
         /// The configuration block and related values.
         pub configuration: StoredConfiguration, Table("[configuration]");
@@ -340,7 +340,8 @@ fn characters<const N: usize>(field: &Field<'_>) -> Option<(String, [u8; N])> {
 
 /// Reads `[[angle_deg, resolution_deg], ...]`.
 fn variants(field: &Field<'_>) -> Option<Vec<Variant>> {
-    let expected = "an array of [angle in degrees, resolution in degrees], the factory's first";
+    let expected =
+        "an array of [angle in degrees, resolution in degrees], starting with the factory setting";
     let items = field.some_items(expected, "a scanner needs at least one variant")?;
     let angle = Limit::new(0.25..=180.0, "degrees", "the LMS 2xx: half a turn of the mirror");
     let variants: Vec<_> = items
@@ -374,7 +375,8 @@ fn quarter_order(field: &Field<'_>) -> Option<[u8; 4]> {
     let is_order = (0..4).all(|quarter| order.contains(&quarter));
     if !is_order {
         let label = "allowed: 0, 1, 2 and 3 in any order";
-        field.fault(field.place()?.fault("each quarter of a degree has one turn", label));
+        field
+            .fault(field.place()?.fault("each quarter of a degree must occur exactly once", label));
     }
     is_order.then_some(order)
 }
@@ -386,7 +388,7 @@ fn listed_rates(rates: &[LineRate]) -> Vec<(i128, LineRate)> {
 
 /// Reads the baud rates of a profile; the first is the factory setting.
 fn rates(field: &Field<'_>) -> Option<Vec<LineRate>> {
-    let expected = "one or more rates, the factory's first";
+    let expected = "one or more rates, starting with the factory setting";
     let items = field.some_items(expected, "a serial line needs at least one rate")?;
     let known = listed_rates(&LineRate::ALL);
     let rates: Vec<_> =
@@ -401,7 +403,7 @@ fn listed_modes(modes: &[MeasuringMode]) -> Vec<(i128, MeasuringMode)> {
 
 /// Reads the measuring modes (block D) of a profile; the first is the factory setting.
 fn measuring_modes(field: &Field<'_>) -> Option<Vec<MeasuringMode>> {
-    let expected = "one or more values of block D, the factory's first";
+    let expected = "one or more values of block D, starting with the factory setting";
     let items = field.some_items(expected, "a scanner needs at least one measuring mode")?;
     let known: Vec<_> = (0..=0xff).filter_map(MeasuringMode::from_code).collect();
     let known = listed_modes(&known);
@@ -484,7 +486,7 @@ fn errors(field: &Field<'_>) -> Option<Vec<[u8; 2]>> {
     let (items, place) = field.array_of(0..=100, "an array of [type, number]")?;
     let byte = Limit::new(0.0..=255.0, "", "the wire format: one byte");
     if items.len() > 100 {
-        let fault = place.fault("these errors do not fit", "allowed: 100 at most");
+        let fault = place.fault("these are too many errors", "allowed: 100 at most");
         field.fault(fault.note(format!("limit from {PROTOCOL}")));
         return None;
     }

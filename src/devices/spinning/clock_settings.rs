@@ -32,7 +32,7 @@ const CONFIGURATION: &str = "the unit's configuration page, PPS qualifier";
 
 /// Range of times after which a signal counts as absent.
 fn absent() -> Time {
-    Time(Limit::new(1.1..=60.0, "s", "the signal itself: it comes once a second"), 1e9)
+    Time(Limit::new(1.1..=60.0, "s", "the signal's period: 1 s"), 1e9)
 }
 
 keys! {
@@ -116,8 +116,8 @@ pub(crate) fn ptp<T: Clone + PartialEq>(
     states: &[(&str, T)],
     ptp_state: &mut T,
 ) {
-    let sentence = "Whether a PTP master keeps the clock. `wire`: a master on the network, by \
-        IEEE 1588; needs `from` in `link.udp`. `virtual`: a PTP master within Menura.";
+    let sentence = "Whether a PTP master sets the clock. `wire`: a master on the network, by IEEE \
+        1588; needs `from` in `link.udp`. `virtual`: a PTP master that Menura simulates.";
     keys.of_type("ptp", sentence, &OneOf(states, "Menura's clocks"), ptp_state);
 }
 

@@ -13,7 +13,7 @@ keys! {
         acceleration {
             /// Change of the rotation rate per second.
             pub acceleration_rpm_s: u32,
-                Limit::new(1..=100_000, "rpm/s", "Menura: no motor is stronger");
+                Limit::new(1..=100_000, "rpm/s", "Menura: no motor accelerates faster");
         }
         interlock {
             /// Lowest rotation rate at which lasers fire.

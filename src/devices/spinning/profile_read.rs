@@ -22,9 +22,10 @@ pub(crate) const RETURN_MODES: &str = "The return modes; the first is the factor
 /// Sentence of a profile's `packet` in the documentation.
 pub(crate) const PACKET: &str = "Format of data packets.";
 /// Sentence of a profile's `interface` in the documentation.
-pub(crate) const INTERFACE: &str = "Configuration of the unit, and the time that it takes.";
+pub(crate) const INTERFACE: &str =
+    "Configuration interface of the unit, and the duration of changes.";
 /// Sentence of a profile's `imu` in the documentation.
-pub(crate) const IMU: &str = "The inertial unit in the sensor.";
+pub(crate) const IMU: &str = "The IMU in the sensor.";
 /// Sentence of a rig's `rotation_rate_rpm` in the documentation.
 const ROTATION_RATE: &str = "Rotation rate at the start.";
 
@@ -65,7 +66,7 @@ pub(crate) fn return_modes<T: Clone + PartialEq>(
     origin: &str,
     modes: &mut Vec<T>,
 ) {
-    let title = "a firmware has at least one return mode";
+    let title = "a firmware needs at least one return mode";
     let key_type = FactoryFirst(SomeOf(words, origin), title);
     keys.of_type("modes", RETURN_MODES, &key_type, modes);
 }
@@ -169,7 +170,7 @@ fn laser<const N: usize>(
     let numbers: [f64; N] = numbers?.try_into().ok()?;
     if numbers[0] != index as f64 {
         let label = format!("its id is {}; allowed: {index} in this row", numbers[0]);
-        row.fault(place.fault("lasers must stand in the order of their ids", label));
+        row.fault(place.fault("lasers must be in the order of their ids", label));
         return None;
     }
     Some(numbers)
@@ -207,7 +208,7 @@ pub(crate) fn rotation_rate(
         && let Some(place) = field.place()
     {
         let label = format!("allowed: multiples of {}", rates.step_rpm);
-        let fault = place.fault("this unit does not turn at such a rate", label);
+        let fault = place.fault("this unit does not support this rotation rate", label);
         keys.table.fault(fault.note(format!("limit from {origin}")));
     }
     keys.put(rate, rate_rpm);
@@ -232,7 +233,7 @@ pub(crate) fn return_mode_among<T: Clone + PartialEq>(
     origin: &str,
     mode: &mut T,
 ) {
-    let says = "Which of a pulse's echoes are reported.";
+    let says = "Echoes of a pulse that are reported.";
     keys.of_type("return_mode", says, &OneOf(words, origin), mode);
 }
 
@@ -261,7 +262,7 @@ pub(crate) fn rates_field<'f>(keys: &mut Keys<'f>) -> Field<'f> {
 
 /// Allowed values of a profile's list of speeds; the first is the factory setting.
 pub(crate) fn listed_rates() -> Listed {
-    Listed("speeds, the factory's first", Limit::new(60..=6000, "rpm", PROFILES))
+    Listed("speeds, starting with the factory setting", Limit::new(60..=6000, "rpm", PROFILES))
 }
 
 /// Reads a rig's `rotation_rate_rpm`, one of the speeds in the profile.
@@ -281,7 +282,7 @@ pub(crate) fn listed_rate(
     {
         let allowed: Vec<_> = rates.iter().map(u32::to_string).collect();
         let label = format!("allowed: {} rpm", allowed.join(", "));
-        let fault = place.fault("this unit does not turn at such a rate", label);
+        let fault = place.fault("this unit does not support this rotation rate", label);
         keys.table.fault(fault.note(format!("limit from {origin}")));
     }
     keys.put(rate, rate_rpm);

@@ -121,13 +121,13 @@ impl VelodyneDecoder {
         if let Some(mode) =
             mode.filter(|mode| modes.iter().all(|known| known.word() != mode.name()))
         {
-            doubts.push(format!("the return mode, {}, is none that it has", mode.name()));
+            doubts.push(format!("the return mode, {}, is not one of its modes", mode.name()));
         }
         let expected_us = named.spacing_us(mode == Some(ReturnMode::Dual));
         // Timestamps are whole microseconds.
         let most_us = 1.0 + SPACING_TOLERANCE * expected_us;
         if let Some(us) = self.spacing_us().filter(|us| (us - expected_us).abs() > most_us) {
-            doubts.push(format!("the packets are {us} us apart, its own {expected_us:.0} us"));
+            doubts.push(format!("the packets are {us} us apart, not {expected_us:.0} us"));
         }
         doubts
     }
@@ -272,21 +272,21 @@ impl DatagramDecoder for VelodyneDecoder {
             return Ok(cloud::point_source_of(&named.profile));
         }
         let Some(model) = self.told() else {
-            return Err("drawing an unknown lidar is not supported".to_owned());
+            return Err("points of an unknown lidar cannot be computed".to_owned());
         };
         cloud::point_source(model, self.known)
-            .ok_or_else(|| format!("drawing {} is not supported", model.name()))
+            .ok_or_else(|| format!("points of {} cannot be computed", model.name()))
     }
 
     fn twin(&self, profile: &Profile, rate_rpm: f64) -> Result<Twin, String> {
         let Some(driver) = profile.data::<VelodyneProfile>() else {
-            return Err(format!("is not compared with {}", profile.name));
+            return Err(format!("cannot be compared with {}", profile.name));
         };
         let ([mode, product], _) = self.status.unwrap_or_default();
         let own = driver.packet.product_id;
         if product != own {
             return Err(format!(
-                "is of another product: byte 1205 is {product:#04x}, that of {} is {own:#04x}",
+                "is from another product: byte 1205 is {product:#04x}, that of {} is {own:#04x}",
                 profile.name
             ));
         }

@@ -93,7 +93,9 @@ fn axes(field: &Field<'_>) -> Option<[[Axis; 3]; 3]> {
     let found: Option<[[Axis; 3]; 3]> =
         read.into_iter().collect::<Option<Vec<_>>>().and_then(|rows| rows.try_into().ok());
     if found.is_none() {
-        field.fault(place.fault("these are not three units", format!("allowed: {expected}")));
+        field.fault(
+            place.fault("these are not the axes of three sensors", format!("allowed: {expected}")),
+        );
     }
     found
 }

@@ -1,7 +1,7 @@
 //! Benchmark of a rig on this machine: real-time factor, and cost of each device.
 //!
-//! The benchmark renders a stretch of the rig as a recording does, with the workers of a run, and sends its
-//! packets to sockets of this process. [`timed`] measures the processor time of each stage. No file is
+//! The benchmark renders a period of simulated time with as many workers as a run has, and sends the packets to sockets of
+//! this process. [`timed`] measures the processor time of each stage. No file is
 //! written, and no link is opened.
 
 mod loopback;

@@ -23,7 +23,7 @@ pub fn hashes(rig: &Rig, scene: &str, scene_sha256: String) -> Vec<Hash> {
     all.push(Hash::new("scene", scene, scene_sha256));
     match of_binary() {
         Ok(binary) => all.push(binary),
-        Err(error) => tracing::warn!("the program cannot read itself to be hashed: {error}"),
+        Err(error) => tracing::warn!("cannot read the program's file to hash it: {error}"),
     }
     all
 }

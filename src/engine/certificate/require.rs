@@ -104,8 +104,8 @@ impl FromStr for Requirement {
         let metric = Metric::parse(metric).ok_or_else(|| wrong("no such metric"))?;
         let limit = if metric.is_time() { micros(right) } else { number(right.trim()) };
         let limit = limit.ok_or_else(|| match metric.is_time() {
-            true => wrong("the limit is a time with its unit, as 100us"),
-            false => wrong("the limit is a number"),
+            true => wrong("the limit must be a time with a unit, such as 100us"),
+            false => wrong("the limit must be a number"),
         })?;
         Ok(Self { device, metric, comparison, limit, text: text.to_owned() })
     }

@@ -116,12 +116,12 @@ fn a_wrong_line_is_named() {
         "line 2: bytes are written as pairs of hexadecimal digits"
     );
     assert!(fault(r#"{"t_ns":5,"device":"lidar"}"#).starts_with("line 2: allowed: `device` with"));
-    assert_eq!(fault(r#"{"t_ns":5,"order":"00"}"#), "line 2: an order has 28 bytes");
+    assert_eq!(fault(r#"{"t_ns":5,"order":"00"}"#), "line 2: a drive command has 28 bytes");
     assert!(fault("not json").starts_with("line 2: "));
     let of_another_seed = head.replace("7", "8");
     assert_eq!(
         read(&of_another_seed, &rig()).unwrap_err().to_string(),
-        "line 1: the run had the seed 8, this rig has 7"
+        "line 1: the run had seed 8, but this rig has seed 7"
     );
     assert!(read("", &rig()).unwrap_err().to_string().starts_with("line 1: not the head"));
 }

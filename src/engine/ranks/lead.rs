@@ -180,14 +180,14 @@ impl Lead {
                     && !own.binary.is_empty()
             {
                 return Err(input(format!(
-                    "{name} runs another program ({}) than rank 0 ({}); allowed: the same build of \
-                     menura everywhere, which gives the same bytes",
+                    "{name} runs another program ({}) than rank 0 ({}); use the same build of \
+                     menura on every machine, so that the bytes are the same",
                     loaded.program, own.program,
                 )));
             }
             if let Some(what) = twin_world::difference(&own.digests, &loaded.digests) {
                 return Err(input(format!(
-                    "{name} has loaded other data than rank 0: {what} differs; allowed: the same \
+                    "{name} has loaded different data than rank 0: {what} differs; use the same \
                      files under the same paths on every machine",
                 )));
             }
@@ -232,9 +232,10 @@ impl Lead {
                 let names = names.join(", ");
                 // Over TCP, Open MPI delivers no message from any rank after one rank has crashed.
                 Err(match silent.len() {
-                    1 => format!("{names} has died: it does not answer any more"),
+                    1 => format!("{names} has crashed: it no longer answers"),
                     _ => format!(
-                        "at least one of {names} has died, none of them answers any more; the launcher says which"
+                        "at least one of {names} has crashed, none of them answers; the launcher \
+                         reports which"
                     ),
                 })
             }
@@ -281,14 +282,14 @@ impl Lead {
         let (rank, bytes) = match self.line.mail.recv_timeout(LOOK) {
             Ok(mail) => mail,
             Err(RecvTimeoutError::Disconnected) => {
-                return Err("the other ranks cannot be reached any more".to_owned());
+                return Err("the other ranks can no longer be reached".to_owned());
             }
             Err(RecvTimeoutError::Timeout) => {
                 let silent = heard.iter().position(|watch| watch.elapsed() > SILENCE);
                 return match silent {
                     None => Ok(None),
                     Some(index) => Err(format!(
-                        "{} has died or cannot be reached: nothing was heard of it for {} s",
+                        "{} has crashed or cannot be reached: no message from it for {} s",
                         self.name(index + 1),
                         SILENCE.as_secs(),
                     )),

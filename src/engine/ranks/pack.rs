@@ -92,7 +92,7 @@ pub struct Question {
 }
 
 /// Farewell of a rank that a signal ends.
-pub const SIGNALLED: &str = "it was told to end by a signal";
+pub const SIGNALLED: &str = "it was ended by a signal";
 
 /// Reply of another rank to rank 0.
 #[derive(Clone, Debug)]
@@ -153,7 +153,7 @@ pub struct Reading {
 
 /// Error: the bytes are not a message that this program has encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("what came is no message of this program")]
+#[error("the received bytes are not a message of this program")]
 pub struct Garbled;
 
 fn put<T: SchemaWrite<DefaultConfig, Src = T>>(kind: u8, fields: &T) -> Vec<u8> {

@@ -220,7 +220,9 @@ fn give_tasks(
                 Some(task) => {
                     let _ = give.send(task);
                 }
-                None => return Reply::Farewell("it was asked for what is not there".to_owned()),
+                None => {
+                    return Reply::Farewell("rank 0 requested an unknown measurement".to_owned());
+                }
             },
             Order::End => return Reply::Farewell(String::new()),
             Order::Load(_) => {}

@@ -131,7 +131,7 @@ impl Answers {
     /// Sends an event, without waiting.
     pub fn tell(&self, event: Event) {
         if self.events.try_send(event).is_err() {
-            tracing::warn!("too much at once: a stimulus or response is not counted");
+            tracing::warn!("too many events at once: a stimulus or response is not counted");
         }
     }
 
@@ -193,7 +193,7 @@ impl Source {
             Port::Tcp(server) => listen_tcp(server, config, heard, over),
         };
         if let Err(error) = outcome {
-            tracing::error!("response `{}` is not heard any more: {error}", config.name);
+            tracing::error!("response `{}` is no longer received: {error}", config.name);
         }
     }
 }

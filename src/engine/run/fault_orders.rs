@@ -64,13 +64,11 @@ impl<'a> FaultOrders<'a> {
     ) -> Result<LiveFault, String> {
         if self.faults.iter().any(|known| known.name == fault.name) {
             let name = &fault.name;
-            return Err(format!(
-                "this run has had a fault \"{name}\" already; allowed: another name"
-            ));
+            return Err(format!("this run already has a fault \"{name}\"; allowed: another name"));
         }
         let index = self.faults.len();
         if index - self.run.rig.faults.len() >= MOST_FAULTS {
-            return Err(format!("a run is told at most {MOST_FAULTS} faults"));
+            return Err(format!("a run accepts at most {MOST_FAULTS} faults"));
         }
         fault.schedule.start = self.soonest(&fault, true, renderer);
         let begins_ns = fault.schedule.start.0;
@@ -100,14 +98,15 @@ impl<'a> FaultOrders<'a> {
         let Some(index) = self.faults.iter().position(|fault| fault.name == name) else {
             let open = self.faults[of_rig..].iter().filter(|f| f.schedule.duration_ns.is_none());
             let open: Vec<_> = open.map(|fault| format!("\"{}\"", fault.name)).collect();
-            let open = if open.is_empty() { "none goes on".to_owned() } else { open.join(", ") };
+            let open =
+                if open.is_empty() { "no fault is active".to_owned() } else { open.join(", ") };
             return Err(format!("this run has no fault \"{name}\"; allowed: {open}"));
         };
         if index < of_rig {
-            return Err(format!("\"{name}\" is a fault of the rig, which says when it ends"));
+            return Err(format!("\"{name}\" is a fault of the rig, which sets its end"));
         }
         if self.faults[index].schedule.duration_ns.is_some() {
-            return Err(format!("\"{name}\" has ended, or its end is settled"));
+            return Err(format!("\"{name}\" has ended, or its end is already set"));
         }
         self.ends.retain(|(other, _)| *other != index);
         let at = self.soonest(&self.faults[index], false, renderer);

@@ -183,7 +183,7 @@ pub fn listen_to_feed(
             Err(error) => health.complain(&name, &error),
         }
         if feed.has_just_stopped(clock.now()) {
-            tracing::warn!("{name} has stopped: what it moves is held");
+            tracing::warn!("{name} has stopped: the robot or object keeps its last pose");
         }
         note(&mut log, failures, |log| log.write(&feed.take_log(false)));
     }
@@ -203,7 +203,7 @@ pub fn listen_to_orders(
     // One byte more than a command, so that longer datagrams are detected.
     let mut buffer = [0; ORDER_LEN + 1];
     let mut health = Health::default();
-    let name = format!("the orders at {}", input.listen);
+    let name = format!("the drive commands at {}", input.listen);
     if let Err(error) = socket.set_read_timeout(Some(PATIENCE.min(hold))) {
         health.complain(&name, &error);
     }
@@ -230,7 +230,7 @@ pub fn listen_to_orders(
             Err(error) => health.complain(&name, &error),
         }
         if moves_since.is_some_and(|since| clock.now().0 >= since.0 + input.hold_ns) {
-            tracing::warn!("{name} have stopped: the robot is told to stand");
+            tracing::warn!("{name} have stopped: the robot is commanded to stop");
             moves_since = None;
             pass(DriveOrder::Twist { forward_m_s: 0.0, turn_rad_s: 0.0 });
         }

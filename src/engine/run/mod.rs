@@ -3,9 +3,10 @@
 //! A packet's due time is absolute and follows from its firings. A packet passes these stages in this order:
 //!
 //! 1. [`scheduler`] advances devices, passes them host commands, and posts measurements to workers;
-//! 2. [`super::workers`] measure;
+//! 2. [`super::workers`] measure; [`super::work_queue`] drops measurements that can no longer be ready in time;
 //! 3. [`send_queue`] keeps packets until they are due;
-//! 4. [`sender`] sends each packet when it is due ([`transmission`]); a second sender may stand by;
+//! 4. [`sender`] sends each packet when it is due ([`transmission`]); `engine.late` decides whether it drops a late one;
+//!    a second sender may stand by;
 //! 5. [`send_log`] records the sender's actions and reads transmit timestamps.
 //!
 //! The threads of [`listeners`] receive input from hosts.

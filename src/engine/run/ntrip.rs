@@ -189,7 +189,7 @@ impl Caster {
                 }
             };
             if let Err(error) = self.server.receive(&mut buffer, PATIENCE, &mut happened) {
-                tracing::warn!("the caster of {} has ended: {error}", self.base);
+                tracing::warn!("the NTRIP caster of {} has ended: {error}", self.base);
                 return;
             }
             let now = clock.now();

@@ -84,7 +84,8 @@ pub fn lead(master: &mut PtpMaster, link: &PtpLink, clock: MonotonicClock, over:
         let now = clock.now();
         master.advance(now);
         if std::mem::replace(&mut was_passive, master.is_passive()) != master.is_passive() {
-            let what = if was_passive { "a better PTP master is heard; passive" } else { "active" };
+            let what =
+                if was_passive { "passive: the network has a better master" } else { "active" };
             tracing::warn!("the PTP master at {}: {what}", link.describe());
         }
         while let Some(send) = master.poll_send() {

@@ -145,7 +145,7 @@ impl SendLog<'_> {
             for socket in connections.sockets() {
                 match socket.stamp_departures() {
                     Ok(()) => timing.lock().expect("no holder panics").is_stamped = true,
-                    Err(error) => tracing::warn!("the kernel does not stamp what leaves: {error}"),
+                    Err(error) => tracing::warn!("the kernel does not timestamp packets: {error}"),
                 }
             }
         }

@@ -25,7 +25,7 @@ instance u32, material u16, label u16, cos_incidence u16, share u16, object u16,
 
 /// Why the ground truth was not written.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write the truth to {path}: {reason}")]
+#[error("cannot write the ground truth to {path}: {reason}")]
 pub struct TruthError {
     path: String,
     reason: String,

@@ -43,7 +43,7 @@ impl PoseStream {
                 if let Err(error) = sent
                     && !std::mem::replace(&mut is_told, true)
                 {
-                    tracing::warn!("cannot send the truth to {}: {error}", self.to);
+                    tracing::warn!("cannot send the ground truth to {}: {error}", self.to);
                 }
             }
             clock.rest(period);

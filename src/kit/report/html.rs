@@ -23,7 +23,7 @@ input[name=show]{margin:10px 4px 6px 0}label{margin-right:16px}#bad:checked~tabl
 /// Radio buttons that filter the cases by style sheets: the page has no scripts.
 const FILTER: &str = "<input type=\"radio\" name=\"show\" id=\"all\" checked><label for=\"all\">all cases</label>\
 <input type=\"radio\" name=\"show\" id=\"bad\"><label for=\"bad\">failures only</label>\
-<input type=\"radio\" name=\"show\" id=\"run\"><label for=\"run\">without those that are not applicable</label>\n";
+<input type=\"radio\" name=\"show\" id=\"run\"><label for=\"run\">without cases that are not applicable</label>\n";
 
 /// Returns the HTML page.
 pub fn html(subject: &Subject, outcomes: &[Outcome]) -> String {
@@ -115,7 +115,9 @@ fn section(outcome: &Outcome, body: &mut String) {
     for note in &outcome.notes {
         let _ = writeln!(body, "<p class=\"dim\">Note: {}</p>", escape(note));
     }
-    for (head, text) in [("", &outcome.evidence), ("The same bytes again:", &outcome.repeat)] {
+    for (head, text) in
+        [("", &outcome.evidence), ("To repeat with the same bytes:", &outcome.repeat)]
+    {
         if !text.is_empty() {
             let head = if head.is_empty() { String::new() } else { format!("<p>{head}</p>\n") };
             let _ = writeln!(body, "{head}<pre>{}</pre>", escape(text.trim_end()));

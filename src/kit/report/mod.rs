@@ -95,7 +95,7 @@ pub fn account(outcome: &Outcome) -> String {
         text += &format!("\n{}", outcome.evidence);
     }
     if !outcome.repeat.is_empty() {
-        text += &format!("\nthe same bytes again:\n{}\n", outcome.repeat);
+        text += &format!("\nto repeat with the same bytes:\n{}\n", outcome.repeat);
     }
     text
 }

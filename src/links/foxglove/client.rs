@@ -48,7 +48,7 @@ impl Client {
                 heard = socket.recv() => match heard {
                     Some(Ok(Message::Text(text))) => self.hub.hear(self.number, text.as_str()),
                     Some(Ok(Message::Binary(_))) => {
-                        let text = "nothing here takes messages of clients";
+                        let text = "this server accepts no binary messages from clients";
                         self.outbox.put(Item::Text(status(Level::Warning, text).into()));
                     }
                     Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}

@@ -156,7 +156,7 @@ impl Hub {
             }
             Ok(ClientMessage::Other(op)) => {
                 let op: String = op.chars().take(40).collect();
-                visitor.tell(Level::Error, &format!("`{op}` is not offered here"));
+                visitor.tell(Level::Error, &format!("`{op}` is not supported"));
             }
             Err(fault) => visitor.tell(Level::Error, &fault.to_string()),
         }
@@ -174,10 +174,10 @@ impl Visitor {
             return Err(format!("there is no channel {channel}"));
         }
         if self.subscriptions.values().any(|own| *own == id) {
-            return Err(format!("there is a subscription {id} already"));
+            return Err(format!("subscription {id} already exists"));
         }
         if self.subscriptions.contains_key(&channel) {
-            return Err(format!("channel {channel} has a subscription already"));
+            return Err(format!("channel {channel} already has a subscription"));
         }
         self.subscriptions.insert(channel, id);
         Ok(())

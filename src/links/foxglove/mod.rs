@@ -118,14 +118,16 @@ fn open(
     }
     let mut upgrade = match upgrade {
         Ok(upgrade) => upgrade,
-        Err(_) => return refused(426, "this port speaks WebSocket, for Foxglove"),
+        Err(_) => {
+            return refused(426, "this port accepts only WebSocket connections, for Foxglove");
+        }
     };
     let asked: Vec<_> = upgrade.requested_protocols().cloned().collect();
     let known = SUBPROTOCOLS.map(HeaderValue::from_static);
     let Some(protocol) = known.into_iter().find(|known| asked.contains(known)) else {
         return refused(
             400,
-            "allowed as Sec-WebSocket-Protocol: foxglove.sdk.v1, foxglove.websocket.v1",
+            "allowed values of Sec-WebSocket-Protocol: foxglove.sdk.v1, foxglove.websocket.v1",
         );
     };
     let Some(client) = Client::let_in(hub) else {

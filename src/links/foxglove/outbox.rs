@@ -127,7 +127,7 @@ impl Outbox {
         let mut waiting = self.waiting.lock().expect("no holder panics");
         if waiting.lost > 0 {
             let lost = std::mem::take(&mut waiting.lost);
-            let text = format!("{lost} messages were left out: this client takes them too slowly");
+            let text = format!("{lost} messages were dropped: this client reads too slowly");
             return Some(Item::Text(status(Level::Warning, &text).into()));
         }
         let item = waiting.items.pop_front()?;
@@ -162,7 +162,7 @@ mod tests {
             outbox.put(data(5 << 20));
         }
         let Some(Item::Text(told)) = outbox.take() else { panic!("a status") };
-        assert!(told.contains("2 messages were left out"), "{told}");
+        assert!(told.contains("2 messages were dropped"), "{told}");
         assert!(matches!(outbox.take(), Some(Item::Text(text)) if *text == *"first"));
         let rest: Vec<_> = std::iter::from_fn(|| outbox.take()).collect();
         assert_eq!(rest.len(), 3);

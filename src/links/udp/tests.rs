@@ -174,7 +174,7 @@ fn errors_name_the_option() {
         ),
         (
             UdpOptions { interface: Some("no-such-nic".into()), ..to.into() },
-            "cannot leave by `interface` \"no-such-nic\"",
+            "cannot send through `interface` \"no-such-nic\"",
         ),
     ] {
         let told = text(options);

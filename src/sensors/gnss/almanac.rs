@@ -131,7 +131,7 @@ impl Block {
             Ok(number) if (low..=high).contains(&number) => self.values[index] = Some(number),
             _ => {
                 let label = format!("allowed: {low} to {high}");
-                let title = format!("`{}` is not a number of an almanac", name.trim());
+                let title = format!("`{}` is out of range or not a number", name.trim());
                 faults.push(place.clone().fault(title, label).note("limit from IS-GPS-200"));
                 self.values[index] = Some(f64::NAN);
             }

@@ -162,9 +162,9 @@ pub enum ErrorKind {
 pub enum ErrorPreset {
     /// No error.
     None,
-    /// Chrono's Gaussian error; HDOP from the sky.
+    /// Chrono's Gaussian error; HDOP of the satellites' geometry.
     ChGauss,
-    /// Chrono's random walk; HDOP from the sky.
+    /// Chrono's random walk; HDOP of the satellites' geometry.
     ChRw,
     /// No position error; HDOP from AirSim's filter.
     Airsim,

@@ -87,7 +87,7 @@ impl Row {
 impl Run for Allan {
     const NAME: &'static str = "allan";
     const ABOUT: &'static str =
-        "Compare the Allan deviation of an IMU's simulated output with what its errors ask for";
+        "Compare the Allan deviation of an IMU's simulated output with that of its error model";
 
     fn run(&self, scope: &Scope) -> Result<Findings, ExperimentError> {
         let (driver, settings) = self.unit()?;
@@ -95,12 +95,12 @@ impl Run for Allan {
         let samples = duration.as_secs_f64() * f64::from(driver.output.sample_rate_hz);
         if samples > MAX_SAMPLES as f64 || samples < 1000.0 {
             let most = MAX_SAMPLES / u64::from(driver.output.sample_rate_hz);
-            let text = format!("this unit can lie still from 1 s to {most} s");
+            let text = format!("`--duration` must be 1 s to {most} s for this unit");
             return Err(ExperimentError::Input(text));
         }
         let compared = self.compare(&driver, &settings, duration);
         if compared.is_empty() {
-            return Err(ExperimentError::Input(format!("{} has no errors to find", self.name)));
+            return Err(ExperimentError::Input(format!("{} has no configured errors", self.name)));
         }
         let title = format!("{}, {} Hz, seed {}", self.name, settings.rate_hz, self.seed);
         Ok(Findings {
@@ -114,7 +114,7 @@ impl Run for Allan {
 
 impl Allan {
     fn unit(&self) -> Result<(ImuProfile, ImuSettings), ExperimentError> {
-        let none = || ExperimentError::Input(format!("{} is no IMU", self.name));
+        let none = || ExperimentError::Input(format!("{} is not an IMU", self.name));
         let Some(path) = &self.rig else {
             let profile = catalogue().profile(&self.name)?;
             let Some(driver) = profile.data::<ImuProfile>() else { return Err(none()) };
@@ -202,8 +202,8 @@ impl Allan {
             for row in &c.rows {
                 let allowed = match row.allowed {
                     Some(allowed) if row.is_good() => format!("{:7.1} %", allowed * 100.0),
-                    Some(allowed) => format!("{:7.1} %  <-- not as asked", allowed * 100.0),
-                    None => "shorter than the bandwidth's".to_owned(),
+                    Some(allowed) => format!("{:7.1} %  <-- out of tolerance", allowed * 100.0),
+                    None => "not compared (bandwidth)".to_owned(),
                 };
                 let _ = writeln!(
                     text,
@@ -214,7 +214,8 @@ impl Allan {
                     row.off() * 100.0,
                 );
             }
-            let _ = writeln!(text, "  coefficients in {}, asked and found on the curve", c.unit);
+            let _ =
+                writeln!(text, "  coefficients in {}: configured, and fitted to the curve", c.unit);
             for (what, asked, found) in c.coefficients() {
                 let _ = writeln!(text, "    {what:24}  {asked:14.6}  {found:14.6}");
             }
@@ -268,7 +269,7 @@ impl Compared {
         let worst = judged.iter().max_by(|a, b| share(a).total_cmp(&share(b)));
         let ours = worst.map_or_else(String::new, |(row, _)| {
             format!(
-                "{good} of {} as asked for; farthest off {:+.1} % at {:.3} s",
+                "{good} of {} within tolerance; largest error {:+.1} % at {:.3} s",
                 judged.len(),
                 row.off() * 100.0,
                 row.point.tau_s
@@ -277,10 +278,10 @@ impl Compared {
         let allowed = worst.map_or(0.0, |(_, allowed)| allowed * 100.0);
         Comparison::judged(
             format!("Allan deviation of the {}", self.name),
-            "what its errors ask for",
+            "deviation from the configured errors",
             ours,
             format!(
-                "{allowed:.1} % there: {:.0} % and {SIGMAS} standard errors of the estimate",
+                "{allowed:.1} % there: {:.0} % plus {SIGMAS} standard errors of the estimate",
                 ALLOWED * 100.0
             ),
             good == judged.len(),

@@ -6,7 +6,7 @@ use crate::plot::{Axis, BLUE, Figure, ORANGE, Panel};
 /// Draws the panels of all sensors, one below the other.
 pub(super) fn draw(title: &str, compared: &[Compared]) -> Figure {
     let mut figure = Figure::new(900.0, format!("Allan deviation of {title}"));
-    figure.legend("asked for", BLUE);
+    figure.legend("configured errors", BLUE);
     figure.legend("found, with one standard error", ORANGE);
     for sensor in compared {
         figure.panel_below(400.0, panel(sensor));

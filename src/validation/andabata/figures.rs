@@ -70,14 +70,14 @@ pub(super) fn kinematics() -> Kinematics {
     let is_near = |found: f64, expected: f64, within: f64| (found - expected).abs() <= within;
     let comparisons = vec![
         Comparison::judged(
-            "C1, equations (1) to (6) of the treads",
+            "C1, equations (1) to (6) of the tracks",
             "exact",
             format!("off by {worst:.1e}"),
             format!("{EXACT:.0e}: rounding"),
             worst <= EXACT,
         ),
         Comparison::judged(
-            "C1, lag of the treads",
+            "C1, time constant of the tracks",
             "35 ms",
             format!("{lag_ms} ms"),
             "1 ms: steps of the integration",
@@ -101,7 +101,7 @@ pub(super) fn kinematics() -> Kinematics {
     let text = format!(
         "C1  equations (1) to (6): largest difference {worst:.1e} (allowed {EXACT:.0e})\n    \
          fastest turn at 0.3 m/s without scaling: {fastest_rad_s:.3} rad/s (paper 0.844)\n    \
-         63.2 % of a step of the treads after {lag_ms} ms (paper 35)\n    \
+         63.2 % of a step of the tracks after {lag_ms} ms (paper 35)\n    \
          rings of the map, equation (7): within {:.1} mm of the printed ones\n",
         1e3 * rings_off_m
     );

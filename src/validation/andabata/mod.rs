@@ -167,7 +167,7 @@ impl Trip {
         );
         if self.has_arrived() {
             let detour = self.length_m() / self.straight_m();
-            require(detour <= MOST_DETOUR, format!("{detour:.2} times the straight way"));
+            require(detour <= MOST_DETOUR, format!("{detour:.2} times the straight distance"));
             let speed = self.speed_m_s();
             let [least, most] = SPEEDS_M_S;
             require((least..=most).contains(&speed), format!("{speed:.3} m/s"));
@@ -321,7 +321,7 @@ fn enters_puddle(trip: &Trip) -> bool {
 impl Run for Andabata {
     const NAME: &'static str = "andabata";
     const ABOUT: &'static str =
-        "Let a robot navigate across a field by its sensors' bytes, as the robot Andabata did";
+        "Let a robot cross a field using the bytes of its sensors, as the robot Andabata did";
 
     fn run(&self, scope: &Scope) -> Result<Findings, ExperimentError> {
         let kinds: &[&str] =
@@ -401,18 +401,19 @@ fn findings(trips: &[Vec<Trip>], whole: bool) -> Findings {
     let mut comparisons = kinematics.comparisons;
     comparisons.push(match whole {
         true => Comparison::judged(
-            "C2, runs as accepted",
+            "C2, accepted runs",
             "three goals, 161 m at 0.262 m/s, 186 scans with three maps each, in one simulated run",
             good_runs,
             "all runs: field and classifier are ours, so bounds are loose (0.25 to 0.30 m/s, at most \
-             1.5 times the straight way, no ditch, nothing touched)",
+             1.5 times the straight distance, no ditch, no contact)",
             good == plain.len(),
         ),
         false => Comparison::judged(
             "C2, the first seconds",
             "",
             good_runs,
-            "no ditch, nothing touched, under way, a 3-D scan each 3.3 s; a whole run takes minutes",
+            "no ditch, no contact, a 3-D scan each 3.3 s; the goals are not required, because a \
+             whole run takes minutes",
             good == plain.len(),
         ),
     });
@@ -424,14 +425,14 @@ fn findings(trips: &[Vec<Trip>], whole: bool) -> Findings {
         let [entered, entered_matt] =
             [water, matt].map(|trips| trips.iter().filter(|trip| enters_puddle(trip)).count());
         text += &format!(
-            "\nC3  clear water: {:.1} % of the {dry} points that a matt puddle has are missing; the \
-             robot drives in {entered} of {} times (matt: {entered_matt})\n",
+            "\nC3  clear water: {:.1} % of the {dry} points on a diffuse puddle are missing; the \
+             robot drives into the puddle {entered} of {} times (diffuse: {entered_matt})\n",
             1e2 * missing,
             water.len()
         );
         comparisons.push(Comparison::judged(
-            "C3, points of clear water that are missing",
-            "clear water sends nothing back, and the robot drives in",
+            "C3, missing points on clear water",
+            "clear water returns no light, and the robot drives in",
             format!("{:.0} %, entered {entered} of {}", 1e2 * missing, water.len()),
             "at least 80 %, and entered in half of the runs: the compass's error moves the puddle",
             dry >= FEWEST_POINTS && missing >= 0.8 && 2 * entered >= water.len(),

@@ -22,10 +22,10 @@ const UNKNOWN: Colour = Colour([190, 190, 190]);
 pub(super) fn draw(trip: &Trip) -> Figure {
     let mut figure = Figure::new(WIDTH, format!("Andabata crosses a field, seed {}", trip.seed));
     figure.legend("path", BLUE);
-    figure.legend("fixes of the telephone", ORANGE);
+    figure.legend("phone fixes", ORANGE);
     figure.legend("ditches, start, goals", GREY);
-    figure.legend("map: can be driven over", GREEN);
-    figure.legend("map: cannot", RED);
+    figure.legend("map: drivable", GREEN);
+    figure.legend("map: not drivable", RED);
     figure.panel(Area { left: 0.0, top: 0.0, width: 700.0, height: PATH_HEIGHT }, path(trip));
     let beside = |row: f64, panel: Panel, figure: &mut Figure| {
         let area = Area {

@@ -50,13 +50,14 @@ pub(super) fn comparisons(
         SixtyFour::S1 | SixtyFour::S3 => ordered(
             what,
             tall,
-            "an order: a beam at +2 degrees, the paper's highest, is 4.1 m high at 60 m, one at +15 degrees 18 m",
+            "only the order: at 60 m a beam at +2 degrees, the paper's highest, is 4.1 m high, one \
+             at +15 degrees 18 m",
         ),
         SixtyFour::S2 => Comparison::reported(
             what,
             "more",
             format!("{} against {}", tall[0], tall[1]),
-            "the paper's beams end at +2.0 degrees, those of this unit at +5.0, in the trees' tops",
+            "the paper's beams end at +2.0 degrees, those of this unit at +5.0, in the treetops",
         ),
     };
     let swept = HEIGHTS_M.map(|height_m| {
@@ -66,7 +67,7 @@ pub(super) fn comparisons(
     let mut found = vec![
         Comparison::judged(
             "cells of the LMS-291 that are neither tree nor wall",
-            "it does not see the grass",
+            "none of the grass",
             format!("{stray} of {all}"),
             "none: its plane is 2 m above level ground, grass ends at 0.6 m",
             stray == 0 && all >= 20,
@@ -78,21 +79,21 @@ pub(super) fn comparisons(
                 "{flat_m:.2} m of {flat_trees} trees, {full_m:.2} m of {full_trees}: a factor of {:.1}",
                 full_m / flat_m
             ),
-            "an order; the paper prints no factor",
+            "only the order; the paper prints no factor",
             flat_m < full_m && flat_trees.min(full_trees) >= 2,
         ),
         tall,
         Comparison::reported(
-            "the same by height",
+            "cells above other heights at 20 to 60 m, VLP-16 against HDL-64E",
             "",
             swept.join(", "),
-            "swept, since the paper prints no height: up to 4 m the HDL-64E sees trees and walls too, with four times as \
-             many lasers",
+            "swept, because the paper prints no height: up to 4 m the HDL-64E sees trees and walls \
+             too, with four times as many lasers",
         ),
         ordered(
             "cells of 0.2 to 0.8 m within 15 m, HDL-64E against VLP-16",
             [grass_cells(hdl64), grass_cells(vlp)],
-            "an order: four times as many lasers, all but a few below the horizon",
+            "only the order: four times as many lasers, nearly all below the horizon",
         ),
         Comparison::reported(
             "cells of 0.2 to 0.8 m within 15 m, HDL-32E",
@@ -111,22 +112,24 @@ pub(super) fn comparisons(
     for drive in drives {
         let (detour, driven_m) = (drive.detour(), drive.driven_m());
         found.push(Comparison::judged(
-            format!("way by A*, {}", drive.name),
-            "a way to the goal",
+            format!("path by A*, {}", drive.name),
+            "a path to the goal",
             format!("{detour:.3} of the straight line, {} cells", drive.way.len()),
-            "1.00 to 1.25: the paper shows its ways and measures none; eight neighbours of a cell cost up to 8 %",
+            "1.00 to 1.25: the paper shows its paths without lengths; moves to only eight \
+             neighbours of a cell cost up to 8 %",
             !drive.way.is_empty() && (0.999..=MOST_DETOUR).contains(&detour),
         ));
         let most_m = SPEED_M_S * scope.of(DRIVE, SHORT_DRIVE).as_secs_f64();
         found.push(Comparison::judged(
-            format!("drive by the plan, {}", drive.name),
+            format!("drive along the planned path, {}", drive.name),
             format!("at most {most_m:.0} m"),
             format!(
                 "{driven_m:.1} m, {:.1} m nearer to the goal, {} contacts",
                 START_M.distance(GOAL_M) - drive.end_m().distance(GOAL_M),
                 drive.contacts
             ),
-            "60 % or more of what 2 m/s allows, for it waits for a first fix and slows down to turn; no contact",
+            "60 % or more of the distance at 2 m/s, because the vehicle waits for a first fix and \
+             slows down to turn; no contact",
             (0.6 * most_m..=most_m).contains(&driven_m) && drive.contacts == 0,
         ));
     }

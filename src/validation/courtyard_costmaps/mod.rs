@@ -227,8 +227,8 @@ settings = {{ attitude = {{ heading_std_deg = 0.2, heading_from = "true-north" }
 
 impl Run for CourtyardCostmaps {
     const NAME: &'static str = "courtyard-costmaps";
-    const ABOUT: &'static str = "Drive in the courtyard by the cost maps of four lidars and compare these as Goodin et \
-                                 al. 2018 do";
+    const ABOUT: &'static str = "Drive in the courtyard with the cost maps of four lidars and compare the maps, as \
+                                 Goodin et al. 2018 do";
 
     fn run(&self, scope: &Scope) -> Result<Findings, ExperimentError> {
         let progress = scope.progress(Self::NAME, SENSORS.len() as u64);
@@ -279,8 +279,9 @@ impl CourtyardCostmaps {
                 "driven_m": drive.driven_m(), "pose_error_m": drive.pose_error_m,
                 "contacts": drive.contacts }));
         }
-        text += "\ncells: that cost something; stray: of these neither tree nor wall; 3 m, 4.5 m: above that at 20 to 60 m; \
-                 grass: 0.2 to 0.8 m within 15 m; spread: median over trees\n";
+        text += "\ncells: cells with a cost; stray: those on neither tree nor wall; high: above 3 \
+                 m, and above 4.5 m, at 20 to 60 m; grass: 0.2 to 0.8 m within 15 m; spread: \
+                 median over trees\n";
         let report = json!({ "seed": self.seed, "hdl64e": self.sixty_four.profile(), "full_height_m": FULL_HEIGHT_M, "lidars": rows });
         let plots = vec![Plot::main(plot::draw(drives))];
         Findings { text, report, plots, comparisons: comparisons(drives, self.sixty_four, scope) }

@@ -11,10 +11,13 @@ const GOAL: Colour = Colour([200, 40, 40]);
 /// Draws all drives.
 pub(super) fn draw(drives: &[Drive]) -> Figure {
     let title =
-        "Cost maps of four lidars in the courtyard after the drive, with the ways that A* finds";
+        "Cost maps of four lidars in the courtyard after the drive, with the paths that A* finds";
     let mut figure = Figure::new(2.0 * SIDE.0, title);
-    figure.note("A cell costs 100 from 1.5 m of height on; cells that cost nothing or were not seen have no colour.");
-    figure.legend("way", ORANGE);
+    figure.note(
+        "A cell of 1.5 m height or more costs 100. Cells without cost and cells without data have \
+         no colour.",
+    );
+    figure.legend("planned path", ORANGE);
     figure.legend("driven", DRIVEN);
     figure.legend("start and goal", GOAL);
     for (place, drive) in drives.iter().enumerate() {

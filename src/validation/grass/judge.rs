@@ -33,13 +33,13 @@ pub(super) fn comparisons(cases: &[Case], widths: &[Width]) -> Vec<Comparison> {
         nearer(CAST) == cases.len(),
     )];
     for (thick, limit, why) in [
-        (true, 0.03, "the width of the band that the gamma law leaves open, of 20,000 pulses"),
-        (false, 0.14, "the beam is as wide as the stems, which the gamma law does not know"),
+        (true, 0.03, "four times the spread of the distance for 20,000 pulses, 0.007"),
+        (false, 0.14, "the beam is as wide as the stems, which the gamma law does not include"),
     ] {
         let found = largest(thick);
         all.push(near(
             format!("distance from the gamma law, {} stems", if thick { "20 mm" } else { "10 mm" }),
-            "drawn as near, not printed",
+            "a good fit in the figure, no number",
             format!("at most {found:.3} (Kolmogorov)"),
             found,
             limit,
@@ -55,8 +55,8 @@ pub(super) fn comparisons(cases: &[Case], widths: &[Width]) -> Vec<Comparison> {
         mean(&some)
     };
     all.push(Comparison::judged(
-        "most likely range: it fits better for thick stems",
-        "said in words",
+        "most likely range: better fit for thick stems",
+        "stated in the text, no number",
         format!("off by {:.2} m (20 mm) and {:.2} m (10 mm)", off(true), off(false)),
         "less for thick stems; means over four stands",
         off(true) < off(false),
@@ -69,8 +69,8 @@ pub(super) fn comparisons(cases: &[Case], widths: &[Width]) -> Vec<Comparison> {
     let mean_off = most(&mut means.iter().map(|off| off.abs()));
     all.push(near(
         "mean depth, 20 mm stems".to_owned(),
-        "1 / (lambda d), whatever the distance",
-        format!("off by a share of {mean_off:.3} at most"),
+        "1 / (lambda d) at every distance",
+        format!("relative error of at most {mean_off:.3}"),
         mean_off,
         0.08,
         "the beam is wider than a ray",
@@ -83,60 +83,60 @@ pub(super) fn comparisons(cases: &[Case], widths: &[Width]) -> Vec<Comparison> {
         format!("at most {single:.3}"),
         single,
         0.015,
-        "chance of 20,000 pulses",
+        "statistical error of 20,000 pulses",
     ));
     for (name, scanner, share) in
         [("as MAVS casts it", NEAREST, CAST_SHARE), ("as printed", NEAREST_PRINTED, PRINTED_SHARE)]
     {
         let derived = most(&mut cases.iter().map(|case| case.nearest(scanner, share)[0]));
         all.push(near(
-            format!("nearest ray, spot {name}: distance from equation (2), a with 1 / d"),
+            format!("nearest ray, footprint {name}: distance from equation (2), a with 1 / d"),
             "0, the law is exact",
             format!("at most {derived:.3}"),
             derived,
             0.02,
-            "chance, and three columns of rays for a solid beam",
+            "statistical error, and three columns of rays instead of a solid beam",
         ));
     }
     let printed =
         cases.iter().map(|case| case.nearest(NEAREST, CAST_SHARE)[1]).fold(f64::MAX, f64::min);
     all.push(Comparison::judged(
         "nearest ray: distance from equation (2) with the a of equation (3)",
-        "as printed, a r is a length",
+        "the printed a makes a r a length",
         format!("at least {printed:.3}"),
-        "0.1 or more: so the printed a lacks 1 / d",
+        "0.1 or more: the printed a lacks 1 / d",
         printed >= 0.1,
     ));
 
     all.push(Comparison::reported(
-        "spot as printed: stands nearer to the gamma law",
+        "footprint as printed: stands nearer to the gamma law",
         "",
         format!(
             "{} of 8; distance at most {:.3}",
             nearer(PRINTED),
             most(&mut of(PRINTED).map(|f| f.to_gamma))
         ),
-        "the paper's text prints a spot half as wide as its simulator casts",
+        "the paper's text prints a footprint half as wide as its simulator casts",
     ));
     all.push(Comparison::reported(
-        "today's default (even spot, waveform): stands nearer to the gamma law",
+        "today's default (even footprint, waveform): stands nearer to the gamma law",
         "",
         format!(
             "{} of 8; distance at most {:.3}",
             nearer(TODAY),
             most(&mut of(TODAY).map(|fit| fit.to_gamma))
         ),
-        "no mean over 100 m is formed: echoes are those of a real receiver",
+        "no mean over 100 m is formed: echoes are those of a real detector",
     ));
     let best = |row: usize| {
         let nearest = widths.iter().min_by(|a, b| a.to_gamma[row].total_cmp(&b.to_gamma[row]));
         nearest.map_or(0.0, |width| width.mrad * CAST_SHARE)
     };
     all.push(Comparison::reported(
-        "width of the spot that fits the gamma law best, over that of the beam",
+        "ratio of footprint to beam width that fits the gamma law best",
         "0.7 (MAVS), 0.35 (printed)",
         format!("{:.2} (10 mm stems), {:.2} (20 mm)", best(0), best(1)),
-        "swept, since text and simulator differ; 20 m, 50 stems a square metre",
+        "swept, because text and simulator differ; 20 m, 50 stems per square metre",
     ));
     all
 }
@@ -146,7 +146,7 @@ fn allowed(limit: f64, why: &str, chance: f64) -> (f64, String) {
     let applied = limit + chance;
     let text = match chance > 0.0 {
         true => {
-            format!("{applied:.3} = {limit} + {chance:.3}: {why}; few pulses add the second part")
+            format!("{applied:.3} = {limit} + {chance:.3}: {why}; plus the error of few pulses")
         }
         false => format!("{limit}: {why}"),
     };
@@ -161,7 +161,7 @@ mod tests {
     fn the_limit_that_is_applied_is_printed() {
         let (limit, text) = allowed(0.03, "why", 0.047);
         assert!((limit - 0.077).abs() < 1e-12);
-        assert_eq!(text, "0.077 = 0.03 + 0.047: why; few pulses add the second part");
+        assert_eq!(text, "0.077 = 0.03 + 0.047: why; plus the error of few pulses");
         assert_eq!(allowed(0.03, "why", 0.0).1, "0.03: why");
     }
 }

@@ -139,7 +139,7 @@ struct Width {
 impl Run for Grass {
     const NAME: &'static str = "grass-distribution";
     const ABOUT: &'static str =
-        "Compare how far a beam goes into grass with the laws of Goodin et al. 2018";
+        "Compare how far beams penetrate grass with the models of Goodin et al. 2018";
 
     fn run(&self, scope: &Scope) -> Result<Findings, ExperimentError> {
         let stands = scope.of(self.stands, SHORT_STANDS.min(self.stands));
@@ -199,7 +199,7 @@ fn text(cases: &[Case], widths: &[Width]) -> String {
         "depths in the stand, metres, and distances of their distribution (Kolmogorov; area: \
          Wasserstein, metres)\n\n",
     );
-    let names = ["cast by MAVS", "printed spot", "one thin ray"];
+    let names = ["cast by MAVS", "printed footprint", "one thin ray"];
     for (scanner, name) in [CAST, PRINTED, SINGLE].into_iter().zip(names) {
         let _ = writeln!(
             text,
@@ -231,7 +231,7 @@ fn text(cases: &[Case], widths: &[Width]) -> String {
     }
     text.push_str("nearest ray of the beam: distance from equation (2)\n");
     text.push_str(
-        "   D, m  lambda  d, mm  MAVS: a with 1/d  a as printed  printed spot: a with 1/d\n",
+        "   D, m  lambda  d, mm  MAVS: a with 1/d  a as printed  printed footprint: a with 1/d\n",
     );
     for case in cases {
         let [derived, printed] = case.nearest(NEAREST, CAST_SHARE);
@@ -239,14 +239,14 @@ fn text(cases: &[Case], widths: &[Width]) -> String {
         let s = &case.stand;
         let _ = writeln!(
             text,
-            "  {:5.0}  {:6.0}  {:5.0}  {derived:16.3}  {printed:12.3}  {narrow:24.3}",
+            "  {:5.0}  {:6.0}  {:5.0}  {derived:16.3}  {printed:12.3}  {narrow:29.3}",
             s.distance_m,
             s.stems_per_m2,
             1e3 * s.diameter_m
         );
     }
-    text.push_str("\nwidth of the spot over that of the beam, and distance from the gamma law\n");
-    text.push_str("  width  10 mm  20 mm\n");
+    text.push_str("\nratio of footprint to beam width, and distance from the gamma law\n");
+    text.push_str("  ratio  10 mm  20 mm\n");
     for Width { mrad, to_gamma: [thin, thick] } in widths {
         let _ = writeln!(text, "  {:5.2}  {thin:5.3}  {thick:5.3}", mrad * CAST_SHARE);
     }

@@ -71,7 +71,7 @@ fn panel(case: &Case) -> Panel {
 pub(super) fn widths(widths: &[Width]) -> Figure {
     let mut figure = Figure::new(
         700.0,
-        "Distance from the gamma law over the width of the spot, 20 m, 50 stems/m2",
+        "Distance from the gamma law over the footprint's width, 20 m, 50 stems/m2",
     );
     figure.legend("10 mm stems", BLUE);
     figure.legend("20 mm stems", ORANGE);
@@ -79,7 +79,7 @@ pub(super) fn widths(widths: &[Width]) -> Figure {
     let widest = widths.iter().map(|width| width.mrad * CAST_SHARE).fold(0.0, f64::max);
     let mut panel = Panel::new(
         "",
-        Axis::linear("half-width of the stencil over that of the beam", 0.0, widest),
+        Axis::linear("ratio of footprint to beam width", 0.0, widest),
         Axis::linear("Kolmogorov distance", 0.0, 1.05 * most),
     );
     panel.rule(PRINTED_SHARE, "printed", 0, GREY);

@@ -65,7 +65,7 @@ impl Row {
 impl Run for MixedPixels {
     const NAME: &'static str = "mixed-pixels";
     const ABOUT: &'static str =
-        "Count an LMS 291's points between rods and a wall, after Goodin et al. 2018";
+        "Count the points of an LMS 291 between rods and a wall, after Goodin et al. 2018";
 
     fn run(&self, scope: &Scope) -> Result<Findings, ExperimentError> {
         let mut offsets_m: Vec<f64> = match scope.short {
@@ -120,8 +120,7 @@ fn comparisons(rows: &[Row]) -> Vec<Comparison> {
             "many (a picture)",
             format!("{near:.1}"),
             format!(
-                "{} to {}: one at each of the rods' 18 edges, as a calculation apart from Menura has it \
-                 (18.5)",
+                "{} to {}: one at each of the rods' 18 edges; a separate calculation gives 18.5",
                 COUNT[0], COUNT[1]
             ),
             (COUNT[0]..=COUNT[1]).contains(&near),
@@ -137,37 +136,41 @@ fn comparisons(rows: &[Row]) -> Vec<Comparison> {
             "farthest wall with any mixed pixel",
             "1.6 m behind the rods",
             format!("{last:.2} m"),
-            format!("{} to {} m: a slanted beam's ranges differ by more", LAST_M[0], LAST_M[1]),
+            format!(
+                "{} to {} m: slanted beams have a larger difference of ranges",
+                LAST_M[0], LAST_M[1]
+            ),
             (LAST_M[0]..=LAST_M[1]).contains(&last),
         ),
         Comparison::judged(
             "mixed pixels from 1.3 m on",
             "none beyond 1.6 m",
-            if falls { "ever fewer" } else { "not ever fewer" },
+            if falls { "decreasing" } else { "not decreasing" },
             "from 1.35 m on: 1.6 m cos 32 degrees, the outer rods",
             falls,
         ),
     ];
     let noisy = |offset_m| count(Beam::Noisy, offset_m);
     all.push(Comparison::judged(
-        "the same with range errors of 1 cm, 0.6 and 2.0 m",
+        "mixed pixels with range errors of 1 cm, wall at 0.6 and 2.0 m",
         "many, and 0",
         format!("{:.1} and {:.1}", noisy(NEAR_M), noisy(FAR_M)),
-        "as many as without errors within 3, and at most 1: 0.3 % of all points err by three sigma, \
-         which is where a mixed pixel begins",
+        "within 3 of the count without errors, and at most 1: 0.3 % of all points have errors \
+         above three sigma, the threshold of a mixed pixel",
         (noisy(NEAR_M) - near).abs() <= 3.0 && noisy(FAR_M) <= 1.0,
     ));
     for (beam, why) in [
         (Beam::Coarse, "the paper gives 0.5 and 1 degree"),
-        (Beam::Printed, "the paper's text prints a spot half as wide as its simulator casts"),
+        (Beam::Printed, "the paper's text prints a footprint half as wide as its simulator casts"),
         (
             Beam::Wide,
-            "a real LMS 291's beam leaves with a width, so real scanners mix far more so near",
+            "the beam of a real LMS 291 is wide at its window, so it has far more mixed pixels \
+             this near",
         ),
         (
             Beam::Today,
-            "echoes of a pulse of 10.7 ns merge, or pull at one another, up to some 2 m, and how far \
-             depends on their strengths; the paper's rule is a cutoff",
+            "echoes of a pulse of 10.7 ns merge or shift each other up to about 2 m, depending on \
+             their strengths; the paper's rule is a cutoff",
         ),
     ] {
         all.push(Comparison::reported(
@@ -187,7 +190,7 @@ fn comparisons(rows: &[Row]) -> Vec<Comparison> {
 
 fn text(rows: &[Row], phases: u32) -> String {
     let mut text = format!(
-        "mixed pixels of a scan of 100 degrees, mean over {phases} places of the directions in a step\n\
+        "mixed pixels of a scan of 100 degrees, mean over {phases} phases of the angular step\n\
          offset, m"
     );
     for beam in Beam::ALL {

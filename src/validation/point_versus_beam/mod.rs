@@ -194,8 +194,8 @@ fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
 
 impl Run for PointVersusBeam {
     const NAME: &'static str = "point-versus-beam";
-    const ABOUT: &'static str = "Compare cost maps of scanners with one ray a pulse and with a beam: behind plants \
-                                 only one ray sees the ground (Durst et al. 2011)";
+    const ABOUT: &'static str = "Compare cost maps of scanners with one ray per pulse and with a beam: only single \
+                                 rays reach the ground behind plants (Durst et al. 2011)";
 
     fn run(&self, scope: &Scope) -> Result<Findings, ExperimentError> {
         let pulses: &[Pulse] =
@@ -257,25 +257,24 @@ impl PointVersusBeam {
         let cells = shadow.len();
         let mut all = Vec::new();
         let ours = |share: f64| format!("{:.1} % of {cells} cells", 100.0 * share);
-        let why =
-            "each cell is looked at by 20 pulses or more; of single rays a tenth passes the plants";
+        let why = "at least 20 pulses per cell; a tenth of single rays passes the plants";
         let share = seen_ground(point, &shadow);
         all.push(Comparison::judged(
             "ground behind plants with a return, one ray",
-            "the model saw it, no patches of high cost",
+            "the model detected it, no patches of high cost",
             ours(share),
             format!("at least 90 %: {why}"),
             share >= 0.9 && cells >= 20,
         ));
-        let why = "five columns of the beam's rays lie farther apart than a stem is thick, so a beam passes \
-                   with the fifth power of a ray's chance";
+        let why = "the five columns of rays in a beam lie farther apart than a stem is thick, so \
+                   the chance of a beam to pass is the fifth power of that of a ray";
         for run in &runs[1..] {
             let share = seen_ground(run, &shadow);
             let what = format!("ground behind plants with a return, {}", run.pulse.name());
             all.push(match run.pulse {
                 Pulse::Beam => Comparison::judged(
                     what,
-                    "the real scanners saw none",
+                    "the real scanners detected none",
                     ours(share),
                     format!("at most 5 %: {why}"),
                     share <= 0.05 && cells >= 20,
@@ -286,10 +285,11 @@ impl PointVersusBeam {
         let cost = |run: &Outcome| mean_cost(&run.costs, &shadow).unwrap_or(f64::NAN);
         let more = cost(beam) - cost(point);
         all.push(Comparison::judged(
-            "cost behind plants, beam less one ray",
-            "two patches of high cost, none",
+            "cost behind plants, beam minus one ray",
+            "two patches of high cost with the beam, none with one ray",
             format!("{more:.1} of 100"),
-            "at least 40, two thirds of what hidden ground costs: cells at the rim of a shadow see past the plants",
+            "at least 40, two thirds of the cost of hidden ground: cells at the edge of a shadow \
+             get rays that miss the plants",
             more >= 40.0,
         ));
         for object in &objects[..RIGID] {
@@ -302,10 +302,11 @@ impl PointVersusBeam {
             let what = format!("cost of the {}", object.name);
             let ours = format!("{one:.1} with one ray, {nine:.1} with the beam");
             all.push(if share >= LEAST_KNOWN {
-                let why = "10 % of the beam's: cells at its rim hold mixed returns";
+                let why = "10 % of the cost with the beam, because cells at the rim of the object \
+                           hold mixed returns";
                 Comparison::judged(what, "alike", ours, why, (nine - one).abs() <= 0.1 * nine)
             } else {
-                Comparison::reported(what, "alike", ours, "the scanners do not pass over all of it")
+                Comparison::reported(what, "alike", ours, "the scanners do not cover all of it")
             });
         }
         let differences: Vec<f64> = open
@@ -315,11 +316,12 @@ impl PointVersusBeam {
         let middle = quantile(differences.clone(), 0.5);
         let most = quantile(differences, 0.95);
         all.push(Comparison::judged(
-            "difference on open ground",
+            "cost difference on open ground",
             "none",
             format!("median {middle:.1}, 95 % within {most:.1}, {} cells", open.len()),
             format!(
-                "median 0, 95 % within {ALIKE}: roughness and noise are below what counts as a step"
+                "median 0, 95 % within {ALIKE}: roughness and noise are too small to count as a \
+                 step"
             ),
             middle == 0.0 && most <= ALIKE && open.len() >= 500,
         ));

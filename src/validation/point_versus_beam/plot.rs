@@ -12,16 +12,16 @@ const BARS_HEIGHT: f64 = 300.0;
 
 /// Draws both runs.
 pub(super) fn draw(objects: &[Object], point: &Outcome, beam: &Outcome) -> Figure {
-    let title = "Cost maps of four forward scanners: one ray a pulse against a beam";
+    let title = "Cost maps of four forward scanners: one ray per pulse against a beam";
     let mut figure = Figure::new(3.0 * SIDE.0, title);
-    figure.note("Grey outlines are objects and plants. Cells without colour are not known.");
+    figure.note("Grey outlines are objects and plants. Cells without colour have no data.");
     figure.legend("one ray", BLUE);
     figure.legend("beam", ORANGE);
     let map = |run: &Outcome, name: &str| panel(objects, name, 0.0, 100.0, |cell| run.costs[cell]);
-    let difference = panel(objects, "Beam less one ray", -100.0, 100.0, |cell| {
+    let difference = panel(objects, "Beam minus one ray", -100.0, 100.0, |cell| {
         Some(beam.costs[cell]? - point.costs[cell]?)
     });
-    let panels = [map(point, "One ray a pulse"), map(beam, "Nine rays, waveform"), difference];
+    let panels = [map(point, "One ray per pulse"), map(beam, "Nine rays, waveform"), difference];
     for (place, panel) in panels.into_iter().enumerate() {
         let left = place as f64 * SIDE.0;
         figure.panel(Area { left, top: 0.0, width: SIDE.0, height: SIDE.1 }, panel);

@@ -151,7 +151,7 @@ impl Measurements {
 impl Run for Scaling {
     const NAME: &'static str = "scaling";
     const ABOUT: &'static str =
-        "Measure pulses per second over threads and triangles, and compare them with Embree's";
+        "Measure pulses per second for numbers of threads and triangles, compared with Embree";
 
     fn run(&self, scope: &Scope) -> Result<Findings, ExperimentError> {
         let measured = self.measure(scope)?;
@@ -175,7 +175,7 @@ impl Scaling {
         };
         threads.sort_unstable();
         threads.dedup();
-        let unasked = || Err("left out as asked for".to_owned());
+        let unasked = || Err("disabled by an option".to_owned());
         let embree = match self.no_embree {
             true => unasked(),
             false => embree::find()
@@ -339,7 +339,9 @@ fn comparisons(measured: &Measurements, scope: &Scope) -> Vec<Comparison> {
     if let Some(least) = gains.iter().copied().reduce(f64::min) {
         let ours = format!("{least:.2} at least");
         all.push(match scope.short || default_workers() < 2 {
-            true => Comparison::reported(what, paper, ours, "turns are too short to judge"),
+            true => {
+                Comparison::reported(what, paper, ours, "the measurements are too short to judge")
+            }
             false => Comparison::judged(
                 what,
                 paper,
@@ -355,7 +357,7 @@ fn comparisons(measured: &Measurements, scope: &Scope) -> Vec<Comparison> {
             format!("simulated over elapsed time, HDL-64E, {most} threads, {largest} triangles"),
             format!("{PAPER_REAL_TIME:.2} on 40 processors, {PAPER_TRIANGLES} triangles"),
             format!("{:.2}", row.pulses_per_s / measured.real_time_hz),
-            "another machine, and whatever else it does",
+            "another machine, with other load",
         ));
     }
     all.push(match &measured.gpu {
@@ -369,7 +371,7 @@ fn comparisons(measured: &Measurements, scope: &Scope) -> Vec<Comparison> {
                 format!("speed of the GPU over that of {most} threads, by triangles"),
                 "",
                 ratios.join(", "),
-                format!("GPU {name}, and as many threads that wait for it as suit it best"),
+                format!("GPU {name}, with the fastest number of threads that wait for it"),
             )
         }
         Err(why) => Comparison::reported(
@@ -391,7 +393,7 @@ fn comparisons(measured: &Measurements, scope: &Scope) -> Vec<Comparison> {
                 format!("speed over Embree's, {most} threads, by triangles"),
                 "",
                 ratios.join(", "),
-                "Embree is a choice, not a reference of the paper",
+                "Embree is optional and not part of the paper",
             ));
         }
         Err(why) => all.push(Comparison::reported(
@@ -458,7 +460,7 @@ mod tests {
         let all = comparisons(&measured, &scope);
         assert!(all.iter().all(|comparison| comparison.holds.is_none()), "{all:?}");
         assert!(
-            all.iter().any(|comparison| comparison.tolerance.contains("left out as asked for"))
+            all.iter().any(|comparison| comparison.tolerance.contains("disabled by an option"))
         );
         assert!(table::text(&measured).contains("6.8 s in 4.7 s"));
         assert!(plot::draw(&measured).svg().contains("threads"));

@@ -8,7 +8,7 @@ const HEIGHT: f64 = 380.0;
 
 /// Draws both panels.
 pub(super) fn draw(measured: &Measurements) -> Figure {
-    let mut figure = Figure::new(WIDTH, "Pulses a second, HDL-64E in a courtyard");
+    let mut figure = Figure::new(WIDTH, "Pulses per second, HDL-64E in a courtyard");
     let sizes = measured.sizes();
     let most = measured.rows.iter().map(|row| row.pulses_per_s).fold(1.0, f64::max) * 1e-6;
     let threads = f64::from(measured.most_threads());
@@ -16,9 +16,9 @@ pub(super) fn draw(measured: &Measurements) -> Figure {
     let ideal = ones.map(|row| row.pulses_per_s * 1e-6 * threads).fold(most, f64::max);
     let real_time = measured.real_time_hz * 1e-6;
     let mut over_threads = Panel::new(
-        "Menura by triangles; grey: as one thread times their number",
+        "Menura by triangles; grey: one thread times the number of threads",
         Axis::linear("threads", 0.0, threads + 0.5),
-        Axis::linear("million pulses a second", 0.0, ideal * 1.1),
+        Axis::linear("million pulses per second", 0.0, ideal * 1.1),
     );
     for (triangles, colour) in sizes.iter().zip(PALETTE) {
         figure.legend(format!("{:.2} M triangles", *triangles as f64 * 1e-6), colour);
@@ -39,7 +39,7 @@ pub(super) fn draw(measured: &Measurements) -> Figure {
     let mut over_triangles = Panel::new(
         format!("{threads} threads: Menura (line), GPU (dots), Embree (squares)"),
         Axis::logarithmic("triangles", span(sizes.first()), span(sizes.last())),
-        Axis::logarithmic("million pulses a second", least.min(real_time), most.max(real_time)),
+        Axis::logarithmic("million pulses per second", least.min(real_time), most.max(real_time)),
     );
     let best = |caster: &str, size: u64| match caster {
         "GPU" => measured.of_gpu(size),
@@ -60,7 +60,7 @@ pub(super) fn draw(measured: &Measurements) -> Figure {
     }
     let real_time = measured.real_time_hz * 1e-6;
     over_triangles.line([(span(sizes.first()), real_time), (span(sizes.last()), real_time)], GREY);
-    figure.note("Grey in the right panel: what the real HDL-64E fires.");
+    figure.note("Grey in the right panel: the pulse rate of the real HDL-64E.");
     for (column, panel) in [over_threads, over_triangles].into_iter().enumerate() {
         let left = column as f64 * WIDTH / 2.0;
         figure.panel(Area { left, top: 0.0, width: WIDTH / 2.0, height: HEIGHT }, panel);

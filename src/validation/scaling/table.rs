@@ -7,14 +7,14 @@ use super::{LIDAR, Measurements, PAPER_REAL_TIME, RAYS_A_PULSE};
 /// The table as text.
 pub(super) fn text(measured: &Measurements) -> String {
     let mut out = format!(
-        "{LIDAR} in a courtyard, {RAYS_A_PULSE} rays a pulse: poses, rays, echoes and errors\n"
+        "{LIDAR} in a courtyard, {RAYS_A_PULSE} rays per pulse: poses, rays, echoes and errors\n"
     );
     let _ = match &measured.gpu {
         Ok(name) => writeln!(out, "GPU {name}"),
         Err(why) => writeln!(out, "no GPU: {why}"),
     };
     for (size, why) in &measured.refused {
-        let _ = writeln!(out, "{size} triangles are left out with the GPU: {why}");
+        let _ = writeln!(out, "{size} triangles are not measured on the GPU: {why}");
     }
     let _ = match &measured.embree {
         Ok(version) => writeln!(out, "Embree {version}"),
@@ -43,7 +43,7 @@ pub(super) fn text(measured: &Measurements) -> String {
     let _ = writeln!(
         out,
         "\nGoodin et al. 2018, section 3.3: an LMS 291 on 4 processors simulates 6.8 s in 4.7 s\n\
-         ({PAPER_REAL_TIME:.2} of real time), an HDL-64E on 40 Ivy Bridge the same."
+         ({PAPER_REAL_TIME:.2} of real time), and an HDL-64E on 40 Ivy Bridge at the same speed."
     );
     out
 }

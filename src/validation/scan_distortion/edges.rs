@@ -140,13 +140,13 @@ impl Edge {
         let what = format!("two returns at an edge, {}", self.name());
         let enough = self.straddling >= 10;
         if self.rays > 1 && self.gap_m > 1.0 {
-            let why = "95 % or more: edges within 0.15 mrad of a column of rays are left out, the rest has light \
-                       on both walls";
+            let why = "95 % or more: edges within 0.15 mrad of a column of rays are left out; the \
+                       other pulses hit both walls";
             return Comparison::judged(what, "both", ours, why, self.share() >= 0.95 && enough);
         }
         let (paper, why) = match self.rays {
             1 => ("never two", "none: one ray ends on one wall"),
-            _ => ("one, nearer than 1 m", "none: pulses a width apart have one maximum"),
+            _ => ("one, if nearer than 1 m", "none: echoes a pulse width apart have one maximum"),
         };
         let holds = self.double == 0 && self.single == self.straddling && enough;
         Comparison::judged(what, paper, ours, why, holds)

@@ -238,7 +238,7 @@ fn rms(values: &[f64]) -> f64 {
 
 impl Run for ScanDistortion {
     const NAME: &'static str = "scan-distortion";
-    const ABOUT: &'static str = "Drive a spinning lidar past cylinders: its scan makes them longer or shorter (Elmquist et al. 2021)";
+    const ABOUT: &'static str = "Drive a spinning lidar past cylinders: its rotation makes them look longer or shorter (Elmquist et al. 2021)";
 
     fn run(&self, scope: &Scope) -> Result<Findings, ExperimentError> {
         let edges_m: &[f64] = scope.of(&[2.0, 3.0], &[2.0]);
@@ -285,7 +285,8 @@ impl ScanDistortion {
                         format!("{side} cylinders at {} m, {name}", pass.edge_m),
                         format!("{expected:.3}, closed form"),
                         format!("{ratio:.3} of their length, {count} cylinders"),
-                        "1 %: an edge is known to half a step of 12 to 17 mm, the mean of ten cylinders to a third of that",
+                        "1 %: an edge is known to half a step of 12 to 17 mm, the mean of ten \
+                         cylinders to a third of that",
                         (ratio / expected - 1.0).abs() <= 0.01 && count >= 5,
                     ));
                 }
@@ -297,7 +298,7 @@ impl ScanDistortion {
             .collect();
         let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
         comparisons.push(Comparison::judged(
-            "cylinders from a vehicle that stands",
+            "cylinders from a vehicle at rest",
             "1.000",
             format!("{mean:.4} of their length, {} cylinders", ratios.len()),
             "0.5 %: half a step over the number of edges",
@@ -306,7 +307,7 @@ impl ScanDistortion {
         let tears: Vec<f64> = moving.iter().flat_map(|pass| pass.tears_m.iter().copied()).collect();
         let tear_m = tears.iter().sum::<f64>() / tears.len() as f64;
         comparisons.push(Comparison::judged(
-            "tear between a scan's begin and end",
+            "gap between the start and the end of a scan, at a wall ahead",
             format!("{:.2} m, speed over rate", SPEED_M_S / RATE_HZ),
             format!("{tear_m:.3} m, {} scans", tears.len()),
             "20 mm: a step of 1 mm and two distances of 2 mm, with a margin",
@@ -325,7 +326,7 @@ impl ScanDistortion {
         comparisons.extend(edges.iter().map(edges::Edge::comparison));
         let _ = writeln!(
             text,
-            "\nstanding: {mean:.4}; tear {tear_m:.3} m; points off {:.2} mm rms",
+            "\nat rest: {mean:.4}; gap {tear_m:.3} m; error of the points {:.2} mm rms",
             1e3 * off_m
         );
         text += &edges::table(edges);

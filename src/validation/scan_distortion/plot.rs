@@ -14,7 +14,7 @@ const REACH_M: f64 = 7.0;
 /// Draws all drives.
 pub(super) fn draw(moving: &[Pass]) -> Figure {
     let mut figure = Figure::new(WIDTH, "An HDL-32E at 20 Hz drives past cylinders at 20 m/s");
-    figure.legend("points of one scan, as a driver has them", BLUE);
+    figure.legend("points of one scan, as a driver reports them", BLUE);
     figure.legend("the cylinders in the middle of the scan", GREY);
     figure.legend("length on the left", ORANGE);
     figure.legend("length on the right", BLUE);
@@ -61,7 +61,7 @@ fn ratios(pass: &Pass, mount: usize, name: &str) -> Panel {
     let most = pass.shown.iter().flatten().count().div_ceil(4).max(2) as f64 + 1.0;
     let mut panel = Panel::new(
         format!("{name}, edges at {} m", pass.edge_m),
-        Axis::linear("cylinder, in the order of passing", 0.0, most),
+        Axis::linear("number of the cylinder along the path", 0.0, most),
         Axis::linear("length over true length", 0.88, 1.14),
     );
     let sides: [(bool, Colour); 2] = [(true, ORANGE), (false, BLUE)];

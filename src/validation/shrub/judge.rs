@@ -41,8 +41,8 @@ fn histogram_comparisons(measured: &Measured, scope: &Scope, all: &mut Vec<Compa
         "bimodal: foliage and trunk",
         describe(found),
         format!(
-            "0.15 to 0.35 m apart, as the crown's front and the stem are, and a valley of at most {valley} \
-             of the lower (0.69 in a calculation apart from Menura)"
+            "0.15 to 0.35 m apart, like the crown's front and the stem, and a valley of at most \
+             {valley} of the lower maximum (0.69 in a separate calculation)"
         ),
         holds,
     ));
@@ -59,8 +59,8 @@ fn histogram_comparisons(measured: &Measured, scope: &Scope, all: &mut Vec<Compa
             format!("two maxima, {}", around.name),
             "bimodal",
             describe(around.maxima()),
-            "an echo that is a mean over more than half of the crown cannot show its stem; only a choice \
-             of rays, or a pulse shorter than the crown, keeps it",
+            "an echo that is a mean over more than half of the crown cannot show the stem; only a \
+             selected ray, or a pulse shorter than the crown, can",
         ));
     }
     for around in &measured.swept {
@@ -68,7 +68,7 @@ fn histogram_comparisons(measured: &Measured, scope: &Scope, all: &mut Vec<Compa
             format!("two maxima, strongest ray, {}", around.name),
             "bimodal",
             describe(around.maxima()),
-            "swept, since the paper does not give it",
+            "swept, because the paper does not print the value",
         ));
     }
 }
@@ -82,14 +82,14 @@ fn single_comparisons(measured: &Measured, all: &mut Vec<Comparison>) {
         "one laser on a wall: distance from the fitted normal law",
         "Gaussian",
         format!("{:.3} (Kolmogorov)", wall.to_normal),
-        format!("{near:.3}: chance of {shots} shots"),
+        format!("{near:.3}: statistical error of {shots} shots"),
         wall.to_normal <= near,
     ));
     all.push(Comparison::judged(
         "one laser on a bush: distance from the fitted normal law",
         "clearly non-Gaussian",
         format!("{:.3}", bush.to_normal),
-        "0.10 or more: three times what is allowed on the wall",
+        "0.10 or more: three times the tolerance on the wall",
         bush.to_normal >= 0.10,
     ));
     let shape = bush.skewness.abs().max(bush.kurtosis.abs());
@@ -97,7 +97,7 @@ fn single_comparisons(measured: &Measured, all: &mut Vec<Comparison>) {
         "one laser on a bush: skewness and excess kurtosis",
         "clearly non-Gaussian",
         format!("{:.2} and {:.2}", bush.skewness, bush.kurtosis),
-        "one of them 0.5 or more; 0 of a normal law",
+        "one of them 0.5 or more; both are 0 for a normal law",
         shape >= 0.5,
     ));
     let few = wall.shots.neighbours_m.len().max(1) as f64;
@@ -110,10 +110,10 @@ fn single_comparisons(measured: &Measured, all: &mut Vec<Comparison>) {
         bush.correlation >= 0.3,
     ));
     all.push(Comparison::judged(
-        "the same on the wall",
+        "correlation of neighbouring shots of a scan, on the wall",
         "errors of shots are independent",
         format!("{:.3}", wall.correlation),
-        format!("{by_chance:.2}: chance of {few} pairs"),
+        format!("{by_chance:.2}: statistical error of {few} pairs"),
         wall.correlation.abs() <= by_chance,
     ));
     if let Some(today) = &measured.bush_today {
@@ -121,7 +121,7 @@ fn single_comparisons(measured: &Measured, all: &mut Vec<Comparison>) {
             "one laser on a bush with today's default: distance from the fitted normal law",
             "clearly non-Gaussian",
             format!("{:.3}, correlation {:.2}", today.to_normal, today.correlation),
-            "the paper's model has the paper's rule",
+            "the paper's statement is about its own echo rule",
         ));
     }
 }

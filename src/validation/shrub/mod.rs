@@ -156,7 +156,7 @@ struct Measured {
 impl Run for Shrub {
     const NAME: &'static str = "shrub-histogram";
     const ABOUT: &'static str =
-        "Look at how ranges of a shrub are spread, after Goodin et al. 2018 and Durst et al. 2011";
+        "Measure the spread of ranges on a shrub, after Goodin et al. 2018 and Durst et al. 2011";
 
     fn run(&self, scope: &Scope) -> Result<Findings, ExperimentError> {
         let measured = self.measure(scope)?;
@@ -208,7 +208,8 @@ impl Shrub {
         let off = |shots: &Shots| (shots.height_m() - LASER_HEIGHT_M).abs();
         let laser = told.min_by(|a, b| off(a.1).total_cmp(&off(b.1))).map(|(laser, _)| laser);
         let laser = laser.ok_or_else(|| {
-            let text = format!("no laser has {FEWEST_SHOTS} returns from the shrub: more --turns");
+            let text =
+                format!("no laser has {FEWEST_SHOTS} returns from the shrub: increase `--turns`");
             ExperimentError::Input(text)
         })?;
         let one = |mut lasers: Vec<Shots>| Single::of(lasers.swap_remove(laser));

@@ -10,7 +10,7 @@ const BARS: Colour = Colour([150, 175, 200]);
 
 /// One panel for each rule, and one for a flat wall.
 pub(super) fn histograms(around: &[Around], wall: &Single) -> Figure {
-    let mut figure = Figure::new(WIDTH, "Ranges of a potted shrub from 8 m, all places");
+    let mut figure = Figure::new(WIDTH, "Ranges of a potted shrub from 8 m, all positions");
     for (place, rule) in around.iter().enumerate() {
         let panel =
             bars(&format!("{}: {} returns", rule.name, rule.ranges_m.len()), &rule.ranges_m);
@@ -42,7 +42,7 @@ fn bars(title: &str, ranges_m: &[f64]) -> Panel {
 
 /// Ranges of a single laser on bush and wall, with fitted normal distributions.
 pub(super) fn single(bush: &Single, wall: &Single) -> Figure {
-    let mut figure = Figure::new(WIDTH, "One laser that passes again and again");
+    let mut figure = Figure::new(WIDTH, "One laser over many rotations");
     figure.legend("decoded ranges", BLUE);
     figure.legend("fitted normal law", ORANGE);
     for (place, (name, single)) in [("bush", bush), ("wall", wall)].into_iter().enumerate() {

@@ -17,13 +17,13 @@ const WAVELENGTHS_M: [f64; 2] = [0.8, 8.0];
 choices! {
     /// Course of a drive.
     Course {
-        /// Straight on, on grass
+        /// Straight line, on grass
         Line = "line",
-        /// Along half waves of a sine, on grass
+        /// Half-sine waves, on grass
         HalfSine = "half-sine",
-        /// Round and round, on grass
+        /// Circle, on grass
         Circle = "circle",
-        /// Along half waves of a sine, on concrete
+        /// Half-sine waves, on concrete
         HalfSineConcrete = "half-sine-concrete",
     }
 }

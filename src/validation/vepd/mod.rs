@@ -203,7 +203,7 @@ impl Vepd {
         if let Some(recorded) = &recorded {
             courses.retain(|course| recorded.courses.contains_key(course));
             if courses.is_empty() {
-                return Err(input(format!("{} has drives of other courses only", recorded.name)));
+                return Err(input(format!("{} has no drive of these courses", recorded.name)));
             }
         }
         let mut variants = self.variants.clone();
@@ -215,12 +215,13 @@ impl Vepd {
             simulated.push(self.reference);
         }
         if variants.is_empty() {
-            return Err(input("nothing is left to hold against the reference".into()));
+            return Err(input("no error model is left to compare with the reference".into()));
         }
         let seconds = self.manner().duration_s + self.still;
         let total_s = seconds * f64::from(self.runs) * courses.len() as f64;
         if self.manner().duration_s < 2.0 || total_s > MAX_TOTAL_S {
-            let text = "a drive takes 2 s or more, all drives of a receiver together 1e6 s at most";
+            let text = "a drive must last at least 2 s, all drives of an error model at most 1e6 s \
+                        in total";
             return Err(input(text.into()));
         }
         let mut groups = match &self.recorded_variants {
@@ -258,7 +259,7 @@ impl Vepd {
         for course in courses {
             let truth = bench.truth(*course, &self.manner()).map_err(|why| {
                 ExperimentError::Input(format!(
-                    "{} cannot be driven so: {why}",
+                    "{} cannot be driven with these options: {why}",
                     recorded::name_of(*course)
                 ))
             })?;

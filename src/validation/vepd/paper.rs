@@ -34,7 +34,7 @@ const PRINTED: f64 = 5e-4;
 
 /// The paper's tables beside ours.
 pub fn tables(comparison: &Comparison) -> String {
-    let mut out = String::from("\nbeside the paper's tables I and II (ours, paper)\n");
+    let mut out = String::from("\ncomparison with the paper's tables I and II (ours, paper)\n");
     let _ = writeln!(
         out,
         "  {:16}  {:16}  {:16}  {:16}  {:16}  {:16}  {:16}",
@@ -57,9 +57,10 @@ pub fn tables(comparison: &Comparison) -> String {
         out.push('\n');
     }
     out.push_str(
-        "  The paper's reference are real drives, ours is simulated: sizes are not comparable\n",
+        "  The paper's reference is recorded, ours is simulated: compare orders and ratios. \
+         Magnitudes\n",
     );
-    out.push_str("  unless --recorded names the authors' drives; orders and ratios are.\n");
+    out.push_str("  are comparable only if --recorded names the authors' drives.\n");
     out
 }
 
@@ -72,7 +73,7 @@ pub fn comparisons(options: &Vepd, comparison: &Comparison, scope: &Scope) -> Ve
         format!("nearest to {}", comparison.reference.name),
         "",
         table::nearest(comparison),
-        "sizes hang on the reference",
+        "magnitudes depend on the reference",
     )];
     if options.recorded.is_some() {
         return all;
@@ -92,7 +93,7 @@ pub fn comparisons(options: &Vepd, comparison: &Comparison, scope: &Scope) -> Ve
             "D3: VEPD of the IMU alone, lines",
             &format!("{IMU_ALONE}"),
             format!("{:.4}", found.vepd()),
-            "0.03 at the most: the paper's figure and a third more",
+            "at most 0.03: the paper's value plus a third, rounded",
             found.vepd() <= 0.03,
         ));
     }
@@ -105,7 +106,8 @@ pub fn comparisons(options: &Vepd, comparison: &Comparison, scope: &Scope) -> Ve
             "D4: VEPD of ch-rw along the half-sine, concrete less grass",
             &format!("{:+.4} ({paper_concrete}, {paper_grass})", paper_concrete - paper_grass),
             format!("{off:+.4} ({concrete:.4}, {grass:.4})"),
-            "0.012: 15 % of the paper's VEPD; here both are near zero, so that their ratio says nothing",
+            "0.012: 15 % of the paper's VEPD; here both are near zero, so their ratio is \
+             meaningless",
             off.abs() <= 0.012,
         ));
     }
@@ -150,7 +152,7 @@ fn worst(comparison: &Comparison) -> Option<Compared> {
         "D2: rank of ch-gauss among five on line, half-sine and circle",
         "5, 5, 5",
         shown(&ranks),
-        "exact: in the paper it is two to five times as far off as the next",
+        "exact: in the paper its VEPD is two to five times the next",
         ranks == [5, 5, 5],
     ))
 }
@@ -164,7 +166,8 @@ fn fourth(comparison: &Comparison) -> Option<Compared> {
         "D2: rank of ch-gauss+airsim on line, half-sine and circle",
         "4, 4, 3",
         shown(&ranks),
-        "our judge hardly sees 3 cm, whatever is swept: the three with AirSim's HDOP differ by 0.001 and less",
+        "our estimator averages 3 cm away in every sweep: the three models with AirSim's HDOP \
+         differ by at most 0.001",
     ))
 }
 
@@ -193,19 +196,21 @@ fn ratios(comparison: &Comparison, judged: &Judged<'_>) -> Vec<Compared> {
             "D2: largest over smallest VEPD of the other three",
             "1.24",
             format!("{spread:.3}"),
-            "our reference errs by millimetres a second, as ch-rw; judged below with one that errs as the paper's drives",
+            "our reference has errors of mm/s, like ch-rw; judged below with a reference as \
+             inaccurate as the paper's drives",
         ),
         Compared::reported(
             "D2: VEPD of ch-gauss over that with AirSim's HDOP",
             "2.5 (5.3, 2.1, 1.9 by course; the text says 8)",
             format!("{gain:.2}"),
-            "our reference errs by millimetres a second; judged below with one that errs as the paper's drives",
+            "our reference has errors of mm/s; judged below with a reference as inaccurate as the \
+             paper's drives",
         ),
         judged(
             "D2: W2 of ch-gauss over W2 of ch-rw",
             "34",
             format!("{flat:.1}"),
-            "5 at least: the walk's W2 in the paper is two units of its last digit but one",
+            "at least 5: the paper prints the W2 of ch-rw with few digits",
             flat >= 5.0,
         ),
     ]

@@ -18,7 +18,7 @@ type Measure = fn(&Drives) -> Vec<f64>;
 pub(super) fn draw(options: &Vepd, comparison: &Comparison) -> Figure {
     let groups: Vec<(&Group, Colour)> =
         comparison.groups.iter().zip(PALETTE).chain([(&comparison.reference, REFERENCE)]).collect();
-    let mut figure = Figure::new(WIDTH, "Speed as the judge estimates it");
+    let mut figure = Figure::new(WIDTH, "Estimated speed");
     for line in table::preamble(options, comparison) {
         figure.note(line);
     }

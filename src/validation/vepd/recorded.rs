@@ -49,14 +49,14 @@ pub fn read(path: &Path) -> Result<Vec<(Course, Drive)>, String> {
         files.push(path.to_owned());
     }
     if files.is_empty() {
-        return Err(format!("{shown} has no drives; they are called {}", allowed_names()));
+        return Err(format!("{shown} has no drives; allowed names: {}", allowed_names()));
     }
     files
         .iter()
         .map(|file| {
             let course = course_of(file).ok_or_else(|| {
                 format!(
-                    "{}: whose drive is this? Files are called {}",
+                    "{}: the file name has no known course; allowed names: {}",
                     file.display(),
                     allowed_names()
                 )
@@ -141,13 +141,13 @@ pub fn parse(text: impl std::io::Read) -> Result<Drive, String> {
                 continue;
             }
             if series.times_s.last().is_some_and(|last| at_s <= *last) {
-                return Err(format!("line {line}: time {at_s} is not after the one before"));
+                return Err(format!("line {line}: time {at_s} is not after the previous one"));
             }
             series.push(at_s, value);
         }
     }
     if drive.score().is_none() {
-        return Err("less than a second of both speeds".into());
+        return Err("both speeds must cover at least one second".into());
     }
     Ok(drive)
 }
@@ -185,10 +185,10 @@ mod tests {
         assert_eq!(wrong(&["0,0.1,0.1,x,1"]), "line 2: `x` is not a number");
         assert_eq!(
             wrong(&["0,0.5,0.5,1,1", "1,0.4,0.6,1,1"]),
-            "line 3: time 0.4 is not after the one before"
+            "line 3: time 0.4 is not after the previous one"
         );
         assert_eq!(wrong(&["0,0.5,0.5,inf,1"]), "line 2: `inf` is not a number");
-        assert_eq!(wrong(&["0,0.5,0.5,1,1"]), "less than a second of both speeds");
+        assert_eq!(wrong(&["0,0.5,0.5,1,1"]), "both speeds must cover at least one second");
         let headless = parse("a,b\n1,2\n".as_bytes()).unwrap_err();
         assert!(headless.starts_with("line 1: no column `se_time`"), "{headless}");
     }

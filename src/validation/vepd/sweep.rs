@@ -104,20 +104,20 @@ pub(super) fn comparisons(swept: &[Swept]) -> Vec<Compared> {
     let Some(one) = swept.iter().find(is_papers) else { return Vec::new() };
     let [gain, spread] = PRINTED;
     let what =
-        |what: &str| format!("D2: {what}, the reference {OFF_LIKE_REAL_M_S} m/s farther off");
+        |what: &str| format!("D2: {what}, {OFF_LIKE_REAL_M_S} m/s more error of the reference");
     vec![
         Compared::judged(
             what("VEPD of ch-gauss over that with AirSim's HDOP"),
             format!("{gain}"),
             format!("{:.2}", one.gain()),
-            "1.5 to 5.5: the paper's by course, and a fifth less",
+            "1.5 to 5.5: the paper's range over courses, with a margin",
             (1.5..=5.5).contains(&one.gain()),
         ),
         Compared::judged(
             what("largest over smallest VEPD of the other three"),
             format!("{spread}"),
             format!("{:.2}", one.spread()),
-            "2 at the most: our vehicle, courses and judge are not the paper's",
+            "at most 2: our vehicle, courses and estimator are not the paper's",
             one.spread() <= 2.0,
         ),
     ]
@@ -129,7 +129,8 @@ pub(super) fn text(swept: &[Swept]) -> String {
         return String::new();
     }
     let mut text = String::from(
-        "\nswept, judged on models: time that the receiver is on before the drive (on), and a reference that errs more (off)\n\
+        "\nswept, judged on models: time from power-on of the GNSS receiver to the drive (on), and \
+         error added to the reference (off)\n\
          \x20 on, s  off, m/s  VEPD: gauss     rw  airsim  g+air  rw+air  rank of gauss  of g+air  gauss/g+air  \
          largest/smallest\n",
     );
@@ -170,8 +171,8 @@ type Column = (&'static str, fn(&Swept) -> f64, f64);
 pub(super) fn draw(swept: &[Swept]) -> Figure {
     const WIDTH: f64 = 1000.0;
     let mut figure =
-        Figure::new(WIDTH, "VEPD: what the paper does not print, swept (judged on models)");
-    figure.note("Colours: by how much more the reference's speed errs, root mean square. Grey: the paper's ratio.");
+        Figure::new(WIDTH, "VEPD over values that the paper does not print (judged on models)");
+    figure.note("Colours: RMS error added to the reference's speed. Grey: the paper's ratio.");
     let columns: [Column; 2] = [
         ("Ch:Gauss over Ch:Gauss+AirSim", Swept::gain, PRINTED[0]),
         ("largest over smallest of the other three", Swept::spread, PRINTED[1]),

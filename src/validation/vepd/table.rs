@@ -26,7 +26,7 @@ pub fn preamble(options: &Vepd, comparison: &Comparison) -> Vec<String> {
     let reference = if options.recorded.is_some() {
         let drives: usize = comparison.reference.courses.values().map(|d| d.scores.len()).sum();
         format!(
-            "reference: {}, {drives} recorded drives; their speeds were estimated by their own judge",
+            "reference: {}, {drives} recorded drives; their speeds come from their own estimator",
             comparison.reference.name
         )
     } else {
@@ -47,15 +47,15 @@ pub fn preamble(options: &Vepd, comparison: &Comparison) -> Vec<String> {
             options.seed
         ),
         format!(
-            "motion: {} s still, within {} s to {} m/s, judged for {} s; grass of {} m rms",
+            "motion: {} s still, within {} s to {} m/s, evaluated for {} s; grass of {} m rms",
             m.still_s, m.ramp_s, m.speed_m_s, m.duration_s, m.rough_m
         ),
         format!(
-            "judge: Menura's error-state Kalman filter of 15 states at {JUDGE_HZ} Hz, not \
+            "estimator: Menura's error-state Kalman filter of 15 states at {JUDGE_HZ} Hz, not \
              robot_localization, on {}",
             match options.judge {
-                JudgeOn::Bytes => "what drivers read from the devices' bytes",
-                JudgeOn::Models => "what the devices' models say",
+                JudgeOn::Bytes => "data that drivers read from the devices' bytes",
+                JudgeOn::Models => "outputs of the devices' models",
             }
         ),
         format!(
@@ -74,7 +74,10 @@ pub fn text(options: &Vepd, comparison: &Comparison) -> String {
     out.push_str("\n\nerror of the estimated speed: mean and standard deviation over drives\n");
     errors(&mut out, comparison);
     out.push_str("  entropy: difference of the Wiener entropies of estimated and true speed\n");
-    out.push_str("  NEES: 3 where the judge's belief of its velocity is right, more where it trusts too much\n");
+    out.push_str(
+        "  NEES: 3 if the estimator's covariance of its velocity is right, more if it is too \
+         small\n",
+    );
     let _ = writeln!(out, "\nVEPD against {}, and its rank", comparison.reference.name);
     distances(&mut out, comparison);
     out.push_str("  W1: distance of RMSE, m/s; W2: of entropy; VEPD: their mean\n");

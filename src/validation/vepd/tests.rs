@@ -52,8 +52,8 @@ fn variants_stand_in_the_order_that_their_errors_say() {
     assert!(nees(&comparison.groups[1]) > 6.0, "{}", nees(&comparison.groups[1]));
 }
 
-/// A sweep without an additional error equals the driven reference. If the additional error is larger than the errors
-/// of all models, each distance grows by half of the additional error.
+/// A sweep without an additional error equals the driven reference. Once the additional error is larger than the errors
+/// of all models, each distance grows by half of any further increase.
 #[test]
 fn what_is_swept_is_the_reference_that_errs_more() {
     let found = find(&options(1, 4, GRASS, &Variant::USUAL));
@@ -96,7 +96,7 @@ fn recorded_drives_are_found_again() {
     assert!(distance(1) > 1e-3, "{}", distance(1));
     let text = table::text(&options, &comparison);
     assert!(
-        text.contains("4 recorded drives; their speeds were estimated by their own judge"),
+        text.contains("4 recorded drives; their speeds come from their own estimator"),
         "{text}"
     );
     let svg = plot::draw(&options, &comparison).svg();
@@ -146,7 +146,7 @@ fn drives_of_both_sides_are_held_against_the_printed_tables() {
     assert_eq!((of("ch-gauss"), of("ch-rw"), found.comparisons.len()), (6, 6, 12));
     let own = found.comparisons.iter().find(|c| c.what == "D1: table II, ch-rw, line").unwrap();
     assert_eq!((&*own.ours, own.holds), ("0.0000", Some(false)));
-    assert!(found.text.contains("beside the paper's tables"), "{}", found.text);
+    assert!(found.text.contains("comparison with the paper's tables"), "{}", found.text);
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn what_cannot_be_driven_is_refused() {
         _ => panic!("{options:?}"),
     };
     let usual = Vepd::default;
-    assert!(refused(Vepd { duration: Duration::from_secs(1), ..usual() }).contains("2 s or more"));
+    assert!(refused(Vepd { duration: Duration::from_secs(1), ..usual() }).contains("at least 2 s"));
     let (reference, variants) = (Variant::Airsim, vec![Variant::Airsim]);
     assert!(refused(Vepd { reference, variants, ..usual() }).contains("nothing is left"));
     let recorded = Some(PathBuf::from("no-such-folder"));

@@ -6,21 +6,22 @@ use crate::sensors::imu::settings::{ImuModel, TriadErrors};
 choices! {
     /// Error model of the receiver.
     Variant {
-        /// No error of the position
+        /// No position error
         None = "none",
-        /// The profile's own model of a receiver with fixed RTK
+        /// The profile's own error model of a GNSS receiver with an RTK fixed solution
         Profile = "profile",
         /// Chrono's Gaussian error
         ChGauss = "ch-gauss",
         /// Chrono's random walk
         ChRw = "ch-rw",
-        /// AirSim's falling HDOP, no error of the position
+        /// AirSim's falling HDOP without position errors
         Airsim = "airsim",
         /// Chrono's Gaussian error and AirSim's HDOP
         ChGaussAirsim = "ch-gauss+airsim",
         /// Chrono's random walk and AirSim's HDOP
         ChRwAirsim = "ch-rw+airsim",
-        /// The reference's receiver with the IMU of the five models above: the effect of the IMU alone
+        /// The GNSS receiver of the reference with the IMU of the five models above: shows the
+        /// effect of the IMU alone
         ImuAlone = "imu-alone",
     }
 }
@@ -91,7 +92,7 @@ impl Variant {
 choices! {
     /// Final value and time constant of AirSim's HDOP.
     Preset {
-        /// 0.85 with a time constant of 12.4 s, as the paper's public code calibrates it
+        /// 0.85 with a time constant of 12.4 s, as in the paper's public code
         Paper = "paper",
         /// 0.1 with a time constant of 0.9 s
         AirsimDefault = "airsim-default",

@@ -130,7 +130,7 @@ pub enum ClientFault {
     #[error("not a JSON object with `op`")]
     NoObject,
     /// The request has an error.
-    #[error("`{0}` is not as the protocol has it")]
+    #[error("`{0}` does not conform to the protocol")]
     Wrong(&'static str),
     /// The message contains more than [`MAX_SUBSCRIPTIONS`] subscriptions.
     #[error("at most {MAX_SUBSCRIPTIONS} subscriptions in a message")]

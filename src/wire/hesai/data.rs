@@ -350,10 +350,10 @@ fn check_heads(format: HesaiFormat, has_sequence: bool, bytes: &[u8]) -> Result<
         HesaiFormat::Qt64 | HesaiFormat::Xt16 | HesaiFormat::Xt32 => {
             let head = LongHead::parse(head)?;
             if (head.flags & HAS_SEQUENCE != 0) != has_sequence {
-                return Err(ParseError::value("flags", head.flags, "as the packet is long"));
+                return Err(ParseError::value("flags", head.flags, "must fit the length"));
             }
             if Some(head.protocol[0]) != format.protocol() {
-                return Err(ParseError::value("protocol", head.protocol[0], "3 of QT, 6 of XT"));
+                return Err(ParseError::value("protocol", head.protocol[0], "3 for QT, 6 for XT"));
             }
             Some((head.flag, [head.lasers, head.blocks], head.distance_unit_mm))
         }
@@ -363,7 +363,7 @@ fn check_heads(format: HesaiFormat, has_sequence: bool, bytes: &[u8]) -> Result<
             return Err(ParseError::value("flag of a packet", flag[0], "0xee 0xff"));
         }
         if told != counts {
-            return Err(ParseError::value("lasers", told[0], "as the packet is long"));
+            return Err(ParseError::value("lasers", told[0], "must fit the length"));
         }
         if unit_mm != DISTANCE_UNIT_MM {
             return Err(ParseError::value("unit of distance", unit_mm, "4 mm"));

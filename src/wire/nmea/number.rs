@@ -113,7 +113,7 @@ pub(super) fn not_a(field: &'static str, text: &str) -> ParseError {
         field,
         // The first eight bytes are sufficient for a message.
         value: text.bytes().take(8).fold(0, |all, byte| all << 8 | u64::from(byte)),
-        allowed: "what the sentence's definition says",
+        allowed: "a value that the sentence's definition allows",
     }
 }
 

@@ -58,7 +58,7 @@ fn full_scales(ranges: [u8; 2]) -> [f64; 2] {
 }
 
 impl Sample {
-    /// Bytes of the packet; the measuring range corresponds to 2^`bits` counts.
+    /// Bytes of the packet. The largest positive value of the measuring range (2 g for ±2 g) is 2^`bits` counts.
     pub fn to_bytes(&self, bits: u8) -> Vec<u8> {
         let scales = full_scales(self.ranges);
         let full = libm::exp2(f64::from(bits));
@@ -78,7 +78,7 @@ impl Sample {
         .to_bytes()
     }
 
-    /// Reads a packet whose measuring range corresponds to 2^`bits` counts.
+    /// Reads a packet in which the largest positive value of the measuring range is 2^`bits` counts.
     ///
     /// # Errors
     /// The length or the first bytes are wrong.

@@ -178,7 +178,7 @@ pub enum RequestError {
     #[error("parameters are missing")]
     TooShort,
     /// The request continues after its parameters without a semicolon.
-    #[error("more than parameters")]
+    #[error("text after the parameters without a semicolon")]
     TooLong,
     /// The host's text is longer than [`LONGEST_TEXT`].
     #[error("the text has more than 16 characters")]

@@ -381,7 +381,7 @@ impl RollingStream {
                 value: u64::from(found),
                 allowed: match format {
                     StatusFormat::S2 => "an S2 always sends 0x71c",
-                    StatusFormat::S3 => "the CRC of the laser records is another",
+                    StatusFormat::S3 => "not the CRC of the laser records",
                 },
             });
         }

@@ -359,7 +359,7 @@ impl<'a> Assembly<'a> {
 fn transform_problem(instance: &Instance) -> Option<Problem> {
     let transform = instance.world_from_mesh;
     if !transform.is_finite() {
-        return Some(Problem::BadTransform("places a copy by numbers that are not finite"));
+        return Some(Problem::BadTransform("has a transform with numbers that are not finite"));
     }
     let axes = transform.matrix3;
     let volume = axes.determinant().abs();
@@ -368,7 +368,7 @@ fn transform_problem(instance: &Instance) -> Option<Problem> {
     let solid = volume > 1.0e-12 * longest && volume >= f64::MIN_POSITIVE;
     if !solid {
         return Some(Problem::BadTransform(
-            "squashes a copy flat: no scale may be zero, no axes may coincide",
+            "has a transform without volume: no scale may be zero, no axes may coincide",
         ));
     }
     None
@@ -491,7 +491,7 @@ mod tests {
         let error = Assembly::new(&files).finish(Path::new("empty.obj"), true).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "empty.obj: holds no triangle with an area; a lidar sees triangles only"
+            "empty.obj: has no triangle with an area; lidars detect only triangles"
         );
     }
 }

@@ -31,7 +31,7 @@ impl fmt::Display for SceneError {
         }
         match self.untold {
             0 => Ok(()),
-            count => write!(f, "\nand {count} more faults of this kind or others"),
+            count => write!(f, "\nand {count} more errors"),
         }
     }
 }
@@ -139,7 +139,7 @@ pub enum Problem {
         reason: String,
     },
     /// No loader supports the extension of the file.
-    #[error("is of no known scene format; known are MAVS .json, .gltf, .glb, .obj, .ply and .stl")]
+    #[error("has an unknown scene format; allowed: MAVS .json, .gltf, .glb, .obj, .ply and .stl")]
     UnknownSuffix,
     /// The file breaks its format's rules.
     #[error("{0}")]
@@ -194,7 +194,7 @@ pub enum Problem {
     #[error("{0}")]
     BadTransform(&'static str),
     /// The scene has no visible triangle.
-    #[error("holds no triangle with an area; a lidar sees triangles only")]
+    #[error("has no triangle with an area; lidars detect only triangles")]
     NoTriangles,
     /// A number exceeds the loader's limit.
     #[error("{what}: {count}, but at most {limit} are allowed, so that a scene fits into memory")]
@@ -207,7 +207,7 @@ pub enum Problem {
         limit: u64,
     },
     /// The file is shorter than its header says.
-    #[error("announces {announced} bytes of {what}, but only {available} are there")]
+    #[error("declares {announced} bytes of {what}, but only {available} are left")]
     Truncated {
         /// Name of the missing data.
         what: String,
@@ -292,7 +292,7 @@ mod tests {
         }
         let error = faults.into_error().unwrap();
         assert_eq!(error.faults().len(), MAX_FAULTS);
-        assert!(error.to_string().ends_with("and 20 more faults of this kind or others"));
+        assert!(error.to_string().ends_with("and 20 more errors"));
     }
 
     #[test]

@@ -98,7 +98,7 @@ fn open(bytes: &[u8], file: &Path) -> Result<(Document, Option<Vec<u8>>), Fault>
         // The crate subtracts the header's size from the length it announces.
         let length = bytes.get(8..12).and_then(|b| b.try_into().ok()).map(u32::from_le_bytes);
         if length.is_none_or(|length| length < 12) {
-            return Err(syntax("its binary header is cut short".into()));
+            return Err(syntax("has a truncated binary header".into()));
         }
     }
     let gltf = Gltf::from_slice_without_validation(bytes).map_err(|error| match error {
@@ -228,7 +228,7 @@ impl<'a> Loader<'a> {
             // The part before the comma is the media type.
             let digits = data.split_once(";base64,").map_or(data, |(_, digits)| digits);
             let data = BASE64.decode(digits).map_err(|error| {
-                Fault::new(place.clone(), Problem::Syntax(format!("has broken data: {error}")))
+                Fault::new(place.clone(), Problem::Syntax(format!("has invalid data: {error}")))
             });
             return self.assembly.keep(data);
         }

@@ -50,7 +50,7 @@ impl<'a> Document<'a> {
             let text = error.to_string();
             // The fault has a position already.
             let text = text.split(" at line ").next().unwrap_or_default();
-            Fault::new(place, Problem::Syntax(format!("is no sound JSON: {text}")))
+            Fault::new(place, Problem::Syntax(format!("is not valid JSON: {text}")))
         })?;
         Ok(Node { document: self, text: raw.get(), path: "$".into() })
     }
@@ -215,7 +215,7 @@ mod tests {
         );
         assert_eq!(
             with("{\n \"a\": 1,\n 7}", |_| Ok(())).unwrap_err(),
-            "s.json:3:2: is no sound JSON: key must be a string"
+            "s.json:3:2: is not valid JSON: key must be a string"
         );
         assert_eq!(
             with("[]", |_| Ok(())).unwrap_err(),

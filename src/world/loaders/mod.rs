@@ -132,7 +132,7 @@ mod tests {
         let strange = load_file(Path::new("a/b.blend"), 0, &files).unwrap_err();
         assert_eq!(
             strange.to_string(),
-            "a/b.blend: is of no known scene format; known are MAVS .json, .gltf, .glb, .obj, \
+            "a/b.blend: has an unknown scene format; allowed: MAVS .json, .gltf, .glb, .obj, \
              .ply and .stl"
         );
     }

@@ -58,7 +58,7 @@ pub(super) fn parse(bytes: &[u8], file: &Path) -> Result<Vec<Statement>, Fault> 
         let rest = rest.trim();
         if keyword == "newmtl" {
             if rest.is_empty() {
-                let problem = Problem::Syntax("`newmtl` gives no name".into());
+                let problem = Problem::Syntax("`newmtl` has no name".into());
                 return Err(Fault::new(place, problem));
             }
             materials.push(Statement {
@@ -335,7 +335,7 @@ mod tests {
     #[test]
     fn wrong_statements_are_named() {
         for (text, expected) in [
-            ("newmtl", "a/b/m.mtl:1: `newmtl` gives no name"),
+            ("newmtl", "a/b/m.mtl:1: `newmtl` has no name"),
             (
                 "newmtl x\nKd",
                 "a/b/m.mtl:2: expected a diffuse colour `Kd` of numbers from 0 to 1, got ",
@@ -478,7 +478,8 @@ mod tests {
         assert_eq!(finish, Finish::Matt);
         assert_eq!(
             warnings,
-            ["a/b/m.mtl:2: a dissolve of 0 would make the material invisible: it is opaque"]
+            ["a/b/m.mtl:2: a dissolve of 0 would make the material invisible; it is loaded as \
+                 opaque"]
         );
     }
 
@@ -503,7 +504,7 @@ mod tests {
                 "a/b/m.mtl:2: there is no file `meshes/s.spec`: the reflectance is that of the \
                  colour",
                 "a/b/m.mtl:3: there is no file `a/b/k.bmp`: the colour is plain (the first of 3)",
-                "a/b/m.mtl:4: there is no file `a/b/d.bmp`: nothing shines through the material",
+                "a/b/m.mtl:4: there is no file `a/b/d.bmp`: the material is opaque",
                 "a/b/m.mtl:6: a diffuse colour of 1.25 is not within 0 to 1 and is taken as 1 \
                  (the first of 2)",
             ]

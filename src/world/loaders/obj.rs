@@ -365,7 +365,7 @@ mod tests {
 
     #[test]
     fn empty_and_flat_files_are_refused() {
-        let none = "d/m.obj: holds no triangle with an area; a lidar sees triangles only";
+        let none = "d/m.obj: has no triangle with an area; lidars detect only triangles";
         for text in ["", SQUARE, &format!("{SQUARE}f 1 2\nl 1 2\nf 1 1 2\n")] {
             assert_eq!(load(text, Memory::default()).unwrap_err(), none);
         }

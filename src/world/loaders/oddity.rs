@@ -35,7 +35,7 @@ pub enum Oddity {
         instead: String,
     },
     /// A material with an opacity of 0, which is loaded as opaque.
-    #[error("a dissolve of 0 would make the material invisible: it is opaque")]
+    #[error("a dissolve of 0 would make the material invisible; it is loaded as opaque")]
     Dissolved,
     /// A reflectance above 1 or below 0 in a spectrum.
     #[error(
@@ -73,7 +73,7 @@ pub enum Oddity {
         path: PathBuf,
     },
     /// A missing image of an opacity mask.
-    #[error("there is no file `{}`: nothing shines through the material", .path.display())]
+    #[error("there is no file `{}`: the material is opaque", .path.display())]
     NoMask {
         /// Expected path of the image.
         path: PathBuf,

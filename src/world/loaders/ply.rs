@@ -156,7 +156,7 @@ fn told(file: &Path, error: &ParseError, encoding: Encoding) -> Fault {
     let text = error.to_string();
     let cause = text.rsplit("Error: ").next().unwrap_or(&text);
     let cause = cause.split_once("\n").map_or(cause, |(first, _)| first);
-    Fault::new(place, Problem::Syntax(format!("is no sound PLY: {}", shortened(cause))))
+    Fault::new(place, Problem::Syntax(format!("is not valid PLY: {}", shortened(cause))))
 }
 
 /// An element whose values are skipped.
@@ -284,21 +284,20 @@ mod tests {
             (
                 "4 0 1 2 3",
                 "2 0 1",
-                "m.ply: holds no triangle with an area; a lidar sees triangles \
-                                    only",
+                "m.ply: has no triangle with an area; lidars detect only triangles",
             ),
             (
                 "1 1.5 9 0",
                 "1 1.5 9",
-                "m.ply:16: is no sound PLY: Expected element of type \
+                "m.ply:16: is not valid PLY: Expected element of type \
                                       'Scalar(Short)', but found nothing.",
             ),
-            ("1 1.5 9 0", "1 nan 9 0", "m.ply:16: is no sound PLY: error at 1:3"),
+            ("1 1.5 9 0", "1 nan 9 0", "m.ply:16: is not valid PLY: error at 1:3"),
             (
                 "vertex 4",
                 "vertex 99999999999",
-                "m.ply: element `vertex`: announces 99999999999 bytes of 99999999999 elements, but \
-              only 46 are there",
+                "m.ply: element `vertex`: declares 99999999999 bytes of 99999999999 elements, but \
+              only 46 are left",
             ),
             ("float x", "float u", "m.ply: element `vertex`: must have numbers `x`, `y` and `z`"),
             (
@@ -306,8 +305,8 @@ mod tests {
                 "corners",
                 "m.ply: element `face`: must have a list `vertex_indices`",
             ),
-            ("format ascii 1.0\n", "", "m.ply: is no sound PLY: No format line found."),
-            ("ply\n", "plane\n", "m.ply:1: is no sound PLY: "),
+            ("format ascii 1.0\n", "", "m.ply: is not valid PLY: No format line found."),
+            ("ply\n", "plane\n", "m.ply:1: is not valid PLY: "),
         ] {
             let text = format!("{HEADER}{BODY}").replacen(from, to, 1);
             let told = load(&text).unwrap_err();
@@ -320,7 +319,7 @@ mod tests {
         let mut bytes = HEADER.replace("ascii", "binary_little_endian").into_bytes();
         bytes.extend([0; 30]);
         let told = parse(&bytes, Path::new("m.ply")).unwrap_err().to_string();
-        assert!(told.contains("announces 60 bytes of 4 elements, but only 30"), "{told}");
+        assert!(told.contains("declares 60 bytes of 4 elements, but only 30"), "{told}");
         let endless = "ply\nformat binary_little_endian 1.0\nelement vertex 18446744073709551615\n\
                        end_header\n";
         assert_eq!(load(endless).unwrap_err(), "m.ply: element `vertex`: has no properties");

@@ -59,7 +59,7 @@ fn is_ascii(bytes: &[u8]) -> bool {
 fn read_binary(bytes: &[u8], file: &Path) -> Result<stl_io::IndexedMesh, Fault> {
     let fault = |problem| Fault::new(Place::of(file), problem);
     let announced = binary_length(bytes).ok_or_else(|| {
-        fault(Problem::Syntax("is no STL: neither `solid` nor a binary header".into()))
+        fault(Problem::Syntax("is not an STL file: neither `solid` nor a binary header".into()))
     })?;
     let available = bytes.len() as u64;
     if announced > available {
@@ -77,7 +77,7 @@ fn read_ascii(bytes: &[u8], file: &Path) -> Result<stl_io::IndexedMesh, Fault> {
     let mut lines = Lines::new(&text);
     stl_io::read_stl(&mut lines).map_err(|error| {
         let problem =
-            Problem::Syntax(format!("is no sound STL: {}", shortened(&error.to_string())));
+            Problem::Syntax(format!("is not valid STL: {}", shortened(&error.to_string())));
         Fault::new(Place::line(file, lines.number), problem)
     })
 }
@@ -224,23 +224,23 @@ mod tests {
     fn wrong_files_are_told() {
         let ascii = format!("solid x\n{FACET}endsolid\n");
         for (from, to, expected) in [
-            ("vertex 1 0 0", "vertex 1 0", "m.stl:5: is no sound STL: vertex f32 f32 f32, got"),
-            ("vertex 1 0 0", "vertex 1 nan 0", "m.stl:5: is no sound STL: expected finite f32"),
-            ("vertex 1 0 0", "vertex 1 x 0", "m.stl:5: is no sound STL: invalid float literal"),
-            ("endfacet\n", "", "m.stl:9: is no sound STL: expected [\"endfacet\"]"),
-            ("1 1 0.5", "2 0 0", "m.stl: holds no triangle with an area"),
+            ("vertex 1 0 0", "vertex 1 0", "m.stl:5: is not valid STL: vertex f32 f32 f32, got"),
+            ("vertex 1 0 0", "vertex 1 nan 0", "m.stl:5: is not valid STL: expected finite f32"),
+            ("vertex 1 0 0", "vertex 1 x 0", "m.stl:5: is not valid STL: invalid float literal"),
+            ("endfacet\n", "", "m.stl:9: is not valid STL: expected [\"endfacet\"]"),
+            ("1 1 0.5", "2 0 0", "m.stl: has no triangle with an area"),
         ] {
             let told = load(ascii.replacen(from, to, 1).as_bytes()).unwrap_err();
             assert!(told.starts_with(expected), "{to}: {told}");
         }
         assert_eq!(
             load(b"hello").unwrap_err(),
-            "m.stl: is no STL: neither `solid` nor a binary header"
+            "m.stl: is not an STL file: neither `solid` nor a binary header"
         );
         let mut cut = binary(b"", &[[0.0; 9]; 3]);
         cut.truncate(150);
         let told = load(&cut).unwrap_err();
-        assert_eq!(told, "m.stl: announces 234 bytes of triangles, but only 150 are there");
+        assert_eq!(told, "m.stl: declares 234 bytes of triangles, but only 150 are left");
         let nan = binary(b"", &[[0., 0., 0., 1., 0., f32::NAN, 1., 1., 0.]]);
         assert_eq!(load(&nan).unwrap_err(), "m.stl: coordinate NaN is not within ±10000000 m");
     }

@@ -52,13 +52,13 @@ pub(super) fn decode(bytes: &[u8], place: &Place) -> Result<Image, Fault> {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => png(bytes),
         [0xff, 0xd8, 0xff, ..] => jpeg(bytes),
         [b'B', b'M', ..] => bmp(bytes),
-        _ => return Err(fault(Problem::Syntax("is no BMP, PNG or JPEG image".into()))),
+        _ => return Err(fault(Problem::Syntax("is not a BMP, PNG or JPEG image".into()))),
     };
     decoded.map_err(|unread| {
         fault(match unread {
             Unread::Size(problem) => problem,
             Unread::Broken(error) => {
-                Problem::Syntax(format!("is no image this program can read: {error}"))
+                Problem::Syntax(format!("cannot be decoded as an image: {error}"))
             }
         })
     })
@@ -346,10 +346,10 @@ pub(super) mod tests {
 
     #[test]
     fn no_image_is_told() {
-        assert_eq!(problem(b"hello"), "is no BMP, PNG or JPEG image");
-        assert_eq!(problem(b""), "is no BMP, PNG or JPEG image");
+        assert_eq!(problem(b"hello"), "is not a BMP, PNG or JPEG image");
+        assert_eq!(problem(b""), "is not a BMP, PNG or JPEG image");
         let png = png_of(2, 1, 4, &TWO_PIXELS);
-        assert!(problem(&png[..png.len() - 20]).starts_with("is no image this program can read"));
+        assert!(problem(&png[..png.len() - 20]).starts_with("cannot be decoded as an image"));
         let bmp = bmp_of(20, 10, 3, &[7; 600]);
         assert!(problem(&bmp[..300]).contains("20 x 10"), "{}", problem(&bmp[..300]));
     }

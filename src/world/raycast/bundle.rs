@@ -78,7 +78,8 @@ pub struct Bundle {
     pub is_stale: bool,
     /// Whether any ray has a hit.
     pub has_hit: bool,
-    /// Whether all rays have the direction `z`. Parallel rays leave the traversal at their first hit.
+    /// Whether all rays have the direction `z`. Such rays only test whether anything is in the way: a ray leaves the
+    /// traversal at the first hit found, even if it is not the nearest.
     pub is_parallel: bool,
     /// Instance of the nearest hit, an index into `BvhCaster::placed`, or [`NONE`].
     pub placed: PerRay<u32>,

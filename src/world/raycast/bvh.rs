@@ -63,7 +63,7 @@ const LARGE_MESH: usize = 1 << 19;
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// More triangles in one mesh, or more instances, than a tree can address.
-    #[error("{what} holds {count} {of}; a tree can hold {MAX_PRIMITIVES}")]
+    #[error("{what} has {count} {of}; allowed: at most {MAX_PRIMITIVES}")]
     TooMany {
         /// Name of the mesh, or `the scene`.
         what: String,

@@ -237,13 +237,13 @@ pub enum FeedRefusal {
     #[error(transparent)]
     Fault(#[from] FeedFault),
     /// Another sender owns the feed.
-    #[error("another sender has the feed")]
+    #[error("another sender controls the feed")]
     Stranger,
     /// A pose with a later sequence number, or with the same one, has already arrived.
-    #[error("a later pose has come before")]
+    #[error("a later pose has already arrived")]
     Outdated,
     /// Number or time is far from the previous ones, and no other datagram confirms it.
-    #[error("its number or time is far from those before it")]
+    #[error("its number or time is too far from the previous ones")]
     Stray,
 }
 

@@ -132,7 +132,9 @@ pub fn parse_vprp(text: &str) -> Result<Vec<Pose>, FileFault> {
     const FIELDS: [&str; 8] = ["time", "x", "y", "z", "qw", "qx", "qy", "qz"];
     let mut lines = numbered_lines(text);
     if !lines.any(|(_, content)| content.trim().eq_ignore_ascii_case("@data")) {
-        return Err(FileFault::whole("no `@Data` line; a .vprp file has its poses after one"));
+        return Err(FileFault::whole(
+            "no `@Data` line; the poses of a .vprp file follow such a line",
+        ));
     }
     let mut poses = Vec::new();
     for (line, content) in lines {
@@ -254,7 +256,7 @@ fn read_text(path: &Path) -> Result<String, FileFault> {
     String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + before.iter().filter(|b| **b == b'\n').count() as u64;
-        FileFault::at_line(line, "not text: allowed is UTF-8")
+        FileFault::at_line(line, "not valid UTF-8 text")
     })
 }
 
@@ -290,7 +292,7 @@ fn unit_quaternion(q: [f64; 4]) -> Result<DQuat, String> {
         Ok(q.normalize())
     } else {
         Err(format!(
-            "the quaternion's length is {:.3}; allowed: 0.5 to 2 (1 but for rounding)",
+            "the quaternion's length is {:.3}; allowed: 0.5 to 2 (1 except for rounding)",
             q.length()
         ))
     }
@@ -433,7 +435,7 @@ mod tests {
         );
         assert_eq!(
             message(parse_tum("1 2 3 4 0 0 0 0")),
-            ":1: the quaternion's length is 0.000; allowed: 0.5 to 2 (1 but for rounding)"
+            ":1: the quaternion's length is 0.000; allowed: 0.5 to 2 (1 except for rounding)"
         );
         assert_eq!(
             message(parse_vprp("@Data\n0.01:1 2 3:1 0 0 0\n0.02:1 nan 3:1 0 0 0\n@END")),
@@ -441,7 +443,7 @@ mod tests {
         );
         assert_eq!(
             message(parse_vprp("0.01:1 2 3:1 0 0 0")),
-            ": no `@Data` line; a .vprp file has its poses after one"
+            ": no `@Data` line; the poses of a .vprp file follow such a line"
         );
         assert_eq!(
             message(parse_csv("t,x\n1,2\n")),

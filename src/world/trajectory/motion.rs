@@ -83,8 +83,8 @@ impl fmt::Display for End {
             Self::Stops => "stops at the end and stays there",
             Self::Repeats => "repeats for ever",
             Self::Endless => "goes on for ever",
-            Self::Fed => "goes where the feed says",
-            Self::Driven => "goes where the robot's computer drives it",
+            Self::Fed => "follows the feed",
+            Self::Driven => "follows the commands of the robot's computer",
         })
     }
 }
@@ -279,7 +279,7 @@ impl fmt::Display for Description {
             write!(f, " and {:.2}°", self.deviation_rad.max.to_degrees())?;
         }
         if let Some(cutoff_s) = self.cutoff_s {
-            write!(f, ", motions below {cutoff_s:.2} s averaged")?;
+            write!(f, ", motions shorter than {cutoff_s:.2} s averaged")?;
         }
         if self.speed_ripple > 0.0 {
             write!(f, ", speed within {:.1e}", self.speed_ripple)?;

@@ -165,7 +165,7 @@ impl Driven {
         if !vehicle.plant.command(command) {
             if vehicle.refused == 0 {
                 tracing::warn!(
-                    "orders to the robot wait in such numbers that further ones are dropped"
+                    "too many commands to the robot are waiting: further ones are dropped"
                 );
             }
             vehicle.refused += 1;
@@ -283,8 +283,8 @@ impl Vehicle {
                 if self.contacts == 0 {
                     tracing::warn!(
                         at_s = at.as_secs_f64(),
-                        "the robot has run into {name}; its body stands, its wheels turn on. Further \
-                         contacts are counted"
+                        "the robot has hit {name}: its body has stopped, its wheels keep turning. \
+                         Further contacts are only counted"
                     );
                 }
                 self.contacts += 1;

@@ -78,8 +78,8 @@ pub(super) fn calibration_time(time: [u8; 6]) -> Option<String> {
 /// Text of the check that a complete table has passed.
 pub(super) fn proof(format: StatusFormat) -> &'static str {
     match format {
-        StatusFormat::S2 => "S2 form, constant 1820 in place",
-        StatusFormat::S3 => "S3 form, CRC right",
+        StatusFormat::S2 => "S2 form, constant 1820 correct",
+        StatusFormat::S3 => "S3 form, CRC correct",
     }
 }
 

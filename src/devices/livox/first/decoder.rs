@@ -365,7 +365,7 @@ impl DatagramDecoder for FirstDecoder {
 
     fn point_source(&self) -> Result<PointSource, String> {
         if self.stream.is_none() {
-            return Err("has sent no points".to_owned());
+            return Err("contains no points".to_owned());
         }
         let lines = self.lines();
         let span_deg =
@@ -384,9 +384,9 @@ impl DatagramDecoder for FirstDecoder {
     }
 
     fn twin(&self, profile: &Profile, _rate_rpm: f64) -> Result<Twin, String> {
-        let stream = self.stream.as_ref().ok_or("has sent no points")?;
+        let stream = self.stream.as_ref().ok_or("contains no points")?;
         let Some(driver) = profile.data::<FirstProfile>() else {
-            return Err(format!("is not compared with {}", profile.name));
+            return Err(format!("cannot be compared with {}", profile.name));
         };
         let clock = match TimeType::from_number(stream.head.time_type) {
             Some(TimeType::Ptp) => ", ptp = \"locked\"",

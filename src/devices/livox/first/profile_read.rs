@@ -53,7 +53,7 @@ pub(crate) fn settings(table: TableReader<'_>, driver: &FirstProfile) -> Option<
     let origin = "the profile, [interface]";
     spinning::return_mode_among(&mut keys, &modes, origin, &mut all.return_mode);
     if driver.imu.is_some() {
-        let says = "Send inertial samples until a host changes it.";
+        let says = "Send IMU samples until a host changes this setting.";
         keys.of_type("imu_enable", says, &TrueOrFalse, &mut all.imu_enable);
         place(&mut keys, "imu_place_mm", &mut all.imu_place_mm);
     }
@@ -75,5 +75,5 @@ fn return_modes(driver: &FirstProfile) -> Vec<(&'static str, ReturnMode)> {
 }
 
 fn reach() -> Limit<f64> {
-    Limit::new(0.0..=1000.0, "m", "Menura: no unit reaches farther")
+    Limit::new(0.0..=1000.0, "m", "Menura: no unit has a longer range")
 }

@@ -81,7 +81,7 @@ fn a_device_moves_between_its_datagrams_and_is_told() {
     connections[0].open_at(second).unwrap();
     // A second request is refused and does not affect the first one.
     let error = connections[0].open_at(third).unwrap_err();
-    assert!(error.to_string().contains("on its way"), "{error}");
+    assert!(error.to_string().contains("is not complete"), "{error}");
     assert!(events.is_empty(), "the device learns of the move before the sender has made it");
     send(&connections, &tell, vec![datagram(1), Output::Address(second), datagram(2)]);
     assert_eq!([heard(&host), heard(&host)], [(1, first.into()), (2, second.into())]);

@@ -175,7 +175,7 @@ fn materials_go_by_colour_then_name_and_may_be_invisible() {
     let red = r#""pbrMetallicRoughness": { "baseColorFactor": [0.25, 0, 0, 0.4] }"#;
     assert_eq!(reflectance(&format!(r#"{{ "name": "concrete", {red} }}"#)), 0.25);
     let nothing = plain(&format!(r#"{{ "alphaMode": "BLEND", {red} }}"#)).unwrap_err();
-    assert!(nothing.contains("holds no triangle"), "{nothing}");
+    assert!(nothing.contains("has no triangle"), "{nothing}");
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn wrong_files_are_told() {
         ),
         (
             r#"{ "buffers": [{ "byteLength": 9000, "uri": "my%20mesh.bin" }] }"#,
-            "d/s.gltf: buffers[0]: announces 9000 bytes of a buffer, but only 66 are there",
+            "d/s.gltf: buffers[0]: declares 9000 bytes of a buffer, but only 66 are left",
         ),
         (
             r#"{ "buffers": [{ "byteLength": 66, "uri": "http://x/y" }] }"#,
@@ -217,7 +217,8 @@ fn wrong_files_are_told() {
         ),
         (
             r#"{ "nodes": [{ "mesh": 0, "scale": [1, 0, 1] }] }"#,
-            "d/s.gltf: nodes[0]: squashes a copy flat: no scale may be zero, no axes may coincide",
+            "d/s.gltf: nodes[0]: has a transform without volume: no scale may be zero, no axes may \
+             coincide",
         ),
         (
             r#"{ "extensionsRequired": ["KHR_draco_mesh_compression"] }"#,

@@ -163,7 +163,7 @@ fn a_layered_mesh_is_seen_but_not_driven_on() {
     assert_eq!(scene.meshes[0].positions[0], [-50.0, -100.0, 6.0]);
     // Without layers the ground is invisible, so the scene is empty.
     let told = load(r#"{ "Layered Surface": { "Mesh": "plane.obj" } }"#).unwrap_err();
-    assert!(told.contains("holds no triangle"), "{told}");
+    assert!(told.contains("has no triangle"), "{told}");
 }
 
 #[test]
@@ -232,8 +232,8 @@ fn everything_wrong_is_told_at_once() {
              `data/scenes/meshes/gone.obj`",
             "data/scenes/s.json:7:52: $.Objects[1].Instances[0].Scale: expected an array of 3 \
              finite numbers, got [1, 1]",
-            "data/scenes/s.json:8:42: $.Objects[2].Instances[0]: squashes a copy flat: no scale \
-             may be zero, no axes may coincide",
+            "data/scenes/s.json:8:42: $.Objects[2].Instances[0]: has a transform without volume: \
+             no scale may be zero, no axes may coincide",
             "data/scenes/s.json:9:5: $.Objects[3]: has no `Instances`: expected an array of \
              poses, unless there is `Random`",
             "data/scenes/s.json:10:50: $.Objects[4].Random.Number: expected a whole number from 0 \
@@ -348,8 +348,8 @@ fn empty_scenes_and_broken_text_are_told() {
     let file = "data/scenes/s.json";
     assert_eq!(
         load("{}").unwrap_err(),
-        format!("{file}: holds no triangle with an area; a lidar sees triangles only")
+        format!("{file}: has no triangle with an area; lidars detect only triangles")
     );
-    assert!(load("{").unwrap_err().starts_with(&format!("{file}:1:1: is no sound JSON")));
+    assert!(load("{").unwrap_err().starts_with(&format!("{file}:1:1: is not valid JSON")));
     assert_eq!(load("7").unwrap_err(), format!("{file}:1:1: $: expected an object, got 7"));
 }

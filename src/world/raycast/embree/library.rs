@@ -24,14 +24,15 @@ const KNOWN_VERSIONS: std::ops::RangeInclusive<i64> = 40_000..=40_499;
 pub enum EmbreeError {
     /// A statically linked Menura cannot load libraries.
     #[error(
-        "a statically linked Menura cannot load Embree; build it from source, or take the .deb, \
-         which are dynamically linked"
+        "a statically linked Menura cannot load Embree; use the .deb or a build from source, which \
+         are dynamically linked"
     )]
     Static,
     /// No library could be loaded.
     #[error(
-        "no Embree 4 can be loaded\n{}\ninstall Debian's or Ubuntu's libembree4-4, or let \
-         {LIBRARY_VARIABLE} name the library, such as the libembree4 in the PyPI wheel `embreex`",
+        "cannot load Embree 4\n{}\ninstall Debian's or Ubuntu's libembree4-4, or set \
+         {LIBRARY_VARIABLE} to the path of the library, such as the libembree4 in the PyPI wheel \
+         `embreex`",
         tried.join("\n")
     )]
     Absent {
@@ -47,7 +48,7 @@ pub enum EmbreeError {
         function: &'static str,
     },
     /// A version of Embree with unknown data layouts.
-    #[error("{path} is Embree {version}; allowed: 4.0 to 4.4, whose data layout Menura knows")]
+    #[error("{path} is Embree {version}; allowed: 4.0 to 4.4")]
     Version {
         /// Path of the library.
         path: String,

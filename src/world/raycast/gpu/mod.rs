@@ -57,8 +57,8 @@ const FARTHEST_M: f64 = 1e12;
 pub enum GpuError {
     /// There is no Vulkan, no driver, or no GPU.
     #[error(
-        "no GPU was found; one needs the Vulkan library (Debian: libvulkan1) and its maker's driver \
-         (Debian: mesa-vulkan-drivers, nvidia-driver)"
+        "no GPU was found; a GPU needs the Vulkan library (Debian: libvulkan1) and its maker's \
+         driver (Debian: mesa-vulkan-drivers, nvidia-driver)"
     )]
     NoAdapter,
     /// No GPU has the requested name.
@@ -71,8 +71,8 @@ pub enum GpuError {
     },
     /// Vulkan finds only processors that act as a GPU.
     #[error(
-        "no GPU was found, only a processor that acts as one: {}; {ADAPTER_VARIABLE} with part of \
-         its name takes it all the same",
+        "no GPU was found, only a software GPU on the processor: {}; set {ADAPTER_VARIABLE} to \
+         part of its name to use it",
         found.join(", ")
     )]
     Software {
@@ -125,8 +125,8 @@ pub enum GpuError {
     },
     /// A hit differs from the processor's.
     #[error(
-        "{gpu} computes other hits than the processor, so that its driver must not be used: {ray} \
-         gave {gpu_hit} instead of {cpu_hit}"
+        "{gpu} computes other hits than the processor, so Menura does not use it: {ray} gave \
+         {gpu_hit} instead of {cpu_hit}"
     )]
     Differs {
         /// Name and driver of the GPU.

@@ -157,13 +157,14 @@ impl Trajectory {
             let at = |problem: String| {
                 FileFault::at_line(pose.line, format!("{problem}, or give `speed_m_s`"))
             };
-            let time = pose.time_s.ok_or_else(|| at("no time; allowed: times for all".into()))?;
+            let time =
+                pose.time_s.ok_or_else(|| at("no time; allowed: a time for each pose".into()))?;
             let time_s = time - *start_s.get_or_insert(time);
             if let Some(before) = timed.last()
                 && time_s <= before.time_s
             {
                 return Err(at(format!(
-                    "the time goes from {} s to {time} s; allowed: times that increase",
+                    "the time goes from {} s to {time} s; allowed: increasing times",
                     before.time_s + start_s.unwrap_or(0.0)
                 )));
             }
@@ -174,7 +175,7 @@ impl Trajectory {
         let way_m: f64 = timed.windows(2).map(|w| w[0].position_m.distance(w[1].position_m)).sum();
         if format == Format::Vprp && way_m > COUNTER_SPEED_M_S * duration_s {
             return Err(FileFault::whole(format!(
-                "by its times the robot would drive at {:.0} m/s, so they are counters; give \
+                "its times give a speed of {:.0} m/s, so they are counters, not seconds; give \
                  `speed_m_s`",
                 way_m / duration_s
             )));
@@ -258,7 +259,7 @@ impl Trajectory {
             Base::Feed(_) => {
                 return Err(TrajectoryError::parameter(
                     "follow_ground",
-                    "a feed says z, roll and pitch itself",
+                    "a feed sets z, roll and pitch itself",
                     "false",
                 ));
             }
@@ -314,7 +315,7 @@ impl Trajectory {
         match &self.base {
             Base::Driven(driven) if !driven.stand_on(ground) => Err(TrajectoryError::parameter(
                 "follow_ground",
-                "no ground where the robot stands at first",
+                "no ground at the start of the robot",
                 "a `position_m` on the scene's ground, or false",
             )),
             _ => Ok(()),
@@ -394,14 +395,14 @@ fn explain(fault: &PathFault, place: impl Fn(usize) -> String) -> (String, Strin
         }
         PathFault::Vertical { index } => (
             format!("{} is straight above or below the point before", place(*index)),
-            "points apart in x or y, as it faces along its path".into(),
+            "points apart in x or y, because the robot faces along its path".into(),
         ),
         PathFault::Cusp { near_m } => (
             format!(
                 "the path turns back on itself or climbs straight up near x {:.2} m, y {:.2} m",
                 near_m.x, near_m.y
             ),
-            "bends with room to turn (add points)".into(),
+            "wider bends (add points)".into(),
         ),
     }
 }
