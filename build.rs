@@ -1,5 +1,6 @@
-//! Lists the suites of the driver test kit with their rigs, which become part of the program: every `.toml` in
-//! `test-suites/` and `test-suites/rigs/`. For a static binary, it also makes a library that the linker misses.
+//! Writes the list of suites and rigs of the driver test kit that become part of the program: every `.toml` in
+//! `test-suites/` and `test-suites/rigs/`. For musl targets, it also creates an empty `libdl.a`, because the linker
+//! asks for one.
 
 use std::env;
 use std::fmt::Write as _;

@@ -26,8 +26,9 @@ mount = { translation_m = [0.3, 0.0, 1.5] }
 link = { udp = { to = "127.0.0.1:20203", from = "127.0.0.2:20202" }, gvcp = "127.0.0.2:3956" }
 settings = { image_width = 960, image_height = 600, frame_rate_hz = 10.0, exposure_us = 1500.0, sun_deg = [45.0, 200.0], streams_alone = true }
 "#;
-/// Real-time rates that camera and lidar must reach together: pixels and pulses per second.
+/// Real-time rate of the camera, pixels per second: 10 images of 960 x 600 pixels.
 const PIXELS_HZ: f64 = 960.0 * 600.0 * 10.0;
+/// Real-time rate of the lidar, pulses per second.
 const PULSES_HZ: f64 = 384.0 / 288e-6;
 
 /// Ray caster that counts rays and measures their time.
@@ -73,8 +74,9 @@ impl RayCaster for &Counting {
 #[derive(Default)]
 struct Sums {
     all_ns: u64,
-    /// Number of rays to surfaces and of shadow rays; the next field is the time for each.
+    /// Number of rays to surfaces, and of shadow rays.
     rays: [u64; 2],
+    /// Processor time of the rays to surfaces, and of the shadow rays, nanoseconds.
     ns: [u64; 2],
     /// Number of requested pulses (lidar) or pixels (camera).
     asked: u64,

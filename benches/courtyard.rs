@@ -1,9 +1,9 @@
 //! Pulses per second in the courtyard at its three sizes, for an HDL-64E S2 with nine rays per
 //! pulse.
 //!
-//! `cargo bench --bench courtyard` prints load time and memory for each size. The bench measures
-//! whole packets: poses, rays, echoes, errors. "Real time" is 1.333 M pulses/s. Figures depend on
-//! the machine and its other load: compare them within one run only.
+//! `cargo bench --bench courtyard` prints load time, memory and pulse rates for each size. The bench measures whole
+//! packets: poses, rays, echoes, errors. "Real time" is 1.333 M pulses/s. Figures depend on the machine and its other
+//! load: compare them within one run only.
 
 use menura::devices::families::catalogue;
 use std::time::Duration;
@@ -41,7 +41,7 @@ fn rig(grass_blades: u64, trees: u32, tree_triangles: u32) -> Rig {
     Rig::default_rig(&overrides, catalogue()).unwrap_or_else(|faults| panic!("{faults}"))
 }
 
-/// Requests, evenly spread over the first rotation.
+/// [`PACKETS`] measurement requests of `lidar`, evenly spread over its first rotation.
 fn requests(lidar: &mut Built) -> Vec<MeasurementRequest> {
     let rotation = SimTime(100_000_000);
     let all: Vec<_> = std::iter::from_fn(|| lidar.device.poll_request(rotation)).collect();
@@ -57,7 +57,7 @@ fn measure(rig: &Rig, world: &LiveWorld, sensor: &dyn Sensor, requests: &[Measur
     }
 }
 
-/// Number of rays of every stencil with a beam footprint.
+/// Number of rays that are cast for each pulse.
 const RAYS_PER_PULSE: f64 = 9.0;
 
 fn pulses_of(request: &MeasurementRequest) -> u64 {
@@ -67,7 +67,7 @@ fn pulses_of(request: &MeasurementRequest) -> u64 {
     }
 }
 
-/// Resident memory of this process, megabytes.
+/// Resident memory of this process, MiB; 0 if unknown.
 fn resident_mb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

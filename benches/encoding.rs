@@ -1,10 +1,11 @@
 //! Share of one core for encoding measurements as packets, without ray casting.
 //!
-//! `cargo bench --bench encoding` prints three numbers for each case: lidar packets per second of the model, time per
-//! packet from request to bytes, and their product. Cases are each Velodyne and return mode, the largest stream of an
-//! Ouster, Hesais with two returns, RoboSenses and Livoxes. The measurements are made beforehand. All cases take turns
-//! in each round and the fastest round counts, because other programs only add time. `-- NAME` selects the profiles
-//! whose names contain it.
+//! `cargo bench --bench encoding` prints one line for each case: the model's lidar packets per second, then, with a
+//! return from every pulse and with no return, the time per packet from request to bytes and the product of rate and
+//! time in percent of a core. Cases are each Velodyne with one and with two returns, the largest stream of an Ouster,
+//! Hesais with two returns, RoboSenses and Livoxes. The measurements are made beforehand. Each round runs all cases, and
+//! the fastest round of a case counts, because other programs only add time. `-- NAME` selects the profiles whose names
+//! contain NAME.
 
 use menura::devices::families::catalogue;
 use std::hint::black_box;
@@ -24,7 +25,8 @@ const ROUNDS: u32 = 25;
 /// Packets per device and round: few enough that their measurements stay in the processor caches, as after a worker has
 /// made them.
 const PACKETS: usize = 100;
-/// Sets of measurements of a case: all pulses have a return (`None`), or every n-th pulse has none (`Some(n)`).
+/// The two sets of measurements of a case. `None`: every pulse has a return. `Some(n)`: every n-th pulse has no return;
+/// with `Some(1)`, no pulse has one.
 const EMPTY: [Option<usize>; 2] = [None, Some(1)];
 
 /// A device, the measurements for it, and its fastest round so far.
@@ -102,8 +104,8 @@ fn lidar(rig: &Rig) -> Built {
     build_devices(rig, epoch).remove(0)
 }
 
-/// Measurements that answer the device's first requests. All ranges are different, and each second return is farther
-/// than its first return.
+/// Measurements that answer the device's first requests. Ranges differ from pulse to pulse, and each second return is
+/// 1.3 m farther than its first return.
 fn measurements(
     device: &mut dyn Device,
     empty: Option<usize>,
@@ -139,7 +141,7 @@ fn echoes(returns: PulseReturns) -> Echoes {
     echoes
 }
 
-/// Request for the next packet; an HDL-32E also requests the motion of its base.
+/// The device's next request for a sweep. Other requests, such as an HDL-32E's for the motion of its base, are skipped.
 fn next_sweep(device: &mut dyn Device) -> Option<MeasurementRequest> {
     let mut requests = std::iter::from_fn(|| device.poll_request(SimTime(u64::MAX / 4)));
     requests.find(|request| matches!(request.subject, Subject::Sweep(_)))

@@ -84,8 +84,9 @@ struct Sensor {
     name: &'static str,
     lasers: Vec<Laser>,
     step_deg: f64,
-    /// Direction of the first column, degrees from forward; the next field is the number of columns per rotation.
+    /// Direction of the first column, degrees clockwise from forward.
     first_deg: f64,
+    /// Number of columns per rotation or scan.
     columns: u32,
     /// Number of columns whose pulses are requested together.
     columns_per_packet: u32,
@@ -105,7 +106,7 @@ struct Laser {
     every: u32,
 }
 
-/// `count` lasers, each of which fires in every column.
+/// `count` lasers with elevations from `first_deg` in steps of `step_deg`, degrees. All of them fire in every column.
 fn lasers(first_deg: f64, step_deg: f64, count: u32) -> Vec<Laser> {
     let laser = |k: u32| Laser { elevation_deg: first_deg + step_deg * f64::from(k), every: 1 };
     (0..count).map(laser).collect()
@@ -130,7 +131,7 @@ fn turning(name: &'static str, lasers: Vec<Laser>, turns_hz: f64, cycle_s: f64) 
     }
 }
 
-/// A sensor with one laser and a mirror; a scan of `field_deg` is one telegram.
+/// A sensor with one laser and a mirror. Each scan, which covers `field_deg` degrees, is one telegram.
 fn scanner(name: &'static str, field_deg: f64, step_deg: f64, scans_hz: f64) -> Sensor {
     let columns = (field_deg / step_deg).round() as u32 + 1;
     Sensor {
@@ -413,7 +414,7 @@ fn with_cars(still: &Arc<BvhCaster>, count: usize) -> MovingCaster {
     MovingCaster::new(Box::new(still.clone()), instances, (0..count).map(car).collect())
 }
 
-/// A value of `/proc/self/status`, megabytes.
+/// Size that `/proc/self/status` states for `key` (with its colon), MiB; 0 if unknown.
 fn status_mb(key: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(key));
@@ -458,7 +459,8 @@ fn main() {
     }
 }
 
-/// Numbers of threads to measure with: the requested ones, or powers of two and the number of processors.
+/// Numbers of threads to measure with: the requested ones; otherwise the number of processors, and all powers of two
+/// below it.
 fn threads_to_use(options: &Options) -> Vec<usize> {
     if !options.threads.is_empty() {
         return options.threads.iter().map(|&threads| threads.max(1)).collect();

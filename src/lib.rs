@@ -25,15 +25,15 @@
 //!
 //! # Terms
 //!
-//! A *sensor* is the physics of a measurement, a *device* is an emulated product. A *pulse* is one laser shot, a
-//! bundle of rays that share an origin. A *firing* is a pulse with its time and laser. A *return* is an echo of a
-//! pulse that the receiver reports. A *profile* is a product's firmware as data. A *rig* is a test bench: world, robot
-//! and devices.
+//! A *sensor* is the physics of a measurement, a *device* is an emulated product. A *pulse* is one laser shot, a bundle
+//! of rays that share an origin. A *firing* is a pulse with its time and laser. A *return* is an echo of a pulse that
+//! the detector reports. A *profile* is a product's firmware as data. A *rig* is a test bench: world, robot and
+//! devices.
 //!
 //! # Frames and units
 //!
 //! World is east-north-up, body is forward-left-up; see [`frames`]. The code uses SI units and radians. Other units
-//! occur only in TOML and in [`wire`], where names contain them (`azimuth_centideg`).
+//! occur mostly in TOML and in [`wire`]; names then contain the unit (`azimuth_centideg`).
 //!
 //! # Run a rig in your own program
 //!

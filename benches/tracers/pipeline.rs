@@ -19,14 +19,14 @@ use menura::world::trajectory::Trajectory;
 
 use super::processor_time;
 
-/// Sensor of the first table, and the product with the same firing pattern.
+/// Sensors of the first table, each with the profile of the product that has the same firing pattern.
 const PRODUCTS: [(&str, &str); 3] = [
     ("hdl-64e-s2", "velodyne-hdl64e-s2"),
     ("hdl-32e", "velodyne-hdl32e-2.2"),
     ("vlp-16", "velodyne-vlp16-3.0"),
 ];
-/// Name and settings of each detector: that of the profile, and a simple one with groups of hits, no threshold and
-/// constant noise.
+/// Name and settings of each detector: that of the profile, and a simple one. The simple detector groups nearby hits to
+/// one echo, and has no threshold and constant noise.
 const RECEIVERS: [(&str, &[(&str, &str)]); 2] = [
     ("as the profile has it", &[]),
     (
@@ -40,7 +40,7 @@ const RECEIVERS: [(&str, &[(&str, &str)]); 2] = [
         ],
     ),
 ];
-/// Number of packets of a device before the next device takes its turn.
+/// Number of packets of a case before the next case takes its turn.
 const PACKETS: usize = 64;
 
 /// A caster that adds up its processor time.
@@ -62,7 +62,7 @@ impl RayCaster for Watched<'_> {
     }
 }
 
-/// A device and the cost of its packets so far.
+/// A device with one of [`RECEIVERS`], and the cost of its packets so far.
 struct Case {
     name: String,
     built: Built,
@@ -149,14 +149,14 @@ impl Case {
     }
 }
 
-/// Request for the next packet; some devices also request the motion of their base.
+/// Returns the device's next request for a sweep. Skips requests before it, such as those for samples of the lidar's IMU.
 fn next_sweep(device: &mut dyn Device) -> MeasurementRequest {
     let mut requests = std::iter::from_fn(|| device.poll_request(SimTime(u64::MAX / 4)));
     let sweep = requests.find(|request| matches!(request.subject, Subject::Sweep(_)));
     sweep.expect("the device streams on its own")
 }
 
-/// Measures the products with the firing patterns of `sensors`, each for `seconds`, on one thread.
+/// Measures the product of each of `sensors` for `seconds`, on one thread, with both detectors in turn. Prints the results.
 pub fn measure(caster: &dyn RayCaster, ground: &Terrain, sensors: &[&str], seconds: f64) {
     println!(
         "\n  whole pipeline, one thread: processor time of a pulse, ns\n  {:12} {:26} {:>7} {:>9} \

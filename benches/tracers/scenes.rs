@@ -10,7 +10,7 @@
 //! | `buildings` | 19 k | large walls with windows |
 //! | `boxes` | 122 | almost none |
 //!
-//! In all scenes, the lane on which the sensors stand is free.
+//! In the courtyards, `poles`, `buildings` and `boxes`, nothing stands on the lane of the sensors.
 
 use std::f64::consts::{PI, TAU};
 use std::path::{Path, PathBuf};
@@ -126,18 +126,19 @@ fn add_box(mesh: &mut Mesh, [west, south]: [f64; 2], [east, north]: [f64; 2], hi
     add_quad(mesh, corners.map(|[x, y]| at(x, y, high)));
 }
 
-/// Whether a disc is more than 2 m away from the middle of the lane; all lengths in metres.
+/// Whether the edge of a disc is more than 2 m away from the centre line of the circular lane; all lengths in metres.
 fn is_clear(middle: DVec2, radius: f64) -> bool {
     (middle.length() - courtyard::LANE_RADIUS_M).abs() > radius + 2.0
 }
 
 /// Half of the field's side, metres.
 const FIELD_M: f64 = 100.0;
-/// Number of leaves of a plant; the next constant is the quads per leaf: 12,600 triangles.
+/// Number of leaves of a plant. With [`QUADS`] quads per leaf, a plant has 12,600 triangles.
 const LEAVES: u32 = 63;
+/// Number of quads per leaf, each of two triangles.
 const QUADS: u32 = 100;
 
-/// A million copies of a plant, placed by MAVS's `Random`: 25 per square metre, each half a metre
+/// A million copies of a plant, placed by MAVS's `Random`: 25 per square metre, each about a metre
 /// wide.
 fn random_field() -> Result<Scene, String> {
     let json = format!(
@@ -200,7 +201,7 @@ fn to_obj(mesh: &Mesh) -> String {
     text
 }
 
-/// A hundred thousand leaning poles of 6 m; each has three sides of two triangles.
+/// A hundred thousand leaning poles, 5 m high; each has three sides of two triangles.
 fn poles() -> Scene {
     let mut mesh = Mesh { name: "poles".into(), ..Mesh::default() };
     let mut draws = Draws(5);
@@ -252,7 +253,7 @@ fn rough_ground() -> Scene {
     of_meshes(vec![mesh])
 }
 
-/// Blocks of houses along streets, with windows that protrude from the walls.
+/// Houses on a grid of streets. Two walls of each have flat windows, 0.1 m in front of the wall.
 fn buildings() -> Scene {
     let mut mesh = Mesh { name: "buildings".into(), ..Mesh::default() };
     let mut draws = Draws(9);

@@ -30,7 +30,7 @@ pub fn averaging_samples(samples: usize, per_decade: u32) -> Vec<usize> {
 }
 
 /// Overlapping Allan deviation of rate samples at intervals of `dt_s`, for each averaging time in `averages` (in
-/// samples).
+/// samples). Averaging times longer than half of the recording are omitted.
 pub fn overlapping(samples: &[f64], dt_s: f64, averages: &[usize]) -> Vec<Point> {
     // Without the mean, the sums lose fewer digits.
     let mean = samples.iter().sum::<f64>() / samples.len().max(1) as f64;
@@ -58,8 +58,8 @@ pub fn overlapping(samples: &[f64], dt_s: f64, averages: &[usize]) -> Vec<Point>
     averages.iter().filter_map(point).collect()
 }
 
-/// The three terms of the Allan variance of a [`TriadErrors`] with coefficients of 1: white noise, bias instability
-/// with its correlation time, random walk.
+/// The three terms of the Allan variance of a [`TriadErrors`] at the averaging time `tau_s`, each for a coefficient of
+/// 1: white noise, bias instability with the correlation time `correlation_s`, random walk.
 pub(crate) fn unit_variances(correlation_s: f64, tau_s: f64) -> [f64; 3] {
     let t = correlation_s.max(1e-9);
     let x = tau_s / t;
@@ -125,14 +125,16 @@ pub struct Fitted {
     pub found: Coefficients,
     /// Approximate standard error of each coefficient. [`fit_terms`] assumes that averaging times are independent.
     pub standard_error: Coefficients,
-    /// Upper limit of each coefficient: its value plus two standard errors.
+    /// Upper limit of each coefficient c: sqrt(c² + 2 e), where e is the standard error of c². In `fit::drift`, the
+    /// limits of instability and walk come from separate fits, each without the other of these two terms.
     pub at_most: Coefficients,
-    /// For noise, instability and walk: whether the term is significant. Its square must exceed two of the square's
-    /// standard errors in [`fit_terms`], three in `fit::drift`.
+    /// For noise, instability and walk: whether the term is significant. The squared coefficient must be larger than
+    /// twice its own standard error in [`fit_terms`], and larger than three times this error in `fit::drift`.
     pub is_seen: [bool; 3],
     /// Correlation time of the bias instability, s.
     pub correlation_s: f64,
-    /// Mean square difference of curve and fit, in standard errors: about 1 if the model is right.
+    /// Mean square of the differences between curve and fit, each divided by its standard error: about 1 if the model
+    /// is right.
     pub misfit: f64,
 }
 
@@ -146,8 +148,7 @@ impl Fitted {
     }
 }
 
-/// Like [`fit`], but fits only those of noise, instability and walk that are `used`, and also returns their
-/// uncertainty.
+/// Like [`fit`], but also returns uncertainties. `used` selects the terms to fit: noise, instability, walk.
 pub fn fit_terms(points: &[Point], correlation_s: f64, mut used: [bool; 3]) -> Fitted {
     let (squares, variances) = loop {
         let (squares, variances) = solve(points, correlation_s, used);
@@ -187,8 +188,8 @@ pub fn correlation_times_s(shortest_s: f64, longest_s: f64) -> Vec<f64> {
     (0..=steps).map(|i| shortest_s * libm::pow(10.0, f64::from(i) / 24.0)).collect()
 }
 
-/// Solves for the squares of the coefficients; also returns the variances of these squares. Terms that are not `used`
-/// have the square 0 and the variance that they would have alone.
+/// Solves for the squares of the coefficients; also returns the variances of these squares. For a term that is not
+/// `used`, the square is 0, and the variance is that of a fit with this term only.
 fn solve(points: &[Point], correlation_s: f64, used: [bool; 3]) -> ([f64; 3], [f64; 3]) {
     // The terms differ by many orders of magnitude, so each column is scaled by its largest value.
     let rows: Vec<[f64; 3]> = points

@@ -16,7 +16,7 @@ use ruzstd::decoding::FrameDecoder;
 
 /// Largest message and largest chunk, bytes.
 const MAX_RECORD: usize = 256 << 20;
-/// Size of a zstd block with its headers, the decoder's minimum.
+/// Largest size of a zstd block with its headers, bytes. The decoder needs at least this much input at a time.
 const ZSTD_BLOCK: usize = 128 * 1024 + 64;
 
 /// Reason why a bag cannot be read, or only in part.
@@ -31,7 +31,7 @@ pub enum BagError {
     /// The file is not an MCAP file, or it is damaged.
     #[error("this is not a valid MCAP file: {0}")]
     Mcap(#[from] McapError),
-    /// The MCAP file has no record that ends its data.
+    /// The MCAP file is incomplete: it has no `DataEnd` record.
     #[error("this MCAP file is incomplete: it has no DataEnd record")]
     NoDataEnd,
 }
@@ -48,7 +48,8 @@ pub(super) fn mcap_reader() -> LinearReader {
     LinearReader::new_with_options(options)
 }
 
-/// Parses a record of an MCAP file. The library's function panics at an attachment that ends before its CRC.
+/// Parses a record of an MCAP file. Returns an error for an attachment that ends before its CRC, where the library's
+/// function panics.
 pub(super) fn mcap_record(opcode: u8, data: &[u8]) -> McapResult<Record<'_>> {
     if opcode == op::ATTACHMENT && attachment_head(data).is_none_or(|head| data.len() < head + 4) {
         return Err(McapError::UnexpectedEof);
@@ -114,7 +115,8 @@ impl<'a> Bag<'a> {
     /// Opens a bag in SQLite or MCAP.
     ///
     /// # Errors
-    /// The file cannot be read, or it is no bag.
+    /// The file cannot be read, or it is neither an MCAP file nor a SQLite bag. Only the first byte of an MCAP file is
+    /// checked here.
     pub fn open(path: &Path) -> Result<Self, BagError> {
         let mut file = File::open(path)?;
         let mut magic = Vec::new();
@@ -193,7 +195,8 @@ impl<'a> Bag<'a> {
         Ok(Self { inner: Inner::Mcap(Box::new(mcap)), topics: HashMap::new() })
     }
 
-    /// Topic with this number, as in [`Message::topic`]; `None` if the bag has no such topic.
+    /// Topic with this number, as in [`Message::topic`]; `None` if the bag has no such topic or if, in an MCAP file, the
+    /// topic's channel has not been read yet.
     pub fn topic(&self, number: u64) -> Option<&Topic> {
         self.topics.get(&number)
     }

@@ -28,7 +28,7 @@ const MAX_INTERFACES: usize = 4096;
 /// Source of a capture, which may be read several times.
 #[derive(Clone, Copy, Debug)]
 pub enum Source<'a> {
-    /// A file.
+    /// Path of a capture file.
     File(&'a Path),
     /// Bytes of a capture.
     Bytes(&'a [u8]),
@@ -59,7 +59,7 @@ pub enum CaptureError {
     /// A bag cannot be read, or only in part.
     #[error(transparent)]
     Bag(#[from] BagError),
-    /// The file was read to its end, but this part of its content cannot be used.
+    /// The file was read to its end, but a part of its content cannot be used; the text names this part.
     #[error("{0} cannot be used")]
     Lost(String),
     /// The capture is damaged.
@@ -164,7 +164,7 @@ impl<'a> CaptureReader<'a> {
         }
     }
 
-    /// Next frame; `None` at the end and after an error.
+    /// Next frame; `None` at the end. Reading must stop at the first error.
     pub fn next_frame(&mut self) -> Option<Result<Captured<'_>, CaptureError>> {
         loop {
             self.frame.clear();
@@ -199,8 +199,8 @@ impl<'a> CaptureReader<'a> {
         }
     }
 
-    /// After the end of the capture, an error about fragments of incomplete datagrams and about broken messages; `None`
-    /// if there are none.
+    /// Error about fragments of incomplete datagrams and about broken messages; `None` if there are none. The error is
+    /// complete once the end of the capture has been read.
     pub fn lost(&self) -> Option<CaptureError> {
         let noun = |count: u64, one: &str| match count {
             1 => format!("1 {one}"),
@@ -299,7 +299,7 @@ fn unix_ns(interface: &InterfaceDescriptionBlock<'_>, ticks: u64) -> i128 {
             _ => {}
         }
     }
-    // The high bit selects powers of two instead of ten. Extremely fine ticks count as 0.
+    // The high bit selects powers of two instead of ten. With a resolution beyond 128 bits, every tick counts as 0 ns.
     let exponent = u32::from(resolution & 0x7f);
     let base: i128 = if resolution & 0x80 == 0 { 10 } else { 2 };
     let ns = base
@@ -399,7 +399,8 @@ mod tests {
         }
     }
 
-    /// A datagram of `len` bytes in IP fragments of `step` bytes, as frames of a pcap file in `order`.
+    /// A pcap file with a datagram of `len` bytes in IP fragments of `step` bytes. `order` has the indices of the
+    /// fragments in the order of their frames.
     fn fragmented(len: usize, step: usize, order: &[usize]) -> Vec<u8> {
         let payload: Vec<u8> = (0..len).map(|at| at as u8).collect();
         let udp_len = (8 + len) as u16;

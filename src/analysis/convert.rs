@@ -1,4 +1,6 @@
-//! Converts captures to pcap, MCAP or ROS 2 bags in SQLite, with every byte and time of their packets.
+//! Converts captures to pcap, MCAP or ROS 2 bags in SQLite. A pcap contains whole frames; a bag contains the payloads
+//! of datagrams, or all messages of another bag. Bytes and times are unchanged. Frames that the format cannot hold are
+//! omitted and counted.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{File, OpenOptions};
@@ -58,18 +60,18 @@ pub enum ConvertError {
 /// Result of a conversion.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Converted {
-    /// Number of datagrams or, from bag to bag, of messages.
+    /// Number of frames in a new pcap; otherwise of datagrams or, from bag to bag, of messages.
     pub written: u64,
-    /// Number of omitted messages, by kind.
+    /// Numbers of omitted frames, by kind or reason.
     pub left_out: BTreeMap<String, u64>,
-    /// Counts of damaged frames. Datagrams with wrong checksums were written unchanged.
+    /// Counts of datagrams with wrong checksums, which were written unchanged.
     pub damage: Damage,
 }
 
 /// Writes the content of `from` to the new file `to`, in the format of its extension: pcap, mcap or db3.
 ///
 /// # Errors
-/// The capture cannot be read to its end, or the file cannot be written or exists already.
+/// The capture cannot be read to its end. Or the new file has another extension, exists already or cannot be written.
 pub fn convert(from: &Path, to: &Path) -> Result<Converted, ConvertError> {
     let output = |why: String| ConvertError::Output { path: to.to_owned(), why };
     let extension = to.extension().unwrap_or_default();

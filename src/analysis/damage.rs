@@ -19,7 +19,8 @@ pub struct Damage {
 }
 
 impl Damage {
-    /// The complete datagram in a frame; `None` if there is none. Counts damage.
+    /// Returns the datagram in a frame, and counts damage. `None` if the frame is damaged or has no datagram, or if the
+    /// datagram was captured incompletely.
     pub fn datagram<'a>(&mut self, captured: &Captured<'a>) -> Option<Datagram<'a>> {
         let datagram = match Content::find(captured.link, captured.frame) {
             Ok(Content::Udp(datagram)) => datagram,

@@ -13,7 +13,7 @@ const CAPTURE_GAP_PERIODS: f64 = 4.0;
 const FULL_TURN_CENTIDEG: i32 = 36_000;
 const HALF_TURN_CENTIDEG: u32 = 18_000;
 
-/// Smallest, largest and mean step.
+/// Smallest, largest and mean of steps between azimuths, 0.01 degrees.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Range {
     count: u64,
@@ -83,7 +83,7 @@ pub struct DataFlow {
     last_azimuth: Option<u16>,
     rotor_centideg: u64,
     rotor_ns: i128,
-    /// Number of azimuth steps per rotation that was used for the last packet.
+    /// Number of azimuth steps per rotation that was used for the last packet; `None` if packets contain azimuths.
     turn: Option<TurnSteps>,
 }
 
@@ -98,8 +98,8 @@ impl DataFlow {
         if has_stamps { &self.device_gaps } else { &self.capture_gaps }
     }
 
-    /// Adds the next packet of a sender. `has_stamps` states whether its packets contain times, if that is known.
-    /// Returns the step from the previous packet.
+    /// Adds the next packet of a sender. `has_stamps`: whether the sender's packets are known to contain times. Returns
+    /// the step from the previous packet; `None` for the first packet.
     pub fn see(
         &mut self,
         head: &Head,
@@ -132,8 +132,8 @@ impl DataFlow {
         step
     }
 
-    /// Restarts the statistics of azimuths, because the previous ones assumed a wrong number of steps per rotation.
-    /// Converts the last azimuth to the right number.
+    /// Restarts the statistics of azimuths, because they assumed `guessed` steps per rotation instead of `steps`.
+    /// Rescales the last azimuth accordingly.
     fn restart_azimuths(&mut self, guessed: u16, steps: u16) {
         self.azimuth_step = Range::default();
         self.azimuth_back = 0;
@@ -197,13 +197,14 @@ fn forward_centideg(from: u16, to: u16) -> u32 {
     (i32::from(to) - i32::from(from)).rem_euclid(FULL_TURN_CENTIDEG) as u32
 }
 
-/// Forward differences of successive azimuths of one packet, 0.01 degrees; equal azimuths are skipped.
+/// Forward differences of successive azimuths of one packet, 0.01 degrees. Equal azimuths and backward steps are skipped.
 pub fn steps_within(azimuths_centideg: &[u16]) -> impl Iterator<Item = u32> {
     let steps = azimuths_centideg.windows(2).map(|pair| forward_centideg(pair[0], pair[1]));
     steps.filter(|step| (1..=HALF_TURN_CENTIDEG).contains(step))
 }
 
-/// Whether the azimuth passes zero between two blocks: a large step back means yes, a small one is jitter.
+/// Whether the azimuth passes zero between two blocks: it decreases by more than half a rotation. A smaller decrease is
+/// jitter.
 pub fn passes_zero(from_centideg: u16, to_centideg: u16) -> bool {
     u32::from(from_centideg.saturating_sub(to_centideg)) > HALF_TURN_CENTIDEG
 }

@@ -31,7 +31,7 @@ pub struct Analysis {
     pub flows: Vec<Flow>,
     /// Number of datagrams of flows that are not analysed.
     pub crowded_out: u64,
-    /// Number of packets other than UDP, by name.
+    /// Number of packets other than UDP, by the name of their protocol.
     pub others: BTreeMap<String, u64>,
     /// Number of packets with invalid headers.
     pub broken: u64,
@@ -91,14 +91,14 @@ impl Analysis {
         }
     }
 
-    /// Decoder of a datagram's sender, which its whole flow determines, and the kind of the datagram; `None` if no
-    /// family sends such datagrams.
+    /// Decoder of a datagram's sender, and the kind of the datagram. All datagrams of the flow determine the sender.
+    /// `None` if no family sends such datagrams.
     pub fn sender(&self, datagram: &Datagram<'_>) -> Option<(&dyn DatagramDecoder, Head)> {
         let flow = self.flow_index(datagram).map(|index| &self.flows[index].senders);
         flow.unwrap_or(&self.unseen).of(ports_of(datagram), datagram.payload)
     }
 
-    /// Message if all data contradict the profile that the user named, because they are from another product.
+    /// Error message if the data of all flows are from another product than the user named; otherwise `None`.
     pub fn other_product(&self) -> Option<String> {
         let strange = |flow: &Flow| {
             let misfit = flow.misfits().into_iter().find(|misfit| misfit.is_other_product);
@@ -146,7 +146,7 @@ impl Default for Senders {
 }
 
 impl Senders {
-    /// Decoders of all families, before the first datagram.
+    /// Decoders of all families that send datagrams, in their initial state.
     ///
     /// # Errors
     /// Errors in the files that the hints name.
@@ -264,7 +264,8 @@ pub struct Flow {
     pub senders: Senders,
     /// Analysis of the flow's data packets.
     pub data: Option<Box<DataFlow>>,
-    /// Last datagram that was passed to the sender's other flows: the first datagram, or one that is not a data packet.
+    /// Latest datagram that was passed to the sender's other flows: the first recognised datagram, or a later one other
+    /// than data.
     aside: Option<Vec<u8>>,
     /// Number of datagrams other than data, by kind.
     pub other_kinds: BTreeMap<&'static str, u64>,
@@ -294,7 +295,8 @@ impl Flow {
         }
     }
 
-    /// Packets per second between the first and the last; `None` for fewer than two packets.
+    /// Packets per second between the first and the last; `None` if the last did not arrive after the first, as for a
+    /// single packet.
     pub fn rate_hz(&self) -> Option<f64> {
         let span_ns = self.last_unix_ns - self.first_unix_ns;
         (span_ns > 0).then(|| (self.packets - 1) as f64 * 1e9 / span_ns as f64)

@@ -17,7 +17,7 @@ pub struct Gaps {
 /// Gaps found so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Found {
-    /// The usual time between packets, microseconds; `None` without packets.
+    /// The usual time between packets, microseconds; `None` before the second packet.
     pub period_us: Option<f64>,
     /// Number of intervals that were too long.
     pub gaps: u64,
@@ -28,7 +28,7 @@ pub struct Found {
 }
 
 impl Gaps {
-    /// Starts with a known usual time between packets, microseconds.
+    /// State for packets whose usual interval is already known: `period_us`, microseconds.
     pub fn of_period(period_us: f64) -> Self {
         let found = Found { period_us: Some(period_us), ..Found::default() };
         Self { samples: Vec::new(), found }

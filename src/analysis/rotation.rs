@@ -57,7 +57,7 @@ impl Rotation {
     /// packets.
     ///
     /// # Errors
-    /// The capture has no such rotation, or positions of its returns are unknown.
+    /// The capture cannot be opened, has no lidar data or no such rotation, or positions of its returns are unknown.
     pub fn collect(
         source: Source<'_>,
         analysis: &Analysis,

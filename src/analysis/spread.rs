@@ -22,14 +22,15 @@ impl Spread {
         self.values.iter().sum::<f64>() / self.values.len() as f64
     }
 
-    /// Standard deviation; NaN without values.
+    /// Standard deviation, with the number of values as the divisor; NaN without values.
     pub fn deviation(&self) -> f64 {
         let mean = self.mean();
         let squares: f64 = self.values.iter().map(|value| (value - mean).powi(2)).sum();
         (squares / self.values.len() as f64).sqrt()
     }
 
-    /// The value below which the `share` of all values lies; NaN without values.
+    /// Quantile for the fraction `share`: 0 is the smallest value, 0.5 the median, 1 the largest. Between values, the
+    /// nearest one in sorted order is returned. NaN without values.
     pub fn quantile(&self, share: f64) -> f64 {
         let mut sorted = self.values.clone();
         sorted.sort_by(f64::total_cmp);
@@ -37,7 +38,8 @@ impl Spread {
         sorted.get((share * last).round() as usize).copied().unwrap_or(f64::NAN)
     }
 
-    /// Shares of all values in `bins` equal bins from `low` to `high`; values outside count in the outermost bins.
+    /// Fraction of all values, 0 to 1, in each of `bins` equal bins from `low` to `high`. Values outside this range count
+    /// in the first or the last bin.
     pub fn histogram(&self, low: f64, high: f64, bins: usize) -> Vec<f64> {
         let mut counts = vec![0.0; bins];
         for value in &self.values {

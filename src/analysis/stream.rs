@@ -18,9 +18,9 @@ use crate::links::serial_record::SerialIndex;
 
 /// Number of bytes of a recording from which its sender is identified.
 const HEAD_LEN: u64 = 1 << 14;
-/// Smallest share of bytes in valid frames with which a family counts as the sender.
+/// Smallest share of the first bytes in frames of another family at which the named profile can count as wrong.
 const TELLING_SHARE: f64 = 0.5;
-/// Share of bytes in valid frames below which a family does not count as the sender.
+/// Share of the first bytes in frames of the named profile below which there is a warning.
 const STRANGE_SHARE: f64 = 0.1;
 /// Bytes of one read.
 const PORTION: usize = 1 << 16;
@@ -38,7 +38,8 @@ impl<'a> RecordedStream<'a> {
     /// `anyway`, the profile is used even if the bytes are another product's.
     ///
     /// # Errors
-    /// The recording or its index file cannot be read, or the bytes contradict the profile.
+    /// The recording or its index file cannot be read, the family of `profile` sends no byte streams, or the bytes
+    /// contradict the profile and `anyway` is not set.
     pub fn open(
         path: &'a Path,
         profile: Option<&Profile>,
@@ -60,7 +61,8 @@ impl<'a> RecordedStream<'a> {
         Ok(Self { path, doubt, index, decoder })
     }
 
-    /// Message if the first bytes contradict the profile that the user named; the profile is used nevertheless.
+    /// Warning that the first bytes contradict the named profile or contain hardly any of its frames, although the profile
+    /// is used; `None` if there is nothing to warn of.
     pub fn doubt(&self) -> Option<&str> {
         self.doubt.as_deref()
     }
@@ -121,7 +123,7 @@ impl<'a> RecordedStream<'a> {
         Ok(())
     }
 
-    /// Returns scan `number`, counted from 1; if there are fewer scans, their number.
+    /// Returns scan `number`, counted from 1, as `Ok`; if the stream has fewer scans, returns their number as `Err`.
     ///
     /// # Errors
     /// The recording cannot be read.
@@ -179,7 +181,7 @@ impl<'a> RecordedStream<'a> {
     }
 }
 
-/// A decoder, and a message if the first bytes of the stream contradict it.
+/// A decoder, and a warning if it does not suit the first bytes of the stream.
 struct Rated {
     decoder: Box<dyn StreamDecoder>,
     doubt: Option<String>,
@@ -188,7 +190,7 @@ struct Rated {
 /// Decoder of the family of `profile` for a byte stream that begins with `head`.
 ///
 /// # Errors
-/// The profile contradicts the bytes, and `anyway` is not set.
+/// The family of `profile` sends no byte streams; or the profile contradicts the bytes, and `anyway` is not set.
 fn named_decoder(profile: &Profile, anyway: bool, head: &[u8]) -> Result<Rated, ReportError> {
     let name = &profile.name;
     let Some(mut decoder) = family_of(profile).stream_decoder(Some(profile)) else {
@@ -221,7 +223,7 @@ fn named_decoder(profile: &Profile, anyway: bool, head: &[u8]) -> Result<Rated, 
     Ok(Rated { decoder, doubt })
 }
 
-/// Most probable decoder of a byte stream that begins with `head`, and its probability.
+/// Most probable decoder of a byte stream that begins with `head`, and its [`StreamDecoder::likelihood`], 0 to 1.
 fn likeliest_decoder(head: &[u8]) -> (f64, Box<dyn StreamDecoder>) {
     let decoders = FAMILIES.iter().filter_map(|family| family.stream_decoder(None));
     let rated = decoders.map(|mut decoder| (decoder.likelihood(head), decoder));

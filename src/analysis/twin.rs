@@ -24,9 +24,9 @@ struct Headers {
     destination: SocketAddr,
     /// IP time to live.
     ttl: u8,
-    /// IP don't-fragment flag.
+    /// IP don't-fragment flag; `None` for IPv6.
     dont_fragment: Option<bool>,
-    /// IP identification.
+    /// IP identification; `None` for IPv6.
     identification: Option<u16>,
     /// Whether datagrams have a UDP checksum.
     has_checksum: bool,
@@ -70,7 +70,8 @@ pub struct Figures {
     pub span_unix_ns: Option<(i128, i128)>,
     /// Headers of the first data packet.
     headers: Option<Headers>,
-    /// Arrival of each data packet minus its own time, microseconds; includes the difference of the two clocks.
+    /// Arrival of each data packet minus the device's timestamp in it, microseconds; includes the difference of the two
+    /// clocks.
     delay_us: Spread,
     /// Figures of datagrams other than data, by kind.
     others: BTreeMap<&'static str, OtherFigures>,
@@ -86,7 +87,7 @@ struct OtherFigures {
     headers: Option<Headers>,
     /// Number of steps of the IP identification other than 1.
     odd_identifications: u64,
-    /// Arrival, own time and IP identification of the last packet.
+    /// Arrival (POSIX time, nanoseconds), device's timestamp and IP identification of the last packet.
     last: Option<(i128, Option<Stamp>, Option<u16>)>,
 }
 
@@ -286,8 +287,8 @@ pub fn table(real: &Figures, ours: &Figures) -> String {
     text
 }
 
-/// Lines that compare the values of two streams; empty if one of the streams has no values. The numbers are column
-/// widths.
+/// Lines that compare the values of two streams; empty if one of the streams has no values. `before` precedes each name;
+/// `name_width` and `width` are the widths of the columns, characters.
 fn beside(
     real: Vec<(&str, String)>,
     ours: Vec<(&str, String)>,
@@ -304,7 +305,8 @@ fn beside(
     text
 }
 
-/// Names and values of the headers and marks of a stream's datagrams of one kind; empty if there are none.
+/// Names and values of header fields and further properties of a stream's datagrams of one kind; empty if the stream has
+/// no such datagrams.
 fn rows(figures: &Figures, kind: &str) -> Vec<(&'static str, String)> {
     let mac = |bytes: [u8; 6]| bytes.map(|byte| format!("{byte:02x}")).join(":");
     let other = figures.others.get(kind);

@@ -1,9 +1,9 @@
 //! Access of observers to a run: by the live view and by Foxglove.
 //!
-//! By default the server listens on this machine only, and every local client has access. With an address,
-//! all requests except the one for the page need a token. Requests from pages of other sites are always
-//! refused: a browser sends the site of the requesting page (`Origin`) and the host name of the request
-//! (`Host`), so a foreign name that points here gives no access.
+//! By default the server listens on this machine only, and every local client has access. At any other address than
+//! loopback, all requests except those for the page need a token. Requests from pages of other sites are refused: a browser
+//! sends the site of the requesting page (`Origin`) and the host name of the request (`Host`), so a foreign name that points
+//! here gives no access. Foxglove's pages may observe a run, see [`Access::check_socket`].
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -43,8 +43,10 @@ impl Access {
         self.token.as_deref()
     }
 
-    /// Checks whether a Foxglove client has access, from the headers and the query of its request. Foxglove's own page
-    /// and local pages have access, because clients cannot change a run by Foxglove's protocol.
+    /// Checks whether a Foxglove client has access, from the headers and the query of its request. Accepts pages from files,
+    /// `localhost`, IP addresses and subdomains of `foxglove.dev`, because clients cannot change a run by Foxglove's
+    /// protocol. If there is a token, the query must contain it; otherwise the `Host` header must be an IP address or
+    /// `localhost`.
     ///
     /// # Errors
     /// The client has no access; the error gives the reason.
@@ -114,7 +116,7 @@ fn is_address(host: &str) -> bool {
         || host.eq_ignore_ascii_case("localhost")
 }
 
-/// Compares in constant time: the time does not depend on the position of a difference.
+/// Whether the texts are equal. The time of the comparison does not depend on the position of a difference.
 fn is_same(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |all, (a, b)| all | (a ^ b)) == 0
 }

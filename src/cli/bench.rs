@@ -136,7 +136,7 @@ fn page(rig: &Rig, figures: &BenchFigures) -> String {
     text
 }
 
-/// Advice for a rig that is too slow: settings to reduce, the most effective first.
+/// Advice for a rig that is too slow, the most effective first; empty for other rigs.
 fn advice(rig: &Rig, figures: &BenchFigures) -> Vec<String> {
     let most = figures.devices.iter().max_by(|one, other| one.share.total_cmp(&other.share));
     let Some(most) = most.filter(|_| figures.headroom < 0.0) else { return Vec::new() };

@@ -31,7 +31,7 @@ pub fn page(certificate: &Certificate) -> String {
     super::page::page(&format!("Timing certificate: {}", certificate.rig), "", &html)
 }
 
-/// HTML about devices that were behind real time at the end of a run.
+/// HTML with the simulated time of a run; empty unless a device was behind real time by 50 ms or more at the end.
 fn shortfall(certificate: &Certificate) -> String {
     let behind_s = certificate.devices.iter().map(|device| device.behind_s).fold(0.0, f64::max);
     match behind_s >= 0.05 {
@@ -70,7 +70,7 @@ fn requirements(certificate: &Certificate, html: &mut String) {
     html.push_str("</table>\n");
 }
 
-/// HTML about packets that were dropped or late; empty if there were none.
+/// HTML about packets that were refused, late or dropped; empty if there were none.
 fn missed(device: &DeviceTiming, threshold: &str) -> String {
     let mut lines = Vec::new();
     let all = device.packets + device.dropped + device.refused;
@@ -176,7 +176,8 @@ pub fn ptp_line(ptp: &PtpFigures) -> String {
     )
 }
 
-/// Adds notes: the lead, packets of the standby sender, and timestamps that are missing or not from the kernel.
+/// Adds notes about a device: lead, latency of host commands, PTP clock, packets of the standby sender, and timestamps
+/// that are missing or not from the kernel.
 fn notes(device: &DeviceTiming, html: &mut String) {
     let mut note = |text: String| {
         let _ = writeln!(html, "<p class=\"note\">{text}</p>");

@@ -31,7 +31,7 @@ pub struct CertifyArgs {
 /// value.
 type Requirements = Vec<Requirement>;
 
-/// Open certificate files, and the requirements on timing.
+/// The opened certificate files, and the requirements on timing.
 pub struct Certifier {
     files: Vec<OutFile>,
     /// All requirements.
@@ -39,7 +39,7 @@ pub struct Certifier {
 }
 
 impl CertifyArgs {
-    /// Opens the files, and checks that every device that a condition names is one of `devices`.
+    /// Checks that every device named in a condition is one of `devices`, and opens the files.
     pub fn open(&self, devices: &[&str]) -> Result<Certifier, CliError> {
         let required: Vec<_> = self.require.iter().flatten().cloned().collect();
         for name in required.iter().filter_map(Requirement::device) {
@@ -61,7 +61,7 @@ impl Certifier {
         !self.files.is_empty() || !self.required.is_empty()
     }
 
-    /// Writes every file, even if another one fails.
+    /// Writes every file, even if another one fails, and reports the verdicts of the requirements.
     pub fn finish(self, certificate: &Certificate) -> Certified {
         let write = |file: OutFile| match file.is_page() {
             true => file.write(&certificate_page::page(certificate)),

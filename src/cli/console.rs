@@ -47,7 +47,7 @@ pub fn has_colours() -> bool {
     io::stderr().is_terminal() && !no_color
 }
 
-/// Whether results and messages appear on the same terminal.
+/// Whether standard output and standard error are both terminals, usually the same one.
 pub fn is_one_terminal() -> bool {
     io::stdout().is_terminal() && io::stderr().is_terminal()
 }
@@ -73,7 +73,8 @@ pub struct LongResult {
 }
 
 impl LongResult {
-    /// With `goes_on`, later writes succeed silently after a write error; otherwise they return the error.
+    /// With `goes_on`, a write succeeds even if it or an earlier write fails; otherwise it returns
+    /// [`ErrorKind::BrokenPipe`]. [`LongResult::finish`] returns the first error.
     pub fn new(goes_on: bool) -> Self {
         Self { out: BufWriter::new(io::stdout().lock()), goes_on, failure: None }
     }
@@ -81,7 +82,7 @@ impl LongResult {
     /// Writes buffered output.
     ///
     /// # Errors
-    /// See [`print`].
+    /// Standard output cannot be written, or an earlier write has failed; a closed pipe is no error.
     pub fn finish(mut self) -> Result<(), CliError> {
         let _ = self.flush();
         verdict(self.failure.take().map_or(Ok(()), Err))

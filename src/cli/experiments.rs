@@ -53,7 +53,8 @@ impl Experiment {
         }
     }
 
-    /// Runs the experiment without options, as `menura validate --all` does.
+    /// Runs the experiment as `menura validate --all` does: all options have their defaults, required arguments fixed
+    /// values.
     pub fn run_as_one_of_all(&self, scope: &Scope) -> Result<Findings, ExperimentError> {
         let arguments = [&self.name].into_iter().chain(self.arguments_of_all);
         let command = (self.arguments)(Command::new(self.name));
@@ -111,7 +112,7 @@ fn in_range<const LOW: u32, const HIGH: u32>(text: &str) -> Result<f64, String> 
     number.ok_or_else(|| format!("allowed: {low} to {high}"))
 }
 
-/// Default options of the experiment.
+/// Default options of the experiment `vepd`.
 fn vepd() -> validation::Vepd {
     validation::Vepd::default()
 }

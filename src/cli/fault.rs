@@ -103,7 +103,7 @@ impl Cmd {
     }
 }
 
-/// Adds `error: ` unless the text already starts with `error`, like messages about rigs.
+/// Adds `error: ` unless the text already starts with `error`, as messages about rigs do.
 fn with_error(text: &str) -> String {
     if text.starts_with("error") { text.to_owned() } else { format!("error: {text}") }
 }
@@ -118,7 +118,8 @@ fn line(fault: &LiveFault) -> String {
     format!("{name}: {kind} of {device} from {:.3} s on, {end}", seconds(*begins_ns))
 }
 
-/// Finds the run that `wanted` names by its process number, its rig or the rig's file stem; `None` means the only run.
+/// Finds the run that `wanted` names by its process ID, its rig or the rig's file stem; `None` means the only run. An
+/// error if no run or several runs match.
 fn chosen(
     wanted: Option<&str>,
     runs: Vec<(PathBuf, Listing)>,

@@ -56,7 +56,7 @@ pub struct Foxglove<'a> {
 }
 
 impl<'a> Foxglove<'a> {
-    /// Serves `run` to the clients of `port`.
+    /// Creates the server of `run` for the clients of `port`; [`Self::serve`] runs it.
     pub fn new(port: &'a FoxglovePort, run: &'a RealTimeRun<'a>) -> Self {
         let rig = run.rig();
         let metadata = [
@@ -73,7 +73,7 @@ impl<'a> Foxglove<'a> {
         Self { port, run, hub: Hub::new(&info) }
     }
 
-    /// Subscribers of device data; images come from `pictures`.
+    /// Returns the part of the server that passes decoded device data to subscribed clients; images come from `pictures`.
     pub fn subscribers<'b>(&'b self, pictures: &'b LivePictures<'b>) -> Subscribers<'b> {
         Subscribers::new(self.run, pictures, Topics::new(&self.hub, self.run.epoch()))
     }
@@ -106,7 +106,7 @@ impl<'a> Topics<'a> {
         Self { hub, epoch, known: BTreeMap::new() }
     }
 
-    /// Channel of a topic; the first call creates it.
+    /// Id of the channel of a topic; the first call for a topic creates its channel.
     fn channel(&mut self, topic: &str, new: impl FnOnce(String) -> NewChannel) -> u32 {
         if let Some(&known) = self.known.get(topic) {
             return known;
@@ -116,7 +116,7 @@ impl<'a> Topics<'a> {
         id
     }
 
-    /// Channel of a topic with JSON messages.
+    /// Id of the channel of a topic with JSON messages; the first call for a topic creates its channel.
     fn json(&mut self, topic: &str, kind: &Kind) -> u32 {
         self.channel(topic, |topic| NewChannel {
             topic,
@@ -127,7 +127,7 @@ impl<'a> Topics<'a> {
         })
     }
 
-    /// Sends a message if a client has subscribed to it.
+    /// Publishes the JSON value that `value` returns on `topic`. Without a subscriber, `value` is not called.
     fn tell(&mut self, topic: &str, kind: &Kind, at: SimTime, value: impl FnOnce() -> Value) {
         let channel = self.json(topic, kind);
         if self.hub.is_wanted(channel) {

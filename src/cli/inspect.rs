@@ -102,7 +102,8 @@ impl Cmd {
         write_plot(&figure, path, &format!("scan {number}"))
     }
 
-    /// Largest number of packets or frames to print: 0 if a plot is written, unless requested.
+    /// Largest number of packets or frames to print: the value of `--packets`. Default: 0 if a plot is written without
+    /// `--json`, otherwise unlimited.
     fn most_shown(&self) -> u64 {
         let default = if self.plot.is_some() && !self.json { 0 } else { u64::MAX };
         self.packets.unwrap_or(default)

@@ -193,7 +193,7 @@ pub fn wrong(recording: &Path, error: ReportError) -> CliError {
     CliError::Input(format!("error: {}: {error}", recording.display()))
 }
 
-/// Returns an error if a part of a recording was not usable. Call this after all other points were processed.
+/// Returns an error if a part of a recording was not usable. Call this after all usable points were processed.
 pub fn whole(recording: &Path, counts: &JoinCounts) -> Result<(), CliError> {
     let lost = |lost: &String| Err(wrong(recording, ReportError::Input(lost.clone())));
     counts.lost.as_ref().map_or(Ok(()), lost)

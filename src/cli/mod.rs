@@ -1,8 +1,8 @@
 //! The command line: one file per command, each with a `Cmd` and its `run`.
 //!
 //! Results go to standard output and messages to standard error, both through [`console`]. Files are written before
-//! results are printed. Exit codes: 0 success; 1 failure during the work; 2 wrong input, no work was started; 3
-//! success, but requirements are not met.
+//! results are printed. Exit codes: 0 success; 1 failure during the work; 2 wrong input; 3 success, but requirements
+//! are not met.
 
 mod access;
 mod bench;

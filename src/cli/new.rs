@@ -105,7 +105,8 @@ impl Cmd {
         Ok(draft.text())
     }
 
-    /// The scene for the rig file: paths in a rig are relative to its folder, unlike paths on the command line.
+    /// The scene as written in the rig file: the name of a built-in scene, or a path. The path becomes absolute if the rig
+    /// is in another folder, because paths in a rig are relative to the rig's folder.
     fn scene_as_written(&self, scene: &str) -> Result<String, CliError> {
         if builtin(scene).is_some() {
             return Ok(scene.to_owned());
@@ -126,7 +127,7 @@ impl Cmd {
 
 /// Splits `NAME=LINK`; the name is `None` if only the link is given.
 fn link_in(given: &str) -> (Option<&str>, &str) {
-    // A path may contain `=`, but the kind of link before it cannot.
+    // After the first `:`, a `=` belongs to the link: a path may contain it.
     match given.split_once('=') {
         Some((name, link)) if !name.contains(':') => (Some(name), link),
         _ => (None, given),

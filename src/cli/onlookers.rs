@@ -52,7 +52,7 @@ impl OnlookerArgs {
     /// Opens the ports and prints how to connect. Cameras with a video device stream from power-on.
     ///
     /// # Errors
-    /// A port or a video device is not available.
+    /// A port or a video device is not available, or no camera or several cameras fit a video device.
     pub fn open(&self, rig: &mut Rig) -> Result<Onlookers, CliError> {
         Ok(Onlookers {
             video: VideoOutputs::open(&self.v4l2, rig)?,

@@ -80,7 +80,7 @@ pub fn spare_what_was_read() -> Result<(), CliError> {
     spare_with("", [])
 }
 
-/// Like [`spare_what_was_read`]; `option` also writes `files`.
+/// Like [`spare_what_was_read`], with `files` as additional output files, which the option `option` writes.
 pub fn spare_with(option: &str, files: impl IntoIterator<Item = PathBuf>) -> Result<(), CliError> {
     let files = files.into_iter().map(|path| Named { option: option.to_owned(), path });
     let written: Vec<_> = WRITTEN.get().into_iter().flatten().cloned().chain(files).collect();
@@ -138,7 +138,8 @@ fn collect(
     }
 }
 
-/// Path in the value of an option, if it has one.
+/// Path in the value of an option, according to its `role`. `None` if the value is standard output, an address, an
+/// input that does not exist, or no path.
 fn path_of(value: &OsStr, role: Role) -> Option<PathBuf> {
     let Some(text) = value.to_str() else { return Some(value.into()) };
     let read = match role {
@@ -167,7 +168,7 @@ fn refuse_same(written: &[Named], read: &[Named]) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Whether writing to `one` would change `other`.
+/// Whether writing to `one` would change `other` or the temporary file of `other`.
 fn is_same(one: &Named, other: &Named) -> bool {
     let [to, from] = [&one.path, &other.path].map(|path| resolved(path).ok());
     let (Some(to), Some(from)) = (to, from) else { return false };

@@ -13,7 +13,8 @@ pub fn describe(count: u64, shares: &[(&str, f64)], max_us: f64) -> String {
     if few.is_empty() { text } else { format!("{text} ({few})") }
 }
 
-/// Text such as `p99 and p99.9 are the maximum of 72 values`; empty if there are values above each of `shares`.
+/// Text such as `p99 and p99.9 are the maximum of 72 values`; empty if `count` values are enough for every percentile
+/// in `shares`.
 pub fn few<'s>(count: u64, shares: impl Iterator<Item = &'s str>) -> String {
     let is_few =
         |share: &&str| share.parse().is_ok_and(|share: f64| is_maximum(share / 100.0, count));

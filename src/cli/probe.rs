@@ -209,7 +209,8 @@ fn describe_clock(clock: &ClockFigures) -> String {
     text
 }
 
-/// Text of a distribution in nanoseconds; the median comes first.
+/// Text of a distribution: median, smallest and largest value in microseconds, and number of values. `spread` is in
+/// nanoseconds.
 fn describe_spread(spread: &SpreadFigures) -> String {
     let us = |ns: f64| format!("{:.3} us", ns / 1e3);
     format!(
@@ -247,7 +248,7 @@ fn tell(report: &ProbeReport) -> String {
     lines.join("\n")
 }
 
-/// Text about packets that did not arrive or that this host lost, with possible causes.
+/// Lines about packets that did not arrive or that this host lost, with possible causes; empty if none is missing.
 fn missing(report: &ProbeReport) -> Vec<String> {
     let mut lines = Vec::new();
     if report.streams.is_empty() {

@@ -19,7 +19,8 @@ use crate::engine::workers::RemoteWorkers;
 /// Function that connects to the other processes. Its error is the reason for a failure.
 pub type Connect = fn() -> Result<Station, String>;
 
-/// Function that connects the processes of this program; if unset, the program runs as a single process.
+/// Function that connects the processes of this program. If it is unset, starting several processes together is an
+/// error.
 pub static CONNECT: OnceLock<Connect> = OnceLock::new();
 
 /// The other processes, if any.
@@ -29,7 +30,7 @@ pub struct Ranks {
 
 /// State of rank 0.
 struct Job {
-    /// The other ranks; dropped before the session is left.
+    /// The other ranks; dropped before `station` leaves the MPI session.
     lead: Option<Lead>,
     host: String,
     /// Whether the other ranks were asked to end.
@@ -78,7 +79,8 @@ fn join_others(processes: usize) -> Result<Option<Ranks>, CliError> {
 }
 
 impl Ranks {
-    /// Returns the flag that signals and the loss of a rank set from now on.
+    /// Returns the flag that a signal sets, and with other ranks also the loss of a rank. A single process catches signals
+    /// from this call on.
     pub fn stop(&self) -> Result<Arc<AtomicBool>, CliError> {
         match &self.job {
             Some(job) => Ok(Arc::clone(&job.stop)),
@@ -90,7 +92,7 @@ impl Ranks {
         self.job.as_ref()?.lead.as_ref()
     }
 
-    /// Reads the rig; other ranks load it at the same time.
+    /// Reads the rig, and requests that the other ranks load it, without waiting for them.
     pub fn load(&self, args: &RigArgs) -> Result<Rig, CliError> {
         let Some(lead) = self.lead() else { return args.load() };
         let (rig, files) = noting_files(|| args.load());
@@ -116,7 +118,7 @@ impl Ranks {
         }
     }
 
-    /// Waits until the other ranks have loaded the same data as this process, and prints a line about them.
+    /// Waits until the other ranks have loaded the same data as this process, and prints a line about each.
     pub fn gather(&self, rig: &Rig, world: &LiveWorld) -> Result<(), CliError> {
         let Some(job) = &self.job else { return Ok(()) };
         let Some(lead) = &job.lead else { return Ok(()) };

@@ -222,8 +222,8 @@ impl Cmd {
         JumpLimits { most_forward: self.max_gap, most_back: self.max_back }
     }
 
-    /// Returns the datagrams, messages about differences between replay and capture, and a message about datagrams that
-    /// cannot be sent.
+    /// Reads the capture and prints warnings. Returns the datagrams to send, notes on where replay and capture differ, and
+    /// a text about datagrams that are left out; `None` if there are none.
     fn read(&self) -> Result<(Replay, Vec<String>, Option<String>), CliError> {
         let wrong = |why: String| {
             CliError::Input(format!("error: cannot replay {}: {why}", self.capture.display()))

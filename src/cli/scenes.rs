@@ -115,7 +115,7 @@ impl Cmd {
     }
 }
 
-/// Columns at which text is wrapped.
+/// Largest width of printed lines, characters.
 const WIDTH: usize = 100;
 
 fn listing() -> String {

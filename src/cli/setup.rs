@@ -17,7 +17,7 @@ use crate::engine::{LiveWorld, LoadedWorld, SetupError, sky};
 use crate::world::moving::ObjectError;
 use crate::world::scene::Scene;
 
-/// Message for a setup error, which points to the line of the rig that causes it.
+/// Message for a setup error. It points to the line of the rig that causes the error, if there is one.
 pub fn explain(rig: &Rig, error: &SetupError) -> CliError {
     let (place, title) = match error {
         SetupError::Control { .. } => {

@@ -98,8 +98,8 @@ impl StatusView {
     }
 }
 
-/// A header and one line per device. The most important columns come first, because a narrow terminal cuts off the
-/// others.
+/// A line about the run, a header, and one line per device. The most important columns come first, because a narrow
+/// terminal cuts off the others.
 fn table(
     figures: &[DeviceFigures],
     elapsed: Duration,

@@ -25,8 +25,8 @@ pub fn stop_on_signal() -> Result<Arc<AtomicBool>, CliError> {
     listen_for_signals(true)
 }
 
-/// Like [`stop_on_signal`], for a process that a launcher ends: launchers may send `SIGTERM` several times before they
-/// kill the process.
+/// Like [`stop_on_signal`], but a later `SIGTERM` does not end the process at once: launchers may send it several times
+/// before they kill the process.
 pub fn stop_on_launchers_signal() -> Result<Arc<AtomicBool>, CliError> {
     listen_for_signals(false)
 }

@@ -25,7 +25,7 @@ pub struct Rendering<'a> {
     pub has_gpu: bool,
 }
 
-/// Processor share below which other programs have delayed the workers.
+/// Processor share below which the summary names other programs as the cause of the delay.
 const BUSY_MACHINE_SHARE: f64 = 0.6;
 
 /// Summary of a run or a replay; for a run it includes the statistics of rendering.
@@ -68,7 +68,7 @@ fn why(figure: &DeviceFigures) -> String {
     }
 }
 
-/// Text about packets that were dropped or late, with advice.
+/// Text about packets that were refused, late or dropped, and about reduced rays, with advice.
 fn missed(
     figures: &[DeviceFigures],
     rendering: Option<Rendering<'_>>,
@@ -187,7 +187,8 @@ fn shown(count: u64, lateness: &Lateness) -> String {
     percentiles::describe(count, &[("50", lateness.p50), ("99", lateness.p99)], lateness.max)
 }
 
-/// Text about devices that were behind real time at the end.
+/// Text with the simulated time and the device that was furthest behind real time at the end; empty if no device
+/// [`is_behind`].
 fn shortfall(figures: &[DeviceFigures], elapsed: Duration) -> String {
     let behind = figures.iter().max_by(|a, b| a.behind_s.total_cmp(&b.behind_s));
     let Some(behind) = behind.filter(|device| is_behind(device)) else { return String::new() };
@@ -204,7 +205,8 @@ fn is_behind(figure: &DeviceFigures) -> bool {
     figure.behind_s >= 0.05
 }
 
-/// Text of optional parts: faults, a feed, reduced rays, a machine that is too slow.
+/// Text of the figures that only some devices have: how far the device is behind, measurements with fewer rays, packets
+/// with faults, PTP, and latencies to the wire.
 pub fn extras(figure: &DeviceFigures) -> String {
     let mut text = String::new();
     if is_behind(figure) {
@@ -231,7 +233,7 @@ pub fn extras(figure: &DeviceFigures) -> String {
     text
 }
 
-/// Text about feeds.
+/// One line of counts for each feed.
 pub fn feeds(feeds: &[(String, FeedCounts)]) -> String {
     let line = |(of, counts): &(String, FeedCounts)| {
         format!(
@@ -259,7 +261,7 @@ pub fn contacts(contacts: Option<u64>) -> String {
     }
 }
 
-/// Text about the written ground truth; empty if it was not requested.
+/// Text about the written ground truth; empty if it was not requested or could not be written.
 pub fn truth(outcome: Option<&TruthOutcome>) -> String {
     let Some(TruthOutcome { written: Ok(figures), dropped }) = outcome else {
         return String::new();
@@ -272,7 +274,7 @@ pub fn truth(outcome: Option<&TruthOutcome>) -> String {
     format!("ground truth: {} messages, {megabytes:.1} MB{left_out}\n", figures.messages)
 }
 
-/// Text about responses.
+/// One line for each response: counts, and the latencies of the answers.
 pub fn responses(responses: &[ResponseFigures]) -> String {
     let line = |response: &ResponseFigures| {
         let after = match (response.min_us, &response.latency_us) {

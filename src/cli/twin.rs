@@ -1,8 +1,8 @@
 //! `menura twin`: compares the stream of an emulated unit with that of a real one.
 //!
 //! Rotation rate and return mode are taken from the real unit's capture. The emulated unit runs with them in a chosen
-//! scene for the same time. Spacing, steps and headers must agree in any scene; the share of empty points and the
-//! intensities also depend on the scene.
+//! scene for the same time, at most ten seconds. Spacing, steps and headers must agree in any scene; the share of empty
+//! points and the intensities also depend on the scene.
 
 mod plot;
 
@@ -25,7 +25,7 @@ use crate::engine::record::{Framer, Stretch, render};
 use crate::plot::PlotFile;
 use crate::wire::ethernet::LinkType;
 
-/// Longest part of a capture that is compared.
+/// Longest time for which the unit is emulated. The whole capture is compared with it, even if the capture is longer.
 const LONGEST: Duration = Duration::from_secs(10);
 
 /// Arguments of `menura twin`.

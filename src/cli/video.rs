@@ -53,7 +53,7 @@ impl VideoOutputs {
     /// Opens the video devices. Their cameras stream from power-on without a host.
     ///
     /// # Errors
-    /// A camera or a device does not exist or is named twice.
+    /// A camera or a video device does not exist or is named twice, or no camera is named in a rig with several cameras.
     pub fn open(targets: &[VideoTarget], rig: &mut Rig) -> Result<Self, CliError> {
         let wrong = |text: String| CliError::Input(format!("error: --v4l2: {text}"));
         let mut all: Vec<Sink> = Vec::new();
@@ -87,7 +87,7 @@ impl VideoOutputs {
         Images(self)
     }
 
-    /// Writes images until `is_over` returns true, with one thread per device.
+    /// Writes images until `is_over` returns true, with one thread per video device.
     pub fn write(&self, rig: &Rig, is_over: impl Fn() -> bool + Sync) {
         std::thread::scope(|scope| {
             for sink in &self.0 {

@@ -43,15 +43,17 @@ use crate::wire::http::{HttpMethod, HttpRequest, HttpResponse};
 const VIEWER_PATIENCE: Duration = Duration::from_secs(3);
 /// Time without a drive command after which the robot stops.
 const DRIVER_PATIENCE: Duration = Duration::from_millis(600);
-/// Distance between points of the path, metres; the next constant is their largest number.
+/// Smallest horizontal distance between successive points of the path, metres.
 const PATH_STEP_M: f64 = 0.2;
+/// Largest number of points of the path.
 const MOST_PATH: usize = 20_000;
 /// Height of the drawn robot if the rig does not define one, metres.
 const USUAL_HEIGHT_M: f64 = 0.5;
 /// Largest command that the page may send: forward (m/s) and turn rate (rad/s).
 const FASTEST: (f64, f64) = (20.0, 6.3);
 
-/// Security headers: the page may load only its own files, and no other page can embed it in a frame.
+/// Security headers: the page may load only files of this server and inline images, and no other page can embed it in a
+/// frame.
 const HEADERS: &[(&str, &str)] = &[
     (
         "content-security-policy",
@@ -88,7 +90,7 @@ pub struct ViewServer {
 }
 
 impl ViewServer {
-    /// Listens at `address`, and prints how to connect.
+    /// Listens at `address`, and prints the URL of the page.
     ///
     /// # Errors
     /// The port is not available.
@@ -135,13 +137,13 @@ struct Status<'a> {
     pose: Pose,
     /// Poses of the sensors, by device.
     sensors: Vec<Pose>,
-    /// Path of the robot: east, north and up in World, metres.
+    /// Points of the robot's path that the page does not have yet: east, north and up in World, metres.
     path: Vec<[f32; 3]>,
     path_length: usize,
     devices: Vec<DeviceStatus<'a>>,
     rig: &'a str,
     faults: Vec<LiveFault>,
-    /// Names of labels by number, on request.
+    /// Names of labels, by label number; `None` unless the page requested them.
     #[serde(skip_serializing_if = "Option::is_none")]
     labels: Option<&'a [String]>,
 }
@@ -172,11 +174,11 @@ pub struct View<'a> {
     path: Mutex<Vec<[f32; 3]>>,
     /// Recent activity, by device.
     recent: Mutex<Vec<Recent>>,
-    /// Time of a page's last request; the next field is that of the last drive command. Times of the run, nanoseconds;
-    /// 0 for never.
+    /// Time of a page's last request for the status, nanoseconds since the start of the run; 0 for never.
     seen_ns: AtomicU64,
+    /// Time of a page's last drive command, nanoseconds since the start of the run; 0 for never and after a stop.
     driven_ns: AtomicU64,
-    /// Time of a page's last request for labels, nanoseconds.
+    /// Time of a page's last request for labels, nanoseconds since the start of the run; 0 for never.
     labels_ns: AtomicU64,
     /// Names of labels, once they were requested.
     labels: OnceLock<Vec<String>>,
@@ -243,7 +245,8 @@ impl<'a> View<'a> {
         });
     }
 
-    /// Opens the streams of images at `/video/NAME`.
+    /// Function that answers requests for `/video/NAME`: it opens a stream of images of the camera NAME, or returns the
+    /// reason for a refusal.
     fn streams(&self) -> OpenStream {
         let (access, streams) = (self.server.access.clone(), Arc::clone(self.pictures.streams()));
         let devices = self.run.rig().devices.iter().enumerate();
@@ -269,7 +272,7 @@ impl<'a> View<'a> {
         self.run.elapsed().as_nanos() as u64
     }
 
-    /// Whether the time `since` is at most `patience` ago; 0 means never.
+    /// Whether the time `since` is at most `patience` ago; `false` for 0, which means never.
     fn is_within(&self, since: &AtomicU64, patience: Duration) -> bool {
         let since = since.load(Ordering::Relaxed);
         since > 0 && self.now_ns() <= since.saturating_add(patience.as_nanos() as u64)
@@ -362,7 +365,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Names of labels. The call also enables labels of points for a while.
+    /// Names of labels. The call also enables labels of points for the duration [`VIEWER_PATIENCE`].
     fn label_names(&self) -> &[String] {
         self.labels_ns.store(self.now_ns().max(1), Ordering::Relaxed);
         let (rig, world) = (self.run.rig(), self.run.world());
@@ -439,7 +442,8 @@ impl<'a> View<'a> {
             })
     }
 
-    /// Response with the frame that follows number `seen`; an empty response if there is none.
+    /// Response with the frame that follows number `seen`, or with the newest frame if that one is no longer stored; an
+    /// empty response if there is no newer frame.
     fn cloud(&self, seen: u64) -> HttpResponse {
         match self.shown.frame_after(seen) {
             Some((_, frame)) => HttpResponse {

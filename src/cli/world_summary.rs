@@ -18,7 +18,7 @@ const MAX_PLACES: usize = 32;
 const MAX_GROUND_TRIANGLES: u64 = 2_000_000;
 /// Largest number of surfaces that are named.
 const MAX_SURFACES: usize = 20;
-/// Share of a path without ground above which a warning is printed.
+/// A warning is printed if more than this share of the robot's path, 0 to 1, has no ground below it.
 const LEAST_SHARE: f64 = 0.001;
 
 /// Lines about the world; each warning is after the line that it refers to.

@@ -1,7 +1,7 @@
 //! Command tables: every command, message, register and key in the public documentation of a product, and its
 //! treatment by the emulated product.
 //!
-//! A family has one table for each protocol, `commands.csv` in its folder:
+//! A family has one table for each protocol, a CSV file in its folder, such as `commands.csv`:
 //!
 //! ```text
 //! # source: the document or the library that lists the commands
@@ -44,7 +44,7 @@ pub struct CommandRow {
     pub conduct: Conduct,
     /// A valid request; empty if hosts never send it.
     pub request: &'static str,
-    /// Effect, source or limit.
+    /// Effect of the command, source of a refusal, or limit.
     pub note: &'static str,
 }
 
@@ -87,7 +87,7 @@ impl CommandTable {
         self.rows.iter().filter(|row| row.conduct == conduct).count()
     }
 
-    /// Text such as "12 act, 3 are kept, …".
+    /// Text such as "40 in all, 12 acts, 3 kept, …".
     pub fn summary(&self) -> String {
         let mut text = format!("{} in all", self.rows.len());
         for (word, conduct) in Conduct::WORDS {
@@ -105,7 +105,7 @@ fn row(line: &'static str) -> Option<CommandRow> {
     Some(CommandRow { code, name, conduct, request: columns.next()?, note: columns.next()? })
 }
 
-/// Payload unchanged, without its last byte, with one more byte, and doubled; for tests of command tables.
+/// Payload unchanged, without its last byte, with a zero byte appended, and doubled; for tests of command tables.
 #[cfg(test)]
 pub(crate) fn variants(payload: &[u8]) -> [Vec<u8>; 4] {
     let short = payload[..payload.len().saturating_sub(1)].to_vec();

@@ -31,13 +31,14 @@ pub struct Hints<'a> {
 }
 
 impl Hints<'_> {
-    /// The profile that the user has named, with its family's data `profile`; `None` if either is missing.
+    /// Name of the user's profile with `profile`, the part of it that belongs to the device family; `None` if the user
+    /// named no profile or `profile` is `None`.
     pub(crate) fn named<P: Clone>(&self, profile: Option<&P>) -> Option<Named<P>> {
         Some(Named::new(&self.profile?.name, profile?))
     }
 }
 
-/// A profile that the user has named.
+/// Name of a profile that the user has named, and the part of the profile that belongs to a device family.
 #[derive(Clone, Debug)]
 pub(crate) struct Named<P> {
     pub name: String,
@@ -66,7 +67,8 @@ pub trait StreamDecoder {
     /// of `input` is consumed.
     fn next_frame(&mut self, input: &mut &[u8]) -> Option<Frame>;
 
-    /// Ends the stream and drops an incomplete frame. [`StreamDecoder::next_frame`] can return more frames afterwards.
+    /// Ends the stream and drops an incomplete frame. Afterwards [`StreamDecoder::next_frame`] with an empty input can
+    /// return complete frames from among the bytes of the dropped one.
     fn end(&mut self);
 
     /// Number of bytes outside frames so far, including an incomplete frame.
@@ -82,7 +84,7 @@ pub trait StreamDecoder {
     }
 
     /// Probability, 0 to 1, that a stream with the first bytes `head` belongs to this decoder's family: the fraction of
-    /// these bytes in frames that no other family sends.
+    /// these bytes in frames that no other family sends, but at least [`StreamDecoder::least_likelihood`].
     fn likelihood(&mut self, head: &[u8]) -> f64 {
         let mut rest = head;
         let frames = std::iter::from_fn(|| self.next_frame(&mut rest));
@@ -106,7 +108,7 @@ pub trait StreamDecoder {
     /// Name of the device for the title of a plot.
     fn title(&self) -> &'static str;
 
-    /// Whether frames contain scans.
+    /// Whether frames can contain scans.
     fn has_scans(&self) -> bool {
         false
     }
@@ -213,7 +215,7 @@ impl Scan {
 /// Position of a frame in its stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// Number of the scan, from 1.
+    /// Number of the frame in its stream, from 1.
     pub number: u64,
     /// Offset of the first byte in the stream.
     pub offset: u64,
@@ -232,7 +234,7 @@ pub struct Totals {
     pub framed_bytes: u64,
     /// Number of valid frames by name.
     pub kinds: BTreeMap<String, u64>,
-    /// Times of the first and the last frame, if known.
+    /// Times of the first and the last frame, seconds since the start of the recording, if known.
     pub times_s: Option<(f64, f64)>,
     /// Totals of the scans.
     pub scans: ScanTotals,
@@ -247,7 +249,7 @@ pub struct ScanTotals {
     pub values: u64,
     /// Number of ranges without an echo.
     pub without_echo: u64,
-    /// Times of the first and the last scan, if known.
+    /// Times of the first and the last scan, seconds since the start of the recording, if known.
     pub times_s: Option<(f64, f64)>,
     /// The shortest and the longest range, metres.
     pub span_m: Option<(f64, f64)>,
@@ -277,23 +279,23 @@ impl Totals {
 }
 
 impl ScanTotals {
-    /// Scans per second.
+    /// Scans per second; `None` with fewer than two scans or without known times.
     pub fn rate_hz(&self) -> Option<f64> {
         let (first_s, last_s) = self.times_s?;
         (self.count > 1 && last_s > first_s).then(|| (self.count - 1) as f64 / (last_s - first_s))
     }
 }
 
-/// A frame that has only a name and fields.
+/// Content of a frame that consists of a name and fields.
 pub(crate) struct Fields {
-    /// Text.
+    /// One line: the name, then each key with its value.
     pub text: String,
-    /// Fields for JSON.
+    /// Fields for JSON, including the name as `kind`.
     pub fields: Map<String, Value>,
 }
 
 impl Fields {
-    /// A frame with the name `kind` and the fields `said`.
+    /// Content of a frame with the name `kind` and the fields `said`.
     pub fn of(kind: &str, said: Map<String, Value>) -> Self {
         let mut text = kind.to_owned();
         for (key, value) in &said {
@@ -315,7 +317,7 @@ impl Content for Fields {
     }
 }
 
-/// Fields of a JSON object.
+/// Fields of `value` if it is a JSON object; otherwise empty.
 pub fn object_of(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(fields) => fields,

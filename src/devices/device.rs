@@ -28,12 +28,12 @@ use crate::world::actuation::Actuation;
 /// to the kernel.
 pub const REACTION_NS: u64 = 20_000_000;
 
-/// Output of a device at a time.
+/// An output of a device, with its due time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transmit {
     /// Due time; for bytes on a serial line, the start of the first start bit.
     pub due: SimTime,
-    /// Number of points with a return in the packet, for the live view.
+    /// Number of points with a return in the packet.
     pub points: u32,
     /// The output.
     pub output: Output,
@@ -114,15 +114,15 @@ pub enum Output {
     Host(HostAddress),
     /// Sets whether datagrams that are due at this instant or later may be fragmented.
     Fragments(bool),
-    /// The device requests this address, for the datagrams that it sends and receives. If it can have the address, it
-    /// moves at this instant or later. [`Device::handle_address`] gets the answer then.
+    /// The device requests this IP address for the datagrams that it sends and receives. [`Device::handle_address`]
+    /// reports the answer, at this instant or later. A granted address applies from then on.
     Address(Ipv4Addr),
     /// A command to the robot's drive or joints, not sent on the device's link.
     Actuate(Actuation),
 }
 
 impl Output {
-    /// Bytes of the output, if any.
+    /// Bytes of a datagram, on the serial line or to one host; `None` for other output, including [`Output::Aside`].
     pub fn bytes(&self) -> Option<&[u8]> {
         match self {
             Self::Datagram { bytes, .. } | Self::Bytes(bytes) | Self::BytesTo(_, bytes) => {
@@ -154,7 +154,7 @@ impl Output {
         self.port().map_or(0, |port| port.0.saturating_add(1))
     }
 
-    /// Bytes of the output, if any.
+    /// Bytes of a datagram, on the serial line or to one host; `None` for other output, including [`Output::Aside`].
     pub fn bytes_mut(&mut self) -> Option<&mut Vec<u8>> {
         match self {
             Self::Datagram { bytes, .. } | Self::Bytes(bytes) | Self::BytesTo(_, bytes) => {
@@ -198,8 +198,8 @@ pub trait Device: Send {
     /// Processes bytes from the host that arrived at `now`, in pieces of any length.
     fn handle_input(&mut self, _now: SimTime, _bytes: &[u8]) {}
 
-    /// Processes bytes from the host of a further line that arrived at `now`; the line is at a port other than the
-    /// link's.
+    /// Processes bytes that arrived at `now` from the host of a further line. `port` is the port of this line; it is
+    /// not the port of the link.
     fn handle_line_input(&mut self, _now: SimTime, _port: u8, _bytes: &[u8]) {}
 
     /// Handles the connection or disconnection of a host at the device's server.
@@ -288,9 +288,9 @@ pub trait Device: Send {
     /// not depend on the number of steps.
     fn advance(&mut self, _now: SimTime) {}
 
-    /// Replaces the faults inside the device from `at` on; before `at`, old and new faults are equal. The caller
-    /// ensures that the device's time is before `at` and that no requested measurement reaches `at`. The call can set
-    /// the end of an active fault, whose start an earlier call announced.
+    /// Replaces the faults inside the device from `at` on; before `at`, the old and the new faults have the same
+    /// effect. The caller ensures that the device's time is before `at` and that no requested measurement reaches `at`.
+    /// The call can set the end of an active fault, whose start an earlier call announced.
     fn change_faults(&mut self, _at: SimTime, _faults: &DeviceFaults) {}
 
     /// Lead time, nanoseconds: the device needs the call of [`Device::change_faults`] this long before the start
@@ -299,9 +299,9 @@ pub trait Device: Send {
         0
     }
 
-    /// The next output. Outputs of each port are in the order of their due times, except after
-    /// [`Output::Revoke`]; none is due before the device's time. Call it until it returns `None` after each
-    /// of the functions above.
+    /// The next output. Outputs of each port are in the order of their due times, except after [`Output::Revoke`]; none
+    /// is due before the device's time. After each call of another function of this trait that can cause output, call
+    /// it until it returns `None`.
     fn poll_transmit(&mut self) -> Option<Transmit>;
 
     /// Packets per second in normal operation; 0 if the rate depends on the host or on the scene.

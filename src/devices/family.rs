@@ -37,7 +37,7 @@ pub trait Family: Sync + 'static {
     /// Readers and describers of the family's profiles and settings.
     const READERS: Readers<Self>;
 
-    /// Properties of a firmware that the rest of Menura can use.
+    /// Properties of a firmware that code outside the family uses.
     fn product(&self, profile: &Self::Profile) -> Product;
 
     /// Settings of the same unit, changed to stream from power-on without a host's request; `None` if the unit does so
@@ -60,12 +60,12 @@ pub trait Family: Sync + 'static {
         &[]
     }
 
-    /// Reason why a unit ignores its GPS input; `None` if it does not.
+    /// Reason why a unit with these settings would ignore its GPS input or corrections; `None` if there is no such reason.
     fn gps_input_refusal(&self, _settings: &Self::Settings) -> Option<GpsInputRefusal> {
         None
     }
 
-    /// Port to which a unit's link is connected, one of the product's `line_ports`.
+    /// Port to which a unit's link is connected, one of the product's `line_ports`; `None` if the product has no such ports.
     fn link_port(&self, _settings: &Self::Settings) -> Option<u8> {
         None
     }
@@ -111,7 +111,9 @@ pub trait Family: Sync + 'static {
         Ok(None)
     }
 
-    /// Calibration file of a unit: text and file extension; `None` for products without one.
+    /// Text of a unit's calibration file in the format of the given file extension, or in the default format if that is
+    /// empty; `None` if the product has no such file, or not in that format. For the right camera of a stereo pair,
+    /// `_baseline_m` is the distance from the left one, metres; otherwise 0.
     fn calibration_file(
         &self,
         _profile: &Self::Profile,
@@ -132,7 +134,7 @@ pub trait Family: Sync + 'static {
         None
     }
 
-    /// Command tables of the product's protocols, with the treatment by this firmware.
+    /// Command tables of the product's protocols, with the reaction of this firmware to each command.
     fn commands(&self, _profile: &Self::Profile) -> Vec<CommandTable> {
         Vec::new()
     }
@@ -173,7 +175,7 @@ impl<F: Family> Unit<'_, F> {
     }
 }
 
-/// A [`Family`] without its type parameters.
+/// A [`Family`] without its associated types.
 pub trait AnyFamily: FamilyReader {
     /// Builds the device that `config` describes, with the faults inside it.
     fn build(&self, config: &DeviceConfig, faults: &DeviceFaults, seed: u64, epoch: Epoch)
@@ -231,7 +233,7 @@ fn own_profile<'p, F: Family>(family: &F, profile: &'p Profile) -> Option<&'p F:
     (profile.family.key() == Family::key(family)).then(|| own(&*profile.data))
 }
 
-/// A [`Family`] without its type parameters, for the table of all families.
+/// Wrapper that makes a [`Family`] an [`AnyFamily`], for the table of all families.
 #[derive(Debug)]
 pub struct Erased<F>(pub F);
 

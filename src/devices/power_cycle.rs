@@ -18,7 +18,8 @@ fn read(_: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyDa
     Some(Arc::new(PowerCycle))
 }
 
-/// Time of the next power cut at or after `from`; `from` itself during a cut, `None` without further cuts.
+/// Time of the next power cut at or after `from`: `from` itself if the power is cut at that time; `None` if no further
+/// cut follows.
 pub fn next_cut(cuts: &[Timed<PowerCycle>], from: SimTime) -> Option<SimTime> {
     let next = |cut: &Timed<PowerCycle>| match cut.is_on(from) {
         true => Some(from),

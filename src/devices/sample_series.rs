@@ -56,8 +56,8 @@ impl SampleSeries {
     }
 }
 
-/// Adds white noise to the acceleration and the angular rate of an IMU sample. Each vector has the standard deviation
-/// of its noise with it, in the same unit. `draws` is the random stream of the sample.
+/// Adds white noise to the acceleration and the angular rate of an IMU sample. Each vector is paired with the standard
+/// deviation of its noise, in the same unit. `draws` is the random stream of the sample.
 pub fn with_noise(
     draws: &RequestNoise,
     [acceleration, rate]: [([f64; 3], f64); 2],

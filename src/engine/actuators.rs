@@ -22,7 +22,7 @@ pub struct Actuators<'world> {
 }
 
 impl<'world> Actuators<'world> {
-    /// The actuators of `world`. A command takes effect `ahead_ns` after it was issued.
+    /// The actuators of `world`, at their start positions. A command takes effect `ahead_ns` after it was issued.
     pub fn new(world: &'world LiveWorld, ahead_ns: u64) -> Self {
         let driven = world.trajectory.driven().cloned();
         if let Some(driven) = &driven {

@@ -36,7 +36,7 @@ enum Lost {
     PulsesOf(DeviceId),
 }
 
-/// A device's end of its cables.
+/// A device's end of its cable, and the settings of the device's own serial port.
 #[derive(Debug)]
 struct End {
     /// The device at the other end of the cable.
@@ -74,8 +74,8 @@ impl Cables {
         self.losses = losses.collect();
     }
 
-    /// Creates cables without faults. `sources` has the other end and the kind of each device's cable; the cables form
-    /// no circle. `lines` has the settings of each serial port at power-on.
+    /// Creates cables without faults. `sources` has the other end and the kind of each device's cable; the cables must not
+    /// form a cycle. `lines` has the settings of each serial port at power-on.
     fn new(sources: &[Option<(DeviceId, CableKind)>], lines: &[Option<LineSettings>]) -> Self {
         let end = |(source, line): (&Option<(DeviceId, CableKind)>, &Option<LineSettings>)| End {
             source: source.map(|(device, _)| device),
@@ -112,7 +112,8 @@ impl Cables {
         }
     }
 
-    /// Puts an output of `source` on each of its cables.
+    /// Puts bytes or a PPS edge that `source` sends on each cable that leads from the sending port, unless a fault loses
+    /// the signal.
     pub fn carry(&mut self, source: DeviceId, transmit: &Transmit) {
         let line = self.ends[source.0].line;
         // An input receives bytes after their last bit; a line (`CableKind::Line`) gets them when the first bit is due.
@@ -154,7 +155,7 @@ impl Cables {
         }
     }
 
-    /// Removes and returns the next signal that arrives at `listener` until `now`, with its arrival time.
+    /// Removes and returns the next signal that arrives at `listener` at or before `now`, with its arrival time.
     pub fn next_arrival(
         &mut self,
         listener: DeviceId,

@@ -34,9 +34,9 @@ pub enum GpuProblem {
     Slower {
         /// Name and driver of the GPU.
         gpu: String,
-        /// Pulses of nine rays per second by the GPU.
+        /// Pulses per second that the GPU casts; a pulse has nine rays.
         gpu_hz: f64,
-        /// Pulses of nine rays per second by the processor.
+        /// Pulses per second that the processor casts; a pulse has nine rays.
         processor_hz: f64,
     },
     /// No GPU can be opened, or the GPU is too small for the scene or computes hits that differ from the processor's.
@@ -49,9 +49,9 @@ pub enum GpuProblem {
 pub struct Chosen {
     /// Ray caster for pulses.
     pub caster: Box<dyn RayCaster>,
-    /// Size of the ray tracer's trees, bytes.
+    /// Size of the ray tracer's trees, bytes; with a GPU, those of the processor and of the GPU.
     pub tracer_bytes: usize,
-    /// Name and version of the processor's ray tracer, GPU or library.
+    /// Name of the caster: the processor, the GPU with its driver, or the library with its version.
     pub identity: String,
 }
 
@@ -153,7 +153,7 @@ pub struct Probed {
     pub identity: String,
     /// Description of the scene in which the speeds were measured.
     pub scene: String,
-    /// Pulses of nine rays per second: of the GPU, then of the processor.
+    /// Pulses per second, with nine rays each: of the GPU, then of the processor.
     pub speeds_hz: [f64; 2],
 }
 
@@ -193,8 +193,8 @@ pub fn gpus() -> Result<Vec<GpuFacts>, GpuProblem> {
     Err(GpuProblem::NotBuilt)
 }
 
-/// Number of threads that cast the rays of `rig`: `engine.workers` if set. Otherwise one per processor except
-/// `reserved` ones; for a GPU, the number that keeps it busy.
+/// Number of threads that cast the rays of `rig`: `engine.workers` if set. Otherwise one per processor except `reserved`
+/// ones; with a GPU, at least the number that keeps it busy.
 pub fn workers(rig: &Rig, caster: &dyn RayCaster, reserved: usize) -> usize {
     rig.engine.workers.unwrap_or_else(|| {
         default_workers().saturating_sub(reserved).max(caster.in_flight()).max(1)
@@ -212,7 +212,7 @@ fn casts_much(rig: &Rig) -> bool {
     has_cameras(rig) || products.any(|product| product.lidar.is_some())
 }
 
-/// Like [`of_gpu`], but only if the GPU is faster than the processor or the environment names it.
+/// Like [`of_gpu`], but only if the GPU is faster than the processor or the user has named it in `MENURA_GPU`.
 #[cfg(feature = "gpu")]
 fn of_faster_gpu(
     rig: &Rig,
@@ -226,7 +226,8 @@ fn of_faster_gpu(
     Ok(chosen(&own, gpu))
 }
 
-/// Opens a GPU for the scene of `own`. A software GPU (a processor) is accepted only if the environment names it.
+/// Opens a GPU for the scene of `own`. A software GPU (a processor) is accepted only if the user has named it in
+/// `MENURA_GPU`.
 #[cfg(feature = "gpu")]
 fn open(own: Arc<BvhCaster>, bodies: &[Arc<BvhCaster>]) -> Result<GpuCaster, GpuProblem> {
     Ok(GpuCaster::new(own, bodies, false)?)
@@ -245,14 +246,14 @@ fn chosen(own: &BvhCaster, caster: GpuCaster) -> Chosen {
     Chosen { caster: Box::new(caster), tracer_bytes, identity }
 }
 
-/// Whether the environment names the GPU to use.
+/// Whether the user has named a GPU in the environment variable `MENURA_GPU`.
 #[cfg(feature = "gpu")]
 fn is_named() -> bool {
     std::env::var_os(ADAPTER_VARIABLE).is_some_and(|name| !name.is_empty())
 }
 
-/// Searches for the device files of GPUs. Without such a file, Vulkan is not loaded: loading takes longer than casting
-/// small scenes.
+/// Checks that a device file of a GPU exists, or that the user has named a GPU. Otherwise Vulkan is not loaded, because
+/// loading takes longer than casting small scenes.
 #[cfg(feature = "gpu")]
 fn may_have_gpu() -> Result<(), GpuProblem> {
     let has_render_node = || {
@@ -284,7 +285,8 @@ fn may_have_gpu() -> Result<(), GpuProblem> {
     Err(GpuProblem::NotBuilt)
 }
 
-/// Logs that the processor casts the rays: as a warning if another GPU name, scene or driver could change this.
+/// Logs that the processor casts the rays, and why: as a warning if a GPU was found but fails, is too small or does not have
+/// the name in `MENURA_GPU`; otherwise as information.
 fn note(problem: &GpuProblem) {
     #[cfg(feature = "gpu")]
     if let GpuProblem::Refused(error) = problem

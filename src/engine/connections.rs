@@ -32,7 +32,7 @@ pub struct Connections {
     pub link: Link,
     /// Further addresses at which hosts reach the device.
     pub controls: Vec<ControlLink>,
-    /// Link for PTP; `None` if the device does not support PTP.
+    /// Link for PTP; `None` if the device does not use PTP or has no address of its own.
     pub ptp: Option<PtpLink>,
     /// Sockets at a new address; the sender takes them over.
     pub(super) opened: Mutex<Option<Opened>>,
@@ -108,8 +108,8 @@ impl Connections {
         })
     }
 
-    /// Opens sockets for the device's datagrams and for PTP at `address`, for [`Connections::take_over`]. Controls that
-    /// are bound to all addresses stay where they are, as do links without datagrams.
+    /// Opens sockets for the device's datagrams and for PTP at `address`, for [`Connections::take_over`]. A control for
+    /// datagrams that is bound to one address moves too. All other controls stay, as do links without datagrams.
     ///
     /// # Errors
     /// This machine does not have the address, other programs use the ports, or the sender has not taken over earlier
@@ -295,8 +295,8 @@ fn open_link(device: &DeviceConfig, line: LineSettings, engine: &EngineConfig) -
     }
 }
 
-/// Binds the sockets of a device's `ports` to `interface` (default: the route to the host) and sets up
-/// sending and timestamps as `engine` requires.
+/// Sets up launch times and timestamps of the network card for a device's `ports`, if `engine` requests them. `interface` is
+/// the network interface that sends; default: that of the route to the host.
 pub fn prepare_sending(
     ports: &mut [UdpLink],
     interface: Option<&str>,

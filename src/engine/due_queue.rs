@@ -23,14 +23,14 @@ impl<T> DueQueue<T> {
         self.push_ranked(due, 0, item);
     }
 
-    /// Adds an item that is due at `due`, after items with the same due time and a lower or equal
-    /// rank.
+    /// Adds an item that is due at `due`. Among items with the same due time, those with a lower rank come first, then those
+    /// that were added earlier.
     pub fn push_ranked(&mut self, due: SimTime, rank: u8, item: T) {
         self.count += 1;
         self.waiting.insert((due, rank, self.count), item);
     }
 
-    /// Removes and returns the first item, if it is due by `limit`.
+    /// Removes and returns the first item, if it is due at or before `limit`.
     pub fn pop_until(&mut self, limit: SimTime) -> Option<(SimTime, T)> {
         let first = self.waiting.first_entry()?;
         let (due, ..) = *first.key();

@@ -40,7 +40,7 @@ impl FeedLog {
     /// Creates a log that is written to `sink`, and writes its header.
     ///
     /// # Errors
-    /// Errors of `sink`.
+    /// `sink` cannot be written.
     pub fn new(mut sink: Box<dyn Write + Send>) -> io::Result<Self> {
         writeln!(sink, "{}", COLUMNS.join(","))?;
         Ok(Self { sink, last: None })
@@ -49,7 +49,7 @@ impl FeedLog {
     /// Writes rows.
     ///
     /// # Errors
-    /// Errors of the sink.
+    /// The sink cannot be written.
     pub fn write(&mut self, rows: &[FeedRow]) -> io::Result<()> {
         for row in rows {
             if self.last.is_some_and(|last| row.at <= last) {
@@ -66,7 +66,7 @@ impl FeedLog {
     /// Writes buffered rows.
     ///
     /// # Errors
-    /// Errors of the sink.
+    /// The sink cannot be written.
     pub fn flush(&mut self) -> io::Result<()> {
         self.sink.flush()
     }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::links::part_file::SharedPart;
 
-/// An output file that grows during a run. It has the name of an unfinished file until it is complete; it keeps this
-/// name if the process ends early or writing fails.
+/// An output file that grows during a run. It is named `NAME.part` until it is complete, and then `NAME`. It keeps the name
+/// `NAME.part` if the process ends early or writing fails.
 pub struct GrowingFile {
     what: &'static str,
     path: PathBuf,
@@ -33,7 +33,7 @@ impl GrowingFile {
         Box::new(BufWriter::new(self.file.clone()))
     }
 
-    /// Makes sure that the unfinished file is kept from now on, even without [`Self::finish`].
+    /// Makes sure that `NAME.part` is kept from now on, even without [`Self::finish`].
     pub fn keep(&self) {
         self.file.keep();
     }

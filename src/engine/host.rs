@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::links::card_clock;
 use crate::timing::clock_state::CLOCK_SOURCE;
 
-/// Properties of a host. A value that the kernel does not report is `None` or empty.
+/// Properties of a host. A value that the kernel does not report is `None`, empty, 0 or false.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct HostFacts {
     /// Release of the kernel, as in `uname -r`.
@@ -27,7 +27,8 @@ pub struct HostFacts {
     pub is_virtual: bool,
     /// Share of the time since boot that the hypervisor gave to other guests, 0 to 1.
     pub stolen_share: Option<f64>,
-    /// Load average over one minute: number of processes that run or wait for a processor.
+    /// Load average over one minute: mean number of threads that run, wait for a processor, or wait uninterruptibly,
+    /// mostly for I/O.
     pub load: Option<f64>,
     /// Frequency governors in use; empty where frequencies cannot be set.
     pub governors: BTreeSet<String>,
@@ -56,7 +57,7 @@ pub struct HostFacts {
     pub max_receive_buffer_bytes: Option<u64>,
     /// Lowest port that a program without `CAP_NET_BIND_SERVICE` can open.
     pub first_free_port: Option<u32>,
-    /// Network interfaces that are up, without loopback, by name.
+    /// Network interfaces that are up or whose state is unknown, sorted by name, without loopback.
     pub interfaces: Vec<InterfaceFacts>,
     /// USB serial adapters.
     pub adapters: Vec<AdapterFacts>,
@@ -203,7 +204,7 @@ impl Files<'_> {
     }
 
     fn interfaces(&self) -> Vec<InterfaceFacts> {
-        /// `ARPHRD_LOOPBACK`
+        /// Content of the file `type` of a loopback interface: `ARPHRD_LOOPBACK` in `linux/if_arp.h`.
         const LOOPBACK: &str = "772";
         let all = self.entries(&self.root.join("sys/class/net")).into_iter();
         let is_up = |path: &PathBuf| {

@@ -24,7 +24,7 @@ pub struct HostEvent {
 /// A host's input to a device or to the robot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostInput {
-    /// Time at which the input takes effect; its time of arrival until a device has processed it.
+    /// Time of arrival. After a device has processed the input: the time at which the input took effect.
     pub at: SimTime,
     /// Target of the input: a device or the robot.
     pub to: HostTarget,
@@ -44,7 +44,7 @@ pub enum HostTarget {
 /// Content of a host's input, or an event that reaches a device in the same way.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Payload {
-    /// Bytes on a serial line.
+    /// Bytes on a serial line, or corrections from an NTRIP caster.
     Bytes(Vec<u8>),
     /// A host has connected by TCP (`true`) or disconnected (`false`).
     Connected(Peer, bool),
@@ -89,9 +89,9 @@ impl Renderer<'_> {
     /// Passes a host's input, which arrived at `input.at`, to the device or the robot. Returns the time at which the
     /// input takes effect, and the answer to a request.
     ///
-    /// If a replay passes the same input at the returned time, it has the same effect. An input from before the first
-    /// instant takes effect right after that instant; otherwise chance would decide whether measurements at the first
-    /// instant precede it.
+    /// If a replay passes the same input at the returned time, it has the same effect. An input to a device that arrived
+    /// before the first instant takes effect right after that instant; otherwise chance would decide whether measurements
+    /// at the first instant precede it.
     pub fn hear(
         &mut self,
         input: &HostInput,

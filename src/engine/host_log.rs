@@ -225,7 +225,7 @@ pub struct Conversation {
     pub is_cut_off: bool,
 }
 
-/// Why a log cannot be replayed with this rig.
+/// Reason why a log cannot be replayed with this rig.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("line {line}: {problem}")]
 pub struct LogFault {

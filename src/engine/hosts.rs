@@ -14,14 +14,14 @@ pub trait Hosts {
     /// Time at which the hosts send next; `None`: never again.
     fn next(&self) -> Option<SimTime>;
 
-    /// Receives bytes that leave `device` at `due`.
+    /// Receives an output that leaves `device` at `due`.
     fn hear(&mut self, _device: DeviceId, _due: SimTime, _output: &Output) {}
 
     /// Returns the inputs that the hosts send at `now`, the time that [`Hosts::next`] returned.
     fn speak(&mut self, now: SimTime) -> Vec<HostInput>;
 }
 
-/// A run without hosts.
+/// Hosts of a run that has none: they never send.
 #[derive(Clone, Copy, Debug)]
 pub struct NoHosts;
 

@@ -51,7 +51,7 @@ struct RowOptions {
     clockid: Option<String>,
 }
 
-/// Names of the packet schedulers in the output of [`schedulers_of`], with the root's first.
+/// Names of the packet schedulers in the output of [`schedulers_of`]; the root scheduler is first.
 ///
 /// # Errors
 /// The text is not output of `tc`.

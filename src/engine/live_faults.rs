@@ -28,14 +28,15 @@ const ORDER_QUEUE: usize = 16;
 /// Longest time to wait for the scheduler.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Key that the log adds to the keys of a live fault: the serial number of its request.
+/// Key that is added to the keys of a live fault in the log; its value is the serial number of the request that started
+/// the fault.
 pub const TOLD: &str = "told";
 
 /// A client's request, as JSON: `{"start": {"device": …, "kind": …}}`, `{"end": "NAME"}`, `"list"`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultRequest {
-    /// Start a fault. It has the keys of a `[[fault]]` without `start_s` and `period_s`.
+    /// Start a fault. The map has the keys of a `[[fault]]` except `start_s` and `period_s`.
     Start(Map<String, Value>),
     /// End the fault of this name.
     End(String),

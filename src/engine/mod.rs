@@ -4,10 +4,10 @@
 //! scheduler (devices) --jobs--> workers (sensors, rays) --measurements--> scheduler --packets--> sender
 //! ```
 //!
-//! Workers render ahead and may finish in any order. Each device gets its measurements in the order of its
-//! requests, so the bytes never depend on the number of workers. A free worker chooses the device to serve
-//! ([`work_queue`]). [`run`] passes packets to one thread that sends them at their due times. [`record`]
-//! writes the same packets to files, with a clock that the work itself advances.
+//! Workers render ahead and may finish in any order. Each device gets its measurements in the order of its requests, so
+//! the bytes never depend on the number of workers. A free worker chooses the device to serve ([`work_queue`]). [`run`]
+//! passes packets to the sender, which sends them at their due times; a rig can add a standby sender. [`record`] writes
+//! the same packets to files, with a clock that the work itself advances.
 
 mod actuators;
 pub mod bench;
@@ -65,7 +65,7 @@ pub use run::RealTimeRun;
 pub use session::{LiveRun, RunError, RunLogs, RunOptions, RunOutcome, RunSession, SpawnedRun};
 pub use world::{LiveWorld, LoadedWorld, WorldSummary, load_scene};
 
-/// Why a valid rig cannot be set up.
+/// Reason why a valid rig cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// The scene cannot be loaded.
@@ -77,7 +77,7 @@ pub enum SetupError {
     /// Embree was requested, but is not installed or fails.
     #[error(transparent)]
     Embree(#[from] EmbreeError),
-    /// A GPU was requested, but none exists or it is refused.
+    /// A GPU was requested, but none is used; the [`GpuProblem`] is the reason.
     #[error(transparent)]
     Gpu(#[from] GpuProblem),
     /// The trajectory cannot be driven.
@@ -130,7 +130,7 @@ pub enum SetupError {
     },
 }
 
-/// Number of processors that this process may use.
+/// Default number of workers: the number of processors that this process can use; 1 if unknown.
 pub fn default_workers() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

@@ -21,7 +21,7 @@ use crate::config::rig::{EngineConfig, SchedulerChoice};
 /// Priority of the sending thread: above ordinary threads, below the kernel's own interrupt
 /// threads at 50.
 const SENDER_PRIORITY: u8 = 40;
-/// Largest rounding of a sleep by the kernel, nanoseconds. The default is 50 000.
+/// Longest time by which the kernel may extend a sleep of the sending thread, nanoseconds. The kernel's default is 50 000.
 const TIMER_SLACK_NS: u64 = 1;
 /// Processor time that SCHED_DEADLINE reserves for the thread in every period.
 const DEADLINE_RUNTIME: Duration = Duration::from_micros(400);
@@ -32,7 +32,8 @@ const WAKE_LATENCY_US: i32 = 0;
 /// Bytes of the sending thread's stack that are touched in advance.
 const STACK_BYTES: usize = 64 << 10;
 
-/// Niceness of threads that answer observers. With a higher value, a page gets no answers on a busy machine.
+/// Niceness of threads that answer observers. With a higher value, a page of the live view gets no answers on a busy
+/// machine.
 pub const ANSWERER_NICE: i32 = 10;
 /// Niceness of threads that decode or forward sent packets or write ground truth: the highest value. If they are too
 /// slow, packets wait for a while and are then dropped.
@@ -214,8 +215,8 @@ pub struct StayAwake {
 }
 
 impl StayAwake {
-    /// Requests that cores stay awake. Returns `None` and the refusal if the system does not allow it; returns neither
-    /// value nor answer if the system lacks the feature.
+    /// Requests that cores stay awake. The first value keeps the request in force; it is `None` if the system refuses. The
+    /// second value is the system's answer. Both values are `None` if the system lacks this feature.
     pub fn ask() -> (Option<Self>, Option<Grant>) {
         let wish = "cores that stay awake";
         let opened = File::options().write(true).open("/dev/cpu_dma_latency");

@@ -48,7 +48,7 @@ pub struct Seen {
 }
 
 impl FirstShown {
-    /// Adds the events of a later measurement.
+    /// Adds the events of a later measurement; a later pose replaces the earlier one.
     pub fn merge(&mut self, later: FirstShown) {
         self.pose = later.pose.or(self.pose);
         self.seen = match (self.seen, later.seen) {

@@ -40,7 +40,7 @@ use crate::world::vehicle::STEP_NS;
 /// Result of a recording.
 #[derive(Clone, Debug)]
 pub struct Recording {
-    /// Written files, each with its number of packets or rows.
+    /// Written files, each with its number of packets, writes, rows or messages.
     pub files: Vec<(PathBuf, u64)>,
     /// Whether the recording was stopped before its end.
     pub is_cut_short: bool,
@@ -72,13 +72,13 @@ impl RecordError {
     }
 }
 
-/// Largest step of a device's time before its next requests. No device has a shorter time from a request to the
-/// measurement.
+/// Largest step of a device's time between two polls for its requests. Every device requests a measurement at least this
+/// long in advance.
 const STEP: Duration = Duration::from_millis(5);
 /// Largest lead of a device over the slowest one, which limits the measurements that wait in memory. It is long enough
 /// for slow devices to keep many workers busy.
 const AHEAD: Duration = Duration::from_secs(1);
-/// Passes without progress after which a recording counts as stuck.
+/// Number of passes of the main loop without progress after which a recording counts as stuck.
 const IDLE_PASSES: u32 = 1000;
 /// Interval at which the ground truth thread receives the devices' progress.
 const TELL_EVERY: Duration = Duration::from_millis(10);
@@ -87,7 +87,7 @@ const TELL_EVERY: Duration = Duration::from_millis(10);
 /// that is due before `duration`. Files: `<device>.pcap` for each network device, `<device>.bin` with
 /// `<device>.idx.csv` for any other, `truth.csv`, `truth-<object>.csv` for each moving object, and `faults.csv` if the
 /// rig has faults. Answers of a device with a TCP server go to `<device>-peer<connection>.bin`. `truth.mcap` is written
-/// if the world keeps ground truth. `hosts` send commands. `progress` gets the recorded time so far.
+/// if the world keeps ground truth. `hosts` is the command log to replay. `progress` gets the recorded time so far.
 pub fn record(
     rig: &Rig,
     world: &LiveWorld,
@@ -120,8 +120,8 @@ pub fn file_names(rig: &Rig, keeps_truth: bool) -> Vec<String> {
 /// same on any day.
 const RECORDING_START: jiff::Timestamp = jiff::Timestamp::constant(1_780_315_200, 0);
 
-/// Like [`record`], with rays cast by `casters`. The replay of a log without `rig.start_utc` starts at the time at
-/// which the logged run started.
+/// Like [`record`], with rays cast by `casters`. Without `start`, the replay of a command log starts at the time at which
+/// the logged run started.
 pub fn record_by(
     casters: Casters<'_>,
     Stretch { rig, world, duration, start, stop }: Stretch<'_>,
@@ -246,7 +246,7 @@ pub fn record_by(
     Ok(Recording { files, is_cut_short })
 }
 
-/// The beginning of a run, to be rendered.
+/// The part of a run that is rendered: from the first instant for `duration`.
 #[derive(Clone, Copy)]
 pub struct Stretch<'a> {
     /// Rig whose devices are rendered.
@@ -255,7 +255,8 @@ pub struct Stretch<'a> {
     pub world: &'a LiveWorld,
     /// Duration from the first instant.
     pub duration: Duration,
-    /// UTC of the first instant; default: the host's clock.
+    /// UTC of the first instant; `None`: in [`render`] and [`render_devices`], the host's clock; in [`record_by`], the start
+    /// of the command log, otherwise a fixed time.
     pub start: Option<jiff::Timestamp>,
     /// Stops the rendering early when set.
     pub stop: &'a AtomicBool,
@@ -427,7 +428,7 @@ impl<W: FnMut(usize, SimTime, &Output)> Sent<'_, W> {
         self.settle(device, settled, hosts);
     }
 
-    /// Writes outputs of `device` that are due before `settled`: no later output is due before that time.
+    /// Writes outputs of `device` that are due at or before `settled`: no later output is due before that time.
     fn settle(&mut self, device: DeviceId, settled: SimTime, hosts: &mut dyn Hosts) {
         while let Some((due, (output, truth))) = self.queues[device.0].pop_until(settled) {
             hosts.hear(device, due, &output);
@@ -492,7 +493,7 @@ enum Recorder {
     Line { path: PathBuf, recorder: SerialRecorder, writes: u64, peers: PeerRecorders },
 }
 
-/// One file for each host that is connected to a device's server.
+/// Recordings of a device's TCP server, one for each connection of a host.
 struct PeerRecorders {
     folder: PathBuf,
     device: String,
@@ -574,7 +575,7 @@ impl Recorder {
     }
 }
 
-/// Longest time from a packet's first firing to its last; the last packet's firings may end this long after the
+/// Time after the recording's end up to which poses are written, because the last packet's firings may end after the
 /// recording's end.
 const LONGEST_PACKET_NS: u64 = 1_000_000;
 

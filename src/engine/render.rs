@@ -30,8 +30,8 @@ use crate::timing::clock::{MonotonicClock, thread_cpu_ns};
 use crate::wire::ptp::Transport;
 use crate::world::actuation::Actuation;
 
-/// Number of requests of a device, per worker, that are in work or wait for a worker. It keeps all workers busy while
-/// the scheduler is paused for some milliseconds.
+/// Largest number of requests of a device, per worker, that are in work or wait for a worker. It is large enough to keep all
+/// workers busy while the scheduler is paused for some milliseconds.
 const IN_FLIGHT_PER_WORKER: usize = 32;
 /// Largest number of requests of a device, per worker, that wait behind a request whose worker is paused. Without a
 /// limit, the other workers would fill the memory with answers.
@@ -87,8 +87,8 @@ struct RunningDevice {
     held: VecDeque<Job>,
     /// Poses, objects and stimuli that the next bytes are the first to show.
     first_shown: FirstShown,
-    /// Poses, objects and stimuli of measurements that end at these times: bytes show them only if they are due at or
-    /// after that time. The device is measured ahead.
+    /// Poses, objects and stimuli of measurements that were made ahead of time, each with the end of its measurement. Only
+    /// bytes that are due at or after that end show them.
     shown_later: VecDeque<(SimTime, FirstShown)>,
 }
 
@@ -120,7 +120,7 @@ pub enum Rendered {
         /// No later output of the device is due before this time.
         settled: SimTime,
     },
-    /// Measurement of a sensor other than a lidar, if ground truth is kept.
+    /// Measurement that casts no rays, as of an IMU or a GNSS receiver, if ground truth is kept.
     Measured(DeviceId, Box<Measurement>),
     /// A PTP message, to be sent immediately.
     Ptp(DeviceId, PtpSend),
@@ -130,7 +130,7 @@ pub enum Rendered {
     Clock(DeviceId, ClockAccount),
     /// Ground truth of a camera image.
     Frame(DeviceId, Box<FrameTruth>),
-    /// A packet was given up because it would be late.
+    /// A measurement was given up because its packet would be late.
     GivenUp(DeviceId),
     /// A measurement has fewer rays per pulse than its sensor.
     Thinned(DeviceId),
@@ -216,8 +216,8 @@ impl RunningDevice {
         self.unasked_from.map_or(asked, |from| asked.min(from))
     }
 
-    /// Whether the device must make no more requests, because too many answers wait for a request that is still in work
-    /// (its worker is paused). Requests that were given up count only if an earlier one is in work.
+    /// Whether the device must make no more requests for now: too many requests wait behind one that is still in work,
+    /// because its worker is paused. Requests that were given up count only if an earlier one is in work.
     fn is_held_up(&self, most_waiting: usize) -> bool {
         matches!(self.requests.front(), Some(Request::UnderWay { .. }))
             && self.requests.len() >= most_waiting
@@ -382,12 +382,12 @@ impl<'scope> Renderer<'scope> {
         self.wires.actuators.tell(at, arrived, actuation);
     }
 
-    /// Whether a worker is busy, or an answer waits to be collected.
+    /// Whether a request is in work or waits for a worker, or an answer waits to be collected.
     pub fn is_measuring(&self) -> bool {
         self.devices.iter().any(|device| device.in_flight > 0)
     }
 
-    /// Whether [`Renderer::is_measuring`] is true or a request waits for the robot's motion.
+    /// Whether [`Renderer::is_measuring`] returns true, or a request waits until the robot's motion is known.
     pub fn is_busy(&self) -> bool {
         self.is_measuring() || self.devices.iter().any(|device| !device.held.is_empty())
     }
@@ -490,7 +490,8 @@ impl<'scope> Renderer<'scope> {
         self.devices.iter().map(|device| u128::from(device.now.0)).sum()
     }
 
-    /// Earliest time without effects so far: no requested measurement and no output is at or after it.
+    /// Earliest time that nothing so far affects: all requested measurements end before it, and all outputs are due before
+    /// it.
     pub fn untouched_from(&self) -> SimTime {
         let reached = self.devices.iter().flat_map(|device| {
             [device.asked_end, device.asked_until, device.latest_due, device.now]

@@ -133,7 +133,7 @@ impl<'a> ReplayRun<'a> {
             .collect()
     }
 
-    /// Sends all packets that are due before `end`, pass after pass, until `stop` is set. `on_start` receives the
+    /// Sends all packets that are due before `end`, pass after pass; ends earlier if `stop` is set. `on_start` receives the
     /// system's answers about rights.
     pub fn run(&self, end: SimTime, stop: &AtomicBool, on_start: impl FnOnce(&[Grant]) + Send) {
         if self.replay.packets.is_empty() {

@@ -11,7 +11,7 @@ const MOST_SHOWN: usize = 5;
 /// Limits of the steps in a capture's times that a replay keeps; larger steps are clock jumps.
 #[derive(Clone, Copy, Debug)]
 pub struct JumpLimits {
-    /// Longest pause that is kept.
+    /// Longest pause that is kept; longer pauses are shortened to this.
     pub most_forward: Duration,
     /// Largest backward step that is treated as packets out of order. Captures of several processors often have such
     /// packets.

@@ -1,7 +1,7 @@
 //! Response times: from a stimulus to the robot's response.
 //!
-//! The sender reports when the first packet with a stimulus leaves; listeners report when a response arrives. [`ResponseTracker`]
-//! combines both.
+//! The sender reports when the first packet with a stimulus leaves; listeners report when a response arrives.
+//! [`ResponseTracker`] combines both.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::stats::Lateness;
 use crate::config::rig::responses::{ResponseConfig, StimulusConfig};
 use crate::time::SimTime;
 
-/// Longest time by which a response may be reported before its stimulus, nanoseconds.
+/// Longest time for which a response waits for the report of its stimulus, nanoseconds.
 const PATIENCE_NS: u64 = 1_000_000_000;
 /// Longest match of a pattern, bytes.
 const LONGEST_MESSAGE: usize = 4096;
@@ -26,14 +26,14 @@ pub enum Event {
     Left {
         /// Index of the stimulus in the rig.
         stimulus: usize,
-        /// Time of the stimulus.
+        /// Time at which the packet left.
         at: SimTime,
     },
     /// Bytes that match a response's pattern have arrived.
     Heard {
         /// Index of the response in the rig.
         response: usize,
-        /// Time of the response.
+        /// Time at which the bytes arrived.
         at: SimTime,
     },
 }
@@ -45,7 +45,7 @@ pub struct ResponseFigures {
     pub name: String,
     /// Name of the stimulus.
     pub stimulus: String,
-    /// Number of stimuli that left.
+    /// Number of stimuli whose first packet was submitted to the kernel, or would have been if no fault had removed it.
     pub stimuli: u64,
     /// Number of stimuli that were answered in time.
     pub answered: u64,
@@ -53,7 +53,7 @@ pub struct ResponseFigures {
     pub timeouts: u64,
     /// Number of further responses, within the timeout, to a stimulus that was already answered.
     pub repeated: u64,
-    /// Number of responses without a stimulus.
+    /// Number of responses that neither answer a stimulus nor repeat an answer.
     pub unexpected: u64,
     /// Shortest response time, microseconds after the stimulus left; `None` without answers.
     pub min_us: Option<f64>,
@@ -73,7 +73,7 @@ struct Open {
     stimuli: u64,
     /// Stimuli that left and have no answer, oldest first.
     waiting: VecDeque<SimTime>,
-    /// Responses whose stimulus has not been reported yet.
+    /// Responses for which no stimulus was waiting, oldest first. Their stimulus may still be reported.
     early: VecDeque<SimTime>,
     /// Stimuli with an answer that may be repeated, oldest first.
     answered: VecDeque<SimTime>,
@@ -115,7 +115,8 @@ impl ResponseTracker {
         }
     }
 
-    /// Counts stimuli whose timeout has expired at `now` as unanswered.
+    /// Counts stimuli whose timeout has expired at `now` as unanswered, and responses that have waited long enough for a
+    /// stimulus as repeated or unexpected.
     pub fn look(&mut self, now: SimTime) {
         self.open.iter_mut().for_each(|open| open.give_up(now));
     }
@@ -160,7 +161,7 @@ impl Open {
         self.answered.push_back(left);
     }
 
-    /// Whether the response at `heard` repeats an earlier one.
+    /// Whether the response at `heard` repeats an earlier one: whether it is within the timeout of an answered stimulus.
     fn is_repeated(&self, heard: SimTime) -> bool {
         self.answered.iter().any(|left| *left <= heard && self.is_in_time(*left, heard))
     }

@@ -68,7 +68,7 @@ pub struct RunLogs {
     fault_log: Option<FaultLog>,
     feed_logs: Vec<(String, FeedLog)>,
     host_log: Option<GrowingFile>,
-    /// Files of these logs and of the ground truth.
+    /// Files of the fault log and of the feed logs.
     growing: Vec<GrowingFile>,
 }
 
@@ -178,17 +178,19 @@ pub struct RunOutcome {
     pub truth: Option<TruthOutcome>,
     /// Real-time rights that were requested, and the system's answers.
     pub grants: Vec<Grant>,
-    /// Threads that cast rays.
+    /// Number of threads that cast rays, in all processes.
     pub workers: usize,
     /// Identities of the ray casters; see [`RealTimeRun::caster`].
     pub caster: String,
-    /// Whether the run has the workers of a GPU; see [`RealTimeRun::has_gpu`].
+    /// Whether the run has as many workers as a GPU needs; see [`RealTimeRun::has_gpu`].
     pub has_gpu: bool,
     /// Number of pulses cast.
     pub pulses: u64,
-    /// Real-time factor: simulated seconds that busy workers render per second.
+    /// Real-time factor: seconds of the rig's time that the workers can render per second. Above 1, they have time to
+    /// spare.
     pub real_time_factor: f64,
-    /// Share of the time of measurements in which the workers had a processor, 0..=1.
+    /// Share of the measuring time in which the workers had a processor, 0..=1. Other threads and programs used the
+    /// rest.
     pub processor_share: f64,
     /// Timing of each device's packets, if it was recorded.
     pub timing: Option<Vec<Mutex<TimingLog>>>,
@@ -239,8 +241,9 @@ impl<'a> RunSession<'a> {
         Ok(Self { run, options, growing })
     }
 
-    /// Runs until all packets due before `duration` have left, or until `stop` is set. `on_start` receives the system's
-    /// answers to the requests for real-time rights. `watch` runs on its own thread and must end when the run is over.
+    /// Runs until all packets due before `duration` (`None`: no limit) have left, or until `stop` is set. `on_start`
+    /// receives the system's answers to the requests for real-time rights. `watch` runs on its own thread and must
+    /// return when [`LiveRun::is_over`] is set.
     pub fn run_to_end(
         self,
         duration: Option<Duration>,

@@ -37,9 +37,9 @@ pub fn is_asked_for(rig: &Rig) -> bool {
     !is_moved_from_outside && rig.devices.iter().any(|device| device.profile.product.has_gps_output)
 }
 
-/// GNSS receivers of `rig` that have no fix in the first seconds because the scene hides the satellites. The time since
-/// power-on is ignored. The robot's path is checked once per second. If a feed or a host moves the robot, its path is
-/// unknown and the list is empty.
+/// GNSS receivers of `rig` that have no fix in the first seconds because the scene hides the satellites. The receivers
+/// are assumed to have been on for a long time. The robot's path is checked once per second. If a feed or a host moves
+/// the robot, its path is unknown and the list is empty.
 pub fn hidden(rig: &Rig, world: &LiveWorld) -> Vec<HiddenSky> {
     if !is_asked_for(rig) {
         return Vec::new();

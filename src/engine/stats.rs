@@ -15,15 +15,15 @@ use crate::devices::ptp::account::ClockAccount;
 use crate::time::SimTime;
 use crate::timing::clock::{Stopwatch, thread_cpu_ns};
 
-/// Longest lateness of the histogram, nanoseconds; longer ones count as this. One day, because a machine that is too
-/// slow falls further behind during the whole run.
+/// Longest lateness that the histogram holds, nanoseconds; a longer one is recorded as this value. One day, because a
+/// machine that is too slow falls further behind during the whole run.
 const LATENESS_LIMIT_NS: u64 = 86_400_000_000_000;
 
 /// Largest number of refusal reasons that are recorded separately.
 const MOST_REASONS: usize = 8;
 
-/// Counters of one device. The sender writes them without waiting; only the lateness has a lock, and the send log
-/// writes it.
+/// Counters of one device. The sender writes its counters without waiting. Histograms, refusals and PTP accounts have
+/// locks; other threads write them.
 #[derive(Debug)]
 pub struct DeviceStats {
     sent: AtomicU64,
@@ -133,7 +133,7 @@ pub struct DeviceFigures {
     pub sent_late: u64,
     /// Packets not sent because they were too late.
     pub dropped: u64,
-    /// Part of `misses` that were not measured or encoded in time. For the others the sender was late.
+    /// Number of `misses` whose packets were not measured or encoded in time. For the others the sender was late.
     pub not_ready: u64,
     /// Packets that the system refused.
     pub send_errors: u64,
@@ -144,29 +144,29 @@ pub struct DeviceFigures {
     pub faulted: u64,
     /// Packets whose lateness was not recorded, because the recording thread was too slow; all counts include them.
     pub unrecorded: u64,
-    /// Measurements with fewer rays per pulse because rendering was late; a measurement is a packet of a Velodyne or a
-    /// scan of a SICK. The bytes of such measurements differ from a recording.
+    /// Measurements with fewer rays per pulse because rendering was late; a measurement is, for example, a packet of a
+    /// Velodyne or a scan of a SICK. The bytes of such measurements differ from a recording.
     pub thinned: u64,
-    /// Delay of the device's measurements behind real time, seconds: of the latest finished one or the oldest
-    /// unfinished one.
+    /// Delay of the device's measurements behind real time, seconds: that of the latest finished measurement; at the
+    /// end of the run, that of the oldest unfinished one.
     pub behind_s: f64,
     /// Lead: time before the due time at which datagrams are submitted to the kernel, microseconds.
     pub lead_us: f64,
     /// Lateness: time from the due time to the submission to the kernel, microseconds.
     pub lateness_us: Lateness,
-    /// Latency from the arrival of a pose at the robot's feed to the submission of the first packet that
-    /// shows it, microseconds; none without a feed.
+    /// Latency from the arrival of a pose at the robot's feed to the submission of the first packet that shows it,
+    /// microseconds; `None` without a feed or without such a packet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pose_to_wire_us: Option<Lateness>,
-    /// Latency from the arrival of a drive command to the submission of the first packet that shows the
-    /// motion, microseconds; none if the robot is not driven.
+    /// Latency from the arrival of a drive command to the submission of the first packet that shows the motion,
+    /// microseconds; `None` if the robot is not driven or no such packet was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order_to_wire_us: Option<Lateness>,
-    /// Latency from a packet's first firing to the packet's submission to the kernel, microseconds; none if the robot
-    /// is not driven or the device casts no rays.
+    /// Latency from a packet's first firing to the packet's submission to the kernel, microseconds; `None` if the robot
+    /// is not driven, the device casts no rays, or no packet was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub firing_to_wire_us: Option<Lateness>,
-    /// Figures of the device's PTP clock; none without PTP.
+    /// Figures of the device's PTP clock; `None` without PTP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ptp: Option<PtpFigures>,
 }
@@ -458,7 +458,8 @@ impl DeviceStats {
     }
 }
 
-/// Simulated time of a run that took `elapsed`, seconds: the time of the device that is farthest behind.
+/// Simulated time of a run that took `elapsed`, seconds: `elapsed` minus the delay of the device that is farthest
+/// behind.
 pub fn simulated_s(figures: &[DeviceFigures], elapsed: Duration) -> f64 {
     let behind_s = figures.iter().map(|device| device.behind_s).fold(0.0, f64::max);
     (elapsed.as_secs_f64() - behind_s).max(0.0)

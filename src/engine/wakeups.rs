@@ -21,9 +21,9 @@ pub struct WakeUps {
     pub count: u64,
     /// Median lateness, nanoseconds.
     pub p50_ns: u64,
-    /// 99 of 100 values are no larger, nanoseconds.
+    /// 99th percentile of the lateness, nanoseconds.
     pub p99_ns: u64,
-    /// 999 of 1000 values are no larger, nanoseconds.
+    /// 99.9th percentile of the lateness, nanoseconds.
     pub p99_9_ns: u64,
     /// Largest lateness, nanoseconds.
     pub max_ns: u64,
@@ -32,7 +32,7 @@ pub struct WakeUps {
     pub grants: Vec<Grant>,
 }
 
-/// Largest wake-up delay of the histogram, nanoseconds; longer delays count as this.
+/// Largest wake-up delay that the histogram holds, nanoseconds; a longer delay is recorded as this value.
 const LIMIT_NS: u64 = 60_000_000_000;
 /// Significant digits of the histogram.
 const DIGITS: u8 = 3;

@@ -6,9 +6,9 @@
 //! - **Earliest deadline first.** In real time, the lane whose oldest request is needed soonest goes first. A request
 //!   is one packet, so an urgent request waits for at most one packet of another device.
 //! - **A lane that is behind yields.** A lane is behind if its oldest request is late, or if it gave up a request
-//!   within the last look-ahead. It goes before the others only if its device has used less of the workers' time, or if
-//!   the others have enough look-ahead left. So an overloaded device never delays a device that needs less than its
-//!   share. Requests without rays are not in the lanes: a separate thread measures them.
+//!   within the last look-ahead (`ahead_ns`). It goes before the others only if its device has used less of the
+//!   workers' time, or if the others have enough look-ahead left. So an overloaded device never delays a device that
+//!   needs less than its share. Requests without rays are not in the lanes: a separate thread measures them.
 //! - **Give up before casting.** When a worker would start a packet, the queue checks whether the packet can still be
 //!   ready in time. If not, the packet is given up, so workers only cast packets that can be sent.
 //! - **In the order of time** if no clock runs: a recording advances its devices together.
@@ -35,7 +35,7 @@ pub enum Pace {
         late: LatePolicy,
         /// Time from the request of a packet to its due time, nanoseconds.
         ahead_ns: u64,
-        /// Number of waiting requests from which on rays may be left out.
+        /// Number of waiting requests, of all devices, from which on the rays of urgent requests are reduced.
         backlog: usize,
     },
 }
@@ -78,7 +78,8 @@ pub struct WorkQueue<T> {
 struct Lane<T> {
     /// Oldest request first.
     waiting: VecDeque<Waiting<T>>,
-    /// Processor time that workers spent on the device, nanoseconds; older time is forgotten.
+    /// Processor time that workers spent on the device, nanoseconds. It is raised if it is more than [`MOST_CREDIT_NS`]
+    /// below that of another device.
     spent_ns: u64,
     turnaround: Turnaround,
     /// Time at which the device last gave up a request, nanoseconds.
@@ -220,8 +221,9 @@ impl<T> Lane<T> {
 }
 
 impl Pace {
-    /// Look-ahead that a device keeps while another device is behind, nanoseconds. Half of `ahead_ns` if late packets
-    /// are sent. Otherwise three quarters: below half, rays are left out, or a slow answer makes a request hopeless.
+    /// Remaining time, nanoseconds: a device that is behind goes first if the other devices' next request is needed only
+    /// after this time. Half of `ahead_ns` if late packets are sent. Otherwise three quarters: below half, rays are reduced,
+    /// or a slow answer makes a request hopeless.
     fn reserve_ns(self) -> u64 {
         match self {
             Self::Stepped => 0,
@@ -230,7 +232,8 @@ impl Pace {
         }
     }
 
-    /// Reduction of the rays for a request that is needed in `left_ns`, while `waiting` requests wait.
+    /// Reduction of the rays for a request that is needed in `left_ns`, while `waiting` requests wait. Only
+    /// [`LatePolicy::Thin`] reduces rays.
     fn thinning(self, left_ns: u64, waiting: usize) -> Thinning {
         let Self::RealTime { late: LatePolicy::Thin, ahead_ns, backlog } = self else {
             return Thinning::None;

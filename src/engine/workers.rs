@@ -27,7 +27,7 @@ pub struct Job {
     pub request: MeasurementRequest,
     /// Sensor that measures.
     pub sensor: Arc<dyn Sensor>,
-    /// Pose of the sensor on the body.
+    /// Pose of the sensor on the body, or on the joint that carries it.
     pub body_from_sensor: Transform<Body, frames::Sensor>,
 }
 
@@ -45,7 +45,7 @@ pub struct Answer {
 pub struct Measured {
     /// The measurement.
     pub measurement: Measurement,
-    /// Poses, objects and stimuli that the measurement shows.
+    /// Events, such as a new pose, whose effect the measurement contains; for latency measurements.
     pub first_shown: FirstShown,
     /// Start time of the measurement, on the clock of [`JobQueue::now_ns`].
     pub begun_ns: i64,
@@ -83,7 +83,8 @@ pub trait RemoteWorkers: Sync {
     /// Starts a run whose first instant is `epoch`.
     fn begin(&self, epoch: Epoch);
 
-    /// Replaces the fault of the run that has the index `place` by `fault`; `text` has the keys of `fault` in TOML.
+    /// Adds `fault` as fault number `place` of the run, or replaces that fault by it; `text` has the keys of `fault` in
+    /// TOML.
     fn change_fault(&self, place: usize, fault: &FaultConfig, text: &str);
 
     /// Measures requests with rays until the queue is closed or the answers are no longer
@@ -249,7 +250,7 @@ pub(super) fn measure(
     scratch: &mut Scratch,
 ) -> Measured {
     let Job { device, request, sensor, body_from_sensor } = job;
-    // Read before the measurement, which may or may not show poses that arrive during it.
+    // Read before the measurement: a pose that arrives during the measurement may or may not affect it.
     let pose = world.trajectory.shown_at(request.end());
     let surroundings = world.surroundings_of(device, &body_from_sensor);
     let measurement = sensor.measure(request, &surroundings, scratch);
@@ -260,7 +261,7 @@ pub(super) fn measure(
     Measured { measurement, first_shown, begun_ns, is_thinned: scratch.is_thinned() }
 }
 
-/// Number of pulses in a request.
+/// Number of pulses or camera pixels in a request.
 pub(super) fn pulses(request: &MeasurementRequest) -> usize {
     match &request.subject {
         Subject::Instant | Subject::Series { .. } => 0,

@@ -47,7 +47,7 @@ pub struct LiveWorld {
     pub origin: GeoOrigin,
     /// Weather; `None` if the air is clear.
     pub weather: Option<Weather>,
-    /// Summary of the world, for people.
+    /// Summary of the world, for messages.
     pub summary: WorldSummary,
 }
 

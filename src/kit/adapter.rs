@@ -39,11 +39,11 @@ pub enum Read {
     },
     /// JSON objects: output lines, and datagrams to `{report}`.
     Json {
-        /// Read only objects with these values, by the path of their keys.
+        /// Values that an object must have, each with the path of its key; other objects are ignored.
         only: Vec<(String, serde_json::Value)>,
         /// Name of the event (default: the object's own `event`).
         event: Option<String>,
-        /// Fields, by the path of their keys (default: all fields of the object).
+        /// Fields: name in the kit, and path of the key in the object. If empty, all fields of the object are read.
         fields: Vec<(String, String)>,
     },
     /// A point-cloud file that the driver rewrites repeatedly.

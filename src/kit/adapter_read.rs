@@ -12,7 +12,7 @@ use crate::kit::toml_fields::{pattern, tables};
 
 /// Source of the limits, for messages.
 const FORMAT: &str = "the format of adapters, docs/DRIVER-TESTS.md";
-/// Largest number of readers, of judges and of commands.
+/// Largest number of `[[read]]` tables, of `[[judge]]` tables and of `[[ask]]` tables.
 const MOST: usize = 50;
 
 /// Largest size of an adapter file, bytes.
@@ -21,7 +21,7 @@ const MAX_BYTES: u64 = 1 << 20;
 /// Reads the adapter at `path`.
 ///
 /// # Errors
-/// All errors in the file.
+/// The file cannot be read, or contains errors: all of them are returned.
 pub fn load(path: &Path) -> Result<Adapter, Diagnostics> {
     let name = path.display().to_string();
     let source = SourceFile::read(&name, path, MAX_BYTES)

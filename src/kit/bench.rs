@@ -19,7 +19,7 @@ const LOADING: Duration = Duration::from_secs(60);
 /// Longest time for a run to end and complete its files.
 const ENDING: Duration = Duration::from_secs(5);
 
-/// Lateness above which a packet may explain a failure, milliseconds.
+/// Largest lateness of a packet, milliseconds, up to which a failure counts as the driver's fault.
 const LATE_MS: f64 = 150.0;
 
 /// Runs the rig of a case.
@@ -45,7 +45,7 @@ pub struct Stretch {
     pub number: usize,
     /// UTC at the start.
     pub start_utc: jiff::Timestamp,
-    /// Duration, seconds.
+    /// Planned duration, seconds: until the end of the case. A power cut ends the period earlier.
     pub lasts_s: f64,
     /// `[[fault]]` tables as TOML.
     pub faults: String,

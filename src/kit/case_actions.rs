@@ -41,8 +41,8 @@ pub(super) fn actions(case: &Case) -> Vec<Action<'_>> {
     actions
 }
 
-/// Periods in which `device` has power. `faults` are the faults of the first period, which starts
-/// at `start_utc`; the case starts `settle_s` seconds later.
+/// Periods in which `device` has power, each planned until the end of the case. `faults` are the `[[fault]]` tables of
+/// the first period, which starts at `start_utc`; the case starts `settle_s` seconds later.
 pub(super) fn stretches(
     case: &Case,
     device: &str,

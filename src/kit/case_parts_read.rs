@@ -1,4 +1,4 @@
-//! Reads the events of a case: faults, power cuts, rogue senders, forms for a web interface.
+//! Reads the events of a case: faults, power cuts, clock steps, rogue senders, forms for a web interface.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -139,7 +139,8 @@ fn datagrams(field: &Field<'_>) -> Option<Vec<Vec<u8>>> {
     read
 }
 
-/// Reads `"ADDRESS"` or `"ADDRESS:PORT"` of the loopback interface.
+/// Reads `"ADDRESS"` or `"ADDRESS:PORT"` of the loopback interface; port 0 (any port) if the port is omitted, and
+/// [`ADDRESS`] if the key is missing.
 fn stranger_address(field: &Field<'_>) -> Option<SocketAddr> {
     if !field.is_written() {
         return Some((ADDRESS, 0).into());

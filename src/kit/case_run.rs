@@ -30,11 +30,11 @@ const RECORDING: Duration = Duration::from_secs(90);
 const ASKING: Duration = Duration::from_secs(20);
 /// Longest time until a pseudo-terminal appears.
 const TERMINAL: Duration = Duration::from_secs(5);
-/// Longest pause of this process; a longer one may explain a failure.
+/// Longest pause of this process, up to which a failure counts as the driver's fault.
 const STALLED: Duration = Duration::from_millis(400);
-/// Longest total time for which the driver waits for a processor; a longer time may explain a failure.
+/// Longest total wait of the driver for a processor, up to which a failure counts as the driver's fault.
 const WAITED: Duration = Duration::from_millis(700);
-/// Number of complaints for which evidence is shown.
+/// Largest number of moments (times of complaints) for which evidence is shown.
 const MOMENTS: usize = 2;
 
 /// Inputs of one case.
@@ -43,7 +43,7 @@ pub struct CaseRun<'a> {
     pub case: &'a Case,
     /// Rig of the case.
     pub bench: Bench,
-    /// The device under test.
+    /// Name of the device under test.
     pub device: String,
     /// Links of the devices.
     pub links: CaseLinks,
@@ -418,7 +418,8 @@ impl CaseRun<'_> {
         (Verdict::Passed, complaints)
     }
 
-    /// Adds the evidence to the outcome: packets and output around the failure, and the command that reproduces them.
+    /// Adds the evidence to the outcome: packets, faults and driver output around each failure, and how to reproduce
+    /// them. With `keep`, also writes files with the log, the evidence and the commands that reproduce the packets.
     fn show(&self, seen: &Seen, outcome: &mut Outcome) {
         let commands = seen.stretches.iter().map(|stretch| {
             let out = self.bench.folder.join(format!("capture-{}", stretch.number));
@@ -503,7 +504,7 @@ impl CaseRun<'_> {
     }
 }
 
-/// Whether the expectation concerns only the driver's process, not its reports.
+/// Whether a driver that reports nothing can meet the expectation: it concerns the process, or forbids an output line.
 fn is_of_process(expectation: &crate::kit::expectation::Expectation) -> bool {
     use crate::kit::expectation::Check;
     matches!(expectation.check, Check::Alive | Check::Memory { .. } | Check::SaysNot(_))

@@ -31,11 +31,11 @@ pub struct Start<'a> {
     pub placeholders: &'a Placeholders,
     /// Properties of the driver.
     pub adapter: &'a Adapter,
-    /// Mark of the driver's processes.
+    /// Mark of the driver's processes: their value of `MENURA_TEST`.
     pub mark: &'a str,
 }
 
-/// The driver under test: its process, unless it is not started yet, and the record of it.
+/// The driver under test: its process, once it is started, and the record of it.
 pub struct Driver<'a> {
     start: Start<'a>,
     group: Mutex<Option<Group>>,
@@ -54,16 +54,17 @@ struct State {
     waited: Duration,
 }
 
-/// Record of a driver's process.
+/// Record of a driver, including its restarts.
 #[derive(Debug)]
 pub struct Life {
-    /// Time and reason of an unrequested end, unless the driver was restarted.
+    /// Time and reason of the first unrequested end; `None` if the driver still ran at the end.
     pub ended: Option<(Instant, String)>,
     /// Memory of the driver over time, bytes.
     pub memory: Vec<(Instant, u64)>,
     /// Longest time for which the watching thread had no processor.
     pub stalled: Duration,
-    /// Total time for which the driver waited for a processor.
+    /// Total time for which the driver's process waited for a processor. After restarts, the largest value of one
+    /// process.
     pub waited: Duration,
 }
 
@@ -106,7 +107,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// Waits until the driver is ready; the error has the reason why it is not.
+    /// Waits until the driver is ready or `stop` is set; the error has the reason why the driver is not ready.
     pub fn wait_ready(&self, listener: &Listener<'_>, stop: &AtomicBool) -> Result<(), String> {
         let adapter = self.start.adapter;
         let begun = clock::now();
@@ -134,7 +135,8 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Monitors the driver's process and memory until [`Driver::finish`].
+    /// Monitors the driver's process and memory until [`Driver::finish`], and restarts the driver if the adapter
+    /// requests it.
     pub fn watch<'scope>(
         &'scope self,
         listener: &'scope Listener<'_>,
@@ -163,7 +165,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Kills the driver if its memory, `bytes`, endangers other programs.
+    /// Kills the driver if its memory, `bytes`, is at least the share [`MOST_MEMORY`] of this computer's memory.
     fn end_if_it_takes_too_much(&self, bytes: u64) {
         if (bytes as f64) < MOST_MEMORY * computer_memory_bytes() as f64 {
             return;

@@ -31,7 +31,7 @@ pub enum Check {
         /// Highest rate, Hz.
         at_most_hz: f64,
     },
-    /// Longest time without an event.
+    /// Longest time without an event; the start and the end of the period count as events.
     Gap {
         /// Name of the event.
         of: String,
@@ -47,7 +47,8 @@ pub enum Check {
         /// Largest number that passes.
         at_most: u64,
     },
-    /// After the start of the period, events resume within a time limit, and then continue.
+    /// After the start of the period, events resume within a time limit. Later gaps are not longer than the limit
+    /// either.
     Resumes {
         /// Name of the event.
         of: String,
@@ -90,7 +91,7 @@ pub enum Check {
         /// Name of the field.
         field: String,
     },
-    /// A field is a time: between two events it advances by the elapsed time.
+    /// A field is a time. From one event to the next it advances by the time between their arrivals.
     Steady {
         /// Name of the event.
         of: String,
@@ -103,7 +104,7 @@ pub enum Check {
     Says(Regex),
     /// No line of the driver's output matches this pattern.
     SaysNot(Regex),
-    /// The driver's process runs at the end.
+    /// The driver's process still runs at the end of the case.
     Alive,
     /// The driver's memory stays within limits.
     Memory {
@@ -123,19 +124,19 @@ pub struct Nearness {
     pub tolerance: f64,
     /// Share of values that may exceed the tolerance, 0 to 1.
     pub share: f64,
-    /// Smallest number of values.
+    /// Smallest number of values that must be compared; 0: no value is needed.
     pub at_least: u64,
     /// Expected delay of reported times behind the time of the run, seconds.
     pub behind_s: f64,
 }
 
 impl Check {
-    /// Whether the expectation concerns the values of reports, not their times or number.
+    /// Whether a failure concerns the values of reports or too many reports, not late or too few reports.
     pub fn is_about_values(&self) -> bool {
         match self {
             Self::NearTruth { near, .. } => near.quantity != Quantity::Time,
             Self::Value { .. } | Self::TellsNot { .. } | Self::SaysNot(_) => true,
-            // These limit a number from above only: too many events.
+            // Without a lower limit, only too many events fail the check.
             Self::Count { at_least, .. } => *at_least == 0,
             Self::PointRate { at_least_hz, .. } | Self::Rate { at_least_hz, .. } => {
                 *at_least_hz <= 0.0
@@ -157,7 +158,7 @@ words!(Quantity: "range" => Range, "position" => Position, "height" => Height, "
 /// Quantities that can be compared with the ground truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
-    /// Distance of each point from the nearest surface along its beam, metres.
+    /// Range of each point; the error is the difference from the range of the first surface in its direction, metres.
     Range,
     /// Latitude and longitude; the error is in metres along the ground.
     Position,

@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::kit::clock;
 
-/// Environment variable that marks all processes of one case with the same value.
+/// Environment variable whose value, the mark, is the same for all processes of a group.
 pub const MARK: &str = "MENURA_TEST";
 /// Largest number of searches for marked processes before the kit stops searching.
 const PASSES: usize = 100;
@@ -21,7 +21,7 @@ const SEARCH: Duration = Duration::from_millis(500);
 /// Time between two checks whether a process has ended.
 const TICK: Duration = Duration::from_millis(5);
 
-/// A process with all its descendants. Dropping the value ends them.
+/// A process with all its descendants. Dropping the value kills them.
 #[derive(Debug)]
 pub struct Group {
     child: Child,

@@ -60,7 +60,8 @@ impl CaseRecord<'_> {
         SimTime(since.as_nanos() as u64)
     }
 
-    /// Observations of an event between two times, in seconds after the start of the case.
+    /// Observations of `event` between two times, in seconds after the start of the case. The name [`ANY`] means all
+    /// events with sensor data.
     fn between(&self, event: &str, from_s: f64, to_s: f64) -> Vec<&Observation> {
         let is_meant = |seen: &&Observation| match event {
             ANY => !NOT_OF_THE_SENSOR.contains(&seen.event.as_str()),
@@ -253,8 +254,8 @@ fn nothing_told(seen: &[&Observation], of: &str, fields: &[&str]) -> Found {
     }
 }
 
-/// Errors of the reported values, in the unit of the quantity; for times, the delay minus `behind_s`. Empty if the
-/// observation lacks the quantity.
+/// Absolute errors of the values of an observation, in the unit of [`Quantity::unit`]. The error of a reported time
+/// refers to the rig's time at arrival minus `behind_s`. Empty if the observation lacks the quantity.
 fn errors(
     record: &CaseRecord<'_>,
     seen: &Observation,

@@ -23,7 +23,7 @@ pub fn rig_names() -> impl Iterator<Item = &'static str> {
     EMBEDDED_RIGS.iter().map(|(name, ..)| *name)
 }
 
-/// Names of the rigs with a description: the first sentence of the first comment in the file.
+/// Names of the rigs, each with a description: the first line of its file, which is a comment.
 pub fn rigs() -> impl Iterator<Item = (&'static str, &'static str)> {
     EMBEDDED_RIGS.iter().map(|(name, _, text)| {
         let first = text.lines().next().unwrap_or_default();

@@ -36,8 +36,8 @@ impl Ports {
         }
     }
 
-    /// Returns an address of the loopback interface on which this UDP port is free: hosts of some devices expect the
-    /// product's port.
+    /// Returns an address of the loopback interface on which this UDP port is free. Devices whose hosts always use the
+    /// product's port need an address of their own.
     ///
     /// # Errors
     /// The system has no such address.
@@ -116,7 +116,7 @@ struct OneDevice<'a> {
     keep: bool,
     folder: &'a Path,
     ports: &'a Ports,
-    /// Own address of the device, if hosts of the product expect its port.
+    /// The device's own loopback address, if hosts always use the product's port.
     own: Option<Ipv4Addr>,
     links: &'a mut CaseLinks,
 }

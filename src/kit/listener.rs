@@ -23,7 +23,8 @@ const MAX_LINE: usize = 16 << 20;
 const KEPT_LINE: usize = 200;
 /// Number of most recent lines that are kept.
 const MOST_LINES: usize = 5000;
-/// Largest numbers of observations and of points that are kept; further observations are only counted.
+/// Largest number of observations that are kept, with at most [`MOST_POINTS`] points in total; further observations are
+/// only counted.
 const MOST_OBSERVATIONS: usize = 500_000;
 const MOST_POINTS: usize = 5_000_000;
 /// Largest size of a cloud file, bytes.
@@ -80,7 +81,7 @@ impl<'a> Listener<'a> {
         }
     }
 
-    /// Reads JSON objects from datagrams until `over` is set.
+    /// Reads JSON objects, one per line, from datagrams until `over` is set.
     pub fn read_datagrams(&self, socket: &UdpSocket, over: &AtomicBool) {
         let mut buffer = vec![0; 65_536];
         let _ = socket.set_read_timeout(Some(TICK));
@@ -115,7 +116,7 @@ impl<'a> Listener<'a> {
         }
     }
 
-    /// Runs a command repeatedly until `over` is set; each exit code 0 is an observation.
+    /// Runs a command repeatedly until `over` is set; each run with exit code 0 gives an observation.
     pub fn ask(&self, command: &[String], every: Duration, event: &str, over: &AtomicBool) {
         let mut next = clock::now();
         while !over.load(Ordering::Relaxed) {
@@ -187,7 +188,8 @@ impl<'a> Listener<'a> {
     }
 }
 
-/// The observation in a JSON object, if a rule accepts the object.
+/// The observation in a JSON object; `None` if the object does not have the values `only`, or has no event name although
+/// `event` is `None`. Without `fields`, all keys of the object are kept.
 fn observation(
     at: Instant,
     object: &Value,
@@ -212,7 +214,8 @@ fn observation(
     Some(observation)
 }
 
-/// Runs a command for at most `patience`; returns whether its exit code was 0, and its output.
+/// Runs a command for at most `patience`, then kills it; returns whether its exit code was 0, and its output (stdout and
+/// stderr).
 ///
 /// # Errors
 /// The command cannot be started.

@@ -46,7 +46,8 @@ impl Placeholders {
         Ok(filled + rest)
     }
 
-    /// Each placeholder as an environment variable: `MENURA_` and the name in capitals.
+    /// Each placeholder as an environment variable: `MENURA_` and the name in capitals, with `_` for other characters than
+    /// letters and digits.
     pub fn variables(&self) -> impl Iterator<Item = (String, &str)> {
         self.all.iter().map(|(name, value)| {
             let name: String = name

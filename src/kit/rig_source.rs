@@ -10,7 +10,7 @@ use crate::kit::library;
 pub enum RigSource {
     /// A file.
     File(PathBuf),
-    /// A rig that is part of the program: name and text.
+    /// A rig that is part of the program: path in the source tree, and text.
     Embedded(&'static str, &'static str),
 }
 
@@ -19,7 +19,7 @@ impl RigSource {
     /// `folder`.
     ///
     /// # Errors
-    /// No rig has this name.
+    /// No embedded rig has this name.
     pub fn find(name: &str, folder: &Path) -> Result<Self, Diagnostics> {
         if name.ends_with(".toml") {
             return Ok(Self::File(folder.join(name)));
@@ -39,7 +39,7 @@ impl RigSource {
     /// Path of the rig; an embedded rig is first written into `folder`.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// The embedded rig cannot be written, or a file of its name with other content exists.
     pub fn file(&self, folder: &Path) -> std::io::Result<PathBuf> {
         match self {
             // An absolute path, so that `repeat.sh` works from any folder.

@@ -25,7 +25,7 @@ use crate::links::part_file::PartFile;
 /// UTC at the start of cases that set none.
 const START: &str = "2026-06-01T12:00:00Z";
 
-/// Largest number of runs of a case, which is repeated if this machine is too busy.
+/// Largest number of runs of a case, which is repeated if this machine may have been too busy.
 const ATTEMPTS: usize = 3;
 
 /// Plan of a test run.
@@ -69,7 +69,7 @@ pub enum Progress<'a> {
 }
 
 impl Plan {
-    /// Checks that this sensor has all placeholders of the command, and that the program exists.
+    /// Checks that the device under test supports all placeholders in the command, and that the program exists.
     ///
     /// # Errors
     /// A message about the missing placeholder or program.
@@ -119,7 +119,8 @@ impl Plan {
         outcomes.into_iter().map(|(_, outcome)| outcome).collect()
     }
 
-    /// Runs a case, and repeats it if this machine was too busy.
+    /// Runs a case. Repeats it if the verdict is [`Verdict::BenchFailed`] and there are complaints: this machine may have
+    /// been too busy.
     fn attempts(&self, case: &Case, ports: &Ports) -> Outcome {
         let values = |outcome: &Outcome| -> Vec<String> {
             let wrong = outcome.complaints.iter().filter(|wrong| wrong.is_about_values);

@@ -19,7 +19,7 @@ use crate::kit::clock;
 pub const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 66);
 /// Longest random datagram, bytes.
 pub const LONGEST: u16 = 1500;
-/// Largest number of datagrams of a second unit.
+/// Number of datagrams at the start of a capture that are used; later ones are ignored.
 const MOST: usize = 200_000;
 
 /// A datagram with its time after the first one.

@@ -41,7 +41,7 @@ impl Suite {
     /// The case with this name.
     ///
     /// # Errors
-    /// No case has this name; the message suggests similar ones.
+    /// No case has this name; the message lists the allowed names.
     pub fn case(&self, name: &str) -> Result<&Case, String> {
         self.cases.iter().find(|case| case.name == name).ok_or_else(|| {
             let names: Vec<_> = self.cases.iter().map(|case| case.name.as_str()).collect();

@@ -197,7 +197,8 @@ fn start(field: &Field<'_>) -> Option<jiff::Timestamp> {
     }
 }
 
-/// Kinds of expectations: the word in a suite file, and its value, which is the same word.
+/// Words for the kinds of expectations in a suite file. [`Field::choice`] needs pairs of word and value; here both are
+/// equal.
 const KINDS: [(&str, &str); 13] = [
     ("rate", "rate"),
     ("gap", "gap"),

@@ -31,8 +31,8 @@ impl Truth {
         Ok(Self { world, rig: rig.clone(), device: DeviceId(device) })
     }
 
-    /// Distance of each point from the nearest surface along its beam, metres; infinite without a surface. Points are
-    /// in the sensor's axes; the sensor has its pose at time `at`.
+    /// For each point, the absolute difference between its range and the range of the first surface in its direction,
+    /// metres; infinite without a surface. Points are in the sensor's axes; the sensor has its pose at time `at`.
     pub fn off_surface_m(&self, at: SimTime, points: &[[f32; 3]]) -> Vec<f64> {
         let device = &self.rig.devices[self.device.0];
         let surroundings = self.world.surroundings_of(self.device, &device.body_from_sensor);
@@ -70,15 +70,16 @@ impl Truth {
         ImuSensor::of_motion_alone().truth(at, &surroundings)
     }
 
-    /// Distance of a latitude and longitude from the device's true position, metres along the ground.
+    /// Straight-line distance of a latitude and longitude, at the device's true height, from the device's true
+    /// position, metres.
     pub fn off_position_m(&self, at: SimTime, latitude_deg: f64, longitude_deg: f64) -> f64 {
         let truth = self.inertial(at).place;
         let told = crate::frames::Geodetic { latitude_deg, longitude_deg, ..truth };
         told.to_ecef().distance(truth.to_ecef())
     }
 
-    /// Ground truth at the given instants as JSON, for checks in Python. Each item has the time in seconds after the
-    /// start of the case, and the time of the rig's run, seconds.
+    /// Ground truth at the given instants as JSON, for checks in Python. Each item of `rig_s` is one instant in two
+    /// scales: seconds after the start of the case (`t_s` in the JSON), and seconds of the rig's run.
     pub fn samples(&self, rig_s: impl Iterator<Item = (f64, f64)>) -> Vec<serde_json::Value> {
         rig_s
             .map(|(case_s, rig_s)| {

@@ -39,10 +39,10 @@ pub struct Complaint {
     pub expected: String,
     /// Text of the actual result, with figures.
     pub found: String,
-    /// Approximate time, seconds after the start of the case.
+    /// Approximate time, seconds after the start of the case; `None` if the complaint has no particular time.
     pub at_s: Option<f64>,
-    /// Whether the complaint concerns values, not times. A slow machine delays drivers and, if it loses packets,
-    /// sometimes also causes wrong values.
+    /// Whether the complaint concerns values, not times. A slow machine causes late reports, and wrong values only if
+    /// it happens to lose packets.
     pub is_about_values: bool,
 }
 
@@ -74,7 +74,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// One line: the reason for skipping, the error of the bench, or the first complaint.
+    /// One line: the reason for skipping, the error of the bench, or the first complaint; empty if the case passed.
     pub fn reason(&self) -> String {
         match &self.verdict {
             Verdict::Passed => String::new(),
@@ -85,7 +85,7 @@ impl Outcome {
         }
     }
 
-    /// The first complaint, on one line.
+    /// The first complaint, on one line; empty without complaints.
     pub fn reason_of_complaints(&self) -> String {
         match self.complaints.first() {
             Some(first) => format!("expected: {}; found: {}", first.expected, first.found),

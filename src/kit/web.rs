@@ -14,7 +14,7 @@ const TOLD_CHARS: usize = 200;
 /// Posts the form `body` to `path` of the web interface at `to`; returns the reason if the device refuses the form.
 ///
 /// # Errors
-/// The device does not answer.
+/// The device does not answer, or answers with a status other than success (2xx) or refusal (4xx).
 pub fn post(to: SocketAddr, path: &str, body: &str) -> Result<Option<String>, String> {
     let failed =
         |error: std::io::Error| format!("the web interface at {to} does not answer: {error}");

@@ -33,8 +33,8 @@ const END_CHECK: Duration = Duration::from_millis(50);
 /// Passes on a request and returns the receiver of its answer; `None` if the queue is full.
 pub type Ask = Arc<dyn Fn(HttpRequest) -> Option<oneshot::Receiver<HttpResponse>> + Send + Sync>;
 
-/// Opens the stream that a request names, or returns the reason of a refusal; `None` if the request does not name a
-/// stream.
+/// Opens the stream that a request names, or returns the response that refuses it; `None` if the request does not name
+/// a stream.
 pub type OpenStream =
     Arc<dyn Fn(&HttpRequest) -> Option<Result<HttpStream, HttpResponse>> + Send + Sync>;
 
@@ -55,7 +55,7 @@ pub struct HttpServer {
     listener: std::net::TcpListener,
     address: SocketAddr,
     connection_life: Duration,
-    /// Headers of every answer.
+    /// Headers that are added to every answer.
     headers: &'static [(&'static str, &'static str)],
 }
 
@@ -69,7 +69,7 @@ impl HttpServer {
         Ok(Self { listener, address, connection_life: CONNECTION_LIFE, headers: &[] })
     }
 
-    /// Sends these headers, in lower case, with every answer.
+    /// Sends these headers with every answer. Their names must be in lower case.
     #[must_use]
     pub fn with_headers(mut self, headers: &'static [(&'static str, &'static str)]) -> Self {
         self.headers = headers;

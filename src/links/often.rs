@@ -19,14 +19,16 @@ struct State {
 }
 
 impl Often {
-    /// Counts an event; calls `first` unless an event was logged recently.
+    /// Counts an event. Calls `first` if no message was logged in the last ten seconds and no earlier event waits for
+    /// [`Often::tell_rest`].
     pub(super) fn happened(&self, first: impl FnOnce()) {
         if self.is_news(Instant::now()) {
             first();
         }
     }
 
-    /// Calls `rest` with the number of events that were not logged, if the last message was logged long enough ago.
+    /// Calls `rest` with the number of events that were not logged, if there are any and no message was logged in the last
+    /// ten seconds.
     pub(super) fn tell_rest(&self, rest: impl FnOnce(u64)) {
         if let Some(count) = self.take_rest(Instant::now()) {
             rest(count);

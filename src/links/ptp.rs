@@ -19,7 +19,7 @@ use crate::wire::ptp::{
     PRIMARY_MAC, Target, Transport,
 };
 
-/// Ports of event and general messages. Tests use other ports, because ports below 1024 need a right.
+/// Ports of event and general messages. Tests use other ports, because ports below 1024 need a privilege.
 const PORTS: [u16; 2] = if cfg!(test) { [21_319, 21_320] } else { [EVENT_PORT, GENERAL_PORT] };
 /// Time to live of PTP messages: they do not cross routers.
 const TTL: u32 = 1;
@@ -125,7 +125,7 @@ impl PtpLink {
         let PtpLink { bound, carrier, .. } = other;
         let bound = bound.into_inner().unwrap_or_else(PoisonError::into_inner);
         let ethernet = carrier.into_inner().unwrap_or_else(PoisonError::into_inner).ethernet;
-        // The old sockets have received these messages too: they are discarded here.
+        // The old sockets have also received the messages that wait at the new ones, so these copies are discarded.
         let mut reader = StampReader::default();
         let packets = ethernet.iter().map(|ethernet| &ethernet.socket.socket);
         for socket in [&bound.groups.event.socket, &bound.groups.general].into_iter().chain(packets)
@@ -409,7 +409,8 @@ impl EthernetSocket {
         frame
     }
 
-    /// The PTP message in a frame; `None` for frames that this socket has sent and for frames to another host.
+    /// The PTP message in a frame; `None` for frames that this socket has sent, that have another destination, or that
+    /// contain another protocol.
     fn message<'f>(&self, frame: &'f [u8]) -> Option<&'f [u8]> {
         let (head, message) = frame.split_at_checked(ETHERNET_HEADER)?;
         let is_heard =

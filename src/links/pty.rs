@@ -82,7 +82,8 @@ impl PtyLink {
         })
     }
 
-    /// Settings of the host and of the device, or `None` if they match.
+    /// Settings of the host and of the device; `None` if they match, if `strict_rate` is off, or if the device is on
+    /// USB.
     fn mismatch(&self) -> io::Result<Option<(LineSettings, LineSettings)>> {
         if !self.options.strict_rate || self.line() == LineSettings::USB {
             return Ok(None);

@@ -46,7 +46,7 @@ impl PtyName {
     ///
     /// # Errors
     /// The name belongs to another run, or to a file that no run of this program created; the error names it and the
-    /// remedy.
+    /// remedy. Or the link, its folders or its mark cannot be created.
     pub(super) fn claim(link: &Path, terminal: &Path) -> io::Result<Self> {
         let told = |error: io::Error| super::told(&error, &cannot_make(link));
         let Some(name) = link.file_name() else {
@@ -211,7 +211,8 @@ fn lock_mark(path: &Path) -> io::Result<File> {
     Err(io::Error::other(format!("{} keeps changing", path.display())))
 }
 
-/// Opens a mark, read-only if it belongs to another user; `None` if it was created or removed at the same time.
+/// Opens a mark, read-only if it belongs to another user; returns the file and whether it can be written. `None` if it
+/// was created or removed at the same time.
 fn open_mark(path: &Path) -> io::Result<Option<(File, bool)>> {
     // A shared folder may contain anything: symbolic links are not followed, and a pipe must not block.
     let safe = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;

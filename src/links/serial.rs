@@ -29,7 +29,7 @@ struct State {
 }
 
 impl SerialLink {
-    /// Opens the port. Errors name it.
+    /// Opens the port. The text of an error contains the port's name.
     pub fn open(options: SerialOptions, line: LineSettings) -> io::Result<Self> {
         let port = open(&options, line).map_err(|error| {
             let name = options.port.display();

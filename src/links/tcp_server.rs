@@ -29,7 +29,8 @@ const NEWCOMERS_AT_ONCE: usize = MAX_CLIENTS;
 const MAX_PENDING: usize = 256 << 10;
 /// Size of the system's buffer for a client, bytes: small, because a robot cannot use data that is a second late.
 const SEND_BUFFER: usize = 128 << 10;
-/// Idle time after which the system starts to probe a client; a vanished client is noticed after three more probes.
+/// Idle time after which the system starts to probe a client. After three probes without an answer, the client is
+/// disconnected.
 const KEEPALIVE_AFTER: Duration = Duration::from_secs(10);
 const KEEPALIVE_PROBE: Duration = Duration::from_secs(5);
 

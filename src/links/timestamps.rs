@@ -80,7 +80,7 @@ pub fn stamp_arrivals(socket: &impl AsFd) -> io::Result<()> {
 /// bytes.
 pub fn enlarge_receive_buffer(socket: &impl AsFd, bytes: usize) -> usize {
     if setsockopt(socket, sockopt::RcvBufForce, &bytes).is_err() {
-        // Without the right, the system limits the size.
+        // Without the privilege CAP_NET_ADMIN, the system limits the size.
         let _ = setsockopt(socket, sockopt::RcvBuf, &bytes);
     }
     nix::sys::socket::getsockopt(socket, sockopt::RcvBuf).unwrap_or(0)

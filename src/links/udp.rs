@@ -183,7 +183,8 @@ impl UdpLink {
     /// # Errors
     /// Like [`UdpLink::open`].
     pub fn opened_at(&self, ip: IpAddr, first: Option<&UdpLink>) -> io::Result<Self> {
-        // A socket that is bound to all addresses keeps its port until it is closed.
+        // The old socket may be bound to all addresses. Its port is then in use at `ip` as well, so the new socket
+        // needs another one.
         let has_own = self.options.from.is_some_and(|from| !from.ip().is_unspecified());
         let port = if has_own { self.local_addr()?.port() } else { 0 };
         let from = SocketAddr::new(ip, port);
@@ -223,7 +224,8 @@ impl UdpLink {
         have_settings
     }
 
-    /// Locks the socket for sending. This takes only nanoseconds: no thread replaces the socket while a sender reads.
+    /// Locks the socket for reading. A sender waits at most nanoseconds for this lock: the only writer,
+    /// [`UdpLink::take_over`], never runs while a sender sends.
     fn bound(&self) -> RwLockReadGuard<'_, Bound> {
         self.bound.read().expect("no holder panics")
     }
@@ -294,7 +296,7 @@ impl UdpLink {
     /// Sends one datagram; waits only if the send buffer is full. Allocates nothing. Returns the datagram's key: the
     /// number of datagrams that this link sent before, as in [`DepartureStamp`].
     ///
-    /// A destination without a listener is counted but is no error, as for the product. For other errors see
+    /// A datagram to a destination without a listener counts as sent, as for the product. For other errors see
     /// [`UdpLink::explain`].
     pub fn send(&self, payload: &[u8]) -> io::Result<u32> {
         self.send_to(payload, self.to())
@@ -439,7 +441,7 @@ impl UdpLink {
         Ok(())
     }
 
-    /// Sets whether routers must not fragment datagrams from now on.
+    /// Sets or clears the don't-fragment flag of datagrams from now on; no effect with IPv6.
     ///
     /// # Errors
     /// The system's error.

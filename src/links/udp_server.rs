@@ -58,7 +58,7 @@ impl Bound {
 #[derive(Debug, Default)]
 struct Hosts {
     next: u64,
-    /// Hosts that receive answers, the latest last.
+    /// Hosts that receive answers; the host that sent most recently is last.
     known: Vec<(Peer, SocketAddr)>,
 }
 
@@ -110,7 +110,8 @@ impl UdpServer {
     ) -> io::Result<Self> {
         let bound = Bound::open(address, hears_broadcasts, bind)?;
         let broadcasts = hears_broadcasts.then(|| {
-            // Every unit receives a host's search broadcast, and so does the host itself.
+            // The address is shared, because every emulated unit receives a host's search broadcast, and so does the
+            // host itself.
             let all = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP))?;
             all.set_reuse_address(true)?;
             all.bind(&SocketAddr::from((Ipv4Addr::BROADCAST, bound.address.port())).into())?;
@@ -172,7 +173,7 @@ impl UdpServer {
         format!("udp {}", self.address())
     }
 
-    /// Sends a datagram to a known host. A host that was dropped is no failure.
+    /// Sends a datagram to `peer`; does nothing if this host was dropped. A failure is only logged.
     pub fn send_to(&self, peer: Peer, bytes: &[u8]) {
         let hosts = self.hosts.lock().expect("no holder panics");
         let known = hosts.known.iter().find(|(known, _)| *known == peer).map(|(_, to)| *to);
@@ -184,8 +185,8 @@ impl UdpServer {
         }
     }
 
-    /// Waits up to `timeout` for datagrams and passes each one to `heard`, with at most as many bytes as `buffer`
-    /// holds.
+    /// Waits up to `timeout` for datagrams and passes at most one from each socket to `heard`, cut to the length of
+    /// `buffer`.
     ///
     /// # Errors
     /// The system's error.

@@ -24,8 +24,7 @@ pub const MAX_CONNECTIONS: usize = 16;
 /// Longest lifetime of a temporary connection, even if its client is slow.
 pub const CONNECTION_LIFE: Duration = Duration::from_secs(10);
 
-/// Listens at `address` for clients of `what`, the name in messages; returns the listener and its
-/// address.
+/// Listens at `address`; returns the listener and its address. Messages call the service `what`.
 ///
 /// # Errors
 /// The port is unavailable; the error has the reason and the system's error kind.
@@ -75,7 +74,8 @@ impl Connected<IncomingStream<'_, LimitedListener>> for Caller {
     }
 }
 
-/// Accepts clients, and closes the oldest connection if there are too many.
+/// Accepts clients. With more than [`MAX_CONNECTIONS`], closes the oldest temporary connection, or the oldest one if all
+/// are permanent.
 pub struct LimitedListener {
     listener: TcpListener,
     visitors: Arc<Mutex<Visitors>>,

@@ -1,12 +1,12 @@
 //! `menura-mpi`: Menura for several processes that MPI connects (docs/SCALE.md).
 //!
-//! One thread uses MPI: it sends queued messages and receives others. It never waits for the other side,
-//! because two threads that wait for each other would never end. Without messages it sleeps so long that it
-//! uses a few per cent of a processor.
+//! One thread uses MPI: it sends queued messages and receives others. It never waits for the other side, because two
+//! processes that wait for each other would never end. Without messages it sleeps so long that it uses a few per cent
+//! of a processor.
 //!
-//! Messages longer than [`PART`] are sent in parts. MPI sends a short message at once, but asks the receiver
-//! before a long one: a receiver of a long message waits busily for its sender, and for ever if the sender
-//! has died.
+//! Messages longer than [`PART`] are sent in parts. MPI sends a short message at once, but asks the
+//! receiver before a long one. The receiver of a long message then waits busily for the sender, and never
+//! returns if the sender has crashed.
 
 use std::process::ExitCode;
 use std::thread::Builder;
@@ -25,18 +25,18 @@ use menura::engine::ranks::line::Line;
 use menura::engine::ranks::station::Station;
 use menura::timing::clock::Stopwatch;
 
-/// Number of bytes that MPI sends without asking the receiver. Open MPI's limit is 4 kB through shared memory,
-/// including its own header, and higher on all networks.
+/// Largest length of a part, bytes. MPI sends such a part without asking the receiver. Open MPI's limit is 4 kB through
+/// shared memory, including its own header, and higher on all networks.
 const PART: usize = 3 << 10;
 /// Tag of a part of a message; another tag marks the last or only part.
 const MORE: Tag = 1;
 const LAST_PART: Tag = 0;
 /// Largest number of messages that are being sent at a time.
 const BATCH: usize = 256;
-/// Sleep between two checks while messages arrive; `LONG_NAP` applies after a while without messages.
+/// Sleep between two checks for messages; `LONG_NAP` applies after `CALM` without messages.
 const NAP: Duration = Duration::from_micros(50);
 const LONG_NAP: Duration = Duration::from_millis(1);
-/// Time after the last message from which no other is expected soon.
+/// Time without messages after which checks become rarer.
 const CALM: Duration = Duration::from_millis(50);
 
 fn main() -> ExitCode {

@@ -5,8 +5,8 @@
 pub struct Axis {
     /// Name of the axis, with the unit.
     pub(super) name: String,
-    /// Start and end of the axis, converted by its scale (for example to logarithms); the end may be smaller than the
-    /// start.
+    /// Start of the axis, converted by its scale (for example to a logarithm). The end is converted likewise, and may
+    /// be smaller than the start.
     start: f64,
     end: f64,
     scale: Scale,

@@ -90,7 +90,7 @@ pub const DIFFERENCE: ColourScale = ColourScale(&[
 ]);
 
 impl ColourScale {
-    /// Number of colours of a scale: small, so that files with many points stay small.
+    /// Number of equal steps into which a whole scale is divided: small, so that files with many points stay small.
     const STEPS: f64 = 48.0;
 
     /// Colour at `share`, which is clamped to 0..=1.

@@ -69,12 +69,12 @@ impl Figure {
         self.notes.push(line.into());
     }
 
-    /// Adds a row to the legend.
+    /// Adds an entry to the legend.
     pub fn legend(&mut self, name: impl Into<String>, colour: Colour) {
         self.legend.push((name.into(), colour));
     }
 
-    /// Adds a panel.
+    /// Adds a panel at `area`, in pixels; the top of `area` is measured from the lower edge of title, notes and legend.
     pub fn panel(&mut self, area: Area, panel: Panel) {
         self.panels.push((area, panel));
     }
@@ -109,7 +109,7 @@ impl Figure {
         png::write(size, &shapes)
     }
 
-    /// Positions of all dots of one colour, pixels.
+    /// Centres of all dots of one colour: x and y from the upper left corner of the figure, pixels.
     pub fn dots_of(&self, wanted: Colour) -> Vec<(f64, f64)> {
         let dots = self.shapes().1.into_iter().filter_map(|shape| match shape {
             Shape::Dots { middles, colour, .. } if colour == wanted => Some(middles),

@@ -4,7 +4,8 @@ use super::axis::{Axis, linear_ticks};
 use super::colour::{Colour, ColourScale, GREY, GRID, INK, LABEL};
 use super::shape::{Anchor, Area, CHARACTER_PX, Shape, Style};
 
-/// Smallest distances from the outer edges (left, right, top, bottom) to the plotted area, pixels.
+/// Smallest distance from the left edge of the panel to the plotted area, pixels; the distances of the other edges
+/// follow.
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 16.0;
 const TITLE: f64 = 24.0;
@@ -79,7 +80,8 @@ impl Panel {
         self.marks.push(Mark::Band { points, colour });
     }
 
-    /// Adds bars from the lower edge: (start x, end x, height).
+    /// Adds bars from the lower edge: (start x, end x, y of the top), in values of the axes. Bars with a top at or
+    /// below 0 are omitted.
     pub fn bars(&mut self, bars: Vec<(f64, f64, f64)>, colour: Colour) {
         self.marks.push(Mark::Bars { bars, colour });
     }

@@ -143,7 +143,7 @@ fn blend(pixmap: &mut Pixmap, (x, y): (i64, i64), cover: u8, colour: Colour) {
     }
 }
 
-/// Encodes with a palette if there are few colours, otherwise with three bytes per pixel.
+/// Encodes with a palette if there are at most 256 colours, otherwise with three bytes per pixel.
 fn encode([width, height]: [u32; 2], pixels: &[[u8; 3]]) -> Result<Vec<u8>, png::EncodingError> {
     let mut palette: BTreeMap<[u8; 3], u8> = BTreeMap::new();
     for pixel in pixels {

@@ -46,7 +46,7 @@ pub(super) enum Anchor {
     End,
 }
 
-/// A rectangle in pixels. The area of a panel is measured from below the figure's title and legend.
+/// A rectangle in pixels. The upper edge of a panel's area is measured from the lower end of the figure's title and legend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Area {
     /// Left edge, pixels.

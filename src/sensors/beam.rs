@@ -1,10 +1,10 @@
 //! Rays of a pulse: positions in the beam footprint, and shares of its energy.
 //!
 //! Offsets are in units of `t = tan(divergence / 2)` at 1 m. Goodin et al. 2018 (Electronics 7(9), 154), section
-//! 3.2.1, print a centre and eight points on a circle of `sqrt(2) t / 4`. The source of their simulator MAVS casts a
-//! cross and a diagonal cross of `0.7 t`, twice as wide. A uniformly lit disc has a mean square offset of `t² / 4`
-//! along each axis, and a uniformly lit rectangle one of `t² / 3`. The points and shares of `even` have exactly these
-//! values.
+//! 3.2.1, print a centre and eight points on a circle with the radius `sqrt(2) t / 4`. The source of their simulator MAVS
+//! casts a centre, a cross with arms of `0.7 t` and a diagonal cross of half its width. A uniformly lit disc has a mean
+//! square offset of `t² / 4` along each axis, and a uniformly lit rectangle one of `t² / 3`. The points and shares of
+//! `even` have exactly these mean squares.
 
 use std::f64::consts::{FRAC_PI_8, SQRT_2, TAU};
 
@@ -21,7 +21,8 @@ pub struct Spot {
 }
 
 impl Spot {
-    /// Footprint of `beam`, with at most `rays` rays.
+    /// Footprint of `beam` with `rays` rays (1, 5, 9 or 16), or with the beam's own number if that is smaller. The shape
+    /// [`BeamShape::Ray`] always has one ray. Rules other than [`SpotRule::Even`] have nine rays, or one.
     pub fn new(beam: &BeamSettings, rays: u8) -> Self {
         let rays = rays.min(beam.rays);
         if beam.shape == BeamShape::Ray || rays == 1 {
@@ -42,7 +43,7 @@ impl Spot {
                 all.collect()
             }
             (SpotRule::Even, 9) if is_rectangle => grid([0.774_596_7, 1.6, 0.625]),
-            // A cross whose arms give the mean square offset of the footprint.
+            // A cross with arms of such a length that the mean square offset is that of the uniformly lit footprint.
             (SpotRule::Even, 5) => {
                 let square = if is_rectangle { 1.0 / 3.0 } else { 0.25 };
                 let arm = (2.5f64 * square).sqrt();
@@ -79,7 +80,8 @@ fn ring(rays: u8, radius: f64, from_rad: f64) -> impl Iterator<Item = ([f64; 2],
     })
 }
 
-/// A centre, a cross, and a diagonal cross of half its width. The arguments are the energies of one ray of each.
+/// A centre, a cross with the given length of its arms, and a diagonal cross of half its width. The energies are those of
+/// one ray of each.
 fn crosses(arm: f64, [centre, cross, diagonal]: [f64; 3]) -> Vec<([f64; 2], f64)> {
     let half = arm / 2.0;
     let on_axes = [[arm, 0.0], [-arm, 0.0], [0.0, arm], [0.0, -arm]];
@@ -88,7 +90,8 @@ fn crosses(arm: f64, [centre, cross, diagonal]: [f64; 3]) -> Vec<([f64; 2], f64)
     all.chain(on_axes.map(|p| (p, cross))).chain(corners.map(|p| (p, diagonal))).collect()
 }
 
-/// Three by three rays. The energies of the centre and of a corner are relative to that of the middle of an edge.
+/// Three by three rays at steps of `reach`. The energies of the centre and of a corner are relative to that of the middle
+/// of an edge.
 fn grid([reach, centre, corner]: [f64; 3]) -> Vec<([f64; 2], f64)> {
     let side = [-reach, 0.0, reach];
     let energy = |x: f64, y: f64| match (x == 0.0, y == 0.0) {
@@ -100,7 +103,7 @@ fn grid([reach, centre, corner]: [f64; 3]) -> Vec<([f64; 2], f64)> {
 }
 
 /// Half-axes of the footprint at 1 m, across (horizontal) and along (vertical), metres: `tan(divergence /
-/// 2)`. A circular footprint uses the horizontal divergence for both.
+/// 2)`. A circular footprint uses the horizontal divergence for both; [`BeamShape::Ray`] has half-axes of 0.
 pub fn half_axes_m(beam: &BeamSettings) -> [f64; 2] {
     let half_axis = |divergence: f64| libm::tan(divergence / 2.0);
     let horizontal = half_axis(beam.divergence_rad[0]);
@@ -113,7 +116,8 @@ pub fn half_axes_m(beam: &BeamSettings) -> [f64; 2] {
     }
 }
 
-/// Distance behind the exit window at which the rays would meet, metres. At the window the beam is `exit_width_m` wide.
+/// Distance behind the exit window at which the rays would meet, metres; 0 for a beam without divergence. At the window the
+/// beam is `exit_width_m` wide.
 pub fn apex_behind_m(beam: &BeamSettings) -> f64 {
     let [across, _] = half_axes_m(beam);
     if across == 0.0 { 0.0 } else { beam.exit_width_m / (2.0 * across) }
@@ -127,7 +131,7 @@ mod tests {
         BeamSettings { shape, spot, rays, divergence_rad: [2e-3, 1e-3], ..BeamSettings::default() }
     }
 
-    /// The mean over the rays of `x^m y^n`.
+    /// Mean of `x^m y^n` over the rays, weighted by their energies.
     fn moment(spot: &Spot, m: i32, n: i32) -> f64 {
         let rays = spot.stencil.offsets().iter().zip(&spot.weights);
         rays.map(|([x, y], w)| f64::from(*w) * f64::from(*x).powi(m) * f64::from(*y).powi(n)).sum()

@@ -8,7 +8,7 @@ use crate::time::SimTime;
 pub struct FaultEffect {
     /// Index of the fault in the rig.
     pub fault: usize,
-    /// Number of the fault's window, from 0.
+    /// Number of the period in which the fault is active, from 0.
     pub window: u64,
     /// Kind and size of the effect.
     pub kind: EffectKind,
@@ -120,7 +120,7 @@ impl EffectKind {
     }
 }
 
-/// The effects of the kind `kind` of all `faults` that are active between two instants.
+/// One effect of the kind `kind` for each of `faults` that is active between `from` and `to`.
 pub fn effects<K>(
     faults: &[Timed<K>],
     from: SimTime,

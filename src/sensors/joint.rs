@@ -1,4 +1,4 @@
-//! Position of the joint that carries a sensor.
+//! Sensor that measures position, rate and acceleration of the joint that carries it.
 
 use super::fault::{EffectKind, FaultEffect};
 use super::lidar::Scratch;

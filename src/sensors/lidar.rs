@@ -156,7 +156,7 @@ pub enum Thinning {
     /// All rays of the beam footprint.
     #[default]
     None,
-    /// Five rays.
+    /// Five rays with `SpotRule::Even`, otherwise all.
     Half,
     /// The centre ray.
     Single,
@@ -205,7 +205,7 @@ impl Lidar {
         }
     }
 
-    /// Adds faults of the optics.
+    /// Returns the lidar with these optical faults, which replace earlier ones.
     #[must_use]
     pub fn with_faults(mut self, faults: &[Timed<LidarFault>]) -> Self {
         self.faults = faults.to_vec();
@@ -381,7 +381,7 @@ impl Lidar {
         Fired { received, fault_effects: faults.fault_effects(), truth }
     }
 
-    /// The watched objects that were hit and for which the receiver reports a return: one bit each, as in
+    /// The watched objects that were hit and for which the detector reports a return: one bit each, as in
     /// [`Watch::objects`]. `met` has the instance and the range, metres, of each hit.
     fn watched(
         &self,
@@ -557,7 +557,7 @@ impl Scratch {
         std::mem::take(&mut self.seen)
     }
 
-    /// Whether the last measurement used fewer rays than the stencil has.
+    /// Whether the last measurement used fewer rays per pulse than the full beam footprint has.
     pub fn is_thinned(&self) -> bool {
         self.is_thinned
     }
@@ -569,7 +569,7 @@ impl Scratch {
         (&mut self.pulses, &mut self.hits)
     }
 
-    /// Computes `order`.
+    /// Fills `order` with the indices of `firings`, sorted by laser.
     fn sort_by_laser(&mut self, firings: &[FiringSlot], lasers: usize) {
         self.order.clear();
         self.order.resize(firings.len(), 0);

@@ -10,7 +10,7 @@ use crate::config::rig::faults::Timed;
 use crate::sensors::optics_fault::LidarFault;
 use crate::time::SimTime;
 
-/// The receiver's report of one pulse.
+/// Report of the detector about one pulse.
 pub(super) trait Received {
     /// Whether the pulse has a return within `within_m` of `range_m`, metres.
     fn has_return_near(&self, range_m: f32, within_m: f32) -> bool;
@@ -21,8 +21,9 @@ pub(super) trait Received {
     /// Number of returns that `other` lacks, and number of returns that differ.
     fn difference(&self, other: &Self) -> (u64, u64);
 
-    /// The report after `measured` has added errors to each echo. `measured` gets the quantities of the echo's random
-    /// numbers. Two reports of the same echo get the same errors.
+    /// The report after `measured` has added errors to each echo. The second argument of `measured` identifies the
+    /// random numbers of the echo's range and intensity. If first and second return are the same echo, both get the
+    /// same errors.
     fn with_errors(&self, measured: impl Fn(Return, [Quantity; 2]) -> Return) -> Self;
 }
 
@@ -61,7 +62,7 @@ impl<'a> SweepFaults<'a> {
     }
 
     /// Report of the firing `index` under all active faults. `receive` returns the report for the share of the light,
-    /// 0..=1, that passes the window in both directions.
+    /// 0..=1, that remains under the faults.
     pub fn receive<T: Default + Received>(&self, index: usize, receive: impl Fn(f32) -> T) -> T {
         let mut report = receive(1.0);
         if self.all.is_empty() {

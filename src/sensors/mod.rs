@@ -123,7 +123,8 @@ pub struct FiringSlot {
 pub struct MeasurementRequest {
     /// Number of the request among the device's requests, from 0.
     pub index: u64,
-    /// Time of the measurement; for a series or a sweep, of its first sample or firing.
+    /// Time of the measurement: of the first sample of a series, of the first firing of a sweep, or of the start of the
+    /// exposure of the first row of a tile's frame.
     pub start: SimTime,
     /// Requested measurement.
     pub subject: Subject,
@@ -149,8 +150,8 @@ impl MeasurementRequest {
         (0..u64::from(count)).map(move |sample| SimTime(start_ns + sample * period_ns))
     }
 
-    /// Latest time at which the answer is needed. Sweeps and tiles are sent as a whole after their end; the samples of
-    /// a series are sent one by one from the first on.
+    /// Time by which the answer is needed. Sweeps and tiles are sent as a whole after their end; the samples of a
+    /// series are sent one by one from the first on.
     pub fn needed_at(&self) -> SimTime {
         match &self.subject {
             Subject::Sweep(_) | Subject::Tile(_) => self.end(),
@@ -204,9 +205,9 @@ pub struct Sweep {
     pub number: u64,
     /// Angle of the rotor over time from the request's start.
     pub rotor: RotorMotion,
-    /// Selection of the echoes that the receiver reports; receivers that report all echoes ignore it.
+    /// Selection of the echoes that the detector reports; detectors that report all echoes ignore it.
     pub selection: EchoSelection,
-    /// Settings of the receiver.
+    /// Settings of the detector.
     pub receiver: ReceiverSetting,
     /// Pulses in the order in which the device needs the returns.
     pub firings: Arc<[FiringSlot]>,
@@ -257,7 +258,7 @@ impl RotorMotion {
         self.aims.as_ref()
     }
 
-    /// Adds `piece`, which replaces the motion after its start. Pieces must be added in order of time.
+    /// Adds `piece`, which determines the motion from its start on. Pieces must be added in order of time.
     pub fn push(&mut self, piece: RotorPiece) {
         self.others.push(piece);
     }
@@ -301,7 +302,7 @@ impl Sweep {
     }
 }
 
-/// One echo as the receiver reports it.
+/// One echo as the detector reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Return {
     /// Distance along the beam from the laser's exit point, metres.
@@ -309,7 +310,7 @@ pub struct Return {
     /// Reflectance of a diffuse surface with the same return if the whole pulse hit it at normal incidence: 1 is
     /// white, retroreflectors exceed 1.
     pub intensity: f32,
-    /// Strength of the echo at the receiver, in units of the echo of a white surface at 1 m.
+    /// Strength of the echo at the detector, in units of the echo of a white surface at 1 m.
     pub signal: f32,
 }
 
@@ -323,7 +324,7 @@ pub struct PulseReturns {
     pub second: Option<Return>,
 }
 
-/// Largest number of echoes of a pulse that a receiver distinguishes.
+/// Largest number of echoes of a pulse that a detector distinguishes.
 pub const MAX_ECHOES: usize = 5;
 
 /// The echoes of one pulse, nearest first.
@@ -381,7 +382,7 @@ pub enum Outcome {
     Inertial(Vec<imu::InertialTruth>),
     /// Position of an antenna and its view of the sky.
     Sky(Box<gnss::SkyView>),
-    /// Like [`Outcome::Returns`], for a receiver that distinguishes echoes.
+    /// Like [`Outcome::Returns`], for a detector that distinguishes echoes.
     Echoes(Vec<Echoes>),
     /// Wheel state for each sample of a series.
     Wheels(Vec<WheelState>),

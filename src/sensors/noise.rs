@@ -1,7 +1,5 @@
-//! Random numbers that are hashes of their purpose.
-//!
-//! Every random number is identified by seed, device, request, firing and quantity. It depends neither on the thread,
-//! nor on earlier random numbers, nor on other errors. The generator is SplitMix64, a hash of a counter.
+//! Random numbers, each a hash of seed, device, request, firing and quantity. A number thus does not depend on threads, on
+//! numbers sampled earlier, or on which other sensor errors are simulated. The generator is SplitMix64, a hash of a counter.
 
 use std::convert::Infallible;
 
@@ -154,8 +152,8 @@ impl RequestNoise {
     /// A random number with the standard normal distribution.
     #[inline]
     pub fn standard_normal(&self, firing: usize, quantity: Quantity) -> f64 {
-        // Each random number has its own range of the counter. The distribution nearly always consumes one number,
-        // and a few more in its tails.
+        // Each random number has its own start of the counter. The distribution nearly always consumes one number, and a few
+        // more in its tails.
         self.standard_normal_of(firing, quantity, 0)
     }
 
@@ -167,7 +165,8 @@ impl RequestNoise {
         StandardNormal.sample(&mut Counter(mix(self.key, counter)))
     }
 
-    /// A generator of any number of random numbers. Do not combine it with other random numbers of the same request.
+    /// A generator of any number of random numbers. If a request uses it, do not take random numbers from the other
+    /// functions for the same request.
     #[inline]
     pub fn generator(&self) -> SplitMix64 {
         SplitMix64::from_seed(self.key.to_le_bytes())
@@ -205,14 +204,14 @@ impl RequestNoise {
     }
 }
 
-/// One step of SplitMix64 from a state that depends on both arguments.
+/// Hash of `key` and `value`: one step of SplitMix64 from a state that combines them.
 #[inline(always)]
 fn mix(key: u64, value: u64) -> u64 {
     Counter(key ^ value.wrapping_mul(0xd134_2543_de82_ef95)).step()
 }
 
-/// SplitMix64 from a given state. `rand_xoshiro` can only construct it by a call that compilers do not inline, and
-/// that takes as long as generating a number.
+/// SplitMix64 from a given state. `rand_xoshiro` constructs it only by a function call that compilers do not inline;
+/// this call takes as long as generating a number.
 struct Counter(u64);
 
 impl Counter {

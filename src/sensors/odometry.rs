@@ -8,7 +8,7 @@ use super::{Measurement, MeasurementRequest, Outcome, Sensor, Surroundings};
 pub struct WheelSensor;
 
 impl Sensor for WheelSensor {
-    /// Returns the state of the wheels: once for each sample of a series, or once for an instant. Without a driven
+    /// Returns [`Outcome::Wheels`] with one state of all wheels for each instant of the request. Without a driven
     /// robot, the wheels are at rest.
     fn measure(
         &self,

@@ -14,7 +14,7 @@ pub enum LidarFault {
     DirtyWindow {
         /// Dirty sector of the window.
         sector: Sector,
-        /// Share of the light that passes in one direction, 0..=1.
+        /// One-way transmission: share of the light that remains after one passage of the window, 0..=1.
         transmission: f64,
     },
 }
@@ -35,7 +35,7 @@ impl Sector {
     }
 }
 
-/// Smallest share of light that passes the window in one direction at `at`, 0..=1; `None` if the window is clean.
+/// Smallest one-way transmission of all dirty sectors at the time `at`, 0..=1; `None` if the window is clean.
 pub fn dirt_at(faults: &[Timed<LidarFault>], at: SimTime) -> Option<f64> {
     let transmissions = faults.iter().filter(|fault| fault.is_on(at)).filter_map(|fault| {
         let LidarFault::DirtyWindow { transmission, .. } = fault.kind else { return None };

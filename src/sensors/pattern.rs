@@ -9,9 +9,9 @@ pub struct LaserGeometry {
     pub elevation_rad: f64,
     /// Offset from the rotor's azimuth, clockwise, radians.
     pub azimuth_offset_rad: f64,
-    /// Position of the exit point along the beam's heading, metres.
+    /// Position of the exit point relative to the rotor's axis, along the beam's heading, metres.
     pub exit_forward_m: f64,
-    /// Position of the exit point to the left of the beam's heading, metres.
+    /// Position of the exit point relative to the rotor's axis, to the left of the beam's heading, metres.
     pub exit_left_m: f64,
     /// Height of the exit point above the sensor's origin, metres.
     pub exit_up_m: f64,

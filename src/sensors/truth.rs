@@ -17,11 +17,11 @@ pub struct SweepTruth {
     pub poses: Vec<(u32, Transform<World, Sensor>)>,
     /// Firings in the order of the request.
     pub firings: Vec<FiringTruth>,
-    /// Returns in the order of the firings, at least one for each.
+    /// Returns in the order of the firings. A firing without a reported return has one entry too.
     pub returns: Vec<ReturnTruth>,
 }
 
-/// Path of a pulse.
+/// Direction of a pulse, its time and its laser.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FiringTruth {
     /// Time after the sweep's start, nanoseconds.
@@ -41,8 +41,8 @@ pub struct ReturnTruth {
     pub firing: u32,
     /// Range reported by the receiver, metres; NaN if no return is reported.
     pub reported_m: f32,
-    /// Distance of the surface along the beam, metres: mean over the pulse's rays that hit it, weighted by their
-    /// light. For weather, the position of its echo. NaN if nothing was hit.
+    /// Distance of the surface along the beam, metres: mean over the pulse's rays that hit it, weighted by their light.
+    /// For weather, the distance of its echo. NaN if nothing was hit.
     pub true_m: f32,
     /// Index of the hit instance, as in [`crate::world::raycast::Hit::instance`]; [`NONE`] for weather.
     pub instance: u32,
@@ -52,10 +52,10 @@ pub struct ReturnTruth {
     pub cos_incidence: f32,
     /// Share of the echo's light that comes from the surface, 0..=1.
     pub share: f32,
-    /// Relation of the return to the nearest surface.
+    /// Reason why the return is not that of the nearest surface, or [`Why::Nearest`].
     pub why: Why,
-    /// Reported echoes that contain the return, one bit each. Bits are in order of first and second return, or from
-    /// near to far. 0 if the return is not reported.
+    /// Bit mask of the reported echoes that contain the return; 0 if it is not reported. Bit 0 is the first return and
+    /// bit 1 the second. If the receiver reports every echo, bit 0 is the nearest echo.
     pub slots: u8,
     /// Whether the light comes from a mirror image.
     pub is_mirrored: bool,
@@ -105,7 +105,8 @@ pub(super) struct Sources<'a> {
     pub origins: &'a [Origin],
     pub scatter: &'a [Backscatter],
     pub surfaces: usize,
-    /// Distance at which light from two places no longer overlaps, metres.
+    /// Largest difference between the range of an echo and the ranges of the points whose light contributes to it,
+    /// metres.
     pub width_m: f32,
 }
 
@@ -128,7 +129,8 @@ impl Sources<'_> {
         lit.min_by(|one, other| one.range_m.total_cmp(&other.range_m))
     }
 
-    /// Signals of surfaces near `range_m`, with and without the effect of weather.
+    /// Sums of the signals of all surfaces within [`Sources::width_m`] of `range_m`: first as attenuated by weather,
+    /// then as in clear air.
     pub fn signals_at(&self, range_m: f32) -> [f32; 2] {
         let mut dimmed = 0.0;
         let mut clear = 0.0;

@@ -1,4 +1,4 @@
-//! The only file that reads clocks and sleeps.
+//! Clocks of a run, comparisons of the kernel's clocks, and sleeping.
 //!
 //! The real-time clock counts from an origin on the kernel's monotonic clock and sleeps to
 //! absolute instants, so lateness never adds up.
@@ -27,7 +27,7 @@ impl MonotonicClock {
         (Self { origin_ns }, jiff::Timestamp::now() + delay)
     }
 
-    /// The current instant; before the first instant, it returns the first instant.
+    /// The current instant, or the first instant if that is still in the future.
     pub fn now(&self) -> SimTime {
         SimTime(monotonic_ns().saturating_sub(self.origin_ns))
     }
@@ -65,7 +65,7 @@ impl MonotonicClock {
         self.sleep_until_before(at, Duration::ZERO);
     }
 
-    /// Sleeps until `early` before `at`, which may be before the first instant.
+    /// Sleeps until the time `early` before `at`; this time may be before the first instant.
     pub fn sleep_until_before(&self, at: SimTime, early: Duration) {
         let due_ns = self.origin_ns + at.0 - early.as_nanos() as u64;
         let request = Timespec {
@@ -100,7 +100,7 @@ pub fn thread_cpu_ns() -> u64 {
     nanos(rustix::time::clock_gettime(ReadableClock::ThreadCPUTime))
 }
 
-/// The epoch of a run that begins now, unless the rig sets `start_utc`.
+/// The epoch of a run: `start_utc` if it is given, otherwise the current time.
 pub fn epoch_now_or(start_utc: Option<jiff::Timestamp>) -> Epoch {
     Epoch::new(start_utc.unwrap_or_else(jiff::Timestamp::now))
 }
@@ -133,18 +133,18 @@ fn offset_of(clock: ReadableClock) -> ClockOffset {
     }
 }
 
-/// Times of two clocks at an instant.
+/// Readings of two clocks at the same instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comparison {
     /// Reading of the kernel's monotonic clock, nanoseconds.
     pub monotonic_ns: u64,
     /// Reading of the other clock, nanoseconds.
     pub other_ns: u64,
-    /// Largest time between the two readings, nanoseconds.
+    /// Largest possible time between the instants of the two readings, nanoseconds.
     pub uncertainty_ns: u64,
 }
 
-/// Compares a clock that has a descriptor, such as that of a network card, with the monotonic clock.
+/// Compares a clock that has a file descriptor, such as the clock of a network card, with the monotonic clock.
 ///
 /// # Errors
 /// The clock cannot be read.

@@ -19,13 +19,14 @@ pub struct ClockState {
     /// Whether a service (NTP, PTP by phc2sys) synchronises the clock, as the kernel reports it; `None` if it is
     /// unknown.
     pub is_synchronised: Option<bool>,
-    /// Largest error of the clock, as set in the kernel, microseconds.
+    /// Maximum error of the clock as the kernel reports it (`maxerror` of `adjtimex`), microseconds; `None` if it is
+    /// unknown.
     pub max_error_us: Option<f64>,
-    /// Estimated error, microseconds.
+    /// Estimated error of the clock as the kernel reports it (`esterror`), microseconds; `None` if it is unknown.
     pub estimated_error_us: Option<f64>,
-    /// Frequency correction, parts per million.
+    /// Frequency correction by the kernel, parts per million; `None` if it is unknown.
     pub frequency_ppm: Option<f64>,
-    /// TAI minus UTC in the kernel, seconds; 0 if no service has set it.
+    /// TAI minus UTC in the kernel, seconds; 0 if no service has set it, `None` if it is unknown.
     pub tai_minus_utc_s: Option<i32>,
     /// Uncertainty of a comparison of the real-time clock with the monotonic one, microseconds.
     pub comparison_us: f64,

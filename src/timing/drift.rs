@@ -100,7 +100,7 @@ impl Timeline {
     }
 
     /// Growth of the windows' least errors, nanoseconds per second: the median of the slopes between any two windows
-    /// (Theil and Sen), which a few delayed stretches do not change. 0 with fewer than two full windows.
+    /// (Theil and Sen). A few windows with delays do not change it. 0 with fewer than two full windows.
     pub fn drift(&self) -> f64 {
         // The last window is seldom full, so its least error is usually larger than that of a full window.
         let full = &self.windows[..self.windows.len().saturating_sub(1)];

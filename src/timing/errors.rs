@@ -42,25 +42,25 @@ pub struct ErrorFigures {
     pub count: u64,
     /// Mean, microseconds; early errors count negative.
     pub mean_us: f64,
-    /// Median: 50 % of the values are no larger, microseconds.
+    /// Median of the absolute error, microseconds.
     pub p50_us: f64,
-    /// 90 % of the values are no larger, microseconds.
+    /// 90th percentile of the absolute error, microseconds.
     pub p90_us: f64,
-    /// 99 % of the values are no larger, microseconds.
+    /// 99th percentile of the absolute error, microseconds.
     pub p99_us: f64,
-    /// 99.9 % of the values are no larger, microseconds.
+    /// 99.9th percentile of the absolute error, microseconds.
     pub p99_9_us: f64,
-    /// 99.99 % of the values are no larger, microseconds.
+    /// 99.99th percentile of the absolute error, microseconds.
     pub p99_99_us: f64,
     /// Largest absolute error, microseconds.
     pub max_us: f64,
     /// Number of early events.
     pub early: u64,
-    /// Time by which the earliest event preceded its due time, microseconds; 0 if no event was early.
+    /// Largest time by which an event preceded its due time, microseconds; 0 if no event was early.
     pub earliest_us: f64,
     /// Growth of the least error, microseconds per second; see [`Timeline::drift`].
     pub drift_us_per_s: f64,
-    /// The histogram: upper bound in nanoseconds and count of each value that occurred.
+    /// Histogram of the absolute errors: upper bound (nanoseconds) and count of each bin that is not empty.
     pub histogram: Vec<(u64, u64)>,
     /// Events with the largest absolute errors, largest first.
     pub worst: Vec<Worst>,
@@ -131,7 +131,7 @@ impl ErrorRecord {
     }
 }
 
-/// Whether the `quantile` (0 to 1) of `count` values is their maximum, because there are too few values.
+/// Whether `count` values are too few for the `quantile` (0 to 1): it then equals their maximum.
 pub fn is_maximum(quantile: f64, count: u64) -> bool {
     // Fractions such as 0.999 have no exact binary representation.
     count > 0 && (1.0 - quantile) * (count as f64) < 1.0 - 1e-9

@@ -11,11 +11,11 @@ macro_rules! choices {
         }
 
         impl $type {
-            /// Every value with its word, and a description if the word alone is not clear.
+            /// Every value with its word and a description; the description is empty if the word is clear on its own.
             pub const CHOICES: &'static [(Self, &'static str, &'static str)] =
                 &[$((Self::$value, $word, concat!($($help),*).trim_ascii()),)+];
 
-            /// Word of the value.
+            /// The word by which users choose the value.
             pub fn word(self) -> &'static str {
                 match self {
                     $(Self::$value => $word,)+

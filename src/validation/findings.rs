@@ -96,7 +96,8 @@ impl Comparison {
         }
     }
 
-    /// The comparison on one line.
+    /// One line of text with the word for the result, the subject, Menura's result, the expected value and the
+    /// tolerance.
     pub fn line(&self) -> String {
         let mut line = format!("{:13}  {}: {}", self.word(), self.what, self.ours);
         if !self.paper.is_empty() {
@@ -119,7 +120,7 @@ impl Comparison {
 pub struct Verdict {
     /// Number of comparisons with a tolerance.
     pub judged: usize,
-    /// Whether all of them hold.
+    /// Whether all comparisons with a tolerance hold.
     pub holds: bool,
     /// One line with the verdict.
     pub line: String,

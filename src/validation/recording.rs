@@ -34,7 +34,7 @@ const NO_PORTS: [u16; 2] = [0, 0];
 pub(super) struct Sweep {
     /// Device of the rig.
     pub device: DeviceId,
-    /// Time at which the datagram, or the scan's first byte, leaves.
+    /// Time at which the device sends the datagram, or the first byte of the scan.
     pub leaves: SimTime,
     /// Azimuth in the packet, degrees, clockwise as for all spinning lidars; `None` for a scan.
     pub azimuth_deg: Option<f64>,
@@ -70,7 +70,8 @@ pub(super) fn rig(name: &str, text: &str, sets: &[(&str, String)]) -> Result<Rig
     Ok(Rig::parse(name, text, Path::new(""), &sets, catalogue())?)
 }
 
-/// The rig `text` with copies of the device `original`; each copy has another name and text replacements.
+/// The rig `text` with copies of the device `original` instead of its devices; each copy has another name and text
+/// replacements.
 pub(super) fn with_copies(
     text: &str,
     original: &str,
@@ -100,8 +101,8 @@ pub(super) fn world(rig: &Rig) -> Result<LiveWorld, ExperimentError> {
     LiveWorld::load(rig).map_err(|error| ExperimentError::Input(error.to_string()))
 }
 
-/// Renders `duration` of a rig and passes the decoded output to `see`. Each device's output is in the order of
-/// departure; byte streams (scans) follow after all datagrams.
+/// Renders `duration` of a rig and passes the decoded output to `see`. Each device's output is in the order of sending;
+/// byte streams (scans) follow after all datagrams.
 pub(super) fn decode(
     rig: &Rig,
     world: &LiveWorld,
@@ -130,7 +131,7 @@ struct Reader {
     points: Option<PointSource>,
     stream: Option<Box<dyn StreamDecoder>>,
     bytes: Vec<u8>,
-    /// Offset in the stream and time of each write.
+    /// For each write of the device: offset of its first byte in the stream, and time of sending.
     writes: Vec<(u64, SimTime)>,
 }
 

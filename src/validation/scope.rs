@@ -32,7 +32,7 @@ impl Scope {
     }
 }
 
-/// A progress bar that appears only after a while and only on a terminal. It disappears when dropped.
+/// A progress bar that appears only after [`PATIENCE`] and only on a terminal. It disappears when dropped.
 pub(super) struct Progress {
     bar: ProgressBar,
 }

@@ -34,8 +34,8 @@ fn central_moment(values: &[f64], order: i32) -> f64 {
 
 /// Kolmogorov distance between samples and a distribution: the largest difference of their distribution functions.
 ///
-/// Samples are rounded to multiples of `step` (0 for exact ones). Both distributions are compared at the borders
-/// between the steps, which rounding does not move. Without samples, the distance is 1.
+/// The samples may be rounded to multiples of `step`; it is 0 if they are exact. Both distributions are compared at the
+/// borders between the steps, because rounding moves no sample across a border. Without samples, the distance is 1.
 pub(super) fn kolmogorov(samples: &[f64], step: f64, law: impl Fn(f64) -> f64) -> f64 {
     if samples.is_empty() {
         return 1.0;
@@ -65,8 +65,8 @@ pub(super) fn unrounded(samples: &[f64], step: f64) -> Vec<f64> {
     spread.map(|(place, sample)| sample + (share(place) - 0.5) * step).collect()
 }
 
-/// 99 % limit of [`kolmogorov`] for this number of independent samples of the distribution itself (Smirnov's limit for
-/// many samples).
+/// Value that [`kolmogorov`] exceeds in only 1 % of cases, if this number of independent samples really follows the
+/// distribution (Smirnov's limit for many samples).
 pub(super) fn kolmogorov_limit(samples: usize) -> f64 {
     1.628 / (samples.max(1) as f64).sqrt()
 }
@@ -125,7 +125,8 @@ pub(super) fn gamma_shape(samples: &[f64]) -> f64 {
     (3.0 - s + ((s - 3.0) * (s - 3.0) + 24.0 * s).sqrt()) / (12.0 * s)
 }
 
-/// Number of samples in each of equal bins from `from` on; samples outside are ignored.
+/// Number of samples in each of `bins` bins of the width `width`, the first of which starts at `from`; samples outside
+/// are ignored.
 pub(super) fn histogram(samples: &[f64], from: f64, width: f64, bins: usize) -> Vec<u64> {
     let mut counts = vec![0; bins];
     for sample in samples {

@@ -49,7 +49,7 @@ pub enum Content {
 pub struct Observations {
     /// System of the satellites.
     pub system: System,
-    /// Time of week in milliseconds of the satellite system; for GLONASS, time of day.
+    /// Time of week of the satellite system, milliseconds; for GLONASS, time of day.
     pub epoch_ms: u32,
     /// Observed signals, at most 64.
     pub signals: Vec<Observed>,
@@ -64,11 +64,12 @@ pub struct Observed {
     pub band: u8,
     /// Pseudorange, metres.
     pub pseudorange_m: f64,
-    /// Carrier phase as a distance, metres, with an unknown integer number of wavelengths.
+    /// Carrier phase as a distance, metres, with an unknown integer number of wavelengths; `None` if the message lacks it.
     pub phase_m: Option<f64>,
 }
 
-/// Converts an MSM message to [`Observations`]. Arguments: variant, system, epoch, and the names of its fine ranges.
+/// Converts an MSM message to [`Observations`]. Arguments for each message: variant, system, and the names of the
+/// fields with the epoch, the fine pseudorange and the fine phase range.
 macro_rules! observations {
     ($message:expr; $($variant:ident $system:ident $epoch:ident $code:ident $phase:ident;)*) => {
         match $message {

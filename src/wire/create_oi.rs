@@ -1,9 +1,9 @@
 //! The Open Interface of iRobot's Create 2 and Roombas.
 //!
-//! The host sends an opcode and its arguments, without frame, checksum or acknowledgement. The robot answers with
-//! only the bytes of the requested packets, or streams packets as `13 | N | id | data | id | data … | sum`, with a
-//! sum of 0 modulo 256 over all bytes. Numbers are most significant byte first. Source: the Create 2 Open Interface
-//! specification, and the drivers libcreate and pycreate2.
+//! The host sends an opcode and its arguments, without frame, checksum or acknowledgement. The robot answers with only
+//! the bytes of the requested packets, or streams packets as `0x13 | N | id | data | id | data … | sum`. N is the
+//! number of bytes between N and `sum`; the sum of all bytes is 0 modulo 256. Numbers are most significant byte first.
+//! Source: the Create 2 Open Interface specification, and the drivers libcreate and pycreate2.
 
 use super::framer::{Framing, NoFrame, head, require, whole};
 
@@ -42,8 +42,8 @@ pub mod opcode {
     pub const STOP: u8 = 173;
 }
 
-/// Number of argument bytes of an opcode; `None` for an unknown opcode. For a song and a list, the number depends on
-/// the arguments received so far.
+/// Number of argument bytes of an opcode; `None` for an unknown opcode. For a song or a list of packets, it depends on one
+/// of the arguments, the number of notes or packets; [`NoFrame::Incomplete`] if `so_far` lacks this argument.
 fn arguments(opcode: u8, so_far: &[u8]) -> Option<Result<usize, NoFrame>> {
     use self::opcode as op;
     let counted = |place: usize, each: usize| {
@@ -130,7 +130,7 @@ const GROUPS: [(u8, u8, u8); 11] = [
     (107, 54, 58),
 ];
 
-/// Packets that belong to the id of a packet or a group; none for an unknown id.
+/// Ids of the packets of a group, or the id of a single packet; none for an unknown id.
 pub fn packets(id: u8) -> impl Iterator<Item = u8> {
     let group = GROUPS.iter().find(|(group, ..)| *group == id);
     let range = match group {

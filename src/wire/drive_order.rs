@@ -101,7 +101,7 @@ impl DriveOrder {
 mod tests {
     use super::*;
 
-    /// `struct.pack("<4sIIdd", b"MNDR", 1, 0, 0.5, -1.0)`.
+    /// The expected bytes are those of `struct.pack("<4sIIdd", b"MNDR", 1, 0, 0.5, -1.0)` in Python.
     #[test]
     fn the_layout_is_that_of_the_table() {
         let order = DriveOrder::Twist { forward_m_s: 0.5, turn_rad_s: -1.0 };

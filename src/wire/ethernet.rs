@@ -46,8 +46,8 @@ pub struct FrameHeader {
 }
 
 impl FrameHeader {
-    /// Replaces the contents of `frame` by the frame around `payload`. Allocates only if `frame` is too small.
-    /// Rejects a payload longer than [`MAX_PAYLOAD_LEN`].
+    /// Replaces the contents of `frame` with a frame that contains `payload`. Allocates only if the capacity of `frame`
+    /// is too small. Rejects a payload longer than [`MAX_PAYLOAD_LEN`].
     pub fn emit(&self, payload: &[u8], frame: &mut Vec<u8>) -> Result<(), ParseError> {
         let too_long = || ParseError::Length {
             what: "UDP payload",
@@ -135,7 +135,7 @@ fn foreign(field: &'static str, value: u64) -> ParseError {
     }
 }
 
-/// Link type of a capture, in the registry at tcpdump.org: format of the header before the IP header.
+/// Link type of a capture, by its number in the registry at tcpdump.org: the format of the header before the IP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkType(pub u32);
 
@@ -163,9 +163,9 @@ impl LinkType {
 /// Content of a captured frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content<'a> {
-    /// A complete UDP datagram.
+    /// A UDP datagram that is not fragmented. The capture may lack bytes at its end, see [`Datagram::missing`].
     Udp(Datagram<'a>),
-    /// Another protocol, by its usual name.
+    /// Other content: the usual name of its protocol, or the reason why it is not read, such as `IP fragment`.
     Other(&'static str),
 }
 
@@ -195,7 +195,7 @@ pub struct Datagram<'a> {
 pub struct Ipv4Fields {
     /// Don't-fragment flag.
     pub dont_fragment: bool,
-    /// Identification.
+    /// IP identification.
     pub identification: u16,
     /// Whether the header checksum is correct.
     pub checksum_ok: bool,
@@ -327,7 +327,7 @@ pub fn sliced(link: LinkType, frame: &[u8]) -> Result<Option<LaxSlicedPacket<'_>
     Ok(Some(sliced))
 }
 
-/// Name of the protocol of a frame without an IP header, or the reason why the header is missing.
+/// [`Content::Other`] with the protocol of a frame without an IP header; an error if the IP header is incomplete.
 fn without_ip<'a>(sliced: &LaxSlicedPacket<'a>) -> Result<Content<'a>, ParseError> {
     if sliced.stop_err.is_some() {
         let got = sliced.ether_payload().map_or(0, |payload| payload.payload.len());

@@ -24,13 +24,13 @@ pub struct PoseTwist {
     pub magic: [u8; 4],
     /// The constant [`VERSION`].
     pub version: u32,
-    /// Number of the datagram among the sender's datagrams.
+    /// Number of the datagram, counted by the sender.
     pub sequence: u64,
     /// Time of the pose on the sender's clock, nanoseconds from any origin.
     pub time_ns: u64,
     /// Position of the body, World, metres.
     pub position_m: [f64; 3],
-    /// World from Body, a unit quaternion x, y, z, w.
+    /// Rotation from the Body frame to World, a unit quaternion: x, y, z, w.
     pub orientation_xyzw: [f64; 4],
     /// Velocity of the body's origin relative to World, in the Body frame, m/s.
     pub velocity_m_s: [f64; 3],
@@ -50,7 +50,7 @@ pub enum FeedFault {
     /// The datagram has another magic or version.
     #[error("not version {VERSION} of the feed")]
     Version,
-    /// A value is not finite, or too large for a robot.
+    /// A value is not finite, or exceeds its limit, such as [`MAX_SPEED_M_S`].
     #[error("a value is out of range")]
     Value,
     /// The quaternion is not of unit length.

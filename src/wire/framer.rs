@@ -12,7 +12,7 @@ pub enum NoFrame {
     Refused,
 }
 
-/// The reason for rejecting bytes is irrelevant in a stream.
+/// Every parse error becomes [`NoFrame::Refused`], because a stream needs no reason for skipping bytes.
 impl From<super::ParseError> for NoFrame {
     fn from(_: super::ParseError) -> Self {
         Self::Refused
@@ -22,7 +22,7 @@ impl From<super::ParseError> for NoFrame {
 /// Rules for finding the frames of a format. Formats that share a line are one format with several kinds of frames,
 /// which the first byte distinguishes.
 pub trait Framing {
-    /// A complete frame with a correct checksum.
+    /// A complete frame. Most formats accept only frames with a correct checksum.
     type Frame;
 
     /// Largest length of a frame, bytes.
@@ -35,21 +35,22 @@ pub trait Framing {
     /// does not depend on the bytes after the frame.
     ///
     /// # Errors
-    /// There is no frame, or its end is missing so far.
+    /// [`NoFrame::Refused`] if no frame starts at the first byte, [`NoFrame::Incomplete`] if the end of the frame is
+    /// missing so far.
     fn scan(&self, bytes: &[u8]) -> Result<(Self::Frame, usize), NoFrame>;
 }
 
-/// The first `N` bytes.
+/// The first `N` bytes; [`NoFrame::Incomplete`] if there are fewer.
 pub(crate) fn head<const N: usize>(bytes: &[u8]) -> Result<[u8; N], NoFrame> {
     bytes.first_chunk().copied().ok_or(NoFrame::Incomplete)
 }
 
-/// The first `length` bytes.
+/// The first `length` bytes; [`NoFrame::Incomplete`] if there are fewer.
 pub(crate) fn whole(bytes: &[u8], length: usize) -> Result<&[u8], NoFrame> {
     bytes.get(..length).ok_or(NoFrame::Incomplete)
 }
 
-/// Returns an error if the condition is false.
+/// Returns [`NoFrame::Refused`] if the condition is false.
 pub(crate) fn require(is_so: bool) -> Result<(), NoFrame> {
     if is_so { Ok(()) } else { Err(NoFrame::Refused) }
 }
@@ -65,8 +66,8 @@ pub struct Piece<'a, T> {
     pub frame: Option<T>,
 }
 
-/// Finds frames. It stores at most twice the longest frame, whatever the length of the pieces. The frames found do
-/// not depend on how the stream is divided into pieces.
+/// Finds frames in a stream. It stores at most twice the length of the longest frame. The frames found do not depend on
+/// how the stream is divided into pieces.
 #[derive(Clone, Debug, Default)]
 pub struct Framer<F> {
     format: F,
@@ -120,13 +121,14 @@ impl<F: Framing> Framer<F> {
         }
     }
 
-    /// All frames whose last byte is in `input`.
+    /// Adds `input` to the stream; returns all frames that are then complete. Bytes between frames are skipped.
     pub fn frames(&mut self, mut input: &[u8]) -> Vec<F::Frame> {
         std::iter::from_fn(|| self.next_frame(&mut input)).collect()
     }
 
-    /// Ends the stream, or a frame after a pause: an incomplete frame is discarded, and [`Framer::next_piece`]
-    /// searches for complete frames among its bytes.
+    /// Ends the stream, or marks a pause after which an incomplete frame does not continue. Then call
+    /// [`Framer::next_piece`] with empty input: it returns the bytes of the incomplete frame as bytes outside frames,
+    /// and complete frames that it finds among them.
     pub fn end(&mut self) {
         self.is_over = true;
     }
@@ -136,7 +138,7 @@ impl<F: Framing> Framer<F> {
         self.position + (self.buffer.len() - self.used) as u64
     }
 
-    /// Whether the stream so far ends within a frame.
+    /// Whether bytes of an incomplete frame are stored.
     pub fn is_amid(&self) -> bool {
         self.used < self.buffer.len()
     }
@@ -161,7 +163,7 @@ impl<F: Framing> Framer<F> {
         }
     }
 
-    /// Moves bytes from `input` into the buffer, which has space for one frame more than the waiting bytes.
+    /// Moves bytes from `input` into the buffer, up to a total of twice the length of the longest frame.
     fn take(&mut self, input: &mut &[u8]) {
         self.buffer.drain(..self.used);
         self.used = 0;

@@ -51,12 +51,13 @@ impl<A, B> Transform<A, B> {
     pub const IDENTITY: Self =
         Self { translation: DVec3::ZERO, rotation: DQuat::IDENTITY, frames: PhantomData };
 
-    /// A transform from the origin of `B` in `A` (metres) and a rotation, which is normalised.
+    /// The transform `a_from_b` for the position of B's origin in A, metres, and the rotation from B to A, which is
+    /// normalised.
     pub fn new(translation: DVec3, rotation: DQuat) -> Self {
         Self { translation, rotation: rotation.normalize(), frames: PhantomData }
     }
 
-    /// A transform from a translation in metres and roll, pitch and yaw in radians.
+    /// Like [`Transform::new`], with the rotation as roll, pitch and yaw, radians.
     pub fn from_rpy(translation: DVec3, roll: f64, pitch: f64, yaw: f64) -> Self {
         Self::new(translation, quat_from_rpy(roll, pitch, yaw))
     }
@@ -73,12 +74,14 @@ impl<A, B> Transform<A, B> {
         Self { translation: DVec3::new(x, y, z), rotation, frames: PhantomData }
     }
 
-    /// Transforms a point from `B` to `A`.
+    /// Converts a point, metres: `a_from_b.point(p)` returns the coordinates in A of the point that has the coordinates `p`
+    /// in B.
     pub fn point(&self, p: DVec3) -> DVec3 {
         self.rotation * p + self.translation
     }
 
-    /// Rotates a direction from `B` to `A`.
+    /// Converts a direction: `a_from_b.direction(v)` returns the components in A of the vector that has the components `v`
+    /// in B. The translation has no effect.
     pub fn direction(&self, v: DVec3) -> DVec3 {
         self.rotation * v
     }
@@ -90,8 +93,8 @@ impl<A, B> Transform<A, B> {
     }
 
     /// The transform between `self` (`s` = 0) and `end` (`s` = 1): linear in position, normalised linear in rotation.
-    /// Use it for less than a millisecond. The rotation then differs from the great circle arc by far less than the
-    /// resolution of any wire format.
+    /// Use it only for poses that are less than a millisecond apart. The rotation then differs from the great circle
+    /// arc by far less than the resolution of any wire format.
     pub fn interpolate(&self, end: &Self, s: f64) -> Self {
         let toward =
             if self.rotation.dot(end.rotation) < 0.0 { -end.rotation } else { end.rotation };

@@ -84,7 +84,7 @@ pub mod safety {
 pub struct Frame {
     /// Protocol version, 0.
     pub version: u8,
-    /// The sender's clock; hosts send 0.
+    /// The sender's clock, ms; hosts send 0.
     pub time: u32,
     /// Flags, 0.
     pub flags: u8,
@@ -170,12 +170,12 @@ record! {
         /// Accelerations of the left and right wheel, cm/s².
         accel_cm_s2: [i16; 2],
     }
-    /// Types 0210 and 0211 (hexadecimal): limit of speed, limit of acceleration.
+    /// Types 0210 and 8210 (hexadecimal): limits of speed. Types 0211 and 8211: limits of acceleration.
     #[derive(Copy, serde::Serialize)]
     Limits: Le 4 {
-        /// Forward component, hundredths of m/s or m/s².
+        /// Limit in the forward direction, hundredths of m/s or m/s².
         forward: i16,
-        /// Backward component, hundredths of m/s or m/s².
+        /// Limit in the backward direction, hundredths of m/s or m/s².
         reverse: i16,
     }
     /// Types 0202 and 8202 (hexadecimal): outputs of the motors, as shares of full output.

@@ -73,7 +73,7 @@ pub struct HttpResponse {
 }
 
 impl HttpResponse {
-    /// A line of text for users.
+    /// A response with one line of text for users.
     pub fn text(status: u16, text: &str) -> Self {
         let body = format!("{text}\n").into_bytes();
         Self { status, content_type: "text/plain; charset=utf-8", body }

@@ -17,7 +17,7 @@ use super::framer::{Framing, NoFrame, require};
 
 /// Length of the longest index word, bytes.
 pub const MAX_WORD_LEN: usize = 8;
-/// The highest speed of a command.
+/// The highest speed of a command, in units of the product.
 pub const MAX_SPEED: u8 = 63;
 /// The highest position of a command, steps.
 pub const MAX_STEPS: u32 = 999_999;
@@ -106,7 +106,7 @@ impl Message {
         out.extend_from_slice(line.as_bytes());
     }
 
-    /// Reads a line with a position or the index mark, without its line end.
+    /// Reads a line with a position or the index mark, without its line end; `None` for any other line.
     fn parse(line: &str) -> Option<Self> {
         if line.starts_with(|first: char| first.is_ascii_digit()) {
             return Position::parse(line).map(Self::Position);
@@ -168,7 +168,7 @@ pub enum Command {
     Turn {
         /// Whether the count increases.
         forward: bool,
-        /// Speed: 1 to [`MAX_SPEED`].
+        /// Speed: 1 to [`MAX_SPEED`], in units of the product.
         speed: u8,
     },
     /// `SC`: stop.

@@ -2,9 +2,9 @@
 //!
 //! Packets: `address | command | length | data | CRC low | CRC high`. Only the address has its highest bit set. The
 //! CRC covers all bytes before it and is sent as two groups of seven bits. The controller answers with the command
-//! [`REPLY`]. Numbers have six bits per byte, lowest first. Text: `<channel>,<command>` followed by CR, LF or both. A
-//! byte of 128 or above begins a packet. Source: the Kangaroo x2 manuals, the maker's Arduino library, and the log of
-//! a real controller.
+//! [`REPLY`]. A number is sent as twice its magnitude, plus 1 if it is negative, in groups of six bits, lowest first; bit 6
+//! of a byte is set if another group follows. Text: `<channel>,<command>` followed by CR, LF or both. A byte of 128 or
+//! above begins a packet. Source: the Kangaroo x2 manuals, the maker's Arduino library, and the log of a real controller.
 
 use super::checksum::crc14_kangaroo;
 use super::framer::{Framing, NoFrame, head, require, whole};
@@ -36,7 +36,7 @@ pub mod flag {
     pub const BUSY: u8 = 0x02;
     /// Move: the default limits of the channel are disabled.
     pub const NO_LIMITS: u8 = 0x08;
-    /// A byte follows, which the answer repeats.
+    /// The packet contains a byte that the answer repeats.
     pub const ECHO: u8 = 0x10;
     /// Numbers are encoder counts instead of units.
     pub const RAW: u8 = 0x20;
@@ -66,7 +66,7 @@ impl Packet {
     }
 }
 
-/// Appends `number` in the form of packets, limited to 2^29 - 1.
+/// Appends `number` as the bytes of a number in a packet; its magnitude is limited to 2^29 - 1.
 pub fn put_number(out: &mut Vec<u8>, number: i64) {
     let size = number.unsigned_abs().min((1 << 29) - 1) as u32;
     let mut rest = size << 1 | u32::from(number < 0);

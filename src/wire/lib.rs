@@ -68,7 +68,7 @@ pub enum ParseError {
         field: &'static str,
         /// Value of the field.
         value: u64,
-        /// The allowed values.
+        /// Text that describes the allowed values.
         allowed: &'static str,
     },
 }

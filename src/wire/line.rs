@@ -30,7 +30,7 @@ impl LineSettings {
         Self { baud, data_bits: 8, parity: Parity::None, stop_bits: 1 }
     }
 
-    /// Full-speed USB as a serial port: hosts may set any rate.
+    /// Full-speed USB as a serial port, 12 Mbit/s: the bit rate that a host sets has no effect.
     pub const USB: Self = Self::eight_n_one(12_000_000);
 
     /// Number of bits of a character, including start and stop bits.

@@ -67,7 +67,7 @@ impl Request {
         Ok(request)
     }
 
-    /// Bytes of a client's request.
+    /// Bytes of a client's request; `host` is the value of the `Host` header.
     pub fn to_bytes(&self, host: &str) -> Vec<u8> {
         let mut text = format!("GET /{} HTTP/1.1\r\nHost: {host}\r\n", self.mount_point);
         if self.is_version_2 {
@@ -90,7 +90,7 @@ pub enum Answer {
         /// Whether the data is in chunks.
         is_chunked: bool,
     },
-    /// The source table, without a stream.
+    /// The source table; no stream follows. [`Answer::parse`] leaves its text empty.
     Table(String),
     /// User or password is wrong or missing.
     Unauthorized,
@@ -179,7 +179,7 @@ fn head(bytes: &[u8]) -> Result<&str, NoHead> {
     }
 }
 
-/// Encodes `bytes` as one chunk of a body.
+/// Encodes `bytes` as one chunk of a body in the chunked transfer encoding.
 pub fn chunk(bytes: &[u8]) -> Vec<u8> {
     let mut chunk = format!("{:x}\r\n", bytes.len()).into_bytes();
     chunk.extend(bytes);
@@ -187,16 +187,16 @@ pub fn chunk(bytes: &[u8]) -> Vec<u8> {
     chunk
 }
 
-/// Decodes a body in chunks.
+/// Decodes the body of an answer in the chunked transfer encoding of HTTP/1.1.
 #[derive(Clone, Debug, Default)]
 pub struct Chunks {
     head: Vec<u8>,
-    /// Number of bytes left in the chunk, including its CR LF.
+    /// Number of bytes of the current chunk that have not arrived, including its CR LF.
     left: usize,
 }
 
 impl Chunks {
-    /// Appends the data in `bytes` to `data`.
+    /// Decodes `bytes`, the next part of the body, and appends the chunks' content to `data`.
     ///
     /// # Errors
     /// The last chunk has arrived, or bytes are invalid.

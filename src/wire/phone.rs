@@ -23,7 +23,7 @@
 use super::checksum::xor8;
 use super::framer::{Framing, NoFrame, require};
 
-/// One sentence. Numbers are in units of their last decimal.
+/// One sentence. Each number is an integer in units of the last decimal of its text: a `compass` of 92.31 degrees is 9231.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Sentence {
     /// Number of the sentence, modulo 65536.

@@ -1,4 +1,4 @@
-//! Ports of a device and connected hosts, as values.
+//! Data types for the settings of a device's ports, and for the hosts connected to them.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;

@@ -61,7 +61,7 @@ impl<'a> Reader<'a> {
     /// The next `N` bytes.
     ///
     /// # Errors
-    /// There are too few bytes. All reading functions below return the same error.
+    /// There are too few bytes. The reading functions below return this error, too.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], ParseError> {
         let (head, rest) = self.rest.split_first_chunk().ok_or_else(|| self.too_short(N))?;
         self.rest = rest;

@@ -92,8 +92,8 @@ pub fn glonass_biases(station: u16) -> Option<Vec<u8>> {
     }))
 }
 
-/// Message 4072.0: position and velocity of a moving base, in metres and m/s, encoded in units of 0.1 mm and 0.1
-/// mm/s. Without `place_and_velocity`: message 4072.1, which has only station and time.
+/// Message 4072.0: Earth-centred, Earth-fixed position and velocity of a moving base, in metres and m/s, encoded in
+/// units of 0.1 mm and 0.1 mm/s. Without `place_and_velocity`: message 4072.1, which has only station and time.
 pub fn moving_base(
     station: u16,
     gps_ms: i64,
@@ -123,7 +123,7 @@ fn bytes(message: &Message) -> Option<Vec<u8>> {
 }
 
 /// The multiple signal message of a system, with compact measurements (MSM4) or full, precise ones (MSM7). `None` if
-/// there are too many signals.
+/// there are more than 64 combinations of satellite and signal code, or the message cannot be encoded.
 pub fn multiple_signals(
     system: System,
     is_full: bool,
@@ -293,12 +293,12 @@ fn fine<'a>(
     })
 }
 
-/// DF402: minimum lock time, in powers of two.
+/// DF402: code of the minimum lock time: 0 below 32 ms, 1 from 32 ms, 2 from 64 ms and so on, at most 15.
 fn lock_indicator(lock_ms: u64) -> u8 {
     (lock_ms / 32).checked_ilog2().map_or(0, |power| (power + 1).min(15) as u8)
 }
 
-/// DF407: lock time in finer steps, 32 per power of two.
+/// DF407: code of the lock time: milliseconds below 64 ms, then 32 steps per doubling of the time, at most 704.
 fn fine_lock_indicator(lock_ms: u64) -> u16 {
     match lock_ms {
         0..64 => lock_ms as u16,
@@ -341,8 +341,8 @@ mod tests {
     const HEAD: Head =
         Head { station: 2003, gps_ms: 2445 * WEEK_MS + 552_463_000, leap_s: 18, has_more: true };
 
-    /// Decoded ranges differ by at most half a millimetre for precise messages, and by at most a centimetre for
-    /// compact ones.
+    /// A precise message (MSM7) reproduces pseudoranges to half a millimetre, and carrier ranges and rates to a tenth of a
+    /// millimetre (per second). A compact message (MSM4) is shorter.
     #[test]
     fn measurements_come_back() {
         let full = multiple_signals(System::Gps, true, &HEAD, &signals()).unwrap();

@@ -94,7 +94,8 @@ pub mod code {
     pub const INVALID_PARAMETER: u16 = 9;
 }
 
-/// Number of main loops (200 Hz) per log, in the order of the codes in `OUTPUT_CONF`.
+/// Periodic output rates that `OUTPUT_CONF` accepts, as the number of main loops (200 Hz) per log: 40 is 5 Hz. `OUTPUT_CONF`
+/// contains this number.
 pub const OUTPUT_DIVISORS: [u16; 9] = [1, 2, 4, 5, 8, 10, 20, 40, 200];
 
 /// One frame.
@@ -278,7 +279,7 @@ record! {
         timestamp_us: u32,
         /// Status bits; 0x01FF without errors.
         status: u16,
-        /// Magnetic field, divided by its usual strength.
+        /// Magnetic field along x, y and z in the product's arbitrary unit; the profile defines this unit in gauss.
         mag: [f32; 3],
         /// Accelerations, m/s².
         accel_m_s2: [f32; 3],

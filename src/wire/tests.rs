@@ -44,9 +44,10 @@ struct Format {
     module: &'static str,
     /// Valid frames.
     examples: Vec<Vec<u8>>,
-    /// Reads bytes that contain nothing else, and writes the value again; `None` if they are rejected.
+    /// Reads bytes that are exactly one frame, and writes the frame again; `None` if they are rejected.
     again: Again,
-    /// Offset and bytes of the frames in a stream that arrives in pieces of the given length.
+    /// Offset and bytes of the frames in a stream that arrives in pieces of the given length; `None` for frames that
+    /// are not sent as a stream.
     find: Option<Find>,
 }
 

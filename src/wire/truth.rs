@@ -57,7 +57,7 @@ pub struct PacketRecord {
     pub sha256: [u8; 8],
     /// Poses of the sensor, in order of time.
     pub poses: Vec<PoseRecord>,
-    /// Pulses with returns in the packet.
+    /// Pulses whose results are in the packet, also those without a reported return.
     pub firings: Vec<FiringRecord>,
     /// Returns, in the order of the firings.
     pub returns: Vec<ReturnRecord>,
@@ -87,20 +87,22 @@ pub struct FiringRecord {
     pub first_return: u32,
     /// Index of the laser.
     pub laser: u16,
-    /// Number of the pulse's returns in the message, at least 1.
+    /// Number of the pulse's records in [`PacketRecord::returns`], at least 1: a pulse without a reported return has one
+    /// record.
     pub returns: u8,
 }
 
-/// A return.
+/// A return or, for a pulse without a reported return, the nearest surface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReturnRecord {
-    /// Range as measured, metres; NaN if the return is not reported.
+    /// Measured range before rounding for the wire, metres; NaN if the device reports no return.
     pub reported_m: f32,
     /// True range of the surface, metres; NaN if nothing was hit.
     pub true_m: f32,
-    /// Instance that was hit; all ones for weather.
+    /// Index of the instance that was hit: in the scene, or the scene's number of instances plus the index of the moving
+    /// object. All ones if no surface was hit, as for weather.
     pub instance: u32,
-    /// Index of the material in the scene of the instance; [`NONE`] for weather.
+    /// Index of the material in the scene of the instance; [`NONE`] if no surface was hit, as for weather.
     pub material: u16,
     /// Index of the label in the file's list.
     pub label: u16,
@@ -108,11 +110,12 @@ pub struct ReturnRecord {
     pub cos_incidence: u16,
     /// Share of the echo's light that comes from the surface, times 65535.
     pub share: u16,
-    /// Index of the moving object; [`NONE`] for static surfaces.
+    /// Index of the moving object; [`NONE`] for static surfaces, and if no surface was hit.
     pub object: u16,
-    /// Relation to the nearest surface: number of a value of the type `Why`.
+    /// Reason why the return is not that of the nearest surface, or why there is none: discriminant of `Why` in
+    /// `sensors::truth`.
     pub why: u8,
-    /// Reported echoes that contain the return, one bit each, and [`MIRRORED`].
+    /// Reported echoes that contain the return, one bit each (dual return: 1 strongest, 2 last), and [`MIRRORED`].
     pub slots: u8,
 }
 

@@ -27,7 +27,8 @@ pub enum Actuation {
         /// Angle of the wheel in the middle of the front axle, left positive, radians.
         steering_rad: f64,
     },
-    /// Emergency stop (`true`): the drive brakes to rest and ignores other commands; `false` ends it.
+    /// Starts (`true`) or ends (`false`) an emergency stop. During the stop, the drive brakes to rest. The last set
+    /// points that arrive during the stop take effect at its end.
     EmergencyStop(bool),
     /// Sets the rate of a joint.
     JointRate {

@@ -9,19 +9,19 @@ pub trait GroundHeight: Send + Sync {
     /// Height of the highest surface at `x_m`, `y_m` (World), metres; `None` where there is none.
     fn height_m(&self, x_m: f64, y_m: f64) -> Option<f64>;
 
-    /// Height of the highest surface at this position that is not above `below_m`, or of the lowest surface if all
-    /// are above it, metres. This is the ground under an object at that height. `None` where there is no surface.
+    /// Height of the ground under an object at the height `below_m`, metres: the highest surface at or below `below_m` or,
+    /// if all surfaces are above it, the lowest one. `None` where there is no surface.
     fn height_under_m(&self, x_m: f64, y_m: f64, below_m: f64) -> Option<f64> {
         let _ = below_m; // a ground has one surface unless it implements this method
         self.height_m(x_m, y_m)
     }
 }
 
-/// The height of a scene's [`Scene::ground`]: exact on every triangle, highest surface first.
+/// The height of a scene's [`Scene::ground`], exact on every triangle.
 ///
-/// Square bins hold the triangles. There is a level of bins for every power of two, and a triangle is in the level
-/// whose bins are two to four times its extent. Few bins therefore hold a triangle of any size, and memory grows only
-/// with the number of triangles.
+/// Square bins hold the triangles. There is a level of bins for every power of two from 2^-6 to 2^30 m. A triangle is in the
+/// finest level whose bins are at least twice its extent. It is therefore in at most four bins, and memory grows only with
+/// the number of triangles.
 #[derive(Clone, Debug, Default)]
 pub struct Terrain {
     vertices: Vec<DVec3>,
@@ -111,7 +111,7 @@ impl Terrain {
         self.triangles.is_empty()
     }
 
-    /// Calls `f` with the heights of all surfaces at a position.
+    /// Calls `tell` with the height of each surface at a position, metres, in any order.
     fn each_height(&self, x_m: f64, y_m: f64, mut tell: impl FnMut(f64)) {
         for level in &self.levels {
             let wanted = key(bin(x_m, level.bins_per_m), bin(y_m, level.bins_per_m));
@@ -184,7 +184,7 @@ fn upright(a: DVec3, b: DVec3, c: DVec3) -> bool {
     ab.perp_dot(ac).abs() <= 1e-9 * longest
 }
 
-/// The level whose bins are two to four times `extent` metres wide.
+/// The finest level whose bins are at least twice `extent` metres wide.
 fn level_of(extent: f64) -> usize {
     let mut level = 0;
     let last = (LARGEST_EXPONENT - LEAST_EXPONENT) as usize;

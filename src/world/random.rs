@@ -1,6 +1,6 @@
 //! Random numbers for shapes and positions, determined by a seed.
 //!
-//! Each item has its own random stream, identified by the seed, its kind and its number. It therefore depends neither
+//! Each item has its own random stream, identified by the seed, its kind and its number. The items therefore depend neither
 //! on the order of the work nor on the number of threads.
 
 use rand::{Rng, RngExt, SeedableRng};

@@ -53,7 +53,7 @@ pub struct Instance {
     pub world_from_mesh: DAffine3,
 }
 
-/// Reflection of a laser by a surface, and its colour.
+/// Optical properties of a surface: reflection of laser light, and colour.
 #[derive(Clone, Debug)]
 pub struct Material {
     /// Name in the material file.
@@ -113,9 +113,9 @@ pub enum Finish {
         /// Bottom of the water; `None` if the water is too deep for it to be visible.
         bottom: Option<Bottom>,
     },
-    /// Wet: water fills its texture.
+    /// Wet: water fills the roughness of the surface.
     Wet {
-        /// Share of the texture's depth that is filled, 0..=1.
+        /// Share of the depth of the surface's roughness that water fills, 0..=1.
         film: f32,
     },
 }
@@ -163,8 +163,8 @@ pub struct Texture {
     pub width: u32,
     /// Number of rows.
     pub height: u32,
-    /// Values row by row from the top left; `width * height` values, 255 is 1.0. Shared, as one image
-    /// may serve many materials.
+    /// `width * height` values, row by row from the top left; 255 is 1.0. The values are shared, because many materials
+    /// may use the same image.
     pub texels: std::sync::Arc<[u8]>,
 }
 

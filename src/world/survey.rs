@@ -7,13 +7,13 @@ use super::scene::{Instance, Mesh, Scene};
 use super::trajectory::{End, Trajectory};
 use crate::time::SimTime;
 
-/// Width above which a scene is probably in millimetres, metres.
+/// Width in metres above which the unit of a scene file is probably the millimetre.
 const WIDEST_M: f64 = 20_000.0;
-/// Height above which a scene is probably in millimetres, metres.
+/// Height in metres above which the unit of a scene file is probably the millimetre.
 const HIGHEST_M: f64 = 2_000.0;
-/// Size below which a scene is probably in kilometres or a model in feet, metres.
+/// Size in metres below which the unit of a scene file is probably larger than a metre, such as the kilometre.
 const SMALLEST_M: f64 = 0.5;
-/// Duration for which endless motions are surveyed, seconds.
+/// Duration of the examined part of an endless motion, seconds.
 const ENDLESS_S: f64 = 60.0;
 /// Number of poses along a path that are examined.
 const SAMPLES: u32 = 2000;
@@ -29,8 +29,8 @@ pub fn describe_box([low, high]: [DVec3; 2]) -> String {
     sides.join(", ")
 }
 
-/// Hints about suspicious size and orientation of a scene file. The box is that of its visible part: lowest and highest
-/// corner, metres.
+/// Hints about a suspicious size or orientation of a scene file. The argument is the box around the visible part:
+/// lowest and highest corner, metres.
 pub fn hints([low, high]: [DVec3; 2]) -> Vec<String> {
     let size = high - low;
     let mut hints = Vec::new();
@@ -62,7 +62,8 @@ pub fn hints([low, high]: [DVec3; 2]) -> Vec<String> {
 pub struct Way {
     /// Lowest and highest coordinates of the path of the robot's origin, World, metres.
     pub extents: [DVec3; 2],
-    /// Duration of the examined part of the path; less than the whole duration if the path never ends, seconds.
+    /// Duration of the examined part of the path, seconds: the first 60 s of a path that never ends and never repeats,
+    /// otherwise the whole path or one lap; 0 for a robot that stands still.
     pub looked_s: f64,
     /// Share of the path without ground below it, 0..=1.
     pub without_ground: f64,
@@ -90,7 +91,7 @@ pub fn way(trajectory: &Trajectory, ground: &dyn GroundHeight) -> Option<Way> {
     Some(Way { extents, looked_s, without_ground })
 }
 
-/// For each of `points`, whether surfaces surround the point on all sides within `reach_m`, so that the point is
+/// For each of `points`, whether rays in 26 directions all meet a surface within `reach_m`, so that the point is probably
 /// inside an object. Opacity masks are ignored.
 pub fn enclosed(scene: &Scene, points: &[DVec3], reach_m: f64) -> Vec<bool> {
     let around = points.iter().fold([DVec3::INFINITY, DVec3::NEG_INFINITY], |[low, high], p| {
@@ -123,7 +124,7 @@ fn is_enclosed(
             .all(|direction| near.iter().any(|triangle| hits(triangle, point, direction, reach_m)))
 }
 
-/// The triangles of an instance whose bounding boxes overlap `cube`, in World.
+/// Corners, in World, of those triangles of `instance` that may overlap `cube`, judged by bounding boxes.
 fn triangles_in(scene: &Scene, instance: &Instance, cube: [DVec3; 2]) -> Vec<[DVec3; 3]> {
     // The cube is transformed to the mesh's frame, so that most triangles need not be transformed.
     let [low, high] = box_of(&instance.world_from_mesh.inverse(), cube).map(|c| c.as_vec3());
@@ -147,7 +148,7 @@ fn overlap(a: [DVec3; 2], b: [DVec3; 2]) -> bool {
     a[0].cmple(b[1]).all() && b[0].cmple(a[1]).all()
 }
 
-/// Whether a ray meets a triangle from either side (Möller and Trumbore).
+/// Whether a ray meets a triangle from either side within `reach_m` (Möller and Trumbore).
 fn hits([a, b, c]: &[DVec3; 3], from: DVec3, direction: DVec3, reach_m: f64) -> bool {
     let (ab, ac) = (*b - *a, *c - *a);
     let normal = direction.cross(ac);

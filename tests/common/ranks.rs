@@ -22,7 +22,7 @@ pub struct Others {
     pub stops: Vec<Arc<AtomicBool>>,
 }
 
-/// Runs `work` with `others` ranks that serve rank 0; rank 0 has sent no message yet.
+/// Runs `work` as rank 0 with `others` other ranks that serve it. The other ranks have loaded no rig yet.
 pub fn with_serving<R>(others: usize, work: impl FnOnce(&Others) -> R) -> R {
     let (to_others, from_lead) = unbounded::<(usize, Vec<u8>)>();
     let (to_lead, mail) = unbounded();
@@ -73,7 +73,7 @@ pub fn loaded(rig: &Rig, world: &LiveWorld) -> Loaded {
     serve::loaded("here".to_owned(), rig, world)
 }
 
-/// Runs `work` with `others` ranks that have loaded the rig `text`.
+/// Runs `work` as rank 0 with `others` other ranks that have loaded the rig `text`.
 pub fn with_others<R>(
     text: &str,
     sets: &[(&str, &str)],

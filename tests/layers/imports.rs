@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::paths::{Said, UsedPath, module_of, paths_of, said_in};
 use crate::{Fault, fault};
 
-/// The layers in order: each may import the ones before it. Every file in `src/` belongs to a layer.
+/// The layers in order: each may import the ones before it, unless [`MAY_IMPORT_ONLY`] permits fewer. Every file in
+/// `src/` belongs to a layer.
 pub const LAYERS: &[&str] = &[
     "time",
     "frames",
@@ -152,7 +153,8 @@ pub fn circles(files: &[(String, String)]) -> Vec<Fault> {
     faults.collect()
 }
 
-/// Circles of modules in the same folder; a folder includes all files in it: `a` uses `b` somewhere, and `b` uses `a`.
+/// Circles of modules in the same folder: for example, a file of module `a` imports one of module `b`, and a file of
+/// `b` imports one of `a`. A module includes all files in its folder.
 pub fn circles_of_folders(files: &[(String, String)]) -> Vec<Fault> {
     let tree = Tree::of(files);
     let mut imports: BTreeMap<String, BTreeMap<String, (&str, usize)>> = BTreeMap::new();
@@ -267,7 +269,8 @@ impl<'a> Tree<'a> {
         tree
     }
 
-    /// A path of `module` from the crate's root, without `crate`; empty for a path of another crate.
+    /// The path `names`, as written in `module`, counted from the crate's root, without `crate`; empty for a path of
+    /// another crate.
     fn path_from_root(&self, module: &[String], names: &[String]) -> Vec<String> {
         if names[0] == "crate" {
             return names[1..].to_vec();
@@ -277,7 +280,8 @@ impl<'a> Tree<'a> {
         if self.files.contains_key(child) { as_child } else { Vec::new() }
     }
 
-    /// File to which a path from the root leads, through re-exported names.
+    /// File that defines the item at `path`, which is counted from the crate's root. Re-exports are followed; `steps`
+    /// is the number of those followed so far.
     fn file_of(&self, path: &[String], steps: usize) -> Option<&'a str> {
         let at = (1..=path.len()).rev().find(|at| self.files.contains_key(&path[..*at]))?;
         if let Some(name) = path.get(at).filter(|_| steps < 8)

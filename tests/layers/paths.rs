@@ -4,7 +4,8 @@ use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
 use crate::imports::LAYERS;
 
-/// Layers that are crates: paths in their folders start at the layer, unless they name another crate.
+/// Layers that are crates of their own: in their folders, `crate::x` is converted to `crate::<layer>::x`, unless `x` is the
+/// name of a layer.
 const CRATES: &[&str] = &["config", "devices", "wire"];
 
 /// A path in source text. A path that starts with `menura`, `crate`, `self` or `super` is converted to `crate::…`,
@@ -19,7 +20,7 @@ pub struct UsedPath {
     pub in_tests: bool,
 }
 
-/// Paths and modules in a file.
+/// Paths that a file uses, and modules that it declares for tests only.
 #[derive(Debug, Default)]
 pub struct Said {
     /// Every path in the code, including macros and tests; groups (`a::{b, c}`) are split.
@@ -28,7 +29,7 @@ pub struct Said {
     pub test_modules: Vec<Vec<String>>,
 }
 
-/// Module path of a file in `src/`; `None` for crate roots.
+/// Module path of a file in `src/`; `None` for crate roots and for other files.
 pub fn module_of(file: &str) -> Option<Vec<String>> {
     let inner = file.strip_prefix("src/")?.strip_suffix(".rs")?;
     if ["lib", "main", "config/build", "engine/lib", "mpi/main", "validation/lib", "world/lib"]
@@ -125,7 +126,8 @@ impl Reader<'_> {
         3
     }
 
-    /// Reads the path that starts at `tokens[at]` and continues `names`; returns its end.
+    /// Reads the path that starts at `tokens[at]`; `names` are the segments before it. Returns the index of the token
+    /// after the path.
     fn take_path(
         &mut self,
         tokens: &[TokenTree],

@@ -63,7 +63,8 @@ fn shares_and_stages_add_up() {
         assert!((sum - number(&told["stages"][stage])).abs() < 1e-9, "{stage}");
         assert!(number(&devices[0][stage]) > 0.0, "{stage} of the lidar");
     }
-    // By the manual: 754 data packets of 24 firing sequences of 16 lasers, and 143 position packets.
+    // By the manual, per second: 754 data packets, each with 24 firing sequences of 16 lasers, and 143 position
+    // packets.
     let lidar = &devices[0];
     assert!((number(&lidar["packets_per_s"]) - 897.0).abs() < 15.0, "{lidar}");
     assert!((number(&lidar["pulses_per_s"]) / 289_350.0 - 1.0).abs() < 0.05, "{lidar}");
@@ -77,7 +78,8 @@ fn shares_and_stages_add_up() {
     assert_eq!(number(&told["workers"]), 2.0);
     assert!(factor <= processors / total * 1.000_001, "{factor}");
     assert!((1.0 - 1.0 / factor - number(&told["headroom"])).abs() < 1e-9);
-    // A run uses the time of its measurements, so its printed factor agrees with the measuring time here.
+    // `workers_factor` is the factor that a run prints. A run computes it from the time of casting and physics only, so
+    // it agrees with the sum of these two stages.
     let measuring_s = number(&told["stages"]["cast_s"]) + number(&told["stages"]["physics_s"]);
     let of_run = number(&told["workers_factor"]);
     assert!((of_run * measuring_s / 2.0 - 1.0).abs() < 0.25, "{of_run} {measuring_s}");

@@ -108,7 +108,7 @@ fn drive(rig: &Rig, over: &AtomicBool) {
     }
 }
 
-/// Bytes that the devices' hosts receive in a run, the command log, and figures.
+/// Bytes that the devices' hosts receive in a run, the command log, and the times of its entries, nanoseconds.
 fn live(rig: &Rig) -> ([Vec<u8>; 2], Conversation, Vec<u64>) {
     let world = common::world(rig);
     let sink = Shared::default();
@@ -186,7 +186,7 @@ fn an_order_shows_after_the_time_that_is_rendered_ahead() {
     // The command takes effect at 500 + 20 ms.
     assert_eq!(moved_m("0.520000000"), 0.0);
     assert!(moved_m("0.530000000") > 0.0);
-    // 2 s at full speed, minus a time constant of 35 ms.
+    // 2.48 s at full speed, minus a time constant of 35 ms.
     let expected_m = 0.5 * (2.48 - 0.035);
     assert!((moved_m("3.000000000") - expected_m).abs() < 1e-3, "{}", moved_m("3.000000000"));
 }

@@ -188,8 +188,8 @@ impl Bench {
     }
 }
 
-/// Runs the kit again while it reports that the machine was too busy to judge a driver or to record a failure. After
-/// eight attempts, the last output is returned.
+/// Runs the kit, and runs it again if it reports that the machine was too busy to judge a driver or to record a
+/// failure. After eight attempts, the last output is returned.
 fn retry_while_machine_is_busy(judge: impl Fn() -> Output) -> Output {
     let mut output = judge();
     for _ in 0..7 {
@@ -295,7 +295,8 @@ fn a_lidar_is_changed_by_its_web_interface_and_the_recording_knows() {
     let told = stdout(&output);
     assert_eq!(output.status.code(), Some(1), "{told}{}", stderr(&output));
     assert!(told.contains("no gap longer than 0.6 s in `points`"), "{told}");
-    // The command log has the forms, so the recording has packets of both modes.
+    // The command log has the requests of the web interface that change the mode, so the recording has packets of both
+    // modes.
     let kept = folder.path().join("kept/dual-return-switch/capture-1/lidar.pcap");
     let recorded = std::fs::read(kept).unwrap();
     let has = |mode: u8| recorded.windows(2).any(|bytes| bytes == [mode, 0x22]);
@@ -319,7 +320,7 @@ fn a_driver_that_dies_or_hangs_is_a_result_and_leaves_nothing() {
     let left = Command::new("pgrep").args(["-f", "sleep 654321"]).output().unwrap();
     assert!(left.stdout.is_empty(), "a process is left: {}", stdout(&left));
     let output = bench.test(&["--only", "steady"], &["python3", "driver.py"]);
-    // On a busy machine, the driver may live longer than the time limit for becoming ready.
+    // On a busy machine, the driver may fail only after the time limit for becoming ready; the message then differs.
     let told = stdout(&output);
     let is_told = ["it ended: exit code 1", "the driver ended before it was ready: exit code 1"];
     assert!(is_told.iter().any(|words| told.contains(words)), "{told}");
@@ -458,7 +459,7 @@ fn a_failure_is_seen_again(suite: &str, driver: &[&str]) {
     });
     let told = stdout(&output);
     assert_eq!(output.status.code(), Some(1), "{told}{}", stderr(&output));
-    // The driver's error reports.
+    // The driver's reported events, without `ready`.
     let events = |path: PathBuf| -> Vec<String> {
         let log = std::fs::read_to_string(path).unwrap();
         let event = |line: &str| Some(line[line.find("{\"event\"")?..].to_owned());

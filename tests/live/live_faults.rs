@@ -434,7 +434,7 @@ fn the_fault_log_reproduces_a_run_of_a_vlp16_and_a_gnss_receiver() {
     repeats(Bench::new(RIG, SCRIPT, &[("gnss", b"")]));
 }
 
-/// Other ranks learn about each fault before they make the measurements that it changes.
+/// Other ranks receive each fault before they make the measurements that it changes.
 #[test]
 fn the_fault_log_reproduces_a_run_where_other_ranks_measure() {
     repeats(Bench { ranks: Some(2), ..Bench::new(RIG, SCRIPT, &[("gnss", b"")]) });

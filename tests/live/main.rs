@@ -1,5 +1,5 @@
-//! Tests that run Menura in real time. `tools/test` runs one module after another; only those that wait most of their
-//! time run beside them.
+//! Tests that run Menura in real time. `tools/test` runs one module after another; modules that wait most of their time
+//! run in parallel to the others.
 
 #[path = "../common/mod.rs"]
 mod common;

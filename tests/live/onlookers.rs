@@ -41,7 +41,7 @@ fn deaf_page(address: &str) -> TcpStream {
     stream
 }
 
-/// A Foxglove client that has subscribed to all channels and reads nothing.
+/// A Foxglove client that subscribes to the first eight channels and reads no messages.
 struct DeafClient {
     stream: TcpStream,
     subscriptions: u32,
@@ -57,12 +57,12 @@ impl DeafClient {
              Sec-WebSocket-Protocol: foxglove.sdk.v1\r\n\r\n"
         );
         stream.write_all(head.as_bytes()).unwrap();
-        // After the first byte, the client is known to be admitted.
+        // A client that receives a byte has been admitted.
         stream.read_exact(&mut [0]).unwrap();
         Self { stream, subscriptions: 0 }
     }
 
-    /// Subscribes to channels that may be new; repeated subscriptions are refused.
+    /// Subscribes to the first eight channels, some of which may be new; repeated subscriptions are refused.
     fn subscribe(&mut self) {
         for channel in 0..8 {
             self.subscriptions += 1;

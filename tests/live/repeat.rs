@@ -173,7 +173,8 @@ fn rigs_with_every_default_written_give_the_same_recordings() {
     }
 }
 
-/// A form of the web interface changes measurements from its time on, although later ones were already measured.
+/// A request to the web interface changes all measurements after its time, even those that were already rendered when
+/// it arrived.
 #[test]
 fn what_hosts_change_does_not_depend_on_the_number_of_workers() {
     const PUCK: &str = r#"
@@ -275,7 +276,8 @@ fn a_live_run_sends_the_recorded_bytes() {
     assert!(received == second, "live bytes differ from recorded ones");
 }
 
-/// Sends the numbers `sent` to `socket`, which is read only afterwards.
+/// Sends the numbers `sent` to `socket`, which is read only after the last one. Returns the received numbers, and the
+/// number of datagrams that this machine dropped.
 fn heard(socket: &UdpSocket, sent: impl Iterator<Item = u32>) -> common::Heard<Vec<u32>> {
     let (sender, to) = (UdpSocket::bind("127.0.0.1:0").unwrap(), socket.local_addr().unwrap());
     for number in sent {
@@ -289,7 +291,7 @@ fn heard(socket: &UdpSocket, sent: impl Iterator<Item = u32>) -> common::Heard<V
     common::Heard { told: told.collect(), dropped }
 }
 
-/// More datagrams than the default buffer holds, and fewer than an enlarged one holds.
+/// Number of datagrams: more than the default receive buffer holds, and fewer than an enlarged one holds.
 const MANY: u32 = 2000;
 
 #[test]

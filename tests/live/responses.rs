@@ -13,7 +13,8 @@ use menura::wire::velodyne::DataPacket;
 
 use crate::common;
 
-/// A rig in which a box stands 4 m ahead from 0.2 s on for 0.3 s, every second; datagrams are lost at 0.7 s.
+/// A rig in which a box stands 4 m ahead from 0.2 s to 0.5 s of every second. The lidar's datagrams are lost from 0.7 s
+/// to 0.8 s after the start of the run.
 fn rig(to: u16, [udp, tcp]: [u16; 2]) -> Rig {
     let text = format!(
         r#"
@@ -130,8 +131,8 @@ fn a_robot_that_answers_is_timed() {
     assert_eq!((never.stimuli, never.answered, never.timeouts), (1, 0, 1), "{never:?}");
 }
 
-/// A GNSS receiver has a fix at once and loses the sky after a second; the robot reads its
-/// sentences.
+/// A GNSS receiver has a fix at once and loses all satellites after 1.5 s; the robot reads its sentences and reports
+/// the loss.
 #[test]
 fn a_lost_sky_is_a_stimulus() {
     let [udp, tcp] = [common::free_port(), common::free_port()];

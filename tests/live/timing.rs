@@ -271,7 +271,7 @@ fn the_probe_sees_what_a_run_and_a_replay_send() {
     let sent = &json(Path::new(&certified))["devices"][0]["packets"];
     let stream = &seen["streams"][0];
     assert_eq!((&stream["packets"], &stream["lost"]), (sent, &0.into()));
-    // Two and a half passes: the packets' own time goes back twice.
+    // The capture is replayed two and a half times, so the timestamps in its packets go back twice.
     assert_eq!((&stream["restarts"], &stream["reordered"]), (&2.into(), &0.into()));
 }
 
@@ -332,8 +332,8 @@ fn what_the_system_grants_a_standby_is_in_force() {
     grants_are_in_force(&[("fifo", "SCHED_FIFO", 1, true)]);
 }
 
-/// Checks that a right is reported as granted only if it is in effect. Each case has the scheduler, name of the right,
-/// the kernel's number of the policy, and whether a standby sender exists.
+/// Checks that a real-time right is reported as granted only if it is in effect. Each case has the scheduler, name of
+/// the right, the kernel's number of the policy, and whether a standby sender exists.
 #[allow(clippy::disallowed_methods)] // looks at another process while it runs
 fn grants_are_in_force(cases: &[(&str, &str, u32, bool)]) {
     let folder = tempfile::tempdir().unwrap();
@@ -353,7 +353,7 @@ fn grants_are_in_force(cases: &[(&str, &str, u32, bool)]) {
         }
         let mut run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let tasks = format!("/proc/{}/task", run.id());
-        // The last time at which the sender existed.
+        // The threads when the sender was last seen.
         let mut seen = Vec::new();
         let ended = loop {
             if let Some(ended) = run.try_wait().unwrap() {

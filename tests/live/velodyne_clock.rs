@@ -121,8 +121,8 @@ fn ahead_us(packets: &[(f64, DataPacket)], span_us: f64, within: std::ops::Range
     chosen.map(ahead).collect()
 }
 
-/// The largest value. With a narrow field of view, packets that are completed only in the next rotation have smaller
-/// values.
+/// The largest of `values`. With a narrow field of view, some packets are completed only in the next rotation; their
+/// values are smaller.
 fn most(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::MIN, f64::max)
 }
@@ -132,7 +132,7 @@ fn a_receiver_on_the_cable_sets_the_clock_of_who_hears_it() {
     let rig = rig(&[]);
     let [vlp16, deaf] = recorded(&rig, Duration::from_secs(13), ["vlp16", "deaf"]);
     let vlp16 = data_packets(&vlp16);
-    // The count starts at 3598 s; the time is 3588.3 s past the hour.
+    // At power-up, the unit's clock is at 3598 s past the hour; UTC is at 3588.3 s past the hour.
     let first = ahead_us(&vlp16, 1327.104, 0.0..0.1);
     assert!((most(&first) - 9.7e6).abs() < 10.0, "{first:?}");
     // Before the lock, the fraction of a second comes from the unit's own clock: 0.7 s off and drifting.
@@ -181,7 +181,7 @@ fn the_status_bytes_of_an_hdl64e_follow_the_receiver() {
         let ahead = f64::from(packet.timestamp_us()) - utc_us(*at);
         assert!((-2.0..59.0).contains(&ahead), "{at}: {ahead}");
     }
-    // An S2 reports its warnings once in a cycle of 1.2 s.
+    // An S2 reports its warnings once in the status stream, which takes 1.2 s.
     let warnings: Vec<u8> = packets
         .iter()
         .enumerate()
@@ -191,7 +191,7 @@ fn the_status_bytes_of_an_hdl64e_follow_the_receiver() {
     assert_eq!(warnings.last(), Some(&0x60));
 }
 
-/// Departure times, headers and contents of a recording's position packets.
+/// Departure times (seconds after the start) and contents of the position packets among `frames`.
 fn position_packets(frames: &[Left]) -> Vec<(f64, PositionPacket)> {
     let position = frames.iter().filter(|(_, payload)| payload.len() == POSITION_PACKET_LEN);
     position.map(|(at, payload)| (*at, PositionPacket::parse(payload).unwrap())).collect()
@@ -219,7 +219,7 @@ fn position_packets_tell_of_the_cable() {
         let ahead = f64::from(packet.timestamp_us) - made_us;
         assert!((-2.0..59.0).contains(&ahead), "{at} s: {ahead} us");
     }
-    // From the other GNSS receiver, only the pulse is received.
+    // The other unit receives the pulses of its GNSS receiver, but no readable sentences.
     let (_, last) = position_packets(&deaf).pop().unwrap();
     assert_eq!(last.nmea(), None);
     assert_eq!(last.pps_status(), Some(PpsStatus::Synchronizing));

@@ -1,8 +1,8 @@
 //! Every wrong file of `tests/bad-rigs/` is refused with the exact message beside it.
 //!
-//! - `NAME.toml` is a rig, `profile-*.toml` with the first key `summary` a firmware profile, and
-//!   `NAME.yaml` a calibration; `NAME.expected` is the message. Lines `#$ --set KEY=VALUE` at the
-//!   top of a rig are overrides.
+//! - `NAME.toml` is a rig, or a firmware profile if a line after the first one begins with
+//!   `summary = ` (`profile-*.toml`). `NAME.yaml` is a calibration; `NAME.expected` is the message.
+//!   Lines `#$ --set KEY=VALUE` in a rig are overrides.
 //! - `NAME/` contains a `rig.toml` with the files that it needs. `menura check rig.toml` runs
 //!   there, and `expected.txt` is its standard error.
 //!

@@ -75,7 +75,7 @@ fn rigs_that_are_bombs_get_a_short_answer() {
             ],
         ),
         (
-            // All have the same name: each one was compared with all previous ones.
+            // All have the same name: comparing each one with all previous ones would take quadratic time.
             format!("{WORLD}{}", many(50_000, DEVICE)),
             &["error: 50000 of [[device]] are too many", "allowed: at most 256"],
         ),
@@ -126,7 +126,7 @@ fn rigs_that_are_bombs_get_a_short_answer() {
 /// A file that is named many times is read only once.
 #[test]
 fn files_are_read_once_however_often_they_are_named() {
-    // Without that, 20,000 times 2 MB would be 40 GB.
+    // If every mention were read, 20,000 times 2 MB would be 40 GB.
     let triangle = "v 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl m7\nf 1 2 3\n";
     let materials = many(50_000, "newmtl m#\nKd 0.25 0 0\n# a comment of some length");
     let files = Memory::default()
@@ -134,7 +134,7 @@ fn files_are_read_once_however_often_they_are_named() {
         .with("a.mtl", materials);
     let scene = load_file(Path::new("a.obj"), 0, &files).unwrap();
     assert_eq!(scene.materials[0].reflectance, 0.25);
-    // Without that, 20,000 times 5 MB would be 100 GB.
+    // If every mention were read, 20,000 times 5 MB would be 100 GB.
     let buffer = r#"{ "byteLength": 36, "uri": "p.bin" }"#;
     let buffers = vec![buffer; 20_000].join(",");
     let gltf = format!(

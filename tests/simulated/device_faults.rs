@@ -124,7 +124,7 @@ fn the_log_counts_every_return_that_is_lost_or_weaker() {
     assert!(lasers.len() > 60 && mud.len() > 15 && stuck.len() > 70);
     let logged: BTreeSet<_> = lasers.keys().chain(mud.keys()).copied().collect();
     assert_eq!(logged, touched);
-    // Blocked for the time of 75 packets; at rest after the first 37.
+    // The motor is blocked for the time of 75 packets; it stands still after the first 37.
     let rpm: Vec<_> = stuck.values().map(|effects| effects["stalled_rpm"]).collect();
     assert!(rpm.windows(2).all(|pair| pair[1] <= pair[0]) && rpm[0] > 580 && rpm[40] == 0);
     let azimuths: BTreeSet<_> = stuck
@@ -189,8 +189,8 @@ link = { tcp = "127.0.0.1:0" }
 settings = { baud_rate = 9600, pulse = { after_fix_s = 2.0 }, acquisition = { startup_s = 0.0 } }
 "#;
 
-/// Content of a lidar's position packet: time, PPS state, and clock error in microseconds, including the packet's way
-/// to the port.
+/// Content of a lidar's position packet: time of departure, PPS state, and time of departure minus timestamp,
+/// microseconds. This difference shows the clock error, and includes the packet's delay until its departure.
 struct Position {
     at_s: f64,
     pps: u8,

@@ -28,7 +28,8 @@ fn say(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// Nine rays in a round footprint, with about the divergence of the HDL-64E: 2 mrad.
+/// Nine rays in a round footprint with a divergence of 2 mrad, about that of the HDL-64E; and the half-axis of the
+/// footprint at 1 m, metres.
 fn spot() -> (Stencil, f64) {
     let (shape, divergence_rad) = (BeamShape::Circular, [2e-3; 2]);
     let settings = BeamSettings { shape, rays: 9, divergence_rad, ..BeamSettings::default() };
@@ -62,7 +63,8 @@ fn turn(origin: DVec3, step_deg: f64, max_range_m: f32) -> Vec<Pulse> {
     pulses
 }
 
-/// Ray `index` of a cast, rotated by `angle` radians in one of six directions; `axis` is 0..6.
+/// A pulse whose middle is ray `index` of a cast, rotated by `angle` radians. `axis`, 0..6, selects one of six
+/// directions of the rotation.
 fn nudged(stencil: &Stencil, pulses: &[Pulse], index: usize, axis: u32, angle: f64) -> Pulse {
     let pulse = pulses[index / stencil.len()];
     let [a, b] = stencil.offsets()[index % stencil.len()];
@@ -229,7 +231,7 @@ fn plain(name: &str) -> Material {
     materials::plain(name, 0.5)
 }
 
-/// Square cards with leaf-shaped holes, at all angles and in three sizes.
+/// Square cards that are opaque only in the shape of leaves, at all angles and in three sizes.
 fn leaves() -> Scene {
     let texels: Vec<u8> = (0..64 * 64)
         .map(|index| {
@@ -368,7 +370,7 @@ fn a_difference_is_found() {
     assert!(differ > pulses.len() / 10 && differ < pulses.len(), "{differ}");
 }
 
-/// Output of `menura check` with a library that reports this version.
+/// Exit code and standard error of `menura check` with a library that reports this version.
 fn checked_with(folder: &Path, version: u32) -> (Option<i32>, String) {
     let (source, library) = (folder.join("stub.c"), folder.join(format!("{version}.so")));
     let names = [

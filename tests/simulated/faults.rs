@@ -99,7 +99,7 @@ fn the_log_explains_every_difference() {
     let [lost, held_back, copied] = ["lost", "held_back_packets", "copied_after_ns"].map(of);
     assert!(!lost.is_empty() && !held_back.is_empty() && !copied.is_empty());
     for n in held_back {
-        // After the second later packet; none of these is lost.
+        // A packet that is held back leaves after the second packet that follows it. None of these packets is lost.
         expected[n] = (clean_packets[n + 2].0, n + 2, 1);
     }
     for n in copied {

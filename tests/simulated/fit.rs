@@ -64,9 +64,9 @@ fn merge(whole: &mut toml::Table, part: toml::Table) {
 
 const SERIAL: &str = "{ pty = \"unit\" }";
 
-/// The recording has ten minutes at 100 Hz. They determine white noise to 0.3 %, from the deviation at one sample, and
-/// the Gauss-Markov process of 5 s to some 8 % (three axes of 120 correlation times); its correlation time is fitted as
-/// well.
+/// The recording has ten minutes at 100 Hz. They determine white noise to 0.3 %, from the deviation at an averaging
+/// time of one sample. They determine the Gauss-Markov process of 5 s to about 8 % (three axes of 120 correlation
+/// times); its correlation time is fitted as well.
 #[test]
 fn an_imus_errors_come_back_from_its_bytes() {
     let profile = "wheeltec-n100";
@@ -94,8 +94,8 @@ fn an_imus_errors_come_back_from_its_bytes() {
     is_taken(&fit.fragment(), profile, SERIAL);
 }
 
-/// The recording has ten minutes at 5 Hz, 60 times twice the time constant. They determine the walk to some 13 %, and
-/// the spread alone to 1 %; the walk has an eighth of the variance between neighbours.
+/// The recording has ten minutes at 5 Hz, which is 60 times twice the time constant. They determine the walk to about
+/// 13 %. They would determine the spread to 1 %, if the walk did not contribute to the variance between neighbours.
 #[test]
 fn a_receivers_walk_and_spread_come_back_from_its_bytes() {
     let profile = "ublox-zed-f9p-hpg1.32";
@@ -123,7 +123,8 @@ fn a_receivers_walk_and_spread_come_back_from_its_bytes() {
     is_taken(&fit.fragment(), profile, SERIAL);
 }
 
-/// Two seconds, twenty rotations: 40 ranges per direction, some 700 directions per laser.
+/// The recording has two seconds, which are twenty rotations: 40 ranges per direction, and some 700 directions per
+/// laser.
 #[test]
 fn a_lidars_noise_comes_back_from_its_packets() {
     let profile = "velodyne-vlp16-3.0";
@@ -140,7 +141,7 @@ fn a_lidars_noise_comes_back_from_its_packets() {
     is_taken(&fit.fragment(), profile, link);
 }
 
-/// Ten rotations of 1024 columns, three columns per direction.
+/// The recording has ten rotations of 1024 columns; three columns count as one direction.
 #[test]
 fn an_ousters_noise_comes_back_beam_by_beam() {
     let profile = "ouster-os1-64-2.5";
@@ -158,7 +159,8 @@ fn an_ousters_noise_comes_back_beam_by_beam() {
     is_taken(&fit.fragment(), profile, link);
 }
 
-/// Ten frames. A channel's elevation varies, so a cell is limited in two angles and has six points per frame.
+/// The recording has ten frames. A channel's elevation varies, so a cell is limited in azimuth and elevation; it has
+/// six points per frame.
 #[test]
 fn an_m1s_noise_comes_back_channel_by_channel() {
     let profile = "robosense-m1";
@@ -231,7 +233,7 @@ fn a_real_vlp16_has_a_centimetre_of_noise() {
     assert!((0.003..0.03).contains(&fit.range_std_m), "{}", fit.range_std_m);
 }
 
-/// Half a minute of standalone fixes determines the spread between neighbours, which is at most centimetres.
+/// Half a minute of standalone fixes determines the spread between neighbours, which must be below 0.5 m, but no walk.
 #[test]
 #[ignore = "needs reference data"]
 fn real_receivers_positions_spread_by_centimetres() {

@@ -1,4 +1,5 @@
-//! Tests of a GNSS receiver with a partly hidden sky: beside a wall, beside a tree, and when it passes them.
+//! Tests of a GNSS receiver with a hidden sky: while it passes a wall, beside a tree, in a room, and as it leaves a
+//! roof.
 
 use crate::common::sky::{Sides, is_hidden};
 use menura::devices::families::catalogue;
@@ -144,7 +145,7 @@ fn a_wall_hides_satellites_where_it_stands_and_no_longer() {
         }
     }
     assert!(told[0] > 500 && told[1] > 100, "{told:?}");
-    // Before that, the receiver is still acquiring satellites.
+    // Before `heard[10]`, the receiver is still acquiring satellites.
     let (before, beside, after) = (&heard[10], &heard[20], &heard[55]);
     assert!(f64::from(beside.pvt.num_sv) < 0.8 * f64::from(before.pvt.num_sv));
     assert!(beside.hdop() > 1.3 * before.hdop(), "{} {}", before.hdop(), beside.hdop());

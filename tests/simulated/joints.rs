@@ -279,7 +279,7 @@ fn points_beyond_surfaces(
     beyond
 }
 
-/// Share of the points within 5 cm of a surface, and the median distance, metres.
+/// Share of the points within 5 cm of a surface, 0..=1, and the median distance from the surface, metres.
 fn judged(beyond: impl Iterator<Item = (f64, bool)>) -> (f64, f64) {
     let mut off_m: Vec<f64> = beyond.map(|(off_m, _)| off_m.abs()).collect();
     off_m.sort_by(f64::total_cmp);
@@ -305,7 +305,7 @@ fn a_spinning_heads_points_lie_on_the_rooms_surfaces() {
     let right = on_walls(&|lines, _, at_s| angle_rad(lines, at_s));
     let ignored = on_walls(&|_, _, _| 0.0);
     let flipped = on_walls(&|lines, _, at_s| -angle_rad(lines, at_s));
-    // Up to 1.4 degrees of error.
+    // One angle of the head for a whole scan is wrong by up to 1.4 degrees.
     let one_a_scan = on_walls(&|lines, start_s, _| angle_rad(lines, start_s));
     println!("on walls {right:?}, ignored {ignored:?}, flipped {flipped:?}, one {one_a_scan:?}");
     assert!(right.0 > 0.99, "{right:?}");

@@ -1,5 +1,6 @@
-//! Tests of output latency and averaging window of every family, in recordings. An output latency delays the bytes of
-//! measurements without changing them; an averaging window averages the ground truth before an instant.
+//! Tests of output latency for each implementation of sending, and of averaging windows of an IMU and a GNSS receiver, in
+//! recordings. An output latency delays the bytes of measurements without changing them; an averaging window averages the
+//! ground truth before an instant.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,8 +18,8 @@ use menura::wire::velodyne::DATA_PACKET_LEN;
 
 use crate::common;
 
-/// Longer than a scan of an LMS 2xx and than a Velodyne's planning time; shorter than the time between two telegrams on
-/// a slow line.
+/// Output latency of the tests, milliseconds. It is longer than a scan of an LMS 2xx and than a Velodyne's planning
+/// time, and shorter than the time between two telegrams on a slow line.
 const LAG_MS: f64 = 37.25;
 const LAG_NS: u64 = 37_250_000;
 
@@ -144,7 +145,7 @@ fn a_lag_holds_back_telegrams_of_scanners_on_serial_lines() {
     compare(&names, Duration::from_millis(1400), |plain, late| plain == late);
 }
 
-/// Telegrams of an LMS1xx contain the time of their transmission in microseconds since power-on; only this time
+/// Telegrams of an LMS1xx or LMS5xx contain the time of their transmission in microseconds since power-on; only this time
 /// changes.
 #[test]
 fn a_lag_holds_back_telegrams_of_network_scanners() {

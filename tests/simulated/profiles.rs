@@ -9,7 +9,7 @@ use menura::config::toml::diagnostic::SourceFile;
 use menura::devices::families::catalogue;
 use menura::devices::hdl64e::profile::{Hdl64eProfile, LaserCalibration, LaserTable};
 
-/// The drivers of drive bases.
+/// Values of `driver` in the profiles of drive bases.
 const DRIVE_BASES: [&str; 5] =
     ["roboclaw", "create-oi", "kangaroo", "sabertooth", "clearpath-horizon"];
 

@@ -14,8 +14,8 @@ fn cases(usual: u32) -> ProptestConfig {
     ProptestConfig::with_cases(asked.unwrap_or(usual))
 }
 
-/// Range along the unit ray to the triangle, and the distance of the hit from its edges (as a share of the triangle;
-/// negative is outside).
+/// Range along the unit vector `ray` to the plane of the triangle, and the least barycentric coordinate of the hit,
+/// which is negative outside of the triangle; `None` if ray and plane are parallel.
 fn intersect(corners: [DVec3; 3], origin: DVec3, ray: DVec3) -> Option<(f64, f64)> {
     let [a, b, c] = corners;
     let normal = (b - a).cross(c - a);
@@ -31,7 +31,8 @@ fn intersect(corners: [DVec3; 3], origin: DVec3, ray: DVec3) -> Option<(f64, f64
     Some((t, wb.min(wc).min(1.0 - wb - wc)))
 }
 
-/// All surfaces along a ray: range, distance from the edges, instance, triangle.
+/// All surfaces that a ray hits or nearly hits, sorted by range: range, least barycentric coordinate, instance,
+/// triangle.
 fn all_hits(scene: &Scene, origin: DVec3, ray: DVec3) -> Vec<(f64, f64, u32, u32)> {
     let unit = ray.normalize();
     let mut found = Vec::new();
@@ -80,7 +81,7 @@ fn nine() -> Stencil {
     Stencil::new(offsets).unwrap()
 }
 
-/// A pulse with the half-axes `half_rad` and half of it, radians.
+/// A pulse whose half-axes have the lengths `half_rad` and half of `half_rad`, radians.
 fn pulse(origin: DVec3, direction: DVec3, half_rad: f64, max_range_m: f32) -> Pulse {
     let direction = direction.normalize();
     let u = direction.any_orthonormal_vector();

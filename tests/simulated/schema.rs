@@ -59,7 +59,8 @@ fn key<'s>(table: &'s TableSpec, path: &str) -> Option<&'s KeySpec> {
     }
 }
 
-/// Each of these keys is in a different kind of branch of the readers.
+/// The readers reach each of these keys in a different way, for example by the value of another key, by the type of a
+/// link, or by the profile.
 #[test]
 fn keys_behind_words_types_and_other_keys_are_found() {
     let spec = schema::of_rig();
@@ -206,10 +207,10 @@ fn the_schema_of_profiles_holds_all_of_them_and_every_key_that_they_must_have() 
         let table: toml::Table = profile.source.text.parse().unwrap();
         let faults = refused(&table, &spec, "");
         assert!(faults.is_empty(), "{}: {faults:#?}", profile.name);
-        // A profile is complete, so missing keys in the schema are noticed.
+        // An embedded profile has every required key; the schema must report the removal of each.
         for name in table.keys() {
-            // Some products were in no paper; among RoboSenses, only the M1 has a raster; only some of these and of the
-            // Livoxes of SDK 1 have an IMU.
+            // Keys that are optional: `papers` in every family; `raster` and `imu` of RoboSense, which only some models
+            // have; `imu` of the Livoxes of SDK 1.
             let is_of_one_model = match profile.family.key() {
                 "robosense" => ["raster", "imu"].contains(&name.as_str()),
                 "livox-sdk1" => name == "imu",
@@ -232,7 +233,7 @@ fn the_schema_of_profiles_holds_all_of_them_and_every_key_that_they_must_have() 
     }
 }
 
-/// Each key or value is wrong for its product and right for another one, or depends on another key.
+/// In each case, a key or value is valid for another product but not for this one, or it depends on another key.
 #[test]
 fn the_schema_of_profiles_goes_by_driver_generation_and_dialect() {
     let spec = catalogue().profile_spec();
@@ -304,7 +305,7 @@ fn with_all_settings(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The comments of a new rig show the defaults: the settings of a unit if the rig sets none.
+/// The comments of a new rig show the defaults: turning them into keys does not change the settings of any unit.
 #[test]
 fn a_new_rig_of_any_profile_is_accepted_and_its_comments_are_the_defaults() {
     let (bases, others): (Vec<_>, Vec<_>) =

@@ -286,7 +286,7 @@ impl Bench {
     }
 }
 
-/// Whether the message is not a scan of a stream.
+/// Whether the message is anything but a scan of a stream.
 fn is_reply(message: &Message) -> bool {
     !status_of(message).starts_with("99")
 }

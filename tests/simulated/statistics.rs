@@ -1,6 +1,6 @@
-//! Statistics of recorded packets in a static scene: spread of ranges, intensities and azimuths, pulses without a
-//! return, and the maximum range of each product. The scene consists of panels that face the sensor; pulses have all
-//! their rays and the profile's noise. Expected values are computed here from the profiles' numbers and the equations
+//! Statistics of recorded packets in a static scene: spread of ranges, intensities and azimuths, pulses without a return,
+//! and the maximum ranges of Velodyne's and SICK's lidars. The scene consists of panels that face the sensor; pulses have
+//! all their rays and the profile's noise. Expected values are computed here from the profiles' numbers and the equations
 //! of docs/PHYSICS.md.
 //!
 //! Seeds are fixed, so a test passes always or never. A correct device exceeds each limit with one of ten thousand
@@ -69,7 +69,7 @@ impl Numbers {
         self.get("beam.sees.reflectance") / self.get("beam.sees.at_m").powi(2)
     }
 
-    /// Variance of the range at a signal, m².
+    /// Variance of the measured range for a given signal, m².
     fn range_variance_m2(&self, signal: f64) -> f64 {
         let power = self.get("noise.weak_range_power");
         let weakness = libm::pow(self.threshold() / signal, power);
@@ -89,7 +89,8 @@ impl Numbers {
     }
 }
 
-/// Value that a chi-squared variable exceeds as rarely as a normal one exceeds `z` (Wilson and Hilferty 1931).
+/// Value that a chi-squared variable with `freedom` degrees of freedom exceeds with the same probability as a standard
+/// normal variable exceeds `z` (Wilson and Hilferty 1931).
 fn chi_squared(freedom: f64, z: f64) -> f64 {
     let spread = 2.0 / (9.0 * freedom);
     freedom * (1.0 - spread + z * spread.sqrt()).powi(3)
@@ -144,7 +145,7 @@ const DEG_A_US: f64 = 360.0 / 1e5;
 #[derive(Clone, Copy, Debug)]
 struct Shot {
     laser: usize,
-    /// Azimuth from the block's azimuth, degrees, -180 to 180.
+    /// Azimuth clockwise from forward, computed from the block's azimuth and the firing time, degrees, -180 to 180.
     azimuth_deg: f64,
     /// Range, metres; `None` without a return.
     range_m: Option<f64>,
@@ -478,9 +479,9 @@ fn counts(profile: &str, panels: &[Panel], settings: &str, seconds: f64) -> Vec<
     panels.iter().map(on).collect()
 }
 
-/// Panels with reflectances of 10 % and 80 % at 0.9 and 1.1 times the detection range of the profile. The share of
-/// pulses with a return is the detection probability of a signal of this strength; beyond the largest reported range it
-/// is 0. A detector that detects everything counts the pulses on a panel.
+/// Panels with reflectances of 10 % and 80 % stand at 0.9 and 1.1 times the detection range of the profile. The share
+/// of pulses with a return is the detection probability of a signal of this strength; beyond the largest reported range
+/// it is 0. A second recording, with a detector that detects everything, gives the number of pulses on each panel.
 fn sees_as_far_as_its_profile_says(profile: &str, settings: &str, seconds: f64) {
     let numbers = Numbers::of(profile);
     let wanted = [(0.1, 0.9), (0.1, 1.1), (0.8, 0.9), (0.8, 1.1)];
@@ -517,7 +518,7 @@ fn sees_as_far_as_its_profile_says(profile: &str, settings: &str, seconds: f64) 
     }
 }
 
-/// Lidar profiles whose names contain one of these words; the tests below cover all of them.
+/// Names of the lidar profiles that contain one of these words.
 fn lidars(words: &[&str]) -> Vec<String> {
     let names = catalogue().profiles().iter().map(|profile| profile.name.clone());
     names.filter(|name| words.iter().any(|word| name.contains(word))).collect()

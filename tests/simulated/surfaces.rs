@@ -178,7 +178,8 @@ fn a_sign_is_brighter_than_any_wall_near_and_far() {
     assert!(diffuse.iter().all(|&byte| byte <= 60.0), "{diffuse:?}");
 }
 
-/// First the dirt, then the wall behind it with the light that two faces transmit.
+/// The nearer echo is that of the dirt on the pane. The farther one is that of the wall behind it, weakened by the two
+/// faces of the pane on the way there and back.
 #[test]
 fn a_window_gives_two_echoes() {
     let folder = tempfile::tempdir().unwrap();
@@ -209,7 +210,8 @@ fn a_window_gives_two_echoes() {
     assert!((behind / beside - expected).abs() < 0.03, "{behind} of {beside}");
 }
 
-/// The LMS 291 reports the first echo that it detects: a window's dirt is one if the window is near.
+/// The LMS 291 reports the nearest echo that it detects: that of the dirt on a near window, or that of the wall behind
+/// a far window.
 #[test]
 fn a_scanner_of_one_echo_sees_the_near_window_and_looks_through_the_far_one() {
     let folder = tempfile::tempdir().unwrap();
@@ -284,7 +286,8 @@ fn a_puddle_is_missing_or_mirrors_what_stands_behind_it() {
     assert_eq!(without.iter().flat_map(Shot::places).filter(is_below).count(), 0);
 }
 
-/// An object behind a window counts as seen if the detector reports it, and not if it reports the window.
+/// An object behind a window counts as seen if the detector reports the object's echo, but not if it reports the
+/// window's echo.
 #[test]
 fn a_stimulus_is_seen_through_a_window() {
     let folder = tempfile::tempdir().unwrap();

@@ -33,8 +33,8 @@ fn read(path: &Path) -> (Vec<(String, PacketRecord)>, Names) {
     (all, reader.names().clone())
 }
 
-/// A moving robot with a lidar on its body, one on a rotating mast, an IMU and a GNSS receiver; a moving object,
-/// weather and faults.
+/// A moving robot with a lidar on its body and one on a rotating mast; two moving objects and two at rest; fog, and a
+/// packet-loss fault.
 const EVERYTHING: &str = r#"
 seed = 7
 start_utc = 2026-05-01T12:00:00Z
@@ -313,7 +313,7 @@ settings = {{ {settings} }}
         })
         .unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(worst <= *tolerance_m, "{name}: a range is off by {worst} m");
-        // No lens is farther from the origin.
+        // The lens of every lidar is less than 0.2 m from the sensor's origin.
         assert!(worst_aside < 0.2, "{name}: a point is {worst_aside} m beside its beam");
         assert!(behind_m > -0.2, "{name}: a point is behind its beam");
         assert!(counts.points > 300, "{name}: {counts:?}");

@@ -145,7 +145,8 @@ fn shots(rig: &Rig, duration_ms: u64) -> Vec<(usize, f64, u8)> {
     points.map(|(slot, p)| (slot % 16, f64::from(p.distance) * 0.002, p.intensity)).collect()
 }
 
-/// Parameters that determine whether a lidar detects a signal.
+/// Parameters that determine whether a lidar detects a signal: its threshold, the ratio of the threshold to the noise,
+/// and the width of its pulse.
 struct Detector {
     threshold: f64,
     signal_to_noise: f64,
@@ -189,7 +190,7 @@ fn soft_echo(visibility_m: f64, width_m: f64, x_m: f64) -> f64 {
     (0..20_000).map(part).sum()
 }
 
-/// Position and height of the maximum of the fog's soft echo.
+/// Range (metres) and strength of the maximum of the fog's soft echo.
 fn soft_top(visibility_m: f64, width_m: f64) -> (f64, f64) {
     let at = (0..200).map(|i| 0.9 + 0.01 * f64::from(i));
     at.map(|x| (x, soft_echo(visibility_m, width_m, x))).max_by(|a, b| a.1.total_cmp(&b.1)).unwrap()
@@ -250,7 +251,8 @@ fn a_vlp16_in_fog_finds_the_walls_that_the_model_leaves() {
         }
     }
     let all = f64::from(found + soft + none);
-    // Four standard deviations, plus half a per cent for cosines that the noise of the byte makes wrong.
+    // Tolerance: four standard deviations, plus half a per cent for shots for which the noise of the intensity byte
+    // leads to a wrong cosine.
     let error = (f64::from(found) - expected).abs();
     assert!(error < 4.0 * f64::sqrt(variance) + 0.005 * all, "{found} of {all}, not {expected}");
     assert!((0.3..0.95).contains(&(expected / all)), "some are lost and some are not: {expected}");
@@ -476,7 +478,7 @@ fn a_cloud_of_dust_stands_before_the_wall_and_nowhere_else() {
         assert!(*seen == 0.0 || (3.0..9.2).contains(seen), "{index}: {seen} for {clear}");
         within += u32::from(*seen > 0.0);
     }
-    // About 4 m of a circle of 38 m, at most of the heights.
+    // The cloud covers about 4 m of the circumference of 38 m at its distance, at most of the heights.
     let share = f64::from(within) / clear.len() as f64;
     assert!((0.01..0.12).contains(&share), "{share}");
 }
@@ -485,7 +487,8 @@ fn a_cloud_of_dust_stands_before_the_wall_and_nowhere_else() {
 fn rain_wets_the_walls() {
     let size = "[24.0, 20.0, 8.0]";
     let clear = shots(&vlp16(size, "", "strongest"), 60);
-    // 10 mm/h give 0.61 mm of the 1.2 mm film, by the rate; otherwise the rig sets the film.
+    // By default, the film follows from the rain rate: 10 mm/h give 0.61 mm of at most 1.2 mm. In the other cases, the
+    // rig sets the film.
     for (key, film) in
         [("", 0.157 * 10f64.powf(0.59) / 1.2), ("film_mm = 0.0", 0.0), ("film_mm = 3.0", 1.0)]
     {

@@ -17,7 +17,7 @@ const MOST_WAITING: usize = 64;
 const PATIENCE_NS: i128 = 30_000_000_000;
 const ETHERNET_LEN: usize = 14;
 
-/// Key that the fragments of one datagram share.
+/// Source, destination, identification and protocol: equal in all fragments of one datagram.
 type Id = (IpAddr, IpAddr, u32, IpNumber);
 
 struct Waiting {
@@ -32,7 +32,7 @@ struct Waiting {
 #[derive(Default)]
 pub(super) struct Fragments {
     waiting: VecDeque<Waiting>,
-    /// Number of fragments that became part of no datagram.
+    /// Number of fragments that could not be reassembled to a datagram.
     pub lost: u64,
 }
 
@@ -42,12 +42,13 @@ pub(super) enum Outcome {
     Whole,
     /// The fragment waits for others, or is lost.
     Kept,
-    /// The last fragment arrived: the frame of the whole datagram.
+    /// The last missing fragment arrived: link type and bytes of a frame with the whole datagram.
     Completed(LinkType, Vec<u8>),
 }
 
 impl Fragments {
-    /// Processes the next frame; returns whether it is a fragment and completes a datagram.
+    /// Processes the next frame. Fragments are stored until their datagram is complete; other frames are only
+    /// classified, as [`Outcome::Whole`].
     pub fn take(&mut self, link: LinkType, unix_ns: i128, frame: &[u8]) -> Outcome {
         let Ok(Some(sliced)) = sliced(link, frame) else {
             return Outcome::Whole;

@@ -7,8 +7,8 @@ use super::super::bag::{Bag, BagError};
 use crate::wire::ethernet::FrameHeader;
 use crate::wire::ros2::Kind;
 
-/// Network of the addresses in frames whose messages state none: it is reserved for documentation (RFC 5737). The last
-/// byte of the sender's address is derived from the topic's number.
+/// First three bytes of the addresses in frames whose messages state no addresses: a network that is reserved for
+/// documentation (RFC 5737). The last byte of the sender's address is derived from the topic's number.
 const DOCUMENTED: [u8; 3] = [192, 0, 2];
 const RECEIVER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 254);
 
@@ -18,7 +18,7 @@ pub(super) struct Datagrams<'a> {
     waiting: VecDeque<(i128, FrameHeader, Vec<u8>)>,
     /// Number of messages without packets, by type.
     pub others: BTreeMap<String, u64>,
-    /// Number of messages of a packet type that cannot be parsed.
+    /// Number of messages of a packet type that cannot be parsed, plus packets that are too long for a datagram.
     pub unreadable: u64,
 }
 

@@ -17,10 +17,10 @@ use crate::sensors::imu::errors::gauss_markov_std;
 /// uncertain to distinguish the instability from a random walk.
 pub const LENGTHS_OF_INSTABILITY: f64 = 40.0;
 /// Smallest length of a log that shows a random walk in addition to an instability with a fitted correlation time,
-/// seconds. In a shorter log, errors of the instability's curve look the same.
+/// seconds. In a shorter log, errors of the instability's curve look like a random walk.
 pub const SHORTEST_WALK_S: f64 = 3600.0;
 /// Smallest length of a log that shows a random walk without an instability, seconds. In a shorter log, an instability
-/// with a long correlation time looks the same.
+/// with a long correlation time looks like a random walk.
 pub const SHORTEST_LONE_WALK_S: f64 = 14_400.0;
 /// Number of standard errors above which a term is significant.
 const SEEN: f64 = 3.0;
@@ -88,8 +88,9 @@ impl Model {
     }
 }
 
-/// Fits a curve from `samples` values of three axes at intervals of `dt_s`. `usual_correlation_s` is the product's
-/// correlation time, which is used if none is found. Returns `None` if there are fewer than four averaging times.
+/// Fits a curve that was computed from `samples` values per axis at intervals of `dt_s`. `usual_correlation_s` is the
+/// product's correlation time: the upper limits of instability and walk always assume it, and so does the necessary length
+/// of the log if the fit finds no correlation time. Returns `None` if `points` has fewer than four averaging times.
 pub fn fit(points: &[Point], samples: usize, dt_s: f64, usual_correlation_s: f64) -> Option<Drift> {
     let (first, last) = (points.first()?.tau_s, points.last()?.tau_s);
     if points.len() < 4 {
@@ -128,7 +129,7 @@ pub fn fit(points: &[Point], samples: usize, dt_s: f64, usual_correlation_s: f64
         true => TermResult::Found,
         false => TermResult::NotSeen,
     };
-    // Upper limit of a term that is not found: its size if this term caused all of the drift.
+    // Upper limit of instability or walk: the fit with this term as the only cause of the drift.
     let most_alone = |term: usize| {
         let used = [true, term == 1, term == 2];
         let (model, _) = solve(points, usual_correlation_s, used);
@@ -183,8 +184,8 @@ impl Drift {
 }
 
 /// Best model for a given correlation time, and -2 times the logarithm of its likelihood. An Allan variance has
-/// approximately a chi-squared distribution. The weights are computed from the model: weights from the measured values
-/// would be too large for low values.
+/// approximately a chi-squared distribution. The weights are computed from the model, because weights from measured
+/// values would give low values too much influence.
 fn solve(points: &[Point], correlation_s: f64, mut used: [bool; 3]) -> (Model, f64) {
     let rows: Vec<[f64; 3]> =
         points.iter().map(|p| unit_variances(correlation_s, p.tau_s)).collect();
@@ -221,7 +222,8 @@ fn freedom(point: &Point) -> f64 {
     (2.0 * point.relative_error * point.relative_error).recip()
 }
 
-/// Weighted least squares; the weights are the inverse of `variances`.
+/// Weighted least-squares estimate of the three squares; unused ones are 0. The standard error of each point follows from
+/// the point's entry in `variances` and its degrees of freedom.
 fn weighted(
     points: &[Point],
     rows: &[[f64; 3]],
@@ -251,8 +253,8 @@ fn weighted(
     std::array::from_fn(|i| solution[i] / scale[i])
 }
 
-/// Standard errors of the squares and of the logarithm of the correlation time, and the misfit. The errors grow with
-/// the misfit.
+/// Standard errors of the squares and of the logarithm of the correlation time, and the misfit, which is 1 on average for
+/// a correct model. A misfit above 1 increases the errors.
 fn errors(
     points: &[Point],
     samples: usize,

@@ -14,7 +14,7 @@ pub enum Form {
 /// Tables with fitted values.
 #[derive(Clone, Debug, Default)]
 pub struct Fragment {
-    /// Text about the log, for the key `source` of the profile.
+    /// Description of the log; in a profile, it is the value of `captures` in the table `[source]`.
     pub source: String,
     /// Remarks on the fit that precede the keys.
     pub remarks: Vec<String>,
@@ -96,7 +96,8 @@ impl Fragment {
     }
 }
 
-/// A number with four significant digits, as a TOML float.
+/// Text of a number as a TOML float, with four significant digits, or one decimal from 1000 on; `0.0` if it is not
+/// finite.
 pub fn figure(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return "0.0".to_owned();

@@ -18,12 +18,12 @@ const PER_DECADE: u32 = 5;
 const SHORTEST_S: f64 = 10.0;
 /// Largest deviation of a one-second mean rate from the log's median for a unit at rest, rad/s.
 const MOVED_RAD_S: f64 = 0.02;
-/// Largest deviation of the magnitude of the specific force for a unit at rest, m/s².
+/// Largest deviation of the magnitude of a one-second mean specific force from the log's median for a unit at rest, m/s².
 const MOVED_M_S2: f64 = 0.3;
 /// Correlation time for products whose profile has none, seconds.
 pub const USUAL_CORRELATION_S: f64 = 100.0;
-/// Averaging time, in multiples of the inverse bandwidth of the unit's low-pass filter, above which its noise is white
-/// within half a percent.
+/// Averaging time above which the noise is white within half a percent in spite of the unit's low-pass filter, in
+/// multiples of the inverse of the filter's bandwidth.
 const FILTERED: f64 = 40.0;
 
 /// Fit of one of the unit's sensors.
@@ -31,24 +31,25 @@ const FILTERED: f64 = 40.0;
 pub struct Triad {
     /// Name of the sensor: `gyro`, `accelerometer` or `magnetometer`.
     pub name: &'static str,
-    /// Keys of a profile for noise density, bias instability and random walk, each with its unit in SI.
+    /// Keys of a profile for noise density, bias instability and random walk. Each number converts a value of the key to
+    /// SI units (magnetometer: gauss).
     keys: [(&'static str, f64); 3],
-    /// Unit of the printed curves: its name, and its size in SI.
+    /// Unit of the printed curves: its name, and the factor that converts it to SI units (magnetometer: gauss).
     pub unit: (&'static str, f64),
-    /// Allan deviations of the log, in SI units.
+    /// Allan deviations of the log: rad/s, m/s² or gauss.
     pub points: Vec<Point>,
-    /// Fitted coefficients, in SI units; `results` states which of them the log determines.
+    /// Fitted coefficients, based on rad/s, m/s² or gauss; `results` states which of them the log determines.
     pub fitted: Fitted,
     /// Results for noise density, bias instability and random walk.
     pub results: [TermResult; 3],
-    /// Assumed correlation time of the instability if none was found, seconds.
+    /// Correlation time that the upper limit of the bias instability assumes, seconds.
     usual_correlation_s: f64,
 }
 
 /// Result of a fit.
 #[derive(Clone, Debug)]
 pub struct InertialFit {
-    /// Fits of the unit's sensors that have data in the log.
+    /// Fits of those sensors that have enough varying data in the log.
     pub triads: Vec<Triad>,
     /// Message rate of the log, Hz.
     pub rate_hz: f64,
@@ -58,10 +59,11 @@ pub struct InertialFit {
     missing: usize,
 }
 
-/// Fits a log. Averaging times below `shortest_s` are omitted, because the unit's filter affects them.
+/// Fits a log. Omits averaging times below `shortest_s`, and those that the unit's low-pass filter affects according to
+/// its profile.
 ///
 /// # Errors
-/// The log cannot be read, is too short, or the unit was moved.
+/// The log cannot be read, is too short, or has only constant values; or the unit was moved.
 pub fn fit(log: &Log<'_>, shortest_s: f64) -> Result<InertialFit, FitError> {
     let found = super::inertial_log::read(log)?;
     let identity = log.identity()?;
@@ -89,7 +91,7 @@ pub fn fit(log: &Log<'_>, shortest_s: f64) -> Result<InertialFit, FitError> {
 /// log needs.
 ///
 /// # Errors
-/// The log is too short, or the unit was moved.
+/// The log is too short, or has only constant values; or the unit was moved.
 pub fn fit_samples(
     log: &InertialLog,
     shortest_s: [f64; 3],
@@ -153,7 +155,8 @@ pub fn fit_samples(
     Ok(InertialFit { triads, rate_hz, duration_s, source: String::new(), missing })
 }
 
-/// Curve and best fit of one sensor; `None` if its values do not vary.
+/// Curve and best fit of one sensor; `None` if fewer than four averaging times have a deviation above zero, for example
+/// because its values do not vary.
 fn fit_triad(
     samples: &[DVec3],
     rate_hz: f64,

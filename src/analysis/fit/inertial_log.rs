@@ -24,7 +24,7 @@ pub struct InertialLog {
     pub accel: Vec<DVec3>,
     /// Magnetic field, gauss.
     pub mag: Vec<DVec3>,
-    /// Number of missing samples, from their times.
+    /// Number of missing samples, estimated from timestamps; 0 if the user sets the sample rate.
     pub missing: usize,
 }
 
@@ -35,7 +35,7 @@ impl InertialLog {
     }
 }
 
-/// Reads the used part of a log.
+/// Reads the IMU data between `from_s` and `to_s` of a log.
 pub fn read(log: &Log<'_>) -> Result<InertialLog, FitError> {
     let mut samples = Samples::new((log.from_s, log.to_s), log.rate_hz);
     if log.path.extension().is_some_and(|extension| extension == "csv") {
@@ -57,7 +57,8 @@ pub fn read(log: &Log<'_>) -> Result<InertialLog, FitError> {
 /// Parses the text of a CSV file; `rate_hz` is as in [`Log`].
 ///
 /// # Errors
-/// A line cannot be parsed (the text names it), or the sample rate is unknown.
+/// A line cannot be parsed (the error names it), there are no data, the sample rate is unknown, or more than 1 % of the
+/// samples are missing.
 pub fn parse_csv(input: impl Read, rate_hz: Option<f64>) -> Result<InertialLog, FitError> {
     let mut samples = Samples::new((0.0, f64::INFINITY), rate_hz);
     read_csv(input, &mut samples)?;
@@ -66,12 +67,13 @@ pub fn parse_csv(input: impl Read, rate_hz: Option<f64>) -> Result<InertialLog, 
 
 /// Collects samples before their rate is known.
 struct Samples {
-    /// Used part, seconds after the first sample.
+    /// Start and end of the used part, seconds after the first sample.
     span_s: (f64, f64),
     rate_hz: Option<f64>,
     found: InertialLog,
-    /// Times of frames by the unit's clock, where known, seconds; the next field has those by the recording.
+    /// Times of frames by the unit's clock, where known, seconds.
     stamps_s: Vec<f64>,
+    /// Times of frames by the clock of the recording, where known, seconds.
     times_s: Vec<f64>,
     first_s: Option<f64>,
     count: usize,
@@ -156,7 +158,8 @@ impl Samples {
     }
 }
 
-/// Interval of a clock's readings (seconds) and number of missing readings; `None` if the clock does not advance.
+/// Mean interval of a clock's readings (seconds) and number of missing readings; `None` if there are fewer than two
+/// readings or the clock does not advance.
 fn steady(clock_s: &[f64]) -> Option<(f64, usize)> {
     let mut steps: Vec<f64> = clock_s.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let usual = median(&mut steps.clone());
@@ -170,7 +173,8 @@ fn steady(clock_s: &[f64]) -> Option<(f64, usize)> {
     Some((steps.iter().sum::<f64>() / steps.len() as f64, missing))
 }
 
-/// Columns of a CSV file by quantity: start of the column names, and the possible units with their sizes in SI.
+/// Columns of a CSV file by quantity: start of the column names, and the possible units. Each number converts a value to
+/// rad/s, m/s² or gauss.
 const QUANTITIES: [(&str, &[(&str, f64)]); 3] = [
     ("gyro", &[("rad_s", 1.0), ("deg_s", std::f64::consts::PI / 180.0)]),
     ("accel", &[("m_s2", 1.0), ("g", STANDARD_GRAVITY_M_S2), ("mg", STANDARD_GRAVITY_M_S2 * 1e-3)]),

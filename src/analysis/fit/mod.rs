@@ -1,9 +1,8 @@
 //! Fits parameters of error models to recordings of a real unit at rest.
 //!
 //! [`inertial`] fits gyros, accelerometers and magnetometers from their Allan deviation. [`position`] fits GNSS
-//! receivers from the Allan deviation of their positions, and [`ranges`] lidars from the scatter of ranges in each
-//! direction. Each
-//! result is a [`Fragment`] of a profile or of a rig.
+//! receivers from the Allan deviation of their positions, and [`ranges`] fits lidars from the scatter of ranges in each
+//! direction. Each result is a [`Fragment`] of a profile or of a rig.
 
 pub(crate) mod drift;
 mod fragment;
@@ -29,7 +28,7 @@ use crate::config::toml::diagnostic::Diagnostics;
 /// Reason why a fit is impossible.
 #[derive(Debug, thiserror::Error)]
 pub enum FitError {
-    /// The log cannot be read or has too little data.
+    /// The log cannot be read, comes from another product, or has too little data.
     #[error("{0}")]
     Log(String),
     /// A file that the decoder's hints name, such as a calibration, has errors.

@@ -2,8 +2,8 @@
 //!
 //! The model is that of [`crate::sensors::gnss::errors`]: a Gauss-Markov process (the walk) plus white noise (the
 //! spread), along east, north and up. Both are fitted to the Allan deviation of the positions. White noise with the
-//! standard deviation s at the interval dt has the Allan variance s² dt / tau. The Gauss-Markov process has that of a
-//! bias instability.
+//! standard deviation s at the interval dt has the Allan variance s² dt / tau at the averaging time tau. The Allan
+//! variance of the Gauss-Markov process is that of a bias instability.
 
 use glam::DVec3;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ const FEWEST: usize = 20;
 const FEWEST_FOR_WALK: usize = 200;
 /// Number of averaging times per decade.
 const PER_DECADE: u32 = 5;
-/// Largest speed of means over ten seconds for an antenna at rest, m/s.
+/// Largest horizontal speed between successive ten-second mean positions of an antenna at rest, m/s.
 const MOVED_M_S: f64 = 0.3;
 
 /// Result of a fit.
@@ -32,11 +32,11 @@ pub struct PositionFit {
     pub log: PositionLog,
     /// Standard deviation of the white noise: east, north, up, metres.
     pub spread_m: DVec3,
-    /// Slow common drift of the position; `None` if the log does not determine it.
+    /// Slow common drift of the position; `None` if the log is too short for it or shows no drift.
     pub walk: Option<Walk>,
-    /// Standard deviation of each component of the velocity, m/s.
+    /// Standard deviation of each component of the velocity, m/s; `None` if the log has too few velocities.
     pub velocity_std_m_s: Option<f64>,
-    /// Curve and fit of each axis: east, north, up.
+    /// Allan deviation of each axis (east, north, up) and its fit; `None` if the log is too short for the walk.
     pub curves: [(Vec<Point>, Option<Fitted>); 3],
     source: String,
 }
@@ -50,7 +50,7 @@ pub struct Walk {
     pub time_constant_s: f64,
 }
 
-/// Fits a log.
+/// Reads the log of a receiver at rest and fits its errors.
 ///
 /// # Errors
 /// The log cannot be read, is too short, or the antenna was moved.
@@ -124,8 +124,8 @@ fn best(curves: &[Vec<Point>; 3], interval_s: f64) -> Option<[Fitted; 3]> {
     all.min_by(|a, b| misfit(a).total_cmp(&misfit(b)))
 }
 
-/// Standard deviation of a velocity component, robust: half of the absolute values are below 0.6745 standard
-/// deviations.
+/// Standard deviation of a velocity component, m/s, from the median of the absolute values: half of the values of a
+/// normal distribution are within 0.6745 standard deviations. `None` for fewer than [`FEWEST`] velocities.
 fn velocity_std(velocities_m_s: &[DVec3]) -> Option<f64> {
     let mut sizes: Vec<f64> =
         velocities_m_s.iter().flat_map(|v| v.to_array()).map(f64::abs).collect();
@@ -263,8 +263,8 @@ mod tests {
     }
 
     /// An hour is 180 time constants, so the standard deviation of the walk is known to 5 to 10 %. White noise alone is
-    /// known to less than 1 %. But here the walk is a quarter of the variance between neighbours, so that an error of
-    /// the time constant by a third changes the white noise by 4 %.
+    /// known to less than 1 %. But here the walk causes a quarter of the variance between successive positions, so that
+    /// an error of the time constant by a third changes the white noise by 4 %.
     #[test]
     fn walk_and_spread_come_back() {
         let kinds = [

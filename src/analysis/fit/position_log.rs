@@ -29,13 +29,15 @@ pub struct PositionLog {
     pub quantum_m: f64,
     /// Velocities east, north, up, m/s, from messages that have them.
     pub velocities_m_s: Vec<DVec3>,
-    /// Reported horizontal accuracy divided by the HDOP of the same epoch, metres.
+    /// Reported horizontal accuracy divided by the HDOP of the same epoch, metres: the median of all epochs. `None` if no
+    /// epoch has both.
     pub uere_m: Option<f64>,
     /// Number of missing positions.
     pub missing: usize,
 }
 
-/// Reads the used part of a log. Among the messages with the most epochs, uses the one with the finest resolution.
+/// Reads the used part of a log. Positions are from the message type with the finest resolution; types with fewer than 90 %
+/// of the epochs of the most frequent type are ignored. Velocities, kind of fix and accuracy are from all message types.
 pub fn read(log: &Log<'_>) -> Result<PositionLog, FitError> {
     let mut all: BTreeMap<String, Vec<PositionFix>> = BTreeMap::new();
     let (mut count, mut first) = (0, None);
@@ -128,7 +130,7 @@ fn series(fixes: &[PositionFix], log: &Log<'_>) -> Result<PositionLog, FitError>
     })
 }
 
-/// Reported accuracy divided by HDOP: the median of all epochs with both.
+/// Reported horizontal accuracy divided by HDOP, metres: the median of all epochs with both; `None` if there are none.
 fn uere_m(all: &BTreeMap<String, Vec<PositionFix>>) -> Option<f64> {
     // Paired by their order, because times of NMEA sentences and UBX messages differ by leap seconds.
     let accuracies = all.values().find(|fixes| fixes[0].horizontal_accuracy_m.is_some())?;

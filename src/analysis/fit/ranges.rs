@@ -1,9 +1,10 @@
 //! Fits the noise of a lidar's ranges, for each laser, from a capture at rest in static surroundings.
 //!
-//! A cell has the ranges of one laser within half a degree of azimuth, from all rotations; a straight line is fitted to
-//! them. If the laser's elevation varies, a cell is half a degree of both angles, and a plane is fitted. The residual
-//! is noise if the cell contains one smooth surface, and larger at an edge or in leaves. So a laser's noise is the
-//! median over its cells; cells with more than four times the median variance are first removed, repeatedly.
+//! A cell has the ranges of one laser, from all rotations, within half a degree of azimuth and of elevation. A straight line
+//! is fitted to them, or a plane if the laser's elevation varies. A cell of a 2-D scanner has the ranges of one step of its
+//! scans, and their mean is fitted. The residual is noise if the cell contains one smooth surface, and larger at an edge or
+//! in leaves. So a laser's noise is the median over its cells; cells with more than four times the median variance are first
+//! removed, repeatedly.
 
 use serde_json::{Value, json};
 
@@ -51,7 +52,7 @@ pub struct RangeFit {
 /// Fits a log.
 ///
 /// # Errors
-/// The log cannot be read, is too short, or shows motion.
+/// The log cannot be read, is from another product, is too short, or shows motion.
 pub fn fit(log: &Log<'_>) -> Result<RangeFit, FitError> {
     let found = super::ranges_log::read(log)?;
     let identity = log.identity()?;
@@ -135,7 +136,7 @@ fn of_laser<'a>(laser: u16, cells: impl Iterator<Item = &'a Cell>) -> Option<Las
 }
 
 impl RangeFit {
-    /// The fit as tables of a profile or a rig.
+    /// The fit as the table `noise`, for a profile or for a device's settings in a rig.
     pub fn fragment(&self) -> Fragment {
         let mut table =
             Table { in_profile: "noise".into(), in_rig: "noise".into(), lines: Vec::new() };
@@ -192,8 +193,8 @@ mod tests {
     use super::*;
     use crate::sensors::noise::{NoiseSource, Quantity};
 
-    /// Two lasers before a slanted wall; every fifth direction is at an edge. The fit finds 1 and 3 cm within 3 %:
-    /// three standard errors of a median over 80 directions of 40 ranges.
+    /// Two lasers in front of a slanted wall; every fifth direction is at an edge. The fit finds their noise, 1 and 3 cm,
+    /// within 3 %: three standard errors of a median over 80 directions of 40 ranges.
     #[test]
     fn the_noise_of_each_laser_comes_back_between_edges() {
         let noise = NoiseSource::new(3, "lidar");

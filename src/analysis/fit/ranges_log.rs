@@ -48,8 +48,8 @@ impl Cell {
         self.intensity += intensity;
     }
 
-    /// Mean square residual (m²) and its degrees of freedom: relative to a plane, or to a straight line or a mean if
-    /// the directions vary in one angle or in none.
+    /// Mean square residual (m²) and its degrees of freedom. The ranges are fitted by a plane, by a straight line if
+    /// only one angle of the directions varies, or by their mean if neither varies. `None` for too few ranges.
     pub fn variance_m2(&self) -> Option<(f64, f64)> {
         let n = f64::from(self.count);
         let about = |a: usize, b: usize| self.products[a][b] - self.sums[a] * self.sums[b] / n;
@@ -85,7 +85,7 @@ impl Cell {
 pub struct RangeLog {
     /// Cells by laser and cell index.
     pub cells: BTreeMap<(u16, u32), Cell>,
-    /// Time from the first to the last range, seconds; 0 if times are unknown.
+    /// Time from the start of the log to its last used range, seconds; 0 if times are unknown.
     pub duration_s: f64,
     /// Whether the log has further flows of lidar data, which are ignored.
     pub has_others: bool,
@@ -94,7 +94,7 @@ pub struct RangeLog {
 }
 
 impl RangeLog {
-    /// Adds a range of a laser to its cell.
+    /// Adds a range of a laser to the cell `place`; an error if the log has too many cells.
     fn see(
         &mut self,
         laser: u16,

@@ -23,7 +23,7 @@ pub struct Comparison {
     pub received: u64,
     /// Number of packets that did not arrive; negative if more arrived than were sent.
     pub missing: i64,
-    /// Departure errors minus the smallest one, microseconds.
+    /// Departure errors minus the smallest one, microseconds; absolute errors if any packet left early.
     pub departed: Spread,
     /// Arrival errors relative to a straight line through the smallest ones, microseconds.
     pub arrived: Spread,
@@ -48,7 +48,8 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Statistics of `figures` minus the smallest error, so that a constant delay has no effect.
+    /// Statistics of `figures` minus the smallest error, so that a constant delay has no effect; of absolute errors if
+    /// any error is negative.
     fn over_least(figures: &ErrorFigures) -> Self {
         let least_us = figures.timeline.iter().map(|w| w.least_us).fold(f64::MAX, f64::min);
         // Percentiles are of absolute errors. If some errors are negative, the smallest error cannot be subtracted from

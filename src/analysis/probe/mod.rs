@@ -87,7 +87,7 @@ impl Probe {
     /// Listens at every address; a multicast group is joined.
     ///
     /// # Errors
-    /// Error of the system, with the address and the remedy.
+    /// A socket cannot be opened; the error names the address and, if known, the remedy.
     pub fn listen(addresses: &[SocketAddr]) -> io::Result<Self> {
         let sockets = addresses.iter().map(|at| Listener::open(*at)).collect::<io::Result<_>>()?;
         Ok(Self { sockets, streams: BTreeMap::new(), crowded_out: 0 })
@@ -98,8 +98,8 @@ impl Probe {
         self.sockets.iter().map(|listener| listener.at)
     }
 
-    /// Receives for `duration`, or until `stop` is set; `progress` is called regularly with the number of datagrams and
-    /// the elapsed time. Returns the duration of the probe.
+    /// Receives for `duration` (`None`: no limit), or until `stop` is set; `progress` is called regularly with the
+    /// number of datagrams and the elapsed time. Returns the duration of the probe.
     pub fn run(
         &mut self,
         duration: Option<Duration>,

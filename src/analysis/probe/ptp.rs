@@ -56,7 +56,7 @@ pub struct PtpReport {
     pub clocks: Vec<ClockFigures>,
 }
 
-/// Statistics of a master.
+/// Statistics of a master. Fields of the type [`SpreadFigures`] are `None` before the first complete measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MasterFigures {
     /// Port identity of the master, in linuxptp's notation.
@@ -69,11 +69,11 @@ pub struct MasterFigures {
     pub priority_1: u8,
     /// The grandmaster's clock class.
     pub clock_class: u8,
-    /// Number of clocks between the grandmaster and the master.
+    /// Number of PTP links from the grandmaster to the master; 0 if the master is the grandmaster.
     pub steps_removed: u16,
-    /// Whether the clock uses the PTP timescale, which is TAI.
+    /// Whether the master's time is on the PTP timescale, which is TAI.
     pub ptp_timescale: bool,
-    /// TAI minus UTC, seconds.
+    /// TAI minus UTC as the master announces it, seconds.
     pub utc_offset_s: i16,
     /// Whether the master reports its UTC offset as valid.
     pub utc_offset_valid: bool,
@@ -95,7 +95,7 @@ pub struct MasterFigures {
     pub back_ns: Option<SpreadFigures>,
 }
 
-/// Statistics of a clock that answers management messages.
+/// Statistics of a clock that answers management messages. A field is `None` if the clock has not reported its value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClockFigures {
     /// Port identity of the clock, in linuxptp's notation.
@@ -169,7 +169,7 @@ pub struct PtpProbe {
     masters: BTreeMap<(u8, PortIdentity), Master>,
     clocks: BTreeMap<PortIdentity, Clock>,
     sequence: u16,
-    /// Departure times of the last delay requests by key, which is also their sequence number.
+    /// Departure times of the last delay requests, nanoseconds, by key. The key of a request is also its sequence number.
     left: BTreeMap<u32, i128>,
 }
 
@@ -183,7 +183,8 @@ impl PtpProbe {
         Self { own, masters, clocks, sequence: 0, left }
     }
 
-    /// Messages to send now: management requests and delay requests, with the key of each event message.
+    /// Messages to send now: management requests, and delay requests with their keys for [`PtpProbe::left()`]. Management
+    /// requests have no key.
     pub fn ask(&mut self) -> Vec<(Vec<u8>, Option<u32>)> {
         let mut domains: Vec<_> = self.masters.keys().map(|(domain, _)| *domain).collect();
         domains.push(0);
@@ -374,7 +375,8 @@ impl Master {
     }
 }
 
-/// Sends and receives PTP at `address` for `duration`, or until `stop` is set.
+/// Sends and receives PTP at `address` for `duration` (`None`: without limit), or until `stop` is set. `progress` gets the
+/// number of masters, the number of clocks, and the elapsed time.
 ///
 /// # Errors
 /// The system's error.

@@ -15,13 +15,13 @@ use crate::devices::decoder::datagram::{DATA, Stamp};
 use crate::time::SimTime;
 use crate::timing::{ErrorFigures, ErrorRecord, Timeline};
 
-/// Number of packets from which a stream's kind and period are determined.
+/// Number of first packets that determine a stream's period and whether its timestamps are usable.
 const SAMPLE: usize = 32;
 /// Number of packets whose jitter is computed together; the smallest jitter among them is zero.
 const CHUNK: usize = 65_536;
 /// Number of recent timestamps that are kept for detecting duplicates.
 const REMEMBERED: usize = 64;
-/// Largest gap, in periods. After a longer gap, or a step back beyond the recent timestamps, the sender counts as
+/// Largest gap, in periods. After a longer gap, or a step back by more than [`REMEMBERED`] periods, the sender counts as
 /// restarted.
 const LONGEST_GAP: f64 = 1e6;
 
@@ -54,14 +54,15 @@ struct Seen {
     stamp: Option<Stamp>,
 }
 
-/// A stream whose kind and period are known.
+/// A stream whose period is known, and whether its timestamps are usable.
 #[derive(Debug)]
 struct Judged {
     is_stamped: bool,
     period_ns: f64,
     start_ns: u64,
-    /// Latest timestamp; the next field is its time since the first one, nanoseconds.
+    /// Timestamp of the latest packet.
     last_stamp: Option<Stamp>,
+    /// The latest packet's own time (see the module), since the first packet, nanoseconds.
     own_ns: i64,
     highest_ns: i64,
     taken: u64,
@@ -84,19 +85,19 @@ pub struct StreamFigures {
     pub at: String,
     /// Address of the sender.
     pub from: String,
-    /// Protocol of the sender's family. For a stream without data packets, the kind of its packets; `other` if no
-    /// family sends such packets.
+    /// Protocol of the sender's family. For a stream without data packets, or with mostly unrecognised ones: protocol
+    /// and kind of more than half of its packets, or `other` if there is no such kind.
     pub kind: String,
     /// Number of datagrams.
     pub packets: u64,
     /// Number of payload bytes.
     pub bytes: u64,
-    /// Number of truncated datagrams, which are longer than those of any product.
+    /// Number of datagrams that were truncated because they are longer than those of any product.
     pub cut: u64,
-    /// Number of datagrams other than data, by kind. Of the following figures, only the rate includes them.
+    /// Number of datagrams other than data, by kind. Of the timing figures, only `span_s` and `rate_hz` include them.
     #[serde(default)]
     pub other_kinds: BTreeMap<String, u64>,
-    /// Number of datagrams that no family sends.
+    /// Number of datagrams that no family sends, including truncated ones.
     pub unrecognised: u64,
     /// Number of datagrams without a kernel timestamp.
     pub unstamped: u64,
@@ -104,28 +105,30 @@ pub struct StreamFigures {
     pub span_s: f64,
     /// Datagrams per second.
     pub rate_hz: f64,
-    /// Period of the packets by their own times, microseconds; 0 if unknown.
+    /// Period of the packets, microseconds: from their timestamps, or from the arrivals if they have none; 0 if unknown.
     pub period_us: f64,
     /// Number of packets that are missing by the timestamps; `None` if packets have no times.
     pub lost: Option<u64>,
-    /// Number of gaps.
+    /// Number of gaps in the timestamps; `None` if packets have no times.
     pub gaps: Option<u64>,
-    /// Longest gap, microseconds.
+    /// Longest gap in the timestamps, microseconds; 0 without a gap, `None` if packets have no times.
     pub longest_gap_us: Option<f64>,
-    /// Number of packets that arrived after a later one.
+    /// Number of packets that arrived after a later one; `None` if packets have no times.
     pub reordered: Option<u64>,
-    /// Number of packets that arrived twice.
+    /// Number of repeated packets; `None` if packets have no times.
     pub duplicates: Option<u64>,
     /// Number of jumps of the packets' time that lost packets do not explain.
     pub restarts: u64,
-    /// Jitter: arrival minus own time, relative to a straight line.
+    /// Jitter: arrival minus the packet's own time, minus a straight line below all values; see the module.
     pub jitter: ErrorFigures,
-    /// This host's clock minus the device's, including the smallest delay, microseconds; known if packets contain the
-    /// time past the hour.
+    /// This host's clock minus the device's, including the smallest delay, microseconds; `None` if packets have no
+    /// times. Timestamps repeat after a period such as an hour, so the value is within half of that period.
     pub clock_offset_us: Option<f64>,
-    /// Rate of this host's clock relative to the device's, parts per million; positive if this host is faster.
+    /// Rate of this host's clock relative to the device's, parts per million; positive if this host is faster; `None` if
+    /// packets have no times.
     pub clock_drift_ppm: Option<f64>,
-    /// Facts about a camera's images, by name. Their packets leave in bursts and have no jitter.
+    /// Facts about a camera's images, as name and text; empty for other devices. Packets of images leave in bursts and
+    /// have no jitter.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<(String, String)>,
 }
@@ -237,7 +240,7 @@ impl Stream {
         figures
     }
 
-    /// Name of a stream without data packets.
+    /// Protocol and packet kind of a stream without data packets; `None` if no kind has the majority of the packets.
     fn other_kind(&self) -> Option<String> {
         let (kind, count) = self.other_kinds.iter().max_by_key(|(_, count)| **count)?;
         let protocol = self.other_protocol?;
@@ -246,7 +249,8 @@ impl Stream {
 }
 
 impl Judged {
-    /// Determines kind and period from the first packets of a stream; `None` if their times do not advance.
+    /// Determines from the first packets of a stream whether their timestamps are usable, and the period. `None` for
+    /// fewer than two packets, or if the timestamps are not usable and most packets arrive at the same time.
     fn by(sample: &[Seen]) -> Option<Self> {
         let first = sample.first()?;
         let arrivals = sample.windows(2).map(|w| w[1].arrival_ns.saturating_sub(w[0].arrival_ns));
@@ -350,7 +354,7 @@ impl Judged {
 
     /// Computes the jitter of the packets in `chunk`.
     fn work_out(&mut self) {
-        // With only a few windows, the slope is unknown.
+        // The slope is 0 until there are enough windows to estimate it.
         let slope = self.course.drift() * 1e-9;
         let flat =
             |own_ns: i64, late_ns: i64| late_ns.saturating_sub((slope * own_ns as f64) as i64);
@@ -418,7 +422,8 @@ mod tests {
         stream.figures(AT.parse().unwrap(), "127.0.0.1:443".parse().unwrap())
     }
 
-    /// 5000 packets at intervals of 288 us, with clocks that differ by 3 ms and 20 ppm.
+    /// Statistics of 5000 packets at intervals of 288 us, with clocks that differ by 3 ms and 20 ppm. `arrivals` returns the
+    /// delays at which the packet with a number arrives, microseconds.
     fn stream(arrivals: impl Fn(u64) -> Vec<u64>) -> StreamFigures {
         let mut stream = Stream::default();
         for number in 0..5000 {

@@ -60,7 +60,7 @@ pub struct Options {
     pub json: bool,
     /// Largest number of packets to print.
     pub packets: u64,
-    /// Whether packets of another product than the user named are reported as that product.
+    /// Whether to decode all data as the product that the user named, even if they are from another product.
     pub anyway: bool,
 }
 

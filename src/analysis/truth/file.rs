@@ -24,7 +24,7 @@ pub enum TruthFileError {
          `mcap recover`"
     )]
     Mcap(#[from] mcap::McapError),
-    /// The file has no record that ends its data.
+    /// The file is incomplete: it has no `DataEnd` record.
     #[error("this MCAP file is incomplete: it has no DataEnd record")]
     NoDataEnd,
     /// Invalid message about a packet.
@@ -92,7 +92,8 @@ pub struct NamedObject {
     pub materials: Vec<Named>,
 }
 
-/// Name of the profile of the device that made `recording`, from the ground truth of the same run.
+/// Name of the profile of the device that made `recording`, from the ground truth of the same run; `None` if no device of
+/// the rig matches.
 ///
 /// # Errors
 /// The ground truth file cannot be read or is damaged.
@@ -144,7 +145,7 @@ impl<R: Read> TruthReader<R> {
     /// Next message about a packet, with its topic; `None` at the end.
     ///
     /// # Errors
-    /// The file cannot be read or is damaged.
+    /// The file cannot be read, is damaged or is incomplete.
     pub fn next_packet(&mut self) -> Result<Option<(String, PacketRecord)>, TruthFileError> {
         while let Some(event) = self.reader.next_event() {
             let (opcode, data) = match event? {
@@ -182,7 +183,7 @@ impl<R: Read> TruthReader<R> {
     /// Reads the rest of the file. Only then is the file verified: a damaged record may look like one of another kind.
     ///
     /// # Errors
-    /// The file cannot be read or is damaged.
+    /// The file cannot be read, is damaged or is incomplete.
     pub fn check_rest(&mut self) -> Result<(), TruthFileError> {
         while self.next_packet()?.is_some() {}
         Ok(())

@@ -20,7 +20,7 @@ type Digest8 = [u8; 8];
 pub struct Joiner {
     reader: TruthReader,
     known: HashMap<Digest8, VecDeque<PacketRecord>>,
-    /// Entries in the order of the file, for their removal.
+    /// Due time (nanoseconds) and digest of each packet in `known`, in the order of the file, for its removal.
     order: VecDeque<(u64, Digest8)>,
     /// Due time of the latest packet that was found, nanoseconds.
     found_ns: Option<u64>,
@@ -139,7 +139,7 @@ impl Joiner {
         Ok(false)
     }
 
-    /// Removes entries that were due long before `now_ns`.
+    /// Removes packets that were due more than [`DISORDER_NS`] before `now_ns`.
     fn forget(&mut self, now_ns: u64) {
         while let Some((_, digest)) =
             self.order.pop_front_if(|(due, _)| *due + DISORDER_NS < now_ns)
@@ -163,7 +163,7 @@ pub struct PacketJoin<'a> {
     by_laser: HashMap<usize, Vec<usize>>,
     /// Angles of all firings, counterclockwise from forward (degrees, -180..180), with their indices.
     by_angle: Vec<(f64, usize)>,
-    /// Step between the angles, degrees.
+    /// Smallest step between successive angles, degrees.
     spacing_deg: f64,
 }
 
@@ -188,7 +188,8 @@ impl<'a> PacketJoin<'a> {
         Self { record, by_laser, by_angle, spacing_deg }
     }
 
-    /// Ground truth of a point; `None` if the ground truth has no such firing, or no reported return of that firing.
+    /// Ground truth of a point; `None` if the ground truth has no such firing, no reported return of that firing, or no
+    /// pose of the sensor.
     pub fn find(&self, point: &SensorPoint) -> Option<PointTruth> {
         let off = |seen: &ReturnRecord| (f64::from(seen.reported_m) - point.range_m).abs();
         let nearest = |one: &(usize, ReturnRecord), other: &(usize, ReturnRecord)| {
@@ -220,7 +221,7 @@ impl<'a> PacketJoin<'a> {
         self.by_angle.iter().filter(move |(deg, _)| near(*deg)).map(|(_, index)| *index)
     }
 
-    /// Pose of the sensor at an instant, interpolated between recorded poses.
+    /// Pose of the sensor at an instant, interpolated between recorded poses; `None` if the record has no poses.
     fn pose_at(&self, time_ns: u64) -> Option<PoseRecord> {
         let poses = &self.record.poses;
         let after = poses.partition_point(|pose| pose.time_ns < time_ns);

@@ -36,13 +36,13 @@ pub struct SensorPoint {
 /// Key for finding the firing of a point among the firings of its packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PointPlace {
-    /// By the number of the firing, counted from 0 among the firings of its laser.
+    /// Number of the firing, counted from 0 among the packet's firings of the same laser.
     Firing(usize),
-    /// By the angle in a scan.
+    /// Direction of the point in a scan.
     Angle {
         /// Angle, counterclockwise from forward, degrees.
         deg: f64,
-        /// Angle between two values of the scan, degrees.
+        /// Angle from one value of the scan to the next, degrees.
         step_deg: f64,
     },
 }
@@ -52,8 +52,8 @@ pub enum PointPlace {
 pub struct PointPacket {
     /// Number of the packet among the packets with points, from 0.
     pub number: u64,
-    /// Time of departure, nanoseconds: POSIX time in a capture, time since the start of the run in a recorded byte
-    /// stream; 0 if unknown.
+    /// Time, nanoseconds. In a capture: POSIX time at which the packet was captured. In a recorded byte stream: time of
+    /// departure since the start of the run, 0 if unknown.
     pub at_ns: i128,
     /// Bytes of the packet: a datagram's payload, or a telegram.
     pub bytes: Vec<u8>,

@@ -9,7 +9,8 @@ use crate::analysis::ReportError;
 use crate::config::profile::Profile;
 use crate::wire::truth::NONE;
 
-/// Number of packets that are searched in the ground truth to find the start of a capture within a run.
+/// Number of packets at the start of a recording. If none of them is in the ground truth, the files are of different
+/// runs.
 const FIRST: usize = 64;
 
 /// A row of the table: one point.
@@ -17,7 +18,8 @@ const FIRST: usize = 64;
 pub struct PointRow {
     /// Number of the point's packet, from 0.
     pub packet: u64,
-    /// Time of the firing, seconds of the run; without ground truth, the packet's time in the recording.
+    /// Time of the firing, seconds since the start of the run. Without ground truth: the packet's time, seconds, see
+    /// [`PointPacket::at_ns`].
     pub time_s: f64,
     /// The decoded point.
     pub point: SensorPoint,
@@ -30,21 +32,22 @@ pub struct PointRow {
 pub struct JoinCounts {
     /// Number of packets with points.
     pub packets: u64,
-    /// Number of packets without ground truth: a fault has changed them, or they are from another run.
+    /// Number of packets without ground truth: a fault has changed them, or they are from another run. All packets, if
+    /// no ground truth is given.
     pub unknown_packets: u64,
     /// Number of points.
     pub points: u64,
-    /// Number of points without ground truth.
+    /// Number of points without ground truth; all points, if no ground truth is given.
     pub unknown_points: u64,
     /// Message about unusable parts of the recording.
     pub lost: Option<String>,
 }
 
-/// Calls `see` with every point of `recording`, labelled with its ground truth from `truth`, and with the names in the
-/// ground truth.
+/// Calls `see` with every point of `recording`, and with the names in the ground truth. If `truth` is given, points are
+/// labelled with its ground truth. Returns the counts and these names, which are empty without `truth`.
 ///
 /// # Errors
-/// A file cannot be read or is damaged, or `see` fails.
+/// A file cannot be read or is damaged, `truth` is of another run, or `see` fails.
 pub fn each_point(
     recording: &Path,
     profile: Option<&Profile>,
@@ -138,7 +141,7 @@ pub enum Values {
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Name of the column, with its unit.
+    /// Name of the column, such as `range_m`; a suffix gives the unit. `x`, `y` and `z` are metres.
     pub name: &'static str,
     /// Values, one for each point.
     pub values: Values,

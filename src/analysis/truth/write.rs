@@ -19,7 +19,8 @@ use super::table::{PointTable, Values};
 pub enum CloudFormat {
     /// Point Cloud Library, binary.
     Pcd,
-    /// ASPRS LAS 1.4: label n is class 64 + n, the laser is the point source.
+    /// ASPRS LAS 1.4. The class is 64 + the number of the label, at most 255, or 1 without a label. The point source ID is
+    /// the index of the laser.
     Las,
     /// Polygon file, binary.
     Ply,

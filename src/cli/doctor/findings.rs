@@ -70,7 +70,7 @@ fn change(topic: &str, found: impl Into<String>, advice: impl Into<String>) -> F
     Finding { topic: topic.into(), state: State::Change, found: found.into(), advice }
 }
 
-/// Findings from `facts`, the most important first.
+/// Findings from `facts`, in a fixed order of topics: the most important topics first.
 pub fn of_host(facts: &HostFacts) -> Vec<Finding> {
     let mut all = vec![real_time_right(facts), memory_right(facts), load(facts), machine(facts)];
     all.extend([

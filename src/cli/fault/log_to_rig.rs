@@ -1,4 +1,4 @@
-//! Converts the fault log of a run to sections of a rig that reproduce the faults.
+//! Converts the fault log of a run to sections of a rig. They reproduce the faults that were started during the run.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -30,7 +30,8 @@ pub fn print(path: &Path) -> Result<(), CliError> {
     console::print(sections)
 }
 
-/// Sections of a rig for the fault log `csv`.
+/// `[[fault]]` sections of a rig for the faults that, according to the fault log `csv`, were started during the run;
+/// empty if there are none.
 ///
 /// # Errors
 /// The first line with an error, and the error.

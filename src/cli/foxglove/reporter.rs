@@ -18,9 +18,9 @@ use crate::time::SimTime;
 const SHORTEST_PERIOD: Duration = Duration::from_millis(20);
 /// Period of all other messages.
 const LONG_PERIOD: Duration = Duration::from_secs(1);
-/// Distance between poses of the path, metres; it grows if there are too many poses.
+/// Initial distance between successive poses of the path, metres; it doubles each time the path is full.
 const PATH_STEP_M: f64 = 0.2;
-/// Largest number of poses of the path; then every second pose is removed.
+/// Largest number of poses of the path. A full path loses every second pose.
 const MOST_PATH: usize = 2000;
 
 /// Levels of `foxglove.Log`.

@@ -30,7 +30,8 @@ const FIELDS: &[PointField] = &[
     ("laser", 14, Number::U16),
 ];
 const STRIDE: u32 = 16;
-/// Number of frames at the start for which all packets of a device are decoded, to find its channels.
+/// Number of first frames with a connected client for which the packets of all devices are decoded, to find their channels.
+/// A device without channels is decoded after these frames, too.
 const FRAMES_OF_DISCOVERY: u32 = 20;
 
 /// Passes decoded device data to subscribed clients.
@@ -84,7 +85,7 @@ impl<'a> Subscribers<'a> {
         device_frame(&self.run.rig().devices[device.0].name)
     }
 
-    /// Channel of a device's points.
+    /// Returns the channel of a device's points; creates it if necessary.
     fn cloud_channel(&mut self, device: DeviceId) -> u32 {
         let topic = self.topic(device, "points");
         let channel = self.topics.channel(&topic, |topic| NewChannel {
@@ -122,7 +123,8 @@ impl<'a> Subscribers<'a> {
         }
     }
 
-    /// Publishes the newest image if a client has subscribed and the image is new.
+    /// Publishes the newest image and its calibration, each only if a client has subscribed to it, and only if the image is
+    /// new.
     fn publish_image(&mut self, device: DeviceId) {
         let Some((channel, told)) = self.devices[device.0].images else { return };
         let topic = self.topic(device, "calibration");
@@ -176,7 +178,7 @@ impl<'a> Subscribers<'a> {
         }
     }
 
-    /// Publishes the cloud of a frame with the time `at` for all points.
+    /// Publishes the points of the present frame as a cloud in the sensor's frame at `at`, the time of all points.
     fn publish_cloud(&mut self, device: DeviceId, at: SimTime) {
         let points = std::mem::take(&mut self.devices[device.0].points);
         let channel = self.cloud_channel(device);

@@ -137,7 +137,8 @@ enum Facing {
     Back,
 }
 
-/// Half-width of a square that contains nearly all points, metres: a round number, and a fifth of it is round too.
+/// Half-width of the drawn square, metres: the smallest round number for which the square contains 98 % of the points,
+/// at most 200.
 fn reach_m(cloud: &[CloudPoint]) -> f64 {
     const ROUND_M: [f64; 13] =
         [2.5, 4.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0, 50.0, 75.0, 100.0, 150.0];
@@ -181,7 +182,7 @@ impl RangeScale {
         Self { log_low: libm::log(low_m), log_high: libm::log(high_m) }
     }
 
-    /// Position of a range on the colour scale: 0 for the nearest, 1 for the farthest; outside this range for outliers.
+    /// Position of `range_m` on the colour scale: 0 at its near end, 1 at its far end; outliers are below 0 or above 1.
     fn share(&self, range_m: f64) -> f64 {
         (libm::log(range_m) - self.log_low) / (self.log_high - self.log_low)
     }

@@ -80,7 +80,7 @@ impl Draft {
         names.find(is_free).expect("names without end")
     }
 
-    /// A free link on this computer for the device `name`, in the notation of rigs.
+    /// A link on this computer for the device `name`, with free addresses, in the notation of rigs.
     pub fn free_link(&mut self, name: &str, profile: &Profile) -> String {
         let link = short_link::shortest(self.taken.usual(profile, name));
         let place = Place::new(&SourceFile::new("", "", ""), 0..0);
@@ -167,11 +167,11 @@ impl Draft {
     }
 }
 
-/// Trajectory of a robot that one of its devices drives.
+/// TOML text of the trajectory of a robot that one of its devices drives.
 const DRIVEN: &str =
     "{ kind = \"drive\", model = \"skid-steer\", y_icr_m = 0.45, max_speed_m_s = 1.0 }";
 
-/// Motion of the joint that belongs to a device with this profile, if any.
+/// TOML text of the motion of the joint that a device with this profile reports or moves; `None` if it has no joint.
 fn motion_of(profile: &Profile) -> Option<&'static str> {
     match profile.product.joint {
         JointRole::None => None,

@@ -31,7 +31,8 @@ pub fn connection_table() -> String {
     text
 }
 
-/// Names in code style. A pattern replaces several profiles that share their first words.
+/// Names in code style. A pattern such as `velodyne-*` replaces several profiles if `names` has all profiles that begin
+/// so.
 fn shortened(names: &[&str]) -> Vec<String> {
     let all: Vec<&str> = catalogue().profiles().iter().map(|profile| &*profile.name).collect();
     let count = |names: &[&str], start: &str| names.iter().filter(|n| n.starts_with(start)).count();
@@ -91,7 +92,7 @@ fn control(control: &Control) -> String {
     format!("`{}` {kind}{port}", control.key)
 }
 
-/// Text about a product's serial line: `USB`, or the default baud rate if the rate is a setting.
+/// Text about a product's serial line: `USB`, or `serial line` with the default baud rate if the rate is a setting.
 fn line(profile: &Profile) -> String {
     let settings = profile.settings_spec();
     match settings.key("baud_rate").and_then(|rate| rate.default.as_ref()) {

@@ -14,7 +14,7 @@ use crate::world::scene::{Finish, Scene};
 
 /// Aspect ratio of a picture: width divided by height.
 const SHAPE: f64 = 1.6;
-/// Number of rays along each side of a pixel.
+/// Number of rays along each side of a pixel; a pixel has the square of this number.
 const SAMPLES: u32 = 3;
 /// Tangent of half of the horizontal field of view.
 const HALF_WIDTH: f64 = 0.7;
@@ -201,7 +201,8 @@ impl Painter<'_> {
         hits
     }
 
-    /// Normal of the hit surface, towards the camera.
+    /// Unit normal of the hit triangle in World. The order of the corners determines its side, which may face away from
+    /// the camera.
     fn normal(&self, hit: &Hit) -> DVec3 {
         let instance = &self.scene.instances[hit.instance as usize];
         let mesh = &self.scene.meshes[instance.mesh as usize];

@@ -90,7 +90,7 @@ fn conditions(variants: &Variants, table: &TableSpec) -> Vec<Json> {
     all
 }
 
-/// Condition that the key at `path` exists and has this value.
+/// Condition that the key at the dotted `path` exists and that its value matches the schema `value`.
 fn holds(path: &str, value: Json) -> Json {
     path.rsplit('.')
         .fold(value, |value, key| json!({ "properties": { key: value }, "required": [key] }))
@@ -148,7 +148,7 @@ fn value(key: &KeySpec) -> Json {
     all.into()
 }
 
-/// Sentence of the key, with the facts that editors do not show from the schema itself.
+/// Documentation of the key, with the facts that editors do not show from the schema itself.
 fn description(key: &KeySpec) -> String {
     let mut all = key.meaning.clone().unwrap_or_default();
     if key.depends {

@@ -91,7 +91,8 @@ fn has_same_keys(some: &[Row], others: &[Row]) -> bool {
     names(some) == names(others)
 }
 
-/// Combines the rows of several words; a cell with differences lists the value for each word.
+/// Combines the rows of several words. If the words have different values in a cell, the cell lists up to four of them
+/// with their words. If there are more values, or long ones, the cell refers to the profile.
 fn together(group: &[(&str, Vec<Row>)]) -> Vec<Row> {
     let cell = |index: usize, cell: &dyn Fn(&Row) -> &str| -> String {
         let mut values: Vec<(&str, Vec<&str>)> = Vec::new();

@@ -18,7 +18,7 @@ pub struct Row {
     pub allowed: String,
     /// Default in TOML notation, `required`, or empty.
     pub default: String,
-    /// Sentence about what the key sets.
+    /// Documentation of the key: one sentence about the value that it sets.
     pub sentence: String,
 }
 

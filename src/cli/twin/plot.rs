@@ -5,7 +5,7 @@ use crate::analysis::twin::Figures;
 use crate::plot::{Axis, BLUE, Figure, ORANGE, Panel};
 
 const BINS: usize = 80;
-/// Largest number of different whole numbers that are drawn as narrow bars.
+/// If whole numbers span at most this many values, each value is drawn as a narrow bar, several bins apart from the next.
 const FEW: usize = 10;
 
 /// Draws five quantities of both streams; `title` names profile and capture.
@@ -66,8 +66,8 @@ impl Quantity {
     }
 }
 
-/// Lower end of the first bin, bin width and number of bins for values from `least` to `most`. For whole numbers, the
-/// bin width is a whole number, so that all bins cover equally many numbers.
+/// Lower end of the first bin, bin width and number of bins for values from `least` to `most`. For more than [`FEW`] whole
+/// numbers, the bin width is a whole number, so that all bins cover equally many numbers.
 fn bins(least: f64, most: f64, is_whole: bool) -> (f64, f64, usize) {
     let (low, high) = (least.floor() - 0.5, most.ceil() + 0.5);
     let width = (high - low) / BINS as f64;

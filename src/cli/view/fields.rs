@@ -34,7 +34,7 @@ pub struct FaultKey {
     words: Vec<String>,
     is_required: bool,
     default: Option<Value>,
-    /// Sentence about what the key sets.
+    /// Documentation of the key: one sentence about the value that it sets.
     sets: String,
 }
 

@@ -12,7 +12,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub const WINDOW_NS: u64 = 10 * SECOND_NS;
 /// Time between two copies of the lateness counts, nanoseconds.
 const LATENESS_STEP_NS: u64 = 2 * SECOND_NS;
-/// Number of packets over which the rate of a slow device is averaged, instead of over one second.
+/// Number of packets over which the rate is averaged if a device sends fewer than this number per second.
 const FEWEST_PACKETS: f64 = 10.0;
 /// Number of periods without data after which a device counts as silent.
 const SILENT_PERIODS: f64 = 4.0;
@@ -49,20 +49,21 @@ pub enum Activity {
 pub struct RecentFigures {
     /// Present activity.
     pub activity: Activity,
-    /// Packets per second in the last second; for a device with fewer than ten packets per second, in its last ten
-    /// periods or ten seconds.
+    /// Packets per second, averaged over the last second. For a device with fewer than ten packets per second, averaged
+    /// over ten of its periods, but at most ten seconds.
     pub rate_hz: f64,
     /// Time since the latest packet, seconds; `None` before the first.
     pub age_s: Option<f64>,
-    /// Averaging window of the following figures, seconds.
+    /// Length of the window in which late, dropped and refused packets are counted, seconds: about ten, or less at the
+    /// start of the run.
     pub window_s: f64,
-    /// Packets sent late.
+    /// Number of packets sent late within the window.
     pub sent_late: u64,
-    /// Packets dropped because they were too late.
+    /// Number of packets dropped within the window because they were too late.
     pub dropped: u64,
-    /// Packets that the system refused.
+    /// Number of packets that the system refused within the window.
     pub send_errors: u64,
-    /// Median, 99th percentile and maximum of the lateness, microseconds; `None` if no packet was sent.
+    /// Median, 99th percentile and maximum of the lateness, microseconds; `None` if no packet was sent in the window.
     pub lateness_us: Option<[f64; 3]>,
 }
 
@@ -141,7 +142,8 @@ fn activity(now: SimTime, last: Option<SimTime>, nominal_rate_hz: f64, is_down: 
     }
 }
 
-/// Median, 99th percentile and maximum of the values in `now` that are not in `before`, microseconds.
+/// Median, 99th percentile and maximum, microseconds, of the values that the histogram `now` has in addition to those of
+/// the earlier histogram `before`; `None` if there are none. Histograms have values in nanoseconds, with their counts.
 fn percentiles(before: &[(u64, u64)], now: &[(u64, u64)]) -> Option<[f64; 3]> {
     let mut before = before.iter().peekable();
     let new: Vec<(u64, u64)> = now

@@ -12,14 +12,14 @@ use crate::devices::decoder::Content;
 use crate::frames::rpy_from_quat;
 use crate::time::SimTime;
 
-/// Number of frames that a viewer may be behind; a viewer further behind continues with the newest one.
+/// Number of frames that are kept for slow viewers. A viewer that misses more frames continues with the newest one.
 const FRAMES_KEPT: usize = 4;
-/// Size of a point, bytes: east, north, up (`f32`), device, intensity, laser (`u16`), label (`u16`), range in
-/// centimetres (`u16`).
+/// Size of a point, bytes: east, north and up in metres (`f32` each), device and intensity (`u8` each), laser, label, and
+/// range in centimetres (`u16` each).
 const POINT_BYTES: usize = 20;
-/// Largest number of values that are shown for a device; the next constant is the largest number of characters of a
-/// value.
+/// Largest number of values that are shown for a device.
 const MOST_VALUES: usize = 10;
+/// Largest number of characters of a shown value.
 const MOST_LETTERS: usize = 60;
 
 /// Latest values of a device by name. Texts are sorted after quantities.

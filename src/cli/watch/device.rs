@@ -16,11 +16,11 @@ use crate::time::SimTime;
 use crate::wire::port::Peer;
 use crate::wire::truth::PacketRecord;
 
-/// Largest number of points of one device in a frame.
+/// Number of points of one device in a frame above which fewer of its packets are decoded.
 const MOST_POINTS: usize = 60_000;
 /// Ports for a decoder that identifies packets by their content only.
 const NO_PORTS: [u16; 2] = [0, 0];
-/// Time after which a host to which nothing is sent is forgotten, nanoseconds.
+/// Longest pause of the decoded connection, nanoseconds. After a longer pause, the next host that gets data is decoded.
 const PEER_PATIENCE_NS: u64 = 1_000_000_000;
 
 /// Function that returns a sensor's pose.
@@ -37,10 +37,10 @@ pub struct WatchedDevice {
     stream: Option<Box<dyn StreamDecoder>>,
     /// The host whose connection is decoded, and the time of the last bytes to it.
     peer: Option<(Peer, SimTime)>,
-    /// Number of points in the present frame.
+    /// Number of points in the present frame, counted from the last increase of `stride`.
     in_frame: usize,
     packets: u64,
-    /// One of this many packets is decoded, so that the number of points stays within the limit.
+    /// One in `stride` packets is decoded. The stride grows until a frame has at most about [`MOST_POINTS`] points.
     stride: u64,
     cloud: Vec<CloudPoint>,
     points: Vec<SensorPoint>,
@@ -73,7 +73,7 @@ impl WatchedDevice {
         self.in_frame = 0;
     }
 
-    /// Decodes a packet and passes on its content; with `labels`, its points get labels.
+    /// Decodes a packet and passes its content to `tell`; with `labels`, its points get labels.
     pub fn decode(
         &mut self,
         transmit: &Transmit,
@@ -119,7 +119,7 @@ impl WatchedDevice {
         }
         self.packets += 1;
         if self.in_frame > MOST_POINTS {
-            // The rest of this frame is omitted, and fewer packets are decoded from now on.
+            // From now on fewer packets are decoded, also in the rest of this frame.
             self.stride += 1;
             self.in_frame = 0;
         }

@@ -20,7 +20,7 @@ use crate::frames::{Sensor, Transform, World};
 use crate::sensors::camera::lens::Lens;
 use crate::time::SimTime;
 
-/// Duration of a frame.
+/// Span of due times whose packets are shown to observers as one frame.
 pub const FRAME: Duration = Duration::from_millis(100);
 /// Time between two checks for sent packets. The thread polls, because waking it would be a system call for each
 /// packet.
@@ -44,7 +44,7 @@ pub trait Audience {
     /// Receives the content of a packet.
     fn take(&mut self, seen: &Seen<'_>);
 
-    /// Ends a frame: later packets belong to the next one. `at` is the due time of the last packet.
+    /// Ends a frame: later packets belong to the next one. `at` is the latest due time of its packets.
     fn end_frame(&mut self, at: SimTime);
 }
 
@@ -67,7 +67,7 @@ pub enum What<'a> {
         /// Pose of the sensor when the packet was due.
         world_from_sensor: Transform<World, Sensor>,
     },
-    /// A frame of a stream: its kind, if it is counted, and its content.
+    /// A frame of a byte stream: its name for statistics (`None` for an invalid frame), and its content.
     Frame(Option<&'a str>, &'a dyn Content),
     /// A datagram without measurements: its kind, and text about it.
     Message(&'a str, &'a str),
@@ -84,7 +84,7 @@ pub struct SeenPoint {
     pub intensity: u8,
     /// Index of the laser, from 0.
     pub laser: u16,
-    /// Label of the point, by [`Labels::names`]; 0 if it is unknown or not requested.
+    /// Label of the point, as an index into [`Labels::names`]; 0 if it is unknown or not requested.
     pub label: u16,
 }
 

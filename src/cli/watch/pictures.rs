@@ -20,7 +20,7 @@ use crate::sensors::camera::lens::Lens;
 use crate::time::SimTime;
 use crate::timing::clock::Stopwatch;
 
-/// Time without a request after which an observer counts as gone.
+/// Time without a request after which a camera's images are no longer encoded, unless one of its streams is open.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Shortest period between two images of a camera.
 const SHORTEST_PERIOD: Duration = Duration::from_millis(66);
@@ -57,13 +57,13 @@ pub struct LivePictures<'a> {
 /// Images of one camera.
 #[derive(Default)]
 struct CameraImages {
-    /// Time of the last request: time of the run, nanoseconds; 0 for never.
+    /// Time of the last request, nanoseconds since the start of the run; 0 for never.
     asked_ns: AtomicU64,
     waiting: Mutex<Option<(SimTime, Picture, Option<Lens>)>>,
     newest: Mutex<Option<Arc<Jpeg>>>,
 }
 
-/// Clients that receive every encoded image.
+/// Clients, each of which receives the encoded images of one camera; it misses some if it reads too slowly.
 #[derive(Debug, Default)]
 pub struct Streams {
     clients: Mutex<Vec<Client>>,
@@ -125,7 +125,7 @@ impl<'a> LivePictures<'a> {
         Self { run, devices, streams: Default::default() }
     }
 
-    /// Clients that receive every encoded image.
+    /// Clients that receive encoded images, see [`Streams`].
     pub fn streams(&self) -> &Arc<Streams> {
         &self.streams
     }

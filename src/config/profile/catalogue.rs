@@ -95,7 +95,8 @@ impl Catalogue {
         EMBEDDED.iter().position(is_its).map(|index| self.embedded(index))
     }
 
-    /// Suggestions for an unknown name: the profiles whose names contain it, by kind, otherwise all profiles.
+    /// Suggestions for an unknown name: the profiles whose names contain it, otherwise the most similar name and all
+    /// profiles. Several profiles are listed by kind.
     pub fn suggestion(&self, name: &str) -> String {
         let compact = |text: &str| -> String {
             let kept = text.chars().filter(|c| c.is_ascii_alphanumeric());

@@ -7,7 +7,8 @@ use crate::toml::reader::Limit;
 /// Seconds per day that correspond to one part per million.
 const S_PER_DAY: f64 = 0.0864;
 
-/// Reads `drift_ppm` into `drift_s_per_day`, which has the default, in whole nanoseconds per day.
+/// Reads `drift_ppm` and stores it in `drift_s_per_day`, rounded to whole nanoseconds per day. The present value of
+/// `drift_s_per_day` is the default of the key.
 pub fn read(keys: &mut Keys<'_>, drift_s_per_day: &mut f64) {
     let how = "write parts per million: 1 s a day is 11.574 ppm";
     keys.table.was_called_in("drift_s_per_day", "drift_ppm", how);

@@ -14,11 +14,11 @@ words!(BeamShape:
 pub enum BeamShape {
     /// A single ray in the centre.
     Ray,
-    /// A circle, with one half-axis.
+    /// A circle with the horizontal divergence; the vertical one has no effect.
     Circular,
-    /// An ellipse, with two half-axes.
+    /// An ellipse with horizontal and vertical divergence.
     Elliptical,
-    /// A rectangle, with two half-widths.
+    /// A rectangle with horizontal and vertical divergence.
     Rectangular,
 }
 
@@ -27,10 +27,11 @@ words!(SpotRule: "mavs" => Mavs, "printed" => Printed, "even" => Even);
 /// Positions of the rays in the beam footprint, and their shares of the energy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpotRule {
-    /// Rays as in MAVS: half-axes of 0.7 tan(divergence / 2), equal shares.
+    /// Rays as in MAVS: one in the centre, four on a cross and four on a diagonal cross. The half-axes are
+    /// 0.7 tan(divergence / 2) at a distance of 1 m. All rays have equal shares.
     Mavs,
-    /// Rays as printed in Goodin et al. 2018: one in the centre and others on a circle of sqrt(2) / 4 tan(divergence
-    /// / 2), with equal shares.
+    /// Rays as printed in Goodin et al. 2018: one in the centre, and eight on a circle. Its radius is
+    /// sqrt(2) / 4 tan(divergence / 2) at a distance of 1 m. All rays have equal shares.
     Printed,
     /// Rays with the mean square offset of a uniformly lit footprint.
     Even,
@@ -110,8 +111,8 @@ impl BeamSettings {
         self.sees.reflectance / (self.sees.at_m * self.sees.at_m)
     }
 
-    /// Distance at which half of the pulses on a surface of the reflectance `reflectance` return in clear air,
-    /// metres.
+    /// Distance at which half of the pulses on a diffuse surface with this reflectance are detected in clear air, metres;
+    /// at most `max_range_m`.
     pub fn reach_m(&self, reflectance: f64) -> f64 {
         (reflectance / self.threshold()).sqrt().min(self.max_range_m)
     }
@@ -198,7 +199,8 @@ keys! {
 const BEAM: &str = "Optics of the laser beam.";
 const NOISE: &str = "Random errors, as standard deviations.";
 
-/// Reads `[beam]` and `[noise]` of a profile; `reach` limits the beam's ranges, metres.
+/// Reads `[beam]`, `[papers]` and `[noise]` of a profile; `None` after an error in beam or noise. `reach` limits the
+/// beam's ranges, metres.
 pub fn profile_optics(
     root: &mut TableReader<'_>,
     reach: &Limit<f64>,
@@ -243,7 +245,7 @@ pub fn rig_noise(keys: &mut Keys<'_>, example: &'static str, all: &mut NoiseSett
 /// Allowed numbers of rays per pulse.
 const RAYS: [u8; 4] = [1, 5, 9, 16];
 
-/// The papers whose beams a profile has in `[papers.NAME.beam]`, each with the sentence for the documentation.
+/// The papers whose beams a profile can have in `[papers.NAME.beam]`: NAME, and the documentation of this key.
 const PAPERS: [(&str, &str); 2] =
     [("goodin-2018", "Beam in Goodin et al. 2018."), ("mavs", "Beam in the source of MAVS.")];
 

@@ -1,4 +1,4 @@
-//! Destination ports of a product's datagrams, and the headers below UDP.
+//! Ports from which a product sends datagrams, and the Ethernet, IP and UDP headers of recorded frames.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -38,7 +38,7 @@ pub struct DatagramPort {
 pub struct PortKey {
     /// Name of the key.
     pub name: &'static str,
-    /// Sentence about the key in the documentation.
+    /// Documentation of the key.
     pub meaning: &'static str,
 }
 
@@ -88,8 +88,7 @@ pub fn profile_network(root: &mut TableReader<'_>) -> Option<FrameHeader> {
     root.required("network").meaning(says).table("[network]").and_then(network)
 }
 
-/// Reads `[network]`: the headers of a product's frames below UDP, which come from captures. Recorded frames have
-/// these headers.
+/// Reads `[network]`: addresses and header fields of a product's recorded frames, from captures. `None` after an error.
 pub fn network(mut table: TableReader<'_>) -> Option<FrameHeader> {
     let mut key = |key, says| table.required(key).meaning(says);
     let source_ip = ipv4(&key("source_ip", "Factory address of the unit."));

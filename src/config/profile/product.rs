@@ -11,7 +11,7 @@ pub struct Product {
     pub interface: Interface,
     /// Ports that send datagrams, the data port first; empty for products without datagrams.
     pub ports: Vec<DatagramPort>,
-    /// Factory TCP ports, if the interface is a server.
+    /// Factory TCP ports of a server; empty for other interfaces.
     pub server_ports: &'static [u16],
     /// Additional ports on which hosts send commands to the product. A rig opens a port by setting its address.
     pub controls: &'static [Control],
@@ -19,10 +19,11 @@ pub struct Product {
     pub has_gps_output: bool,
     /// Whether the product has an input for PPS and serial data of another device.
     pub has_gps_input: bool,
-    /// Port for corrections, as output of a base and input of a rover; `None` for products other than GNSS receivers
-    /// with that function.
+    /// Number of the serial port for corrections, which a base sends and a rover receives; `None` for products without
+    /// this function.
     pub corrections_port: Option<u8>,
-    /// Names and numbers of ports that a further device of a rig can connect to a serial line.
+    /// Names and numbers of the ports that `line_of` of a further device can name, as in `base.uart2`. Such a device
+    /// adds only a serial line, which is connected to that port.
     pub line_ports: Vec<(&'static str, u8)>,
     /// Relation to the joint that carries the device.
     pub joint: JointRole,
@@ -90,7 +91,7 @@ pub enum Interface {
 pub struct Control {
     /// Key of a rig's `link` that sets the address.
     pub key: &'static str,
-    /// Sentence about the key in the documentation.
+    /// Documentation of the key.
     pub meaning: &'static str,
     /// Kind of the control.
     pub kind: ControlKind,
@@ -138,7 +139,7 @@ pub enum ControlKind {
 pub struct LidarTraits {
     /// Number of lasers, numbered from 0.
     pub lasers: usize,
-    /// Direction of the product's angles.
+    /// Direction and origin of the product's angles.
     pub angles: AngleSense,
 }
 

@@ -11,15 +11,15 @@ use crate::toml::explore::explore;
 use crate::toml::reader::{Faults, TableReader, parse_toml};
 use crate::toml::spec::TableSpec;
 
-/// Source of limits that no product determines, for error messages.
+/// Text that error messages print as the source of limits that are the same for all products.
 pub const PROFILES: &str = "Menura's profiles, see firmware-profiles/example.toml";
 
-/// Sentence of a profile's `identity` in the documentation.
+/// Documentation of the key `identity` of a profile.
 pub const IDENTITY: &str = "Identity that the product reports.";
-/// Sentence of a profile's `clock` in the documentation.
+/// Documentation of the key `clock` of a profile.
 pub const CLOCK: &str = "The unit's clock and its errors.";
 
-/// Reads the profile in `source`; its name is the file's stem.
+/// Reads the profile in `source`. The profile's name is the name of its file without the extension.
 pub fn parse(
     source: &Arc<SourceFile>,
     families: &[&'static dyn FamilyReader],

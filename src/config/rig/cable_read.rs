@@ -43,7 +43,8 @@ impl Cabled {
     }
 }
 
-/// Connects all devices of a rig. `names` are the names of all devices, valid or not. Errors are reported at `field`.
+/// Connects all devices of a rig; an invalid device is `None`. `names` are the names of all devices, valid or not. Errors
+/// are reported at `field`. Returns `None` if a device is invalid.
 pub(crate) fn connect(
     devices: Vec<Option<Cabled>>,
     names: &[Text],

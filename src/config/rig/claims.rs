@@ -60,7 +60,8 @@ impl<'f> Claims<'f> {
         self.faults.borrow_mut().push(fault);
     }
 
-    /// Claims the file to which `path` leads; `place` is the position of the path in the rig file.
+    /// Claims the serial port at `path`, or the path of a pseudo-terminal's link; `place` is the position of the path in
+    /// the rig file.
     pub(crate) fn path(&self, kind: PathKind, path: &Path, place: &Place) {
         let first = self.paths.borrow_mut().insert((kind, true_path(kind, path)), place.clone());
         let Some(first) = first else { return };
@@ -141,7 +142,8 @@ impl Port {
         self.users.entry(ip).or_default().push(user);
     }
 
-    /// Another user of the port at an overlapping address. The unspecified address of IPv6 includes all of IPv4.
+    /// Another user of the port at an overlapping address, unless both users are bound to different interfaces. The
+    /// unspecified address of IPv6 includes all of IPv4.
     fn rival(&self, user: &User) -> Option<&User> {
         let ip = user.address.ip().to_canonical();
         let [first_v4, first_v6] = self.first;
@@ -174,7 +176,7 @@ fn true_path(kind: PathKind, path: &Path) -> PathBuf {
     known.unwrap_or_else(|| without_detours(&path))
 }
 
-/// Removes `..` as if no folder were a symbolic link; used for folders that do not exist.
+/// Removes `..` as if no folder were a symbolic link; used for paths that do not exist.
 fn without_detours(path: &Path) -> PathBuf {
     let mut straight = PathBuf::new();
     for component in path.components() {

@@ -23,7 +23,8 @@ fn byte() -> Limit<i128> {
 
 keys! {
     with (least_ahead_ms: f64);
-    /// `[engine]`. The default of `render_ahead_ms` is that of a robot that the rig moves.
+    /// `[engine]`: settings of rendering and sending. The default of `render_ahead_ms` is for a robot whose trajectory
+    /// the rig defines.
     #[derive(Clone, Debug, PartialEq)]
     pub struct EngineConfig {
         /// Ray tracer: "auto" uses a GPU if one passes the self-test and is faster than the processor, otherwise Menura's own
@@ -93,12 +94,12 @@ pub(super) enum Mover {
     Computer,
 }
 
-/// Minimum of `render_ahead_ms` for a driven robot: the duration of a series of samples plus the time for measuring
-/// it.
+/// Minimum of `render_ahead_ms` if hosts move the robot or a joint: the duration of a series of samples plus the time for
+/// measuring it.
 const LEAST_AHEAD_DRIVEN_MS: f64 = 5.0;
 
 /// Reads `[engine]`, in which every key has a default. The default of `render_ahead_ms` is short if the motion is
-/// controlled from outside. Also returns the position of the caster's name.
+/// controlled from outside. Also returns the position of the value of `caster`; `None` if the rig does not set this key.
 pub(super) fn engine(mut table: TableReader<'_>, moved_by: Mover) -> (EngineConfig, Option<Place>) {
     let mut all = EngineConfig::default();
     let least_ahead_ms = match moved_by {
@@ -229,7 +230,8 @@ words!(CasterChoice: "auto" => Auto, "gpu" => Gpu, "menura" => Menura, "embree" 
 /// Choice of the ray caster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CasterChoice {
-    /// A GPU if one passes the self-test, otherwise Menura's own ray tracer.
+    /// A GPU if the rig casts many rays and the GPU passes the self-test and is faster than the processor; otherwise
+    /// Menura's own ray tracer on the processor.
     #[default]
     Auto,
     /// A GPU; it is an error if none can be used.

@@ -62,8 +62,8 @@ fn nature(profile: &Profile) -> String {
     format!("{} is {}; {has}", profile.name, profile.product.noun)
 }
 
-/// Reads all faults of a rig; none if the key is missing. `devices` is `None` if they are invalid; references to
-/// devices are then not checked. `seed` is the rig's seed.
+/// Reads all faults of a rig: an empty list if the key is missing, `None` after an error. `devices` is `None` if they are
+/// invalid; references to devices are then not checked. `seed` is the rig's seed.
 pub fn faults(
     field: &Field<'_>,
     devices: Option<&[DeviceConfig]>,
@@ -100,8 +100,8 @@ pub fn kinds_of(device: &DeviceConfig, catalogue: &Catalogue) -> Vec<&'static st
     fitting.map(|(word, _)| word).collect()
 }
 
-/// Keys of a fault of this kind for `device`, with the limits of the device's firmware: the keys of the kind, and
-/// `stream`. `None` if the device cannot have the fault.
+/// Keys of a `[[fault]]` of the kind `word` for `device`, without the keys that all kinds have, with the limits of the
+/// device's firmware. Includes `stream` if the kind affects datagrams. `None` if the device cannot have the fault.
 pub fn keys_of(device: &DeviceConfig, word: &str, catalogue: &Catalogue) -> Option<TableSpec> {
     let (_, kind) =
         kinds(catalogue).into_iter().find(|(known, kind)| *known == word && kind.fits(device))?;
@@ -213,7 +213,8 @@ fn fault(
     })
 }
 
-/// Reads the keys that depend on the kind: name, details, and the affected port.
+/// Reads the keys that depend on the kind. Returns the word of the kind, the kind with its details (`None` after an error),
+/// and the index of the affected port (`None`: all ports).
 fn read_kind(
     kind: Kind,
     table: &mut TableReader<'_>,
@@ -241,7 +242,7 @@ fn read_kind(
     (word, kind, stream)
 }
 
-/// Reads `stream`; returns the index of the named port in the product's list.
+/// Reads `stream`; returns the index of the named port in the product's list, `None` without the key or after an error.
 fn stream(table: &mut TableReader<'_>, profile: Option<&Profile>) -> Option<usize> {
     let says = "Affects the datagrams of this port only, named as in the fault log \
         (default: all ports).";

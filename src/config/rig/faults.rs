@@ -1,5 +1,5 @@
-//! `[[fault]]`: kind, time and strength of faults. Faults of links ([`WireKind`]) are defined here, faults of devices by
-//! their families.
+//! `[[fault]]`: kind, time and strength of faults. Faults of links, cables and NTRIP casters ([`WireKind`]) are defined
+//! here, faults within devices by their families.
 
 use std::sync::Arc;
 
@@ -10,23 +10,23 @@ use crate::toml::diagnostic::Place;
 use crate::toml::key_types::{Maybe, Time};
 use crate::toml::reader::Limit;
 
-/// Source of a fault's limits that no device determines, for error messages.
+/// Text that error messages print as the source of those limits of a fault that are the same for all devices.
 pub const FORMAT: &str = "the rig format, [[fault]]";
-/// Sentence about `probability` of faults within devices.
+/// Documentation of the key `probability` of faults within devices.
 pub const PROBABILITY: &str = "Share of PTP messages or images that the fault affects.";
-/// Sentence about `transmission` of dirt.
+/// Documentation of the key `transmission` of dirt.
 pub const TRANSMISSION: &str = "Share of the light that passes the window, or the middle of a \
     spot of dirt, in one direction.";
-/// Sentence about `stops_within_s`.
+/// Documentation of the key `stops_within_s`.
 pub const STOPS_WITHIN_S: &str = "Time from full speed to rest (default: the motor's own time).";
-/// Sentence about `announced_s`.
+/// Documentation of the key `announced_s`.
 pub const ANNOUNCED_S: &str =
     "Time for which the alert is announced before the fault takes effect.";
-/// Sentence about `id` of alerts.
+/// Documentation of the key `id` of alerts.
 pub const ALERT_ID: &str = "The number of the alert, or of the HMS message.";
-/// Sentence about `level` of alerts.
+/// Documentation of the key `level` of alerts.
 pub const ALERT_LEVEL: &str = "Severity of the alert.";
-/// Longest delay by one fault without jitter, milliseconds.
+/// Largest `delay_ms` of a fault, milliseconds. Jitter is not included.
 pub const MAX_DELAY_MS: f64 = 60_000.0;
 
 /// One fault of a rig.
@@ -42,7 +42,7 @@ pub struct FaultConfig {
     pub seed: u64,
     /// Kind of the fault.
     pub kind: FaultKind,
-    /// Index of the only affected port; `None`: all ports.
+    /// Index of the only affected datagram port in the product's list; `None`: all ports.
     pub stream: Option<usize>,
     /// Word for the kind in TOML and in the log.
     pub word: &'static str,
@@ -53,7 +53,7 @@ pub struct FaultConfig {
 /// Kind of a fault: on the wire, or within a device.
 #[derive(Clone, Debug)]
 pub enum FaultKind {
-    /// A fault of the device's link or of its GPS cable.
+    /// A fault of the device's link, PPS, GPS cable or NTRIP caster.
     Wire(WireFault),
     /// A fault within the device; only the device or its sensor knows the details.
     Device(Arc<dyn FamilyData>),
@@ -130,7 +130,7 @@ keys! {
         CasterGone = "caster-gone"
         /// The caster of a base sends nothing to connected clients.
         CasterSilent = "caster-silent"
-        /// The caster of a base has no stream of its name any more.
+        /// The caster of a base no longer offers its stream, and disconnects the clients of this stream.
         CasterUnmounted = "caster-unmounted"
         /// The caster of a base sends messages late.
         CasterLate = "caster-late" {

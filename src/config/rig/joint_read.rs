@@ -16,9 +16,9 @@ use crate::toml::reader::{Field, Limit, TableReader, Text};
 
 /// Word for the body as the carrier of a joint or device; the default.
 const BODY: &str = "body";
-/// Largest number of joints; the next constant is the largest number in one chain. Each joint is computed at every
-/// firing.
+/// Largest number of joints. Each joint is computed at every firing.
 const MAX_JOINTS: usize = 64;
+/// Largest number of joints in one chain from the body to a device.
 const MAX_DEPTH: usize = 8;
 /// Largest number of rows of a table.
 const MAX_ROWS: usize = 10_000;
@@ -32,7 +32,7 @@ struct Read {
     joint: Option<JointConfig>,
 }
 
-/// Reads all joints of a rig; none if the key is missing.
+/// Reads all joints of a rig: an empty list if the key is missing, `None` after an error.
 pub(crate) fn joints(field: &Field<'_>) -> Option<Vec<Arc<JointConfig>>> {
     if !field.is_written() {
         return Some(Vec::new());
@@ -100,7 +100,7 @@ fn joint_named(field: &Field<'_>, text: &Text, names: &[&str]) -> Option<usize> 
     found
 }
 
-/// Names and sentences of the keys that depend on the kind of joint, with their units.
+/// Names, units and documentation of the keys that depend on the kind of joint.
 struct Units {
     limits: &'static str,
     start: &'static str,
@@ -109,9 +109,11 @@ struct Units {
     rows: &'static str,
     max_rate: &'static str,
     max_acceleration: &'static str,
-    /// Sentences of keys that differ by more than the unit.
+    /// Documentation of the key for the limits.
     limits_meaning: &'static str,
+    /// Documentation of the key for a constant rate.
     rate_meaning: &'static str,
+    /// Documentation of the key for the largest rate.
     max_rate_meaning: &'static str,
     /// Unit of positions in messages.
     name: &'static str,
@@ -119,8 +121,9 @@ struct Units {
     acceleration_name: &'static str,
     /// Factor from the unit in the file to the stored unit.
     scale: f64,
-    /// Largest distance of a position from zero, in the file's unit; the next field is the largest rate, per second.
+    /// Largest distance of a position from zero, in the file's unit.
     most: f64,
+    /// Largest rate in either direction, in the file's unit per second.
     most_rate: f64,
 }
 
@@ -266,8 +269,8 @@ fn axis(field: &Field<'_>) -> Option<[f64; 3]> {
     Some(axis.normalize().to_array())
 }
 
-/// Reads the lowest and the highest position, with their place in the file; `Some(None)` for a joint without end stops,
-/// `None` after an error.
+/// Reads the lowest and the highest position, radians or metres, with their place in the file; `Some(None)` for a joint
+/// without end stops, `None` after an error.
 fn limits(field: &Field<'_>, units: &Units) -> Option<Option<([f64; 2], Place)>> {
     if !field.is_written() {
         return Some(None);
@@ -488,7 +491,7 @@ pub(crate) fn check_role(
         .fault(place.fault(title, label).note(format!("limit from the product: {}", product.noun)));
 }
 
-/// Reports commanded joints that no device or several devices command, and joints that several faults hold.
+/// Reports commanded joints that no device or several devices command, and joints that several faults jam.
 pub(crate) fn check_commands(
     joints: &[Arc<JointConfig>],
     devices: &[DeviceConfig],

@@ -1,9 +1,10 @@
 //! The smooth curve through the rows of a joint's table.
 //!
-//! The curve is the cubic spline through the rows: position, rate and acceleration are continuous, and the curve
-//! passes through each row without smoothing. Between two rows the curve may leave their range. The curve begins and
-//! ends at rest. A repeated table connects its last row to its first with equal rate and acceleration. If their
-//! positions differ, for example by a whole number of turns, each cycle continues from the end of the previous one.
+//! The curve is the cubic spline through the rows: position, rate and acceleration are continuous, and the curve passes
+//! through each row without smoothing. Between two rows the curve may leave their range. The curve of a table that is
+//! not repeated begins and ends at rest. A repeated table connects its last row to its first with equal rate and
+//! acceleration. If their positions differ, for example by a whole number of turns, each cycle continues from the end
+//! of the previous one.
 
 /// Smooth curve through the rows of a joint's table, see the module.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,7 @@ use crate::frames::{Body, Transform};
 use crate::rig::schedule::Schedule;
 use crate::toml::diagnostic::Place;
 
-/// Source of a joint's limits that no product determines, for error messages.
+/// Text that error messages print as the source of those limits of a joint that are the same for all products.
 pub const FORMAT: &str = "the rig format, [[joint]]";
 
 /// One joint of a rig. Positions are radians for a revolute joint and metres for a prismatic joint. At position zero,
@@ -24,7 +24,7 @@ pub struct JointConfig {
     pub kind: JointKind,
     /// Lowest and highest position; `None` for a joint without end stops.
     pub limits: Option<[f64; 2]>,
-    /// Position at the start of the run; for a sine, its middle.
+    /// Position at the start of the run: for a sine, its middle; for a table, the position of its first row.
     pub start: f64,
     /// Motion of the joint.
     pub motion: JointMotion,
@@ -73,8 +73,8 @@ pub enum JointMotion {
 /// A fault of a device that holds the device's joint during each window of its schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JointJam {
-    /// Time in which the joint stops from its full rate, and in which it returns to that rate after the window,
-    /// nanoseconds.
+    /// Time in which the joint stops from its full rate, nanoseconds. A joint whose motion the rig defines takes the
+    /// same time to return to its rate, and reaches it at the end of the window.
     pub stops_within_ns: u64,
 }
 
@@ -125,7 +125,7 @@ impl JointConfig {
         }
     }
 
-    /// Lowest and highest position of the motion; `None` if it continues without end.
+    /// Lowest and highest position of the motion: for a commanded joint, its limits. `None` if the position is unlimited.
     pub fn reach(&self) -> Option<[f64; 2]> {
         match &self.motion {
             JointMotion::ConstantRate { rate } => (*rate == 0.0).then_some([self.start; 2]),

@@ -15,14 +15,14 @@ use crate::wire::port::{PtyOptions, PulseLine, SerialOptions, UdpOptions};
 
 /// Largest number of TCP ports of a product that is a server.
 const MAX_SERVER_PORTS: usize = 2;
-/// Sentence of the key `tcp` of a link.
+/// Documentation of the key `tcp` of a link.
 const LINK_TCP: &str = "Address at which hosts connect: one for a serial line, one or two for a \
                         product with a server.";
-/// Sentence of the key `tcp` of a line for commands.
+/// Documentation of the key `tcp` of a line for commands.
 const CONTROL_TCP: &str = "Address at which the host connects.";
 
-/// Reads `link`. The kind of the link must be one that the product has; this is not checked if the product is
-/// unknown.
+/// Reads `link`; returns the link and the controls in it. The kind of the link must be one that the product has; this is not
+/// checked if the product is unknown.
 pub(crate) fn link(
     mut table: TableReader<'_>,
     profile: Option<&Profile>,
@@ -59,7 +59,7 @@ pub(crate) fn link(
         None => allowed[0],
     };
     let link = match kind {
-        // If the product is unknown, the link may be of either kind.
+        // An unknown product may be a server or have a serial line; `server` accepts the addresses of both.
         "tcp" if matches!(interface, Some(Interface::Server) | None) => {
             server(&mut table, claims).map(LinkConfig::TcpServer)
         }
@@ -103,7 +103,7 @@ fn controls(
         }
         return Some(Vec::new());
     };
-    // The ports of a server come first.
+    // The first port numbers are reserved for the TCP ports of a server.
     let is_server = profile.product.interface == Interface::Server;
     let mut ports = if is_server { MAX_SERVER_PORTS as u8.. } else { 0.. };
     let read: Vec<_> = profile
@@ -115,9 +115,9 @@ fn controls(
     read.into_iter().collect()
 }
 
-/// Reads one control: `None` if it has no address, `Some(None)` if the address is invalid. Each control takes the
-/// next number of `ports`, with or without an address. A port that is among the device's `own` sources is already
-/// claimed.
+/// Reads one control: `None` if it has no address, `Some(None)` if the address is invalid. A control for commands by TCP or
+/// UDP uses up the next number of `ports`, with or without an address. An address in `own`, the device's source addresses,
+/// is already claimed.
 fn control_of(
     control: &Control,
     ports: &mut impl Iterator<Item = u8>,
@@ -174,8 +174,8 @@ fn line(mut table: TableReader<'_>, claims: &Claims<'_>) -> Option<LineConfig> {
     link
 }
 
-/// Reads a line of the kind whose key is in `table`. A line with `is_usb` has no bit rate. `tcp_meaning` is the
-/// sentence of the key `tcp`.
+/// Reads a line of the kind `kind`: `pty`, `serial` or `tcp`, which is also its key in `table`. A line with `is_usb` has
+/// no bit rate. `tcp_meaning` is the documentation of the key `tcp`.
 fn line_of(
     kind: &str,
     table: &mut TableReader<'_>,
@@ -344,7 +344,7 @@ fn udp(
     Some(LinkConfig::Udp { udp, further_ports })
 }
 
-/// Source addresses of a product's further ports if the first port sends from `from`.
+/// Source addresses of a product's further ports that differ from `from`, if the first port sends from `from`.
 fn further_sources(from: SocketAddr, profile: Option<&Profile>) -> Vec<SocketAddr> {
     if from.port() == 0 {
         // If the rig does not set the first source port, the others are not set either.

@@ -67,7 +67,8 @@ pub struct Rig {
     pub source: Arc<SourceFile>,
     /// Seed of all random numbers.
     pub seed: u64,
-    /// Device time at the start of the run; `None` for the host's clock.
+    /// UTC at the start of the run; `None`: the host's clock in a live run; in a recording, the start of the replayed
+    /// command log, otherwise a fixed time.
     pub start_utc: Option<jiff::Timestamp>,
     /// Position of the World frame on Earth.
     pub origin: Geodetic,
@@ -292,7 +293,7 @@ pub struct DeviceConfig {
     pub cable_from: Option<DeviceId>,
     /// Signals of the cable.
     pub cable: CableKind,
-    /// Ports of the device for which further devices of the rig are serial lines.
+    /// Numbers of this GNSS receiver's ports whose serial lines are further devices of the rig.
     pub further_lines: Vec<u8>,
     /// NTRIP caster in Menura that serves this device's corrections.
     pub caster: Option<CasterConfig>,
@@ -322,7 +323,7 @@ impl DeviceConfig {
         self.link.own_address().filter(|_| speaks)
     }
 
-    /// Settings of the family whose settings are of type `S`; `None` for other families.
+    /// The device's settings if they are of the type `S`, which identifies the family; `None` for devices of other families.
     pub fn settings<S: 'static>(&self) -> Option<&S> {
         self.settings.get()
     }
@@ -377,7 +378,7 @@ impl LinkConfig {
         }
     }
 
-    /// IPv4 address that only this device uses, if the rig sets one.
+    /// The device's own IPv4 address: that of `link.udp.from`. `None` if the rig sets no IPv4 address there.
     pub fn own_address(&self) -> Option<Ipv4Addr> {
         match self.udp()?.from?.ip() {
             IpAddr::V4(ip) if !ip.is_unspecified() => Some(ip),
@@ -398,7 +399,7 @@ impl LinkConfig {
     }
 }
 
-/// Kind of a serial line.
+/// A serial line: pseudo-terminal, serial port or TCP.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LineConfig {
     /// `{ pty = "PATH" }`: a pseudo-terminal in place of a serial port.
@@ -434,7 +435,7 @@ pub enum ControlConfig {
     },
     /// `"ADDRESS:PORT"`: address for commands by UDP.
     Datagrams {
-        /// Address of the server.
+        /// Address at which the device receives the datagrams.
         address: SocketAddr,
         /// [`crate::wire::port::Peer::port`] of hosts that send to this address.
         port: u8,

@@ -11,12 +11,12 @@ const FORMAT: &str = "NTRIP 2.0";
 /// The port of NTRIP casters.
 const PORT: u16 = 2101;
 
-/// Sentences of `user` and `password` of a caster.
+/// Documentation of the keys `user` and `password` of a caster.
 const CLIENTS: [&str; 2] = [
     "The user name that clients must send; required with `password`.",
     "The password that clients must send, unencrypted; required with `user`.",
 ];
-/// Sentences of `user` and `password` of a rover.
+/// Documentation of the keys `user` and `password` of a rover.
 const ROVER: [&str; 2] = [
     "The user name for the caster; required with `password`.",
     "The password for the caster, sent unencrypted; required with `user`.",
@@ -54,7 +54,7 @@ pub struct NtripConfig {
     pub port: u16,
     /// The name of the stream.
     pub mount_point: String,
-    /// Login for the caster.
+    /// Login for the caster; `None` if the rig has none.
     pub login: Option<Login>,
     /// Interval at which the rover's GGA sentence is sent to the caster, nanoseconds; `None`: never.
     pub gga_every_ns: Option<u64>,
@@ -117,8 +117,8 @@ pub(super) fn client(field: &Field<'_>) -> Option<NtripConfig> {
     })
 }
 
-/// Reads `user` and `password`; `Some(None)` if both keys are missing. One key alone is an error. `means` are the keys'
-/// sentences.
+/// Reads `user` and `password`; `Some(None)` if both keys are missing. One key alone is an error. `means` has the
+/// documentation of the keys.
 fn login(table: &mut TableReader<'_>, means: [&str; 2]) -> Option<Option<Login>> {
     let user_field = table.optional("user").meaning(means[0]);
     let password_field = table.optional("password").meaning(means[1]);

@@ -21,7 +21,7 @@ const MAX_OBJECTS: usize = 1000;
 /// Extensions of mesh files.
 const MESH_EXTENSIONS: [&str; 5] = ["gltf", "glb", "obj", "ply", "stl"];
 
-/// Reads all objects of `[world]`; none if the key is missing.
+/// Reads all objects of `[world]`: an empty list if the key is missing, `None` after an error.
 pub fn objects(field: &Field<'_>) -> Option<Vec<ObjectConfig>> {
     if !field.is_written() {
         return Some(Vec::new());

@@ -15,11 +15,11 @@ pub struct ObjectConfig {
     pub name: String,
     /// Shape and material.
     pub body: ObjectBody,
-    /// Motion, in the form of the robot's.
+    /// Motion, configured like that of the robot.
     pub motion: RobotConfig,
-    /// Position of the value of `body` in the rig.
+    /// Place of the value of `body` in the rig file, for messages.
     pub body_place: Place,
-    /// Position of the trajectory, or of its file name, in the rig.
+    /// Place of the trajectory, or of its file name, in the rig file, for messages.
     pub trajectory_place: Place,
 }
 

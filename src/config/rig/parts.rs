@@ -11,7 +11,7 @@ use crate::toml::diagnostic::Place;
 use crate::toml::key_types::Degrees;
 use crate::toml::reader::{Field, Limit, TableReader, Text, nearest};
 
-/// Source of a rig's limits that no product determines, for error messages.
+/// Source that error messages name for limits of a rig that are the same for all products.
 pub(crate) const FORMAT: &str = "the rig format";
 
 /// Reads a name that becomes part of file names. `whose` is its owner in messages, such as "a device's".
@@ -45,7 +45,8 @@ impl Names {
         Self { known: Vec::new(), tables, reason }
     }
 
-    /// Adds the name of the next table, or reports that an earlier table has the same name.
+    /// Adds the name of the next table, and reports an error if an earlier table has the same name. An empty name is
+    /// ignored.
     pub(crate) fn add(&mut self, field: &Field<'_>, name: &str, place: &Place) {
         if name.is_empty() {
             return;
@@ -129,7 +130,7 @@ impl Pose {
         all
     }
 
-    /// Transforms coordinates of the part to those of its carrier.
+    /// Returns the transform from coordinates of the part to coordinates of its carrier.
     pub(crate) fn transform<To, From>(&self) -> Transform<To, From> {
         let [roll, pitch, yaw] = self.roll_pitch_yaw_rad;
         Transform::from_rpy(DVec3::from_array(self.translation_m), roll, pitch, yaw)
@@ -171,7 +172,8 @@ pub(crate) fn device_named<'d>(
     found
 }
 
-/// Index of `text` in `names`; reports an error if there is none, in which `what` is the noun.
+/// Index of `text` in `names`. If `text` is not among them, reports an error, in which `what` is the noun for a name,
+/// and returns `None`.
 pub(crate) fn place_of(
     field: &Field<'_>,
     text: &Text,

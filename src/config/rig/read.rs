@@ -40,7 +40,7 @@ const MOUNT_EXAMPLE: &str =
 /// Largest number of devices; each has its own threads and link.
 const MAX_DEVICES: usize = 256;
 
-/// Default position of the World frame: in Mississippi, near the authors of the courtyard.
+/// Default position of World's origin on the Earth: in Mississippi, near the institute of the courtyard's authors.
 const DEFAULT_ORIGIN: Geodetic =
     Geodetic { latitude_deg: 33.4712, longitude_deg: -88.7933, altitude_m: 92.0 };
 
@@ -206,7 +206,7 @@ fn rig(
     })
 }
 
-/// Claims the ports of feeds and of twist inputs.
+/// Claims the UDP ports of feeds and of twist inputs.
 fn claim_feeds(
     robot: Option<&(RobotConfig, Place)>,
     world: Option<&(WorldConfig, Place)>,
@@ -470,8 +470,9 @@ fn device(
     (name, device)
 }
 
-/// Reads `link` and `address` as one table without short forms. If one of them is invalid, reports that and returns
-/// `None`.
+/// Reads `link` and `address` as one table without short forms; a missing `link` gets its default. All errors are
+/// reported. `None` if `link` is invalid or contradicts `address`, or if the default needs a profile or name that is
+/// missing.
 fn link_field<'f>(
     table: &mut TableReader<'f>,
     profile: Option<&Profile>,
@@ -516,7 +517,8 @@ fn link_field<'f>(
     Some(field.with(node))
 }
 
-/// Whether a device that uses PTP has an address for it.
+/// Whether a device has the IPv4 address that PTP on the network requires; true for devices without PTP on the network.
+/// Reports a missing address at `settings`.
 fn has_ptp_address(device: &DeviceConfig, settings: &Field<'_>) -> bool {
     let speaks = device.profile.family.speaks_ptp(&*device.settings);
     let has = !speaks || device.link.own_address().is_some();
@@ -529,7 +531,7 @@ fn has_ptp_address(device: &DeviceConfig, settings: &Field<'_>) -> bool {
     has
 }
 
-/// Reads the settings of a device from `field`; without the key, returns those of the firmware.
+/// Reads the settings of a device from `field`; without the key, returns the profile's defaults.
 fn settings(profile: &Profile, field: &Field<'_>) -> Option<Arc<dyn FamilyData>> {
     let written = match field.is_written() {
         true => Some(field.table(&format!("the settings of {}", profile.name))?),
@@ -538,7 +540,7 @@ fn settings(profile: &Profile, field: &Field<'_>) -> Option<Arc<dyn FamilyData>>
     profile.family.read_settings(profile, written)
 }
 
-/// Profiles that a rig names by path. Errors of each are reported once.
+/// Profiles that a rig names. A profile named by path is loaded once, so that its errors are reported once.
 struct Profiles<'c> {
     catalogue: &'c Catalogue,
     loaded: Vec<(PathBuf, Option<Arc<Profile>>)>,
@@ -565,7 +567,8 @@ impl Profiles<'_> {
     }
 }
 
-/// Pose of a device, and the joint that carries it.
+/// Pose of a device on its carrier, and the joint that carries it, with the joint's index in the rig; `None`: the robot's
+/// body carries the device.
 type Mount = (Transform<Body, Sensor>, Option<(usize, Arc<JointConfig>)>);
 
 fn mount(mut table: TableReader<'_>, joints: Option<&[Arc<JointConfig>]>) -> Option<Mount> {

@@ -14,7 +14,7 @@ use crate::toml::reader::{Field, Limit, TableReader};
 
 const STIMULUS: &str = "the rig format, [[stimulus]]";
 const RESPONSE: &str = "the rig format, [[response]]";
-/// Largest pattern, bytes.
+/// Largest size of the compiled regular expression of a pattern, bytes.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
 /// Largest number of responses. Every message is searched for the pattern of each.
 const MAX_RESPONSES: usize = 1000;
@@ -32,7 +32,7 @@ pub struct Named<'a> {
     pub objects: Option<&'a [ObjectConfig]>,
 }
 
-/// Reads all stimuli; none if the key is missing.
+/// Reads all stimuli: an empty list if the key is missing, `None` after an error.
 pub fn stimuli(field: &Field<'_>, named: Named<'_>) -> Option<Vec<StimulusConfig>> {
     let stimuli = tables(field, ["stimulus", "stimuli"], "a stimulus's", |table, name| {
         Some(StimulusConfig { name: name?, cause: cause(table, named)? })
@@ -44,7 +44,7 @@ pub fn stimuli(field: &Field<'_>, named: Named<'_>) -> Option<Vec<StimulusConfig
     Some(stimuli)
 }
 
-/// Reads all responses; none if the key is missing.
+/// Reads all responses: an empty list if the key is missing, `None` after an error.
 pub fn responses(
     field: &Field<'_>,
     stimuli: Option<&[StimulusConfig]>,

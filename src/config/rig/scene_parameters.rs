@@ -4,7 +4,7 @@ use super::parts::seed;
 use crate::toml::key_types::{By, OneOf};
 use crate::toml::reader::Limit;
 
-/// Origin of the limits.
+/// Text that error messages print as the source of the limits.
 const SCENE: &str = "the scene, see `menura scenes`";
 
 fn number(least: f64, most: f64, unit: &'static str) -> Limit<f64> {

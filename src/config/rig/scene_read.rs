@@ -14,8 +14,8 @@ pub struct ChosenScene<'a, 'f> {
     pub rig_seed: u64,
 }
 
-/// Rejects parameters that the scene does not have. If `--set` selected the scene, parameters of the file for another
-/// scene are ignored instead, so that one option is enough to run a rig in another scene.
+/// Rejects parameters that the scene does not have. If `--set` selected the scene, such parameters in the rig file are
+/// ignored, because they belong to the scene in the file. So one option is enough to run a rig in another scene.
 pub fn finish_parameters(mut table: TableReader<'_>, scene: &Text) {
     if scene.place.is_override() {
         table.drop_unknown(|place| !place.is_override());

@@ -209,7 +209,8 @@ pub(crate) fn add(numbers: &mut Node, offset_m: [f64; 3]) {
     }
 }
 
-/// Converts a device to a copy: moves it by the offset, and gives it its own link and address.
+/// Converts a device to a copy: moves it by the offset, and gives it its own address and pseudo-terminal. All copies keep
+/// the UDP destination. For links that cannot be repeated, returns title and label of an error.
 pub(crate) fn repeat_device(device: &mut Node, copy: &Copy) -> Result<(), (String, String)> {
     let place = device.place.clone();
     if let Some(mount) = device.get_mut_or_insert("mount", || Node::empty(&place)) {
@@ -258,7 +259,8 @@ fn further(address: IpAddr, index: usize) -> IpAddr {
     }
 }
 
-/// Converts an object to a copy: moves the start of its trajectory by the offset.
+/// Converts an object to a copy: moves its whole trajectory by the offset. For a trajectory from a file or a feed,
+/// returns title and label of an error.
 pub(crate) fn repeat_object(object: &mut Node, copy: &Copy) -> Result<(), (String, String)> {
     let empty = Node::empty(&object.place);
     let Some(trajectory) = object.get_mut_or_insert("trajectory", || empty) else { return Ok(()) };

@@ -12,7 +12,7 @@ use crate::toml::reader::{Field, Node, Text, Value};
 /// The kinds of link that devices can have.
 pub(crate) const KINDS: [&str; 4] = ["udp", "pty", "serial", "tcp"];
 
-/// Kind and destination of a link in the form `KIND:DESTINATION`.
+/// Kind and destination of a link in the form `KIND:DESTINATION`; `None` for other texts.
 pub fn parts(text: &str) -> Option<(&str, &str)> {
     text.split_once(':').filter(|(kind, place)| KINDS.contains(kind) && !place.is_empty())
 }
@@ -26,7 +26,7 @@ pub(crate) fn table(text: &str) -> Option<Json> {
     })
 }
 
-/// Describes the allowed forms of a short link.
+/// Examples of short links of these kinds, for messages, separated by commas.
 pub fn expected(kinds: &[&str]) -> String {
     let examples = [
         ("udp", "\"udp:127.0.0.1:2368\""),
@@ -38,8 +38,8 @@ pub fn expected(kinds: &[&str]) -> String {
     fitting.map(|(_, example)| *example).collect::<Vec<_>>().join(", ")
 }
 
-/// Replaces the short form of a link by its table; `None` if it is invalid. `kinds` are the kinds of links of the
-/// product.
+/// Replaces the short form of a link by its table; `None` if it is invalid. A link that is a table already is returned
+/// unchanged. `kinds` are the kinds of links of the product.
 pub(crate) fn written_out<'f>(field: Field<'f>, kinds: &[&str]) -> Option<Field<'f>> {
     let expected = expected(kinds);
     let pattern = format!("^({}):.", kinds.join("|"));
@@ -99,7 +99,8 @@ impl Taken {
             Interface::Datagrams => {
                 let ports = profile.ports();
                 let own: Vec<u16> = ports.iter().map(|port| port.frame.destination_port).collect();
-                // Ports with adjacent numbers are increased together.
+                // If ports are adjacent, each attempt increases all ports by their number, so that the ports of two
+                // devices do not interleave.
                 let are_close = own.windows(2).any(|pair| pair[0].abs_diff(pair[1]) < 2);
                 let step = if are_close { own.len() as u16 } else { 1 };
                 let at = |port: u16, nth: u16| port.wrapping_add(nth.wrapping_mul(step));
@@ -197,7 +198,8 @@ impl Address {
         port.map_or(host.clone(), |port| format!("{host}:{port}"))
     }
 
-    /// Adds the address to a link without short forms.
+    /// Adds the address to `link`, a table: as the source of datagrams and as the address of controls, where these keys
+    /// are missing.
     pub(crate) fn add_to(&self, link: &mut Node, profile: &Profile) {
         let text = |port: u16| {
             let value = Value::String(self.at(Some(port)));

@@ -20,7 +20,7 @@ const MAX_WAYPOINTS: usize = 10_000;
 
 const FORMAT: &str = "the rig format, trajectories";
 
-/// Sentence of the key `trajectory`, of the robot and of objects.
+/// Documentation of the key `trajectory`, of the robot and of objects.
 pub(super) const MOTION: &str = "The motion (default for the robot: stationary).";
 
 fn speed_limit() -> Limit<f64> {
@@ -37,10 +37,10 @@ fn yaw() -> Degrees {
 
 keys! {
     with (rig_seed: u64);
-    /// Trajectory of the robot or of an object. Angles in radians, World frame; motion starts at the first instant.
+    /// Trajectory of the robot or of an object in the World frame; angles in radians. Motion starts when the run starts.
     #[derive(Clone, Debug, PartialEq)]
     pub enum TrajectoryConfig of TrajectoryKind {
-        /// Does not move.
+        /// No motion.
         Still = "still" {
             /// Position east, north and up: of a robot that stands; of a feed until the first pose arrives; of a driven
             /// robot at the start.
@@ -48,7 +48,7 @@ keys! {
             /// Heading, counter-clockwise from east; of a feed until the first pose arrives.
             yaw_rad as "yaw_deg": f64 = 0.0, yaw();
         }
-        /// Straight on for ever.
+        /// A straight line without end.
         Line = "line" {
             /// Start of the path, east, north and up.
             start_m: [f64; 3] = [0.0; 3], position_limit();
@@ -57,7 +57,7 @@ keys! {
             /// Speed along the path. A negative speed runs a circle clockwise. A file that has times needs no speed.
             speed_m_s: f64, speed_limit();
         }
-        /// Round and round.
+        /// A circle, repeated without end.
         Circle = "circle" {
             /// The circle's centre, east, north and up.
             center_m: [f64; 3] = [0.0; 3], position_limit();
@@ -68,7 +68,7 @@ keys! {
             /// Speed along the path; a negative speed runs clockwise.
             speed_m_s: f64, By(circle_speed);
         }
-        /// Along a sine's half wave and back to the line, for ever: y = amplitude * sin(pi x / length).
+        /// Half waves of a sine on alternate sides of a line, without end: y = amplitude * sin(pi x / length).
         HalfSine = "half-sine" {
             /// Start of the path, east, north and up.
             start_m: [f64; 3] = [0.0; 3], position_limit();
@@ -81,7 +81,7 @@ keys! {
             /// Speed along the path. A negative speed runs a circle clockwise. A file that has times needs no speed.
             speed_m_s: f64, speed_limit();
         }
-        /// Through points at a speed.
+        /// A path through points at a constant speed.
         Waypoints = "waypoints" {
             /// Whether the path leads back to its first point and starts again.
             closed: bool = false, TrueOrFalse;
@@ -179,7 +179,7 @@ pub(crate) fn stance(
 }
 
 impl TrajectoryConfig {
-    /// Whether the trajectory lies in the plane z = 0.
+    /// Whether the trajectory lies in the plane z = 0; false for files and feeds, whose heights are unknown here.
     fn is_plane(&self) -> bool {
         match self {
             Self::Still { position_m: start, .. }

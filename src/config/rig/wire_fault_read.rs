@@ -41,7 +41,7 @@ impl WireKind {
     }
 }
 
-/// Reads the keys of a fault of this `kind`. Rejects a jitter that exceeds the delay.
+/// Reads the keys of a fault of this `kind`. Reports an error if the jitter exceeds the delay.
 pub(super) fn details(kind: WireKind, table: &mut TableReader<'_>) -> Option<WireFault> {
     let fault = kind.read(table)?;
     if let (WireFault::Delay { delay_ns, jitter_ns, .. }, Some(place)) =

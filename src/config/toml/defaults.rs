@@ -60,7 +60,8 @@ impl Field<'_> {
         }
     }
 
-    /// Like [`Field::defaults_to`], for a default that depends on the file.
+    /// Like [`Field::defaults_to`], for a default that depends on other values of the file. Descriptions of the format
+    /// do not state it.
     pub fn defaults_here_to(&self, default: impl Into<serde_json::Value>) {
         if self.asked.is_none() {
             self.note_default_here(|| default.into());

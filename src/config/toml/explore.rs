@@ -1,4 +1,5 @@
-//! Finds all keys that a reader accepts: runs the reader once for each possible answer to each of its questions.
+//! Finds all keys that a reader accepts: runs the reader once for each possible answer to each of its questions. A
+//! question is a branch of the reader, for example on a word of the file.
 //!
 //! Each answer has its own reading in which all other answers are unchanged. This shows the effects of that answer
 //! alone. The number of readings therefore grows with the sum of all answers, not with their product.
@@ -22,8 +23,8 @@ type Answers = BTreeMap<String, usize>;
 /// The keys and the questions of one reading.
 type Reading = (TableSpec, Vec<Question>);
 
-/// Keys that `read` accepts with these answers in the table at the path `focus`. `first` is the reading with these
-/// answers. Questions in `known` are explored elsewhere.
+/// Keys in the table at the path `focus` that `read` accepts if its questions are answered by `answers`. `first` is the
+/// reading with these answers. Questions in `known` are explored elsewhere.
 fn visit(
     read: &dyn Fn(&Survey),
     answers: &Answers,
@@ -89,7 +90,7 @@ fn visit(
     spec
 }
 
-/// One reading with these answers; it has the keys and the questions of the table at the path `focus`.
+/// Runs `read` with these answers. Returns the keys and the questions of the table at the path `focus`.
 fn reading(read: &dyn Fn(&Survey), answers: &Answers, focus: &str) -> Reading {
     let survey = Survey::answering(answers.clone(), focus);
     read(&survey);
@@ -99,8 +100,8 @@ fn reading(read: &dyn Fn(&Survey), answers: &Answers, focus: &str) -> Reading {
 }
 
 impl Question {
-    /// Path of the table to explore for each answer to this question, while the table `focus` is explored. An answer
-    /// that changes one item of an array changes nothing outside the item.
+    /// Path of the table that is recorded while the answers to this question are tried: the array item of the question
+    /// if the answer affects the whole item, otherwise `focus`. An answer affects nothing outside its array item.
     fn focus<'q>(&'q self, focus: &'q str) -> &'q str {
         if self.reach == Reach::All && self.table.ends_with("[]") { &self.table } else { focus }
     }
@@ -136,7 +137,7 @@ impl Question {
     }
 }
 
-/// Adds the effects of the answers to `question` to `table`.
+/// Adds to `table` the keys that depend on the answer to `question`. `cases` has each answer with the keys that it leads to.
 fn merge(table: &mut TableSpec, question: &Question, mut cases: Vec<(Option<String>, TableSpec)>) {
     if question.matter == Matter::Type {
         let name = question.key.trim_end_matches("[]");
@@ -151,7 +152,7 @@ fn merge(table: &mut TableSpec, question: &Question, mut cases: Vec<(Option<Stri
         return;
     }
     if question.matter == Matter::WhichKey {
-        // A key that is rejected in the file does not belong to this table.
+        // Drop alternatives whose key the reader rejects in this table.
         cases.retain(|(key, case)| key.as_ref().is_some_and(|key| case.key(key).is_some()));
     }
     let mut names: Vec<String> = Vec::new();
@@ -206,7 +207,8 @@ fn merge(table: &mut TableSpec, question: &Question, mut cases: Vec<(Option<Stri
     }
 }
 
-/// Facts about a key that are true in all cases.
+/// Description of the key `name` that covers all cases: required only if every case requires it, with the types of all
+/// cases. `None` stands for a case without the key.
 fn common(name: &str, specs: &[Option<&KeySpec>]) -> KeySpec {
     if let [Some(first), others @ ..] = specs
         && others.iter().all(|other| *other == Some(first))

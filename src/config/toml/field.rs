@@ -39,7 +39,7 @@ impl<'f> Field<'f> {
         place: &Place,
         faults: &'f Faults,
     ) -> Self {
-        // The key counts as written, whatever its value.
+        // While the content of the file is unknown, every key counts as written; this value is a placeholder.
         let node = Node { value: Value::Boolean(true), place: place.clone() };
         let (name, node) = (name.to_owned(), Some(node));
         Self { name, node, example: None, missing: None, faults, asked: Some(asked), noted: None }
@@ -90,7 +90,7 @@ impl<'f> Field<'f> {
         if self.noted.is_some() { self.or_empty(place) } else { self }
     }
 
-    /// The items of an array, with `items` instead of those in the file.
+    /// The given `items` as fields of this array; they replace the items in the file.
     pub fn items_of(&self, items: Vec<Node>) -> Vec<Field<'f>> {
         if let (Some(noted), Some(place)) = (&self.noted, self.place()) {
             noted.set(Node { value: Value::Array(items.clone()), place });
@@ -109,8 +109,8 @@ impl<'f> Field<'f> {
         self.node.as_ref().filter(|_| self.asked.is_none())
     }
 
-    /// The text of a short form; `None` if the value is not a string. `expected` and the regular expression `pattern`
-    /// describe its content.
+    /// The text of a short form, which is a string instead of a table, such as the link `"udp:127.0.0.1:2368"`. `None`
+    /// if the value is not a string. `expected` and the regular expression `pattern` describe the text.
     pub fn short_form(&self, expected: &str, pattern: &str) -> Option<Text> {
         if let Some(asked) = &self.asked {
             let pattern = Some(pattern.to_owned());
@@ -164,8 +164,8 @@ impl<'f> Field<'f> {
         T::try_from(self.within(&node, number, limit)?).ok()
     }
 
-    /// Like [`Field::number`], for a number that limits other numbers of the file. Descriptions of the format use its
-    /// largest value.
+    /// Like [`Field::number`], for a number that limits other numbers of the file. For descriptions of the format,
+    /// which are made without a file, returns the largest allowed value.
     pub fn number_that_limits(&self, limit: &Limit<f64>) -> Option<f64> {
         self.number(limit)
             .map(|number| if self.asked.is_some() { *limit.range.end() } else { number })
@@ -236,8 +236,8 @@ impl<'f> Field<'f> {
         Some(text.value)
     }
 
-    /// A string whose content the caller checks. `expected` describes it for users, and a regular expression for
-    /// descriptions of the format.
+    /// A string whose content the caller checks. `expected` describes the content for users; the regular expression
+    /// `pattern` describes it in descriptions of the format.
     pub fn text_like(&self, expected: &str, pattern: Option<&str>) -> Option<Text> {
         if let Some(asked) = &self.asked {
             let pattern = pattern.map(str::to_owned);
@@ -251,8 +251,8 @@ impl<'f> Field<'f> {
         }
     }
 
-    /// One of a few words, or another text. `expected` and a regular expression describe the text; `example` is an
-    /// example of such a text.
+    /// One of `words`, or another text. `expected` and the regular expression `pattern` describe the other text;
+    /// `example` is an example of it.
     pub fn word_or_text(
         &self,
         words: &[&str],
@@ -267,12 +267,12 @@ impl<'f> Field<'f> {
         self.text(expected)
     }
 
-    /// The string `text` at the position of this value, instead of the unknown value.
+    /// The string `text` at the position of this value. It replaces the value while the content of the file is unknown.
     fn sample(&self, text: &str) -> Option<Text> {
         self.place().map(|place| Text { value: text.to_owned(), place })
     }
 
-    /// A number, or a word instead of a number; `origin` is the source of the word.
+    /// A number, or `word` instead of a number: `Some(None)` means the word. `origin` is the source of the word.
     pub fn number_or_word(
         &self,
         limit: &Limit<f64>,
@@ -329,8 +329,8 @@ impl<'f> Field<'f> {
         found.map(|(_, value)| value.clone())
     }
 
-    /// An array of words from a list, each at most once; `origin` is the source of the list. Descriptions of the
-    /// format assume all words.
+    /// An array of words from a list, each at most once; `origin` is the source of the list. For descriptions of the
+    /// format, which are made without a file, returns the values of all words.
     pub fn choices<T: Clone>(&self, words: &[(&str, T)], origin: &str) -> Option<Vec<T>> {
         let expected = format!("an array of {}", quoted(words));
         if let Some(asked) = &self.asked {
@@ -367,7 +367,8 @@ impl<'f> Field<'f> {
         true
     }
 
-    /// A date with time and UTC offset.
+    /// A TOML date or time, with its position in the file. The caller checks that date, time and UTC offset are
+    /// present.
     pub fn datetime(&self) -> Option<(toml::value::Datetime, Place)> {
         let expected = "a date, time and offset, such as 2026-06-01T12:00:00Z";
         if let Some(asked) = &self.asked {
@@ -431,8 +432,8 @@ impl<'f> Field<'f> {
         Some(items)
     }
 
-    /// Like [`Field::array`], with at most `count` items; `origin` is the source of the limit. A longer array is
-    /// rejected as a whole.
+    /// Like [`Field::array`], for an array with a number of items within `count`. `origin` is the source of the upper
+    /// limit; a longer array is rejected as a whole. The caller checks the lower limit.
     pub fn array_up_to(
         &self,
         count: RangeInclusive<usize>,
@@ -516,7 +517,7 @@ impl<'f> Field<'f> {
         self.faults.borrow_mut().push(fault);
     }
 
-    /// Returns the value, or reports that it is missing.
+    /// Returns the value in the file; `None` if it is missing. Reports this as an error if the key is required.
     pub(super) fn some(&self, expected: &str, note: &str) -> Option<Node> {
         if self.node.is_none()
             && let Some((place, what)) = &self.missing

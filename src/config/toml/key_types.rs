@@ -6,7 +6,7 @@ use super::reader::{Field, Limit, TableReader};
 
 /// Representation of a value of type `T` in TOML.
 pub trait KeyType<T> {
-    /// Reads the value, or reports its error.
+    /// Reads the value. `None` if the key is missing or an error was reported.
     fn read(&self, field: &Field<'_>) -> Option<T>;
 
     /// `value` in the form of the file, for descriptions of the format; null if it has no such form.
@@ -15,7 +15,7 @@ pub trait KeyType<T> {
     }
 }
 
-/// A converted number rounded to twelve digits: 0.3 instead of 0.30000000000000004.
+/// A converted number, rounded to twelve significant digits: 0.3 instead of 0.30000000000000004.
 pub fn shortest(x: f64) -> f64 {
     format!("{x:.11e}").parse().unwrap_or(x)
 }
@@ -64,8 +64,8 @@ impl KeyType<f64> for Scaled {
     }
 }
 
-/// One number for both values, or two. They are divided by the factor when they are read, unlike those of [`Scaled`]:
-/// 1e3 for millimetres that are stored in metres.
+/// Two numbers, or one number that stands for both. Each is divided by the factor when it is read, whereas [`Scaled`]
+/// multiplies: 1e3 for millimetres that are stored in metres.
 #[derive(Debug)]
 pub struct OneOrTwo(pub Limit<f64>, pub f64);
 
@@ -133,7 +133,7 @@ impl<const N: usize> KeyType<[f64; N]> for Degrees {
     }
 }
 
-/// A duration in nanoseconds, multiplied by the factor when it is read: 1e6 for milliseconds.
+/// A duration, stored in nanoseconds: the number in the file is multiplied by the factor, 1e6 for milliseconds.
 #[derive(Debug)]
 pub struct Time(pub Limit<f64>, pub f64);
 
@@ -171,7 +171,7 @@ impl<T: Clone + PartialEq> KeyType<T> for OneOf<'_, T> {
     }
 }
 
-/// An integer from a list. The fields are the integers with their results, their unit (may be empty), and the origin of
+/// An integer from a list. The fields are the integers with their values, their unit (may be empty), and the origin of
 /// the list.
 #[derive(Debug)]
 pub struct Among<'n, T>(pub &'n [(i128, T)], pub &'static str, pub &'n str);
@@ -187,7 +187,7 @@ impl<T: Clone + PartialEq> KeyType<T> for Among<'_, T> {
     }
 }
 
-/// Integers that are their own results, for [`Among`].
+/// Pairs each integer with itself as its value, for [`Among`].
 pub fn plain<T: Copy + Into<i128>>(numbers: impl IntoIterator<Item = T>) -> Vec<(i128, T)> {
     numbers.into_iter().map(|number| (number.into(), number)).collect()
 }
@@ -208,8 +208,8 @@ impl<T: Clone + PartialEq> KeyType<Vec<T>> for SomeOf<'_, T> {
     }
 }
 
-/// Like [`SomeOf`], with at least one word; the factory setting comes first. The second field is the title of the error
-/// for an empty array.
+/// Like [`SomeOf`], with at least one word; the first word is the factory setting. The second field is the title of the
+/// error for an empty array.
 #[derive(Debug)]
 pub struct FactoryFirst<'w, T>(pub SomeOf<'w, T>, pub &'static str);
 
@@ -263,7 +263,7 @@ impl KeyType<bool> for TrueOrFalse {
     }
 }
 
-/// A value with its own reader.
+/// A value of any type; the field is the function that reads it.
 #[derive(Debug)]
 pub struct By<F>(pub F);
 
@@ -287,7 +287,7 @@ impl KeyType<Option<f64>> for NumberOr<'_> {
     }
 }
 
-/// A string with its own reader.
+/// A string; the field is the function that reads it.
 #[derive(Debug)]
 pub struct Text<F>(pub F);
 
@@ -315,7 +315,8 @@ impl<T, K: KeyType<T>> KeyType<Option<T>> for Maybe<K> {
     }
 }
 
-/// A value with a renamed word. The fields are the old word, the new word, and the type of the value.
+/// A value of which one word was renamed; the old word is an error. The fields are the old word, the new word, and the
+/// type of the value.
 #[derive(Debug)]
 pub struct Renamed<K>(pub &'static str, pub &'static str, pub K);
 
@@ -354,7 +355,7 @@ pub trait RequiredKeys: Sized {
     /// Reads the required keys; the table may have further keys.
     fn read_keys(table: &mut TableReader<'_>) -> Option<Self>;
 
-    /// Reads the whole table.
+    /// Reads the required keys, and reports any other key as an error.
     fn read(mut table: TableReader<'_>) -> Option<Self> {
         let all = Self::read_keys(&mut table);
         table.finish();
@@ -395,7 +396,8 @@ pub fn read_by<'f, T>(
     read(table)
 }
 
-/// Reads an optional key into `value`, which has the default; `doc` is its sentence in the documentation.
+/// Reads an optional key into `value`, which keeps its default if the key is missing. `doc` is the sentence of the key
+/// in the documentation.
 pub fn optional<T>(
     table: &mut TableReader<'_>,
     key: &'static str,

@@ -56,7 +56,8 @@ impl<'f> Keys<'f> {
         if self.is_profile { self.table.required(key) } else { self.table.optional(key) }
     }
 
-    /// The value of `key`. If a rig lacks the key, the value is `default`, in the form of the file.
+    /// The value of `key`, which is required in a profile. For a rig, also records `default`, in the form of the file,
+    /// as the default; if the rig lacks the key, the returned field has no value.
     pub fn field_or(&mut self, key: &'static str, default: impl Into<Json>) -> Field<'f> {
         let field = self.field(key);
         if !self.is_profile {
@@ -97,7 +98,7 @@ impl<'f> Keys<'f> {
         self.put(key_type.read(&field), into);
     }
 
-    /// Reads the value of a key whose sentence is defined elsewhere.
+    /// Like [`Keys::of_type`], for a key whose sentence in the documentation is defined elsewhere.
     pub fn typed<T>(&mut self, key: &'static str, key_type: &impl KeyType<T>, into: &mut T) {
         self.with_default(key, key_type.written(into), into, |field| key_type.read(field));
     }
@@ -113,8 +114,8 @@ impl<'f> Keys<'f> {
         self.typed(key, &OneOf(words, origin), into);
     }
 
-    /// Stores the result of `read` for the value of `key`. If a rig lacks the key, the value is `default`, in the form
-    /// of the file.
+    /// Reads the value of `key` with `read` and stores the result in `into`. If a rig lacks the key, `into` stays
+    /// unchanged; `default`, in the form of the file, is recorded as the default.
     pub fn with_default<T>(
         &mut self,
         key: &'static str,
@@ -138,7 +139,8 @@ impl<'f> Keys<'f> {
         self.table_in(&field, what, into, read);
     }
 
-    /// Like [`Keys::table`], for a function `read` that `keys!` makes and that does not reject unknown keys.
+    /// Like [`Keys::table`], for a function `read` made by `keys!`. Such a function does not reject unknown keys;
+    /// `shared_table` does so afterwards.
     pub fn shared_table<T: Clone>(
         &mut self,
         key: &'static str,
@@ -204,7 +206,7 @@ impl<'f> Keys<'f> {
         self.put(part, into);
     }
 
-    /// Rejects unknown keys; `None` if a profile lacks keys.
+    /// Rejects unknown keys; `None` if required keys of a profile are missing or invalid.
     pub fn finish(self) -> Option<()> {
         self.table.finish();
         self.is_complete.then_some(())

@@ -2,11 +2,13 @@
 
 /// Length of the longest word that is compared, bytes.
 const LONGEST_WORD: usize = 100;
-/// Length of the shortest part that is compared, bytes. Shorter parts occur in too many words by chance.
+/// Length of the shortest wrong word that is searched for within known words, bytes. Shorter words occur in too many
+/// known words by chance.
 const SHORTEST_PART: usize = 3;
 
-/// The word of `known` that is most similar to `written`, if any. Words are similar if their letters are, or if the
-/// parts of `written` occur in the known word, as `rpm` occurs in `rotation_rate_rpm`.
+/// The word of `known` that is most similar to `written`; `None` if none is similar. A known word is similar if few of
+/// its letters differ, if it contains `written`, or if it contains all parts of `written`, as `rotation_rate_rpm`
+/// contains `rpm`.
 pub fn nearest<'k>(written: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     // The time for comparing is proportional to the product of the lengths.
     if written.is_empty() || written.len() > LONGEST_WORD {

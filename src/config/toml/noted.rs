@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::diagnostic::Place;
 use super::tree::{Entry, Node, Value};
 
-/// Record of one reading of a file.
+/// Record of one reading of a file: its values, and the defaults of missing keys.
 #[derive(Debug)]
 pub struct Notes {
     root: RefCell<Node>,

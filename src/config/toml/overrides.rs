@@ -34,8 +34,9 @@ impl FromStr for Override {
 }
 
 impl Override {
-    /// Inserts the value into the tree of a file; reports an error to `faults` if the key leads nowhere.
-    /// `table_of` converts a short form to its table.
+    /// Inserts the value into the tree of a file; missing keys of tables are created. An impossible path is reported to
+    /// `faults`, for example an index past the end of an array, or a key below a number. `table_of` converts a short
+    /// form to its table.
     pub fn apply(
         &self,
         root: &mut Node,

@@ -43,12 +43,12 @@ impl<'f> TableReader<'f> {
         Self { what, place, entries, known, meaning: None, faults, asked: None, noted: None }
     }
 
-    /// The same reader, which also records the result in `notes`.
+    /// Returns this reader; it then also records in `notes` each key that is read, with its value.
     pub fn noted_in(self, notes: &'f Notes) -> Self {
         Self { noted: Some(notes.root()), ..self }
     }
 
-    /// The top level of a file with unknown content. `survey` records the requested keys.
+    /// A reader without a file, for exploring a format: `survey` records the keys that the caller requests.
     pub fn surveyed(survey: &'f Survey, faults: &'f Faults) -> Self {
         let place = Place::new(&SourceFile::new("", "", ""), 0..0);
         Self { asked: Some(survey.root()), ..Self::of("", place, Vec::new(), faults) }
@@ -64,7 +64,7 @@ impl<'f> TableReader<'f> {
         self.faults.borrow_mut().push(fault);
     }
 
-    /// An optional key.
+    /// Takes an optional key from the table.
     pub fn optional(&mut self, key: &'static str) -> Field<'f> {
         self.field(key, false)
     }
@@ -74,7 +74,7 @@ impl<'f> TableReader<'f> {
         self.meaning = Some((key, meaning.trim()));
     }
 
-    /// Position of the value of a key that has been read; `None` if it is missing.
+    /// Position of the value of a key that has been read; `None` if the file lacks the key or it has not been read.
     pub fn place_of(&self, key: &str) -> Option<Place> {
         self.known.iter().find(|(known, _)| *known == key)?.1.clone()
     }
@@ -105,7 +105,7 @@ impl<'f> TableReader<'f> {
         }
     }
 
-    /// Rejects a key that has a new name.
+    /// Reports an error if the table has the key `old`, which is now called `new`.
     pub fn was_called(&mut self, old: &str, new: &str) {
         self.was_called_in(old, new, "");
     }
@@ -118,19 +118,19 @@ impl<'f> TableReader<'f> {
         }
     }
 
-    /// The value of a key that was not read yet.
+    /// Value of a key that has not been read yet; `None` if the table lacks the key or it has been read.
     pub fn node(&self, key: &str) -> Option<&Node> {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
     }
 
-    /// Records that other keys replace `key`.
+    /// Removes `key` from the notes, because other keys replace it there.
     pub fn is_written_out(&self, key: &str) {
         if let Some(noted) = &self.noted {
             noted.unset(key);
         }
     }
 
-    /// A required key.
+    /// Takes a required key from the table; reading its value reports an error if the key is missing.
     pub fn required(&mut self, key: &'static str) -> Field<'f> {
         let missing = Some((self.place.clone(), self.what.clone()));
         Field { missing, ..self.field(key, true) }
@@ -184,7 +184,7 @@ impl<'f> TableReader<'f> {
 }
 
 impl<'f> Field<'f> {
-    /// A table; messages call it `what`.
+    /// Reads a table, which messages call `what`.
     pub fn table(&self, what: &str) -> Option<TableReader<'f>> {
         let expected = match self.example {
             Some(example) => format!("a table such as {example}"),

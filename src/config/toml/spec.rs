@@ -20,11 +20,12 @@ pub struct KeySpec {
     pub name: String,
     /// Whether the key is required.
     pub is_required: bool,
-    /// Default, if it is a single value.
+    /// Default in the form of the file; `None` if there is none, or if it depends on other values.
     pub default: Option<Json>,
     /// Sentence about the key, if its reader has one.
     pub meaning: Option<String>,
-    /// Whether [`Variants`] of its table have more details. This struct then has only the common part.
+    /// Whether the description depends on another key. This struct then has only the common part; the [`Variants`] of
+    /// the table have the rest.
     pub depends: bool,
     /// Types that are allowed.
     pub kinds: Vec<Kind>,
@@ -43,7 +44,7 @@ pub enum Kind {
     Boolean,
     /// A string.
     Text {
-        /// Expected content as text.
+        /// Description of the expected content.
         expected: String,
         /// Regular expression of the content, if there is one.
         pattern: Option<String>,
@@ -52,26 +53,26 @@ pub enum Kind {
     Words(Vec<String>),
     /// A date with its time.
     Datetime {
-        /// Expected value as text.
+        /// Description of the expected value.
         expected: String,
     },
     /// A date.
     Date {
-        /// Expected value as text.
+        /// Description of the expected value.
         expected: String,
     },
     /// A value that only its reader understands.
     Any {
-        /// Expected value as text.
+        /// Description of the expected value.
         expected: String,
     },
     /// An array.
     Array {
-        /// Expected content as text.
+        /// Description of the expected content.
         expected: String,
         /// Smallest number of items.
         least: usize,
-        /// Largest number of items.
+        /// Largest number of items; `None` if unlimited.
         most: Option<usize>,
         /// Description of the items.
         item: Box<KeySpec>,
@@ -105,7 +106,7 @@ pub struct Variants {
 /// Condition on which other keys depend.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Discriminator {
-    /// The word under this key. A dot leads into a table: `packet.generation`.
+    /// The word under this key. The key can be in a nested table, as in `packet.generation`.
     WordOf(String),
     /// Which one of several alternative keys the table has.
     WhichKey,
@@ -116,7 +117,7 @@ pub enum Discriminator {
 pub struct Case {
     /// The word, or the name of the written key; `None` for any other text.
     pub word: Option<String>,
-    /// Keys that depend on the condition; `None` for keys that are not allowed.
+    /// Keys that depend on the condition, by name; `None` for keys that are not allowed in this case.
     pub keys: Vec<(String, Option<KeySpec>)>,
 }
 
@@ -216,7 +217,7 @@ impl KeySpec {
         Self { name: name.to_owned(), is_required, ..Self::default() }
     }
 
-    /// The table type of the value, if allowed.
+    /// Description of the table, if the value may be a table; otherwise `None`.
     pub fn table(&self) -> Option<&TableSpec> {
         self.kinds.iter().find_map(|kind| match kind {
             Kind::Table(table) => Some(table),
@@ -224,7 +225,7 @@ impl KeySpec {
         })
     }
 
-    /// The item type of the value, if arrays are allowed.
+    /// Description of an array's items, if the value may be an array; otherwise `None`.
     pub fn item(&self) -> Option<&KeySpec> {
         self.kinds.iter().find_map(|kind| match kind {
             Kind::Array { item, .. } => Some(&**item),

@@ -22,7 +22,7 @@ pub struct Survey {
     found: RefCell<TableSpec>,
 }
 
-/// A branch of a reader.
+/// A point at which a reader branches, depending on the content of the file.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Question {
     /// Id of the question, unique in the file.
@@ -44,7 +44,7 @@ pub(super) struct Question {
 pub(super) enum Reach {
     /// Some keys of the question's table.
     Keys,
-    /// Keys of other tables as well. All of them are in the question's table.
+    /// Keys of the question's table, and of tables inside it.
     Tables,
     /// All further keys of the question's table.
     All,
@@ -57,7 +57,7 @@ pub(super) enum Matter {
     Word,
     /// Which one of several alternative keys exists.
     WhichKey,
-    /// The type of a value.
+    /// The type of a value; the answer `None` stands for any other type.
     Type,
 }
 
@@ -82,7 +82,7 @@ impl Survey {
         (self.found.into_inner(), self.questions.into_inner())
     }
 
-    /// The top level of the file.
+    /// Position of the file's top level.
     pub(super) fn root(&self) -> Asked<'_> {
         Asked { survey: self, path: String::new(), is_recorded: true }
     }
@@ -101,7 +101,7 @@ impl Survey {
 }
 
 impl<'s> Asked<'s> {
-    /// A key of this table.
+    /// Position of the key `name` of this table; records the key.
     pub fn key(&self, name: &str, is_required: bool) -> Self {
         let dot = if self.path.is_empty() { "" } else { "." };
         let asked = self.survey.at(format!("{}{dot}{name}", self.path), self.is_recorded);
@@ -116,7 +116,7 @@ impl<'s> Asked<'s> {
         asked
     }
 
-    /// The items of this array.
+    /// Position that stands for every item of this array.
     pub fn item(&self) -> Self {
         self.survey.at(format!("{}[]", self.path), self.is_recorded)
     }
@@ -131,7 +131,7 @@ impl<'s> Asked<'s> {
         self.change(|key| key.default = Some(default));
     }
 
-    /// Records the sentence of this value.
+    /// Records the documentation's sentence about this value.
     pub fn means(&self, meaning: &str) {
         self.change(|key| key.meaning = Some(meaning.to_owned()));
     }
@@ -144,19 +144,19 @@ impl<'s> Asked<'s> {
         }
     }
 
-    /// A number that `limit` allows.
+    /// Records that this value may be a number; returns the smallest number that `limit` allows.
     pub fn number(&self, limit: &Limit<f64>) -> f64 {
         self.may_be(Kind::Number(range(limit)));
         *limit.range.start()
     }
 
-    /// An integer that `limit` allows.
+    /// Records that this value may be an integer; returns the smallest integer that `limit` allows.
     pub fn integer(&self, limit: &Limit<i128>) -> i128 {
         self.may_be(Kind::Integer(range(limit)));
         *limit.range.start()
     }
 
-    /// Index of the chosen word in `words`. With `is_kind`, the whole table may depend on the word.
+    /// Index of the chosen word in `words`. With `is_kind`, all further keys of the table may depend on the word.
     pub fn word<'w>(&self, words: impl Iterator<Item = &'w str>, is_kind: bool) -> usize {
         let words: Vec<String> = words.map(str::to_owned).collect();
         self.may_be(Kind::Words(words.clone()));
@@ -174,7 +174,7 @@ impl<'s> Asked<'s> {
         self.ask(Matter::Word, "", answers, Reach::All)
     }
 
-    /// Index of the one of `keys` that this table has.
+    /// Index in `keys` of the key that this table has.
     pub fn which_key(&self, keys: &[&str]) -> usize {
         let id = format!("{}?{}", self.path, keys.join("|"));
         self.answer(id, |id| Question {

@@ -31,7 +31,7 @@ pub enum Value {
     Float(f64),
     /// `true`, a boolean.
     Boolean(bool),
-    /// `2026-06-01T12:00:00Z`, a date with time.
+    /// `2026-06-01T12:00:00Z`, a date, a time, or both.
     Datetime(toml::value::Datetime),
     /// `[1, 2]` or `[[table]]`, an array.
     Array(Vec<Node>),
@@ -71,7 +71,8 @@ pub fn parse_toml(source: &Arc<SourceFile>, faults: &Faults) -> Option<Node> {
     Some(root)
 }
 
-/// Parses one value from `offset` in `source` to the end. If the text is not TOML, reports that and returns `None`.
+/// Parses one value from byte `offset` in `source` to the end. Returns `None`, without reporting an error, if the text
+/// is not TOML. An integer that is too large is reported to `faults`.
 pub fn parse_value(source: &Arc<SourceFile>, offset: usize, faults: &Faults) -> Option<Node> {
     let (value, errors) = DeValue::parse_recoverable(&source.text[offset..]);
     errors.is_empty().then(|| node(source, offset, &value, faults))
@@ -125,7 +126,7 @@ impl Node {
         Self { value: Value::Table(Vec::new()), place: place.clone() }
     }
 
-    /// The entries of a table.
+    /// The entries of a table; `None` if this node is not a table.
     pub fn entries_mut(&mut self) -> Option<&mut Vec<Entry>> {
         if let Value::Table(entries) = &mut self.value { Some(entries) } else { None }
     }

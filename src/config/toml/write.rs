@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use super::tree::{Entry, Node, Value};
 
-/// Largest length of a key and its table on one line, bytes; a longer table gets a header of its own.
+/// Largest length of a key and its table on one line, bytes; a longer table gets a header of its own, as does every
+/// table at the top level.
 const LONGEST_LINE: usize = 100;
 
 /// Text of a file with this content.
@@ -17,7 +18,7 @@ pub fn written(root: &Node) -> String {
 }
 
 fn section(out: &mut String, path: &str, entries: &[Entry]) {
-    // Keys after a table's header belong to that table, so that plain keys come first.
+    // Keys after a table's header belong to that table, so plain keys must come first.
     let (below, here): (Vec<&Entry>, Vec<&Entry>) =
         entries.iter().partition(|entry| is_section(entry, path.is_empty()));
     for entry in here {

@@ -2,8 +2,8 @@
 //!
 //! Speeds are limited to `max_speed_m_s` and to the host's limit. The acceleration is that of the command, up to the
 //! limit set by the host; an acceleration of 0 selects this limit. A frame with a wrong CRC is answered with code 1, a
-//! command with a wrong length with code 4, a value out of range with code 8, and any command that this file does not
-//! handle with code 2. Settings that a host stores survive resets and power cycles.
+//! command with a wrong length with code 4, a value out of range or a wrong pass code with code 8, and any command that
+//! this file does not handle with code 2. Settings that a host stores survive resets and power cycles.
 
 mod decoder;
 mod profile;
@@ -54,8 +54,9 @@ const DATA: [u16; 17] = [
 ];
 /// Code at the start of processor commands.
 const PASS_CODE: u16 = 0x3a18;
-/// Flags of command 2001.
+/// Argument of command 2001: restore the settings that a host has stored.
 const USER_SETTINGS: u8 = 1;
+/// Argument of command 2001: restore the factory settings.
 const FACTORY_SETTINGS: u8 = 2;
 /// Safety flags that hosts can set and that stop the motors.
 const HELD: u16 = safety::LOCKOUT | safety::EMERGENCY_STOP | safety::PAUSE;
@@ -115,9 +116,11 @@ pub struct HorizonUnit {
     settings: Stored,
     /// Settings that survive a reset.
     stored: Stored,
-    /// Last set points of each kind.
+    /// Last command that set the outputs of the wheels.
     outputs: WheelOutputs,
+    /// Last command that set a speed and a yaw rate.
     velocity: Velocity,
+    /// Last command that set a speed and a turning radius.
     turn: Velocity,
     /// Safety flags set by a host.
     held: u16,
@@ -132,7 +135,7 @@ pub struct HorizonUnit {
 }
 
 impl HorizonUnit {
-    /// A controller that is just switched on.
+    /// A controller that has just been switched on.
     pub fn new(own: HorizonSettings, unit: &Unit) -> Self {
         let settings = Stored::factory(&own, unit);
         let still = Velocity { speed_cm_s: 0, turn: 0, accel_cm_s2: 0 };

@@ -33,19 +33,22 @@ pub const FAMILY: BaseFamily = BaseFamily {
     decoder: decoder::decoder,
 };
 
-/// Largest speed (mm/s) and radius (mm) of drive commands.
+/// Largest speed of drive commands.
 const MAX_SPEED_MM_S: i16 = 500;
+/// Largest radius of drive commands.
 const MAX_RADIUS_MM: i16 = 2000;
 /// Largest value of a PWM command.
 const MAX_PWM: f64 = 255.0;
 /// Baud rates by the value of command 129.
 const BAUD_RATES: [u32; 12] =
     [300, 600, 1200, 2400, 4800, 9600, 14_400, 19_200, 28_800, 38_400, 57_600, 115_200];
-/// Number of stored songs, and unit of note durations (nanoseconds).
+/// Largest number of songs that the robot stores.
 const SONGS: usize = 5;
+/// Unit of note durations: 1/64 s.
 const NOTE_UNIT_NS: u64 = 1_000_000_000 / 64;
-/// Indices of the robot's motors.
+/// Index of the left motor.
 const LEFT: usize = 0;
+/// Index of the right motor.
 const RIGHT: usize = 1;
 
 /// Operating mode, which determines the accepted commands; the numbers are those of packet 35.
@@ -65,7 +68,7 @@ pub struct CreateUnit {
     heard_at: SimTime,
     /// Last commanded values, for packets 39 to 42.
     requested: Requested,
-    /// Sums reported in packets 19 and 20, mm and degrees.
+    /// Sum of the distances (mm) that packet 19 has reported, and of the angles (degrees) in packet 20.
     told: [i64; 2],
     /// Ids of streamed packets.
     stream: Vec<u8>,
@@ -90,7 +93,7 @@ struct Requested {
 }
 
 impl CreateUnit {
-    /// A robot that is just switched on.
+    /// A robot that has just been switched on.
     pub fn new(own: CreateSettings) -> Self {
         Self {
             own,

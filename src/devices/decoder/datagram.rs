@@ -23,7 +23,7 @@ pub trait DatagramDecoder: Debug + Send {
     /// the destination port.
     fn head(&self, ports: [u16; 2], payload: &[u8]) -> Option<Head>;
 
-    /// Collects the facts about the sender in a datagram's header.
+    /// Collects facts about the sender from a datagram.
     fn learn(&mut self, payload: &[u8]);
 
     /// Collects facts from a datagram of another port of the same sender, for example laser angles.
@@ -39,8 +39,8 @@ pub trait DatagramDecoder: Debug + Send {
         None
     }
 
-    /// Probability that the sender is of this family, 0 to 1; 2 if the user has named a profile of the family and no
-    /// datagram contradicts it.
+    /// Probability that the sender is of this family, 0 to 1. Most decoders return 2 for measurements of a sender for which
+    /// the user has named a profile of the family; some of them do not, if the datagrams contradict that profile.
     fn likelihood(&self) -> f64;
 
     /// Contradictions between the datagrams and the named profile; empty if the profile is of another family.
@@ -103,12 +103,12 @@ pub trait DatagramDecoder: Debug + Send {
         Facts::default()
     }
 
-    /// Text about datagrams of another kind.
+    /// Text about datagrams of a kind other than [`DATA`]; `packets` is their number.
     fn other_lines(&self, kind: &str, packets: u64) -> Lines {
         self.other(kind, packets).into_lines()
     }
 
-    /// JSON fields of datagrams of another kind.
+    /// JSON fields of datagrams of a kind other than [`DATA`].
     fn other_fields(&self, kind: &str) -> Map<String, Value> {
         self.other(kind, 0).into_fields()
     }
@@ -119,7 +119,7 @@ pub trait DatagramDecoder: Debug + Send {
     /// Reason why the angles are unknown.
     fn point_source(&self) -> Result<PointSource, String>;
 
-    /// Settings with which a unit emulates the sender; `rate_rpm` is the speed of the rotor.
+    /// Settings with which a unit of `profile` emulates the sender; `rate_rpm` is the speed of the rotor.
     ///
     /// # Errors
     /// Reason why `profile` cannot emulate this sender.
@@ -150,20 +150,20 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// Time from an earlier stamp to this one, in the shorter direction, microseconds.
+    /// Time from the stamp `earlier` to this one, microseconds; from minus half a period to half a period.
     pub fn since_us(self, earlier: Self) -> i64 {
         let period = i64::from(self.period_us);
         let step = (i64::from(self.us) - i64::from(earlier.us)).rem_euclid(period);
         if step > period / 2 { step - period } else { step }
     }
 
-    /// Timestamp of a POSIX time in nanoseconds.
+    /// Timestamp for the POSIX time `unix_ns`.
     pub fn of(unix_ns: i128, period_us: u32) -> Self {
         let us = (unix_ns / 1000).rem_euclid(period_us.into());
         Self { us: us as u32, period_us }
     }
 
-    /// Age of the timestamp at a POSIX time in nanoseconds, modulo the period, microseconds.
+    /// Age of the timestamp at the POSIX time `unix_ns`, microseconds, from 0 to below the period.
     pub fn age_us(self, unix_ns: i128) -> f64 {
         let period_us = f64::from(self.period_us);
         let at_us = unix_ns.rem_euclid(i128::from(self.period_us) * 1000) as f64 / 1000.0;
@@ -233,9 +233,9 @@ pub struct Shot {
     pub laser: u16,
     /// Angle of the rotor, clockwise, degrees, 0..360.
     pub azimuth_deg: f64,
-    /// Elevation of the laser, degrees; 0 for a laser with a constant direction.
+    /// Elevation of the return, degrees; always 0 for products whose lasers have constant elevations.
     pub elevation_deg: f64,
-    /// Range in the packet, metres, without the unit's own correction.
+    /// Range in the packet, metres; corrections from the unit's calibration are not applied.
     pub range_m: f64,
     /// Intensity as in the packet.
     pub intensity: u8,
@@ -266,7 +266,7 @@ pub struct PointSource {
     pub decode: DecodeBlock,
 }
 
-/// Function that appends the points of a datagram's block to a list.
+/// Function of a datagram, the index of a block in it and a list: appends the points of the block to the list.
 pub type DecodeBlock = Box<dyn Fn(&[u8], usize, &mut Vec<CloudPoint>)>;
 
 impl PointSource {
@@ -288,7 +288,7 @@ impl PointSource {
 pub struct Twin {
     /// Settings as a table of a rig file.
     pub settings: String,
-    /// The settings as text.
+    /// The main settings as text, such as `600 rpm, strongest`.
     pub title: String,
 }
 

@@ -16,7 +16,7 @@ pub struct Inertial {
     pub gyro_rad_s: Option<DVec3>,
     /// Specific force, m/s².
     pub accel_m_s2: Option<DVec3>,
-    /// Magnetic field; `None` if the unit sends it in a unit of its own.
+    /// Magnetic field, gauss; `None` if the frame has none, or has it in arbitrary units.
     pub mag_gauss: Option<DVec3>,
     /// Rotation from the unit's axes to east, north, up, computed by the unit.
     pub attitude: Option<DQuat>,

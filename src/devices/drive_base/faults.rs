@@ -21,7 +21,7 @@ pub enum BaseFault {
     CounterJump {
         /// The affected sides.
         sides: Sides,
-        /// Number of counts.
+        /// Counts that are added to the counter; negative counts are subtracted.
         counts: i32,
     },
     /// The motor power is cut.
@@ -35,9 +35,9 @@ pub enum BaseFault {
     },
     /// The unit has no power, and restarts when the fault ends.
     PowerCycle,
-    /// All answers are delayed.
+    /// All messages of the base are delayed.
     LateReplies {
-        /// Delay of answers, nanoseconds.
+        /// Delay of each message, nanoseconds.
         by_ns: u64,
     },
 }
@@ -140,16 +140,16 @@ pub struct Route {
     pub sign: f64,
 }
 
-/// Effect of all faults of a base at a time.
+/// Combined effect of all faults of a base at one instant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     /// Whether the base has power.
     pub is_powered: bool,
     /// Whether the motor power is cut.
     pub is_stopped: bool,
-    /// Voltage (V) and charge (percent) of a nearly empty battery.
+    /// Voltage (V) and charge (percent) of a nearly empty battery; `None` without this fault.
     pub low_battery: Option<(f64, f64)>,
-    /// Delay of all answers, nanoseconds.
+    /// Delay of all messages of the base, nanoseconds.
     pub late_ns: u64,
     /// Routes of the left and the right counter.
     pub routes: [Route; 2],

@@ -1,11 +1,12 @@
 //! Conversion of one-byte motor commands to fractions of full duty.
 
-/// Converts 0 to 127 to a fraction of full duty.
+/// Converts a byte from 0 to 127 to a fraction of full duty, 0 to 1; larger bytes give 1.
 pub fn seven_bits(value: u8) -> f64 {
     f64::from(value.min(127)) / 127.0
 }
 
-/// Converts 0 to 127 (64 is stop) to a fraction of full duty.
+/// Converts a byte to a fraction of full duty: 1 is full reverse (-1), 64 is stop (0), 127 is full forward (1). The
+/// result is limited to this range.
 pub fn around_64(value: u8) -> f64 {
     ((f64::from(value) - 64.0) / 63.0).clamp(-1.0, 1.0)
 }

@@ -63,12 +63,13 @@ pub trait Dialect: Any + Debug + Send + Sync {
     fn start(&self, unit: &Unit) -> Box<dyn Protocol>;
 }
 
-/// Messages and commands of a product. Times must not decrease.
+/// Executes and answers the commands of a product, and sends its messages. The times passed to its methods must not
+/// decrease.
 pub trait Protocol: Send {
     /// Processes bytes from the host; the last byte was complete at `at`.
     fn on_input(&mut self, at: SimTime, bytes: &[u8], unit: &mut Unit);
 
-    /// Time of the next event other than a command.
+    /// Time of the next event other than a command; `None` if no event is planned.
     fn next_due(&self, _unit: &Unit) -> Option<SimTime> {
         None
     }
@@ -81,7 +82,7 @@ pub trait Protocol: Send {
         unit.stop(at);
     }
 
-    /// State of the unit after a power cycle, with the settings that survive.
+    /// Returns the protocol's state after a power cycle, with the settings that survive it.
     fn switched_on(&self, _at: SimTime, unit: &mut Unit) -> Box<dyn Protocol> {
         let dialect = unit.settings.dialect.clone();
         dialect.start(unit)
@@ -95,7 +96,7 @@ pub trait Protocol: Send {
 
 /// Time between wheel states.
 const PERIOD_NS: u64 = 1_000_000;
-/// Largest number of bytes from the host that wait for their time on the line; further bytes are lost.
+/// Largest number of bytes from the host that are received and not processed yet; further bytes are lost.
 const INPUT_BYTES: usize = 4096;
 
 /// An emulated drive base or motor controller.
@@ -106,13 +107,13 @@ pub struct DriveBase {
     series: SampleSeries,
     /// Measured wheel states that are not due yet.
     states: VecDeque<WheelState>,
-    /// Number of states that were measured or revoked.
+    /// Number of wheel states that were measured or revoked so far.
     known: u64,
-    /// Number of states that are due.
+    /// Number of wheel states that were processed so far.
     taken: u64,
     /// Bytes from the host, each with the time at which it is complete.
     input: VecDeque<(SimTime, u8)>,
-    /// Time at which the last of these bytes is complete.
+    /// Time at which the last byte received from the host is complete.
     input_until: SimTime,
     now: SimTime,
 }

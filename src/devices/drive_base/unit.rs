@@ -30,13 +30,14 @@ impl Ramp {
     }
 }
 
-/// Common part of a unit. Motors 0 and 1 have the product's numbering; the rig assigns them to sides and directions.
+/// Common part of a drive base unit. Motors 0 and 1 have the product's numbering; the rig assigns a side and a direction
+/// to each.
 pub struct Unit {
     /// Firmware profile.
     pub profile: BaseProfile,
     /// Settings of the rig.
     pub settings: BaseSettings,
-    /// The transmitter.
+    /// Transmitter of the serial line.
     pub port: Uart,
     pub(super) condition: Condition,
     pub(super) encoders: Encoders,
@@ -76,7 +77,7 @@ impl Unit {
         self.report(SimTime(at.0 + self.settings.times.reply_delay_ns), bytes);
     }
 
-    /// Sends a message at `at`.
+    /// Sends a message at `at`, or later if a fault delays answers.
     pub fn report(&mut self, at: SimTime, bytes: Vec<u8>) {
         let at = SimTime(at.0 + self.condition.late_ns);
         self.port.send_marked(at, bytes, 0, self.condition.effects.clone());
@@ -94,7 +95,7 @@ impl Unit {
         if reversed[self.side_of(motor)] { -1.0 } else { 1.0 }
     }
 
-    /// Sets the speeds of motors immediately, m/s of their tracks; `None` leaves a motor unchanged.
+    /// Sets the motors' set points immediately, as speeds of their tracks in m/s; `None` leaves a motor unchanged.
     pub fn drive(&mut self, at: SimTime, motors_m_s: [Option<f64>; 2]) {
         for (motor, speed) in motors_m_s.into_iter().enumerate() {
             let Some(speed) = speed else { continue };
@@ -117,7 +118,7 @@ impl Unit {
         self.next_ramp.get_or_insert(at);
     }
 
-    /// Sets all speeds to zero immediately.
+    /// Sets both set points to zero immediately.
     pub fn stop(&mut self, at: SimTime) {
         self.drive(at, [Some(0.0); 2]);
     }
@@ -160,7 +161,7 @@ impl Unit {
         self.actuate(at);
     }
 
-    /// Whether a motor rotates or has a set point other than zero.
+    /// Whether a motor has a set point other than zero, or a ramp that is not complete.
     pub fn is_driving(&self) -> bool {
         self.ramps.iter().any(Option::is_some) || self.setpoint_m_s.iter().any(|x| *x != 0.0)
     }

@@ -3,14 +3,14 @@
 use super::tests::Bench;
 use crate::commands::{CommandRow, CommandTable, Conduct, variants};
 
-/// Bytes of a row's request.
+/// Bytes of a row's request, which the table has in hexadecimal digits or as text.
 pub(crate) fn request(row: &CommandRow) -> Vec<u8> {
     let bytes = row.request.split_whitespace().map(|byte| u8::from_str_radix(byte, 16));
     bytes.collect::<Result<_, _>>().unwrap_or_else(|_| row.request.as_bytes().to_vec())
 }
 
-/// Sends each row's request valid, shortened, lengthened and doubled. `answers` checks the answer to the valid request;
-/// afterwards the unit must still answer `known` after `pause_ms`.
+/// Sends each row's request valid, shortened, lengthened and doubled. `answers` checks the answer to the valid request.
+/// `pause_ms` after each of the four, the unit must still answer `known`.
 pub(crate) fn walk(
     profile: &str,
     table: &CommandTable,
@@ -32,7 +32,7 @@ pub(crate) fn walk(
     }
 }
 
-/// Asserts that `table` has a request for each conduct that needs one.
+/// Asserts that every row of `table` has a request, except rows of commands that are refused or not implemented.
 pub(crate) fn has_requests(table: &CommandTable) {
     let lacks = |row: &&CommandRow| {
         row.request.is_empty() && !matches!(row.conduct, Conduct::NotMade | Conduct::Refused)

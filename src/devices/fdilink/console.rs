@@ -2,9 +2,8 @@
 //! restart resumes the frames.
 //!
 //! Answers are as a public driver has recorded them from a module: `*#OK`, `*#ERROR`, `MSG_IMU=7`,
-//! `MSG_IMU[40]   100.0Hz`. A rate is an index in a list of rates. Commands write it to a table, `#fsave`
-//! saves the table, and a restart applies the saved one. A command within a second after the previous one is
-//! refused.
+//! `MSG_IMU[40]   100.0Hz`. A rate is an index in [`LADDER_HZ`]. Commands write it to a table, `#fsave` saves the
+//! table, and a restart applies the saved one. A command less than 0.95 s after the previous one is refused.
 
 use crate::time::SimTime;
 
@@ -22,7 +21,7 @@ const OK: &str = "*#OK\r\n";
 const ERROR: &str = "*#ERROR\r\n";
 const CONFIRM: &str = "(y/n)\r\n";
 
-/// Rates of the messages, Hz.
+/// Rates of the messages, Hz, in the order of [`PARAMETERS`].
 pub type Rates = [u32; 4];
 
 /// Console of an N100.
@@ -33,9 +32,11 @@ pub struct Console {
     /// Restart or reset that waits for the confirmation `y`.
     asks: Option<Asked>,
     last_command: Option<SimTime>,
-    /// Rates written by `#fparam`, saved by `#fsave`, and factory rates.
+    /// Rates written by `#fparam`.
     table: Rates,
+    /// Rates saved by `#fsave`; a restart applies them.
     saved: Rates,
+    /// Rates after a factory reset.
     factory: Rates,
 }
 

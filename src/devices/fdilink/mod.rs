@@ -41,7 +41,7 @@ impl Dialect for Unasked {
 
 /// An N100 unit.
 pub struct FdiLinkUnit {
-    /// A stream for each enabled message of [`MESSAGES`].
+    /// Stream of each message of [`MESSAGES`]; `None` if the message is disabled.
     streams: [Option<Stream>; 4],
     console: Console,
     silent_until: SimTime,

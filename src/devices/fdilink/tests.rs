@@ -44,7 +44,8 @@ fn every_row_of_the_table_is_what_the_unit_does() {
             bench.run(1000);
             assert_eq!(ask(&mut bench, row.request), answer, "{}", row.code);
         }
-        // In configuration mode an unknown line is an error; a line cut to another command's name is that command.
+        // In configuration mode an unknown line is an error. A shortened line that equals another command counts as
+        // that command.
         for bytes in &variants(row.request.as_bytes())[1..] {
             bench.say(b"#fconfig\r\n");
             bench.run(1000);

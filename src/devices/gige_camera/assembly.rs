@@ -21,9 +21,9 @@ struct Open {
     leader: Leader,
     format: PixelFormat,
     image: Vec<u8>,
-    /// Payload length of a full packet, once known.
+    /// Payload length of a full packet, bytes; 0 before the first payload packet.
     stride: usize,
-    /// Whether each packet was received.
+    /// For each payload packet, whether it was received.
     has: Vec<bool>,
     missing: usize,
 }
@@ -61,7 +61,7 @@ impl Assembly {
 
 impl Open {
     /// Adds the data of a packet; returns whether the image is complete. All packets except the last have the same
-    /// length. Data behind the image are ignored.
+    /// length. Data after the end of the image are ignored.
     fn add(&mut self, packet: u32, data: &[u8]) -> bool {
         if data.is_empty() {
             return false;

@@ -9,7 +9,7 @@ use crate::sensors::noise::NoiseSource;
 use crate::time::{Epoch, SimTime};
 use crate::wire::ptp::ClockIdentity;
 
-/// Latched state and offset at power-up.
+/// Latched PTP state and offset (ns) at power-up.
 const NOTHING_LATCHED: (PortState, i64) = (PortState::Disabled, 0);
 
 #[derive(Clone, Debug)]
@@ -19,7 +19,8 @@ pub(super) struct CameraClock {
     own: PtpClock,
     /// Whether PTP is switched on.
     is_on: bool,
-    /// The PTP slave, if the rig has a master.
+    /// PTP slave of a master on the network or within Menura; `None` if the clock runs free or follows a simulated
+    /// master without error.
     pub slave: Option<PtpSlave>,
     faults: Vec<Timed<PtpFault>>,
     /// Latched PTP state and offset (ns).
@@ -62,7 +63,7 @@ impl CameraClock {
         self.faults = faults;
     }
 
-    /// PTP faults; empty if no PTP master sets the clock, real or simulated.
+    /// The PTP faults if PTP is on and the settings have a PTP master, simulated or on the network; otherwise empty.
     pub fn faults(&self) -> &[Timed<PtpFault>] {
         if self.is_on && self.source != PtpState::None { &self.faults } else { &[] }
     }
@@ -79,7 +80,7 @@ impl CameraClock {
         }
     }
 
-    /// Resets the clock to 0 at `now`; returns `false` while PTP sets it.
+    /// Resets the clock to 0 at `now` and returns `true`. If PTP sets the clock, changes nothing and returns `false`.
     pub fn reset(&mut self, now: SimTime) -> bool {
         if self.is_on && self.source != PtpState::None {
             return false;
@@ -88,7 +89,8 @@ impl CameraClock {
         true
     }
 
-    /// Restarts the unit, which is up again at `up_at`.
+    /// Restarts the clock of a unit that has booted at `up_at`. A free-running clock reads 0 at that time, and nothing
+    /// is latched.
     pub fn restart(&mut self, up_at: SimTime) {
         self.count_from(up_at);
         self.latched = NOTHING_LATCHED;
@@ -113,23 +115,24 @@ impl CameraClock {
         }
     }
 
-    /// Latches state and offset.
+    /// Latches the state of the PTP port, and the offset from the master (ns).
     pub fn latch(&mut self, now: SimTime) {
         let offset_ns = self.slave.as_ref().map_or(0, PtpSlave::offset_ns);
         self.latched = (self.state(now), offset_ns);
     }
 
-    /// Whether the clock reading at a time is known only when that time has come.
+    /// Whether a PTP slave adjusts the clock, so that its reading at a time is unknown before that time.
     pub fn is_steered(&self) -> bool {
         self.slave.is_some()
     }
 
-    /// Ticks at `at`, nanoseconds.
+    /// Reading of the clock at `at`, nanoseconds; 0 instead of a negative reading.
     pub fn ticks(&self, at: SimTime) -> u64 {
         self.shows(at).clamp(0, u64::MAX.into()) as u64
     }
 
-    /// The latest time at which the clock reads at most `ticks`, at its present rate.
+    /// Time at which the clock reads `ticks` (ns), computed from its reading at `now`; the rate error of the clock is
+    /// neglected.
     pub fn time_of(&self, now: SimTime, ticks: u64) -> SimTime {
         let ahead = i128::from(ticks) - self.shows(now);
         SimTime((i128::from(now.0) + ahead).clamp(0, u64::MAX.into()) as u64)
@@ -143,7 +146,8 @@ impl CameraClock {
         }
     }
 
-    /// Time of a simulated PTP master without error; after the loss of the master, the free-running time of the unit.
+    /// TAI time of a simulated PTP master without error, nanoseconds since 1970. After the loss of the master: reading
+    /// of the unit's clock, which then runs free.
     fn masters_ns(&self, at: SimTime) -> i128 {
         let kept_to = lost_since(&self.faults, at).unwrap_or(at);
         let shows_ns = self.epoch.unix_ns(kept_to) + TAI_AHEAD_NS;

@@ -15,20 +15,20 @@ use crate::wire::gige::{Action, Command, MAX_READ, Resend, ack, command, pending
 use crate::wire::port::Peer;
 use crate::{Output, Transmit};
 
-/// Number of stored acknowledgements, for repeated commands.
+/// Number of acknowledgements stored for repeated commands; also the largest number of scheduled actions.
 const REMEMBERED: usize = 16;
 /// Optional parts of GVCP that the unit supports: concatenated registers, WRITEMEM, PACKETRESEND, PENDING_ACK, ACTION,
 /// scheduled actions, PTP, unconditional actions, link speed, switching the heartbeat off, serial number, user name.
 const CAPABILITY: u32 = 0xf01a_0067;
 /// Bit of the configuration that switches PTP on.
 const PTP_ON: u32 = 1 << 19;
-/// Bit of the packet size register.
+/// Bit of the packet size register that forbids fragmentation.
 const DONT_FRAGMENT: u32 = 1 << 30;
-/// Smallest and largest packet size.
+/// Smallest and largest packet size, with IP and UDP headers.
 const PACKET_BYTES: [u32; 2] = [220, 9000];
 /// Heartbeat timeout, milliseconds: smallest value, and value at power-on.
 const HEARTBEAT_MS: [u32; 2] = [500, 3000];
-/// Time to answer commands that write to flash, milliseconds.
+/// Time that PENDING_ACK announces for commands that write to flash, milliseconds; the answer follows after half of it.
 const STORING_MS: u16 = 200;
 
 /// Features that determine the start of frames.
@@ -107,7 +107,8 @@ impl Control {
 }
 
 impl GigeCamera {
-    /// Releases control of a host that has been silent for too long, and executes scheduled actions that are due.
+    /// Ends the control by a host that has been silent for longer than the heartbeat timeout, and executes scheduled
+    /// actions that are due.
     pub(super) fn watch_heartbeat(&mut self) {
         let limit_ns = u64::from(self.control.heartbeat_ms) * 1_000_000;
         let is_off = self.control.gvcp_config & 1 != 0;

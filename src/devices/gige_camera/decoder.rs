@@ -11,7 +11,7 @@ use crate::decoder::picture::Picture;
 use crate::wire::gige::gvsp::{Leader, Part, PixelFormat, parse};
 use crate::wire::gige::status;
 
-/// Decoder with its state from earlier packets.
+/// Decoder of a camera's stream, with its state from earlier packets.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CameraDecoder {
     is_named: bool,
@@ -21,7 +21,7 @@ pub(super) struct CameraDecoder {
     missing: u64,
     /// Timestamp of the first frame, nanoseconds.
     first_ns: Option<u64>,
-    /// Number of frames since the first one.
+    /// Number of frames after the first one, including missing frames.
     since_first: u64,
     whole: u64,
     resent: u64,
@@ -30,12 +30,12 @@ pub(super) struct CameraDecoder {
 }
 
 impl CameraDecoder {
-    /// Decoder for the stream of any camera; `is_named`: the user has named a profile.
+    /// Decoder for the stream of any camera. `is_named`: whether the user has named a profile of a camera.
     pub(super) fn new(is_named: bool) -> Self {
         Self { is_named, ..Self::default() }
     }
 
-    /// Frames per second by the camera's clock, which counts nanoseconds.
+    /// Frames per second by the camera's clock, which counts nanoseconds; `None` if no time has passed on it.
     fn rate_hz(&self) -> Option<f64> {
         let (first_ns, leader) = self.first_ns.zip(self.leader)?;
         let span_ns = leader.timestamp.checked_sub(first_ns).filter(|span_ns| *span_ns > 0)?;
@@ -55,7 +55,8 @@ impl DatagramDecoder for CameraDecoder {
 
     fn head(&self, _ports: [u16; 2], payload: &[u8]) -> Option<Head> {
         let (_, packet, part) = parse(payload)?;
-        // The header of a payload packet has few fixed bits, so such a packet counts only after a leader.
+        // Headers of payload and trailer packets have few fixed bits, so these packets count only after a leader or if the
+        // user has named a camera's profile.
         let is_sound = match part {
             Part::Leader(leader) => {
                 packet == 0 && PixelFormat::of_code(leader.pixel_format).is_some()

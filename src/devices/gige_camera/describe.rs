@@ -4,7 +4,7 @@ use super::profile::{CameraProfile, Identity};
 use crate::describe::{Rows, Section, network_rows, shortest};
 use crate::wire::gige::PORT;
 
-/// Sections between name and sources.
+/// Sections of `menura profiles NAME` between name and sources.
 pub(super) fn sections(driver: &CameraProfile) -> Vec<Section> {
     vec![("device", device_rows(driver)), ("network, as recorded", network_rows(&driver.network))]
 }

@@ -80,7 +80,7 @@ const SELECTED: [(u32, u32); 5] = [
     (at::LINE_SOURCE, at::LINE_SELECTOR),
     (at::CHUNK_ENABLE, at::CHUNK_SELECTOR),
 ];
-/// Features that user sets do not store: the selection of sets, and locks.
+/// Writable features that user sets do not store: the selection of sets, and locks.
 const NOT_KEPT: [u32; 3] = [at::USER_SET, at::USER_SET_DEFAULT, at::PARAMS_LOCKED];
 
 /// Values of `TriggerSource`.
@@ -148,7 +148,7 @@ impl Feature {
         }
     }
 
-    /// Value of a register content of the right length.
+    /// Value that the register content `bytes` encodes; its length must be that of the register.
     pub fn of_bytes(&self, bytes: &[u8]) -> f64 {
         match (&self.kind, bytes.first_chunk::<8>(), bytes.first_chunk::<4>()) {
             (Kind::Float(..), Some(eight), _) => f64::from_be_bytes(*eight),
@@ -382,7 +382,7 @@ impl Features {
                 at::CHUNK_SELECTOR,
                 "ChunkSelector",
                 CHUNKS,
-                // Every payload has the image chunk.
+                // Without the image chunk, which cannot be disabled.
                 Choice(
                     Chunk::WORDS[1..].iter().map(|(word, chunk)| (*word, *chunk as u32)).collect(),
                 ),
@@ -409,10 +409,10 @@ impl Features {
         (into < feature.len()).then_some((feature, into as usize))
     }
 
-    /// Checks a value, and returns it as the camera stores it. `most` replaces the feature's maximum.
+    /// Checks a value, and returns it as the camera stores it. `most` replaces the maximum of an integer feature.
     ///
     /// # Errors
-    /// Returns the GVCP status of the refusal.
+    /// The value is not allowed; the error is a GVCP status code.
     pub fn checked(&self, feature: &Feature, value: f64, most: Option<f64>) -> Result<f64, u16> {
         let refused = Err(status::INVALID_PARAMETER);
         match &feature.kind {
@@ -506,7 +506,7 @@ impl Values {
         [at::OFFSET_X, at::OFFSET_Y, at::WIDTH, at::HEIGHT].map(|address| self.whole(address))
     }
 
-    /// Enabled chunks after the image; empty if chunks are off.
+    /// Chunks of the payload: the image and all enabled chunks; empty if chunk mode is off.
     pub fn chunks(&self) -> Vec<Chunk> {
         let is_on = |chunk: &Chunk| self.of_index(at::CHUNK_ENABLE, *chunk as u32) != 0.0;
         let all = Chunk::WORDS.into_iter().map(|(_, chunk)| chunk);
@@ -526,7 +526,7 @@ impl Values {
 
 words!(Chunk: "Image" => Image, "FrameID" => FrameId, "Timestamp" => Timestamp, "ExposureTime" => Exposure, "Gain" => Gain);
 
-/// Data that can follow an image.
+/// A chunk of the payload: the image, or data after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Chunk {
     /// The image itself.
@@ -547,7 +547,7 @@ impl Chunk {
         0x4d45_0000 + self as u32
     }
 
-    /// Length of the data after the image, bytes.
+    /// Length of the data that this chunk adds after the image, bytes; 0 for the image itself.
     pub fn len(self) -> usize {
         if self == Self::Image { 0 } else { 8 }
     }

@@ -17,7 +17,7 @@ pub(super) struct Making {
 const FULL: f64 = 4095.0;
 
 impl Making {
-    /// Image from 12-bit counts, row by row.
+    /// Pixel data of the image from 12-bit counts, row by row.
     pub fn image(&self, counts: &[u16]) -> Vec<u8> {
         let table: Vec<u16> = (0..=4095u16)
             .map(|count| match self.gamma {
@@ -86,7 +86,8 @@ impl Making {
     }
 }
 
-/// Counts of a test pattern; `None` without one. The frame `number` shifts the moving ramp.
+/// 12-bit counts of a test pattern: `kind` 1 is a ramp, 2 a moving ramp and 3 colour bars; `None` for other kinds. The
+/// moving ramp is shifted by the frame's `number`.
 pub(super) fn pattern(
     kind: u32,
     width: u32,

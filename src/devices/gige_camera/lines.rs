@@ -30,7 +30,7 @@ impl GigeCamera {
             && self.values.whole(at::TRIGGER_SOURCE) == source::LINE
     }
 
-    /// Edges of `Line1` that trigger: rising, falling.
+    /// Whether rising and falling edges of the cable at `Line1` trigger frames, with regard to the line inverter.
     pub(super) fn wanted_edges(&self) -> [bool; 2] {
         let [rising, falling] = match self.values.whole(at::TRIGGER_ACTIVATION) {
             0 => [true, false],
@@ -51,7 +51,7 @@ impl GigeCamera {
         }
     }
 
-    /// Level of a line as in `LineStatus`.
+    /// Level of a line as `LineStatus` reports it, after the inverter: true for high.
     pub(super) fn line_status(&self, number: u32) -> bool {
         let is_inverted = self.values.of_index(at::LINE_INVERTER, number) != 0.0;
         let is_high = match (number, &self.settings.line1) {

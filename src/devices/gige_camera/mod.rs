@@ -59,7 +59,7 @@ pub struct GigeCamera {
     control: Control,
     clock: CameraClock,
     stream: Stream,
-    /// Level of a cable at `Line1`.
+    /// Whether the signal at the input `Line1` is high.
     line_is_high: bool,
     noise: NoiseSource,
     network: Network,
@@ -74,7 +74,8 @@ pub struct GigeCamera {
 }
 
 impl GigeCamera {
-    /// A unit that is already running at the start of the run. With `streams_alone` it sends to `host`.
+    /// A unit that is already running at the start of the run. With the setting `streams_alone`, it streams to `host` at
+    /// once.
     pub fn new(
         profile: &CameraProfile,
         settings: &CameraSettings,
@@ -120,7 +121,8 @@ impl GigeCamera {
         unit
     }
 
-    /// Sets the unit's own address. The MAC address ends with the same bytes, as in `tools/bench-network`.
+    /// Sets the unit's own address. The last three bytes of the MAC address become those of `address`, as in
+    /// `tools/bench-network`.
     pub fn set_address(&mut self, address: Ipv4Addr) {
         self.network = Network::of(address);
         let ([a, b, c, ..], [_, d, e, f]) = (self.mac, address.octets());
@@ -130,7 +132,7 @@ impl GigeCamera {
         self.mac = [a, b, c, d, e, f];
     }
 
-    /// Sets the faults inside the unit.
+    /// Replaces the internal faults of the unit.
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
         self.faults = faults.kind();
         self.clock.set_faults(faults.kind());

@@ -9,9 +9,11 @@ use crate::wire::gige::{Command, ack, command, status};
 use crate::wire::port::Peer;
 use crate::{Output, Transmit};
 
-/// Address configuration methods, as register bits: persistent, and link-local (LLA, 169.254.0.0/16). No DHCP.
+/// Register bit of an address configuration method: persistent address.
 pub(super) const PERSISTENT: u32 = 1;
+/// Register bit of an address configuration method: link-local address (LLA, 169.254.0.0/16).
 const LINK_LOCAL: u32 = 1 << 2;
+/// Supported address configuration methods; DHCP is not supported.
 pub(super) const SUPPORTED: u32 = LINK_LOCAL | PERSISTENT;
 /// Payload length of FORCEIP, bytes.
 const FORCE_IP_LEN: usize = 56;
@@ -61,8 +63,9 @@ fn is_mask(mask: Ipv4Addr) -> bool {
 #[derive(Debug)]
 pub(super) struct Network {
     pub now: Addresses,
-    /// Persistent addresses, and the configuration methods that are on, both used at a restart.
+    /// Persistent addresses, used from a restart on if their method is on and they are usable.
     pub persistent: Addresses,
+    /// Address configuration methods that are on, as register bits; used at a restart.
     pub ways: u32,
     moving: Option<Moving>,
     restart_at: Option<SimTime>,
@@ -83,7 +86,7 @@ impl Network {
         Self { now, persistent: now, ways: SUPPORTED, moving: None, restart_at: None }
     }
 
-    /// Writes an address register; the persistent addresses can be empty.
+    /// Writes an address register; persistent addresses can be 0.0.0.0. `Err` is the GVCP status of a refusal.
     pub fn set(&mut self, address: u32, value: u32) -> Result<(), u16> {
         let ip = Ipv4Addr::from_bits(value);
         match address {
@@ -129,8 +132,9 @@ fn store<T>(register: &mut T, value: T, is_allowed: bool) -> Result<(), u16> {
 }
 
 impl GigeCamera {
-    /// Handles FORCEIP: changes the address of the unit with the given MAC address. `None`: no answer, or a later
-    /// answer, which leaves from the new address.
+    /// Handles FORCEIP: changes the address of the unit with the given MAC address. `None`: no answer now. If a change
+    /// of address was requested, the answer follows when the link grants or refuses it. `Err` is the GVCP status of a
+    /// refusal.
     pub(super) fn force_ip(
         &mut self,
         peer: Peer,
@@ -187,7 +191,7 @@ impl GigeCamera {
         }
     }
 
-    /// Processes the link's answer.
+    /// Processes the link's answer to the request for the address `ip`; `moves`: the link grants the change.
     pub(super) fn take_address(&mut self, ip: Ipv4Addr, moves: bool) {
         let moving = self.network.moving.take_if(|moving| moving.to.ip == ip);
         if moves {

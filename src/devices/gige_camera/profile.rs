@@ -129,12 +129,12 @@ keys! {
     prnu, share();
 }
 
-/// A time in microseconds.
+/// Key type of times in microseconds, 0.1 us to 100 s.
 fn us() -> Time {
     Time(Limit::new(0.1..=1e8, "us", PROFILES), 1e3)
 }
 
-/// A time in milliseconds.
+/// Key type of times in milliseconds, up to 60 s.
 fn ms() -> Time {
     Time(Limit::new(0.0..=60_000.0, "ms", PROFILES), 1e6)
 }
@@ -179,7 +179,7 @@ pub enum LensModel {
 }
 
 impl LensModel {
-    /// Number of coefficients.
+    /// Largest number of coefficients in `distortion`.
     pub fn coefficients(self) -> usize {
         match self {
             Self::PlumbBob => 5,
@@ -205,13 +205,13 @@ pub enum Trigger {
 }
 
 impl Trigger {
-    /// Value of `TriggerSource`, if frames are triggered.
+    /// Value of `TriggerSource`; `None` for [`Self::Off`].
     pub fn source(self) -> Option<u32> {
         (self as u32).checked_sub(1)
     }
 }
 
-/// Values of `TestPattern`: an image that needs no light.
+/// Value of `TestPattern`: an image that the camera generates instead of a picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TestPattern {
     /// No test pattern.

@@ -23,14 +23,15 @@ use crate::{Output, REACTION_NS, Transmit};
 const TILE_PIXELS: u32 = 40_000;
 /// Largest number of frames that are taken and not sent yet.
 const MOST_FRAMES: usize = 8;
-/// Largest number of frame bytes stored for resending.
+/// Largest number of image bytes stored for resending. The latest two frames are stored even if they are larger.
 const MOST_KEPT: usize = 64 << 20;
-/// Target of auto functions: mean brightness as a fraction of full scale, with a tolerance of a twentieth.
+/// Target of auto functions: mean brightness as a fraction of full scale.
 const TARGET: f64 = 0.4;
+/// Deviation from the target within which auto functions change nothing, as a fraction of the target.
 const DEAD_BAND: f64 = 0.05;
-/// First random stream for frames that a fault drops.
+/// Offset of the random streams that decide whether a fault drops a frame; the start time of the frame is added.
 const LOSS_DRAWS: u64 = 1 << 62;
-/// Bytes on the wire in addition to the packet size: preamble, Ethernet header, gap.
+/// Bytes on the wire in addition to the packet size: preamble, Ethernet header and checksum, gap.
 const ETHERNET_BYTES: u64 = 38;
 /// Time of a byte on the wire at 1 Gbit/s.
 const NS_PER_BYTE: u64 = 8;
@@ -60,7 +61,7 @@ pub(super) struct Stream {
     kept: VecDeque<Sent>,
     /// Time at which the line is free.
     free_at: SimTime,
-    /// Mean brightness of frames by number, for auto functions.
+    /// Frame number and mean brightness (fraction of full scale) of each frame that auto functions have not used yet.
     means: VecDeque<(u64, f64)>,
     /// Effects of faults that dropped frames; the next sent frame reports them.
     unreported: Vec<FaultEffect>,
@@ -109,9 +110,9 @@ struct Frame {
     effects: Vec<FaultEffect>,
     /// Ground truth of the tiles, if recorded.
     tiles: Vec<Arc<TileTruth>>,
-    /// Whether tiles were revoked or the stream was stopped.
+    /// Whether the frame is dropped: by a fault, because tiles were revoked, or because the stream was stopped.
     is_lost: bool,
-    /// Whether the frame is cancelled.
+    /// Whether the frame was cancelled before its start, because trigger settings changed.
     is_void: bool,
 }
 
@@ -198,7 +199,9 @@ impl GigeCamera {
         })
     }
 
-    /// Processes a trigger at `when`; triggers during exposure or readout are missed.
+    /// Processes a trigger at `when`. The trigger is missed if the acquisition is stopped, an earlier trigger still waits,
+    /// [`MOST_FRAMES`] frames are unsent, or its exposure would start less than the shortest frame period after the
+    /// previous start.
     pub(super) fn trigger(&mut self, when: SimTime) {
         let start = SimTime(when.0 + self.trigger_delay_ns());
         let is_free = start >= self.stream.next_start && self.stream.triggers.is_empty();
@@ -214,8 +217,8 @@ impl GigeCamera {
         (self.values.get(at::TRIGGER_DELAY) * 1e3) as u64 + self.profile.timing.trigger_ns
     }
 
-    /// Start of the next frame triggered by a generated pulse at `Line1`, if it is before `horizon`. Pulses during
-    /// exposure or readout are missed.
+    /// Start of the next frame triggered by a generated pulse at `Line1`, if it is before `horizon`. A pulse is
+    /// missed if its exposure would start in the past, or less than the shortest frame period after the previous start.
     fn next_pulse(&mut self, pulses: &Pulses, horizon: SimTime) -> Option<SimTime> {
         let (edges, delay_ns) = (self.wanted_edges(), self.trigger_delay_ns());
         loop {
@@ -256,7 +259,7 @@ impl GigeCamera {
         Some(MeasurementRequest { index, start, subject: Subject::Tile(tile) })
     }
 
-    /// Start of the next frame, if it is before `horizon`.
+    /// Start of the next frame, if it is before `horizon`; `None` also while no frame can be taken.
     fn next_frame(&mut self, horizon: SimTime) -> Option<SimTime> {
         let stream = &self.stream;
         if !stream.is_running || stream.left == Some(0) || stream.frames.len() >= MOST_FRAMES {
@@ -384,7 +387,7 @@ impl GigeCamera {
         (is_lost, effects)
     }
 
-    /// Processes the answer to a request.
+    /// Processes the measured tile of the request `index`.
     pub(super) fn take_tile(&mut self, index: u64, pixels: &[u16], truth: Option<&Arc<TileTruth>>) {
         for frame in &mut self.stream.frames {
             let end = frame.first_request + frame.requests;
@@ -443,7 +446,8 @@ impl GigeCamera {
     /// Sends frames that are due.
     pub(super) fn release(&mut self) {
         while let Some(frame) = self.stream.frames.front() {
-            // A steered clock can timestamp a frame only when its time has come.
+            // Future readings of a clock that a PTP slave adjusts are unknown, so the frame waits for the time of its
+            // timestamp.
             let is_due = frame.ready_at.0 <= self.now.0 + REACTION_NS
                 && (!self.clock.is_steered() || self.stamped(frame) <= self.now);
             if !frame.is_complete() || !(is_due || frame.is_lost || frame.is_void) {
@@ -472,7 +476,7 @@ impl GigeCamera {
         }
     }
 
-    /// Counts a frame; returns its block id.
+    /// Counts a frame; returns its block id. Without extended ids, only the lower 16 bits are sent.
     fn next_block(&mut self) -> u64 {
         self.stream.block += 1;
         if !self.control.is_extended() && self.stream.block & 0xffff == 0 {

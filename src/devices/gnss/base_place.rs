@@ -60,7 +60,7 @@ const LEAST_DIFFERENCES: usize = 8;
 /// Least mean cosine at which phases agree: residuals within a fourteenth of a wavelength.
 const AGREED: f64 = 0.9;
 
-/// Difference between the phases of two satellites, in wavelengths, and its gradient by position.
+/// Difference between the phases of two satellites, and its gradient by position.
 #[derive(Clone, Copy)]
 struct Difference {
     /// Measured minus computed range difference, metres.
@@ -117,7 +117,8 @@ impl Epoch<'_> {
             && score(&narrow, DVec3::ZERO) > AGREED
     }
 
-    /// Phase position (ECEF, metres), searched within `within_m` of `near`.
+    /// Phase position (ECEF, metres), searched in a cube that extends `within_m` from `near` along each axis; `None` if
+    /// the phases agree with no position in it.
     pub fn by_phase(&self, near: DVec3, within_m: f64) -> Option<DVec3> {
         let wide = self.differences(near, true);
         if wide.len() < LEAST_DIFFERENCES {
@@ -151,7 +152,8 @@ impl Epoch<'_> {
         -(o.satellite.orbit.ecef_m(self.gps_s) - here).normalize()
     }
 
-    /// Differences of phases to the first satellite of the same system and frequencies.
+    /// Phase differences to the first satellite of the same system and frequency: of the wide lane if `is_wide`,
+    /// otherwise of the first signal.
     fn differences(&self, here: DVec3, is_wide: bool) -> Vec<Difference> {
         let mut first: Vec<(GnssSystem, f64, f64, DVec3)> = Vec::new();
         let mut all = Vec::new();

@@ -13,7 +13,7 @@ pub struct Stamp {
     pub week: u16,
     /// Time of the GPS week to the nearest millisecond.
     pub tow_ms: u32,
-    /// Nanoseconds to be added to `tow_ms` for the exact time, -500,000 to 500,000.
+    /// Nanoseconds to be added to `tow_ms` for the exact time, -500,000 to 499,999.
     pub tow_rest_ns: i32,
     /// GPS minus UTC as the receiver believes it, seconds.
     pub leap_s: i8,
@@ -23,7 +23,8 @@ pub struct Stamp {
     pub is_inserted_second: bool,
     /// Nanoseconds to be added to the whole second of `utc` for the exact time, -5,000,000 to 994,999,999.
     pub nano_ns: i32,
-    /// GPS time as the receiver believes it, since the GPS epoch, before [`Self::weeks_behind`].
+    /// GPS time as the receiver believes it, since the GPS epoch; the weeks of [`Self::weeks_behind`] are not
+    /// subtracted.
     pub gps_ns: i128,
     /// Weeks by which `week` and `utc` are behind, because satellites count weeks modulo 1024 and the
     /// receiver assumes another cycle.
@@ -77,8 +78,8 @@ impl Stamp {
         }
     }
 
-    /// The same time in a receiver that can represent the 1024 weeks from `first`. Leap seconds are those
-    /// that satellites announce.
+    /// The same time in a receiver that can represent only the 1024 weeks from `first`: week and date move into this
+    /// range by a multiple of 1024 weeks. The leap seconds stay unchanged.
     pub fn in_weeks_from(mut self, first: u16) -> Self {
         let true_week = i64::from(self.week);
         let week = i64::from(first) + (true_week - i64::from(first)).rem_euclid(1024);
@@ -111,7 +112,7 @@ impl Stamp {
 pub enum Scale {
     /// GPS time.
     Gps,
-    /// UTC, in whole seconds.
+    /// UTC as POSIX time, which has no leap seconds.
     Utc,
 }
 

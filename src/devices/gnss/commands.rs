@@ -98,7 +98,8 @@ const SOURCES: [&str; 4] = [
     "CFG-VALGET and MON-VER of a ZED-F9P with HPG 1.51, recorded by a public driver (satpulse)",
 ];
 
-/// Payload lengths of an aiding message (class 0x13); `kind` is the type in its first byte.
+/// Payload lengths, bytes, that the receiver accepts for the aiding message `id` (class 0x13); empty if it refuses the
+/// message. `kind` is the type in the first byte of the payload.
 pub(super) fn aiding_lengths(profile: &GnssProfile, id: MessageId, kind: Option<u8>) -> Vec<usize> {
     let codes = [
         kind.map(|kind| format!("0x{:02x} 0x{:02x} 0x{kind:02x}", id.class, id.id)),

@@ -29,9 +29,10 @@ const IN_GENERATION_10: [MessageId; 5] =
 /// Factory content of CFG-RINV.
 const NO_REMOTE_INVENTORY: &[u8] = b"\0Notice: no data saved!";
 const MAX_REMOTE_INVENTORY: usize = 31;
-/// Key: whether the receiver uses the datum of the host.
+/// Key of the item that selects the datum of the host instead of WGS84.
 const USE_USRDAT: Key = Key(0x1011_0061);
-/// Keys of the parameters of a datum (axes, shifts, rotations, scale), with their lengths in bytes.
+/// Keys of the parameters of a datum (semi-major axis, flattening, shifts, rotations, scale), with their lengths in
+/// bytes.
 const DATUM: [(Key, usize); 9] = [
     (Key(0x5011_0062), 8),
     (Key(0x5011_0063), 8),
@@ -67,7 +68,7 @@ impl Gnss {
             self.transaction = None;
         }
         match frame.id {
-            // Generation 10 has none of the older CFG messages.
+            // Of the older CFG messages, generation 10 has only CFG-CFG.
             id if self.profile.receiver.dialect == GnssDialect::Ublox10
                 && !IN_GENERATION_10.contains(&id) =>
             {
@@ -432,7 +433,8 @@ impl Gnss {
         Ok(())
     }
 
-    /// UPD-SOS: a command is stored only; a poll returns the state of the backup at power-on.
+    /// UPD-SOS: commands are stored but have no effect; the answer to a poll states that no backup was restored at
+    /// power-on.
     fn save_on_shutdown(&mut self, now: SimTime, payload: &[u8]) -> Verdict {
         match *payload {
             // No state was restored from flash.
@@ -449,7 +451,8 @@ impl Gnss {
     }
 }
 
-/// Whether the receiver has the port and supports the mode: eight data bits, no parity, one stop bit.
+/// Whether the receiver has the port and supports its settings. A UART needs eight data bits, no parity, one stop bit
+/// and a usual baud rate.
 pub(super) fn is_port(set: &CfgPrt) -> bool {
     match set.port {
         1 | 2 => set.mode & 0x3ec0 == 0x08c0 && is_baud_rate(set.baud.into()),

@@ -1,7 +1,8 @@
 //! RTCM 3 messages of a base station, from the same measurements as RXM-RAWX.
 //!
-//! Measurements are corrected for the receiver's clock error, as a base does. Message 1005 is sent only while the
-//! base holds its position; all other messages are sent whenever they are enabled.
+//! Measurements are corrected for the receiver's clock error, as a base does. No message is sent before the receiver knows
+//! the time. Message 1005 is sent only while the base holds its position, and 4072.0 only with a fix; all other messages are
+//! sent whenever they are enabled.
 
 use super::Gnss;
 use super::items::key;
@@ -10,7 +11,7 @@ use crate::sensors::gnss::observations::Observation;
 use crate::sensors::gnss::settings::GnssSystem;
 use crate::wire::rtcm::{self, Head, Signal, System};
 
-/// Multiple signal messages (MSM): number in class F5, system, whether it is an MSM7.
+/// Multiple signal messages (MSM): message id in class 0xF5, system, whether it is an MSM7 (otherwise an MSM4).
 const MULTIPLE_SIGNALS: [(u8, GnssSystem, System, bool); 8] = [
     (0x4a, GnssSystem::Gps, System::Gps, false),
     (0x4d, GnssSystem::Gps, System::Gps, true),
@@ -23,7 +24,7 @@ const MULTIPLE_SIGNALS: [(u8, GnssSystem, System, bool); 8] = [
 ];
 
 impl Gnss {
-    /// Encoded RTCM messages of the latest epoch; `due` are their numbers in class F5.
+    /// Encoded RTCM messages of the latest epoch; `due` are their message ids in class 0xF5.
     pub(super) fn corrections(&self, due: impl Iterator<Item = u8>) -> Vec<Vec<u8>> {
         let Some((s, stamp)) = self.last.as_ref().filter(|(s, _)| s.is_time_known) else {
             return Vec::new();

@@ -29,7 +29,7 @@ struct Expected {
 }
 
 impl GnssDecoder {
-    /// Expectations from a profile; without one, any receiver fits.
+    /// Decoder for the receiver of `profile`; without a profile, for any receiver.
     pub(super) fn new(profile: Option<&GnssProfile>) -> Self {
         let expected = profile.map(|profile| Expected {
             dialect: profile.receiver.dialect,

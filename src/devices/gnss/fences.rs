@@ -1,4 +1,4 @@
-//! Circular fences around the receiver, and the odometer.
+//! Circular geofences, and the odometer.
 
 use super::Gnss;
 use super::Verdict;
@@ -12,8 +12,8 @@ use crate::wire::ubx::{Frame, MessageId};
 
 pub(super) const CFG_GEOFENCE: MessageId = MessageId::new(0x06, 0x69);
 const FENCES: u32 = 4;
-/// Bytes before the first fence: version, number of fences, confidence, reserved, pin enabled, polarity, pin
-/// number, reserved.
+/// Number of bytes before the first fence in CFG-GEOFENCE: version, number of fences, confidence, reserved, pin enabled,
+/// polarity, pin number, reserved.
 const HEAD_BYTES: usize = 8;
 const FENCE_BYTES: usize = 12;
 const USE_PIO: Key = Key(0x1024_0012);
@@ -74,8 +74,9 @@ impl Gnss {
         answer
     }
 
-    /// NAV-GEOFENCE. The state is inside if the distance plus the configured number of standard deviations is at
-    /// most the radius.
+    /// NAV-GEOFENCE. The receiver is inside a fence (state 1) if its distance from the centre plus a margin is at most the
+    /// radius, and outside (2) if the distance minus the margin exceeds the radius. Otherwise, or without a fix within
+    /// the limits, the state is unknown (0). The margin is the configured number of standard deviations of the position.
     pub(super) fn fences(&self, s: &Solution, itow_ms: u32) -> NavGeofence {
         let sigmas = match self.store.get(key::GEOFENCE_CONFLVL) {
             0 => 0.0,
@@ -136,7 +137,7 @@ impl Gnss {
         }
     }
 
-    /// Adds the distance since the previous epoch `before`.
+    /// Adds the distance since the previous epoch `before` to the odometer, if it is on and the solution has a fix.
     pub(super) fn count_distance(&mut self, before: Option<SimTime>, s: &Solution) {
         let Some(before) = before.filter(|_| self.store.is_set(key::ODO_USE) && s.fix.is_some())
         else {

@@ -6,7 +6,7 @@ use crate::wire::ubx::cfg::Key;
 pub const RATE_MEAS: Key = Key(0x3021_0001);
 /// Number of measurements per navigation solution.
 pub const RATE_NAV: Key = Key(0x3021_0002);
-/// Time reference of measurements: 0 UTC, 1 GPS.
+/// Time reference of measurements: 0 UTC, 1 GPS; 2 to 4 (other systems) act as GPS.
 pub const RATE_TIMEREF: Key = Key(0x2021_0003);
 /// Baud rate of the first UART, bit/s.
 pub const UART1_BAUDRATE: Key = Key(0x4052_0001);
@@ -22,7 +22,7 @@ pub const INFIL_MINELEV: Key = Key(0x2011_00a4);
 pub const INIFIX3D: Key = Key(0x1011_0013);
 /// Height of two-dimensional fixes, cm above mean sea level.
 pub const CONSTR_ALT: Key = Key(0x4011_00c1);
-/// UTC standard: 0 any, 3 USNO, 5 Europe, 6 Russia, 7 China.
+/// UTC standard: 0 automatic, 3 USNO, 5 Europe, 6 Russia, 7 China.
 pub const UTCSTANDARD: Key = Key(0x2011_001c);
 /// Smallest number of satellites for a fix.
 pub const INFIL_MINSVS: Key = Key(0x2011_00a1);
@@ -46,17 +46,17 @@ pub const OUTFIL_TACC: Key = Key(0x3011_00b4);
 pub const DGNSSMODE: Key = Key(0x2014_0011);
 /// Largest age of corrections, s.
 pub const CONSTR_DGNSSTO: Key = Key(0x2011_00c4);
-/// Whether the second port is enabled.
+/// Whether the second UART is enabled.
 pub const UART2_ENABLED: Key = Key(0x1053_0005);
 /// Whether the interference monitor is enabled.
 pub const ITFM_ENABLE: Key = Key(0x1041_000d);
-/// Text messages sent as NMEA on I2C; the keys of the other ports follow.
+/// Text messages sent as NMEA on I2C: bit 0 errors, 1 warnings, 2 notices. The keys of the other ports follow.
 pub const INFMSG_NMEA: Key = Key(0x2092_0006);
-/// Text messages sent as UBX on I2C; the keys of the other ports follow.
+/// Text messages sent as UBX on I2C: bit 0 errors, 1 warnings, 2 notices. The keys of the other ports follow.
 pub const INFMSG_UBX: Key = Key(0x2092_0001);
 /// Whether USB is enabled.
 pub const USB_ENABLED: Key = Key(0x1065_0001);
-/// Whether the first port is enabled.
+/// Whether the first UART is enabled.
 pub const UART1_ENABLED: Key = Key(0x1052_0005);
 /// Mode of a base station: 0 off, 1 survey, 2 fixed position.
 pub const TMODE_MODE: Key = Key(0x2003_0001);
@@ -82,41 +82,42 @@ pub const NMEA_ONLYGPS: Key = Key(0x1093_0025);
 pub const NMEA_FROZENCOG: Key = Key(0x1093_0026);
 /// Dynamic model, by u-blox's number.
 pub const DYNMODEL: Key = Key(0x2011_0021);
-/// Dimensions of fixes: 1 two, 2 three, 3 automatic.
+/// Fix mode: 1 two-dimensional, 2 three-dimensional, 3 automatic.
 pub const FIXMODE: Key = Key(0x2011_0011);
 /// Whether the time pulse is enabled.
 pub const TP1_ENA: Key = Key(0x1005_0007);
 /// Whether the pulse is synchronised to GNSS time when available.
 pub const SYNC_TP1: Key = Key(0x1005_0008);
-/// Whether the keys with LOCK apply after the receiver has locked to GNSS time.
+/// Whether separate values of the time pulse (the keys with LOCK in their names) apply after the receiver has locked to
+/// GNSS time.
 pub const USE_LOCKED_TP1: Key = Key(0x1005_0009);
-/// Whether the pulse is aligned to the start of a second.
+/// Whether the time pulse is aligned to the start of a second.
 pub const ALIGN_TP1: Key = Key(0x1005_000a);
-/// Whether the rising edge marks the second.
+/// Polarity of the time pulse: 0 the falling edge marks the second, 1 the rising edge.
 pub const POL_TP1: Key = Key(0x1005_000b);
-/// Whether the pulse is defined by its period (0) or its frequency (1).
+/// Definition of the time pulse: 0 by its period, 1 by its frequency.
 pub const PULSE_DEF: Key = Key(0x2005_0023);
-/// Whether the pulse length is a duty cycle (0) or a duration (1).
+/// Definition of the length of the time pulse: 0 by its duty cycle, 1 by its duration.
 pub const PULSE_LENGTH_DEF: Key = Key(0x2005_0030);
 /// Delay of the antenna cable, ns, signed.
 pub const ANT_CABLEDELAY: Key = Key(0x3005_0001);
 /// Pulse delay set by the user, ns, signed.
 pub const USER_DELAY_TP1: Key = Key(0x4005_0006);
-/// Period before lock, us.
+/// Period of the time pulse until the receiver has locked to GNSS time, us.
 pub const PERIOD_TP1: Key = Key(0x4005_0002);
-/// Pulse length before lock, us.
+/// Length of the time pulse until the receiver has locked to GNSS time, us.
 pub const LEN_TP1: Key = Key(0x4005_0004);
-/// Frequency before lock, Hz.
+/// Frequency of the time pulse until the receiver has locked to GNSS time, Hz.
 pub const FREQ_TP1: Key = Key(0x4005_0024);
-/// Frequency after lock, Hz.
+/// Frequency of the time pulse after the receiver has locked to GNSS time, Hz.
 pub const FREQ_LOCK_TP1: Key = Key(0x4005_0025);
-/// Duty cycle before lock, percent, a double.
+/// Duty cycle of the time pulse until the receiver has locked to GNSS time, percent, a double.
 pub const DUTY_TP1: Key = Key(0x5005_002a);
-/// Duty cycle after lock, percent, a double.
+/// Duty cycle of the time pulse after the receiver has locked to GNSS time, percent, a double.
 pub const DUTY_LOCK_TP1: Key = Key(0x5005_002b);
-/// Period after lock, us.
+/// Period of the time pulse after the receiver has locked to GNSS time, us.
 pub const PERIOD_LOCK_TP1: Key = Key(0x4005_0003);
-/// Pulse length after lock, us.
+/// Length of the time pulse after the receiver has locked to GNSS time, us.
 pub const LEN_LOCK_TP1: Key = Key(0x4005_0005);
 /// Time scale of the pulse: 0 UTC, 1 GPS.
 pub const TIMEGRID_TP1: Key = Key(0x2005_000c);

@@ -43,17 +43,17 @@ pub enum Protocol {
     Rtcm3 = 4,
 }
 
-/// Key: whether `port` accepts `protocol`.
+/// Key of the item that enables `protocol` for the input of `port`.
 pub fn input_key(port: u8, protocol: Protocol) -> Key {
     Key(0x1071_0000 + (u32::from(port) << 17) + protocol as u32)
 }
 
-/// Key: whether `port` sends `protocol`.
+/// Key of the item that enables `protocol` for the output of `port`.
 pub fn output_key(port: u8, protocol: Protocol) -> Key {
     Key(0x1072_0000 + (u32::from(port) << 17) + protocol as u32)
 }
 
-/// Key: whether a port (UART or USB) is enabled.
+/// Key of the item that enables a port (UART or USB).
 pub fn enabled_key(port: u8) -> Key {
     match port {
         UART2 => key::UART2_ENABLED,
@@ -71,23 +71,23 @@ pub fn baud_key(port: u8) -> Option<Key> {
     }
 }
 
-/// Key of the text messages that a port sends as NMEA: bit 0 errors, 1 warnings, 2 notices.
+/// Key of the mask of text messages that a port sends as NMEA sentences: bit 0 errors, bit 1 warnings, bit 2 notices.
 pub fn nmea_text_key(port: u8) -> Key {
     Key(key::INFMSG_NMEA.0 + u32::from(port))
 }
 
-/// Key of the text messages that a port sends as UBX.
+/// Key of the mask of text messages that a port sends as UBX messages, with the bits of [`nmea_text_key`].
 pub fn ubx_text_key(port: u8) -> Key {
     Key(key::INFMSG_UBX.0 + u32::from(port))
 }
 
-/// Keys of a system's first signals; a system needs at least one of them.
+/// Keys of the items that enable a system's first signals; at least one must be enabled for the system to be used.
 pub fn first_signals(system: GnssSystem) -> impl Iterator<Item = Key> {
     let other = (system == GnssSystem::Beidou).then_some(key::BDS_B1C_ENA);
     std::iter::once(signal_key(system, false)).chain(other)
 }
 
-/// Key: whether a system is enabled.
+/// Key of the item that enables a satellite system.
 pub fn system_key(system: GnssSystem) -> Key {
     match system {
         GnssSystem::Gps => key::GPS_ENA,
@@ -97,7 +97,7 @@ pub fn system_key(system: GnssSystem) -> Key {
     }
 }
 
-/// Key: whether the first or second signal of a system is enabled.
+/// Key of the item that enables the first or second signal of a satellite system.
 pub fn signal_key(system: GnssSystem, is_second: bool) -> Key {
     Key(match (system, is_second) {
         (GnssSystem::Gps, false) => 0x1031_0001,
@@ -112,14 +112,14 @@ pub fn signal_key(system: GnssSystem, is_second: bool) -> Key {
 }
 
 impl GnssDialect {
-    /// Whether the message `name` exists in protocol `version` (times 100; `None`: any version).
+    /// Whether the message `name` exists in protocol `version` (times 100; `None`: the newest version).
     pub fn has_message(self, version: Option<u32>, name: &str) -> bool {
         let row = ROWS.iter().find(|row| row.name == name && row.message.is_some());
         self.is_ublox() && row.is_some_and(|row| row.is_in_version(self, version))
     }
 }
 
-/// Whether Menura implements the message with the CFG-MSG number `id`.
+/// Whether Menura implements the message with the CFG-MSG number `id` for receivers of `profile`.
 pub fn is_made(profile: &GnssProfile, id: MessageId) -> bool {
     UBX_OUTPUTS.iter().any(|(name, other)| *other == id && profile.has_message(name))
         || ON_INPUT.contains(&id)
@@ -164,7 +164,7 @@ pub fn rate_ids() -> impl Iterator<Item = (MessageId, Key)> {
     RATE_KEYS.iter().map(|(id, key)| (*id, Key(*key)))
 }
 
-/// The key of a message's rate on a port (0 to 4).
+/// The key of a message's rate on a port (0 to 4); `None` for an unknown message.
 pub fn rate_key(id: MessageId, port: u8) -> Option<Key> {
     RATE_KEYS.get(&id).map(|key| Key(key + u32::from(port.min(4))))
 }
@@ -178,10 +178,10 @@ pub struct Row {
     pub key_text: &'static str,
     /// Key of the item; for a message, the key of its rate on I2C.
     pub key: Key,
-    /// Message whose rate the item sets.
+    /// Message whose rate the item sets; `None` for other items.
     pub message: Option<MessageId>,
     factory_text: &'static str,
-    /// Factory value of generation 10.
+    /// Factory value of generation 10 as text; empty if it equals that of the other generations.
     factory10_text: &'static str,
     /// Protocol versions, times 100, of generations 8, 9 and 10 that have the item.
     versions: [Option<RangeInclusive<u32>>; 3],
@@ -190,12 +190,12 @@ pub struct Row {
 }
 
 impl Row {
-    /// Whether a receiver of `profile` has the item. Receivers of other makers have all items except messages.
+    /// Whether a receiver of `profile` has the item. Receivers of other makers have all items except rates of messages.
     pub fn is_in(&self, profile: &GnssProfile) -> bool {
         self.is_in_version(profile.receiver.dialect, profile.protocol_version())
     }
 
-    /// Whether a dialect has the item in a protocol version (times 100; `None`: any version).
+    /// Whether a dialect has the item in a protocol version (times 100; `None`: the newest version).
     pub fn is_in_version(&self, dialect: GnssDialect, version: Option<u32>) -> bool {
         let Some(column) = dialect.column() else { return self.message.is_none() };
         let versions = self.versions[column].as_ref();
@@ -248,7 +248,8 @@ fn row(line: &'static str) -> Option<Row> {
     })
 }
 
-/// Parses a version range: `27.10` from this version on, `27.10-27.12` from the first to the last.
+/// Parses a version range, times 100: `27.10` from this version on, `27.10-27.12` from the first to the last; `-` gives
+/// `None`.
 pub(super) fn versions(text: &str) -> Option<RangeInclusive<u32>> {
     let version = |text: &str| text.replace('.', "").parse().ok();
     match text.split_once('-') {
@@ -390,7 +391,8 @@ impl Store {
         Ok(())
     }
 
-    /// Whether at least one of the four systems is enabled after `items` are set; `true` if no item concerns systems.
+    /// Whether at least one of the four satellite systems is enabled, with a first signal, after `items` are set; `true` if
+    /// no item concerns systems or signals.
     fn leaves_a_system(&self, items: &[Item]) -> bool {
         if !items.iter().any(|item| item.key.group() == key::GPS_ENA.group()) {
             return true;
@@ -427,7 +429,7 @@ impl Store {
         }
     }
 
-    /// Answer to CFG-VALGET: layer 0 to 2, or 7 for factory values.
+    /// Items for an answer to CFG-VALGET, after the first `position` items. `layer` is 0 to 2, or 7 for factory values.
     pub fn read(&self, layer: u8, position: u16, keys: &[Key]) -> Result<Vec<Item>, Refused> {
         let values = match layer {
             0..=2 => &self.layers[usize::from(layer)],
@@ -453,7 +455,7 @@ impl Store {
         Ok(found.into_iter().skip(position.into()).take(MAX_ITEMS).collect())
     }
 
-    /// Copies RAM to both stored layers.
+    /// Saves the present values to both stored layers, except those that equal the factory values.
     pub fn save(&mut self) {
         let ram = self.layers[Layer::Ram as usize].clone();
         let changed: BTreeMap<_, _> =

@@ -18,7 +18,7 @@ use crate::wire::ubx::cfg::{Item, Key};
 struct Part {
     /// First byte of the item in the block.
     byte: usize,
-    /// First bit of the item in the block.
+    /// First bit of the item, counted from the least significant bit of `byte`.
     bit: usize,
     bits: usize,
     key: Key,
@@ -37,7 +37,8 @@ pub struct Legacy {
     parts: &'static [Part],
     /// Lengths of older versions; their missing bytes stay unchanged.
     shorter: &'static [usize],
-    /// Offset of the version byte, which must equal that of [`Self::blank`].
+    /// Offset of the version byte. [`Self::whole`] sets this byte to the present version when it completes the payload of
+    /// an older version.
     version_at: usize,
     /// Generations that have the message.
     generations: RangeInclusive<u8>,
@@ -320,7 +321,7 @@ pub static LEGACY: [Legacy; 14] = [
 
 const TMODE3: MessageId = MessageId::new(0x06, 0x71);
 
-/// Position in CFG-TMODE3 as ECEF coordinates.
+/// Items of CFG-TMODE3 for a position in ECEF coordinates.
 static FIXED_ECEF: [Part; 6] = [
     whole(4, 4, 0x4003_0003),
     whole(8, 4, 0x4003_0004),
@@ -330,7 +331,7 @@ static FIXED_ECEF: [Part; 6] = [
     whole(18, 1, 0x2003_0008),
 ];
 
-/// Position in CFG-TMODE3 as latitude, longitude and height.
+/// Items of CFG-TMODE3 for a position as latitude, longitude and height.
 static FIXED_LLH: [Part; 6] = [
     whole(4, 4, 0x4003_0009),
     whole(8, 4, 0x4003_000a),
@@ -340,7 +341,7 @@ static FIXED_LLH: [Part; 6] = [
     whole(18, 1, 0x2003_000e),
 ];
 
-/// Key flag: the upper 32 bits (PRN 152 and up) of the SBAS item.
+/// Flag in the key of a [`Part`] that has the upper 32 bits (PRN 152 and up) of the SBAS item.
 const SBAS_HIGH: u32 = 1 << 27;
 
 impl Legacy {
@@ -427,7 +428,8 @@ impl Part {
     }
 }
 
-/// Converts an item's value to the message. The message has NMEA's version in hexadecimal digits.
+/// Converts an item's value to that in the message. The NMEA version 41 (4.10) is 0x41 in the message; version 42
+/// (4.11) is 0x4b.
 fn in_message(key: Key, value: u64) -> u64 {
     match (key, value) {
         (item_keys::NMEA_PROTVER, 42) => 0x4b,

@@ -46,14 +46,15 @@ pub struct Reporter<'a> {
 pub struct NextPulse {
     /// Time of the pulse on the receiver's clock.
     pub stamp: Stamp,
-    /// Quantisation error: distance from the exact time to the edge of the receiver's clock.
+    /// Quantisation error, ps: the pulse's edge, on a tick of the receiver's clock, minus the exact time; positive if
+    /// the edge is late.
     pub quantisation_ps: i32,
     /// Whether pulses are aligned to UTC instead of GPS time.
     pub is_utc: bool,
 }
 
 impl Reporter<'_> {
-    /// The message `id`; `None` if it does not depend on the solution.
+    /// The message `id`; `None` for a message that [`Reporter`] does not build.
     pub fn message(&self, id: MessageId) -> Option<Message> {
         Some(match id {
             NavPvt::ID => Message::NavPvt(self.pvt()),
@@ -80,8 +81,8 @@ impl Reporter<'_> {
             NavTimegal::ID => Message::NavTimegal(self.timegal()),
             NavTimeqzss::ID => Message::NavTimeqzss(self.timeqzss()),
             NavOrb::ID => Message::NavOrb(self.orb()),
-            // These messages are empty, because Menura does not emulate the correction stations and services that they
-            // report.
+            // These messages have no content but the time of week, because Menura does not emulate the correction
+            // stations and services that they report.
             NavDgps::ID => Message::NavDgps(NavDgps { itow_ms: self.itow(), ..NavDgps::default() }),
             NavSlas::ID => Message::NavSlas(NavSlas { itow_ms: self.itow(), ..NavSlas::default() }),
             NavAopstatus::ID => {
@@ -96,7 +97,7 @@ impl Reporter<'_> {
         })
     }
 
-    /// Time of week, ms. Before the receiver knows the time, it counts from its start.
+    /// Time of week, ms; the time since the receiver's start as long as the receiver does not know the time.
     pub fn itow(&self) -> u32 {
         if self.solution.is_time_known { self.stamp.tow_ms } else { self.uptime_ms }
     }
@@ -156,7 +157,7 @@ impl Reporter<'_> {
         u8::from(is_valid) | u8::from(self.is_differential()) << 1
     }
 
-    /// Accuracy `metres` in steps of `unit` metres.
+    /// Accuracy `metres` in steps of `unit` metres; [`UNKNOWN`] without a fix.
     fn accuracy(&self, metres: f64, unit: f64) -> u32 {
         if self.has_fix() { (metres / unit).round().min(4e9) as u32 } else { UNKNOWN }
     }
@@ -193,7 +194,7 @@ impl Reporter<'_> {
         if self.has_fix() { 25 } else { UNKNOWN }
     }
 
-    /// Longitude and latitude in 1e-9 degrees, height and height above mean sea level in 0.1 mm.
+    /// Longitude and latitude in 1e-9 degrees, height above the ellipsoid and above mean sea level in 0.1 mm.
     fn llh(&self) -> [i64; 4] {
         let at = self.solution.position;
         if !self.has_fix() {
@@ -432,7 +433,7 @@ impl Reporter<'_> {
         }
     }
 
-    /// Clock bias of the receiver: the clock drifts and is corrected by whole milliseconds.
+    /// Clock bias of the receiver, within half a millisecond: the clock drifts, and is corrected by whole milliseconds.
     pub fn clock_bias_ns(&self) -> f64 {
         let gone_ns = self.drift_ns_s * f64::from(self.uptime_ms) * 1e-3;
         (gone_ns + 500_000.0).rem_euclid(1e6) - 500_000.0
@@ -645,7 +646,7 @@ fn rounded(value: i64, unit: i64) -> i32 {
     (value + unit / 2).div_euclid(unit) as i32
 }
 
-/// Signed remainder of [`rounded`].
+/// `value` minus its rounded value (see [`rounded`]); negative if it was rounded up.
 fn remainder(value: i64, unit: i64) -> i8 {
     (value - i64::from(rounded(value, unit)) * unit) as i8
 }

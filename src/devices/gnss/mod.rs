@@ -1,11 +1,11 @@
-//! GNSS receivers: u-blox of generations 8 to 10, Garmin, and any that only speaks NMEA.
+//! GNSS receivers: u-blox of generations 8 to 10, Garmin, and any receiver that only sends NMEA.
 //!
 //! ```text
 //! SkySensor (any thread)  ->  Navigator  ->  sentences.rs, messages.rs  ->  uart.rs
 //!                              items.rs  <-  ublox.rs, garmin.rs        <-  host commands
 //! ```
 //!
-//! Solutions are at multiples of the solution period in GPS time. The bytes of an epoch follow after the latency of
+//! Solutions are at multiples of the solution period, in GPS time or in UTC. The bytes of an epoch follow after the latency of
 //! the profile, at the rate of the line; bytes that do not fit the buffer are lost, as in the product. The PPS rises
 //! at the second, before the sentences of that second; UBX-TIM-TP describes the next pulse.
 //!
@@ -84,12 +84,12 @@ use crate::wire::ubx::{Frame, MessageId, Payload};
 /// Result of a configuration message: accepted or refused.
 type Verdict = Result<(), ()>;
 
-/// Time from a reset to the start-up text of a u-blox receiver; the receiver has no epoch before that text. A receiver
-/// that is on at the start of the run has sent its text already.
+/// Time from a reset to the start-up text of a u-blox receiver; the receiver has no epoch before that text. At the start
+/// of the run, the receiver is switched on and sends its text at once.
 const GREETING_NS: u64 = 200_000_000;
 /// Modulus of the week number that satellites send.
 const WEEKS: u16 = 1024;
-/// Free buffer space that the report of lost bytes needs.
+/// Free buffer space that the report of lost messages needs.
 const COMPLAINT_BYTES: usize = 48;
 /// Request number for random samples of the clock; no epoch has this number.
 const CLOCK_REQUEST: u64 = u64::MAX;
@@ -106,7 +106,7 @@ pub struct Gnss {
     store: Store,
     /// Ports of the receiver; the first is the port of the link.
     ports: Vec<Port>,
-    /// Index of the port that is being served: its host gets the present answer.
+    /// Index of the port whose input is being processed; answers are sent on this port.
     served: usize,
     /// Pending output of all ports except the link's.
     asides: VecDeque<Transmit>,
@@ -119,12 +119,12 @@ pub struct Gnss {
     next_index: u64,
     period_ns: u64,
     is_navigating: bool,
-    /// Number of solutions so far, for messages at a fraction of the solution rate.
+    /// Number of solutions so far. A message with the rate n is sent with every n-th solution.
     solutions: u64,
     /// The latest reported solution and its time.
     last: Option<(Solution, Stamp)>,
     faults: Vec<Timed<GnssFault>>,
-    /// First GPS week that the firmware can represent; a host can set another.
+    /// Value of [`Gnss::first_week`] at the start of the run; a host can set another.
     built_for_week: u16,
     now: SimTime,
     started: SimTime,
@@ -139,8 +139,9 @@ pub struct Gnss {
     port_blocks: BTreeMap<u8, CfgPrt>,
     /// Items of the open transaction.
     transaction: Option<Transaction>,
-    /// Channel allocation, current and saved.
+    /// Current channel allocation.
     channels: Channels,
+    /// Saved channel allocation, which a restart loads.
     saved_channels: Channels,
     /// Whether the latest solution determines only time, at the held position.
     is_held: bool,
@@ -251,7 +252,7 @@ impl Gnss {
         next_on_grid(self.epoch, scale, from, self.period_ns)
     }
 
-    /// Applies changed settings to running streams.
+    /// Applies changed settings: baud rates, epochs of solutions, and time pulses.
     fn apply_settings(&mut self, now: SimTime) {
         self.apply_rates(now);
         let period_ns = self.wanted_period_ns();
@@ -414,8 +415,8 @@ impl Gnss {
         self.solutions += 1;
     }
 
-    /// Whether bytes of a port were lost since the last report and there is room for another report. If so, counts
-    /// these bytes as reported.
+    /// Whether output messages of a port were lost since the last report and there is room for another report. If so,
+    /// counts these messages as reported.
     fn take_overflow(&mut self, place: usize, at: SimTime) -> bool {
         let room = self.profile.receiver.tx_buffer_bytes;
         let Port { uart, lost_told, .. } = &mut self.ports[place];
@@ -469,7 +470,7 @@ impl Gnss {
         output
     }
 
-    /// Whether the port that is being served sends a protocol.
+    /// Whether the port whose input is being processed sends a protocol.
     fn sends(&self, protocol: Protocol) -> bool {
         self.sends_on(self.served, protocol)
     }

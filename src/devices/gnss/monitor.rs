@@ -12,9 +12,9 @@ use crate::wire::ubx::mon_more::{
 
 /// Noise level in a quiet environment.
 const NOISE_PER_MS: u16 = 92;
-/// Automatic gain control: middle of its range.
+/// Count of the automatic gain control, on a scale of 0 to 8191.
 const AGC_COUNT: u16 = 5120;
-/// Interference level in a quiet environment.
+/// Strength of continuous-wave interference in a quiet environment, on a scale of 0 (none) to 255.
 const JAMMING: u8 = 12;
 /// Antenna status (2: good) and power (1: on).
 const ANTENNA: (u8, u8) = (2, 1);
@@ -45,11 +45,12 @@ pub struct PortState {
     pub waiting_bytes: usize,
     /// Size of the transmit buffer.
     pub buffer_bytes: usize,
-    /// Whether bytes were lost.
+    /// Whether output was lost because the transmit buffer was full.
     pub has_lost: bool,
 }
 
-/// Jamming state, bits 0-1 of a flags field.
+/// Jamming state for two bits of a flags field: 1 (no jamming) if the interference monitor is on, otherwise 0
+/// (unknown).
 fn jamming_state(is_looked_for: bool) -> u8 {
     u8::from(is_looked_for)
 }
@@ -214,7 +215,7 @@ pub fn number(noise: &NoiseSource, bytes: usize) -> SecUniqid {
     SecUniqid { version, reserved1: [0; 3], id: (0..bytes).map(draw).collect() }
 }
 
-/// SEC-SIG, version 1: no jamming, no spoofing.
+/// SEC-SIG, version 1: no spoofing, and no jamming if the interference monitor is on (`looks_for_jamming`).
 pub fn attacks(looks_for_jamming: bool) -> SecSig {
     let jamming = if looks_for_jamming { 0b011 } else { 0 };
     SecSig { version: 1, head: [0; 3], states: vec![jamming, 0, 0, 0, 0b011, 0, 0, 0] }

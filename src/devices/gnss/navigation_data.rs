@@ -28,11 +28,13 @@ const HALF_HOUR_S: i64 = 1800;
 const SECOND_NS: i128 = 1_000_000_000;
 /// Largest time of flight, plus the time to read the last bit.
 const FLIGHT_NS: i128 = 100_000_000;
-/// GPS weeks at the start of Galileo's and BeiDou's week count.
+/// GPS week at the start of Galileo's week count.
 const GALILEO_WEEK_0: i64 = 1024;
+/// GPS week at the start of BeiDou's week count.
 const BEIDOU_WEEK_0: i64 = 1356;
-/// Gravity constant of Galileo and BeiDou, and Earth rotation rate of BeiDou (interface documents).
+/// Gravity constant of Galileo and BeiDou (interface documents).
 const MU_M3_S2: f64 = 3.986_004_418e14;
+/// Earth rotation rate of BeiDou (interface document).
 const BEIDOU_EARTH_RATE_RAD_S: f64 = 7.292_115_0e-5;
 
 impl Gnss {
@@ -60,7 +62,8 @@ impl Gnss {
         parts
     }
 
-    /// Start times (GPS) of the subframes that were completely received since the epoch `before`.
+    /// Start times, in seconds of GPS time, of the satellite's subframes that were completely received between the epoch
+    /// `before` and that of `s`.
     fn parts_between(
         &self,
         before: SimTime,

@@ -15,12 +15,12 @@ use crate::time::SimTime;
 use crate::wire::ubx::cfg::Key;
 use crate::wire::ubx::{Frame, MessageId, Payload, mon, mon_more, nav, nav_more, rxm};
 
-/// Key: whether SBAS is enabled.
+/// Key of the item that enables SBAS.
 const SBAS_ENA: Key = Key(0x1031_0020);
 
 impl Gnss {
-    /// The message `id` about the latest epoch. A message about the receiver itself describes its state at `now`.
-    /// `None` if the receiver cannot make the message.
+    /// The message `id` about the latest epoch. A message about the receiver itself describes its state at `now`. `None` if
+    /// the receiver cannot make the message, or has no epoch yet.
     pub(super) fn message(&self, now: SimTime, id: MessageId) -> Option<Frame> {
         if id.class == NAV2 {
             let first = MessageId::new(0x01, id.id);
@@ -63,7 +63,7 @@ impl Gnss {
         })
     }
 
-    /// Messages about the receiver itself.
+    /// The message `id` about the receiver itself; `None` for all other messages.
     fn about_itself(&self, now: SimTime, id: MessageId) -> Option<Frame> {
         let looks = self.store.is_set(key::ITFM_ENABLE);
         let ports = || self.port_states(now);
@@ -111,7 +111,7 @@ impl Gnss {
         })
     }
 
-    /// Adds a solution to the survey.
+    /// Adds a solution to the survey-in, which determines the position of a base.
     pub(super) fn survey_with(&mut self, at: SimTime, s: &Solution) {
         let demand = Demand {
             is_on: self.store.get(key::TMODE_MODE) == 1,

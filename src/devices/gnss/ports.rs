@@ -27,9 +27,9 @@ pub(super) struct Port {
     pub is_wired: bool,
     pub uart: Uart,
     pub traffic: Traffic,
-    /// Number of byte losses already reported.
+    /// Number of lost output messages that were already reported.
     pub lost_told: u64,
-    /// Line settings for bytes that leave now; [`Uart::line`] returns the settings after all queued bytes.
+    /// Line settings of the bytes that are being sent; [`Uart::line`] returns the settings after all queued bytes.
     line: LineSettings,
     input: Framer<GnssStream>,
 }
@@ -68,7 +68,7 @@ impl Port {
             .collect()
     }
 
-    /// Splits received bytes into items and counts them.
+    /// Splits received bytes into frames and damaged RTCM 3 messages; counts the frames.
     fn take(&mut self, mut bytes: &[u8]) -> Vec<Arrival> {
         let mut all = Vec::new();
         while let Some(piece) = self.input.next_piece(&mut bytes) {
@@ -106,7 +106,7 @@ fn damaged(bytes: &[u8]) -> Vec<Correction> {
 }
 
 impl Gnss {
-    /// Connects further lines to the ports with these numbers.
+    /// Connects further lines to those of the ports with these numbers that are not the port of the link.
     pub fn wire(&mut self, ports: &[u8]) {
         for port in self.ports.iter_mut().skip(1).filter(|port| ports.contains(&port.number)) {
             port.is_wired = true;
@@ -120,7 +120,7 @@ impl Gnss {
         self.ports.iter().position(|port| port.number == number)
     }
 
-    /// Number of the port that is being served.
+    /// u-blox's number of the port whose input is being processed.
     pub(super) fn served_port(&self) -> u8 {
         self.ports[self.served].number
     }
@@ -130,7 +130,7 @@ impl Gnss {
         (0..self.ports.len()).filter(|place| self.ports[*place].is_wired).collect()
     }
 
-    /// Whether a port is connected and sends a protocol.
+    /// Whether the port with the index `place` is connected, enabled and configured to send `protocol`.
     pub(super) fn sends_on(&self, place: usize, protocol: Protocol) -> bool {
         let port = &self.ports[place];
         port.is_wired
@@ -201,7 +201,7 @@ impl Gnss {
         all
     }
 
-    /// The next due output of all ports and of the PPS line.
+    /// The next output of all ports and of the PPS line; `None` if none is due now.
     pub(super) fn next_output(&mut self) -> Option<Transmit> {
         if let Some(aside) = self.asides.pop_front_if(|aside| aside.due <= self.now) {
             return Some(aside);

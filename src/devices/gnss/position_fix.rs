@@ -14,7 +14,7 @@ const WEEK_S: f64 = 604_800.0;
 /// Metres per degree of latitude, approximately.
 const METRES_A_DEGREE: f64 = 111_195.0;
 
-/// Position in the sentence `address`.
+/// Position in the sentence with this address; `None` unless it is a GGA with a fix.
 pub(super) fn of_sentence(address: &str, content: &Content) -> Option<PositionFix> {
     let Content::Gga(gga) = content else { return None };
     let grade = match gga.quality?.integer() {
@@ -46,7 +46,7 @@ pub(super) fn of_sentence(address: &str, content: &Content) -> Option<PositionFi
     })
 }
 
-/// Position in the UBX message `name`.
+/// Position in the UBX message `name`; `None` if the message has no valid position.
 pub(super) fn of_message(name: &str, message: &Message) -> Option<PositionFix> {
     let at = |itow_ms: u32, position: Geodetic, quantum_m: f64| PositionFix {
         message: name.to_owned(),
@@ -117,7 +117,7 @@ pub(super) fn of_message(name: &str, message: &Message) -> Option<PositionFix> {
     is_placed.then_some(fix)
 }
 
-/// Kind of a fix; `None` for a fix that is not three-dimensional.
+/// Kind of a fix; `None` without a valid three-dimensional fix.
 fn grade_of(pvt: &NavPvt) -> Option<BestFix> {
     let has_fix = pvt.fix_type == 3 && pvt.flags & 1 != 0;
     has_fix.then_some(match (pvt.flags >> 6, pvt.flags >> 1 & 1) {

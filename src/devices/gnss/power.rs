@@ -26,7 +26,8 @@ impl Gnss {
         Ok(())
     }
 
-    /// RXM-PMREQ, with or without the version byte. Fields: duration (0: unlimited), flags (bit 1: backup).
+    /// RXM-PMREQ, with or without the version byte. Fields: duration in milliseconds (0: unlimited), flags (bit 1:
+    /// backup).
     pub(super) fn request_power(&mut self, now: SimTime, payload: &[u8]) {
         let word =
             |at: usize| payload[at..at + 4].iter().rev().fold(0, |n, b| n << 8 | u64::from(*b));

@@ -39,7 +39,7 @@ pub enum NmeaVersion {
     V2_3,
     /// 4.10: with system and signal numbers and navigation status.
     V4_10,
-    /// 4.11: a number for BeiDou's second signal, QZSS in GNS.
+    /// 4.11: like 4.10, with a number for BeiDou's second signal, and a mode letter for QZSS in GNS.
     V4_11,
 }
 
@@ -240,7 +240,7 @@ keys! {
 
 keys! {
     with (scope: &Scope<'_>);
-    /// Rate and output of a port at power-on.
+    /// Baud rate and output of a port at power-on.
     #[derive(Clone, Debug, PartialEq)]
     pub struct PortOutput {
         /// Baud rate of the second UART after power-on (default: 38400).
@@ -514,7 +514,7 @@ fn rate(all: &mut GnssSettings, keys: &mut Keys<'_>, scope: &Scope<'_>) {
     });
 }
 
-/// Reads `port`. UART2 has the factory's defaults: it sends nothing.
+/// Reads `port`. If it is UART2, `sentences` and `messages` are empty by default.
 fn port(all: &mut GnssSettings, keys: &mut Keys<'_>, scope: &Scope<'_>) {
     if !scope.is_multiport(keys) {
         return;

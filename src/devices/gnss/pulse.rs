@@ -1,8 +1,8 @@
 //! PPS (time pulse): time, length and edge error.
 //!
 //! Before the receiver has locked to GNSS time, or if USE_LOCKED_TP1 is off, the items without LOCK in their names
-//! apply. In the factory settings their pulse length is 0, so there is no pulse. Cable delay and user delay shift the
-//! edge. The true cable delay is the factory value, so another cable delay shifts the edge.
+//! apply. In the factory settings their pulse length is 0, so there is no pulse. The configured user delay shifts the
+//! edge. So does a configured cable delay that differs from the true one, which is the factory value.
 
 use super::clock::{Scale, next_on_grid};
 use super::items::key;
@@ -58,7 +58,7 @@ impl Gnss {
         next_on_grid(self.epoch, scale, from, self.shape().period_ns)
     }
 
-    /// Switches the time pulse at its rising or falling edge.
+    /// Ends the present pulse if its end is due at `due`; otherwise starts the next pulse, if pulses are enabled.
     pub(super) fn pulse(&mut self, due: SimTime) {
         let is_rising_first = self.store.is_set(key::POL_TP1);
         if self.falls_at == Some(due) {

@@ -19,10 +19,10 @@
 //!
 //! # Errors
 //!
-//! Errors and reported accuracies of a carrier solution grow by `1 + d / 10 km`: 1 cm + 1 ppm. The position
-//! has the error of the base's reported position ([`super::base_place`]). A wrong base position also distorts
-//! the vector to the rover: by `w d / 20200 km` for an error w. A distortion above [`MOST_BENT_M`] prevents a
-//! fixed solution.
+//! Errors and reported accuracies of a carrier solution are multiplied by `1 + d / 10 km`, which gives 1 cm + 1 ppm. The
+//! position has the error of the base's reported position ([`super::base_place`]). A wrong base position also distorts
+//! the vector to the rover: by `w d / 20200 km` for an error w. A distortion above [`MOST_BENT_M`] prevents a fixed
+//! solution.
 //!
 //! With a moving base, the vector between the antennas is as accurate as any carrier solution; the position
 //! remains that of a receiver without corrections, like the base's.
@@ -67,11 +67,12 @@ const MOST_BENT_M: f64 = 0.05;
 const SATELLITES_M: f64 = 20.2e6;
 /// Largest time by which observations may be in the future; clock errors are smaller.
 const AHEAD_MS: i64 = 1_000;
-/// Code residuals (RMS) above which observations are refused.
+/// Code residuals (RMS) above which observations are refused, metres.
 const NONSENSE_M: f64 = 100.0;
-/// Largest error of a reported base position that is accepted without phase positions.
+/// Largest distance between the reported and the code position of a base at which the reported one is used, if no phase
+/// position is known.
 const CODE_TELLS_M: f64 = 10.0;
-/// Number of code positions in the mean of the base position.
+/// Number of code positions in the mean of the base position; afterwards each new one has the weight 1/20.
 const CODE_MEAN: f64 = 20.0;
 /// Number of unsuccessful phase searches after which only every tenth epoch is searched.
 const SEARCHES: u32 = 10;
@@ -90,7 +91,7 @@ const WEEK_MS: i64 = 7 * DAY_MS;
 #[derive(Clone, Debug, Default)]
 pub struct Rover {
     station: Option<u16>,
-    /// Reported position of the base's antenna.
+    /// Reported position of the base's antenna (ECEF).
     told_m: Option<DVec3>,
     moves_since: Option<SimTime>,
     has_biases: bool,
@@ -99,10 +100,10 @@ pub struct Rover {
     base: Base,
     /// Time since which corrections are used without interruption.
     used_since: Option<SimTime>,
-    /// Progress to a fixed solution, 0 to 1.
+    /// Progress to a fixed solution, which needs at least 1.
     progress: f64,
     last: Option<SimTime>,
-    /// Recent positions of the rover's antenna.
+    /// Recent positions of the rover's antenna (ECEF, metres).
     track: VecDeque<(SimTime, DVec3)>,
 }
 
@@ -129,7 +130,7 @@ struct Base {
     searches: u32,
 }
 
-/// The receiver's time in the systems' time counts, truncated to milliseconds.
+/// The receiver's time, truncated to milliseconds of GPS time. The time counts of all systems are computed from it.
 #[derive(Clone, Copy, Debug)]
 pub struct Now {
     /// Time in the run.
@@ -195,7 +196,8 @@ impl Rover {
         }
     }
 
-    /// Follows a station; the state is reset if the station changes.
+    /// Follows a station. If the station changes, all state is reset except the positions of the rover and the time of
+    /// the last message from a moving base.
     fn follow(&mut self, station: u16) {
         if self.station != Some(station) {
             let track = std::mem::take(&mut self.track);
@@ -320,7 +322,8 @@ impl Rover {
         })
     }
 
-    /// Position of the rover at the time `at` of the base's observations.
+    /// Position of the rover (ECEF, metres) at the time `at` of the base's observations; `None` if `at` is outside the
+    /// stored track.
     fn rover_at(&self, at: SimTime) -> Option<DVec3> {
         let place = self.track.partition_point(|(then, _)| *then < at);
         let (after, behind) = self.track.get(place)?;
@@ -370,7 +373,7 @@ impl Rover {
         base.mean_m += (by_code.ecef_m - origin - base.mean_m) / base.count;
         let near = base.mean_m + origin;
         base.searches += 1;
-        // A moving base has kept its last position relative to the rover, or the robot has rotated.
+        // A moving base is near its last position relative to the rover, unless the robot has rotated much.
         let nearby = (is_moving && base.is_by_phase).then(|| epoch.by_phase(near, NEARBY_M));
         let is_time = base.searches <= SEARCHES || base.searches.is_multiple_of(10);
         let by_phase = nearby
@@ -433,7 +436,7 @@ fn set_of(observations: &Observations, satellites: &[Satellite]) -> (GnssSystem,
     (system, set.collect())
 }
 
-/// RINEX band numbers of a system's signals.
+/// RINEX band numbers of a system's first and second signal.
 fn bands(system: GnssSystem) -> [u8; 2] {
     match system {
         GnssSystem::Gps | GnssSystem::Glonass => [1, 2],
@@ -527,8 +530,8 @@ impl Gnss {
         Some(FaultEffect { fault: fault.fault, window, kind })
     }
 
-    /// Delays or drops a message that arrives now, if a fault demands it. Returns whether it did; the caller must then
-    /// not process the message.
+    /// Delays or drops a message that arrives now, if a fault demands it. Returns true if the message was delayed or
+    /// dropped; the caller must then not process it.
     pub(super) fn holds_back(&mut self, now: SimTime, message: &[u8]) -> bool {
         match self.correction_fault_at(now).map(|(fault, _)| fault.kind) {
             Some(GnssFault::CorrectionsLost) => true,

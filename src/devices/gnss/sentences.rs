@@ -12,7 +12,7 @@ use crate::wire::nmea::{
 };
 
 const KNOTS_PER_M_S: f64 = 3600.0 / 1852.0;
-/// Value of an unknown dilution of precision.
+/// Largest dilution of precision in sentences, which also stands for an unknown one; 99.9 with one decimal.
 const NO_DOP: f64 = 99.99;
 
 /// Writes NMEA sentences with the present settings.
@@ -77,7 +77,7 @@ pub struct NmeaFilter {
 }
 
 impl Writer<'_> {
-    /// Sentences of a kind, one or more.
+    /// Sentences of a kind; several for GSA and GSV. PGRMT is sent only in the first second of a minute.
     pub fn lines(&self, kind: SentenceKind, s: &Solution, stamp: &Stamp) -> Vec<Vec<u8>> {
         let one = |content: Content| vec![Sentence::new(self.talker(), content).to_bytes()];
         match kind {
@@ -107,7 +107,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Systems whose satellites have numbers in this version.
+    /// Systems that sentences report: their satellites have numbers in this NMEA version, and the host's filter does
+    /// not hide them.
     fn shown_systems(&self) -> impl Iterator<Item = GnssSystem> {
         let is_new = self.version >= NmeaVersion::V4_10;
         self.systems
@@ -450,7 +451,8 @@ impl Writer<'_> {
         RawSentence::new("PGRMT", fields).to_bytes()
     }
 
-    /// Age of corrections and station number. A Garmin reports neither; a u-blox reports no age for SBAS.
+    /// Age of corrections, seconds, and station number; both `None` without corrections. A Garmin reports neither; a u-blox
+    /// reports no age for SBAS.
     fn corrections(&self, s: &Solution) -> (Option<Number>, Option<Number>) {
         if let Some(Baseline { by, .. }) = s.baseline {
             let age_s = s.at.saturating_since(by.of).as_secs_f64();
@@ -501,7 +503,7 @@ pub fn shown_dop(
     if by_satellites { s.dop.as_ref().map(pick) } else { None }
 }
 
-/// An angle that is below 360 degrees after rounding.
+/// An angle rounded to `decimals` and wrapped to the range from 0 to below 360 degrees.
 fn within_turn(degrees: f64, decimals: u8) -> Number {
     let unit = 10_f64.powi(decimals.into());
     Number::from_f64((degrees * unit).round().rem_euclid(360.0 * unit) / unit, decimals)

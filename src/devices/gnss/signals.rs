@@ -37,7 +37,7 @@ fn followed(tracked: &TrackedSatellite) -> impl Iterator<Item = (bool, f64)> {
     [(false, first), (true, second)].into_iter().filter_map(|(is, cno)| Some((is, cno?)))
 }
 
-/// NAV-SIG: each tracked signal. `signals_of` returns the receiver's number of signals of a system.
+/// NAV-SIG with each tracked signal. `signals_of` returns the number of signals of a system that the receiver tracks.
 pub fn nav_sig(
     s: &Solution,
     itow_ms: u32,
@@ -104,7 +104,7 @@ pub fn raw(observations: &[Observation], clock: &ReceiverClock, is_leap_known: b
     let row = |o: &Observation| {
         let wavelength_m = o.carrier.wavelength_m();
         let rate_m_s = o.rate_m_s + clock.drift_ns_s * 1e-9 * LIGHT_M_S;
-        // Standard deviations are coded as powers of two, rounded up.
+        // Code n of a standard deviation: 0.01 m * 2^n for the pseudorange, n * 0.004 cycles for the carrier, rounded up.
         let power = |ratio: f64| libm::log2(ratio).ceil().clamp(0.0, 15.0) as u8;
         let carrier_std = o.carrier_std_m / wavelength_m;
         RawSignal {

@@ -39,7 +39,8 @@ pub struct Demand {
 }
 
 impl Survey {
-    /// Adds the position (ECEF, metres) of an epoch and its accuracy (metres); `None` without a fix.
+    /// Adds the `fix` of an epoch: position (ECEF, metres) and accuracy (metres), or `None`. If no survey is requested,
+    /// resets the survey.
     pub fn step(&mut self, at: SimTime, demand: &Demand, fix: Option<(DVec3, f64)>) {
         if !demand.is_on {
             *self = Self::default();
@@ -60,7 +61,7 @@ impl Survey {
             && self.accuracy_m() <= demand.accuracy_m;
     }
 
-    /// Mean position and its accuracy, when the survey has ended.
+    /// Mean position (ECEF, metres) and its accuracy (metres); `None` before the survey has ended.
     fn result(&self) -> Option<(DVec3, f64)> {
         self.is_valid.then(|| (self.sum_m / f64::from(self.count.max(1)), self.accuracy_m()))
     }
@@ -94,7 +95,7 @@ impl Survey {
 pub(super) const EARTH_RADIUS_M: std::ops::Range<f64> = 6.2e6..6.6e6;
 
 impl Gnss {
-    /// The held position and its accuracy.
+    /// The held position and its accuracy, metres; `None` if the receiver holds none.
     pub(super) fn held_position(&self) -> Option<(Geodetic, f64)> {
         let get = |key| self.store.get(key);
         let signed = |key| f64::from(get(key) as u32 as i32);

@@ -1,9 +1,10 @@
 //! CFG-GNSS: satellite systems that are received, and numbers of channels.
 //!
-//! Rules of the u-blox 8 receiver description: at least one of GPS, GLONASS, Galileo and BeiDou is on and has
-//! at least four channels; a system that is on has a signal; the used channels do not exceed the existing ones, and
-//! the reserved channels do not exceed the used ones. Generation 8 receives at most two of these three bands: GPS
-//! with Galileo, GLONASS, BeiDou (u-blox M8 data sheet). From generation 9 on, channels are fixed and read-only.
+//! Rules of the u-blox 8 receiver description: at least one of GPS, GLONASS, Galileo and BeiDou is on, and each of these
+//! that is on has at least four channels; a system that is on has its first signal; the used channels do not exceed the
+//! existing ones, and the reserved channels do not exceed the used ones. Generation 8 receives at most two of these three
+//! bands: GPS with Galileo, GLONASS, BeiDou (u-blox M8 data sheet). From generation 9 on, channels are fixed and
+//! read-only.
 
 use super::Gnss;
 use super::Verdict;
@@ -26,7 +27,8 @@ const QZSS_SIGNALS: [(u8, Key); 3] =
     [(0x01, Key(0x1031_0012)), (0x04, Key(0x1031_0014)), (0x10, Key(0x1031_0015))];
 const SBAS_SIGNALS: [(u8, Key); 1] = [(0x01, Key(0x1031_0005))];
 
-/// Channels of each system as a host set them, by UBX's system number: reserved and maximum.
+/// Number of channels in use, and for each system: UBX's number of the system, reserved channels, maximum. The values
+/// are those of the factory until a host sets others.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Channels {
     used: u8,
@@ -77,7 +79,7 @@ impl Gnss {
         Ok(())
     }
 
-    /// UBX's numbers of the receiver's systems, in order.
+    /// UBX's numbers of the receiver's systems, in ascending order.
     fn known_systems(&self) -> Vec<u8> {
         let is_known = |id: &u8| match *id {
             SBAS => self.store.has(SBAS_ENA),
@@ -222,7 +224,7 @@ impl Gnss {
         if is_good { Ok(()) } else { Err(()) }
     }
 
-    /// Bits of MON-GNSS for the systems whose key satisfies `is_set`.
+    /// Bits of MON-GNSS (0 GPS, 1 GLONASS, 2 BeiDou, 3 Galileo) for the systems whose key satisfies `is_set`.
     pub(super) fn system_bits(&self, is_set: impl Fn(&Self, Key) -> bool) -> u8 {
         [
             (GnssSystem::Gps, 1),

@@ -8,19 +8,20 @@ use crate::wire::ubx::nav_more::{
 
 const WEEK_S: i64 = 604_800;
 const DAY_S: i64 = 86_400;
-/// GPS weeks at the start of BeiDou's and Galileo's week count: 2006-01-01 and 1999-08-22.
+/// GPS week at the start of BeiDou's week count, 2006-01-01.
 const BEIDOU_WEEK: i64 = 1356;
+/// GPS week at the start of Galileo's week count, 1999-08-22.
 const GALILEO_WEEK: i64 = 1024;
 /// GPS time minus BeiDou time, without whole weeks.
 const BEIDOU_BEHIND_S: i64 = 14;
-/// GLONASS time minus UTC.
+/// GLONASS time minus UTC, seconds.
 pub(super) const MOSCOW_S: i64 = 3 * 3600;
-/// First year of GLONASS's four-year periods.
+/// Year in which the first of GLONASS's four-year periods starts.
 const FOUR_YEARS_SINCE: i64 = 1996;
 /// Days of a period of four years.
 const FOUR_YEARS_DAYS: i64 = 1461;
 
-/// A time in GLONASS's fields.
+/// A time as GLONASS sends it: four-year period, day and second of the day.
 pub(super) struct GlonassTime {
     /// Second of the day.
     pub tod_s: u32,

@@ -13,7 +13,7 @@ use super::Verdict;
 use crate::wire::record::Record;
 use crate::wire::ubx::cfg::{CfgValdel, CfgValset, Item, Key};
 
-/// Changes since a transaction started. Their number is bounded by the receiver's items.
+/// Changes since a transaction started, at most one for each item of the receiver.
 #[derive(Clone, Debug)]
 pub(super) struct Transaction {
     layers: u8,
@@ -67,7 +67,8 @@ impl Gnss {
         Ok(())
     }
 
-    /// Processes a step of a transaction. Returns the changes to apply; `None` before step 3.
+    /// Processes a step of a transaction. Returns the changes to apply; `None` before step 3. `Err` if the step does
+    /// not continue `open`.
     fn go_on(
         &mut self,
         open: Option<Transaction>,

@@ -78,7 +78,8 @@ impl Gnss {
         self.send_frame(now, &frame);
     }
 
-    /// MGA messages: acknowledged if requested; they have no effect, because nothing needs to be accelerated.
+    /// MGA messages: accepted or refused by MGA-ACK if the item `ACKAIDING` is set, otherwise not answered. They have
+    /// no effect, because the start-up of the emulated receiver does not depend on aiding.
     fn take_aiding(&mut self, now: SimTime, frame: &Frame) {
         if !self.store.is_set(key::ACKAIDING) || frame.id == MgaAck::ID {
             return;
@@ -100,7 +101,8 @@ impl Gnss {
         self.send_frame(now, &ack.to_frame());
     }
 
-    /// Processes an RTCM 3 message, with header and CRC, from a port. RXM-RTCM and RXM-COR report it.
+    /// Processes an RTCM 3 message, with header and CRC, that arrived at a port. Ignores it if the port does not accept
+    /// RTCM 3. RXM-RTCM and RXM-COR report it.
     pub(super) fn handle_correction(&mut self, now: SimTime, port: u8, message: &[u8]) {
         if !self.store.is_set(input_key(port, Protocol::Rtcm3)) || self.holds_back(now, message) {
             return;
@@ -115,20 +117,21 @@ impl Gnss {
         }
     }
 
-    /// Processes an RTCM 3 message that no fault delays.
+    /// Processes an RTCM 3 message, after any delay by a fault.
     pub(super) fn take_correction(&mut self, now: SimTime, message: &[u8]) {
         let Some(correction) = Correction::parse(message) else { return };
         let correction = self.as_told(now, correction);
         let is_used = self.wants_station_of(&correction)
             && match self.settings.receiver.acquisition.best_fix {
-                // The rig has fixed the kind of fix, so corrections do not change it.
+                // The rig sets the kind of fix, so corrections do not change it.
                 Some(_) => self.store.get(key::DGNSSMODE) != 0,
                 None => self.hear_correction(now, &correction),
             };
         self.report_correction(now, &correction, if is_used { Heard::Used } else { Heard::Unused });
     }
 
-    /// Whether the host's filter accepts this station. Message 4072 has no station; only filter 2 rejects it.
+    /// Whether the host's filter accepts this station. The station of message 4072 is not compared: only filter 2
+    /// rejects this message.
     fn wants_station_of(&self, correction: &Correction) -> bool {
         let wanted = self.store.get(key::RTCM_DF003_IN);
         let is_named = correction.number != 4072;
@@ -191,7 +194,7 @@ impl Gnss {
         self.send_frame(now, &versions.to_frame());
     }
 
-    /// Answers the poll of a message of the latest epoch.
+    /// Answers the poll of a message, with data of the latest epoch or of the receiver itself.
     fn send_polled(&mut self, now: SimTime, id: MessageId) {
         let name = UBX_OUTPUTS.iter().find(|(_, other)| *other == id).map(|(name, _)| *name);
         let has = match id {
@@ -207,7 +210,7 @@ impl Gnss {
         }
     }
 
-    /// CFG-RST: not acknowledged, because the receiver restarts.
+    /// CFG-RST: restarts the receiver, or stops or starts navigation. It is never acknowledged.
     fn reset(&mut self, now: SimTime, frame: &Frame) {
         let Ok(reset) = CfgRst::parse(&frame.payload) else { return };
         let is_cold = reset.clear & 0xfffe != 0;

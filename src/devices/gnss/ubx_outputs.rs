@@ -98,7 +98,7 @@ const fn corrections(id: u8) -> MessageId {
     MessageId::new(RTCM, id)
 }
 
-/// The class of RTCM messages.
+/// The message class that stands for RTCM messages in CFG-MSG.
 pub const RTCM: u8 = 0xf5;
-/// The class of the secondary output.
+/// The message class of the secondary output.
 pub const NAV2: u8 = 0x29;

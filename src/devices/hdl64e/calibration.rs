@@ -24,10 +24,10 @@ const DISTANCE_RESOLUTION_M: f64 = 0.002;
 /// Largest size of a calibration file, bytes.
 const MAX_CALIBRATION_BYTES: u64 = 1 << 20;
 
-/// Largest length that a calibration record can hold (16 bits, 1 mm), metres.
+/// Largest length that a calibration record can hold (signed 16 bits in steps of 1 mm), metres.
 pub const MAX_LENGTH_M: f64 = 32.767;
 
-/// Largest slope that a calibration record can hold (16 bits, 0.1).
+/// Largest slope that a calibration record can hold (signed 16 bits in steps of 0.1).
 pub const MAX_SLOPE: f64 = 3276.7;
 
 /// Source named in messages for the limits of lengths and slopes.
@@ -41,7 +41,7 @@ impl LaserTable {
     /// Reads the YAML file at `path`, which messages call `name`.
     ///
     /// # Errors
-    /// All errors in the file.
+    /// The file cannot be read, or its text is invalid ([`Self::from_yaml`]); the result contains all errors.
     pub fn load(name: &str, path: &Path) -> Result<LaserTable, Diagnostics> {
         let source = SourceFile::read(name, path, MAX_CALIBRATION_BYTES).map_err(|why| {
             Diagnostics::from(Diagnostic::new(format!("cannot read calibration `{name}`: {why}")))
@@ -52,8 +52,8 @@ impl LaserTable {
     /// Reads YAML text.
     ///
     /// # Errors
-    /// Text that is not such YAML, a number of lasers other than 64, a laser that is missing or
-    /// listed twice, and values that are not finite or do not fit the unit's records.
+    /// Text that is not YAML in the form of the ROS velodyne driver, a number of lasers other than 64, a laser that is
+    /// missing or listed twice, missing keys, and values that are not finite, out of range or inconsistent.
     pub fn from_yaml(source: &Arc<SourceFile>) -> Result<LaserTable, Diagnostics> {
         let document = Document::parse(source).map_err(no_calibration)?;
         let file = document.root().mapping().map_err(no_calibration)?;
@@ -173,7 +173,7 @@ struct Laser<'d> {
 }
 
 impl Laser<'_> {
-    /// Number of the laser, and its position in the text.
+    /// Number of the laser, and the number's position in the text; `None` after an error, which is reported to `faults`.
     fn id(&self, faults: &mut Diagnostics) -> Option<(i64, Place)> {
         let Some(node) = self.entries.get("laser_id") else {
             faults.push(self.lacks("laser_id"));
@@ -188,7 +188,7 @@ impl Laser<'_> {
         }
     }
 
-    /// Reports a flag that differs from that of the file's first laser.
+    /// Reports a value of `two_pt_correction_available` that differs from that of the file's first laser.
     fn check_two_point_correction(&self, first: &mut Option<bool>, faults: &mut Diagnostics) {
         let flag = self.entries.get("two_pt_correction_available");
         let available = match flag.map(|node| node.truth()) {

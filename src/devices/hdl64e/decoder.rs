@@ -29,7 +29,7 @@ enum Generation {
     /// S2 and S2.1.
     S2,
     S3,
-    /// S2 or S3: the status bytes are a cycle.
+    /// S2 or S3: no packet has distinguished them yet.
     S2OrS3,
 }
 
@@ -63,10 +63,11 @@ pub(super) struct Hdl64eDecoder {
     /// Calibration of the profile, used if no other is known.
     profile_calibration: Option<LaserTable>,
     packets: u64,
-    /// Number of packets that identify this model.
+    /// Number of packets that identify an HDL-64E.
     own_packets: u64,
-    /// Number of packets that identify another model, and the model in the last of them.
+    /// Number of packets that identify another model than the HDL-64E.
     foreign_packets: u64,
+    /// Model of the last packet that identifies another model than the HDL-64E.
     foreign: Option<Model>,
     dual_packets: u64,
     upper_blocks: u64,
@@ -74,11 +75,12 @@ pub(super) struct Hdl64eDecoder {
     saw_warnings: bool,
     /// S1: the last temperature, degrees C.
     s1_temperature_c: Option<f64>,
-    /// S1: the last version.
+    /// S1: firmware version, from the last packet with it.
     s1_version: Option<u16>,
     status: StatusDecoder,
-    /// Number of complete calibration tables, and of faulty ones.
+    /// Number of complete calibration tables.
     tables: u64,
+    /// Number of faulty calibration tables.
     bad_tables: u64,
     /// The last complete table.
     table: Option<Box<StatusTable>>,

@@ -3,7 +3,7 @@
 use super::profile::{Hdl64eGeneration, Hdl64eProfile, PacketTiming};
 use crate::describe::{Rows, Section, lidar_sections};
 
-/// Sections between name and sources.
+/// Sections of `menura profiles NAME` between name and sources.
 pub(super) fn sections(driver: &Hdl64eProfile) -> Vec<Section> {
     lidar_sections(device_rows(driver), &driver.network, &driver.defaults.beam)
 }

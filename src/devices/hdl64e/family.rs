@@ -70,7 +70,7 @@ impl Family for Hdl64eFamily {
         format!("{rpm} rpm, {mode}, {rate:.0} packets/s")
     }
 
-    /// Calibration file: `db.xml` of Velodyne, or YAML of the ROS driver.
+    /// Text of the calibration file: Velodyne's `db.xml` for the extension `xml`, otherwise the YAML of the ROS driver.
     fn calibration_file(
         &self,
         _profile: &Hdl64eProfile,

@@ -59,8 +59,9 @@ pub struct Hdl64e {
     dark_intensity: [u8; 2],
     /// Calibration and settings in the status bytes; S2 and S3 only.
     table: Option<StatusTable>,
-    /// Status bytes of `table`, and the mode and speed (rpm) that they contain.
+    /// Source of the status bytes, made from `table`.
     status_stream: Option<RollingStream>,
+    /// Mode and speed (rpm) that the status bytes contain.
     status_says: (Mode, u16),
     stream: PacketStream<Planner>,
     /// Latest mode that commands have requested.
@@ -82,7 +83,7 @@ struct Limits {
 }
 
 impl Hdl64e {
-    /// A unit that already rotates at its set speed at the start of the run.
+    /// A unit that already rotates at its set speed at the start of the run, unless its settings start it at rest.
     pub fn new(
         profile: &Hdl64eProfile,
         settings: &Hdl64eSettings,
@@ -131,7 +132,7 @@ impl Hdl64e {
         self.stream.connect_receiver();
     }
 
-    /// Physics of the lasers.
+    /// Sensor model of the lasers, with the present optical faults.
     pub fn lidar(&self) -> Lidar {
         Lidar::new(self.optics.geometry(), &self.settings.beam, &self.settings.noise, self.noise)
             .with_faults(&self.optics_faults)
@@ -268,7 +269,7 @@ impl Hdl64e {
             Command::Last => mode.returns = ReturnMode::Last,
             Command::Dual => mode.returns = ReturnMode::Dual,
             Command::Power(level) => mode.power_level = 0xA0 + level,
-            // New addresses apply from the next power-on, which no run contains.
+            // New addresses apply from the next power-on, which no run contains. Speeds outside the limits are ignored.
             Command::Addresses(_) | Command::Rpm(_) => {}
         }
         if mode == self.wanted || !self.limits.returns.contains(&mode.returns) {

@@ -18,7 +18,7 @@ use crate::sensors::pattern::LaserGeometry;
 /// Raw distance unit, metres.
 pub const DISTANCE_UNIT_M: f64 = 0.002;
 const COUNTS_PER_M: f64 = 500.0;
-/// Raw distance from which velodyne-decoder applies no near-point corrections.
+/// Raw distance from which velodyne-decoder applies no near-point corrections, in units of 2 mm.
 const FAR_POINT_RAW: f64 = FAR_POINT_M / DISTANCE_UNIT_M;
 
 /// The optics of one unit.
@@ -34,10 +34,10 @@ struct Laser {
     calibration: LaserCalibration,
     sin_vertical: f64,
     cos_vertical: f64,
-    /// Rotation that inverts the rotational correction.
+    /// Rotation from the azimuth of the rotor to that of the beam: the negative rotational correction.
     rotation: Heading,
     two_point: Option<TwoPoint>,
-    /// Intensity correction: its slope, and its value at the focal distance.
+    /// Intensity correction: 256 times the focal slope, and the square of 1 - focal distance / 131 m.
     focal: [f64; 2],
 }
 
@@ -46,7 +46,7 @@ struct Laser {
 struct TwoPoint {
     x: Axis,
     y: Axis,
-    /// Contribution of z to x and to y, as a factor of the squared sine of the vertical angle.
+    /// Weights of the x and the y correction in the correction of z, times the squared sine of the vertical angle.
     steep: [f64; 2],
     /// Squared cosine of the vertical angle.
     level: f64,
@@ -61,7 +61,7 @@ struct Axis {
     gain: f64,
     /// Increase of the correction per metre along a beam in the direction of the axis.
     gain_along_beam: f64,
-    /// Correction at zero on the axis, without the far-point correction, metres.
+    /// Correction at zero on the axis, minus the far-point correction, metres.
     at_zero_m: f64,
 }
 
@@ -177,8 +177,8 @@ impl Optics {
         (1.0..65_536.0).contains(&raw).then_some(raw as u16)
     }
 
-    /// Intensity byte from which a driver gets `intensity` (of full scale, 0..=1) at a raw distance, without
-    /// the focal correction.
+    /// Intensity byte from which a driver computes `intensity` (of full scale, 0..=1) at a raw distance. The driver
+    /// adds a focal correction; it is subtracted here.
     pub fn raw_intensity(&self, laser: usize, raw_distance: u16, intensity: f64) -> u8 {
         let [slope, focal] = self.lasers[laser].focal;
         let distance = 1.0 - f64::from(raw_distance) / 65_535.0;

@@ -58,11 +58,11 @@ impl backlog::PacketPlan for PacketPlan {
     }
 }
 
-/// Index of a packet in a firing pattern.
+/// Position of a packet: its firing pattern (of single or dual return), and its index there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Place {
     is_dual: bool,
-    /// Number of the packet in the pattern.
+    /// Index of the packet since the start of the pattern, from 0.
     index: u64,
 }
 
@@ -83,7 +83,7 @@ pub struct Planner {
     motor: MotorSettings,
     base: Base,
     next_number: u64,
-    /// Planned packets, each with the start of its firing pattern.
+    /// Planned packets, each with the firing pattern in effect before it, which `undo` restores.
     planned: Planned<Base>,
 }
 
@@ -169,7 +169,8 @@ impl stream::Planner for Planner {
         }
     }
 
-    /// A change exactly at the departure of a packet does not affect the packet.
+    /// Goes back to the first packet that leaves after `from`: a change exactly at the departure of a packet does not
+    /// affect the packet.
     fn undo(&mut self, from: SimTime) -> Option<Undone> {
         let first = self.planned.undo(SimTime(from.0 + 1))?;
         (self.next_number, self.base) = (first.number, first.before);

@@ -29,7 +29,7 @@ pub enum Hdl64eGeneration {
     S3,
 }
 
-/// Time of a packet's timestamp.
+/// Event whose time is the timestamp of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimestampMarks {
     /// The packet's first firing.
@@ -138,7 +138,8 @@ fn warnings(field: &Field<'_>) -> Option<u8> {
     Some(bits.into_iter().fold(0, |all, bit| all | bit))
 }
 
-/// Reads year - 2000, month, day, hour, minute, second; all 0xff mean "none".
+/// Reads a date and time as year minus 2000, month, day, hour, minute, second. The word "none" becomes 0xff in all six
+/// bytes.
 fn calibration_time(field: &Field<'_>) -> Option<[u8; 6]> {
     let expected = "a date and time such as 2016-11-15T12:47:47, or \"none\"";
     let node = field.any(expected)?;

@@ -16,7 +16,7 @@ use crate::wire::velodyne::{BLOCKS, Bank, SLOTS};
 pub struct BlockSource {
     /// Lasers of the block.
     pub bank: Bank,
-    /// Index of the firing in slot 0; the firings of the other slots follow.
+    /// Index, within the packet, of the firing in slot 0; the firings of the other slots follow.
     pub first_firing: usize,
     /// Start of the cycle, from the packet's first firing, nanoseconds.
     pub start_ns: u64,
@@ -70,7 +70,7 @@ impl Schedule {
         }
     }
 
-    /// Departure of packet `index`, without output latency.
+    /// Departure of packet `index`, from the start of the firing pattern, without output latency.
     pub fn leaves(&self, index: u64) -> SimTime {
         match self.timing.cycles {
             // The firings of the last block end one grid step later.
@@ -103,7 +103,7 @@ impl Schedule {
         })
     }
 
-    /// Time of the first firing of packet `index`.
+    /// Time of the first firing of packet `index`, from the start of the firing pattern.
     pub fn start(&self, index: u64) -> SimTime {
         SimTime(match self.timing.cycles {
             CycleStarts::Grid { grid_ns } => self.grid_start_ns(grid_ns, index, 0),
@@ -113,7 +113,8 @@ impl Schedule {
         })
     }
 
-    /// Start of block `block` of packet `index`, if blocks start on a grid.
+    /// Start of block `block` of packet `index`, nanoseconds from the start of the firing pattern, if blocks start on a
+    /// grid.
     fn grid_start_ns(&self, grid_ns: u64, index: u64, block: u64) -> u64 {
         let blocks_per_second = self.timing.packets_per_second * BLOCKS as f64;
         let even_ns = (index * BLOCKS as u64 + block) as f64 * 1e9 / blocks_per_second;

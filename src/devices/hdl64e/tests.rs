@@ -157,7 +157,7 @@ fn returns_change_the_pace_without_a_gap() {
     let packets: Vec<_> = run.packets().collect();
     for pair in packets.windows(2) {
         let step_us = ((pair[1].0 - pair[0].0) * 1000.0).round();
-        // The earlier packet determines the start of the next one, whose mode determines its duration.
+        // The interval between two packets is the duration of the later one, which depends on its return mode.
         assert_eq!(step_us, if is_dual(&pair[1].1) { 173.0 } else { 288.0 }, "{}", pair[0].0);
     }
     let changes: Vec<_> =

@@ -58,7 +58,8 @@ impl HesaiClock {
         &self.faults
     }
 
-    /// State of the PTP slave; its clock counts as locked within `lock_offset_us` of the master.
+    /// State of the PTP slave; its clock counts as locked within `lock_offset_us` of the master. `None` without a
+    /// slave.
     pub fn slave_state(&self, lock_offset_us: u8) -> Option<PtpState> {
         let slave = self.slave.as_ref()?;
         let limit_ns = u64::from(lock_offset_us) * 1000;
@@ -99,12 +100,12 @@ impl HesaiClock {
         self.own.has_nmea(at)
     }
 
-    /// Time of the loss of the simulated PTP master; `None` if it is not lost.
+    /// Start of the loss of the simulated PTP master that lasts at `at`; `None` if the master is not lost then.
     fn lost_since(&self, at: SimTime) -> Option<SimTime> {
         lost_since(&self.faults, at)
     }
 
-    /// State of PTP at `at`.
+    /// State of PTP at `at` with a simulated master: the configured state, but frozen while the master is lost.
     pub fn ptp(&self, at: SimTime) -> PtpState {
         match self.settings.ptp {
             PtpState::Tracking | PtpState::Locked if self.lost_since(at).is_some() => {
@@ -148,7 +149,8 @@ impl HesaiClock {
         civil(master::simulated_ns(own, self.epoch, *ptp_ahead_s, frozen_since, at))
     }
 
-    /// First time at which a second begins on the clock with the source `source`, by its rate at `now`.
+    /// First time of the run at which a second begins on the clock, extrapolated from the clock's offset at `now`. A
+    /// clock that no PTP slave sets is taken as error-free.
     pub fn second(&self, source: ClockSource, now: SimTime) -> SimTime {
         let slave = self.slave.as_ref().filter(|_| source == ClockSource::Ptp);
         master::second(slave, self.epoch, now)

@@ -22,17 +22,20 @@ use crate::wire::record::{Record, parse};
 
 /// Number of tenths of a degree in one rotation.
 const FULL_TURN_DECIDEG: u16 = 3600;
-/// Interval of synchronisations by a PTP master, milliseconds.
+/// Interval between synchronisations by a simulated PTP master, milliseconds.
 const PTP_PERIOD_MS: u64 = 1000;
-/// Port states in `PTP_DIAGNOSTICS`: with a master, and without.
+/// Port state in `PTP_DIAGNOSTICS` while the unit follows a simulated PTP master.
 const PORT_SLAVE: u8 = 9;
+/// Port state in `PTP_DIAGNOSTICS` while the unit follows no simulated PTP master.
 const PORT_LISTENING: u8 = 4;
 
-/// Limits of PTP settings in the web interface: domain, and intervals as binary logarithms of seconds.
+/// Largest PTP domain in the web interface.
 const MAX_PTP_DOMAIN: u8 = 127;
+/// Announce intervals in the web interface, as binary logarithms of seconds.
 const PTP_LOG_ANNOUNCE: std::ops::RangeInclusive<i8> = -2..=3;
+/// Intervals of sync messages and delay requests in the web interface, as binary logarithms of seconds.
 const PTP_LOG_INTERVALS: std::ops::RangeInclusive<i8> = -7..=3;
-/// Lock offsets that drivers accept.
+/// Lock offsets that hosts can set: the range that drivers accept.
 const PTP_LOCK_OFFSETS_US: std::ops::RangeInclusive<u8> = 1..=100;
 
 /// Payload of an answer, or error code of a refusal.
@@ -357,7 +360,7 @@ fn flag(byte: u8) -> Result<bool, u8> {
     checked(byte == 1, byte <= 1)
 }
 
-/// Parses PTP settings; requests for some profiles lack the intervals.
+/// Parses PTP settings. Intervals that a request lacks stay as in `now`.
 fn ptp_of(now: &PtpConfiguration, payload: &[u8]) -> Result<PtpConfiguration, u8> {
     let mut whole = now.to_bytes();
     let wanted = whole.get_mut(..payload.len()).filter(|wanted| wanted.len() >= 3);

@@ -81,7 +81,7 @@ impl Values {
         }
     }
 
-    /// Target speed of the motor, rpm.
+    /// Target speed of the motor, rpm; 0 in standby.
     pub fn driven_rpm(&self) -> u32 {
         if self.standby { 0 } else { self.rpm }
     }
@@ -126,7 +126,7 @@ pub(super) fn transport_of(clock: &HesaiClockSettings) -> Transport {
 }
 
 impl Hesai {
-    /// Applies the configuration `wanted` with the next rotation.
+    /// Stores the configuration `wanted`. PTP settings apply at once; packets and rotor change with the next rotation.
     pub(super) fn configure(&mut self, wanted: Values) {
         if wanted == self.values {
             return;

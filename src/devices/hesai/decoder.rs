@@ -33,8 +33,9 @@ struct StreamState {
     format: HesaiFormat,
     /// Tail of the last packet.
     tail: Tail,
-    /// Number of packets, and number of packets missing from the sequence.
+    /// Number of packets.
     packets: u64,
+    /// Number of packets missing from the sequence.
     missing: u64,
 }
 
@@ -96,7 +97,7 @@ impl HesaiDecoder {
         Self { named, known, ..Self::default() }
     }
 
-    /// Contradiction between the packets and the named profile; `None` without one.
+    /// Contradiction between the packets and the named profile; `None` if there is none, or if no profile is named.
     fn problem(&self) -> Option<String> {
         let (named, stream) = (self.named.as_ref()?, self.stream?);
         let own = named.profile.packet.format;
@@ -389,8 +390,8 @@ fn gps_fields(packet: &GpsPacket) -> Map<String, Value> {
 fn point_source(driver: &HesaiProfile, calibration: &'static str) -> PointSource {
     let lasers = calibration::lasers_of(driver, &driver.defaults.serial);
     let elevations_rad = lasers.iter().map(|laser| laser.elevation_deg.to_radians()).collect();
-    // Same correction as in the maker's drivers: the rotor rotates between the start of a firing, its lasers and its
-    // azimuth.
+    // Same correction as in the maker's drivers: the rotor rotates between the instant of the block's azimuth and the
+    // pulse of each laser.
     let after_ns = driver.packet.azimuth_after_ns as f64;
     let beams: Vec<_> = lasers
         .iter()

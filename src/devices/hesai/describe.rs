@@ -3,7 +3,7 @@
 use super::profile::HesaiProfile;
 use crate::describe::{self, Rows, Section, lidar_sections, shortest};
 
-/// Sections between name and sources.
+/// Sections of `menura profiles NAME` between name and sources.
 pub(super) fn sections(driver: &HesaiProfile) -> Vec<Section> {
     lidar_sections(device_rows(driver), &driver.network, &driver.defaults.beam)
 }

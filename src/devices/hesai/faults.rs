@@ -28,7 +28,7 @@ fn high_temperature(
     Some(Arc::new(HighTemperature { rise_c }))
 }
 
-/// Rise of the boards' temperatures at `at`, degrees Celsius; `None` without the fault.
+/// Rise of the boards' temperatures at `at`, degrees Celsius: the largest of all active faults; `None` without one.
 pub fn rise_c(faults: &[Timed<HighTemperature>], at: SimTime) -> Option<f64> {
     let on = faults.iter().filter(|fault| fault.is_on(at));
     on.map(|fault| fault.kind.rise_c).reduce(f64::max)

@@ -61,7 +61,7 @@ use returns::{PointMaker, selected};
 const SECOND_NS: u64 = 1_000_000_000;
 /// Largest random deviation of varying status words, counts.
 const LIVE_COUNTS: u8 = 4;
-/// First random stream of varying status words, above those of packets.
+/// Offset of the random streams of varying status words, one per second of the run; packets use lower numbers.
 const LIVE_DRAWS: u64 = 1 << 62;
 
 /// An emulated Hesai.
@@ -139,7 +139,7 @@ impl Hesai {
         unit
     }
 
-    /// Sets the unit's own address.
+    /// Sets the address that the unit's PTP messages come from.
     pub fn set_address(&mut self, address: Ipv4Addr) {
         if let Some(slave) = &mut self.clock.slave {
             slave.set_address(self.profile.network.source_mac, address);
@@ -156,7 +156,7 @@ impl Hesai {
         Arc::new(MultiEchoLidar(self.lidar()))
     }
 
-    /// Physics of the lasers.
+    /// Lidar model of the lasers, with their beam, noise and optical faults.
     pub fn lidar(&self) -> Lidar {
         let lasers = self.lasers.iter().map(|laser| LaserGeometry {
             elevation_rad: laser.elevation_deg.to_radians(),
@@ -167,7 +167,7 @@ impl Hesai {
         Lidar::new(lasers.collect(), beam, noise, self.noise).with_faults(&self.optics_faults)
     }
 
-    /// Data packets per second while no mode changes.
+    /// Data packets per second in the present mode at the target speed; 0 in standby.
     fn data_rate_hz(&self) -> f64 {
         if self.values.standby {
             return 0.0;

@@ -1,7 +1,7 @@
 //! Selection of the next packet's firings.
 //!
-//! The encoder triggers a firing of all lasers at equal steps of the rotation. A rotation has whole packets
-//! at every speed.
+//! The encoder triggers a firing of all lasers at equal steps of the rotation. At every speed, a rotation consists of a
+//! whole number of packets.
 
 use std::sync::Arc;
 
@@ -78,11 +78,13 @@ pub struct PacketPlan {
     pub mode: Mode,
     /// Sequence number of the packet.
     pub sequence: u32,
-    /// Index of the packet's first firing in the rotation, and number of firings in the rotation.
+    /// Index of the packet's first firing in the rotation.
     first: u32,
+    /// Number of firings in the rotation.
     steps: u32,
-    /// Start times of the firings, and their number.
+    /// Start times of the firings; entries from `count` on repeat the last firing.
     at: [SimTime; MOST_STEPS],
+    /// Number of firings in the packet.
     count: usize,
     /// Time at which the packet's timestamp is taken.
     pub stamped: SimTime,
@@ -153,7 +155,8 @@ pub struct Planner {
     next_number: u64,
     /// Planned packets, each with the previous state of the planner and the packet's end.
     planned: Planned<(Cursor, SimTime)>,
-    /// Firing slots of the last packet, usually the same as those of the next one.
+    /// Firing times of the last packet relative to its first (ns; `None`: outside the sector), and the slots for them,
+    /// which usually fit the next packet too.
     usual: (Vec<Option<u32>>, Arc<[FiringSlot]>),
 }
 

@@ -52,7 +52,7 @@ pub struct HesaiProfile {
 }
 
 const ONE_BYTE: &str = "the wire format: one byte";
-/// Origin that error messages name for the limits of values that commands set.
+/// Source named in messages for limits of values that host commands set.
 pub(super) const COMMANDS: &str = "the unit's commands by TCP";
 
 fn byte() -> Limit<i128> {

@@ -102,7 +102,7 @@ fn reach() -> Limit<f64> {
     Limit::new(0.0..=262.14, "m", "the wire format: 16 bits of 4 mm")
 }
 
-/// Reads the speeds, and the firings per rotation at 600 rpm.
+/// Reads the rotation rates into `rates` (rpm), and the firings per rotation at 600 rpm into `steps`.
 fn rotation(keys: &mut Keys<'_>, rates: &mut Vec<u32>, steps: &mut u32) {
     let field = spinning::rates_field(keys);
     keys.put(spinning::listed_rates().read(&field), rates);

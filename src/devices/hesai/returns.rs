@@ -10,7 +10,8 @@ use crate::spinning::returns::{Intensities, strongest_but};
 use crate::wire::hesai::data::{Point, ReturnMode};
 use crate::wire::hesai::format::DISTANCE_UNIT_M;
 
-/// Selects the echoes for the one or two blocks of a firing; `None` for a block without an echo.
+/// Selects the echoes for the one or two blocks of a firing. `None`: the block has no echo, or the mode has one return
+/// and so no second block.
 pub fn selected(mode: ReturnMode, order: DualOrder, echoes: &Echoes) -> [Option<Return>; 2] {
     let echoes = echoes.as_slice();
     let Some(last) = echoes.len().checked_sub(1) else { return [None; 2] };
@@ -58,7 +59,8 @@ impl PointMaker {
         }
     }
 
-    /// Encodes an echo as a point. Without an echo, or out of range, the point has no distance.
+    /// Encodes an echo as a point. The distance is 0 without an echo, or if the packet format cannot represent the
+    /// range.
     #[inline]
     pub fn point(&self, echo: Option<Return>) -> Point {
         let none = Point { confidence: self.confidence, ..Point::default() };

@@ -148,7 +148,8 @@ fn every_model_sends_whole_turns_in_each_mode_at_each_speed() {
     }
 }
 
-/// Firing times of a block and a channel as drivers compute them, microseconds after the timestamp.
+/// Compares firing times with those that drivers compute: the timestamp plus the offsets of block and channel, which
+/// the cases list in microseconds.
 #[test]
 fn timestamps_are_as_drivers_take_them() {
     let cases: [(&str, usize, f64, f64); 5] = [
@@ -427,7 +428,7 @@ fn commands_choose_the_profile_of_ptp() {
         let port = asked(&mut unit, command::PTP_DIAGNOSTICS, &[2]).payload;
         assert_eq!((port[10], port[23]), (9, mechanism), "{payload:?}");
     }
-    // Refused: UDP, an invalid domain, an interval that is too long.
+    // Refused: profile 1 over UDP, unknown profile, unknown transport, invalid domain, interval that is too long.
     for payload in [&[1, 0, 0][..], &[3, 0, 1], &[0, 0, 2], &[0, 128, 0], &[0, 0, 0, 4]] {
         assert_eq!(set(&mut unit, command::SET_PTP, payload), code::INVALID_PARAMETER);
     }

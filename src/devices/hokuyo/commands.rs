@@ -17,7 +17,7 @@ const REBOOT_WITHIN_NS: u64 = 1_000_000_000;
 /// Parameter of `CR` for the slowest speed; `FASTEST_AGAIN` restores the fastest.
 const SLOWEST: u32 = 10;
 const FASTEST_AGAIN: u32 = 99;
-/// Numbers of the two failures that `DB` simulates immediately (SCIP 1.1, SCIP 2.0). The others, up to
+/// Numbers of the two failures that `DB` simulates immediately: 1 in SCIP 1.1, 2 in SCIP 2.0. The others, up to
 /// `LAST_SIMULATED`, occur during a stream.
 const SIMULATED_AT_ONCE: [u32; 2] = [1, 2];
 const LAST_SIMULATED: u32 = 5;
@@ -273,7 +273,8 @@ impl Hokuyo {
             }
             Ok([1]) if is_adjusting || self.profile.protocol.time_anywhere => {
                 let tick_ns = self.profile.timing.clock_tick_ns;
-                // Clock reading at the arrival of the request, or at the departure of the answer.
+                // Without a clock tick, the answer contains the clock reading at the arrival of the request. With one,
+                // the answer leaves at the next tick and contains the reading at that time.
                 let read_at = match tick_ns {
                     0 => SimTime(at.0.saturating_sub(self.profile.timing.reply_ns)),
                     _ => self.clock.next_tick(at, tick_ns),
@@ -293,7 +294,7 @@ impl Hokuyo {
         }
     }
 
-    /// Answers to `VV`, `PP`, `II` and `%ST`.
+    /// Makes the answer to `VV`, `PP`, `II` or `%ST` (`name`).
     fn tell(&self, at: SimTime, line: &[u8], name: Name) -> Answer {
         if name == Name::Pp && self.phase == Phase::TimeAdjustment {
             return Answer::Message(Message::status(line, self.profile.statuses.denied));

@@ -11,8 +11,8 @@ use crate::wire::scip::message::{Line, Message, Messages, Status};
 use crate::wire::scip::request::{Name, Request};
 use crate::wire::scip::scan::{ScanData, Step, TIME_PERIOD_MS};
 
-/// Parameters for decoding scans. Sources by priority: the profile, a `PP` answer in the stream, a UTM-30LX-EW's
-/// values.
+/// Parameters for decoding scans: those of the last `PP` answer in the stream; before it, those of the profile, or of a
+/// UTM-30LX-EW without a profile.
 #[derive(Clone, Copy, Debug)]
 struct Geometry {
     per_turn: u32,
@@ -37,7 +37,7 @@ impl Geometry {
         }
     }
 
-    /// Takes over the parameters of a `PP` answer, unless one is missing.
+    /// Adopts the parameters of a `PP` answer; keeps all old ones if the answer lacks a parameter.
     fn learn(&mut self, lines: &[Line]) {
         let value = |key: &str| {
             let texts = lines.iter().filter_map(|line| std::str::from_utf8(line.text()).ok());
@@ -60,7 +60,8 @@ pub(super) struct ScipDecoder {
     broken_scans: u64,
     refusals: u64,
     first: Option<String>,
-    /// Times of the first and last scan, milliseconds, without wraps of the clock.
+    /// Times of the first and last scan, milliseconds. The time of the last scan continues to rise when the scanner's
+    /// clock wraps.
     times_ms: Option<(u64, u64)>,
 }
 
@@ -162,7 +163,7 @@ impl ScipDecoder {
                 let period = u64::from(TIME_PERIOD_MS);
                 self.times_ms = Some(match self.times_ms {
                     None => (time_ms, time_ms),
-                    // Time since the last scan, with wraps of the clock.
+                    // Adds the time since the last scan, during which the clock can wrap.
                     Some((first, last)) => {
                         (first, last + (time_ms + period - last % period) % period)
                     }

@@ -3,7 +3,7 @@
 use super::profile::{HokuyoProfile, HostInterface};
 use crate::describe::{Rows, Section, detection_row, shortest};
 
-/// Sections between name and sources.
+/// Sections of the description between the product's name and its sources.
 pub(super) fn sections(driver: &HokuyoProfile) -> Vec<Section> {
     vec![("device", device_rows(driver))]
 }

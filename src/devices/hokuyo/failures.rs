@@ -12,11 +12,12 @@ use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::time::SimTime;
 use crate::wire::scip::message::Message;
 
-/// A simulated failure of `DB` occurs only in streams of more than this number of scans.
+/// `DB` simulates failures 3 to 5 only in streams for which the host requested more than this number of scans.
 const SIMULATED_IN_STREAMS_OVER: u32 = 20;
 
 impl Hokuyo {
-    /// Start of the next stall; `None` without one, or if the motor is at rest.
+    /// Time at which a stall next stops the motor, at once if a stall is active. `None` without a further stall, or in
+    /// states in which the motor does not run.
     pub(super) fn next_hold(&self) -> Option<SimTime> {
         let turns = matches!(
             self.phase,
@@ -122,7 +123,7 @@ impl Hokuyo {
         self.say(at, 0, &message, self.stall_effects(at), PacketTruth::default());
     }
 
-    /// Fault effects of the stalls at `at`, for messages that report an error or a failure.
+    /// Fault effects of the stalls at `at`; empty unless the scanner is verifying an error or has failed.
     pub(super) fn stall_effects(&self, at: SimTime) -> Vec<FaultEffect> {
         if !matches!(self.phase, Phase::Verifying { .. } | Phase::Failed { .. }) {
             return Vec::new();
@@ -134,7 +135,7 @@ impl Hokuyo {
         self.stalls.iter().filter_map(effect).collect()
     }
 
-    /// Executes the failure that `DB` simulates when the stream has sent enough scans.
+    /// Starts the failure that `DB` simulates, if the stream has now sent the required number of scans.
     pub(super) fn fail_as_simulated(&mut self, at: SimTime) {
         let Some(Simulation { number, .. }) = self.simulation else { return };
         let after = self.profile.failure.simulated_after;

@@ -21,7 +21,8 @@ impl Host {
         Self { peer, lines: RequestLines::default(), waiting: WaitingRequests::default() }
     }
 
-    /// Processes bytes that arrived at `now`.
+    /// Splits bytes that arrived at `now` into requests. An answer is due `reply_ns` after the request or after the
+    /// previous answer, whichever is later.
     pub fn hear(&mut self, now: SimTime, bytes: &[u8], reply_ns: u64) {
         let mut input = bytes;
         let lines = std::iter::from_fn(|| self.lines.next_line(&mut input));

@@ -1,7 +1,7 @@
 //! Hokuyo's scanners with SCIP: UTM-30LX-EW, UTM-30LX, UST-10LX and 20LX, URG-04LX.
 //!
 //! ```text
-//! BOOTING --> STANDBY <--BM, QT--> SINGLE <--MD, QT--> STREAMING
+//! BOOTING --> STANDBY --BM--> SINGLE --MD--> STREAMING      MD also starts in STANDBY; QT returns to STANDBY
 //!                ^  ^---TM0, TM2--> TIME ADJUSTMENT
 //!                |  ^---%SL; QT or BM--> SLEEPING --> WAKING
 //!                |
@@ -61,7 +61,7 @@ use crate::wire::scip::request::{Name, Request, RequestLine};
 
 /// Size of the output buffer of a serial line, bytes; a scan with intensities has 7 kB.
 const LINE_BUFFER: usize = 1 << 15;
-/// Time after the planned departure of a scan at which its measurement counts as revoked, nanoseconds.
+/// A measurement that is missing this long after the planned departure of its scan counts as revoked, nanoseconds.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
 /// An emulated Hokuyo scanner.
@@ -154,7 +154,7 @@ struct Asked {
     first_step: u32,
 }
 
-/// Next event other than a command.
+/// Kind of the next event. Simultaneous events are processed in this order.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     PowerCut,
@@ -162,7 +162,7 @@ enum Event {
     Held,
     Reboots,
     ScanOver,
-    /// The oldest measurement request was revoked.
+    /// The measurement of the oldest request is missing, so the request counts as revoked.
     GivenUp,
     AnswerDue,
 }
@@ -449,7 +449,7 @@ impl Hokuyo {
         });
     }
 
-    /// Resets the state at `at`, because another host or none is served after a connection or disconnection.
+    /// Resets the state at `at`, because the served host has changed: a host has connected or disconnected.
     fn change_host(&mut self, at: SimTime) {
         match self.phase {
             Phase::Standby | Phase::Single | Phase::Streaming | Phase::TimeAdjustment => {
@@ -534,7 +534,8 @@ impl Device for Hokuyo {
             self.hosts.push(Host::new(Some(peer)));
         }
         if self.served().map(|place| self.hosts[place].peer) != before {
-            // A stream without a host continues when the first host connects.
+            // If no host was served before, nothing is reset: the stream of `power_on_stream` continues for the first
+            // host.
             if before.is_some() {
                 self.change_host(self.now);
             }

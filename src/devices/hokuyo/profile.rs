@@ -39,7 +39,7 @@ pub enum HostInterface {
 /// Treatment of a host that connects while another is connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecondHost {
-    /// A second host is served after the first has left.
+    /// A second host is served when the first has disconnected.
     Waits,
     /// The second host is served instead of the first.
     TakesOver,
@@ -309,7 +309,7 @@ keys! {
 }
 
 keys! {
-    /// Scale of sent intensities: `white (reflectance (at_m / range)^falloff)^power`.
+    /// Scale of sent intensities: `white * (reflectance * (at_m / range)^falloff)^power`, at most `largest`.
     #[derive(Clone, Copy, Debug)]
     pub struct IntensityScale {
         /// The counts of a white surface at `at_m`.
@@ -474,7 +474,7 @@ keys! {
 }
 
 impl HokuyoProfile {
-    /// Commands whose scans can be sent from power-on, by name; `off`: none.
+    /// Permitted values of `power_on_stream`: the names of the accepted stream commands, and `off` for no stream.
     fn streams(&self) -> Vec<(&'static str, Option<Name>)> {
         let is_stream = |name: Name| name.scan().is_some_and(|scan| scan.is_stream);
         let names = NAMES.into_iter();
@@ -485,7 +485,7 @@ impl HokuyoProfile {
     }
 }
 
-/// Checks that bit rates exist if, and only if, the interface needs them.
+/// Checks that there are no bit rates with Ethernet, and at least one with other interfaces.
 fn rates_fit_interface(table: &TableReader<'_>, all: &Connection) -> bool {
     let fit = all.bit_rates.is_empty() == (all.interface == HostInterface::Ethernet);
     if let Some(place) = table.place_of("bit_rates").filter(|_| !fit) {
@@ -537,7 +537,7 @@ fn steps_fit(table: &TableReader<'_>, steps: &Steps) -> bool {
     !wrong.contains(&true)
 }
 
-/// Reads `baud_rate`, a key of scanners with a serial line only.
+/// Reads `baud_rate`. Scanners without a serial line do not have this key, so it is an error there.
 fn bit_rate(
     all: &mut HokuyoSettings,
     keys: &mut Keys<'_>,
@@ -566,7 +566,7 @@ fn bit_rate(
     );
 }
 
-/// Limits of the beam's minimum and maximum range.
+/// Limits of the beam's minimum and maximum range, metres.
 fn reach() -> Limit<f64> {
     Limit::new(0.0..=262.143, "m", "SCIP: three characters of 1 mm")
 }

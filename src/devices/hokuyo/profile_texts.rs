@@ -8,7 +8,8 @@ pub type Code = [u8; 2];
 
 /// Number of characters after the text of a line: semicolon and checksum.
 const BEHIND_TEXT: usize = 2;
-/// Largest length of a text; the longest key and its colon precede it.
+/// Largest length of a text, characters. The line also has the longest key with its colon (5 characters) before the
+/// text.
 const LONGEST_TEXT: usize = LONGEST_LINE - BEHIND_TEXT - 5;
 /// Smallest number of lines of `II`; drivers refuse fewer.
 const LEAST_STATE_LINES: usize = 7;

@@ -23,7 +23,7 @@ impl Hokuyo {
         self.uart.as_ref().map_or(0, |uart| uart.duration_ns(stream.message_len()))
     }
 
-    /// The next revolution to measure, and its steps; `None` if no scan is requested.
+    /// The next revolution to measure, and its steps; `None` if there is none to request now.
     pub(super) fn next_wanted(&mut self) -> Option<(u64, RangeInclusive<u32>)> {
         match self.phase {
             Phase::Single => {
@@ -44,7 +44,7 @@ impl Hokuyo {
         }
     }
 
-    /// Sends the oldest measured scan, which is complete at `at`.
+    /// Sends the oldest measured scan at `at`. A scan of a stream is dropped if the serial line is still transmitting.
     pub(super) fn give_out_scan(&mut self, at: SimTime) {
         let Some(scan) = self.ahead.pop_front() else { return };
         let stamp_at = match self.profile.timing.stamp_at {

@@ -5,7 +5,7 @@ use super::values::Wanted;
 use crate::time::SimTime;
 use crate::wire::scip::request::{Name, Request};
 
-/// Digits of the scan count at the end of the parameters.
+/// Number of digits of the scan count, which ends the parameters.
 const COUNT: usize = 2;
 
 /// A requested stream.
@@ -67,8 +67,9 @@ impl Stream {
         self.count.is_none_or(|count| count > scans)
     }
 
-    /// The next revolution to measure while `waiting` scans are pending; `None` if all requested scans are planned.
-    /// `leaves` returns the earliest departure of a scan; `line_ns` is its transmission time.
+    /// The next revolution to measure; `None` if all requested scans are sent or pending. `waiting`: number of pending
+    /// scans. `leaves` returns the earliest departure of a revolution's scan; `line_ns` is its transmission time on a
+    /// serial line, else 0.
     pub fn plan(
         &mut self,
         waiting: usize,
@@ -98,7 +99,8 @@ impl Stream {
         (self.echo_with(left.unwrap_or(0)), left == Some(0))
     }
 
-    /// Request line for a message without a scan.
+    /// Request line for a message without a scan; the scan count is the number of scans that remain to be sent, 0 for
+    /// an unlimited stream.
     pub fn echo(&self) -> Vec<u8> {
         self.echo_with(self.count.map_or(0, |count| count.saturating_sub(self.sent)))
     }

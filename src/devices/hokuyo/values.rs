@@ -74,7 +74,8 @@ pub fn scan_data(
     (ScanData { time_ms, steps }, points)
 }
 
-/// Of two values of a cluster, the one with the shorter distance; error codes do not count as distances.
+/// Returns the value with the shorter distance, of two values of a cluster. Error codes do not count as distances; if
+/// neither value is a distance, returns `one`.
 fn nearer(profile: &HokuyoProfile, one: Step, other: Step) -> Step {
     let distance = |step: &Step| match least(step) {
         distance if distance >= profile.distances.min_mm => distance,

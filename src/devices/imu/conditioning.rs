@@ -113,7 +113,7 @@ pub struct SinglePole {
 }
 
 impl SinglePole {
-    /// Filters a value; the corner frequency (-3 dB) is `cutoff_hz`.
+    /// Filters the value `x`, which is `dt_s` later than the previous one; the corner frequency (-3 dB) is `cutoff_hz`.
     pub fn step(&mut self, x: DVec3, cutoff_hz: f64, dt_s: f64) -> DVec3 {
         let share = 1.0 - libm::exp(-std::f64::consts::TAU * cutoff_hz * dt_s);
         let next = self.value.map_or(x, |value| value + (x - value) * share);

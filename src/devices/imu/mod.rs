@@ -4,9 +4,9 @@
 //! due samples to the product's [`Protocol`], and manages the transmitter. Each protocol is a family with an
 //! [`ImuFamily`] and a folder of its own.
 //!
-//! A unit's clock starts with the run. Between two outputs the samples are averaged (`decimation`), so that white
-//! noise has the same density at every rate. Samples are in forward, left, up; [`output`] converts them to other
-//! axes.
+//! At the start of the run, a unit's clock reads the setting `uptime_s`. An output is the mean of the samples since the
+//! previous output, so that white noise has the same density at every rate, or the last sample (`decimation`). Samples
+//! are in forward, left, up; [`output`] converts them to other axes.
 
 pub(crate) mod answers;
 pub(crate) mod conditioning;
@@ -44,7 +44,7 @@ pub struct ImuFamily {
     pub messages: fn() -> Vec<&'static str>,
     /// Reads the keys of a profile that belong to this protocol.
     pub dialect: fn(&mut TableReader<'_>) -> Option<Arc<dyn Dialect>>,
-    /// Title and text of the tables of commands.
+    /// Title and CSV text of each command table.
     pub commands: &'static [(&'static str, &'static str)],
     /// Makes a decoder for the output of units; the argument is the family's key.
     pub decoder: fn(&'static str) -> Box<dyn StreamDecoder>,
@@ -83,7 +83,7 @@ pub struct Imu {
 }
 
 impl Imu {
-    /// Unit `name` of a rig with `seed`.
+    /// A unit with the given name in a rig with the given seed; name and seed determine its random errors.
     pub fn new(
         profile: &ImuProfile,
         settings: &ImuSettings,
@@ -103,7 +103,7 @@ impl Imu {
         }
     }
 
-    /// Limits series of requested samples to `longest_ns`. Call it before the first request.
+    /// Limits each series of requested samples to the duration `longest_ns`. Call it before the first request.
     pub fn limit_series(&mut self, longest_ns: u64) {
         self.series.limit(longest_ns);
     }

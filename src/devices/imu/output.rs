@@ -46,8 +46,8 @@ impl Clipped {
     }
 }
 
-/// Values that a stream reports: averages since its last output, and the latest sample's other values. Axes are
-/// forward, left, up, unless [`Measured::in_frd`] has converted them.
+/// Values that a stream reports: readings (the mean since its last output or the last sample, see [`Decimation`]) and
+/// increments since its last output. Axes are forward, left, up, unless [`Measured::in_frd`] has converted them.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured {
     /// Angular rates, rad/s.
@@ -165,8 +165,9 @@ pub fn ned(v: DVec3) -> DVec3 {
     DVec3::new(v.y, v.x, -v.z)
 }
 
-/// Converts the rotation from forward-left-up to east-north-up to the rotation from forward-right-down to
-/// north-east-down; the scalar part is not negative.
+/// Converts an attitude from a rotation between forward-left-up and east-north-up axes to the rotation between
+/// forward-right-down and north-east-down axes. The scalar part of the result is not negative. The same function
+/// converts back.
 pub fn ned_from_frd(world_from_sensor: DQuat) -> DQuat {
     const NED_FROM_ENU: DQuat = DQuat::from_xyzw(
         std::f64::consts::FRAC_1_SQRT_2,
@@ -183,7 +184,7 @@ pub fn positive(q: DQuat) -> DQuat {
     if q.w < 0.0 { -q } else { q }
 }
 
-/// Roll, pitch and yaw (-pi to pi), rad, of [`ned_from_frd`].
+/// Roll, pitch and yaw, rad, of a rotation from forward-right-down to north-east-down. Yaw is the heading, -pi to pi.
 pub fn roll_pitch_yaw(ned_from_frd: DQuat) -> DVec3 {
     let (roll, pitch, yaw) = rpy_from_quat(ned_from_frd);
     DVec3::new(roll, pitch, yaw)

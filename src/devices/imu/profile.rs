@@ -157,7 +157,7 @@ keys! {
 }
 
 impl ImuSettings {
-    /// The same settings without errors: no noise, range or resolution, and a perfect clock.
+    /// The same settings without errors: no noise, bias, range limit or quantisation, and a perfect clock.
     #[must_use]
     pub fn without_errors(self) -> Self {
         Self { model: self.model.without_errors(), clock: ClockErrors::default(), ..self }

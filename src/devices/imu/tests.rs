@@ -94,7 +94,7 @@ pub(crate) enum Proof {
     Stream,
     /// The answer shows the effect; the caller checks it.
     Answer,
-    /// The baud rate changes.
+    /// The baud rate changes to 230400.
     Line,
     /// The baud rate changes after a reset, which the caller sends.
     LineAfterReset,
@@ -107,7 +107,8 @@ pub(crate) enum Proof {
 }
 
 impl Proof {
-    /// Compares the output of a unit that received command `code` of `product` with the output of a unit that did not.
+    /// Checks the effect of command `code` of `product`. `with` and `without` are the baud rate and the output of a
+    /// unit that received the command, and of a unit that did not.
     pub fn check<T: PartialEq + std::fmt::Debug>(
         self,
         [product, code]: [&str; 2],

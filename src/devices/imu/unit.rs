@@ -9,11 +9,11 @@ use crate::sensors::noise::{NoiseSource, Quantity};
 use crate::serial::uart::Uart;
 use crate::time::{Epoch, SimTime};
 
-/// A unit, as protocols use it.
+/// State of an IMU unit that is independent of its protocol: settings, clock, transmitter.
 pub struct Unit {
     /// Profile of the unit's firmware.
     pub profile: ImuProfile,
-    /// Settings of the rig.
+    /// Settings of the unit in the rig.
     pub settings: ImuSettings,
     /// UTC at the start of the run.
     pub epoch: Epoch,
@@ -28,7 +28,8 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// Unit `name` of a rig with `seed`; its uptime at the start of the run is in `settings`.
+    /// A unit with the given name in a rig with the given seed, which determine its random errors. Its uptime at the
+    /// start of the run is in `settings`.
     pub(super) fn new(
         profile: &ImuProfile,
         settings: &ImuSettings,
@@ -93,7 +94,7 @@ impl Unit {
         f64::from(self.profile.output.sample_rate_hz).recip()
     }
 
-    /// Restarts the unit's clock and drops unsent output.
+    /// Restarts the unit's clock from zero at `at`, and drops messages that wait for the output latency.
     pub fn restart(&mut self, at: SimTime) {
         self.forget_held();
         self.on_since = at;

@@ -42,7 +42,7 @@ impl Counter {
         position * self.steps_per_unit
     }
 
-    /// Position of the joint at a total count.
+    /// Position of the joint at a total count, rad or m.
     pub(super) fn position(&self, count: i64) -> f64 {
         (count - self.zero_count) as f64 / self.steps_per_unit
     }
@@ -61,7 +61,8 @@ impl Counter {
         }
     }
 
-    /// Number of index marks from the mark at `index_count` up to a position; it changes where a mark is passed.
+    /// Number of the interval between index marks that contains a position; interval 0 starts at `index_count`. A
+    /// change of the number means that a mark was passed.
     fn marks(&self, position: f64) -> i64 {
         let steps = self.steps(position) - (self.index_count - self.zero_count) as f64;
         match self.steps_per_turn {
@@ -70,7 +71,7 @@ impl Counter {
         }
     }
 
-    /// Time and position of an index mark between two samples; `None` without one.
+    /// Time and position (rad or m) of the passage of an index mark between two samples; `None` if no mark is passed.
     pub(super) fn passage(
         &self,
         from: &(SimTime, JointState),
@@ -128,7 +129,7 @@ impl UnitClock {
         }
     }
 
-    /// Position in a line about the time `at`: its timestamp, and `count`.
+    /// Makes the position for a line: `count`, and the timestamp of the time `at` on the unit's clock.
     pub(super) fn stamp(&mut self, at: SimTime, count: i64) -> Position {
         let jitter_s = match self.jitter_s {
             0.0 => 0.0,

@@ -59,7 +59,8 @@ pub struct JointEncoder {
     datagrams: VecDeque<Transmit>,
     orders: VecDeque<Transmit>,
     heard: Heard,
-    /// Answers that wait for earlier lines, each with the time at which its command was complete.
+    /// Answers that wait until all samples before their commands are measured, each with the time at which its command
+    /// was complete.
     answers: VecDeque<(SimTime, Vec<u8>)>,
     /// All samples before this time are measured.
     known_to: SimTime,
@@ -201,7 +202,7 @@ impl JointEncoder {
         Some((position, window, FaultEffect { fault, window, kind: EffectKind::Frozen }))
     }
 
-    /// Limits series of requested samples to `longest_ns`. Call it before the first request.
+    /// Limits each series of requested samples to the duration `longest_ns`. Call it before the first request.
     pub fn limit_series(&mut self, longest_ns: u64) {
         self.series.limit(longest_ns);
     }

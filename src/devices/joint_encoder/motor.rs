@@ -27,7 +27,7 @@ struct Sweep {
     /// Index of the end to which the joint moves.
     towards: usize,
     rate: f64,
-    /// Number of further passes; `None`: unlimited.
+    /// Number of movements to an end that follow the present one; `None`: unlimited.
     legs_left: Option<u32>,
 }
 

@@ -14,7 +14,7 @@ pub mod error {
 
 /// Speed error above which a channel is busy, as a fraction of the maximum speed.
 const BUSY_SHARE: f64 = 0.02;
-/// Largest distance from a target position at which it counts as reached, counts.
+/// A target position is reached if the encoder is at most this far from it, counts.
 const REACHED_COUNTS: f64 = 2.0;
 
 /// Target of a channel.
@@ -61,7 +61,7 @@ impl Channel {
         self.error = None;
     }
 
-    /// Sets the present position to 0.
+    /// Makes the encoder's present position (counts) the channel's position 0; ignored if the channel is not ready.
     pub fn home(&mut self, position: f64) {
         if self.is_ready() {
             self.zero = position;
@@ -91,7 +91,7 @@ impl Channel {
         }
     }
 
-    /// Sets the scale: `desired` units are `machine` encoder lines.
+    /// Sets the scale: `desired` units correspond to `machine` encoder lines. Ignored if the channel is not started.
     pub fn set_units(&mut self, desired: f64, machine: f64) {
         let counts = machine.abs() * super::COUNTS_PER_LINE / desired.abs();
         if self.is_started && counts.is_finite() && counts > 0.0 {

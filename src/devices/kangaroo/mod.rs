@@ -1,9 +1,8 @@
 //! A Kangaroo x2 with its Sabertooth, with packets and text on the same line.
 //!
-//! Only queries are answered. A channel accepts moves after its start. An event that stops a channel (a cut of the
-//! motor power during a move, a serial timeout) sets an error, which the next answer reports and the next start
-//! clears. Homing sets the present position to zero, as without a limit switch. Tuning commands (3 to 8 of command
-//! 25) are accepted without effect.
+//! Only queries are answered. A channel accepts moves after its start. A cut of the motor power during a move and a
+//! serial timeout set an error; answers report it until the next start clears it. Homing sets the present position to
+//! zero, as without a limit switch. Tuning commands (3 to 8 of command 25) are accepted without effect.
 //!
 //! | file | holds |
 //! |---|---|
@@ -42,7 +41,7 @@ pub const FAMILY: BaseFamily = BaseFamily {
     decoder: decoder::decoder,
 };
 
-/// Names of channels: independent channels, then mixed channels.
+/// Names of channels: `1` and `2` are independent channels; `D` (drive) and `T` (turn) are mixed ones.
 const NAMES: [u8; 4] = *b"12DT";
 /// Baud rates by the value of the baud command.
 const BAUD_RATES: [u32; 4] = [9600, 19_200, 38_400, 115_200];
@@ -53,7 +52,7 @@ const COUNTS_PER_LINE: f64 = 4.0;
 /// Largest number in a packet.
 const LARGEST: f64 = ((1 << 29) - 1) as f64;
 
-/// Types of values in a get command. With [`INCREMENT`] added, the value is relative to the set point.
+/// Types of values in get and move commands. With [`INCREMENT`] added, the value is relative to the set point.
 pub(super) mod what {
     pub const POSITION: u8 = 0x01;
     pub const SPEED: u8 = 0x02;
@@ -65,7 +64,7 @@ pub(super) mod what {
     pub const INCREMENT: u8 = 0x40;
 }
 
-/// Values of a system command.
+/// Numbers of the actions of the system command.
 mod system {
     pub const POWER_DOWN: u8 = 0x00;
     pub const POWER_DOWN_ALL: u8 = 0x01;
@@ -108,7 +107,8 @@ impl KangarooUnit {
         (place, place.and_then(|place| place.checked_sub(first)).filter(|index| *index < 2))
     }
 
-    /// Position or speed of both channels, counts or counts/s, from those of the motors.
+    /// Positions (counts) or speeds (counts/s) of both channels, computed from those of the motors, which `of_motor`
+    /// returns.
     fn measured(&self, of_motor: impl Fn(usize) -> f64) -> [f64; 2] {
         let [first, second] = [of_motor(0), of_motor(1)];
         match self.own.channels {
@@ -130,7 +130,8 @@ impl KangarooUnit {
         self.measured(|motor| unit.speed_counts_s(motor))
     }
 
-    /// Sets the motors' speeds from the channels' targets; with an acceleration in counts/s², by ramps.
+    /// Sets the motors' speeds from the channels' targets: by ramps with the acceleration `accel` (counts/s²), or at
+    /// once if it is `None`.
     fn apply(&mut self, at: SimTime, accel: Option<f64>, unit: &mut Unit) {
         let positions = self.positions(unit);
         let most = unit.settings.wheels.max_speed_m_s * unit.settings.wheels.counts_per_m;
@@ -258,7 +259,8 @@ impl KangarooUnit {
         self.next_step = SimTime(at.0 + STEP_NS);
     }
 
-    /// A value in counts, or the error code that replaces it.
+    /// Value of channel `name` with the type `kind`: a position (counts) or a speed (counts/s); or the error code that
+    /// replaces it.
     fn value(&self, name: u8, kind: u8, unit: &Unit) -> Result<f64, u8> {
         let (place, index) = self.channel(name);
         let index =

@@ -12,10 +12,10 @@ use crate::drive_base::{Dialect, Protocol, Unit};
 /// Mode of a Kangaroo's channels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Channels {
-    /// `1` and `2`: one motor each.
+    /// Channels `1` and `2`, one for each motor.
     #[default]
     Independent,
-    /// `D` drives, `T` turns.
+    /// Channels `D`, which drives, and `T`, which turns.
     Mixed,
 }
 

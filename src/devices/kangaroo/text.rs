@@ -1,6 +1,6 @@
 //! Lines of text, `<channel>,<command>`; case and blanks are ignored.
 
-/// A requested move.
+/// A requested move. Its values are in the units that the host has set; [`Order::scaled`] converts them to counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Order {
     /// Target position, and whether it is an increment.
@@ -41,14 +41,14 @@ pub enum TextCommand {
     Home,
     PowerDown,
     PowerDownAll,
-    /// Sets the scale: `desired` units are `machine` encoder lines.
+    /// Sets the scale: `desired` units correspond to `machine` encoder lines.
     Units {
         desired: f64,
         machine: f64,
     },
     /// A move, in units.
     Move(Order),
-    /// A query of the value with this type; types are those of the get command.
+    /// A query of a value; the number is the type of the value, as in the get command.
     Get(u8),
 }
 

@@ -18,8 +18,8 @@ use crate::{Output, REACTION_NS, Transmit};
 /// Largest number of pending answers; further requests are ignored.
 const MAX_WAITING: u64 = 32;
 
-/// Time of the answer to a request that arrives at `now`; earlier answers last until `busy_until`. `None` if too many
-/// answers are pending.
+/// Time of the answer to a request that arrives at `now`, if earlier answers occupy the unit until `busy_until` and an
+/// answer takes `reply_ns`. `None` if too many answers are pending.
 pub(super) fn answer_at(now: SimTime, busy_until: SimTime, reply_ns: u64) -> Option<SimTime> {
     let due = SimTime(busy_until.max(now).0 + reply_ns);
     (due.0 - now.0 <= MAX_WAITING * reply_ns.max(1)).then_some(due)
@@ -195,8 +195,8 @@ impl Livox {
         self.follow(at);
     }
 
-    /// Restarts the unit at `at`, or as soon as possible, with the present settings. Packets stop, and the clock starts
-    /// from zero.
+    /// Plans a restart at `at`, not before the unit can react and not after a restart that is already planned. Then
+    /// packets stop, settings are kept, and the PTP slave or GNSS receiver must set the clock again.
     fn restart(&mut self, at: SimTime) {
         let down_at = self.clock.goes_down_by(SimTime(at.0.max(self.now.0 + REACTION_NS)));
         let up_at = self.states.restart(down_at, self.values.target_after_boot());

@@ -10,7 +10,7 @@ pub(super) fn unit(angle_rad: f64) -> DVec2 {
     DVec2::new(cos, sin)
 }
 
-/// Complex number of length 1 at `turns` full circles.
+/// Complex number of length 1 whose angle is `turns` full circles.
 fn turned(turns: f64) -> DVec2 {
     unit(std::f64::consts::TAU * (turns - turns.floor()))
 }
@@ -84,7 +84,8 @@ impl<S: Simd> Lanes<S> {
     }
 }
 
-/// A term of a closed form: harmonics of the first and the second rotation, and amplitude.
+/// A term of a closed form: (m, n, amplitude) means amplitude * (first rotation)^m * (second rotation)^n, with the
+/// rotations as complex numbers of length 1.
 pub(super) type Term = (i32, i32, f64);
 
 /// Sum of terms, from the powers of both rotations.
@@ -104,16 +105,16 @@ pub(super) fn sum<S: Simd, const N: usize>(
 
 /// A closed form that gives beam directions.
 pub(super) trait ClosedForm {
-    /// Lines that fire together.
+    /// Number of lines that fire together.
     fn lines(&self) -> usize;
 
-    /// Writes unit vectors (forward, left, up) of all lines for several groups of points; `motions` are the phases of
-    /// both rotations.
+    /// Writes unit vectors (forward, left, up) of all lines for `LANES` groups of points, one per lane. `motions` are
+    /// the phases of both rotations as complex numbers of length 1.
     fn groups<S: Simd>(&self, motions: [Lanes<S>; 2], aims: &mut [DVec3]);
 }
 
-/// Writes the unit vectors (forward, left, up) of `lines` lines to `aims`. `flat` is left + i up at the centre of the
-/// lines; `by_line` is the step from a line to the previous one.
+/// Writes the unit vectors (forward, left, up) of `lines` lines to `aims`. The arguments are complex numbers, left + i *
+/// up: `flat` is the direction at the centre of the lines, `by_line` the direction of line n - 1 minus that of line n.
 #[inline(always)]
 pub(super) fn forward<S: Simd>(
     flat: Lanes<S>,

@@ -44,7 +44,7 @@ struct StreamState {
 #[derive(Clone, Debug, Default)]
 pub(super) struct LivoxDecoder {
     named: Option<Named<LivoxProfile>>,
-    /// Profiles to choose from by the time between points.
+    /// Profiles from which the one with the packet duration of the stream is chosen.
     known: &'static [Arc<Profile>],
     stream: Option<StreamState>,
     imu: Option<(data::Head, Inertial)>,
@@ -61,7 +61,7 @@ pub(super) fn stamp(time_ns: u64) -> Stamp {
     Stamp { us: (time_ns / 1000 % u64::from(HOUR_US)) as u32, period_us: HOUR_US }
 }
 
-/// Phase in the frame at a time, as hundredths of a degree of a full circle.
+/// Position of a time in its 0.1 s frame as an angle, hundredths of a degree; a frame is 360 degrees.
 pub(super) fn turned_centideg(time_ns: u64) -> u16 {
     (time_ns % FRAME_NS * 36_000 / FRAME_NS) as u16
 }
@@ -84,8 +84,8 @@ fn position_m(kind: DataType, point: &Point) -> DVec3 {
     }
 }
 
-/// Position of a spherical point in the lidar frame, metres; `depth` in millimetres, theta and phi in hundredths of a
-/// degree.
+/// Position of a spherical point in the lidar frame, metres; `depth` is in millimetres. `angles` are theta (from the z
+/// axis) and phi (from x towards y), hundredths of a degree.
 pub(super) fn spherical_m(depth: f64, angles: [f64; 2]) -> DVec3 {
     let [(sin_theta, cos_theta), (sin_phi, cos_phi)] =
         angles.map(|angle| libm::sincos((angle * ANGLE_STEP_DEG).to_radians()));
@@ -103,8 +103,8 @@ pub(super) fn shot(line: usize, at: DVec3, intensity: u8) -> Shot {
     }
 }
 
-/// A return at the position `at` (lidar frame, metres) of the pulse with the index `pulse` in its packet. The lines
-/// fire in order.
+/// A return at the position `at` (lidar frame, metres) of the pulse with the index `pulse` in its packet. The pulses of
+/// a packet belong to the lines in turn.
 pub(super) fn cloud_point(at: DVec3, intensity: u8, pulse: usize, lines: usize) -> CloudPoint {
     CloudPoint {
         position_m: at,
@@ -122,7 +122,7 @@ pub(super) fn elevations_rad(lines: usize, span_deg: [f64; 2]) -> Vec<f64> {
     (0..count).map(|line| low + step * line as f64).collect()
 }
 
-/// Text up to the first zero byte; `None` if it contains other than printable characters.
+/// Text up to the first zero byte; `None` if it contains blanks or characters that are not printable ASCII.
 pub(super) fn text_of(bytes: &[u8]) -> Option<String> {
     let text: Vec<u8> = bytes.iter().copied().take_while(|byte| *byte != 0).collect();
     let is_plain = text.iter().all(u8::is_ascii_graphic);
@@ -148,7 +148,7 @@ impl LivoxDecoder {
         Self { named, known, ..Self::default() }
     }
 
-    /// The named profile, or the first profile with the same time between points.
+    /// The named profile, or the first profile whose packets have the same time from the first to the last point.
     fn profile(&self) -> Option<(&str, &LivoxProfile)> {
         if let Some(named) = &self.named {
             return Some((&named.name, &named.profile));

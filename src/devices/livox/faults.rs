@@ -54,7 +54,7 @@ impl Alert for Hms {
     }
 }
 
-/// Value of key 0x8011: the active codes.
+/// Value of key 0x8011: up to eight active codes, four bytes each (severity, then id, 16 bits each); unused places are 0.
 pub fn codes(faults: &[Timed<Hms>], at: SimTime) -> Vec<u8> {
     let mut codes: Vec<u32> =
         on(faults, at).map(|hms| u32::from(hms.id) << 16 | hms.level as u32).collect();
@@ -62,7 +62,8 @@ pub fn codes(faults: &[Timed<Hms>], at: SimTime) -> Vec<u8> {
     codes.into_iter().flat_map(u32::to_le_bytes).collect()
 }
 
-/// Value of key 0x800e: the worst severity of system, scan, ranging and communication, four bits each.
+/// Value of key 0x800e: the worst severities of system, scan, ranging and communication, four bits each from bit 0 on: 0
+/// none or information, 1 warning, 2 error, 3 fatal.
 pub fn diagnosis(faults: &[Timed<Hms>], at: SimTime) -> u16 {
     on(faults, at).fold(0, |all, hms| {
         let part = match hms.id {

@@ -10,7 +10,8 @@ use glam::{DVec2, DVec3};
 use super::complex::{ClosedForm, Lanes, Term, forward, sum, unit};
 use super::profile::Form;
 
-/// Terms common to all lines: left + i up.
+/// Terms common to all lines. Their sum is the complex number left + i * up: the coordinates of the unit vector in the
+/// middle of the lines.
 const COMMON: [Term; 33] = [
     (-1, 0, 0.38013),
     (1, 0, 0.26833),
@@ -46,7 +47,7 @@ const COMMON: [Term; 33] = [
     (8, 1, 0.00080),
     (-7, 0, 0.00084),
 ];
-/// Terms proportional to the line's position: left + i up, before a rotation by a quarter turn.
+/// Terms of the difference between adjacent lines. Their sum, multiplied by i, is that difference as left + i * up.
 const LINE: [Term; 7] = [
     (0, 0, 0.01610),
     (-2, 0, -0.00108),

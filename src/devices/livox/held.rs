@@ -8,8 +8,8 @@ use crate::spinning::backlog::{Held, PacketPlan};
 use crate::time::SimTime;
 
 /// Makes the measured packet of `plan`, which waits for its timestamp. Its content is the bytes without the timestamp,
-/// and the number of points with a return. The packet leaves `lag_ns` after the planned end of its points. Faults of
-/// `alerts` that are active while it is measured become its fault effects.
+/// and the number of points with a return. The packet leaves `lag_ns` after the planned end of its points. Its fault
+/// effects are those of `measurement`, and those of the `alerts` and PTP faults that are active while it is measured.
 pub fn held<P: PacketPlan, K>(
     plan: P,
     (payload, points): (Vec<u8>, u32),

@@ -11,7 +11,7 @@ use crate::wire::livox::data;
 /// Index of the first random stream for IMU samples; streams of packets of points have lower indices.
 const DRAWS: u64 = 1 << 62;
 
-/// IMU samples that wait for their packets.
+/// IMU of a unit, with the samples that wait for their packets.
 pub struct Inertial {
     profile: ImuProfile,
     noise: NoiseSource,
@@ -31,7 +31,7 @@ impl Inertial {
         SimTime(sampled.0 + self.profile.latency_ns)
     }
 
-    /// Adds the errors of the IMU to a true sample.
+    /// Adds the noise of the IMU to a true sample: acceleration in g, angular rates in rad/s.
     pub fn measured(&self, truth: &InertialTruth) -> data::Inertial {
         let draws = self.noise.request(DRAWS + truth.at.0 / self.samples.series.period_ns());
         let ImuProfile { accel_std_g, gyro_std_deg_s, .. } = self.profile;

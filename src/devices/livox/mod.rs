@@ -70,7 +70,7 @@ pub struct Livox {
     /// Latest time passed to the device.
     now: SimTime,
     values: Values,
-    /// Factory destination of datagrams.
+    /// Destination of datagrams until a host sets another: the rig's host, or else the factory destination.
     stored_host: HostAddress,
     /// Whether datagrams have a destination.
     has_host: bool,
@@ -93,8 +93,9 @@ pub struct Livox {
 }
 
 impl Livox {
-    /// A unit that is already running at the start of the run, unless its settings require a cold start. It sends
-    /// to `host`, or to the factory destination, until a host sets another.
+    /// A unit that is already running at the start of the run, unless its settings require a cold start. Until a host
+    /// sets a destination, it sends to `host` or else to the factory destination; without the setting
+    /// `stored_destination`, it sends nothing.
     pub fn new(
         profile: &LivoxProfile,
         settings: &LivoxSettings,

@@ -126,8 +126,8 @@ struct Dome {
 }
 
 impl Pattern {
-    /// Pattern of `profile`. `hz` are the frequencies of both rotations. At the start of the run the pattern is
-    /// `start_s` old.
+    /// Pattern of `profile`. `hz` are the frequencies of both rotations, which have run for `start_s` seconds at the
+    /// start of the run.
     pub fn of(profile: &LivoxProfile, hz: [f64; 2], start_s: f64) -> Self {
         Self::new(profile.pattern.form, profile.pattern.point_rate_hz, hz, start_s)
     }

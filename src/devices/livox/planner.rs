@@ -22,7 +22,7 @@ pub struct PacketPlan {
     start: SimTime,
     span_ns: u64,
     period_ns: u64,
-    /// Sequence number of the packet; skipped packets have none.
+    /// Sequence number of the packet; skipped packets use no number.
     pub sequence: u16,
     /// Mode at the packet's first point.
     pub mode: Mode,
@@ -55,12 +55,12 @@ pub struct Planner {
     pattern: Pattern,
     slots: Arc<[FiringSlot]>,
     next: u64,
-    /// Numbers of the latest packets that are sent.
+    /// Numbers of the latest packets that are planned to be sent, ascending.
     planned: VecDeque<u64>,
     sequence: u16,
 }
 
-/// Number of packets in `planned`; it exceeds the number of packets that are planned ahead.
+/// Largest number of packets in `planned`, more than are ever planned ahead.
 const KEPT: usize = 4096;
 
 impl Planner {
@@ -83,7 +83,7 @@ impl Planner {
         }
     }
 
-    /// The next packet to send, and its measurement; `None` if no packet starts before `horizon`.
+    /// The next packet to send, and its measurement; `None` if no packet to send starts before `horizon`.
     pub fn next(
         &mut self,
         modes: &Timeline<Mode>,
@@ -133,8 +133,8 @@ impl Planner {
         }
     }
 
-    /// Goes back to the first planned packet that starts at or after `from`. Returns its number and its end; `None` if
-    /// no such packet is planned.
+    /// Goes back to the first packet, sent or skipped, that starts at or after `from`. Returns its number and its end;
+    /// `None` if the planner has not reached that packet.
     pub fn undo(&mut self, from: SimTime) -> Option<(u64, SimTime)> {
         let estimate = u128::from(from.0) * u128::from(self.profile.pattern.point_rate_hz)
             / (POINTS as u128 * 1_000_000_000);

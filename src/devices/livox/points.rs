@@ -38,12 +38,13 @@ pub struct Mode {
 }
 
 impl Mode {
-    /// Group of the pattern that gives the directions of `group`.
+    /// Group of the pattern whose directions the points of `group` have; a repetitive pattern starts again from group
+    /// 0.
     pub fn group(&self, group: u64) -> u64 {
         self.repeats_after.map_or(group, |period| group % period)
     }
 
-    /// Whether a point in this direction is in an enabled field of view.
+    /// Whether a point in this direction is in an enabled field of view; `true` if there is no limit.
     fn shows(&self, aim: DVec3) -> bool {
         self.fields.is_empty() || {
             let yaw = azimuth_deg(aim);
@@ -72,11 +73,11 @@ pub(super) fn weak_signal(threshold: f64) -> f32 {
     threshold as f32 * WEAK_BELOW
 }
 
-/// Rounds to the nearest integer; `value` must be below 2^31.
+/// Rounds to the nearest integer; the magnitude of `value` must be below 2^31.
 #[inline]
 pub(super) fn whole(value: f64) -> i32 {
-    /// Added to an integer, this number leaves no fractional bits in an `f64`, so the last bits of the sum are the
-    /// integer.
+    /// The sum of this number and a smaller value has no fractional bits in an `f64`, so its lowest 32 bits are the
+    /// rounded value.
     const WHOLE_FROM: f64 = 1.5 * (1_u64 << 52) as f64;
     (value + WHOLE_FROM).to_bits() as i32
 }
@@ -89,8 +90,8 @@ fn azimuth_deg(aim: DVec3) -> f64 {
     if deg < 0.0 { deg + 360.0 } else { deg }
 }
 
-/// Depth (millimetres), theta and phi (hundredths of a degree) of a point in the direction `aim`, `mm` millimetres
-/// away.
+/// Depth (millimetres), theta (from straight up) and phi (azimuth, from forward to the left; both in hundredths of a
+/// degree) of a point in the direction `aim`, `mm` millimetres away.
 #[inline]
 pub(super) fn spherical(aim: DVec3, mm: f64) -> [i32; 3] {
     let theta = libm::acos(aim.z.clamp(-1.0, 1.0)).to_degrees() * 100.0;

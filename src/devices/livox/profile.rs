@@ -216,7 +216,7 @@ pub enum TargetState {
 }
 
 impl TargetState {
-    /// Number of the state in values of keys.
+    /// Code of the state in the values of the protocol's keys.
     pub fn number(self) -> u8 {
         match self {
             Self::Sampling => state::SAMPLING,
@@ -226,7 +226,7 @@ impl TargetState {
     }
 }
 
-/// Closed form of the pattern.
+/// Scan pattern of a model; its beam directions are a closed form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
     /// All azimuths around the vertical axis.

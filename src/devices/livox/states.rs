@@ -10,7 +10,7 @@ use crate::wire::livox::key::state;
 /// The states of a unit.
 pub type States = UnitStates<Hms, Motor>;
 
-/// Times of the unit's starts: durations of the state changes, and the latest start of the motor.
+/// Durations of the state changes, and the times of the latest self-check and motor start.
 #[derive(Clone, Debug)]
 pub struct Motor {
     /// End of the self-check after the latest power-up, as a function of time; a planned restart adds a later one.
@@ -56,7 +56,7 @@ impl States {
         let checked_at = *self.motor.checked_at.at(at);
         self.motor.checked_at.forget(at);
         self.motor.started_at.forget(at);
-        // The motor is stopped when the self-check ends.
+        // During the self-check, the change waits for its end, when the motor is at rest.
         match at < checked_at {
             true => self.change(checked_at, state::IDLE, target),
             false => self.change(at, *self.line.at(at), target),

@@ -38,7 +38,7 @@ impl<T: PartialEq> Timeline<T> {
         is_other || self.0.len() != before
     }
 
-    /// Adds a value that starts after all known changes.
+    /// Adds the value from `from` on, which must be later than all known changes.
     pub fn push(&mut self, from: SimTime, value: T) {
         self.0.push_back((from, value));
     }

@@ -58,7 +58,7 @@ impl<K: Alert, M> UnitStates<K, M> {
         if state != OFF && self.is_stopped(at) { K::ERROR } else { state }
     }
 
-    /// Whether a fault stops the output of points at a time.
+    /// Whether a fault stops the unit at `at`, and with it the output of points and IMU samples.
     pub fn is_stopped(&self, at: SimTime) -> bool {
         is_stopped(&self.faults, at)
     }
@@ -68,7 +68,7 @@ impl<K: Alert, M> UnitStates<K, M> {
         *self.line.at(at) == OFF
     }
 
-    /// The states from `from` on, as they would be without faults, each with its start.
+    /// The states from `from` on, as they would be without faults, each with its start; the first one has the time `from`.
     pub fn from(&self, from: SimTime) -> Vec<(SimTime, u8)> {
         let changes = std::iter::successors(Some(from), |at| self.line.next_change(*at));
         changes.map(|at| (at, *self.line.at(at))).collect()

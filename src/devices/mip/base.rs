@@ -107,7 +107,7 @@ impl MipUnit {
     }
 }
 
-/// Descriptor set and descriptor of all commands and data fields.
+/// Descriptor set and descriptor of each command and each data field.
 fn descriptors() -> Vec<[u8; 2]> {
     let mut commands: Vec<_> =
         COMMANDS.into_iter().chain(SETTINGS.iter().map(|s| s.command)).collect();
@@ -117,10 +117,11 @@ fn descriptors() -> Vec<[u8; 2]> {
     commands.into_iter().chain(data).map(|(s, d)| [s, d]).collect()
 }
 
-/// Handles the communication mode; only the standard mode is supported.
+/// Executes a command of set 0x7F. Its only command is the communication mode, of which only the standard mode is
+/// supported.
 ///
 /// # Errors
-/// Returns a code of [`reply`].
+/// Returns a code of [`reply`] for other modes, functions and commands.
 pub(super) fn system(command: &Field) -> Answer {
     match (command.descriptor, command.data.as_slice()) {
         (system::COM_MODE, [function::WRITE, system::NORMAL] | [function::DEFAULT, ..]) => {

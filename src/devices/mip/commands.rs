@@ -2,8 +2,7 @@
 
 use crate::wire::mip::set;
 
-/// Descriptor sets and descriptors of commands, for the answer "descriptors"; [`super::settings::SETTINGS`] has the
-/// others.
+/// Descriptor set and descriptor of each command, except the commands in [`super::settings::SETTINGS`].
 pub const COMMANDS: [(u8, u8); 38] = [
     (set::BASE, base::PING),
     (set::BASE, base::IDLE),
@@ -45,7 +44,7 @@ pub const COMMANDS: [(u8, u8); 38] = [
     (set::SYSTEM, system::COM_MODE),
 ];
 
-/// Commands of [`set::BASE`].
+/// Descriptors of the commands and replies of [`set::BASE`].
 #[allow(missing_docs, reason = "the names are those of the protocol's documents")]
 pub mod base {
     pub const PING: u8 = 0x01;
@@ -63,7 +62,7 @@ pub mod base {
     pub const EXTENDED_REPLY: u8 = 0x86;
 }
 
-/// Commands of [`set::THREE_DM`].
+/// Descriptors of the commands and replies of [`set::THREE_DM`].
 #[allow(missing_docs, reason = "the names are those of the protocol's documents")]
 pub mod dm {
     pub const POLL_SENSOR: u8 = 0x01;
@@ -104,7 +103,7 @@ pub mod dm {
     pub const RANGES_REPLY: u8 = 0xd3;
 }
 
-/// Commands of [`set::FILTER`].
+/// Descriptors of the commands of [`set::FILTER`].
 #[allow(missing_docs, reason = "the names are those of the protocol's documents")]
 pub mod filter {
     pub const RESET: u8 = 0x01;
@@ -123,7 +122,7 @@ pub mod filter {
     pub const DECLINATION: u8 = 0x43;
 }
 
-/// Commands of [`set::SYSTEM`].
+/// Descriptors of the command and reply of [`set::SYSTEM`], and the communication mode `NORMAL`.
 #[allow(missing_docs, reason = "the names are those of the protocol's documents")]
 pub mod system {
     pub const COM_MODE: u8 = 0x10;

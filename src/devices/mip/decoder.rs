@@ -41,7 +41,7 @@ fn fields(packet: &mip::Packet) -> (String, Map<String, Value>) {
     (format!("{kind} {:#04x}", packet.descriptor_set), fields.collect())
 }
 
-/// Whether a known data field consists of floats only.
+/// Whether a data field is known to consist of floats only.
 fn has_floats(descriptor_set: u8, descriptor: u8) -> bool {
     use crate::wire::mip::set;
     descriptor_set == set::SENSOR_DATA && matches!(descriptor, 0x04..=0x0c | 0x17)

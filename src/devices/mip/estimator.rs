@@ -126,7 +126,7 @@ impl Estimator {
         }
     }
 
-    /// Sets the initial heading.
+    /// Sets the initial heading, relative to the north (true or magnetic) to which the output refers.
     ///
     /// # Errors
     /// Returns a code of [`reply`] if the filter is already running.
@@ -150,7 +150,7 @@ impl Estimator {
         Ok(())
     }
 
-    /// Applies an external heading, true or magnetic.
+    /// Applies an external heading: rad, clockwise from true or magnetic north.
     ///
     /// # Errors
     /// Returns a code of [`reply`] if external headings are not the configured source, or if a true heading needs an
@@ -178,7 +178,7 @@ impl Estimator {
         Ok(())
     }
 
-    /// Attitude with the heading corrected by the magnetometer.
+    /// Attitude of a sample, with a heading relative to the north (true or magnetic) that the host has set.
     fn aided(&self, sample: &Sample, values: &Values, epoch: Epoch) -> DQuat {
         // The heading of a sample has the reference of the rig's settings. It is converted to magnetic north, then to
         // the reference that the host has set.

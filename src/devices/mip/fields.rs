@@ -13,7 +13,7 @@ use crate::sensors::imu::{Sample, earth};
 use crate::time::SimTime;
 use crate::wire::mip::{Field, set};
 
-/// Data fields of [`set::SENSOR_DATA`] and [`set::FILTER_DATA`] with their names in profiles.
+/// Data fields of [`set::SENSOR_DATA`] and [`set::FILTER_DATA`]: name in profiles, descriptor set, descriptor.
 pub const DATA: [(&str, u8, u8); 29] = [
     ("accel", set::SENSOR_DATA, 0x04),
     ("gyro", set::SENSOR_DATA, 0x05),
@@ -106,7 +106,8 @@ pub fn field(
             // Rotation from north-east-down to the sensor frame, row by row.
             of(&DMat3::from_quat(complementary).to_cols_array().map(|x| x as f32))
         }
-        // Field and force that the complementary filter expects at its attitude.
+        // Magnetic field (0x10) and specific force of a unit at rest (0x11), at the attitude of the complementary
+        // filter.
         (set::SENSOR_DATA, 0x10) => {
             of(&f32s(complementary.conjugate() * model_gauss(sample, unit)))
         }
@@ -180,7 +181,7 @@ fn gps_time(moment: &Moment, unit: &Unit) -> Vec<u8> {
     data
 }
 
-/// GPS week and second of the week; `ahead_ns` is the offset that the host has set by its time.
+/// GPS week and second of the week at `at`. `ahead_ns` is the GPS time that the host has set minus the unit's own.
 pub(super) fn gps_time_of(at: SimTime, ahead_ns: i128, unit: &Unit) -> (u16, f64) {
     const GPS_EPOCH_UNIX_NS: i128 = 315_964_800_000_000_000;
     const LEAP_NS: i128 = 18_000_000_000;

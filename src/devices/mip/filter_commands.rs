@@ -73,8 +73,8 @@ impl MipUnit {
         self.estimator.external_heading(heading, data[8] == 2, &sensor, values, unit.epoch)
     }
 
-    /// Sets the rotation to the vehicle frame so that the vehicle is level and points north, about the given axes;
-    /// without axes, the vehicle frame equals the sensor frame.
+    /// Sets the rotation from the sensor frame to the vehicle frame so that the present roll (bit 0 of `axes`), pitch
+    /// (1) or heading (2) of the vehicle becomes 0. Without axes, the vehicle frame equals the sensor frame.
     fn tare(&mut self, axes: u8) -> Result<(), u8> {
         let (moment, _) = self.latest.as_ref().ok_or(reply::FAILED)?;
         if !moment.solution.is_valid {

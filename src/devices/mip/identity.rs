@@ -4,7 +4,7 @@ use crate::imu::Unit;
 use crate::sensors::imu::earth;
 use crate::wire::mip::reply;
 
-/// Range of a sensor, in g, degrees/s or gauss.
+/// Range of the sensor with the number `sensor`: 1 accelerometer (g), 2 gyro (degrees/s), 3 magnetometer (gauss).
 ///
 /// # Errors
 /// Returns a code of [`reply`] for a sensor that the unit lacks.

@@ -16,7 +16,8 @@ use crate::wire::mip::{Field, reply, set};
 /// Descriptors of the quantities in [`set::SENSOR_DATA`]: acceleration, rate, field, pressure.
 pub const QUANTITIES: [u8; 4] = [0x04, 0x05, 0x06, 0x17];
 
-/// State of the filters, and their last output (forward, right, down). Pressure is the first axis of the last quantity.
+/// State of the filters, and their last outputs (forward, right, down) in the order of [`QUANTITIES`]. The fourth output has
+/// the pressure, Pa, as x.
 #[derive(Clone, Debug, Default)]
 pub struct Filters {
     poles: [SinglePole; 4],
@@ -46,10 +47,11 @@ impl Filters {
     }
 }
 
-/// Handles the older command: `function, descriptor, on, manual, corner as an integer, 0`.
+/// Executes the older low-pass command: `function, descriptor, on, manual, corner as an integer, 0`. Returns the field of
+/// the answer to a read; no field for other functions.
 ///
 /// # Errors
-/// Returns a code of [`reply`].
+/// Returns a code of [`reply`] if a value is invalid.
 pub fn by_descriptor(
     data: &[u8],
     settings: [&mut MipSettings; 3],
@@ -71,10 +73,11 @@ pub fn by_descriptor(
     Ok(answer.into_iter().collect())
 }
 
-/// Handles the newer command: `function, descriptor set, descriptor, on, manual, corner as a float`.
+/// Executes the newer low-pass command: `function, descriptor set, descriptor, on, manual, corner as a float`. Returns the
+/// field of the answer to a read; no field for other functions.
 ///
 /// # Errors
-/// Returns a code of [`reply`].
+/// Returns a code of [`reply`] if a value is invalid.
 pub fn by_set(
     data: &[u8],
     settings: [&mut MipSettings; 3],

@@ -103,7 +103,7 @@ pub struct MipUnit {
 type Answer = Result<Vec<Field>, u8>;
 
 impl MipUnit {
-    /// A unit with the profile's fields in its formats.
+    /// A unit whose data streams have the fields that the settings of `unit` list.
     pub fn new(unit: &Unit, answers: MipAnswers) -> Self {
         let samples_hz = unit.profile.output.sample_rate_hz;
         let divisor = unit.divisor(unit.settings.rate_hz);
@@ -149,7 +149,7 @@ impl MipUnit {
         made
     }
 
-    /// Gives the streams their present formats.
+    /// Applies the present formats to the streams.
     fn retime(&mut self) {
         for (data, format) in self.data.iter_mut().zip(&self.current.formats) {
             data.set_format(format);
@@ -381,7 +381,7 @@ impl MipUnit {
         Ok(Vec::new())
     }
 
-    /// Derives the values of a sample with the host's settings.
+    /// Computes the values of a sample that data fields report, with the host's settings.
     fn moment(&mut self, sample: &Sample, unit: &Unit) -> Moment {
         let values = &self.memory.current;
         let dm = |command| (set::THREE_DM, command);

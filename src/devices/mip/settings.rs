@@ -115,7 +115,8 @@ fn adaptive(data: &[u8]) -> bool {
     data[0] <= 2 && finite(&data[1..])
 }
 
-/// Whether a source is valid: 1 none, 2 World Magnetic Model, 3 the following value.
+/// Whether the source of a declination, inclination or magnitude is valid: 1 none, 2 World Magnetic Model, 3 the value that
+/// follows.
 fn source(data: &[u8]) -> bool {
     (1..=3).contains(&data[0]) && finite(&data[1..])
 }
@@ -124,7 +125,8 @@ fn dynamics_mode(data: &[u8]) -> bool {
     (1..=4).contains(&data[0])
 }
 
-/// Whether a heading source is valid: none, magnetometer or external; the unit has no GNSS receiver.
+/// Whether a heading source is valid: 0 none, 1 magnetometer, 3 external. A GNSS receiver (2) is not valid, because the unit
+/// has none.
 fn heading_source(data: &[u8]) -> bool {
     matches!(data[0], 0 | 1 | 3)
 }
@@ -246,10 +248,11 @@ impl Memory {
         Self { current: factory.clone(), saved: factory.clone(), factory }
     }
 
-    /// Executes a function (`function, value`) on a setting.
+    /// Executes a function (`function, value`) on a setting. Returns the field with the value for a read; no field for other
+    /// functions.
     ///
     /// # Errors
-    /// Returns a code of [`reply`].
+    /// Returns a code of [`reply`] if the function or the value is invalid.
     pub fn obey(&mut self, setting: &Setting, data: &[u8]) -> Result<Vec<Field>, u8> {
         let command = setting.command;
         let copy = |from: &Values, to: &mut Values| {

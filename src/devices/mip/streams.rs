@@ -59,10 +59,12 @@ pub fn place_of(descriptor_set: u8) -> Result<usize, u8> {
     }
 }
 
-/// Executes a function on the format of a stream: `function, count, (descriptor, decimation) …`.
+/// Executes a function on the format of the stream with the index `place`: `function, count, (descriptor, decimation) …`.
+/// Returns the format as a field with the descriptor `answer` if the function reads it, otherwise no field. With
+/// `names_set`, that field begins with the descriptor set.
 ///
 /// # Errors
-/// Returns a code of [`reply`].
+/// Returns a code of [`reply`] if the function, a count or a field is invalid.
 pub fn format(
     place: usize,
     data: &[u8],
@@ -112,7 +114,7 @@ pub fn format(
 /// Enables or disables a stream: `function, stream, on`; stream 1 or 0x80 sensors, 3 or 0x82 filter, 0 both.
 ///
 /// # Errors
-/// Returns a code of [`reply`].
+/// Returns a code of [`reply`] if the function, the stream or the switch is invalid.
 pub fn control(
     data: &[u8],
     [current, saved, factory]: [&mut MipSettings; 3],

@@ -19,7 +19,7 @@ fn request(descriptor_set: u8, descriptor: u8, data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Sends a command; returns the fields of the answer, which must arrive within 60 ms.
+/// Sends a command; returns the fields of the answer, or no fields if none arrives within 60 ms.
 fn ask(bench: &mut Bench, (descriptor_set, descriptor): (u8, u8), data: &[u8]) -> Vec<Field> {
     bench.sent.clear();
     bench.say(&request(descriptor_set, descriptor, data));
@@ -441,9 +441,9 @@ fn every_row_of_the_table_is_what_the_unit_does() {
     }
 }
 
-/// Sends a command with shortened, lengthened or doubled data; expects one acknowledgement. Unknown commands are
-/// refused as unknown, whatever their data. Data that are too short, or too long for a write, are an invalid parameter.
-/// A refused command does not change the setting. Codes: mip_sdk, `cmd_result.h`.
+/// Sends a command with shortened (`place` 1), lengthened or doubled data; expects one acknowledgement. Unknown commands
+/// are refused as unknown, whatever their data. Shortened data are an invalid parameter; other data may be accepted. A
+/// refused command does not change the setting. Codes: mip_sdk, `cmd_result.h`.
 fn check_damaged(bench: &mut Bench, valid: &[u8], data: &[u8], place: usize, code: u8) {
     let command = (valid[0], valid[1]);
     let what = format!("{command:02x?} {data:02x?}");

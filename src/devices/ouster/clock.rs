@@ -1,9 +1,9 @@
 //! The three clocks of an Ouster; one of them timestamps columns and samples.
 //!
-//! The oscillator counts from power-on. The clock of the sync pulse is based on it: each pulse sets its
-//! sub-second part to zero and, if the multipurpose input reads NMEA, each valid `$GPRMC` sets its seconds.
-//! The PTP clock is that of a simulated errorless master or of a PTP slave on the network; without a
-//! master it counts like the oscillator.
+//! The oscillator counts from power-on. The clock of the sync pulse is based on it: each pulse sets it to the nearest
+//! whole second and, if the multipurpose input reads NMEA, each valid `$GPRMC` sets its seconds. The PTP clock is that
+//! of a simulated errorless master or of a PTP slave, whose master is on the network or within Menura; without a master
+//! it counts like the oscillator.
 //!
 //! Sources: firmware user manual, section time synchronisation; captures for the resolutions.
 
@@ -23,7 +23,7 @@ use crate::wire::ptp::ClockIdentity;
 
 const SECOND_NS: i128 = 1_000_000_000;
 const DAY_NS: i128 = 86_400 * SECOND_NS;
-/// Number of settings that are stored, for packets whose measurement is late.
+/// Largest number of past settings that are stored, for packets whose measurement is late.
 const KEPT_SETTINGS: usize = 4096;
 const LONGEST_SENTENCE: usize = 306;
 /// Time without a pulse after which the pulse counts as lost, nanoseconds.
@@ -36,9 +36,9 @@ const NMEA_LOST_NS: u64 = 2_500_000_000;
 pub struct OusterClock {
     settings: OusterClockSettings,
     epoch: Epoch,
-    /// Time at which the oscillator began to count; until then the previous count continues.
+    /// Time at which the oscillator count is `up_ns`: the start of the run, or the end of the last restart.
     up_at: SimTime,
-    /// Oscillator time at `up_at`.
+    /// Count of the oscillator at `up_at`, nanoseconds.
     up_ns: i128,
     /// Past settings of the sync pulse's clock, the latest first.
     past: VecDeque<Setting>,
@@ -183,7 +183,7 @@ impl OusterClock {
         }
     }
 
-    /// PTP slave that exchanges messages; `None` with a simulated master or without one.
+    /// PTP slave that exchanges messages; `None` if the master is absent, or simulated without errors (`locked`).
     pub fn slave(&mut self) -> Option<&mut PtpSlave> {
         self.settings.ptp.has_slave().then_some(&mut self.ptp)
     }

@@ -33,7 +33,7 @@ impl Ouster {
                 let wanted = match arguments.split_once(' ') {
                     Some((".", text)) => config::object(text.as_bytes())?,
                     Some((key, text)) => {
-                        // Text values come without quotes.
+                        // Text values can come without quotes.
                         let value = serde_json::from_str(text);
                         let value = value.unwrap_or_else(|_| Value::String(text.to_owned()));
                         Values::from_iter([(key.to_owned(), value)])
@@ -86,7 +86,7 @@ impl Ouster {
         let CommandLine { command, arguments } = line;
         let answer = match command.as_str() {
             "write_config_txt" => self.carry_out("save_config_params", "", from),
-            // This command came with the web interface.
+            // The TCP port does not have this command, which came with the web interface.
             "save_config_params" => Ok(None),
             "get_config_txt" => Ok(Some(Value::Object(self.control.persisted.clone()))),
             "get_time_info" => Ok(documents::of_path(self, "time/sensor")),

@@ -71,7 +71,7 @@ const KEYS: [(&str, Kind); 23] = [
     ("udp_profile_lidar", Kind::Text),
 ];
 
-/// Keys that firmware 2.0 lacks.
+/// Keys of firmware 2.5 that firmware 2.0 lacks.
 const NOT_YET: [&str; 4] =
     ["columns_per_packet", "signal_multiplier", "udp_profile_imu", "udp_profile_lidar"];
 
@@ -174,14 +174,15 @@ pub fn at_power_on(
     values
 }
 
-/// Copies the values of the newer keys to the older keys.
+/// Sets the keys of firmware 2.0 (`auto_start_flag`, `udp_ip`) from the values of the newer keys that replaced them.
 fn repeat_in_early_words(values: &mut Values) {
     let is_on = values["operating_mode"] == OperatingMode::Normal.word();
     values.insert(AUTO_START.into(), json!(u8::from(is_on)));
     values.insert(UDP_IP.into(), values["udp_dest"].clone());
 }
 
-/// Copies changes of an older key to the newer key, unless the newer one changes too.
+/// Applies changes of `auto_start_flag` and `udp_ip` to the newer keys that replaced them. If a key of firmware 2.0 and
+/// its replacement both change, the replacement has priority.
 fn take_early_words(old: &Values, values: &mut Values) {
     if old["operating_mode"] == values["operating_mode"] && old[AUTO_START] != values[AUTO_START] {
         let is_on = values[AUTO_START] == 1;
@@ -194,7 +195,7 @@ fn take_early_words(old: &Values, values: &mut Values) {
     repeat_in_early_words(values);
 }
 
-/// Returns `values` with the changes of `wanted`; in them, the address `caller` replaces `@auto`.
+/// Returns `values` with the changes of `wanted`. A destination `@auto` becomes the address `caller`.
 ///
 /// # Errors
 /// Returns a description of the first value that the unit does not support.
@@ -277,7 +278,7 @@ impl Effective {
         let lidar_mode = mode
             .filter(|mode| profile.modes.contains(mode))
             .ok_or_else(|| format!("lidar_mode cannot be {}", text("lidar_mode")))?;
-        // Firmware with a fixed packet format has one.
+        // Firmware without the key `udp_profile_lidar` has one packet format.
         let only = profile.packet.formats[0].name();
         let wanted = values.get("udp_profile_lidar").and_then(Value::as_str).unwrap_or(only);
         let format = profile.packet.formats.iter().copied().find(|format| format.name() == wanted);

@@ -1,7 +1,7 @@
 //! Decodes lidar and IMU packets.
 //!
-//! Packets do not contain their format. It is the format in which sixteen columns are consecutive and unused
-//! bytes are zero. The number of columns per rotation follows from the time between columns and from the
+//! Packets do not contain their format. The decoder selects the format in which sixteen columns are consecutive and
+//! unused bytes are zero. The number of columns per rotation follows from the time between columns and from the
 //! observed column numbers.
 
 mod packets;
@@ -107,7 +107,7 @@ impl OusterDecoder {
             && first.measurement_id == 0
             && header.frame_id != stream.headers[1].frame_id
         {
-            // The previous rotation ended at this column, so it has fewer columns.
+            // The previous packet ended the rotation, so the column after it is the number of columns per rotation.
             let end = stream.last.measurement_id + COLUMNS as u16;
             if matches!(end, 512 | 1024 | 2048 | 4096) {
                 (turn, is_turn_told) = (end, true);

@@ -210,7 +210,7 @@ fn network(unit: &Ouster) -> Value {
     })
 }
 
-/// Link-local address of a network card (RFC 4291, appendix A).
+/// IPv6 link-local address, with prefix length, of the network card with this MAC address (RFC 4291, appendix A).
 fn link_local([a, b, c, d, e, f]: [u8; 6]) -> String {
     let pair = |high: u8, low: u8| u16::from_be_bytes([high, low]);
     let [one, two] = [pair(a ^ 2, b), pair(c, 0xff)];

@@ -14,9 +14,9 @@ use crate::wire::ouster::lidar::Header;
 const SECOND_NS: u64 = 1_000_000_000;
 /// Bit of the header's alert flags that is set while an alert is active.
 const ALERT_ACTIVE: u8 = 0x80;
-/// Counter of alerts in the header's alert flags.
+/// Mask of the alert counter in the header's alert flags.
 const ALERT_CURSOR: u8 = 0x3f;
-/// State in the header for the smallest reduction; the number increases by one for each further ten per cent.
+/// State in the header for a reduction of up to 10 %. Each further 10 %, or part of it, adds 1: 3 for up to 20 %.
 const LEAST_LIMITED: u8 = 2;
 /// Largest reduction of shots, as a fraction.
 const MOST_REDUCED: f64 = 0.75;
@@ -113,7 +113,8 @@ pub fn share_fired(limits: &[Timed<ShotLimiting>], at: SimTime) -> f64 {
     active.map(|limit| 1.0 - limit.kind.reduction).fold(1.0, f64::min)
 }
 
-/// Seconds until an announced fault starts, rounded up (`None` if it is not announced), and whether it is active.
+/// Seconds until an announced fault starts, rounded up (`None` if it is active or not announced at `at`), and whether it
+/// is active.
 fn countdown<K>(fault: &Timed<K>, announced_ns: u64, at: SimTime) -> (Option<u8>, bool) {
     if fault.is_on(at) {
         return (None, true);
@@ -150,7 +151,7 @@ impl OusterFaults {
         self.alerts.iter().map(begun).sum()
     }
 
-    /// Writes the states at `at` to a header; returns the fault effects of its packet.
+    /// Writes alerts, shot limiting and thermal shutdown at `at` to a header; returns the fault effects of its packet.
     pub fn mark(&self, at: SimTime, header: &mut Header) -> Vec<FaultEffect> {
         let mut effects = Vec::new();
         let mut note = |fault: usize, window: Option<u64>, kind| {

@@ -1,4 +1,4 @@
-//! The HTTP interface of clients: `/api/v1/...`.
+//! The HTTP interface for clients: `/api/v1/...`.
 //!
 //! Sources: HTTP API guide; the requests of ouster-sdk 1.0.1 to firmware 2.4 to 3.2.
 

@@ -10,7 +10,7 @@ use crate::sensors::noise::NoiseSource;
 use crate::time::SimTime;
 use crate::wire::ouster::imu::ImuPacket;
 
-/// IMU samples that wait for their packets.
+/// IMU of a unit, with the samples that wait for their packets.
 pub struct Inertial {
     profile: ImuProfile,
     noise: NoiseSource,

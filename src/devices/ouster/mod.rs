@@ -68,7 +68,7 @@ use inertial::Inertial;
 use pixels::PixelMaker;
 use planner::{PacketPlan, Planner};
 
-/// Largest frame number; the next number is 0. Packets of the functional safety format have larger numbers.
+/// Mask of the frame number, which has 16 bits except in the functional safety format.
 const FRAME_MASK: u32 = 0xffff;
 
 /// An emulated Ouster.
@@ -185,7 +185,7 @@ impl Ouster {
         Lidar::new(beams.collect(), beam, noise, self.noise).with_faults(&self.optics_faults)
     }
 
-    /// Lidar packets per second while no mode changes.
+    /// Lidar packets per second in the present mode; 0 if none are sent.
     fn data_rate_hz(&self) -> f64 {
         let now = &self.control.effective;
         match self.control.mode(SimTime::ZERO).is_on {

@@ -45,7 +45,7 @@ pub struct PacketPlan {
     pub mode: Mode,
     /// Number of the rotation since the unit was initialised.
     pub frame: u32,
-    /// Index of the first column in the rotation.
+    /// Number, within the rotation, of the packet's first column.
     pub first: u16,
     /// Firing times of the columns.
     pub at: [SimTime; COLUMNS],

@@ -148,7 +148,7 @@ fn a_window_leaves_columns_out_and_packets_without_any() {
     assert_eq!(told["column_window"], json!([912, 1022]));
 }
 
-/// Requests of ouster-sdk 1.0.1 to firmware 3.1 and 2.5.
+/// Sends the requests of ouster-sdk 1.0.1 to units with firmware 3.1 and 2.5.
 #[test]
 fn a_configuration_is_staged_and_comes_with_a_new_id() {
     for name in [NAME, LATER] {

@@ -9,7 +9,8 @@ const MULTIPLIERS: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 3.0];
 pub struct ColumnWindow {
     /// The first column of the window.
     pub first: u16,
-    /// The last column of the window; it is less than `first` if the window contains column 0.
+    /// The last column of the window; it is less than `first` if the window continues from the highest column to column
+    /// 0.
     pub last: u16,
 }
 
@@ -30,8 +31,8 @@ impl ColumnWindow {
     }
 }
 
-/// Columns inside an azimuth window, for `turn` columns per rotation. The window's angles are in thousandths of a
-/// degree, counter-clockwise, and belong to the window. `None` if the window contains no column.
+/// Columns inside an azimuth window, for `turn` columns per rotation. The window is given by its first and last angle,
+/// both included, in thousandths of a degree counter-clockwise from the connector. `None` if it contains no column.
 ///
 /// The direction of column m is 360 degrees * (1 - m / turn). If the first angle is greater than the second, the window
 /// includes the angle 0.
@@ -65,8 +66,8 @@ fn width_mdeg([from, to]: [u32; 2]) -> u32 {
     if from <= to { to - from } else { 360_000 - from + to }
 }
 
-/// Checks whether a signal multiplier is possible with a window: large multipliers require a window of at most a half
-/// or a third of a rotation.
+/// Checks whether a signal multiplier is supported and possible with a window: multiplier 2 requires a window of at
+/// most half a rotation, 3 of at most a third.
 ///
 /// # Errors
 /// Returns the reason why it is not.

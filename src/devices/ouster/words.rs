@@ -140,7 +140,7 @@ pub enum PtpProfile {
     AutomotiveSlave,
 }
 
-/// Offset above which relaxed profiles step the clock; the first offset is always stepped; nanoseconds.
+/// Offset above which relaxed profiles step the clock at any time, nanoseconds.
 const RELAXED_STEP_NS: u64 = 1_000_000_000;
 
 impl PtpProfile {

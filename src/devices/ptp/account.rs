@@ -53,8 +53,8 @@ impl ClockAccount {
 }
 
 impl PtpSlave {
-    /// Removes the oldest queued state of the clock: there is one per second, and one after each change of the port's
-    /// state.
+    /// Removes and returns the oldest queued account; `None` if the queue is empty. An account is queued once per
+    /// second and at each change of the port's state.
     pub fn poll_account(&mut self) -> Option<ClockAccount> {
         self.accounts.pop_front()
     }

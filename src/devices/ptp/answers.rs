@@ -52,7 +52,7 @@ impl PtpSlave {
         }
     }
 
-    /// Current data set: offset and path delay from the master.
+    /// Current data set: number of steps from the grandmaster, offset from the master, and mean path delay.
     pub fn current_data_set(&self) -> CurrentDataSet {
         let steps = |parent: &super::Master| parent.announce.steps_removed.saturating_add(1);
         CurrentDataSet {
@@ -85,7 +85,8 @@ impl PtpSlave {
         }
     }
 
-    /// Time properties data set: time scale of the clock, and its properties.
+    /// Time properties data set: UTC offset, flags of the time scale, and time source, as announced by the master; without
+    /// a master, those of the slave's own clock.
     pub fn time_properties(&self) -> TimePropertiesDataSet {
         match &self.parent {
             None => TimePropertiesDataSet {
@@ -136,8 +137,8 @@ impl PtpSlave {
     }
 }
 
-/// Answer of the clock with the port `own` to a management message; `None` without one. `data_set` returns the content
-/// of the data set with an id.
+/// Answer of the clock with the port `own` to a management message; `None` if the message gets no answer. `data_set`
+/// returns the content of the data set with an id.
 pub(super) fn answer(
     own: PortIdentity,
     domain: u8,

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use crate::time::SimTime;
 
 const DAY_NS: i128 = 86_400_000_000_000;
-/// Resolution of rates: parts per unit.
+/// Rates are stored as multiples of 1 / `RATE_PARTS`.
 const RATE_PARTS: i128 = 1_000_000_000_000;
 /// Number of past settings kept for late measurements.
 const KEPT_SETTINGS: usize = 4096;
@@ -26,7 +26,7 @@ struct Setting {
     from: SimTime,
     ticks: i128,
     shows_ns: i128,
-    /// Rate relative to the oscillator, in units of 1 / [`RATE_PARTS`].
+    /// Deviation from the oscillator's rate, in units of 1 / [`RATE_PARTS`]; 0: the same rate.
     rate: i128,
 }
 
@@ -47,7 +47,7 @@ impl PtpClock {
         Self { past, steered_since: None, ..*self }
     }
 
-    /// Rate relative to the oscillator, parts per billion.
+    /// Deviation of the clock's rate from its oscillator's, parts per billion; positive: the clock is faster.
     pub fn rate_ppb(&self) -> f64 {
         self.past.front().map_or(0.0, |setting| setting.rate as f64 / 1000.0)
     }

@@ -49,7 +49,7 @@ pub enum PtpFault {
         /// Probability that a follow-up message is missing.
         probability: f64,
     },
-    /// The domain number of the master is higher.
+    /// The master has another domain number.
     Domain {
         /// Increase of the domain number, modulo 256.
         shift: u8,
@@ -70,7 +70,7 @@ pub enum PtpFault {
     LeapSecond {
         /// Leap second: 1 inserted, -1 removed.
         leap_s: i8,
-        /// Time by which the leap second is announced, nanoseconds.
+        /// Time from the start of the fault, which announces the leap second, to the leap second itself, nanoseconds.
         announced_ns: u64,
     },
     /// A better master appears beside the present master.
@@ -93,7 +93,7 @@ pub enum PtpFault {
 pub const PTP_LOST: DeviceFaultKind =
     DeviceFaultKind { word: "ptp-lost", read: |_, _| Some(Arc::new(PtpFault::Lost)) };
 
-/// PTP faults of a device with a PTP slave.
+/// Fault kinds of a device with a PTP slave.
 pub const FAULTS: &[DeviceFaultKind] = &[
     PTP_LOST,
     DeviceFaultKind { word: "ptp-asymmetry", read: asymmetry },
@@ -230,7 +230,7 @@ pub fn effects(
 pub struct Heard {
     /// The received message.
     pub message: Message,
-    /// Additional delay from the timestamp of the message to its arrival, nanoseconds.
+    /// Delay that the faults add to the receive timestamp of the message, nanoseconds.
     pub late_ns: i128,
 }
 
@@ -365,7 +365,7 @@ impl Disturbances {
         })
     }
 
-    /// Time of the next forged announcement.
+    /// Time of the next forged announcement; `u64::MAX` nanoseconds if there is none.
     pub fn storm_due(&self) -> SimTime {
         let from = self.stormed.map_or(SimTime::ZERO, |at| SimTime(at.0 + 1));
         self.storms()
@@ -374,7 +374,8 @@ impl Disturbances {
             .unwrap_or(NEVER)
     }
 
-    /// Forges the announcements due at `at`, each from another source. Overdue ones are skipped.
+    /// Forges the announcements that are due exactly at `at`, at most one per fault; overdue ones are skipped. Every
+    /// second announcement of a fault comes from a new forged master.
     pub fn storm(&mut self, at: SimTime, domain: u8) -> Vec<Message> {
         let of_now = |(fault, rate_hz, priority_1): (&Timed<PtpFault>, u32, u8)| {
             (due(fault, rate_hz, at) == Some(at)).then(|| {
@@ -406,7 +407,7 @@ impl Disturbances {
 
 const NEVER: SimTime = SimTime(u64::MAX);
 
-/// Time of the first forged announcement at or after `from`.
+/// Time of the first forged announcement at or after `from`; `None` if there is none.
 fn due(fault: &Timed<PtpFault>, rate_hz: u32, from: SimTime) -> Option<SimTime> {
     let schedule = fault.schedule;
     let next_window = || schedule.next_opening(from);
@@ -483,7 +484,8 @@ fn announcement(domain: u8, grandmaster: ClockIdentity, priority_1: u8) -> Messa
     Message { log_interval: NO_INTERVAL, ..message }
 }
 
-/// Time since which a simulated master is lost at `at`; `None` if it is not lost.
+/// Earliest start of the fault windows that are open at `at`; `None` if none is open. All `faults` must be losses of the
+/// master: a simulated master has no other PTP faults.
 pub fn lost_since(faults: &[Timed<PtpFault>], at: SimTime) -> Option<SimTime> {
     let open = |loss: &Timed<PtpFault>| {
         loss.schedule.window_at(at).map(|window| loss.schedule.window(window).0)

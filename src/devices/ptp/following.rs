@@ -13,7 +13,8 @@ impl PtpSlave {
         !self.asked.is_on() || from.is_some_and(|from| self.asked.note(from, source))
     }
 
-    /// Makes the port `source`, which sends Sync without announcements, the master, unless there is one.
+    /// Makes the port `source`, which sends Sync without announcements, the master, unless the slave already follows
+    /// one.
     pub(super) fn adopt(&mut self, source: PortIdentity) {
         if self.followed().is_none() {
             self.lose_master();

@@ -24,14 +24,14 @@ use crate::wire::ptp::{
 };
 use crate::wire::record::Record as _;
 
-/// Interval of delay requests, those of slaves and those of the master, as the binary logarithm of seconds.
+/// Interval of delay requests, of slaves and of the master, as the binary logarithm of seconds.
 const LOG_DELAY: i8 = 0;
 const ANNOUNCE_TIMEOUT: u8 = 3;
 /// Largest number of answers per second.
 const MOST_ANSWERS: u32 = 1000;
 /// Largest number of Sync messages whose departure is not known yet.
 const MOST_LEAVING: usize = 64;
-/// Number of the port's state in data sets: MASTER; `PASSIVE` has its own number.
+/// Number of the port state MASTER in data sets; `PASSIVE` is the number of the state PASSIVE.
 const MASTER: u8 = 6;
 const PASSIVE: u8 = 7;
 
@@ -91,7 +91,7 @@ pub struct PtpMaster {
 }
 
 impl PtpMaster {
-    /// A master at `address` whose time source is a GNSS receiver or the host.
+    /// A master at `address`. It announces a GNSS receiver (`has_receiver`) or an oscillator as its time source.
     pub fn new(
         settings: MasterSettings,
         address: Ipv4Addr,
@@ -166,7 +166,7 @@ impl PtpMaster {
         Timestamp::of_ns(self.epoch.unix_ns(at) + TAI_AHEAD_NS)
     }
 
-    /// Advances the time to `now`. Actions that are long overdue are skipped.
+    /// Advances the time to `now`. An action that is overdue by several intervals is done once.
     pub fn advance(&mut self, now: SimTime) {
         self.now = now;
         let (log_announce, log_sync) = self.settings.log_intervals();
@@ -296,7 +296,8 @@ impl PtpMaster {
         }
     }
 
-    /// Reports that the event message with this key left at `at`.
+    /// Handles the departure, at `at`, of the event message with this key: sends its follow-up message, or, for a delay
+    /// request, records the time of departure.
     pub fn left(&mut self, key: u32, at: SimTime) {
         if let Some(place) = self.leaving.iter().position(|(own, ..)| *own == key)
             && let Some((_, to, sequence, log_interval)) = self.leaving.remove(place)
@@ -510,7 +511,8 @@ mod tests {
         assert!(!one.is_passive() && one.poll_send().is_some());
     }
 
-    /// A slave with these settings after half a minute with a master, and its master.
+    /// Returns a master with the settings `of_master`, and a slave with the settings `settings` that has followed it
+    /// for half a minute.
     fn locked(settings: &PtpSettings, of_master: MasterSettings) -> (PtpMaster, PtpSlave) {
         let epoch = Epoch::new("2026-06-01T12:00:00Z".parse().unwrap());
         let mut master = PtpMaster::new(of_master, ADDRESS, epoch, true);

@@ -11,12 +11,12 @@ use crate::wire::ptp::{
 
 /// Largest number of known masters.
 const KEPT: usize = 16;
-/// Validity of announcements, in intervals.
+/// Number of announce intervals for which an announcement is valid.
 const WINDOW: u64 = 4;
 /// Largest number of steps between a master and its grandmaster.
 const MOST_STEPS: u16 = 254;
 
-/// A master that announces itself.
+/// A PTP master with its last announcement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Master {
     /// Port of the clock.
@@ -118,14 +118,15 @@ impl Masters {
             self.0.push(new);
             return;
         }
-        // The master that has been silent longest is dropped, so that forged masters cannot fill the list.
+        // The master that has been silent longest is dropped, first among those with a single announcement, so that
+        // forged masters cannot fill the list.
         let others = self.0.iter_mut().filter(|known| Some(known.source) != kept);
         if let Some(oldest) = others.min_by_key(|known| (known.before.is_some(), known.heard)) {
             *oldest = new;
         }
     }
 
-    /// Whether a better master than `own` announces itself, with announcements every `interval_ns`.
+    /// Whether a qualified master is better than `own`, if announcements are due every `interval_ns`.
     pub fn has_better(&self, now: SimTime, interval_ns: u64, own: &Announce) -> bool {
         let best = self.best(now, interval_ns, None);
         best.is_some_and(|best| rank(&best.announce) < rank(own))

@@ -35,7 +35,8 @@ impl PtpSlave {
         }
     }
 
-    /// Uses a Sync: it left at `left` on the master's clock and arrived at `at_ns` on the slave's.
+    /// Updates offset and clock by a Sync that left at `left` on the master's clock and arrived at `at_ns` on the
+    /// slave's clock, nanoseconds.
     pub(super) fn follow(&mut self, now: SimTime, left: i128, at_ns: i128) {
         self.latest = Some((left, at_ns));
         let Some(delay_ns) = self.delay_ns else { return };
@@ -75,7 +76,8 @@ impl PtpSlave {
         self.send_by_line();
     }
 
-    /// Random time of the next request, so that the slaves of a master do not send at the same time.
+    /// Random time of the next request, at most two intervals from now, so that the slaves of a master do not send at
+    /// the same time.
     pub(super) fn next_draw(&mut self) -> SimTime {
         self.requests += 1;
         let noise = self.noise.request(REQUEST_DRAWS + self.requests);

@@ -61,7 +61,7 @@ pub enum PortState {
     Disabled = 3,
     /// No master.
     Listening = 4,
-    /// The slave follows a master that has not set the clock yet.
+    /// The slave follows a master, but the path delay is not measured yet, or the servo is not locked.
     Uncalibrated = 8,
     /// The clock is synchronised to the master.
     Slave = 9,
@@ -147,7 +147,7 @@ struct PendingSync {
 }
 
 impl PtpSlave {
-    /// A slave with the port 1 of `clock_identity` that listens from `now` on.
+    /// A slave, port 1 of the clock `clock_identity`, that listens from `now` on.
     pub fn new(
         settings: &PtpSettings,
         clock_identity: ClockIdentity,
@@ -230,7 +230,7 @@ impl PtpSlave {
         Self { is_on: self.is_on, disturbances: self.disturbances.clone(), line, ..new }
     }
 
-    /// Rate of the clock relative to its oscillator, parts per billion.
+    /// Deviation of the clock's rate from its oscillator's, parts per billion; positive: the clock is faster.
     pub fn rate_ppb(&self) -> f64 {
         self.clock.rate_ppb()
     }
@@ -337,8 +337,8 @@ impl PtpSlave {
         while self.advance_to_message(now).is_some() {}
     }
 
-    /// Advances the time to `now`, or to the earlier time at which a message from a master within Menura arrives;
-    /// returns that earlier time.
+    /// Advances the time to `now`, or to the earlier time at which a message from a master within Menura arrives. Returns
+    /// that earlier time; `None` if the time is now `now`.
     pub fn advance_to_message(&mut self, now: SimTime) -> Option<SimTime> {
         while self.is_on {
             let lost_at = self.announce_due.min(self.sync_due);
@@ -572,7 +572,7 @@ impl PtpSlave {
         self.send_by_line();
     }
 
-    /// Whether the limit of answers per second permits another answer.
+    /// Counts an answer; returns whether the limit of answers per second permits it.
     fn may_answer(&mut self) -> bool {
         let (since, count) = &mut self.answered;
         if self.now.0.saturating_sub(since.0) >= SECOND_NS {
@@ -585,7 +585,7 @@ impl PtpSlave {
     }
 }
 
-/// Interval in nanoseconds from a binary logarithm of seconds.
+/// Interval in nanoseconds from the binary logarithm of seconds `log`, which is limited to `LOG_INTERVALS`.
 pub fn interval_ns(log: i8) -> u64 {
     match log.clamp(LOG_INTERVALS.0, LOG_INTERVALS.1) {
         log if log < 0 => SECOND_NS >> -log,
@@ -601,7 +601,7 @@ fn interval_of(named: i8, so_far: i8) -> i8 {
     }
 }
 
-/// Limits a time to the range of data sets, nanoseconds.
+/// Limits a time in nanoseconds to the range of an `i64`.
 fn limited(ns: i128) -> i64 {
     ns.clamp(i64::MIN.into(), i64::MAX.into()) as i64
 }

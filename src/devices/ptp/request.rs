@@ -24,7 +24,8 @@ impl Request {
         Self { sequence, key, left_ns: None, there_ns: None, back: None }
     }
 
-    /// Processes a neighbour's answer or its follow-up, sent to the port `own`. It arrived at `at_ns` on the own clock.
+    /// Processes a neighbour's answer or its follow-up, sent to the port `own`. The message arrived at `at_ns` on the
+    /// own clock.
     pub fn hear_neighbour(&mut self, own: PortIdentity, message: &Message, at_ns: i128) {
         if message.sequence != self.sequence {
             return;
@@ -96,7 +97,7 @@ impl Neighbours {
         Some(follow_up)
     }
 
-    /// Drops answers whose departure will not be reported.
+    /// Drops all stored follow-ups, because the departure of their answers will not be reported any more.
     pub fn forget(&mut self) {
         self.0.clear();
     }

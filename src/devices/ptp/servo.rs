@@ -1,4 +1,4 @@
-//! Clock servo of a slave: an initial step, then a proportional-integral (PI) control of the rate.
+//! Clock servo of a slave: a step if the first offset is large, then a proportional-integral (PI) control of the rate.
 //!
 //! Source: linuxptp 3.1.1, PI servo with the defaults for hardware timestamps; products are based on it.
 
@@ -6,11 +6,11 @@
 const FIRST_STEP_NS: i128 = 20_000;
 /// Largest rate correction, parts per billion.
 pub const MAX_RATE_PPB: f64 = 500_000.0;
-/// Proportional gain: its value at one Sync per second, and the exponent of the Sync interval in seconds. A gain is at
-/// most its first value divided by the interval. `INTEGRAL` has the same form.
+/// Proportional gain as (scale, exponent). For a Sync interval of t seconds, the gain is scale * t^exponent, at most
+/// scale / t. `INTEGRAL` has the same form.
 const PROPORTIONAL: (f64, f64) = (0.7, -0.3);
 const INTEGRAL: (f64, f64) = (0.3, 0.4);
-/// Product of the integral gain and the interval of the first rate measurement, seconds.
+/// The first rate is measured over this time divided by the integral gain, at most 1000 s; seconds.
 const RATE_FROM_S: f64 = 0.016;
 
 /// Adjustment of the clock.
@@ -18,7 +18,7 @@ const RATE_FROM_S: f64 = 0.016;
 pub enum Order {
     /// No correction yet.
     Wait,
-    /// Step by minus the offset, and set this rate, parts per billion.
+    /// Step the clock by the negative offset, and set this rate, parts per billion.
     Step(f64),
     /// Set this rate, parts per billion.
     Rate(f64),
@@ -31,7 +31,8 @@ pub struct Servo {
     /// Integral part of the rate, parts per billion.
     drift_ppb: f64,
     has_set: bool,
-    /// Offset above which the clock is stepped at any time; `None`: only the first offset is stepped.
+    /// Offset above which the clock is stepped at any time; `None`: only a first offset above `FIRST_STEP_NS` is
+    /// stepped.
     step_ns: Option<u64>,
 }
 
@@ -45,12 +46,13 @@ enum Stage {
 }
 
 impl Servo {
-    /// A servo that steps offsets above `step_ns`; with `None`, only the first offset.
+    /// A servo that steps offsets above `step_ns` at any time; with `None`, only a first offset above 20 us.
     pub fn new(step_ns: Option<u64>) -> Self {
         Self { step_ns, ..Self::default() }
     }
 
-    /// Sets the offset above which the clock is stepped; `None`: only the first offset.
+    /// Sets the offset above which the clock is stepped at any time; `None`: only a first offset above 20 us is
+    /// stepped.
     pub fn set_step(&mut self, step_ns: Option<u64>) {
         self.step_ns = step_ns;
     }

@@ -28,7 +28,8 @@ pub struct PtpSettings {
     pub sync_timeout: u8,
     /// Whether masters announce themselves. Otherwise the slave follows any clock that sends Sync.
     pub is_announced: bool,
-    /// Offset above which the clock is stepped, nanoseconds. The first offset is always stepped.
+    /// Offset above which the clock is stepped at any time, nanoseconds; `None`: no such limit. In any case, a first
+    /// offset above 20 us is stepped.
     pub step_ns: Option<u64>,
     /// Masters from which unicast messages are requested; without any, all messages are multicast.
     pub masters: Vec<Ipv4Addr>,

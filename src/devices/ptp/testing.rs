@@ -12,8 +12,8 @@ pub const PATH_NS: u64 = 4_000;
 /// Port of the master.
 pub const MASTER: PortIdentity = PortIdentity { clock: [2, 0, 0, 0xff, 0xfe, 0, 0, 0xa], port: 1 };
 
-/// Runs `device` from `from` for some seconds with a one-step master of `domain` on PTP's time scale, whose clock reads
-/// the time since the start of the run plus `ahead_ns`. Packets are discarded. Returns the end time.
+/// Runs `device` from `from` for `seconds` with a one-step master of `domain` on PTP's time scale. The master's clock
+/// reads the time since the start of the run plus `ahead_ns`. Packets are discarded. Returns the end time.
 pub fn with_master(
     device: &mut dyn Device,
     from: SimTime,

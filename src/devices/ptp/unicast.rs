@@ -59,12 +59,14 @@ impl Asked {
         !self.masters.is_empty()
     }
 
-    /// Time of the next request.
+    /// Time of the next call of [`Asked::ask`]; the largest [`SimTime`] without masters.
     pub fn due(&self) -> SimTime {
         self.next
     }
 
-    /// The requests to send at `now`: Announce from every master, Sync and Delay_Resp from the followed one.
+    /// The requests to send at `now`, by address of the master, for grants that are missing or end within 20 s: Announce
+    /// from every master, Sync and Delay_Resp from the followed one. `logs` are the intervals of Announce, Sync and
+    /// Delay_Resp, binary logarithms of seconds.
     pub fn ask(
         &mut self,
         now: SimTime,
@@ -100,7 +102,7 @@ impl Asked {
         silent.for_each(|master| master.until = [SimTime::ZERO; 3]);
     }
 
-    /// Processes a grant from the master at `from` at `now`.
+    /// Processes grants and cancellations from the master at `from` at `now`.
     pub fn hear(&mut self, now: SimTime, from: Ipv4Addr, parts: &[Part]) {
         let Some(master) = self.masters.iter_mut().find(|master| master.address == from) else {
             return;
@@ -118,7 +120,7 @@ impl Asked {
         }
     }
 
-    /// Address of the master with the port `port`.
+    /// Address of the master with the port `port`; `None` if no master has announced itself with this port.
     pub fn address(&self, port: PortIdentity) -> Option<Ipv4Addr> {
         let master = self.masters.iter().find(|master| master.port == Some(port))?;
         Some(master.address)
@@ -179,13 +181,14 @@ impl Grants {
         answers
     }
 
-    /// Time of the next due message; the largest [`SimTime`] without grants.
+    /// Time of the next due Announce or Sync message; the largest [`SimTime`] if neither is granted.
     pub fn due(&self) -> SimTime {
         let sent = self.0.iter().filter(|grant| grant.kind != DELAY_RESP);
         sent.map(|grant| grant.next).min().unwrap_or(SimTime(u64::MAX))
     }
 
-    /// Hosts to which a message of `kind` is due at `now`, with its interval. Long overdue messages are skipped.
+    /// Hosts to which a message of `kind` is due at `now`, each once, with the interval of its messages (binary
+    /// logarithm of seconds).
     pub fn take_due(&mut self, now: SimTime, kind: u8) -> Vec<(Ipv4Addr, i8)> {
         self.0.retain(|grant| grant.until > now);
         let due = self.0.iter_mut().filter(|grant| grant.kind == kind && grant.next <= now);

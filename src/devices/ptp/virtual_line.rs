@@ -54,7 +54,8 @@ impl VirtualLine {
         self.carry(up_at);
     }
 
-    /// Processes everything due at `at`; returns a message that arrives at the slave.
+    /// Processes the next event due at `at`: an arriving message, or, if none arrives, the actions of the master.
+    /// Returns a message that arrives at the slave.
     pub fn advance(&mut self, at: SimTime) -> Option<Vec<u8>> {
         let arrived = self.under_way.pop_front_if(|(arrives, ..)| *arrives <= at);
         let to_slave = match arrived {

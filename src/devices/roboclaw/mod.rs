@@ -237,7 +237,7 @@ impl RoboClawUnit {
         Ok(())
     }
 
-    /// Applies all values, including the baud rate.
+    /// Applies all values. The line changes to the new baud rate if the profile lists it.
     fn adopt(&mut self, at: SimTime, values: Values, unit: &mut Unit) {
         let is_other = values.baud_rate() != self.values.baud_rate();
         if is_other && unit.profile.line.baud_rates.contains(&values.baud_rate()) {
@@ -246,7 +246,7 @@ impl RoboClawUnit {
         self.values = values;
     }
 
-    /// Executes the move commands.
+    /// Executes a move command.
     fn obey_move(
         &mut self,
         at: SimTime,
@@ -376,7 +376,8 @@ impl RoboClawUnit {
         })
     }
 
-    /// Drops the moves of the motors with a new speed, and sets the speeds unless the motor power is cut.
+    /// Sets the speeds of the motors (`None`: unchanged) and drops their moves. While the motor power is cut, it only
+    /// drops the moves.
     fn go(&mut self, at: SimTime, motors_m_s: [Option<f64>; 2], unit: &mut Unit) {
         for (moves, _) in self.moves.iter_mut().zip(motors_m_s).filter(|(_, speed)| speed.is_some())
         {
@@ -394,7 +395,8 @@ impl RoboClawUnit {
         self.ramp_to(at, motor, share * most, accel * most, unit);
     }
 
-    /// Ramps a motor to the speed `m_s` with the acceleration `m_s2`; 0: immediately.
+    /// Ramps a motor to the speed `m_s` with the acceleration `m_s2` (0: immediately) and drops its moves. While the
+    /// motor power is cut, it only drops the moves.
     fn ramp_to(&mut self, at: SimTime, motor: usize, m_s: f64, m_s2: f64, unit: &mut Unit) {
         self.moves[motor].clear();
         if !self.is_cut(unit) {
@@ -577,7 +579,7 @@ fn distance(accel: u32, data: &mut Reader<'_>) -> Result<Move, ParseError> {
     Ok(Move { accel_counts_s2: accel.into(), speed_counts_s, goal })
 }
 
-/// Write command that stores the pair of voltage limits, one of which the older command `command` sets.
+/// Write command that sets both voltage limits of a battery; the older command `command` sets only one of them.
 fn battery_of(command: u8) -> u8 {
     match command {
         command::MIN_MAIN_VOLTAGE | command::MAX_MAIN_VOLTAGE => command::SET_MAIN_VOLTAGES,

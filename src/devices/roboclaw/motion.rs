@@ -1,8 +1,9 @@
 //! Queue of a motor's moves: by a distance and to a position.
 //!
 //! A move by a distance runs at its speed until the counter has moved by the distance; then the next move begins.
-//! Without a next move, the motor decelerates with the acceleration of the move, or within one second. The speed of a
-//! move to a position is limited by the deceleration of the move and the gain of the position controller.
+//! Without a next move, the motor decelerates with the acceleration of the move, or, if the move has none, within one
+//! second. The speed of a move to a position is limited by the deceleration of the move and the gain of the position
+//! controller.
 
 use std::collections::VecDeque;
 
@@ -10,9 +11,9 @@ use super::settings::Values;
 use crate::drive_base::Unit;
 use crate::time::SimTime;
 
-/// Largest number of queued moves.
+/// Largest number of moves that wait behind the active one.
 const WAITING: usize = 64;
-/// Answer to command 47 if the queue is empty.
+/// Answer to command 47 without an active or waiting move.
 pub const EMPTY: u8 = 0x80;
 /// Period at which the progress of moves is checked, nanoseconds.
 pub const STEP_NS: u64 = 1_000_000;
@@ -59,7 +60,7 @@ struct Running {
 }
 
 impl Moves {
-    /// Queues a move; with `is_now`, it replaces all others.
+    /// Queues a move; with `is_now`, it replaces all others. A full queue ignores the move.
     pub fn put(&mut self, order: Move, is_now: bool) {
         if is_now {
             self.clear();
@@ -79,7 +80,8 @@ impl Moves {
         self.current.is_some() || !self.waiting.is_empty()
     }
 
-    /// Answer to command 47: number of queued moves, or [`EMPTY`].
+    /// Answer to command 47: number of moves that wait behind the active one, or [`EMPTY`] without an active or waiting
+    /// move.
     pub fn depth(&self) -> u8 {
         if self.is_active() { self.waiting.len() as u8 } else { EMPTY }
     }

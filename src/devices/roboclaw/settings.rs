@@ -42,7 +42,7 @@ const READS: [(u8, &[u8], [usize; 2]); 25] = [
     (c::READ_EMERGENCY_STOP_LOCK, &[c::SET_EMERGENCY_STOP_LOCK], [1, 1]),
 ];
 
-/// Write commands with two layouts, and the length of the longer one.
+/// Write commands with two layouts, except `SET_PWM_MODE`, and the length of the longer layout.
 const LONGER: [(u8, usize); 5] = [
     (c::SET_MAIN_VOLTAGES, 5),
     (c::SET_DEFAULT_ACCEL_M1, 8),
@@ -161,7 +161,7 @@ impl Values {
         Some(writes.iter().flat_map(|write| self.of(*write)[..length].to_vec()).collect())
     }
 
-    /// Address in the configuration.
+    /// Address in the configuration, 0x80 to 0x87.
     pub fn address(&self) -> u8 {
         0x80 | (self.word(c::SET_CONFIG, 0) >> 8 & 7) as u8
     }

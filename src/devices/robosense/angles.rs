@@ -4,7 +4,7 @@ use super::profile::{Exit, RobosenseProfile, UnitLaser};
 use crate::sensors::pattern::LaserGeometry;
 use crate::spinning::unit_lasers;
 
-/// Serial number as text.
+/// Serial number as text: twelve hexadecimal digits in upper case.
 pub fn serial_text(serial: [u8; 6]) -> String {
     serial.iter().map(|byte| format!("{byte:02X}")).collect()
 }

@@ -1,5 +1,5 @@
-//! Clock for timestamps. Its time is that of a PTP master or a GNSS receiver, written by a host, or the time since
-//! power-up.
+//! Clock for timestamps. Its time comes from a PTP master, from a GNSS receiver or from a host that has written it.
+//! Otherwise it counts from power-up.
 
 use super::profile::{PtpState, RobosenseClockSettings};
 use crate::CableSignal;
@@ -16,7 +16,7 @@ use crate::wire::robosense::difop::{SyncMode, gps};
 /// Source that has set the clock; the value is its number in packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetBy {
-    /// No source.
+    /// No source, or a host that has written the time.
     Nothing = 0,
     /// A GNSS receiver.
     Gps = 1,
@@ -85,7 +85,8 @@ impl RobosenseClock {
         self.faults = faults;
     }
 
-    /// PTP faults; empty if no PTP master sets the clock, real or simulated.
+    /// The PTP faults if PTP is the selected clock source and the settings have a PTP master, simulated or on the
+    /// network; otherwise empty.
     pub fn faults(&self) -> &[Timed<PtpFault>] {
         let follows = self.settings.is_ptp() && self.settings.ptp != PtpState::None;
         if follows { &self.faults } else { &[] }
@@ -101,14 +102,14 @@ impl RobosenseClock {
         self.by_host = Some((at, unix_ns));
     }
 
-    /// Restarts the clock, because the unit restarts. The unit is up at `up_at`, without the time of a PTP master or
-    /// GNSS receiver.
+    /// Restarts the clock, because the unit restarts; the unit is up at `up_at`. Its PTP slave or GNSS receiver must
+    /// then set the clock again. A time that a host has written stays in effect.
     pub fn restart(&mut self, up_at: SimTime) {
         self.own.restart(up_at);
         self.slave = self.slave.take().map(|slave| slave.restarted(up_at));
     }
 
-    /// Last sentence of the GNSS receiver; empty before the first one.
+    /// Last sentence of the GNSS receiver, without its line end; empty before the first one.
     pub fn sentence(&self) -> &[u8] {
         self.own.sentence().trim_ascii_end()
     }

@@ -130,8 +130,9 @@ impl RobosenseDecoder {
         })
     }
 
-    /// Whether firings have two returns: from DIFOP packets; without one, from the header of a Ruby, Airy or M1, else
-    /// from pairs of blocks with the same azimuth.
+    /// Whether firings have two returns, as DIFOP packets report. Without one, the header of a Ruby and the return
+    /// number in a block of an M1 decide. Packets of other models count as dual if two successive blocks (Airy: pairs
+    /// of blocks) have the same azimuth; packets of RS-LiDAR-16 and Helios-16P count as single.
     fn is_dual(&self, packet: &Packet<'_>) -> bool {
         let layout = packet.layout();
         if let Some(state) = &self.state {

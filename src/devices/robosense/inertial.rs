@@ -11,7 +11,7 @@ use crate::wire::robosense::imu::Sample;
 /// Index of the first random stream for IMU samples; streams of packets of points have lower indices.
 const DRAWS: u64 = 1 << 62;
 
-/// IMU samples that wait for their packets.
+/// IMU of a unit, with the samples that wait for their packets.
 pub struct Inertial {
     profile: ImuProfile,
     noise: NoiseSource,

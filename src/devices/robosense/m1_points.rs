@@ -38,7 +38,7 @@ pub fn point_source(driver: &RobosenseProfile) -> PointSource {
     let step = 2.0 * half / (count - 1).max(1) as f64;
     PointSource {
         calibration: "the packets themselves",
-        // All channels have the same elevations.
+        // Each channel covers all elevations, so the list only spans them evenly.
         elevations_rad: (0..count).map(|c| (step * c as f64 - half).to_radians()).collect(),
         decode: Box::new(move |payload, _, out| {
             let Ok(packet) = Packet::parse(payload) else { return };

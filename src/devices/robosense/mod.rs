@@ -67,13 +67,14 @@ pub struct Robosense {
     stream: PacketStream<Planner>,
     /// Values in effect.
     values: Values,
-    /// Values that take effect with a restart; DIFOP packets report them.
+    /// Values that hosts have written; the setting `ucwp_effect` determines when they take effect. DIFOP packets report
+    /// them.
     stored: Values,
     next_difop: SimTime,
     inertial: Option<Inertial>,
     clock: RobosenseClock,
     points: PointMaker,
-    /// Time from which the unit sends again, during a restart.
+    /// Time at which the last restart is complete; until then, the unit sends nothing and ignores input.
     up_at: SimTime,
     noise: NoiseSource,
     optics_faults: Vec<Timed<LidarFault>>,
@@ -138,7 +139,7 @@ impl Robosense {
         }
     }
 
-    /// Sets the unit's own address.
+    /// Sets the address that the unit's PTP messages come from.
     pub fn set_address(&mut self, address: Ipv4Addr) {
         if let Some(slave) = &mut self.clock.slave {
             slave.set_address(self.profile.network.source_mac, address);
@@ -163,7 +164,7 @@ impl Robosense {
         Lidar::new(lasers.collect(), beam, noise, self.noise).with_faults(&self.optics_faults)
     }
 
-    /// Packets of points per second while no mode changes.
+    /// Packets of points per second in the present mode; 0 if the motor is switched off.
     fn data_rate_hz(&self) -> f64 {
         if self.values.driven_rpm(&self.profile) == 0 {
             return 0.0;
@@ -219,7 +220,7 @@ impl Robosense {
         (bytes, returns)
     }
 
-    /// Code of the return mode in packet headers; an Airy's header only distinguishes one return from two.
+    /// Code of the return mode in packet headers. In an Airy's header, it is 0 for all modes with one return.
     fn head_returns(&self, mode: profile::Returns) -> u8 {
         match self.profile.packet.layout {
             Layout::Airy if !mode.is_dual() => 0,

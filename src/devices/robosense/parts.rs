@@ -5,7 +5,7 @@ use crate::wire::robosense::msop::{FULL_TURN_CENTIDEG, Packet};
 
 /// Largest azimuth step between adjacent firings, hundredths of a degree; larger steps skip a sector without firings.
 const LARGEST_STEP_CENTIDEG: i32 = 100;
-/// Points of one firing or one return of it, and the rotor's angle at the start of the firing.
+/// Points of one return of a firing, and the rotor's angle at the start of the firing.
 pub struct Part {
     pub slots: Vec<Slot>,
     pub centideg: f64,
@@ -21,7 +21,8 @@ pub struct Reading {
     pub step_centideg: f64,
 }
 
-/// The firings of a packet of a model with a rotor, in order. The two blocks of an Airy's firing form one part.
+/// The parts of a packet of a model with a rotor, in order: one for each return of each firing. The two blocks of an
+/// Airy's firing form one part.
 pub fn parts(packet: &Packet<'_>, reading: Reading) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     for slot in packet.slots(reading.is_dual) {
@@ -42,7 +43,8 @@ pub fn parts(packet: &Packet<'_>, reading: Reading) -> Vec<Part> {
     parts
 }
 
-/// Azimuth step between adjacent firings, hundredths of a degree; skipped sectors do not count. `None` if unknown.
+/// Mean azimuth step between adjacent firings, hundredths of a degree; skipped sectors do not count. `None` if the packet
+/// does not show it.
 pub fn own_step(packet: &Packet<'_>, is_dual: bool) -> Option<f64> {
     let shape = packet.layout().shape();
     let full = i32::from(FULL_TURN_CENTIDEG);

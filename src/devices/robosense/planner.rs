@@ -18,9 +18,9 @@ use crate::time::SimTime;
 use crate::wire::robosense::layout::{Layout, Phase};
 use crate::wire::robosense::msop::FULL_TURN_CENTIDEG;
 
-/// Longest time between the firings of a packet, nanoseconds. A packet that would take longer is not sent, because the
-/// rotor does not reach the field of view any more. The time is longer than a rotation and shorter than the known
-/// schedule of the rotor.
+/// Longest time from the first to the last firing of a packet, nanoseconds. If a packet would take longer, the rotor
+/// does not reach the field of view any more, and the packet is not sent. The time is longer than a rotation and
+/// shorter than the known schedule of the rotor.
 const LONGEST_NS: u64 = 1_900_000_000;
 
 /// Mode of the unit from a given time on.
@@ -30,15 +30,15 @@ pub struct Mode {
     pub is_on: bool,
     /// Set speed of the rotor, rpm.
     pub rpm: u32,
-    /// Selection and order of echoes.
+    /// Selection of echoes.
     pub returns: Returns,
     pub order: TwoReturns,
     /// Sector in which lasers fire.
     pub view: FieldOfView,
 }
 
-/// Sector in which lasers fire, from the first to the second angle clockwise, hundredths of a degree; it includes 0 if
-/// the first angle is greater.
+/// Sector in which lasers fire, clockwise from the first angle up to, but without, the second one, hundredths of a
+/// degree. It includes 0 if the first angle is greater; equal angles mean the whole rotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldOfView(pub [u16; 2]);
 
@@ -135,7 +135,7 @@ impl Planner {
         }
     }
 
-    /// Number of firings in a block; the block has the azimuth of the first.
+    /// Number of successive firings that are sent with the same azimuth, because they share a block.
     fn group(&self, returns: Returns) -> usize {
         match self.profile.packet.layout {
             Layout::Rs16 | Layout::Helios16 if !returns.is_dual() => 2,
@@ -228,7 +228,7 @@ impl Planner {
     }
 }
 
-/// Whether the unit is sending firings at `at`: the mode permits it, and the rotor is at its speed.
+/// Whether the unit sends firings at `at`: the mode permits it, and the rotor is at its speed.
 fn is_sending(program: &Program<Mode>, at: SimTime) -> bool {
     let mode = program.mode(at);
     mode.is_on && is_at_speed(program.rotor(), mode.rpm, at)

@@ -222,7 +222,7 @@ impl Returns {
 /// Order of the two returns of a firing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TwoReturns {
-    /// The order in which the name of the return mode names the echoes, such as strongest and farthest.
+    /// The order of the echoes in the description of the return mode: for [`Returns::Dual`], strongest, then farthest.
     #[default]
     StrongestFirst,
     /// The reverse order.
@@ -367,7 +367,7 @@ impl RobosenseProfile {
         step
     }
 
-    /// Code of a return mode.
+    /// Code of a return mode; 0 if the firmware does not have the mode.
     pub fn return_code(&self, mode: Returns) -> u8 {
         let own = self.return_modes.iter().find(|(known, _)| *known == mode);
         own.map_or(0, |(_, code)| *code)

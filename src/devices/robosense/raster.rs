@@ -24,7 +24,8 @@ pub struct PacketAims {
 }
 
 impl Raster {
-    /// Frame of channels whose azimuths are those of `lasers`; a packet has `firings` firings.
+    /// Computes the directions of a frame. Each channel has the azimuth offset of its entry in `lasers`; a packet has
+    /// `firings` firings.
     pub fn new(raster: &RasterProfile, lasers: &[UnitLaser], firings: usize) -> Self {
         let RasterProfile { rows, columns, step_deg } = *raster;
         let middle = |count: u32| f64::from(count.saturating_sub(1)) / 2.0;
@@ -54,7 +55,7 @@ impl Raster {
         self.packets.len() as u64
     }
 
-    /// Directions of packet `place` of a frame.
+    /// Directions of packet `place` of a frame, from 0; the number wraps at the end of the frame.
     pub fn packet(&self, place: u64) -> &PacketAims {
         &self.packets[(place % self.packets()) as usize]
     }

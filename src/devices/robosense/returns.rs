@@ -9,8 +9,8 @@ use crate::sensors::{Echoes, Return};
 use crate::spinning::returns::{Intensities, strongest_but};
 use crate::wire::robosense::msop::Point;
 
-/// Selects the echo of the first or second return of a pulse; `None` for a second return in modes with one, or without
-/// an echo.
+/// Selects the echo of the first or second return of a pulse. `None`: the pulse has no echo, or `is_second` is set in a
+/// mode with one return.
 #[inline(always)]
 pub fn selected(
     mode: Returns,
@@ -59,7 +59,8 @@ impl PointMaker {
         }
     }
 
-    /// Encodes an echo as a point. Without an echo, or out of range, the point has no distance.
+    /// Encodes an echo as a point. The distance is 0 without an echo, or if the packet format cannot represent the
+    /// range.
     #[inline]
     pub fn point(&self, echo: Option<Return>) -> Point {
         let Some(echo) = echo else { return Point::default() };

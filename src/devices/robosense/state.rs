@@ -15,14 +15,14 @@ use crate::wire::robosense::msop::FULL_TURN_CENTIDEG;
 use crate::wire::robosense::ucwp::Ucwp;
 use crate::{Output, REACTION_NS, Transmit};
 
-/// Narrowest accepted field of view, hundredths of a degree; with a narrower one a packet would take more than a
-/// second.
+/// Narrowest accepted field of view, hundredths of a degree. In a very narrow field of view, a packet would take many
+/// rotations, more than a second.
 pub(super) const NARROWEST_CENTIDEG: u16 = 1000;
 
 /// Settings of a unit.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Values {
-    /// Speed as written; the motor stops if the unit does not support it.
+    /// Speed of the motor as written, rpm; the motor stops if the unit does not support the speed.
     pub rpm: u16,
     pub returns: Returns,
     pub fov_centideg: [u16; 2],
@@ -30,7 +30,8 @@ pub(super) struct Values {
     pub phase_lock: bool,
     /// Destination of packets.
     pub host: HostAddress,
-    /// The unit's own addresses and ports, which it stores and reports. The link of the rig determines the real ones.
+    /// The unit's own IP address. Like `mac` and `own_ports`, it is only stored and reported; the link of the rig
+    /// determines the real one.
     pub own_ip: [u8; 4],
     pub mac: [u8; 6],
     pub own_ports: [u16; 2],
@@ -70,8 +71,8 @@ impl Values {
         }
     }
 
-    /// Copy of these values with a configuration that a host has written. Zero IP addresses and destination ports, and
-    /// unsupported fields of view and phases, keep their old values.
+    /// Copy of these values with a configuration that a host has written. IP addresses and destination ports of zero,
+    /// and unsupported fields of view and phases, do not replace the old values.
     fn written(&self, ucwp: &Ucwp) -> Self {
         let mut values = self.clone();
         values.rpm = ucwp.rpm;
@@ -144,7 +145,7 @@ impl Robosense {
         }
     }
 
-    /// Restarts with the stored values: packets stop, and the clock counts from zero.
+    /// Restarts with the stored values: packets stop, and a PTP slave or GNSS receiver must set the clock again.
     fn restart(&mut self) {
         let down_at = SimTime(self.stream.now.0 + REACTION_NS);
         self.up_at = SimTime(down_at.0 + self.profile.interface.boot_ns);
@@ -176,7 +177,8 @@ impl Robosense {
         self.stream.plan_again(at);
     }
 
-    /// Phase that the rotor must keep; `None` if phase lock is off or has no time reference.
+    /// Phase that the rotor must keep; `None` if phase lock is off or has no time reference, or if the unit has no rotor
+    /// (M1).
     fn wanted_phase(&self) -> Option<Phase> {
         let now = self.stream.now;
         let has_phase = self.values.phase_lock

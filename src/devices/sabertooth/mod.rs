@@ -43,7 +43,7 @@ pub struct SabertoothUnit {
     own: SabertoothSettings,
     framer: Framer<Sabertooth>,
     lines: Lines,
-    /// Whether a text command has shut down each motor.
+    /// For each motor, whether a text command has shut it down.
     is_shut_down: [bool; 2],
     mixer: Mixer,
     timeout_ns: u64,

@@ -2,7 +2,7 @@
 //!
 //! Case and blanks are ignored. Full output is 2047. Only `get` commands are answered.
 
-/// Value of full output.
+/// Value in a line that means full output.
 const FULL: f64 = 2047.0;
 /// Longest line, bytes; longer ones are ignored.
 const LONGEST: usize = 40;
@@ -46,7 +46,7 @@ pub enum TextCommand {
 pub struct Lines(Vec<u8>);
 
 impl Lines {
-    /// Adds a byte; returns the line that it ends, if any.
+    /// Adds a byte; returns the line that it ends. `None` within a line, and for an empty or too long line.
     pub fn push(&mut self, byte: u8) -> Option<Vec<u8>> {
         match byte {
             b'\r' | b'\n' => {
@@ -91,7 +91,7 @@ pub fn parse(line: &[u8]) -> Option<(Target, TextCommand)> {
     Some((target, said))
 }
 
-/// A fraction of full output as the value in a line.
+/// Converts a fraction of full output to the value in a line, for example 1.0 to 2047.
 pub fn output(share: f64) -> i32 {
     (share * FULL).round() as i32
 }

@@ -21,7 +21,7 @@ fn time_of_week_ms(sample: &Sample, unit: &Unit) -> u32 {
     gps_time_of_week_ms(unit.epoch.unix_ns(sample.truth.at).div_euclid(1_000_000))
 }
 
-/// Log of the GNSS velocity: the velocity of the unit. The lever arm of the antenna is ignored.
+/// Log of the GNSS velocity. It contains the velocity of the unit, because the lever arm of the antenna is ignored.
 pub fn velocity(timestamp_us: u32, sample: &Sample, unit: &Unit) -> Log {
     let std = unit.settings.model.navigation.velocity_std_m_s as f32;
     let velocity = ned(sample.truth.velocity_m_s + sample.velocity_error_m_s);
@@ -68,7 +68,7 @@ pub fn position(
     })
 }
 
-/// Heading of the baseline from the main to the second antenna.
+/// Log of the GNSS heading: heading of the baseline from the main to the second antenna.
 pub fn heading(timestamp_us: u32, sample: &Sample, settings: &Settings, unit: &Unit) -> Log {
     let errors = &unit.settings.model.attitude;
     let rpy = roll_pitch_yaw(ned_from_frd(sample.attitude));

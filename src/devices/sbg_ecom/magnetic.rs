@@ -45,7 +45,7 @@ impl MagneticCalibration {
     /// Starts the calibration: `mode, bandwidth`.
     ///
     /// # Errors
-    /// Returns a code of [`code`].
+    /// Returns a code of [`code`] if the data have the wrong length or an unknown mode or bandwidth.
     pub fn start(&mut self, data: &[u8]) -> Result<(), u16> {
         match *data {
             [mode @ (MODE_2D | MODE_3D), 0..=2] => {
@@ -57,7 +57,8 @@ impl MagneticCalibration {
         }
     }
 
-    /// Adds a measurement of the field, if its direction differs enough from the last point.
+    /// Adds a measurement of the field to a started calibration, if its direction differs by more than 4 degrees from
+    /// the last point.
     pub fn step(&mut self, field: DVec3) {
         let is_new = self
             .points
@@ -68,7 +69,7 @@ impl MagneticCalibration {
         }
     }
 
-    /// Answer to `COMPUTE_MAG_CALIB`, 92 bytes in the layout of the library.
+    /// Answer to `COMPUTE_MAG_CALIB`, 92 bytes in the layout of the sbgECom library.
     pub fn result(&self) -> Vec<u8> {
         let axes = if self.mode == MODE_3D { DVec3::ONE } else { DVec3::new(1.0, 1.0, 0.0) };
         let fit = self.fit(axes);
@@ -90,7 +91,8 @@ impl MagneticCalibration {
         };
         let mut data = vec![quality, confidence];
         data.extend(issues.to_le_bytes());
-        // Expected heading accuracy, rad: deviation of the points from the fit.
+        // Mean, standard deviation and maximum of the points' deviations from the sphere: before the calibration, after it,
+        // and once more as the expected heading accuracy, rad.
         for value in [before, after, after].concat() {
             data.extend((value as f32).to_le_bytes());
         }

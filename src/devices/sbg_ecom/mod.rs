@@ -118,7 +118,7 @@ impl SbgUnit {
             .collect();
     }
 
-    /// Main loops per log in a mode.
+    /// Number of main loops from one log `id` to the next in the output mode `mode`.
     fn loops(&self, id: u8, mode: u16, unit: &Unit) -> u64 {
         let is_of_receiver = matches!(id, log::GPS1_VEL | log::GPS1_POS | log::GPS1_HDT);
         let receiver = unit.divisor(self.answers.gnss_rate_hz);

@@ -9,8 +9,8 @@ use crate::imu::Unit;
 use crate::imu::conditioning::Correction;
 use crate::wire::sbg_ecom::{code, command};
 
-/// Settings that profiles do not list, as (command, number of pins, channels or ports, factory value). The emulated
-/// unit lacks the hardware that they configure.
+/// Settings that profiles do not list: command; number of pins, channels or ports (0 if the setting has none); factory
+/// value. Hosts can write and read them; the stored values have no effect on the emulated unit.
 const MORE: [(u8, u8, &[u8]); 10] = [
     // Port A is the connected line; the other ports are off.
     (command::UART_CONF, 5, &[0x00, 0xc2, 0x01, 0x00, 0x00]),
@@ -24,11 +24,11 @@ const MORE: [(u8, u8, &[u8]); 10] = [
     (command::AIRDATA_REJECT_MODES, 0, &[1; 2]),
     (command::ODO_CAN_CONF, 2, &[0; 24]),
 ];
-/// Length of the advanced settings since firmware 2.3: time, GNSS options, NMEA options.
+/// Length of the advanced settings (time, GNSS options, NMEA options) since firmware 2.3, bytes.
 const ADVANCED_LEN: usize = 9;
-/// Length of the aiding assignment; further bytes in older documents are reserved.
+/// Length of the aiding assignment, bytes. Older documents have further bytes, which are reserved.
 const AIDING_LEN: usize = 11;
-/// Ids of messages on the CAN bus.
+/// Numbers of the messages that can be sent on the CAN bus.
 const CAN_MESSAGES: std::ops::RangeInclusive<u16> = 0x100..=0x2ff;
 
 /// Bits of the solution's status.
@@ -203,8 +203,9 @@ impl Settings {
         floats(self.raw(command::GNSS_1_LEVER_ARM_ALIGNMENT))[4].to_degrees()
     }
 
-    /// Solution status: rejected measurements are not used, and values whose accuracy exceeds its threshold are
-    /// invalid. A threshold of 0 means the factory value.
+    /// Status of the solution: the bits of `healthy`, without "used" bits of measurements that a rejection mode excludes,
+    /// and without "valid" bits of values whose standard deviation exceeds the threshold that is set. A threshold of 0
+    /// clears no bit.
     pub fn solution_status(&self, healthy: u32, unit: &Unit) -> u32 {
         use solution::*;
         let mut status = healthy;
@@ -238,8 +239,8 @@ fn floats(data: &[u8]) -> Vec<f64> {
     data.as_chunks::<4>().0.iter().map(|bytes| f64::from(f32::from_le_bytes(*bytes))).collect()
 }
 
-/// Rotation from sensor to vehicle frame, from the data `x direction, y direction, misalignment roll, pitch, yaw, lever
-/// arm`.
+/// Rotation from sensor to vehicle frame. `data` has the directions of the x and y axes (codes, one byte each), then roll,
+/// pitch and yaw of the misalignment (f32, rad), then the lever arm. `None` if `data` is invalid.
 fn rotation(data: &[u8]) -> Option<DQuat> {
     // Codes: forward, backward, left, right, up, down.
     let direction = |id: u8| match id {

@@ -288,7 +288,8 @@ fn a_frame_with_a_wrong_crc_is_not_heard() {
     assert!(frames(&bench).iter().all(|frame| frame.class != class::COMMAND));
 }
 
-/// Motion with a magnetic field that rotates about a tilted axis once per three seconds, plus a hard-iron offset.
+/// Motion with a magnetic field whose azimuth rotates once per three seconds and whose elevation rotates once per nine
+/// seconds, plus a hard-iron offset.
 fn turned_field(at: SimTime) -> InertialTruth {
     let mut made = truth(at);
     let (sin, cos) = libm::sincos(at.as_secs_f64() * 2.1);

@@ -32,7 +32,7 @@ impl Shown {
     }
 }
 
-/// Text summary of frames by name.
+/// Figures that the text summary shows for each frame name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Summary {
     /// Number of frames.
@@ -124,7 +124,8 @@ impl Framing for Frameless {
     }
 }
 
-/// A decoder of the family `key`, whose output cannot be decoded without the host's commands.
+/// A decoder that finds no frames, for the family `key`: the output of its devices cannot be decoded without the host's
+/// commands.
 pub(crate) fn frameless(key: &'static str) -> Box<dyn StreamDecoder> {
     FrameDecoder::boxed(key, Frameless, Summary::Counts, |()| None)
 }

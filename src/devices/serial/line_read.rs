@@ -30,7 +30,7 @@ pub(crate) fn line_field<'f>(root: &mut TableReader<'f>) -> Field<'f> {
     root.required("line").meaning("Serial line and response times.")
 }
 
-/// Range of a delay in milliseconds.
+/// Key type of a delay from 0 to 10 s, in milliseconds.
 pub(crate) fn delay(origin: &'static str) -> Time {
     Time(Limit::new(0.0..=10_000.0, "ms", origin), 1e6)
 }

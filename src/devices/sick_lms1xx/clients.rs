@@ -20,11 +20,11 @@ pub struct Client {
     pub peer: Peer,
     /// Login level; 0 if the host is not logged in.
     pub level: u8,
-    /// Dialect of the host's subscription to scans.
+    /// Dialect of the host's subscription to scans; `None` without a subscription.
     pub stream: Option<Dialect>,
     /// Number of the first scan that the subscription includes.
     pub stream_from: u64,
-    /// Dialects of the host's subscriptions to other events, in the order of [`EVENTS`].
+    /// Dialects of the host's subscriptions to other events, in the order of [`EVENTS`]; `None` without a subscription.
     pub events: [Option<Dialect>; EVENTS.len()],
     /// The only accepted dialect; `None` if both are accepted.
     only: Option<Dialect>,

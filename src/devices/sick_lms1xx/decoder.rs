@@ -141,7 +141,7 @@ struct Received {
 }
 
 impl Received {
-    /// Type and name of the telegram, if it has them.
+    /// Type and name of the telegram, such as `sRA STlms`; `not understood` if it has none.
     fn name(&self) -> String {
         match Telegram::head(&self.content) {
             Ok((kind, name, _)) => format!("{} {name}", kind.word()).trim_end().to_string(),

@@ -11,8 +11,9 @@
 //! Each host has its own login, dialect and subscription. `commands.rs` has commands, `scans.rs` telegrams
 //! with measured values, `scanning.rs` the mirror.
 //!
-//! Nothing is measured until a host connects. After that, the scanner stores the latest scan for single requests
-//! (`sRN LMDscandata`); subscribers get every scan that begins after their command.
+//! Nothing is measured until a host connects, unless the rig sets a power-on stream. From then on, the scanner stores
+//! the latest scan for single requests (`sRN LMDscandata`). Subscribers get the scans that begin after their command,
+//! or every n-th of them if the output interval is n.
 //!
 //! Sources: see [`crate::wire::cola`]. The profile contains the facts that these sources lack.
 
@@ -67,12 +68,12 @@ pub struct SickLms1xx {
 
     /// Parameters that commands change.
     now: Parameters,
-    /// Parameters that survive a power cycle: stored by the last mEEwriteall.
+    /// Parameters that survive a power cycle: those of the last mEEwriteall, before it those of the rig.
     saved: Parameters,
     /// Parameters that mSCloadfacdef and mSCloadappdef restore.
     factory: Parameters,
     outputs: Outputs,
-    /// Number of power-ons in this run.
+    /// Number of restarts in this run, by power cycles and mSCreboot.
     boots: u32,
     /// Whether mSCreboot was called; the scanner reboots after the answer.
     reboots: bool,
@@ -115,7 +116,8 @@ enum Phase {
     Preparing { until: SimTime },
     /// Scans are measured.
     Measuring,
-    /// A fault stalls the motor until this time; then the motor restarts.
+    /// A fault stalls the motor until this time, or permanently. The motor then restarts, or returns to standby if `standby`
+    /// is set.
     Stalled { until: Option<SimTime>, standby: bool },
 }
 
@@ -206,7 +208,7 @@ impl SickLms1xx {
         self.cuts = faults.kind();
     }
 
-    /// Reported condition at `at`: set by the rig, or by the pollution of the window.
+    /// Status that the scanner reports at `at`: the rig's setting; if that is `Ok`, the pollution of the window.
     fn condition(&self, at: SimTime) -> ScannerStatus {
         match (self.settings.status, dirt_at(&self.optics_faults, at)) {
             (ScannerStatus::Ok, Some(0.0)) => ScannerStatus::PollutionError,
@@ -238,7 +240,7 @@ impl SickLms1xx {
         self.start_or_stop_asking();
     }
 
-    /// Start of the next stall, in states in which the motor turns.
+    /// Start of the next stall, or the present time if a stall is active. `None` if none follows or the motor does not turn.
     fn next_hold(&self) -> Option<SimTime> {
         if !matches!(self.phase, Phase::Standby | Phase::Preparing { .. } | Phase::Measuring) {
             return None;
@@ -251,7 +253,7 @@ impl SickLms1xx {
         self.stalls.iter().filter_map(next).min()
     }
 
-    /// End of the last fault that stalls the motor at `at`; `None` if the stall never ends.
+    /// Latest end of the faults that stall the motor at `at`; `None` if one of them never ends or none is active.
     fn let_go(&self, at: SimTime) -> Option<SimTime> {
         let on = self
             .stalls

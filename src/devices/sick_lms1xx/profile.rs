@@ -20,7 +20,7 @@ words!(ScannerStatus:
     "pollution-error" => PollutionError);
 words!(ScannerClock: "since-power-on" => SincePowerOn, "utc" => Utc);
 
-/// A full rotation, 1/10000 degree.
+/// A full rotation, in units of 1/10000 degree.
 pub const TURN: u32 = 3_600_000;
 
 /// Dialects of CoLa that a scanner accepts.
@@ -37,7 +37,8 @@ pub enum AcceptedDialects {
 pub enum EchoFilter {
     /// The nearest echo, as DIST1.
     First = 0,
-    /// The nearest echo as DIST1 and the next as DIST2, as the channels of `LMDscandatacfg` require.
+    /// Each echo whose bit is set in the channels of `LMDscandatacfg`: bit 0 the nearest as DIST1, bit 1 the next as
+    /// DIST2, and so on.
     All = 1,
     /// The farthest echo, as DIST1.
     Last = 2,
@@ -68,9 +69,9 @@ pub enum ScannerClock {
 /// A scan frequency with its resolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScanMode {
-    /// Scan frequency, 1/100 Hz.
+    /// Scan frequency, in units of 1/100 Hz.
     pub frequency_centihz: u32,
-    /// Angular resolution, rounded as in telegrams, 1/10000 degree.
+    /// Angular resolution, rounded as in telegrams, in units of 1/10000 degree.
     pub resolution: u32,
     /// Number of directions in a full rotation, exact.
     pub steps_per_turn: u32,
@@ -347,7 +348,8 @@ fn directions(field: &Field<'_>) -> Option<[i32; 2]> {
     None
 }
 
-/// Checks that the zero index is between two scans.
+/// Checks that the mirror passes the zero index outside the field of view: after the last direction of one scan and before
+/// the first direction of the next. Returns the result; reports an error if the check fails.
 fn zero_index_fits(table: &TableReader<'_>, scan: &Scan) -> bool {
     let [first, last] = scan.field;
     let fits = scan.zero_index <= first && last - scan.zero_index <= TURN as i32;
@@ -368,7 +370,8 @@ fn modes(field: &Field<'_>) -> Option<Vec<ScanMode>> {
     modes.into_iter().collect()
 }
 
-/// Scan mode of a frequency and a rounded resolution; exact resolutions divide a rotation, so 0.1667 means a sixth.
+/// Scan mode of a frequency and a rounded resolution. The exact resolution is a whole fraction of a rotation: 0.1667 means a
+/// sixth of a degree.
 fn scan_mode(frequency_hz: f64, resolution_deg: f64) -> ScanMode {
     ScanMode {
         frequency_centihz: (frequency_hz * 100.0).round() as u32,
@@ -497,7 +500,7 @@ fn four_bytes() -> Limit<i128> {
     Limit::new(0..=0xffff_ffff, "", "the wire format: four bytes")
 }
 
-/// Range of a time in seconds.
+/// Key type of a time from 0 to 3600 s, in seconds.
 fn seconds() -> Time {
     Time(Limit::new(0.0..=3600.0, "s", "Menura"), 1e9)
 }

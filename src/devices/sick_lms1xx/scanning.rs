@@ -21,7 +21,7 @@ pub struct Mirror {
     zero_index: i32,
     /// Time from the last direction of the field of view to the departure of the telegram.
     leaves_after_ns: u64,
-    /// Time at which revolution `first` is at the zero index.
+    /// Time at which the mirror passes the zero index of revolution `first`.
     since: SimTime,
     first: u64,
 }
@@ -64,7 +64,7 @@ impl Mirror {
         SimTime(self.zero(number).0 + self.offset_ns(last) + self.leaves_after_ns)
     }
 
-    /// The first revolution with its zero index at or after `at`.
+    /// Number of the first revolution whose zero index is at or after `at`.
     pub fn first_from(&self, at: SimTime) -> u64 {
         let since_ns = u128::from(at.0.saturating_sub(self.since.0));
         let turns = since_ns * u128::from(self.mode.frequency_centihz) / 100_000_000_000;
@@ -75,13 +75,13 @@ impl Mirror {
         number
     }
 
-    /// Indices of the directions within a range of angles (1/10000 degree); at least one.
+    /// Indices of the directions within a range of angles, which are in units of 1/10000 degree; at least one.
     pub fn directions(&self, [start, stop]: [i32; 2]) -> Range<u32> {
         let (start, stop) = (self.direction_of(start), self.direction_of(stop));
         start..stop.max(start) + 1
     }
 
-    /// Index of the direction nearest to an angle of the field of view.
+    /// Index of the direction nearest to `angle`, which is in units of 1/10000 degree and limited to the field of view.
     fn direction_of(&self, angle: i32) -> u32 {
         let [first, last] = self.field.map(i64::from);
         let beyond = (i64::from(angle).clamp(first, last) - first) as u64;
@@ -89,7 +89,7 @@ impl Mirror {
         ((beyond * u64::from(self.mode.steps_per_turn) + turn / 2) / turn) as u32
     }
 
-    /// The angle of a direction, 1/10000 degree.
+    /// Angle of a direction, in units of 1/10000 degree.
     pub fn angle(&self, direction: u32) -> i32 {
         let steps = u64::from(self.mode.steps_per_turn);
         let beyond = (u64::from(direction) * u64::from(TURN) + steps / 2) / steps;

@@ -13,23 +13,23 @@ use crate::wire::cola::scan_data::{Channel, ClockTime, Encoder, Position, ScanDa
 /// Content of telegrams (`LMDscandatacfg`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataConfig {
-    /// Bit mask of echoes; the second byte is reserved.
+    /// Echoes that get a channel: bit 0 of the first byte is the first echo, and so on. The second byte is reserved.
     pub channels: [u8; 2],
-    /// 1: RSSI values are sent.
+    /// RSSI values: 1 sent, 0 not sent.
     pub remission: u8,
-    /// RSSI values have 16 bits (1) or 8 bits (0).
+    /// Size of RSSI values: 1 is 16 bits, 0 is 8 bits.
     pub is_16_bit: u8,
     /// Unit of RSSI: 0 is digits.
     pub unit: u8,
-    /// Encoder values are sent if the first byte is 1.
+    /// Encoder values: not sent if the first byte is 0, otherwise sent. The second byte has no effect.
     pub encoder: [u8; 2],
-    /// 1: the position is sent.
+    /// Position: 1 sent, 0 not sent.
     pub position: u8,
-    /// 1: the location name is sent.
+    /// Location name: 1 sent, 0 not sent.
     pub name: u8,
-    /// 1: the comment is sent; it is empty.
+    /// Comment, which is empty: 1 sent, 0 not sent.
     pub comment: u8,
-    /// 1: the time of the clock is sent.
+    /// Time of the clock: 1 sent, 0 not sent.
     pub time: u8,
     /// Every n-th scan is sent.
     pub interval: u16,
@@ -70,7 +70,7 @@ impl DataConfig {
 pub struct Scan {
     /// Number of the revolution since power-on.
     pub number: u64,
-    /// First direction of the scan.
+    /// Index of the scan's first direction, in angular steps from the start of the field of view.
     pub first_direction: u32,
     /// Echoes of each direction.
     pub echoes: Vec<Echoes>,
@@ -166,7 +166,7 @@ impl Clocks {
 }
 
 impl Telegrams<'_> {
-    /// Telegram of a scan, and the number of directions with a first distance.
+    /// Telegram of a scan, and the number of directions with a distance in the first channel.
     pub fn scan_data(&self, scan: &Scan, is_streamed: bool) -> (ScanData, u32) {
         let mirror = self.mirror;
         let zero = mirror.zero(scan.number);
@@ -251,7 +251,7 @@ impl Telegrams<'_> {
         }
     }
 
-    /// Distance in counts; 0 beyond the largest count.
+    /// Distance in counts, 1 to 65 535; 0 outside this range.
     fn distance(&self, seen: Return) -> u16 {
         let counts =
             (f64::from(seen.range_m) * 1000.0 / f64::from(self.settings.scale_factor)).round();

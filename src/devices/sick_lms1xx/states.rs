@@ -11,7 +11,8 @@ use crate::wire::cola::{Dialect, frame};
 
 /// Names of the events.
 pub const EVENTS: [&str; 3] = ["LFErec", "LIDoutputstate", "LIDinputstate"];
-/// Number of outputs: those of the scanner, and those of an extension that is not connected.
+/// Number of a scanner's outputs in LIDoutputstate; the next constant is the number of an extension's outputs, which are not
+/// connected.
 const OUTPUTS: usize = 6;
 const EXTERNAL: usize = 8;
 /// State of an output that does not exist.
@@ -66,7 +67,7 @@ impl Outputs {
 }
 
 impl SickLms1xx {
-    /// Values of an event, and of the variable with the same name.
+    /// Values of an event, or of the variable with the same name; `None` for an unknown name.
     pub(super) fn state_of(&self, event: &str) -> Option<Vec<Value>> {
         Some(match event {
             // No evaluation field is configured.
@@ -81,8 +82,8 @@ impl SickLms1xx {
         })
     }
 
-    /// Sends the event with this index to host `only`, or to all subscribers. The telegram follows the answer as a
-    /// separate message, because drivers expect an answer alone.
+    /// Sends the event with the index `event` to all hosts that subscribe to it, or only to the one with the index `only`.
+    /// The telegram follows the answer as a separate message, because drivers expect an answer alone.
     pub(super) fn tell_event(&mut self, at: SimTime, event: usize, only: Option<usize>) {
         let Some(values) = self.state_of(EVENTS[event]) else { return };
         let telegram = Telegram::new(Kind::Happened, EVENTS[event], values);

@@ -26,7 +26,7 @@ pub(super) struct LmsDecoder {
     is_over: bool,
     bad_crcs: u64,
     stray_bytes: u64,
-    /// Angle and resolution, as far as the profile determines them.
+    /// Angle and resolution of the profile; `None` without a profile, or if hosts can change them.
     variant: Option<Variant>,
     stream: StreamState,
     /// Whether `stream` comes from an earlier pass over the whole recording and is final.
@@ -54,7 +54,7 @@ impl Expected {
         }
     }
 
-    /// Reason why the expected scanner cannot have sent this reply.
+    /// Reason why the expected scanner cannot have sent this reply; `None` if it can.
     fn misfit(&self, body: &Body) -> Option<String> {
         if let Body::Type { text } | Body::PowerOn { text } = body {
             let text = String::from_utf8_lossy(text);
@@ -80,7 +80,8 @@ impl Expected {
             ));
         }
         let values = match body {
-            // A revolution of a scan with shifted revolutions can have one value more or less.
+            // A partial scan is one revolution of a scan that takes several, with shifted directions: its number of
+            // values can differ by one.
             Body::Scan { values, .. } | Body::Mean { values, .. } if !values.is_partial => values,
             _ => return None,
         };
@@ -277,7 +278,7 @@ impl StreamDecoder for LmsDecoder {
     }
 }
 
-/// Number of valid frames, without single bytes.
+/// Number of telegrams with a correct CRC; single bytes (ACK, NAK) are not counted.
 fn telegrams(totals: &Totals) -> u64 {
     let telegrams = totals.kinds.iter().filter(|(kind, _)| !["ACK", "NAK"].contains(&&kind[..]));
     telegrams.map(|(_, count)| count).sum()
@@ -331,7 +332,7 @@ impl Content for LineItem {
     }
 }
 
-/// Scan in a telegram. Without `variant`, angle and resolution follow from the number of values.
+/// Scan in a telegram. Without `variant`, or for a partial scan, angle and resolution follow from the number of values.
 fn scan_of(body: &Body, mode: MeasuringMode, variant: Option<Variant>) -> Option<Scan> {
     let values = values_of(body)?;
     let guessed = match (body, values.values.len()) {

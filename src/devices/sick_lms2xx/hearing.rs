@@ -45,7 +45,7 @@ impl Hearing {
         self.collect(now, bytes);
     }
 
-    /// Time at which an incomplete telegram is dropped.
+    /// Time at which the incomplete telegram is dropped; `None` if there is none.
     pub fn patience_ends(&self) -> Option<SimTime> {
         let ends = SimTime(self.last_byte.0 + self.byte_gap_ns);
         self.framer.is_amid().then_some(ends)

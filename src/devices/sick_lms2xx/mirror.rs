@@ -1,9 +1,9 @@
 //! Angle of the mirror over time, and the revolutions of a scan.
 //!
 //! The mirror rotates at constant speed, counter-clockwise from above, and points to the right at the start of each
-//! revolution. One revolution has a sample every degree; finer scans consist of two or four revolutions
-//! shifted by fractions of a degree. Times are computed in whole nanoseconds from the number of the revolution, so
-//! they do not drift.
+//! revolution. In an interlaced scanner, one revolution has a sample every degree, and finer scans consist of two or four
+//! revolutions shifted by fractions of a degree. In other scanners, each revolution is a whole scan. Times are computed
+//! in whole nanoseconds from the number of the revolution, so they do not drift.
 
 use std::f64::consts::{FRAC_PI_2, TAU};
 use std::ops::Range;
@@ -18,7 +18,7 @@ use crate::sick_lms2xx::profile::{SickLms2xxProfile, SickLms2xxSettings};
 use crate::time::SimTime;
 use crate::wire::sick_lms2xx::Variant;
 
-/// A full rotation, hundredths of a degree.
+/// A full rotation, in hundredths of a degree.
 const TURN: u64 = 36_000;
 
 /// The rotating mirror.
@@ -46,7 +46,7 @@ pub struct Pattern {
     quarters: Vec<u8>,
     /// Whether every revolution has its own telegram.
     pub is_partial: bool,
-    /// Number of scans in one telegram.
+    /// Number of scans whose mean one telegram reports; 1: no mean.
     scans: u64,
 }
 
@@ -82,7 +82,7 @@ impl Mirror {
         })
     }
 
-    /// Faults that stall the mirror at `at` or from which it is spinning up.
+    /// Faults that stall the mirror at `at`, and past faults after which the mirror is still spinning up.
     pub fn fault_effects(&self, at: SimTime) -> Vec<FaultEffect> {
         let effect = |stall: &Timed<MotorStall>| {
             let window = self.window_between(stall, at, at)?;
@@ -116,7 +116,7 @@ impl Mirror {
         SimTime(self.first_ns + self.turning_ns(number, 1))
     }
 
-    /// The first revolution that starts at or after `at`.
+    /// Number of the first revolution that starts at or after `at`.
     pub fn first_from(&self, at: SimTime) -> u64 {
         let since = u128::from(at.0.saturating_sub(self.first_ns));
         let about = since * u128::from(self.millihertz) / 1_000_000_000_000;
@@ -169,7 +169,7 @@ impl Mirror {
 }
 
 impl Pattern {
-    /// Whole scans of `variant`; each telegram has `scans` scans.
+    /// Whole scans of `variant`; each telegram reports the mean of `scans` scans.
     pub fn whole(profile: &SickLms2xxProfile, variant: Variant, scans: u8) -> Self {
         let quarters = if profile.scan.is_interlaced {
             Self::shifts(profile, variant.resolution_centideg)

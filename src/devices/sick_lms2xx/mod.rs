@@ -113,7 +113,7 @@ enum Task {
     Measure { capture: Capture, format: Format },
 }
 
-/// Next event other than a command.
+/// Events that [`SickLms2xx::run`] processes in order of time.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     PowerCut,
@@ -173,7 +173,7 @@ impl SickLms2xx {
         unit
     }
 
-    /// Sets the faults inside the unit. Call it before its sensor is requested.
+    /// Replaces the internal faults of the unit. Call this before its sensor is requested.
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
         self.optics_faults = faults.kind();
         self.refusals = faults.kind();

@@ -48,9 +48,9 @@ pub enum SpoiltTelegram {
 /// Scan that the scanner sends when a busy line becomes free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransmissionStart {
-    /// The next scan, at its end.
+    /// When the line becomes free, waits for the end of the next scan and sends that scan.
     ScanEnd,
-    /// The latest complete scan, at once.
+    /// When the line becomes free, sends the latest complete scan at once.
     LineFree,
 }
 
@@ -306,12 +306,12 @@ fn range_limit() -> Limit<f64> {
     Limit::new(0.0..=327.58, "m", "the wire format: 15 bits of 1 cm")
 }
 
-/// Range of a time in seconds.
+/// Key type of a time from 0 to 600 s, in seconds.
 fn seconds() -> Time {
     Time(Limit::new(0.0..=600.0, "s", "Menura"), 1e9)
 }
 
-/// Range of a time in milliseconds, at least `least`.
+/// Key type of a time from `least` milliseconds to 10 s, in milliseconds.
 fn milliseconds(least: f64) -> Time {
     Time(Limit::new(least..=10_000.0, "ms", PROFILES), 1e6)
 }
@@ -429,8 +429,8 @@ fn password(field: &Field<'_>) -> Option<[u8; 8]> {
     password
 }
 
-/// Reads angle and resolution. A missing one has the default value if the scanner has such a variant; otherwise it
-/// comes from the first variant that matches the other one.
+/// Reads angle and resolution. If only one of them is set, the other is the default if the scanner has that combination;
+/// otherwise it comes from the first variant with the set value.
 fn variant(
     table: &mut TableReader<'_>,
     driver: &SickLms2xxProfile,

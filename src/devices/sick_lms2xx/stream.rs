@@ -1,7 +1,8 @@
 //! Selection of the scans in a stream.
 //!
-//! When a telegram is complete, the scanner sends the newest scan. On a slow line it skips scans; it never queues them.
-//! Because the duration of a telegram is known in advance, so is the next scan to send. Only such scans are measured.
+//! When the line becomes free, the scanner sends the latest complete scan or the next one, as the profile's
+//! [`TransmissionStart`] determines. On a slow line it skips scans; it never queues them. The duration of a telegram is
+//! known in advance, so the stream knows which scan it will send next. Only scans that will be sent are measured.
 
 use std::collections::VecDeque;
 
@@ -24,8 +25,8 @@ pub struct Stream {
     telegram_ns: u64,
     /// The first scan that is neither planned nor skipped.
     next_scan: u64,
-    /// Time at which the line is free after the last planned telegram; the next field is the value before that
-    /// telegram.
+    /// Time at which the line is free after the last planned telegram. The next field is the time at which it is free before
+    /// that telegram.
     line_free: SimTime,
     line_free_before: SimTime,
     planned: VecDeque<Capture>,
@@ -127,7 +128,7 @@ impl Stream {
         leaving.into_iter().for_each(|leaves| self.occupy(leaves));
     }
 
-    /// Telegrams per second.
+    /// Mean number of telegrams per second.
     pub fn rate_hz(mut self, mirror: &Mirror) -> f64 {
         const TELEGRAMS: u64 = 60;
         self.plan(mirror);

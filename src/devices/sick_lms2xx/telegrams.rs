@@ -28,9 +28,9 @@ pub enum Format {
         /// Subrange of values.
         part: Subrange,
     },
-    /// Ranges and reflectivity of a subrange: 0xC4.
+    /// All ranges, and the reflectivity of a subrange: 0xC4.
     Reflectivity(Subrange),
-    /// Reflectivity of subranges: 0xF5.
+    /// Ranges of subranges, each with its reflectivity (remission): 0xF5.
     Remission(Vec<Subrange>),
 }
 
@@ -43,7 +43,8 @@ impl Format {
         }
     }
 
-    /// Whether the subranges of the telegram exist in a scan of `values` values.
+    /// Whether the number of scans to average is positive, and a scan of `values` values has all subranges of the
+    /// telegram.
     pub fn fits(&self, values: usize) -> bool {
         let parts = match self {
             Self::Scan => return true,
@@ -64,11 +65,11 @@ const MAX_PARTS: usize = 5;
 /// Encodes measured values with the scanner's configuration.
 #[derive(Debug)]
 pub struct Encoder<'a> {
-    /// The firmware.
+    /// Profile of the scanner's firmware.
     pub profile: &'a SickLms2xxProfile,
     /// Present configuration.
     pub configuration: &'a Configuration,
-    /// Detection threshold at standard sensitivity, as a signal.
+    /// Detection threshold at standard sensitivity, in the unit of [`Seen::signal`].
     pub threshold: f64,
 }
 
@@ -167,7 +168,8 @@ impl Encoder<'_> {
         dazzles > 0.0 && seen.signal >= dazzles
     }
 
-    /// Amplitude of an echo: logarithmic, from the detection threshold to the dazzling signal.
+    /// Amplitude of an echo on a logarithmic scale: 0 at the detection threshold, the profile's full scale at the dazzling
+    /// signal (at least ten times the threshold).
     pub fn amplitude(&self, signal: f64) -> u16 {
         if self.threshold <= 0.0 {
             return self.profile.reflectivity.remission_full_scale;
@@ -178,7 +180,7 @@ impl Encoder<'_> {
         (share.min(1.0) * f64::from(self.profile.reflectivity.remission_full_scale)).round() as u16
     }
 
-    /// Range in units of the configuration, 16 bits.
+    /// Range in the configured unit, limited to 16 bits.
     fn units(&self, range_m: f64) -> u16 {
         (range_m / self.unit().metres()).round().clamp(0.0, f64::from(u16::MAX)) as u16
     }

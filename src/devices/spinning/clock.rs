@@ -1,11 +1,11 @@
 //! A clock of microseconds past the hour: an oscillator disciplined by a GNSS receiver's pulse per second (PPS)
 //! and NMEA sentences.
 //!
-//! The count has two parts. While PPS is locked, each rising edge sets the sub-second part to zero. Each
-//! sentence with a time sets minutes and seconds, and the date if it has one. The two parts are independent.
-//! Without both, the oscillator counts freely: from power-on, or from the last setting (holdover).
-//! PPS is locked when it has been steady for the number of seconds that the qualifier requires, and lost with the
-//! first unsteady pulse.
+//! The count has two parts. While PPS is locked, each rising edge sets the sub-second part to zero. Each sentence with
+//! a time (only a valid one, if the settings require that) sets hours, minutes and seconds, and the date if the
+//! sentence has one. The two parts are independent. Without both, the oscillator counts freely: from power-on, or from
+//! the last setting (holdover). PPS is locked when it has been steady for `pps_lock_s`, which is the qualifier in the
+//! manual. The lock is lost with the first unsteady pulse, or without a pulse for `pps_absent_after_s`.
 //!
 //! The hour has 3600 s, without a leap second: 23:59:60 counts like the following 0:00:00.
 //!
@@ -57,7 +57,7 @@ struct Setting {
 /// State of the pulse per second (PPS) input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PpsState {
-    /// No pulse has arrived for a while.
+    /// No pulse has arrived, or none for the time `pps_absent_after_s`.
     Absent,
     /// Pulses arrive, but have not been steady for long enough.
     Synchronizing,
@@ -118,8 +118,8 @@ impl DeviceClock {
         self.past.truncate(KEPT_SETTINGS);
     }
 
-    /// Restarts the device: the clock counts from zero at `up_at`, without earlier pulses and sentences. Times
-    /// before `up_at` are unchanged.
+    /// Restarts the device: at `up_at` the clock is set to its power-up time, and earlier pulses and sentences are
+    /// forgotten. Times before `up_at` are unchanged.
     pub fn restart(&mut self, up_at: SimTime) {
         self.set(up_at, POWER_UP_NS);
         self.pps = Pps::default();
@@ -155,14 +155,15 @@ impl DeviceClock {
         }
     }
 
-    /// Whether sentences with a time arrive at `at`.
+    /// Whether a sentence of an accepted type arrived within the last `nmea_absent_after_s` before `at`; always true if the
+    /// clock has the reference UTC.
     pub fn has_nmea(&self, at: SimTime) -> bool {
         let limit_ns = u128::from(self.settings.nmea_absent_after_ns);
         self.settings.reference == ClockReference::Utc
             || self.sentence_at.is_some_and(|then| at.saturating_since(then).as_nanos() <= limit_ns)
     }
 
-    /// The last valid sentence, with its line end; empty before the first one.
+    /// The last undamaged sentence of an accepted type, with its line end; empty before the first one.
     pub fn sentence(&self) -> &[u8] {
         &self.sentence
     }

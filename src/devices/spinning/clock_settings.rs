@@ -15,7 +15,7 @@ pub enum ClockReference {
     /// Only the clock's own oscillator, from power-on.
     #[default]
     FreeRunning,
-    /// Errorless UTC, as if a GNSS receiver outside the rig disciplined the clock.
+    /// Error-free UTC, as if a GNSS receiver outside the rig disciplined the clock.
     Utc,
 }
 
@@ -30,7 +30,7 @@ pub enum TimeSentence {
 
 const CONFIGURATION: &str = "the unit's configuration page, PPS qualifier";
 
-/// Range of times after which a signal counts as absent.
+/// Key type of the time after which a signal counts as absent: 1.1 to 60 s.
 fn absent() -> Time {
     Time(Limit::new(1.1..=60.0, "s", "the signal's period: 1 s"), 1e9)
 }

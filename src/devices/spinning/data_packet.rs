@@ -32,7 +32,8 @@ pub(crate) fn place_of_block(packet: &DataPacket, number: usize) -> Option<usize
     held.nth(number).map(|(place, _)| place)
 }
 
-/// Number of firings of the block's bank before block `index`; two blocks with two returns of one firing count once.
+/// Number of firings of the same bank in the blocks before block `index`. In a dual-return packet, two blocks are one
+/// firing.
 pub(crate) fn firings_before(packet: &DataPacket, index: usize) -> usize {
     let flag = packet.blocks[index].flag;
     let before = packet.blocks[..index].iter().filter(|block| block.flag == flag).count();
@@ -68,7 +69,8 @@ pub(crate) fn half_step_deg(packet: &DataPacket, index: usize) -> f64 {
     f64::from(step.unwrap_or(0)) / 200.0
 }
 
-/// Returns in a packet of a head with `lasers` lasers. Of two returns of one firing, only the first is included.
+/// Returns in a packet of a head with `lasers` lasers. If two blocks have two returns of one firing, only the first block is
+/// included.
 pub(crate) fn shots(payload: &[u8], lasers: usize, distance_unit_m: f64) -> Vec<Shot> {
     let Some(packet) = parse(payload) else { return Vec::new() };
     let has_two_firings = lasers * 2 == SLOTS;

@@ -57,8 +57,8 @@ pub(crate) fn counted_ns(own: &ClockSettings, since: SimTime, at: SimTime) -> i1
     passed_ns + (passed_ns * fast_ns_a_day).div_euclid(DAY_NS)
 }
 
-/// Time of a clock that follows a simulated error-free master, nanoseconds of POSIX time. After the loss of the master,
-/// the oscillator with the drift of `own` counts on.
+/// Time of a clock that follows a simulated error-free master, nanoseconds of POSIX time. The master's time is `ahead_s`
+/// ahead of UTC. After the loss of the master, the oscillator with the drift of `own` counts on.
 pub(crate) fn simulated_ns(
     own: &ClockSettings,
     epoch: Epoch,
@@ -70,8 +70,8 @@ pub(crate) fn simulated_ns(
     i128::from(ahead_s) * SECOND_NS + epoch.unix_ns(kept_to) + counted_ns(own, kept_to, at)
 }
 
-/// First time of the run at which a second begins on the clock of `slave`, extrapolated from the clock's offset at
-/// `now`. Without a slave, the clock is error-free.
+/// First time of the run at which a second begins on the clock of `slave`, extrapolated from the clock's offset at `now`.
+/// Without a slave, the clock shows UTC without error.
 pub(crate) fn second(slave: Option<&PtpSlave>, epoch: Epoch, now: SimTime) -> SimTime {
     let ahead_ns = match slave {
         Some(slave) => slave.shows_ns(now) - i128::from(now.0),

@@ -2,7 +2,7 @@
 //!
 //! [`rotor`] turns the head, and the modes in [`program`] determine the firings. A family's
 //! [`stream::Planner`] makes packets from both; [`planned`] and [`backlog`] queue them. [`clock`] or a
-//! [`master`]'s time provides timestamps. [`unit_lasers`] has a unit's own lasers.
+//! [`master`]'s time provides timestamps. [`unit_lasers`] has the differences between the lasers of units.
 
 pub(crate) mod backlog;
 pub mod clock;

@@ -13,23 +13,23 @@ use crate::config::toml::key_types::{Degrees, FactoryFirst, KeyType, Listed, One
 use crate::config::toml::keys::Keys;
 use crate::config::toml::reader::{Field, Limit, TableReader};
 
-/// Sentence of a profile's `rotation` in the documentation.
+/// Sentence about a profile's key `rotation`, for the documentation.
 pub(crate) const ROTATION: &str = "Rotation rates of the head.";
-/// Sentence of a profile's `returns` in the documentation.
+/// Sentence about a profile's key `returns`, for the documentation.
 pub(crate) const RETURNS: &str = "The firmware's return modes.";
-/// Sentence of `returns.modes` in the documentation.
+/// Sentence about a profile's key `returns.modes`, for the documentation.
 pub(crate) const RETURN_MODES: &str = "The return modes; the first is the factory setting.";
-/// Sentence of a profile's `packet` in the documentation.
+/// Sentence about a profile's key `packet`, for the documentation.
 pub(crate) const PACKET: &str = "Format of data packets.";
-/// Sentence of a profile's `interface` in the documentation.
+/// Sentence about a profile's key `interface`, for the documentation.
 pub(crate) const INTERFACE: &str =
     "Configuration interface of the unit, and the duration of changes.";
-/// Sentence of a profile's `imu` in the documentation.
+/// Sentence about a profile's key `imu`, for the documentation.
 pub(crate) const IMU: &str = "The IMU in the sensor.";
-/// Sentence of a rig's `rotation_rate_rpm` in the documentation.
+/// Sentence about a rig's key `rotation_rate_rpm`, for the documentation.
 const ROTATION_RATE: &str = "Rotation rate at the start.";
 
-/// Reads the rates of `[rotation]` of a profile, with `step_rpm` if `has_steps`.
+/// Reads `[rotation]` of a profile: the range of rates, `step_rpm` if `has_steps`, and `default_rpm`.
 pub(crate) fn rotation(
     keys: &mut Keys<'_>,
     has_steps: bool,
@@ -288,8 +288,8 @@ pub(crate) fn listed_rate(
     keys.put(rate, rate_rpm);
 }
 
-/// Reads a rig's `sector_deg`: first and last angle, clockwise, in `steps` of a degree. Returns the key if both ends
-/// are valid.
+/// Reads a rig's `sector_deg`: first and last angle, clockwise. Stores them in `ends` in units of 1/`steps` degree. Returns
+/// the key if both ends are valid.
 pub(crate) fn sector<'t>(
     keys: &mut Keys<'t>,
     steps: f64,

@@ -1,8 +1,8 @@
 //! Program of a lidar: present mode, future changes, and the rotor.
 //!
-//! A change takes effect when the rotor next reaches angle 0, so that a rotation has one mode. If that takes too
-//! long, or the rotor is at rest, it takes effect at most one second after the command. It never takes effect before
-//! [`REACTION_NS`], because packets that are due earlier may have been sent.
+//! A change takes effect when the rotor next reaches angle 0, so that a rotation has one mode. It never takes effect within
+//! [`REACTION_NS`] after the command, because packets that are due earlier may have been sent. After [`REACTION_NS`], it
+//! waits for the rotor for at most one second, and not at all if the rotor is at rest.
 
 use super::rotor::{Phase, Rotor};
 use crate::REACTION_NS;
@@ -15,10 +15,11 @@ use crate::time::SimTime;
 const MAX_WAIT_NS: u64 = 1_000_000_000;
 /// The rotor's schedule must be known this long beyond the planned time, nanoseconds.
 const FORESIGHT_NS: u64 = 2 * MAX_WAIT_NS;
-/// Longest time from a command to its effect, nanoseconds; the rotor's angle at that time must be known.
+/// Longest time from a command to its effect, nanoseconds. A stall must be known this long in advance, because the rotor's
+/// angle at the time of effect must be known.
 const STALL_NOTICE_NS: u64 = REACTION_NS + MAX_WAIT_NS;
 
-/// Time by which a spinning lidar must know the start or end of a stall in advance, nanoseconds; 0 for other faults.
+/// Notice that a spinning lidar needs before a stall starts or ends, nanoseconds; 0 for other faults.
 pub fn stall_notice_ns(kind: &dyn FamilyData) -> u64 {
     kind.get::<MotorStall>().map_or(0, |_| STALL_NOTICE_NS)
 }

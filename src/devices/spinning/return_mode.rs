@@ -2,7 +2,7 @@
 
 words!(ReturnMode: "strongest" => Strongest, "last" => Last, "dual" => Dual);
 
-/// Echo of a pulse that is reported.
+/// Echo or echoes of a pulse that the lidar reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReturnMode {
     /// The strongest echo.

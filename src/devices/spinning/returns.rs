@@ -47,7 +47,7 @@ impl Intensities {
     }
 }
 
-/// Allowed gains of a retro-reflector with intensity 255.
+/// Allowed values for the light from a retro-reflector of intensity 255, as a multiple of the light from a white target.
 pub(crate) fn retro_gain() -> Limit<f64> {
     Limit::new(1.1..=1e6, "times a white target", PROFILES)
 }

@@ -21,7 +21,7 @@ use crate::time::SimTime;
 use stretch::{MINUTE_NS, Motion, Stretch};
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Phase error that is not corrected, in rotations.
+/// Largest phase error that is not corrected, in rotations.
 const PHASE_TOLERANCE: f64 = 1e-6;
 
 /// Largest relative deviation from the set speed at which packets are made.
@@ -45,7 +45,7 @@ pub struct Rotor {
     known_to: SimTime,
 }
 
-/// Target angle of the rotor at a series of times, one second apart.
+/// Angle that the rotor is to have once per second: at `second`, and whole seconds before and after it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Phase {
     /// Angle in rotations, 0..1.
@@ -54,7 +54,7 @@ pub struct Phase {
     pub second: SimTime,
 }
 
-/// Largest difference of two phases that need no correction, nanoseconds.
+/// Two phases count as equal if their times differ by less than this, nanoseconds.
 const SAME_PHASE_NS: u64 = 20_000;
 
 impl Phase {
@@ -67,7 +67,7 @@ impl Phase {
 }
 
 impl Rotor {
-    /// A rotor with these settings that is driven to `rpm` from the start of the run on.
+    /// A rotor at the start of the run: it already rotates at `rpm`, or spins up from rest if `motor` starts at rest.
     pub fn at_power_on(motor: &MotorSettings, rpm: u32, start_azimuth_rad: f64) -> Self {
         let turn = start_azimuth_rad / TAU;
         if !motor.starts_at_rest {
@@ -91,7 +91,7 @@ impl Rotor {
         }
     }
 
-    /// Replaces the stalls from `at` on; before `at`, old and new stalls are equal.
+    /// Replaces the stalls from `at` on; before `at`, old and new stalls must be equal.
     pub fn change_stalls(&mut self, at: SimTime, stalls: &[Timed<MotorStall>]) {
         if self.stalls == stalls {
             return;
@@ -155,7 +155,7 @@ impl Rotor {
         })
     }
 
-    /// Start of the next stall after `from`, if it is in the known part of the schedule.
+    /// Start of the next stall at or after `from`, if it is in the known part of the schedule.
     fn next_stall(&self, from: SimTime) -> Option<SimTime> {
         let openings = self.stalls.iter().filter_map(|stall| stall.schedule.next_opening(from));
         openings.min().filter(|opens| *opens < self.known_to)
@@ -186,7 +186,7 @@ impl Rotor {
         motion
     }
 
-    /// The first time after `after` at which the rotor reaches angle 0, if there is one.
+    /// The first time after `after` at which the rotor reaches angle 0; `None` if the known schedule has no such time.
     pub fn next_zero(&self, after: SimTime) -> Option<SimTime> {
         let first = self.index(after);
         (first..self.stretches.len()).find_map(|index| {

@@ -19,7 +19,8 @@ pub trait Planner {
         horizon: SimTime,
     ) -> Option<(Self::Plan, Sweep)>;
 
-    /// Goes back to the first packet that a change at `from` affects, if any.
+    /// Goes back to the first planned packet that a change at `from` affects, and returns it; `None` if the change
+    /// affects no planned packet.
     fn undo(&mut self, from: SimTime) -> Option<Undone>;
 
     /// Drops state that is needed only for changes before `before`.

@@ -1,9 +1,10 @@
-//! Firings triggered by the encoder: their indices in a rotation, and their times.
+//! Times of rotations, and of firings that the encoder triggers.
 
 use super::rotor::{Rotor, SPEED_TOLERANCE, part_of_turn};
 use crate::time::SimTime;
 
-/// First time after `after` at which the rotor's angle is 0; for `SimTime::ZERO`, including that time.
+/// First time after `after` at which the rotor's angle is 0; for `SimTime::ZERO`, including that time. `None` if the known
+/// schedule of the rotor has no such time.
 pub fn begin(rotor: &Rotor, after: SimTime) -> Option<SimTime> {
     if after == SimTime::ZERO && rotor.turn(after) == 0.0 && !rotor.is_still(after) {
         return Some(after);
@@ -11,13 +12,14 @@ pub fn begin(rotor: &Rotor, after: SimTime) -> Option<SimTime> {
     rotor.next_zero(after)
 }
 
-/// Whether the rotor's speed is close to `rpm`.
+/// Whether the rotor's speed deviates from `rpm` by at most the fraction `SPEED_TOLERANCE`.
 pub fn is_at_speed(rotor: &Rotor, rpm: u32, at: SimTime) -> bool {
     let rpm = f64::from(rpm);
     (rotor.rpm(at) - rpm).abs() <= rpm * SPEED_TOLERANCE
 }
 
-/// Time at which the rotor has completed the fraction `share` of the rotation that began at `turn`, at about `rpm`.
+/// Time at which the rotor has completed the fraction `share` of the rotation that began at `turn`; `rpm` is the rotor's
+/// approximate speed.
 pub fn fires_at(rotor: &Rotor, rpm: u32, turn: SimTime, share: f64) -> SimTime {
     const MINUTE_NS: f64 = 60e9;
     let ns_a_turn = MINUTE_NS / f64::from(rpm);

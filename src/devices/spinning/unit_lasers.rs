@@ -26,7 +26,7 @@ keys! {
 pub struct UnitLaser {
     /// Elevation, degrees.
     pub elevation_deg: f64,
-    /// Azimuth at the start of the firing, clockwise from the rotor's direction; without a rotor, from forward.
+    /// Azimuth at the start of the firing, degrees clockwise from the rotor's direction; without a rotor, from forward.
     pub azimuth_deg: f64,
     /// Delay of this laser's pulse after the start of the firing, nanoseconds.
     pub firing_ns: u32,

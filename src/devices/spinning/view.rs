@@ -1,7 +1,8 @@
 //! Sector of a rotation in which lasers fire.
 
-/// First and last whole degree, each 0..=359, clockwise; `[0, 359]` is the whole rotation. The sector includes 0 if the
-/// first is greater than the last.
+/// Start and end of the sector, whole degrees from 0 to 359, clockwise; the end itself is outside the sector. If the start
+/// is greater than the end, the sector continues across 0. The sector is the whole rotation if the end is one degree before
+/// the start, as in `[0, 359]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View(pub [u16; 2]);
 

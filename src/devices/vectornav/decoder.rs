@@ -46,7 +46,7 @@ fn fields(frame: &vectornav::Frame) -> (String, Map<String, Value>) {
     }
 }
 
-/// Numbers of a field; the field's length and position determine their type.
+/// Values of a field. The group, bit and length of the field determine their type.
 fn binary_field(packet: &BinaryPacket, group: Group, bit: u8) -> Value {
     let bytes = packet.field(group, bit).unwrap_or_default();
     let is_double = matches!(

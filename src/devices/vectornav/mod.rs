@@ -128,8 +128,7 @@ impl VectorNavUnit {
         }
     }
 
-    /// Executes a command. Returns the body of the answer, `None` if the answer was already sent, or a code of
-    /// `$VNERR`.
+    /// Executes a command. Returns the body of the answer, `None` if no further answer is needed, or a code of `$VNERR`.
     fn obey(&mut self, now: SimTime, line: &Line, unit: &mut Unit) -> Result<Option<String>, u8> {
         let (command, values) = line.fields();
         let echo = || Ok(Some(line.body.clone()));
@@ -224,7 +223,7 @@ impl VectorNavUnit {
         self.retime(unit);
     }
 
-    /// Content of a register.
+    /// Content of register `id`; `None` if it cannot be read. Reading register 80 restarts its sums.
     fn read(&mut self, id: u8, unit: &Unit) -> Option<String> {
         let Some((_, code)) = MEASUREMENTS.iter().find(|(known, _)| *known == id) else {
             return self.registers.read(id);

@@ -7,7 +7,7 @@ use crate::imu::output::f32s;
 use crate::wire::record::put_le;
 use crate::wire::vectornav::binary::{BinaryPacket, Group, Layout};
 
-/// A binary output packet. Values that need GNSS are zero.
+/// A binary output packet. Values that the unit does not compute, such as those that need GNSS, are zero.
 pub fn binary(layout: Layout, view: &View) -> Vec<u8> {
     let packet = BinaryPacket::build(layout, |group, bit, out| {
         let start = out.len();

@@ -50,7 +50,7 @@ const READ_ONLY: [u8; 2] = [47, 52];
 const IDENTITY: [u8; 4] = [1, 2, 3, 4];
 /// Rates of text output, Hz.
 const TEXT_RATES_HZ: [u32; 11] = [1, 2, 4, 5, 10, 20, 25, 40, 50, 100, 200];
-/// Longest user tag.
+/// Largest length of the user tag, bytes.
 const TAG_LEN: usize = 20;
 
 /// Configuration of one of the three binary outputs.
@@ -87,7 +87,7 @@ pub struct Registers {
     pub binary: [BinaryOutput; 3],
     /// Pulses of the sync output since the last start.
     pub sync_out_count: u32,
-    /// Whether the host has reported a magnetic disturbance and an acceleration disturbance.
+    /// Whether the host has reported a magnetic disturbance (first) and an acceleration disturbance (second).
     pub known_disturbances: [bool; 2],
     /// Registers 5 to 7 of the second port, which is not connected.
     second_port: [u32; 3],
@@ -108,9 +108,10 @@ pub struct Effects {
     pub increments: IncrementsConfig,
     /// Magnetic reference that the host has set, as a model or vector: north, east, down, gauss.
     pub magnetic_reference: Option<DVec3>,
-    /// Gravity reference that the host has set, as a model or vector: north, east, down, m/s².
+    /// Gravity reference that the host has set, as a model or vector: specific force of a unit at rest, which is opposite to
+    /// gravity; north, east, down, m/s².
     pub gravity_reference: Option<DVec3>,
-    /// Whether text output, and whether sampling, wait for a pulse at the sync input. Such a pulse never arrives.
+    /// Whether text output (first) and sampling (second) wait for a pulse at the sync input. Such a pulse never arrives.
     pub waits_for_sync: [bool; 2],
     /// Samples per pulse of the sync output; 0: no pulses.
     pub sync_out_every: u64,
@@ -148,7 +149,7 @@ impl MeanFilter {
 pub struct IncrementsConfig {
     /// Whether velocity increments are in north-east-down instead of body axes.
     pub in_ned: bool,
-    /// Whether the estimated gyro bias is subtracted from rates.
+    /// Whether the startup gyro bias (register 43) is subtracted from angular rates.
     pub with_bias: bool,
     /// Whether gravity is removed from velocity increments.
     pub without_gravity: bool,
@@ -157,9 +158,9 @@ pub struct IncrementsConfig {
 /// Fields appended to text output (register 30).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Appended {
-    /// Appended counter or time: 1 sync input count, 2 sync input time, 3 sync output count, 4 PPS time.
+    /// Appended counter or time: 0 none, 1 sync input count, 2 sync input time, 3 sync output count, 4 PPS time.
     pub counter: u32,
-    /// Appended status: 1 attitude filter, 2 navigation.
+    /// Appended status: 0 none, 1 attitude filter, 2 navigation.
     pub status: u32,
 }
 
@@ -264,7 +265,7 @@ impl Registers {
         Correction { matrix, offset: DVec3::new(of(9), of(10), of(11)) }
     }
 
-    /// Settings that take effect at a start, from these registers.
+    /// Settings of registers 26 and 43, which take effect at the next start.
     pub fn at_start(&self) -> Started {
         let all = self.numbers(26);
         let rows = std::array::from_fn(|place| all.get(place).copied().unwrap_or(0.0));
@@ -319,7 +320,7 @@ impl Registers {
         self.stored.insert(43, text);
     }
 
-    /// Content of a register; `None` if the unit lacks it.
+    /// Content of a register; `None` for a register with measurements, and for one that the unit lacks.
     pub fn read(&self, id: u8) -> Option<String> {
         Some(match id {
             0 => self.tag.clone(),
@@ -462,7 +463,7 @@ fn count(found: usize, least: usize, most: usize) -> Result<(), u8> {
     }
 }
 
-/// Parses one of the `allowed` values, optionally followed by the port number 1.
+/// Parses one of the `allowed` values, optionally followed by the port number 1 or 2; returns the value.
 fn one_of(values: &[&str], allowed: &[u32]) -> Result<u32, u8> {
     count(values.len(), 1, 2)?;
     if values.get(1).is_some_and(|port| !matches!(*port, "1" | "2")) {

@@ -50,7 +50,7 @@ fn vector(values: &[f64], from: usize) -> DVec3 {
     DVec3::from_slice(&values[from..from + 3])
 }
 
-/// A unit with text output at 10 Hz and 1.6 packets per second with the groups common, time, IMU and attitude.
+/// A unit with text output at 10 Hz and 10 packets per second with the groups common, time, IMU and attitude.
 fn unit() -> Bench {
     let mut bench = Bench::new("vectornav-vn100", |_, _| {});
     bench.truth = shaken;

@@ -5,8 +5,8 @@
 //!         -> the gyro's startup bias (43) -> compensated
 //! ```
 //!
-//! A moving mean (85) can follow on either branch; the filter's attitude does not use it (VN-100 user manual,
-//! sections 3.1.6 to 3.1.8).
+//! Numbers in parentheses are registers. A moving mean (85) can follow on either branch; the filter's attitude does not use
+//! it (VN-100 user manual, sections 3.1.6 to 3.1.8).
 
 use glam::{DQuat, DVec3};
 
@@ -65,14 +65,14 @@ pub struct Delta {
     pub velocity_m_s: DVec3,
 }
 
-/// A sample after processing; axes are forward, left, up.
+/// A sample after processing. The axes of all samples are forward, left, up.
 #[derive(Clone, Debug)]
 pub struct Processed {
     compensated: Sample,
     uncompensated: Sample,
-    /// Sample for increments: without moving means, compensated as in register 82.
+    /// Sample for increments: without moving means. Register 82 determines whether the startup gyro bias is subtracted.
     integrated: Sample,
-    /// Attitude that the filter estimates.
+    /// Attitude that the filter estimates: rotation from the body frame (forward, left, up) to east, north, up.
     attitude: DQuat,
     gravity_ned_m_s2: DVec3,
 }
@@ -165,7 +165,7 @@ impl Chain {
 #[derive(Clone, Debug, Default)]
 pub struct Increments {
     gathered: Gathered,
-    /// Sums of specific forces in north-east-down, and of gravity in body axes.
+    /// Sum of specific forces in north-east-down. The next fields are sums of gravity in body axes and in north-east-down.
     force_ned: DVec3,
     gravity_body: DVec3,
     gravity_ned: DVec3,
@@ -257,8 +257,8 @@ impl ViewStream {
 }
 
 impl Registers {
-    /// Heading of the output minus heading of the sample, clockwise, rad: the declination of the host's reference minus
-    /// the true declination.
+    /// Heading of the output minus heading of the sample, clockwise, rad; 0 unless the host has set a magnetic reference. It
+    /// is the declination of that reference, minus the true declination if the sample's heading refers to true north.
     fn heading_shift_rad(&self, sample: &Sample, unit: &Unit) -> f64 {
         let Some(reference) = self.effects().magnetic_reference else { return 0.0 };
         let counts_from_magnetic = unit.settings.model.attitude.heading_is_magnetic;

@@ -1,7 +1,7 @@
 //! Temperatures of a unit's boards, and its uptime.
 //!
-//! From power-on the boards warm up exponentially. A restart is too short for cooling down; it only changes
-//! what the unit reports about its last start: the temperature, and the time since.
+//! From power-on the boards warm up exponentially. They do not cool down during a restart. A restart only changes two
+//! reported values: the temperature at the last start, and the time since then.
 
 use crate::time::SimTime;
 use crate::velodyne::web_settings::ThermalProfile;

@@ -24,7 +24,7 @@ const POSITION_PORT: u16 = 8308;
 /// Name of position packets.
 const POSITION: &str = "position";
 
-/// Number of packet intervals from which the usual interval is determined.
+/// Largest number of packet intervals of which the median is computed.
 const SPACINGS: usize = 101;
 /// Largest relative difference between the packet interval and the profile's. If the difference is larger, the packets
 /// come from another firmware.
@@ -52,7 +52,7 @@ pub(super) struct VelodyneDecoder {
     /// Timestamp of the last data packet.
     last_stamp: Option<Stamp>,
     spacings_us: Vec<i64>,
-    /// Number of data packets by the model that they contain, if any.
+    /// Number of data packets by their model; `None`: no model matches the packet.
     models: BTreeMap<Option<Model>, u64>,
     /// Last two bytes (return mode and product) of the first and of the last data packet.
     status: Option<([u8; 2], [u8; 2])>,
@@ -69,26 +69,27 @@ impl VelodyneDecoder {
         Self { named, anyway, known, ..Self::default() }
     }
 
-    /// Model that most data packets contain; `None` if most contain no model.
+    /// Most frequent model of the data packets; `None` if packets that match no model are the most frequent.
     fn told(&self) -> Option<Model> {
         let most = self.models.iter().max_by_key(|(_, count)| **count);
         most.and_then(|(model, _)| *model)
     }
 
-    /// The profile that the user named, unless packets contain another model; with `anyway`, the named profile in any
-    /// case.
+    /// The profile that the user named; `None` if there is none, or if the packets are from another model. With `anyway`,
+    /// the packets do not matter.
     fn meant(&self) -> Option<&Named<VelodyneProfile>> {
         self.named.as_ref().filter(|_| self.anyway || !self.is_other_product())
     }
 
-    /// Whether most packets contain another model than the named profile's. Packets of some firmware contain no model.
+    /// Whether the most frequent model of the packets differs from the named profile's. Packets of some firmware match no
+    /// model and do not count as different.
     fn is_other_product(&self) -> bool {
         let told = self.told();
         let differs = |named: &Named<VelodyneProfile>| told.is_some() && told != named.model();
         self.named.as_ref().is_some_and(differs)
     }
 
-    /// Model of the sender: that of the profile in use, otherwise the one in the packets.
+    /// Model of the sender: that of the profile in use, otherwise the most frequent one of the packets.
     fn whose(&self) -> Option<Model> {
         self.meant().map_or_else(|| self.told(), Named::model)
     }

@@ -1,8 +1,8 @@
 //! Order of firing sequences in the blocks of a packet.
 //!
-//! A block has 32 points: two sequences of sixteen lasers, one of 32, or a quarter of one of 128. With dual
-//! return, blocks form pairs with the last return first (VLP-16 manual 63-9243, VLS-128 drivers). A packet then has
-//! half as many sequences, and the last four blocks of a VLS-128 are empty.
+//! A block has 32 points: two sequences of 16 lasers, one sequence of 32 lasers, or a quarter of a sequence of 128 lasers.
+//! With dual return, blocks form pairs with the last return first (VLP-16 manual 63-9243, VLS-128 drivers). A packet then
+//! has half as many sequences; that of a VLS-128 has one instead of three, and its last four blocks are empty.
 
 use crate::wire::velodyne::{BLOCKS, Bank, SLOTS};
 
@@ -30,7 +30,7 @@ pub struct BlockPlan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     lasers: usize,
-    /// Firing sequences of a packet.
+    /// Number of firing sequences in a packet.
     pub sequences: usize,
     pub blocks: [BlockPlan; BLOCKS],
 }

@@ -153,7 +153,7 @@ impl Velodyne {
         view.share() * 1e9 / (sequences as f64 * self.sequence_ns as f64)
     }
 
-    /// Physics of the lasers.
+    /// Sensor model of the lasers, with the present optical faults.
     pub fn lidar(&self) -> Lidar {
         let geometry = |laser: &VelodyneLaser| LaserGeometry {
             elevation_rad: laser.elevation_rad,
@@ -195,7 +195,7 @@ impl Velodyne {
         Point { distance: counts as u16, intensity: self.intensity(echo.intensity.into()) }
     }
 
-    /// Intensity for a reflectance: linear for diffuse targets, then logarithmic for retro-reflectors up to 255.
+    /// Intensity for a reflectance: linear up to 1 (diffuse targets), logarithmic above (retroreflectors), at most 255.
     fn intensity(&self, reflectance: f64) -> u8 {
         let full = f64::from(self.packet.diffuse_full_scale);
         let share = if reflectance <= 1.0 {

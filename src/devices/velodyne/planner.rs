@@ -152,7 +152,8 @@ impl Planner {
         if returns == ReturnMode::Dual { &self.dual } else { &self.single }
     }
 
-    /// Start of the next sequence within the sector, if it is before `limit`.
+    /// Start of the next sequence that is sent, if it is before `limit`: the unit is up, the rotor is within the sector, and
+    /// the lasers fire (or the unit also sends dark packets).
     fn next_in_view(&mut self, program: &Program<Mode>, limit: SimTime) -> Option<SimTime> {
         loop {
             let start = SimTime(self.next_sequence * self.sequence_ns);

@@ -1,8 +1,8 @@
 //! Position packets: data about the GNSS receiver, temperatures and motion of a unit.
 //!
-//! A capture of a VLP-16 shows two superimposed rhythms, 10 ms and sixteen data packets; each packet is up to
-//! 0.75 ms late. Where both rhythms coincide there is one packet. The timestamp is the time of creation; the
-//! packet leaves a third of a millisecond later.
+//! In a capture of a VLP-16, packets are requested by two timers: every 10 ms, and once per sixteen data packets. A packet
+//! is created up to 0.75 ms after its request; requests of both timers within that time make one packet. The timestamp is
+//! the time of creation; the packet leaves a third of a millisecond later.
 //!
 //! Sources: VLP-16 manual 63-9243, section 9.3.3; VLP-32C manual, table 9-3; the capture.
 
@@ -28,7 +28,7 @@ pub struct PositionSender {
     noise: NoiseSource,
     /// Time at which each timer next requests a packet.
     next: Vec<SimTime>,
-    /// Creation time of the requested packet.
+    /// Creation time of the requested packet; `None` if no packet is requested.
     pending: Option<SimTime>,
     /// Number of packets so far.
     number: u64,
@@ -145,7 +145,7 @@ impl PositionSender {
         packet
     }
 
-    /// Mean number of packets per second; coinciding timers make one packet.
+    /// Mean number of packets per second. Two requests make one packet if the second one comes before the packet is created.
     pub fn nominal_rate_hz(&self) -> f64 {
         let timers = &self.profile.timers_ns;
         let asked: f64 = timers.iter().map(|period_ns| 1e9 / *period_ns as f64).sum();
@@ -156,9 +156,10 @@ impl PositionSender {
     }
 }
 
-/// Number of times per second at which a timer requests a packet while a packet that the other timer requested is not
-/// created yet. In the long run, the offset between two requests takes all multiples of the greatest common divisor of
-/// the periods equally often, and the delay of a packet is uniformly distributed.
+/// Number of requests per second that make no packet, because a packet that the other timer requested is not created yet.
+/// `delay_ns` is the longest time from request to creation. In the long run, the offset between two requests takes all
+/// multiples of the greatest common divisor of the periods equally often, and the delay of a packet is uniformly
+/// distributed.
 fn meetings_hz((first_ns, second_ns): (u64, u64), delay_ns: u64) -> f64 {
     let (mut grain_ns, mut rest_ns) = (first_ns, second_ns);
     while rest_ns > 0 {

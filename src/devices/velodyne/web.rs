@@ -18,7 +18,7 @@ use crate::{Device as _, REACTION_NS};
 /// State of the web interface in addition to the configuration.
 #[derive(Clone, Debug)]
 pub(super) struct Web {
-    /// Model and serial number.
+    /// The profile's data for the web interface: identity, restart time, voltages and currents.
     pub profile: WebProfile,
     /// Configuration after a reset.
     pub saved: Configuration,
@@ -68,13 +68,13 @@ impl Velodyne {
         }
     }
 
-    /// Whether the unit restarts and ignores its inputs.
+    /// Whether the unit is restarting. It then answers HTTP requests with status 503 and ignores its other inputs.
     pub(super) fn is_down(&self) -> bool {
         self.stream.now < self.web.up_at
     }
 
-    /// Restarts with the saved configuration: packets stop and the rotor slows down; later both start again, and the
-    /// clock counts from zero as at power-on.
+    /// Restarts with the saved configuration: packets stop and the rotor slows down. After the restart, packets and rotor
+    /// start again, and the clock starts as at power-on.
     fn reset(&mut self) {
         let down_at = SimTime(self.stream.now.0 + REACTION_NS);
         let up_at = SimTime(down_at.0 + self.web.profile.reset_ns);

@@ -21,7 +21,7 @@ pub struct Alignment {
     pub rotations: [DQuat; 2],
     /// Addition to the heading, clockwise, rad.
     heading_rad: f64,
-    /// Rotation from sensor to object frame that an inclination reset has set.
+    /// Rotation that an inclination reset has set. It follows the first of `rotations`.
     inclination: DQuat,
     /// Estimated gyro bias, sensor frame, rad/s.
     gyro_bias: DVec3,
@@ -76,7 +76,7 @@ impl Alignment {
         self.update = Update::Running { until, sum: DVec3::ZERO, count: 0 };
     }
 
-    /// Bits of the status word: 3 during the update, 2 if the unit rotated during it.
+    /// Value of the two bits in the status word: 3 during the update, 2 if it failed because the unit rotated, otherwise 0.
     pub fn update_status(&self) -> u32 {
         match self.update {
             Update::Done => 0,
@@ -85,7 +85,7 @@ impl Alignment {
         }
     }
 
-    /// Updates the bias estimate with a sample.
+    /// During a no-rotation update, adds a sample to the bias estimate; otherwise does nothing.
     pub fn step(&mut self, sample: &Sample) {
         let Update::Running { until, sum, count } = &mut self.update else { return };
         if sample.gyro.value.length() > AT_REST_RAD_S {

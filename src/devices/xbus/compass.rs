@@ -16,8 +16,8 @@ mod command {
 
 /// Status of a calibration result: the motion was not sufficient.
 const NOT_ENOUGH_DATA: u8 = 0x02;
-/// Variation of the field along an axis, relative to the field strength, above which the axis counts as
-/// rotated.
+/// An axis counts as rotated if the field along it varies by at least this much (largest minus smallest value), relative to
+/// the mean field strength.
 const TURNED: f64 = 1.0;
 
 /// State of the in-run compass calibration.
@@ -41,7 +41,7 @@ impl Compass {
         self.motion.is_some()
     }
 
-    /// Updates the statistics with a sample.
+    /// Updates the statistics with a sample while a motion is recorded.
     pub fn step(&mut self, sample: &Sample) {
         let Some(motion) = &mut self.motion else { return };
         let (field, strength) = (sample.mag.value, sample.mag.value.length());
@@ -55,7 +55,7 @@ impl Compass {
     /// Executes `IccCommand`; returns the data of the answer.
     ///
     /// # Errors
-    /// Returns a code of [`error`].
+    /// Returns a code of [`error`] if the command is unknown, or stops a motion that was not started.
     pub fn obey(&mut self, data: &[u8]) -> Result<Vec<u8>, u8> {
         match data {
             [command::START] => {
@@ -80,7 +80,8 @@ impl Compass {
 }
 
 impl Motion {
-    /// Relative variation of the field strength, number of dimensions of the motion (2 or 3), and status.
+    /// Standard deviation of the field strength relative to its mean, number of dimensions of the motion (2 or 3), and
+    /// status: 0 or [`NOT_ENOUGH_DATA`].
     fn result(&self) -> (f32, u8, u8) {
         let mean = self.strength[0] / f64::from(self.count.max(1));
         if self.count == 0 || mean == 0.0 {

@@ -19,7 +19,7 @@ fn show(frame: &xbus::Message) -> Option<Shown> {
     Some(Shown::new(kind, fields).with_inertial(inertial(frame)))
 }
 
-/// Name and fields of a message.
+/// Name of a message, and its fields: items of an MTData2 by their hexadecimal XDI, otherwise the data as a whole.
 fn fields(message: &xbus::Message) -> (String, Map<String, Value>) {
     if message.mid != mid::MT_DATA2 {
         let said = [("data".to_owned(), hex(&message.data).into())].into_iter().collect();

@@ -153,13 +153,13 @@ pub fn item(xdi: Xdi, now: &Moment, m: &Measured, unit: &Unit) -> Item {
     }
 }
 
-/// A temperature in 1/256 degree.
+/// Temperature in units of 1/256 degree C, big-endian.
 fn degrees_256(temperature_c: f64) -> [u8; 2] {
     ((temperature_c * 256.0).round() as i16).to_be_bytes()
 }
 
-/// ADC counts: acceleration, angular rate and magnetic field relative to their ranges, with zero at mid-scale, then
-/// temperature.
+/// ADC counts of 16 bits for acceleration, angular rate and magnetic field relative to their ranges, with zero at mid-scale;
+/// then the temperature.
 fn raw_sensors(sample: &Sample, unit: &Unit) -> Vec<u8> {
     let model = &unit.profile.defaults.model;
     let readings = [

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, UdpSocket};
 use std::os::unix::net::UnixStream;
 
-/// Largest number of bytes of one send; longer outputs are sent in parts.
+/// Largest number of bytes of one write to the byte stream; longer outputs are written in parts.
 const MOST_AT_ONCE: usize = 32 << 10;
 
 /// Pairs of connected sockets, one pair for datagrams and one for byte streams: the first socket sends, the second one

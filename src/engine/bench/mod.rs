@@ -88,11 +88,11 @@ pub enum Limit {
 /// Cost of a rig on this machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BenchFigures {
-    /// Real-time factor; `None` if the rig needs no time.
+    /// Real-time factor; `None` if no cost was measured.
     pub real_time_factor: Option<f64>,
     /// The resource that limits the speed.
     pub limit: Limit,
-    /// Share of a second that is left if the rig runs in real time; negative if it cannot run in real time.
+    /// Unused share of the limiting resource if the rig runs in real time; negative if it cannot run in real time.
     pub headroom: f64,
     /// Cost of all devices together.
     pub stages: Stages,
@@ -117,7 +117,7 @@ pub struct BenchFigures {
 /// Renders the first `duration` of a rig in `world` and measures the cost. `progress` gets the simulated time so far.
 ///
 /// # Errors
-/// The system has no sockets for the packets.
+/// The sockets for the packets cannot be opened, or sending through them fails.
 pub fn bench(
     rig: &Rig,
     world: LiveWorld,
@@ -202,12 +202,11 @@ fn limit_of(stages: &Stages, moving_s: f64, workers: usize, processors: usize) -
     most.expect("there are four")
 }
 
-/// The GPU is the limit if the benchmark's duration exceeds the time that the processors needed by more than this
-/// factor.
+/// The GPU is the limit if the benchmark lasts more than this many times as long as its busiest other resource needs.
 const WAITED_FOR_GPU: f64 = 1.25;
 
-/// Returns limit and load of a rig with a GPU. `lasted_s` is the duration of the benchmark per simulated second,
-/// including the waits for the GPU. `limit` and `need` are the result without the GPU.
+/// Returns limit and load of a rig with a GPU. `lasted_s` is the duration of the benchmark per simulated second, including
+/// the waits for the GPU. `limit` and `need` are the limit and load without the GPU.
 fn with_gpu(limit: Limit, need: f64, lasted_s: f64) -> (Limit, f64) {
     let waited = lasted_s > WAITED_FOR_GPU * need;
     (if waited { Limit::Gpu } else { limit }, need.max(lasted_s))

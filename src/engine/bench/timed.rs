@@ -26,11 +26,11 @@ use crate::wire::ptp::Transport;
 use crate::world::raycast::{Beams, Finishes, Hit, OpenSky, Pulse, RayCaster, Stencil};
 
 thread_local! {
-    /// Time of the ray casts in the measurement that this thread makes, nanoseconds.
+    /// Processor time of the ray casts in this thread's present measurement, nanoseconds.
     static CAST_NS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Measures the processor time of calls on a thread, without the time of the measurement itself.
+/// Measures the processor time of calls on a thread, without the time for reading the clock.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Meter {
     own_ns: u64,
@@ -104,7 +104,7 @@ pub(super) fn timed(built: Built, costs: &Arc<Costs>, meter: Meter) -> Built {
     }
 }
 
-/// Returns the same world with a caster that measures its time.
+/// Returns the same world with a caster that adds the processor time of each ray cast to `CAST_NS`.
 pub(super) fn with_timed_caster(mut world: LiveWorld, meter: Meter) -> LiveWorld {
     let caster = std::mem::replace(&mut world.caster, Box::new(OpenSky));
     world.caster = Box::new(TimedCaster { caster, meter });

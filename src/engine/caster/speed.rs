@@ -20,7 +20,7 @@ const PULSES_PER_CALL: usize = 384;
 /// Number of rounds in which each caster casts all pulses; the fastest round counts. The first round also fills caches.
 const ROUNDS: usize = 2;
 
-/// Refuses a GPU that is slower than the processor.
+/// Refuses the GPU called `gpu` if it is slower than the processor; `[gpu_hz, processor_hz]` are pulses per second.
 pub fn admit(gpu: String, [gpu_hz, processor_hz]: [f64; 2]) -> Result<(), GpuProblem> {
     if gpu_hz < processor_hz {
         return Err(GpuProblem::Slower { gpu, gpu_hz, processor_hz });
@@ -59,7 +59,7 @@ pub fn speeds(gpu: &GpuCaster, own: &BvhCaster, workers: Option<usize>) -> [f64;
 /// Function that casts pulses and writes their hits.
 type Cast<'a> = dyn Fn(&[Pulse], &mut [Hit]) + Sync + 'a;
 
-/// Time in which `callers` threads, including this one, cast all pulses; each pulse has `rays` rays.
+/// Time that `callers` threads, including this one, need to cast all pulses; each pulse has `rays` rays.
 fn time_of(cast: &Cast<'_>, callers: usize, pulses: &[Pulse], rays: usize) -> Duration {
     let next = AtomicUsize::new(0);
     let work = || {
@@ -78,7 +78,7 @@ fn time_of(cast: &Cast<'_>, callers: usize, pulses: &[Pulse], rays: usize) -> Du
     watch.elapsed()
 }
 
-/// See [`super::measure_gpu`].
+/// Measures the GPU and the processor in a courtyard scene; see [`super::measure_gpu`].
 pub fn measure() -> Result<Probed, GpuProblem> {
     let parameters = CourtyardParameters {
         seed: 7,

@@ -32,7 +32,7 @@ pub struct Certificate {
     pub format: String,
     /// Version of the program.
     pub menura: String,
-    /// File name of the rig.
+    /// File name of the rig, or of the replayed capture.
     pub rig: String,
     /// `--set` options of the command line.
     pub overrides: Vec<String>,
@@ -67,7 +67,7 @@ pub struct Certificate {
 /// Settings that determined how packets were sent, mainly from `[engine]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sending {
-    /// `engine.spin_us`: time before the due time for which the sender polls the clock.
+    /// `engine.spin_us`: time for which the sender polls the clock before a packet is due.
     pub spin_us: f64,
     /// `engine.lead_us`: time before the due time at which datagrams are submitted. `None` for `"auto"`: each device
     /// then has its own lead.
@@ -134,9 +134,9 @@ pub struct DeviceTiming {
     /// Packets by port; empty for a device without datagrams.
     #[serde(default)]
     pub ports: Vec<PortPackets>,
-    /// Payload bytes.
+    /// Payload bytes of all packets sent.
     pub bytes: u64,
-    /// Packets per second of the real device.
+    /// Nominal number of packets per second, as the real device sends them.
     pub nominal_rate_hz: f64,
     /// Packets submitted to the kernel later than `engine.miss_threshold_us` after they were due.
     pub sent_late: u64,
@@ -302,7 +302,7 @@ impl Certificate {
     /// Reads a certificate from its JSON.
     ///
     /// # Errors
-    /// The text is not JSON, or has another format.
+    /// The text is not the JSON of a certificate, or the certificate has an unknown format.
     pub fn parse(text: &str) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Head {

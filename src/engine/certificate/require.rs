@@ -27,7 +27,7 @@ enum Metric {
     /// Percentile of the absolute error; the value is in percent, 0 to 100.
     Percentile(f64),
     Mean,
-    /// Absolute drift of the smallest error over time, microseconds per second.
+    /// Absolute value of the drift: growth of the smallest error over time, microseconds per second.
     Drift,
     Late,
     Dropped,
@@ -52,7 +52,7 @@ enum Comparison {
 pub struct Verdict {
     /// Text of the requirement as written.
     pub requirement: String,
-    /// Name of the device; empty if no device that the requirement covers had anything to send.
+    /// Name of the device; empty if there is none to check: no device has the name, or no device had anything to send.
     pub device: String,
     /// Measured value: microseconds, microseconds per second, or packets.
     pub measured: f64,
@@ -115,7 +115,8 @@ fn number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|n: &f64| n.is_finite() && *n >= 0.0)
 }
 
-/// Reads a time with its unit as microseconds; `None` for a negative time.
+/// Reads a time with its unit as microseconds; `None` if the unit is missing or unknown, or if the number is invalid or
+/// negative.
 fn micros(text: &str) -> Option<f64> {
     let text = text.trim();
     let units = [("ns", 1e-3), ("us", 1.0), ("µs", 1.0), ("ms", 1e3), ("s", 1e6)];
@@ -177,9 +178,9 @@ impl Requirement {
         self.device.as_deref()
     }
 
-    /// Returns a verdict for each device that the requirement covers. A device that sent nothing fails, except for a
-    /// packet count if it had nothing to send. All requirements fail if no device had anything to send. A requirement
-    /// of time fails if the timing of packets was not recorded.
+    /// Returns a verdict for each device that the requirement covers; if there is none, a single verdict that fails. A
+    /// device that sent nothing fails, with one exception: a requirement on `packets` counts 0 packets for a device that had
+    /// nothing to send. A requirement on a time also fails if the timing of packets was not recorded.
     pub fn judge(&self, devices: &[DeviceTiming]) -> Vec<Verdict> {
         let is_meant = |device: &&DeviceTiming| match &self.device {
             Some(name) => device.name == *name,
@@ -239,7 +240,8 @@ impl Requirement {
 }
 
 impl Verdict {
-    /// Measured value with a suitable unit, rounded to six digits or a nanosecond; or the reason why no value exists.
+    /// Measured value with its unit: a time in a suitable unit, rounded to six digits or a nanosecond; other values rounded
+    /// to a thousandth. Without a value, the reason why none exists.
     pub fn measured_text(&self) -> String {
         match (&self.why, self.unit.as_str()) {
             (Some(why), _) => why.clone(),

@@ -128,7 +128,8 @@ impl Active {
         }
     }
 
-    /// Delays bytes of a TCP connection until the link is up again, when TCP retransmits them; other bytes are lost.
+    /// Delays bytes of a TCP connection until the link is up again, when TCP retransmits them. On other links, and if
+    /// the end of the fault is unknown, the bytes are lost.
     fn wait_for_link(
         &mut self,
         mut transmit: Transmit,

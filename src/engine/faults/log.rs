@@ -48,7 +48,7 @@ impl Windows {
         }
     }
 
-    /// Calls `tell` for each window that opened or closed after the previous call, until `to`.
+    /// Calls `tell` for each window that opened or closed at or before `to` and after the previous call.
     pub fn announce(&mut self, to: SimTime, mut tell: impl FnMut(Row)) {
         for (fault, next) in self.next.iter_mut().enumerate() {
             while let Some((window, is_open)) = *next {
@@ -120,10 +120,10 @@ impl FaultWords {
     }
 }
 
-/// Writes rows as CSV. `time_ns`: due time of the packet, nanoseconds since the first instant. `device`, `fault`,
-/// `kind`: names. `packet`: the device's packet number from zero, counted without faults. `effect`, and `amount` in the
-/// unit that the effect's name states. Rows `begins` and `ends` have no packet. `keys`: the keys, as JSON, of a fault
-/// that was started while the rig ran.
+/// Writes rows as CSV. `time_ns`: due time of the packet, or time at which the fault begins or ends, nanoseconds since the
+/// first instant. `device`, `fault`, `kind`: names. `stream` and `packet`: stream of the packet, and its number in the
+/// stream from zero, counted without faults. `effect`, and `amount` in the unit that the effect's name states. Rows `begins`
+/// and `ends` have no packet. `keys`: the keys, as JSON, of a fault that was started while the rig ran.
 pub struct FaultLog {
     table: csv::Writer<Box<dyn io::Write + Send>>,
     waiting: BinaryHeap<Reverse<Row>>,
@@ -131,7 +131,7 @@ pub struct FaultLog {
     words: FaultWords,
     latest: SimTime,
     rows: u64,
-    /// For each fault that was started while the rig ran, its keys as JSON.
+    /// For each fault, its keys as JSON if it was started while the rig ran, otherwise an empty text.
     keys: Vec<String>,
 }
 

@@ -118,9 +118,10 @@ impl Stream {
 /// A row of the fault log. Rows are ordered by time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Row {
-    /// Due time of the packet without any fault.
+    /// Due time that the packet has without any fault; for [`Effect::Begins`] and [`Effect::Ends`], the time at which the
+    /// fault starts or ends.
     pub at: SimTime,
-    /// Index of the fault in the rig.
+    /// Index of the fault in the run: first the faults of the rig, then those that are started during the run.
     pub fault: usize,
     /// Stream and number of the packet. Numbers of a stream count from zero in the order in which the device produced
     /// the packets.
@@ -138,8 +139,8 @@ pub struct WireFaults {
     rows: Vec<Row>,
 }
 
-/// A time for which a cable of this device is down. [`super::cables`] removes the signals; this struct only logs their
-/// loss.
+/// A fault that disconnects a cable from the device `source`. [`super::cables`] removes the signals; this struct only logs
+/// their loss.
 struct CableDown {
     source: DeviceId,
     fault: usize,
@@ -150,9 +151,11 @@ struct CableDown {
 /// without ports), and one for answers.
 struct Lanes {
     ports: Vec<Lane>,
-    /// Whether the device sends datagrams. Answers to one host are then sent by a control.
+    /// Whether the device sends datagrams. If so, bytes to one host are answers of a control, and belong to the lane
+    /// `commands`.
     sends_datagrams: bool,
-    /// Lane of answers to hosts of a control. They can be delayed but not lost or changed.
+    /// Lane of answers to hosts of a control. Only the fault `link-down` affects them: it delays them until the link is up
+    /// again; they are lost if it stays down.
     commands: Lane,
     /// Latest due time of a packet that a fault has delayed.
     delayed_until: SimTime,
@@ -190,7 +193,7 @@ struct Active {
     draws: NoiseSource,
     /// Packets held back, oldest first, each with the number of packets that must still overtake it.
     held: VecDeque<(u32, Transmit)>,
-    /// Latest due time so far: packets with a constant delay keep their order.
+    /// Latest due time so far. Bytes of a line or connection are never due earlier, so that delayed bytes keep their order.
     latest_due: SimTime,
     /// Whether the fault was started while the rig ran; its end is then unknown at first.
     is_live: bool,

@@ -25,8 +25,8 @@ use crate::sensors::{FiringSlot, Measurement, MeasurementRequest, Subject, Sweep
 use crate::time::Epoch;
 use crate::timing::clock::Stopwatch;
 
-/// Number of requests that a rank has per thread: the thread works on one request, and takes the next ones while the
-/// answer is transferred.
+/// Largest number of unanswered requests that a rank has per thread: the thread works on one request, and takes the next
+/// ones while the answer is transferred.
 const ASKED_PER_WORKER: usize = 3;
 /// Number of pulse tables that each rank keeps.
 const TABLES: usize = 64;
@@ -36,9 +36,9 @@ const SILENCE: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(20);
 /// Time within which a signal to all processes reaches each of them.
 const SIGNALS: Duration = Duration::from_millis(300);
-/// Longest wait for the farewells of the other ranks, and the shorter wait if the launcher ends all processes: the
-/// launcher kills them after one second.
+/// Longest wait for the farewells of the other ranks after a complete run.
 const FAREWELL: Duration = Duration::from_secs(10);
+/// Longest wait for the farewells if the launcher may be ending all processes: it kills them after one second.
 const HURRIED_FAREWELL: Duration = Duration::from_millis(500);
 
 /// Reason why the other ranks cannot measure.
@@ -63,13 +63,13 @@ pub struct RankFigures {
     pub caster: String,
     /// Number of answered requests.
     pub answers: u64,
-    /// Bytes of all requests, including motion and tables.
+    /// Bytes of all messages to the rank: requests, motion, tables and others.
     pub order_bytes: u64,
     /// Bytes of all answers.
     pub answer_bytes: u64,
     /// Sum of the times from each request to its answer, nanoseconds.
     pub away_ns: u64,
-    /// Part of `away_ns` for which threads were busy.
+    /// Part of `away_ns` for which the rank's threads worked on the requests.
     pub busy_ns: u64,
 }
 
@@ -79,7 +79,7 @@ pub struct Lead {
     others: Vec<Other>,
     state: Mutex<State>,
     stop: OnceLock<Arc<AtomicBool>>,
-    /// Number of the next request, over all runs.
+    /// Number of the next request, counted over all runs of this process.
     ticket: AtomicU64,
 }
 
@@ -195,7 +195,7 @@ impl Lead {
         Ok(())
     }
 
-    /// Traffic of each rank so far.
+    /// Traffic with each of the other ranks so far.
     pub fn figures(&self) -> Vec<RankFigures> {
         self.others.iter().map(|other| lock(&other.figures).clone()).collect()
     }
@@ -277,7 +277,8 @@ impl Lead {
         self.others.iter().map(|_| Stopwatch::start()).collect()
     }
 
-    /// Next reply with its sender and length in bytes; `None` if none arrives soon.
+    /// Next reply with its sender and length in bytes; `None` if none arrives within [`LOOK`]. `heard` has the time since
+    /// the last message of each rank; a rank that was silent for too long is an error.
     fn listen(&self, heard: &mut [Stopwatch]) -> Result<Option<(usize, Reply, u64)>, String> {
         let (rank, bytes) = match self.line.mail.recv_timeout(LOOK) {
             Ok(mail) => mail,
@@ -384,7 +385,7 @@ impl Lead {
         }
     }
 
-    /// Receives replies until the queue is closed; returns the reason if a lost rank requires closing the queue.
+    /// Receives replies until the queue is closed. Returns the reason if ranks are lost and the queue must be closed.
     fn collect(
         &self,
         world: &LiveWorld,
@@ -529,7 +530,7 @@ struct Tables {
 }
 
 impl Tables {
-    /// Returns slot and age of the table for `firings`; a new table replaces the oldest one.
+    /// Returns slot and age of the table for `firings`. If all slots are in use, a new table replaces the oldest one.
     fn of(&mut self, firings: &Arc<[FiringSlot]>) -> (u32, u64) {
         let same = |known: &Arc<[FiringSlot]>| Arc::ptr_eq(known, firings) || known == firings;
         if let Some(place) = self.known.iter().position(|(known, _)| same(known)) {
@@ -555,7 +556,7 @@ struct How {
     wants_truth: bool,
 }
 
-/// Builds the request to a rank for the sweep of `request`.
+/// Builds the question to a rank about `sweep`, which is the subject of the measurement request `request`.
 fn question(device: DeviceId, request: &MeasurementRequest, sweep: &Sweep, how: How) -> Question {
     let How { ticket, table, thinning, wants_truth } = how;
     Question {

@@ -13,7 +13,8 @@ use crate::world::vehicle::VehicleStep;
 pub struct Motion {
     /// Steps of the robot's motion.
     pub steps: Vec<VehicleStep>,
-    /// For each commanded joint: number of the first knot, then position and rate at whole milliseconds.
+    /// For each commanded joint: number of the first millisecond, then position and rate of the joint at each whole
+    /// millisecond from there on.
     pub knots: Vec<(u64, Vec<[f64; 2]>)>,
     /// New poses of feeds, each with the index of the feed in [`feeds`].
     pub feeds: Vec<(usize, FeedNews)>,
@@ -24,7 +25,7 @@ pub struct Motion {
 pub struct SentMotion {
     /// Start of the robot's last step, which may not be complete.
     step: Option<SimTime>,
-    /// Number of knots of the joints that the rank has.
+    /// Number of milliseconds for which the rank has the motion of the joints.
     knots: u64,
     /// Serial number of the last pose of each feed.
     poses: Vec<u64>,

@@ -28,7 +28,7 @@ pub enum Order {
     Begin(i64, i32),
     /// A table of pulses with its number. Later sweeps refer to the table by this number.
     Table(u32, Vec<FiringSlot>),
-    /// New motion.
+    /// New motion of the robot, of the joints and of feeds.
     Motion(Motion),
     /// A fault was started during the run, or its end became known.
     Fault(FaultNews),
@@ -38,7 +38,7 @@ pub enum Order {
     End,
 }
 
-/// A rig to load, with the texts of all files that it refers to.
+/// A rig to load, with the texts of the rig file, of its profiles and of its calibrations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Load {
     /// Path of the rig; `None` for the default rig.
@@ -137,7 +137,7 @@ pub struct Reading {
     pub busy_ns: u64,
     /// Whether the measurement has fewer rays per pulse than the sensor.
     pub is_thinned: bool,
-    /// External pose that the last firing shows.
+    /// Pose of the feed, or command to the drive, that the last firing shows.
     pub pose: Option<ShownPose>,
     /// Watched objects with returns in the measurement, one bit each.
     pub objects: u64,
@@ -166,7 +166,7 @@ fn get<'b, T: SchemaRead<'b, DefaultConfig, Dst = T>>(bytes: &'b [u8]) -> Result
     wincode::deserialize_exact(bytes).map_err(|_| Garbled)
 }
 
-/// Longest piece of a text, bytes: `wincode` rejects longer lists.
+/// Longest piece of a text, bytes: `wincode` rejects lists of more than 4 MiB.
 const PIECE: usize = 1 << 20;
 
 type Piece = Vec<u8>;
@@ -205,7 +205,8 @@ type ReturnFields = ((u32, f32, f32, u32, u32), (f32, f32, u8, u8, bool));
 type TruthFields = (u64, Vec<(u32, [f64; 7])>, Vec<(u32, f32, f32, u16)>, Vec<ReturnFields>);
 type ReadingFields = (
     (u64, u64, bool, Option<(u64, u64)>, u64),
-    // Whether pulses have several echoes; the returns that each pulse has, as bits; and the returns.
+    // Whether the outcome is `Outcome::Echoes`; per pulse, the bits of its returns or the number of its echoes; the returns
+    // or echoes.
     (bool, Vec<u8>, Vec<[f32; 3]>),
     Vec<(u32, u64, u8, u64)>,
     Option<TruthFields>,
@@ -432,7 +433,7 @@ impl Reply {
     }
 }
 
-/// Bit of a pulse's first return; the next bit is the second return.
+/// Bit that states that a pulse has a first return; the next constant is the bit of the second return.
 const HAS_FIRST: u8 = 1;
 const HAS_SECOND: u8 = 2;
 
@@ -440,7 +441,8 @@ fn echo_fields(echo: &Return) -> [f32; 3] {
     [echo.range_m, echo.intensity, echo.signal]
 }
 
-/// The returns of each pulse. Other ranks measure only lidars, and lidars report only these two kinds of outcome.
+/// Fields of an outcome. Other ranks measure only lidars, whose outcomes are `Outcome::Returns` or `Outcome::Echoes`; the
+/// fields of any other outcome are empty.
 fn outcome_fields(outcome: &Outcome) -> (bool, Vec<u8>, Vec<[f32; 3]>) {
     let mut has = Vec::new();
     let mut echoes = Vec::new();
@@ -588,7 +590,7 @@ fn effect_of(code: u8, amount: u64) -> Option<EffectKind> {
     })
 }
 
-/// Reasons in the order of their code.
+/// Values of [`Why`] in the order of their codes.
 const REASONS: [Why; 8] = [
     Why::Nearest,
     Why::Merged,

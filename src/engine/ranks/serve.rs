@@ -47,7 +47,8 @@ pub fn loaded(host: String, rig: &Rig, world: &LiveWorld) -> Loaded {
     }
 }
 
-/// Serves rank 0 on `line` until a farewell arrives or `stop` is set. Errors are reported to rank 0.
+/// Serves rank 0 on `line` until rank 0 ends the service, `stop` is set, or an error occurs, which is reported to rank
+/// 0.
 pub fn serve(line: &Line, host: &str, stop: &AtomicBool) {
     let (quit, over) = bounded::<()>(0);
     std::thread::scope(|scope| {
@@ -230,7 +231,8 @@ fn give_tasks(
     }
 }
 
-/// Builds a sensor again after a live fault was started or its end became known.
+/// Builds a sensor again after a live fault was started or its end became known. Returns the index of its device, and
+/// the sensor; an error if the fault cannot be read.
 fn changed_sensor(
     rig: &Rig,
     faults: &mut Vec<FaultConfig>,

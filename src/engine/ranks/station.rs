@@ -24,8 +24,8 @@ pub struct Station {
 }
 
 impl Station {
-    /// Leaves the session when all queued messages are delivered and all copies of the transport are dropped. Waits for
-    /// the other processes, because all of them must end MPI together.
+    /// Leaves the session when all queued messages are delivered and all copies of the transport are dropped. Waits at
+    /// most five seconds for the other processes, because all of them must end MPI together.
     pub fn leave(self) {
         let Self { line, ended, .. } = self;
         drop(line);

@@ -1,5 +1,5 @@
-//! Stimuli and responses of a run: finds the first packet that carries a stimulus, sets up the listeners, and
-//! starts the thread that combines both.
+//! Stimuli and responses of a run: finds the first packet that carries a stimulus, listens for responses, and passes
+//! both to the tracker.
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
@@ -70,7 +70,7 @@ impl Carried {
     }
 }
 
-/// The listeners of all responses, and their results.
+/// Receives all responses of a rig and computes their statistics.
 pub struct Answers {
     responses: Vec<ResponseConfig>,
     sources: Vec<Source>,
@@ -128,14 +128,15 @@ impl Answers {
         &self.sources
     }
 
-    /// Sends an event, without waiting.
+    /// Sends an event to the tracker, without waiting. If the queue is full, the event is lost and a warning is logged.
     pub fn tell(&self, event: Event) {
         if self.events.try_send(event).is_err() {
             tracing::warn!("too many events at once: a stimulus or response is not counted");
         }
     }
 
-    /// Reports that these stimuli, one bit each, left at `at`, even if a fault dropped the packet.
+    /// Reports the stimuli in the bit mask `stimuli` as sent at `at`. A packet that a fault has dropped counts as sent
+    /// too.
     pub fn tell_all(&self, stimuli: u32, at: SimTime) {
         for stimulus in (0..u32::BITS as usize).filter(|bit| stimuli >> bit & 1 == 1) {
             self.tell(Event::Left { stimulus, at });

@@ -4,14 +4,15 @@ use crate::timing::clock::Comparison;
 
 /// Shortest interval between the two clock comparisons from which the rate is computed.
 const SHORTEST_BASE_NS: u64 = 100_000_000;
-/// The interval between these two comparisons is between this time and twice this time, except at the start.
+/// The rate is computed from the last comparison and one that is between `BASE_NS` and `2 * BASE_NS` older, except at
+/// the start.
 const BASE_NS: u64 = 1_000_000_000;
 /// Relative rate difference above which the rate is not used, because one of the clocks was set between the
 /// comparisons.
 const MOST_APART: f64 = 1e-3;
 
-/// Relation of a network card's clock to the monotonic clock. The two are not synchronised, so a timestamp is
-/// converted by the last comparison and the rate over the last seconds.
+/// Relation of a network card's clock to the monotonic clock. The two are not synchronised, so a timestamp is converted by
+/// the last comparison and the rate over the last one to two seconds.
 #[derive(Debug, Default)]
 pub struct CardTime {
     base: Option<Comparison>,
@@ -39,7 +40,8 @@ impl CardTime {
     }
 }
 
-/// Rate of the monotonic clock minus that of the card's clock, as a share of the latter.
+/// Rate of the monotonic clock minus that of the card's clock, as a share of the latter; 0 if the comparisons are too
+/// close, or if a clock was set between them.
 fn stretch(base: Comparison, last: Comparison) -> f64 {
     let monotonic_ns = last.monotonic_ns - base.monotonic_ns;
     let card_ns = last.other_ns as i64 - base.other_ns as i64;

@@ -12,10 +12,10 @@ use crate::engine::render::Renderer;
 use crate::engine::workers::Casters;
 use crate::time::SimTime;
 
-/// Faults that are started while the rig runs start and end at whole multiples of this, nanoseconds, so that people can
-/// read the times.
+/// Faults that are started while the rig runs start at whole multiples of this, nanoseconds, so that people can read the
+/// times. They end at whole multiples, too, unless a duration sets their end.
 const GRID_NS: u64 = 1_000_000;
-/// Time before the end of a fault with a duration at which that end is fixed, nanoseconds.
+/// The end of a fault with a duration is fixed this long before it is due, nanoseconds.
 const END_MARGIN_NS: u64 = 50_000_000;
 
 /// All faults of a run, and the requested ends.
@@ -34,7 +34,7 @@ impl<'a> FaultOrders<'a> {
         Self { run, faults: run.rig.faults.clone(), texts: Vec::new(), ends: Vec::new() }
     }
 
-    /// Executes requests and answers them.
+    /// Executes the request `order` to start or end a fault, and answers it.
     pub(super) fn follow(
         &mut self,
         order: FaultOrder,
@@ -148,7 +148,8 @@ impl<'a> FaultOrders<'a> {
         self.run.fault_control.note_end(index, &name, schedule)
     }
 
-    /// Earliest instant at which a fault can start or end: after all measurements and outputs so far.
+    /// Earliest instant at which a fault can start (`begins`) or end: after all measurements and outputs so far, plus the
+    /// notice that the device needs.
     fn soonest(&self, fault: &FaultConfig, begins: bool, renderer: &Renderer<'_>) -> SimTime {
         let notice_ns = match &fault.kind {
             FaultKind::Wire(_) => 0,

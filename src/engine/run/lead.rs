@@ -10,7 +10,8 @@ use crate::config::rig::Lead;
 const EARLY_SHARE: f64 = 0.1;
 /// Largest lead, nanoseconds.
 const MOST_NS: f64 = Lead::MOST_US * 1e3;
-/// Part of the lead's step per packet that decreases to zero; the next constant is the part that remains.
+/// Part of the lead's step per packet that decreases to zero with the number of packets; the next constant is the part that
+/// remains. Both are in nanoseconds.
 const FIRST_STEP_NS: f64 = 5_000.0;
 const LAST_STEP_NS: f64 = 20.0;
 /// Number of packets after which the first step is halved.

@@ -64,7 +64,8 @@ pub fn listen_to_line(
     }
 }
 
-/// Answers requests to a device's web interface until `over` is set; requests while the link is down are refused.
+/// Answers requests to a device's web interface until `over` is set. Refuses requests while the link is down or the event
+/// queue is full.
 pub fn listen_to_web(
     device: DeviceId,
     server: &HttpServer,
@@ -190,8 +191,8 @@ pub fn listen_to_feed(
     note(&mut log, failures, |log| log.write(&feed.take_log(true)).and_then(|()| log.flush()));
 }
 
-/// Passes on drive commands from `socket` until `over` is set. If no command arrives for the time that the
-/// rig allows, the robot stops.
+/// Passes on drive commands from `socket` until `over` is set. If no command follows a twist command within the time that
+/// the rig allows, passes on a command to stop.
 pub fn listen_to_orders(
     input: &TwistInput,
     socket: &UdpSocket,
@@ -290,7 +291,7 @@ pub fn tell(input: HostInput, events: &Sender<HostEvent>, over: &AtomicBool) {
     }
 }
 
-/// Logs the first error of a link, and waits before the next attempt.
+/// Logs the first of successive errors of a link, and waits before the next attempt.
 #[derive(Default)]
 struct Health {
     is_ill: bool,

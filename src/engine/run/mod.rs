@@ -106,7 +106,7 @@ struct FeedPort {
     log: Mutex<Option<FeedLog>>,
 }
 
-/// A rig with open links that does not run yet.
+/// A rig with open links, and its run in real time.
 pub struct RealTimeRun<'a> {
     rig: &'a Rig,
     world: &'a LiveWorld,
@@ -115,7 +115,7 @@ pub struct RealTimeRun<'a> {
     /// Timing log of each device, for a certificate or an automatic lead.
     timing: Option<Vec<Mutex<TimingLog>>>,
     nominal_rates_hz: Vec<f64>,
-    /// Settings of each serial port at power-on; unused for network devices.
+    /// Line settings of each device at power-on; unused for network devices.
     lines: Vec<LineSettings>,
     render: RenderStats,
     casters: Casters<'a>,
@@ -315,7 +315,8 @@ impl<'a> RealTimeRun<'a> {
         matches!(self.casters, Casters::Threads(_)) && self.world.caster.in_flight() > 1
     }
 
-    /// Simulated seconds that busy workers render per second.
+    /// Simulated seconds per second that the workers can render if they always have requests; above 1, they have time to
+    /// spare. 0 before the first measurement.
     pub fn real_time_factor(&self) -> f64 {
         match self.has_gpu() {
             true => self.render.waiting_real_time_factor(self.workers(), default_workers()),
@@ -379,7 +380,7 @@ impl<'a> RealTimeRun<'a> {
     }
 
     /// Runs until `stop` is set, or until all packets are sent that are due before `duration` or have their first
-    /// firing before `duration`. `on_start` gets the system's answers about rights.
+    /// firing before `duration`; with `None`, only until `stop` is set. `on_start` gets the system's answers about rights.
     pub fn run(
         &self,
         duration: Option<Duration>,
@@ -586,8 +587,8 @@ impl<'a> RealTimeRun<'a> {
         LinkFaults { own: own.collect(), live: Some((Arc::clone(&self.fault_control), device)) }
     }
 
-    /// Length of the send queue: twice the number of packets that can be rendered ahead, because a device may send more
-    /// than its nominal rate.
+    /// Length of the send queue: [`SEND_QUEUE`] plus twice the number of packets that can be rendered ahead, because a
+    /// device may send more than its nominal rate.
     fn most_waiting(&self) -> usize {
         let ahead_s = self.rig.engine.render_ahead_ns as f64 * 1e-9;
         let rate_hz: f64 = self.nominal_rates_hz.iter().sum();

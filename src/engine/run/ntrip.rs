@@ -280,7 +280,7 @@ enum Ended {
     Over,
     /// A network error.
     Network(io::Error),
-    /// The caster refused the request, for this reason.
+    /// The caster refused the request or ended the connection, for this reason.
     Refused(String),
     /// The caster sent nothing for too long.
     Silent,
@@ -303,8 +303,8 @@ impl Client {
         }
     }
 
-    /// Passes on bytes of the caster until `over` is set; bytes that arrive while the rover's link is down
-    /// are lost.
+    /// Connects to the caster, again after each failure, and passes its bytes to the rover until `over` is set. Bytes
+    /// that arrive while the rover's link is down are lost.
     pub fn listen(
         &self,
         device: DeviceId,

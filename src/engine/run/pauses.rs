@@ -1,9 +1,9 @@
 //! Limits how long the sending thread polls the clock.
 //!
-//! Linux pauses a real-time thread that leaves less than a twentieth of each second to the ordinary threads of its
-//! core: for 50 ms, once per second (`sched_rt_runtime_us`; since 6.12 the fair server, which that setting does not
-//! disable). A `SCHED_DEADLINE` thread is paused when it has used its share of a period. So the sender measures its
-//! sleep, and spins less if it has slept too little.
+//! Linux pauses a real-time thread that leaves less than 5 % of a core to ordinary threads: once per second, for 50 ms. The
+//! limit is `sched_rt_runtime_us`. Since Linux 6.12, the fair server enforces such a limit too, which that setting does not
+//! disable. A `SCHED_DEADLINE` thread is paused when it has used its share of a period. So the sender measures its sleep,
+//! and spins less if it has slept too little.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ impl Pauses {
         self.owed_ns = balance_ns.max(-MOST_SAVED_NS);
     }
 
-    /// Part of a wait, at its end, during which the thread may spin: at most `wish`.
+    /// Time at the end of a wait during which the thread may spin: at most `wish`.
     pub fn spin(&self, wait: Duration, wish: Duration) -> Duration {
         let most = match wait {
             _ if self.owed_ns <= 0 => wait,

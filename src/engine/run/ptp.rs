@@ -117,8 +117,8 @@ pub fn lead(master: &mut PtpMaster, link: &PtpLink, clock: MonotonicClock, over:
     }
 }
 
-/// Time of the run at an instant of POSIX time; `None` before the first instant. Kernel timestamps use CLOCK_REALTIME,
-/// which is steered and set.
+/// Time of the run at an instant of POSIX time; `None` before the first instant. Kernel timestamps use CLOCK_REALTIME. That
+/// clock can be steered and set, so its present offset is used.
 fn since_start(clock: MonotonicClock, unix_ns: u64) -> Option<SimTime> {
     let ns = i128::from(unix_ns)
         - i128::from(realtime_offset().offset_ns)
@@ -126,7 +126,7 @@ fn since_start(clock: MonotonicClock, unix_ns: u64) -> Option<SimTime> {
     u64::try_from(ns).ok().map(SimTime)
 }
 
-/// Limits the number of messages that a device receives.
+/// Limits the number of messages that a device accepts per second.
 struct Budget {
     left: f64,
     at: SimTime,

@@ -31,7 +31,7 @@ const REST: Duration = Duration::from_millis(2);
 const PATIENCE: Duration = Duration::from_millis(200);
 /// Length of the queue from the sender.
 pub const ENTRY_QUEUE: usize = 16_384;
-/// Largest number of packets that wait for their timestamp; older ones get none.
+/// Largest number of packets of a port that wait for their timestamps. If there are more, the oldest gets none.
 const MOST_UNSTAMPED: usize = 65_536;
 
 /// Entry from the sender.
@@ -57,7 +57,7 @@ pub enum Role {
 pub struct SendRecord {
     /// Device of the packet.
     pub device: DeviceId,
-    /// Number of packets of the device that the sender had handled before.
+    /// Number of packets of the device that the sender handled before this one.
     pub number: u64,
     /// Due time.
     pub due: SimTime,
@@ -73,7 +73,8 @@ pub struct SendRecord {
     pub port: PortIndex,
     /// Thread that handled the packet.
     pub by: Role,
-    /// Poses, objects and stimuli that this packet is the first to show.
+    /// Events, such as a new pose or a stimulus, whose effect this packet is the first to contain; for latency
+    /// measurements.
     pub first_shown: FirstShown,
 }
 
@@ -127,13 +128,14 @@ pub struct SendLog<'a> {
     pub stats: &'a [DeviceStats],
     /// Timing logs by device, if requested.
     pub timing: Option<&'a [Mutex<TimingLog>]>,
-    /// Tracker of packets that carry a stimulus.
+    /// Tracker of responses; it receives the send times of packets that are the first to contain a stimulus.
     pub answers: Option<&'a Answers>,
-    /// Tap for sent packets.
+    /// Tap that passes sent packets to observers.
     pub tap: Option<&'a Tap>,
-    /// Casters that serve the messages of base stations.
+    /// NTRIP casters, which serve the correction messages of base stations.
     pub ntrip: Option<&'a Ntrip>,
-    /// Whether each device's lead is estimated from its departures; requires `timing`.
+    /// Whether each device's lead (time from submission to the due time) is estimated from its transmit timestamps;
+    /// requires `timing`.
     pub finds_leads: bool,
 }
 
@@ -151,14 +153,15 @@ impl SendLog<'_> {
         }
     }
 
-    /// Processes the sender's entries until the sender has stopped, and until the last timestamp has arrived or does
-    /// not arrive in time.
+    /// Processes the sender's entries until the sender has stopped. Then waits at most `PATIENCE` for the last
+    /// timestamps.
     pub fn keep(&self, mut entries: Consumer<LogEntry>) {
         let mut reader = StampReader::default();
         let mut stamps: Vec<Stamps> = self.connections.iter().map(Stamps::of).collect();
         let mut last_look = None;
         loop {
-            // Timestamps are read first: the record of each packet is then in the queue, now or at the next check.
+            // Timestamps are read before entries. The record of a packet is then usually in the queue, otherwise at the
+            // next check.
             self.read_stamps(&mut reader, &mut stamps);
             let is_over = self.read_entries(&mut entries);
             let is_waiting = self.assign(&mut stamps);
@@ -301,7 +304,8 @@ impl SendLog<'_> {
     }
 }
 
-/// Compares a card's clock with the host's clock; returns the uncertainty, nanoseconds.
+/// Compares a card's clock with the host's clock. Returns the uncertainty of the reading, nanoseconds; 0 if the card's
+/// clock cannot be read.
 fn look_at(clock: &CardClock, card: &mut CardTime) -> u64 {
     match clock::compare_with(clock) {
         Ok(comparison) => {
@@ -323,8 +327,8 @@ impl TimingLog {
         &mut self.waiting[port.place()]
     }
 
-    /// Assigns `stamp`, `at_ns` after the first instant, to its packet and records the departure; `false` if the packet
-    /// is not known yet.
+    /// Assigns `stamp` to its packet and records the departure, `at_ns` after the first instant. Returns false if the
+    /// packet's record has not arrived yet.
     fn claim(&mut self, port: PortIndex, stamp: &DepartureStamp, at_ns: i64) -> bool {
         // Keys count up and wrap. Packets before this one have lost their timestamps.
         while let Some(first) = self.waiting_at(port).front().copied() {

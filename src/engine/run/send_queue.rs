@@ -58,8 +58,8 @@ pub struct Scheduled {
     pub ready: SimTime,
     /// The packet.
     pub packet: Packet,
-    /// Next piece of a serial packet: the range of its bytes, all of which have arrived at `due`. `None` until the
-    /// first bit is due.
+    /// Byte range of a serial packet's next piece, which is written at `due`, when its last bit would have arrived.
+    /// `None` before the packet itself is due.
     pub piece: Option<Range<usize>>,
     /// Key of the datagram, if the kernel has already built it.
     pub prepared: Option<u32>,
@@ -122,7 +122,7 @@ impl SendQueue {
         self.first.as_ref()
     }
 
-    /// The next packet with its times.
+    /// The packet that [`SendQueue::settle`] found last, with its times; `None` without one.
     pub fn first_mut(&mut self) -> Option<&mut Scheduled> {
         self.first.as_mut()
     }

@@ -1,5 +1,6 @@
-//! The sending threads. The sender sleeps until the earliest packet's time, sends the packet, and records the lateness;
-//! a second thread may stand by. A deadline miss does not delay the next packet, so a lidar keeps its phase.
+//! The sending threads. The sender sleeps until the earliest packet's time, sends the packet, and records the lateness.
+//! An optional second thread, the standby, sends packets that the sender has missed. A deadline miss does not delay the
+//! next packet, so a lidar keeps its phase.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -110,7 +111,7 @@ impl<'a> Sender<'a> {
         Self { transmission, clock, role, spin, pauses: Pauses::of(engine.scheduler) }
     }
 
-    /// Sends each packet when it is due, until the queue's input is closed and the queue is empty.
+    /// Sends each packet when it is due, until `stop` is set, or the queue's input is closed and the queue is empty.
     pub fn send_all(mut self, stop: &AtomicBool) {
         while !stop.load(Ordering::Relaxed) {
             let next = match self.transmission.try_lock() {
@@ -164,7 +165,8 @@ impl<'a> Sender<'a> {
         self.pauses.note(now, now.saturating_since(before));
     }
 
-    /// Sleeps until shortly before `act`, then spins. If there is time, it warms up the code path of a datagram once.
+    /// Sleeps until shortly before `act`, then spins. If there is time, it lets the kernel build the datagram in
+    /// advance, or warms up the code path through the kernel.
     fn wait_for(&mut self, act: SimTime, way: Option<(&UdpLink, SocketAddr)>) {
         let clock = self.clock;
         let wait = clock.left_until(act);
@@ -237,9 +239,9 @@ mod tests {
         u32::from_be_bytes(heard[..4].try_into().unwrap())
     }
 
-    /// Sends two packets late. The second one is queued later but is due 1 ms earlier; the kernel may already have
-    /// built the first one. Returns the distance of each packet's due time from that of the first packet, ns, with the
-    /// outcome, and the numbers of the received packets.
+    /// Sends two packets after their deadline: packet 0, and packet 1, which is queued later but due 1 ms earlier. With
+    /// [`LatePolicy::Late`], the kernel has already built packet 0. Returns, in the order of handling, how much earlier
+    /// each packet is due than packet 0, ns, with its outcome; then the numbers of the received packets.
     fn sent_late(late: LatePolicy) -> (Vec<(u64, Outcome)>, Vec<u32>) {
         let (robot, connections) = robot();
         let (stats, lines) = ([DeviceStats::default()], [LineSettings::eight_n_one(9600)]);

@@ -34,7 +34,8 @@ use crate::wire::line::LineSettings;
 const LONGEST_PIECE_NS: u64 = 1_000_000;
 /// Time by which a datagram is submitted to the kernel before its launch time.
 const LAUNCH_LEAD: Duration = Duration::from_millis(1);
-/// Time from now to the launch time of a late datagram. The kernel drops datagrams whose launch time is over.
+/// Shortest time from the submission of a datagram to its launch time. The kernel drops datagrams whose launch time is
+/// over.
 const SOONEST_LAUNCH: Duration = Duration::from_micros(100);
 
 /// Destinations of packets, and settings for sending.
@@ -54,7 +55,7 @@ pub struct SendContext<'a> {
     pub answers: Option<&'a Answers>,
     /// Tap for sent packets.
     pub tap: Option<&'a Tap>,
-    /// Casters that serve the messages of base stations.
+    /// NTRIP casters, which serve the correction messages of base stations.
     pub ntrip: Option<&'a Ntrip>,
     /// Queue of events to the devices, if they can move to other addresses.
     pub events: Option<&'a Sender<HostEvent>>,
@@ -75,16 +76,16 @@ pub enum Next<'a> {
     Over,
 }
 
-/// State that both senders share: the send queue and the state of the lines. It allocates nothing, frees nothing, and
-/// waits for no thread except at the locks of serial lines and servers; used buffers go to the send log. Only a move to
-/// another address closes sockets and waits for the send log. Each system call sends one packet, because several
-/// packets of one call would leave together.
+/// State that both senders share: the send queue and the state of the lines. It allocates nothing, and waits for no
+/// thread except at the locks of serial lines and servers. It frees nothing, unless the queue to the send log, which
+/// gets used buffers, is full. Only a move to another address closes sockets and waits for the send log. Each system
+/// call sends one packet, because several packets of one call would leave together.
 pub struct Transmission<'a> {
     context: SendContext<'a>,
     queue: SendQueue,
     log: Producer<LogEntry>,
     lines: Vec<LineSettings>,
-    /// For each line, the time at which the last bit of the bytes sent so far leaves.
+    /// For each device, the time at which its serial line has transmitted all bytes so far.
     lines_free: Vec<SimTime>,
     /// Destinations of each device's datagrams, by port: a copy, because the link would need a lock.
     targets: Vec<Vec<SocketAddr>>,
@@ -217,7 +218,7 @@ impl<'a> Transmission<'a> {
                 let targets = &mut self.targets[device.0];
                 for (place, (link, target)) in connections.sockets().iter().zip(targets).enumerate()
                 {
-                    // With port 0 the destination stays.
+                    // A command with port 0 does not change the destination.
                     let to = host.of(PortIndex(place as u8)).filter(|to| to.port() != 0);
                     let Some(to) = to else { continue };
                     match link.set_to(to) {
@@ -252,7 +253,7 @@ impl<'a> Transmission<'a> {
         self.give_back(scheduled);
     }
 
-    /// Sends the piece whose last bit has arrived by now, and schedules the next one.
+    /// Writes the piece whose last bit would have arrived by now, and schedules the next one.
     fn send_piece(&mut self, mut scheduled: Scheduled, line: &dyn ByteLink) {
         let Output::Bytes(bytes) = &scheduled.packet.transmit.output else { return };
         let done = match scheduled.piece.clone() {
@@ -320,7 +321,8 @@ impl<'a> Transmission<'a> {
         !is_dropped
     }
 
-    /// Passes the packet's buffer to the send log, which frees it. Frees it here only if the send log is far behind.
+    /// Passes the packet's buffer to the send log, which frees it. If the queue to the send log is full, the buffer is
+    /// freed here.
     fn give_back(&mut self, scheduled: Scheduled) {
         let _ = self.log.push(LogEntry::Spent(scheduled.packet.device, scheduled.packet.transmit));
     }

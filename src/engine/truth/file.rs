@@ -16,14 +16,14 @@ use crate::wire::truth as wire;
 
 /// Bytes of messages that are compressed together. Larger chunks improve the compression little.
 const CHUNK_BYTES: u64 = 1 << 20;
-/// Description of the layout in the file.
+/// Description of the layout of packet messages; the file contains it as their schema.
 const LAYOUT: &[u8] = b"Little-endian, version 1; docs/TRUTH.md of Menura. head 48: version u16, way u8, \
 port u8, length u32, number u64, due_ns u64, sha256 [u8;8], poses u32, firings u32, returns u32, 0 u32; \
 pose 64: time_ns u64, position f64[3], quaternion xyzw f64[4]; firing 24: time_ns u64, azimuth_rad f32, \
 elevation_rad f32, first_return u32, laser u16, returns u8, 0 u8; return 24: reported_m f32, true_m f32, \
 instance u32, material u16, label u16, cos_incidence u16, share u16, object u16, why u8, slots u8";
 
-/// Why the ground truth was not written.
+/// Error in writing the ground truth: path of the file, and reason.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the ground truth to {path}: {reason}")]
 pub struct TruthError {

@@ -12,7 +12,7 @@ use crate::sensors::camera::truth::{FrameTruth, TileTruth};
 use crate::sensors::truth::NONE;
 use crate::time::Epoch;
 
-/// Messages about a frame of `device`; `world_from_camera` is the camera's pose at the middle of the exposure.
+/// Messages about a frame of `device`; `world_from_camera` is the camera's pose at [`FrameTruth::middle`].
 pub fn messages_of(
     device: &str,
     frame: &FrameTruth,
@@ -72,7 +72,8 @@ pub fn messages_of(
     all
 }
 
-/// The per-pixel values of all tiles, little-endian, in the order of the image's pixels.
+/// The per-pixel values of all tiles, little-endian, in the order of the image's pixels; empty if they were not
+/// requested.
 fn bytes_of<T, const N: usize>(
     frame: &FrameTruth,
     list: impl Fn(&TileTruth) -> &Vec<T>,

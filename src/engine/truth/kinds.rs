@@ -141,7 +141,7 @@ pub const JOINT: Kind = Kind {
         ("acceleration", Number),
     ],
 };
-/// Measurement of an IMU without errors.
+/// Error-free measurement of an IMU.
 pub const INERTIAL: Kind = Kind {
     name: "menura.Inertial",
     fields: &[

@@ -26,7 +26,8 @@ impl Names<'_> {
         scene.materials.iter().map(ruled).collect()
     }
 
-    /// Number of a label; 0 (no label) if the file's largest number is exceeded.
+    /// Number of a label; a new label gets the next number. 0 (no label) if the number does not fit 16 bits, the file's
+    /// limit.
     fn number(&mut self, label: &str) -> u16 {
         if label.is_empty() {
             return 0;
@@ -60,8 +61,8 @@ pub struct Labels {
 impl Labels {
     /// Labels of `world`, by the rules of `rig`.
     ///
-    /// Rules of the rig precede those of the scene's files. Without a rule, a static part is labelled with the name of
-    /// its mesh, and an object with its shape or file.
+    /// Rules of the rig take precedence over labels in the scene's files. Without a rule or label, a static part is
+    /// labelled with the name of its mesh, and an object with its shape or the name of its file.
     pub fn of(rig: &Rig, world: &LiveWorld) -> Self {
         let mut labels = Names { all: vec![UNLABELLED.to_owned()], rules: &rig.world.labels };
         let scene = &world.scene;
@@ -110,8 +111,8 @@ impl Labels {
         &self.of_mesh
     }
 
-    /// Index of the moving object to which `instance` belongs ([`NONE`] for a static instance), and label of a hit on
-    /// it. The label of a material precedes that of its mesh or object.
+    /// Index of the moving object to which `instance` belongs ([`NONE`] for a static instance), and number of the label
+    /// of a hit on it. The label of a material takes precedence over that of its mesh or object.
     pub fn look_up(&self, instance: u32, material: u32) -> (u16, u16) {
         let (instance, material) = (instance as usize, material as usize);
         let label_of = |materials: &[u16], whole: u16| match materials.get(material) {

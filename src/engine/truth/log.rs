@@ -39,7 +39,8 @@ pub struct TruthLog<'a> {
     windows: Windows,
     words: FaultWords,
     devices: Vec<String>,
-    /// Events that later arrivals may still precede, by time, rank and order of arrival.
+    /// Events that are not written yet, because events with earlier times may still arrive. Sorted by time, rank and
+    /// order of arrival.
     waiting: BTreeMap<(SimTime, usize, u64), Item>,
     arrived: u64,
     /// Number of pose rows so far.
@@ -89,8 +90,8 @@ impl<'a> TruthLog<'a> {
         }
     }
 
-    /// Writes events until all senders are dropped. With a `clock`, real time advances the output; without one,
-    /// [`TruthEvent::Until`] does.
+    /// Writes events until all senders are dropped. An event is written once its time has passed: by `clock` if there
+    /// is one, otherwise by [`TruthEvent::Until`].
     ///
     /// # Errors
     /// Errors of writing; later events are still removed from the queue.
@@ -137,7 +138,8 @@ impl<'a> TruthLog<'a> {
         }
     }
 
-    /// Writes the names that belong to the numbers in the file.
+    /// Writes the metadata, and the names of devices, labels, materials, meshes and objects, to which messages refer by
+    /// number.
     fn begin(&mut self) -> Result<(), McapError> {
         let devices = self.rig.devices.iter().map(|device| {
             json!({
@@ -191,7 +193,8 @@ impl<'a> TruthLog<'a> {
         }
     }
 
-    /// Rank of a device's measurements; the rank of its packets is one higher. Poses have rank 0.
+    /// Rank of a device's measurements among the events of one instant, which are written by ascending rank. The rank
+    /// of its packets is one higher; poses have rank 0.
     fn rank_of(&self, device: DeviceId) -> usize {
         1 + 2 * device.0
     }

@@ -8,7 +8,7 @@ use super::{JsonMessage, kinds, messages};
 use crate::sensors::{Measurement, Outcome, Subject};
 use crate::time::{Epoch, SimTime};
 
-/// Messages about a measurement of `device`, each with its time.
+/// Messages about a measurement of `device`, each with its time; none for lidars and cameras.
 pub fn messages_of(
     device: &str,
     measurement: &Measurement,

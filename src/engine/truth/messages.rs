@@ -184,7 +184,7 @@ pub fn fault(at: SimTime, window: u64, note: &FaultNote<'_>) -> Value {
     })
 }
 
-/// Attachment with the names that belong to the numbers in the file.
+/// Attachment with the names of devices, labels, materials, meshes and objects, to which messages refer by number.
 pub fn names(world: &LiveWorld, labels: &super::labels::Labels, devices: Vec<Value>) -> Value {
     let materials = |materials: &[crate::world::scene::Material], of: &[u16]| -> Vec<Value> {
         let named = materials.iter().zip(of);

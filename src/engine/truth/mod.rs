@@ -42,8 +42,8 @@ use crate::wire::truth::Way;
 
 /// Length of the queue, events: 0.2 s of the busiest lidar.
 const QUEUE: usize = 4096;
-/// Largest number of queued events at which a packet is still accepted. The rest is for other events, which are few, so
-/// that a lidar's packets displace no poses.
+/// In real time, number of queued events from which on packets are dropped. The rest of the queue is for other events,
+/// which are few, so that a lidar's packets displace no poses.
 const QUEUE_FOR_PACKETS: usize = QUEUE / 4 * 3;
 
 /// A JSON message.
@@ -93,7 +93,7 @@ pub struct PacketEvent {
     pub due: SimTime,
     /// Link by which the packet leaves.
     pub way: Way,
-    /// Port by which the packet leaves.
+    /// Index of the port by which a datagram leaves; 0 for other packets.
     pub port: u8,
     /// Bytes of the packet.
     pub bytes: Box<[u8]>,

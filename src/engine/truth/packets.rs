@@ -11,7 +11,7 @@ use crate::wire::truth::{
     self as wire, FiringRecord, MIRRORED, PacketRecord, PoseRecord, ReturnRecord, Way,
 };
 
-/// Message about a packet.
+/// The ground truth of a packet, with its link, port, length and hash.
 pub fn record_of(event: &PacketEvent, labels: &Labels) -> PacketRecord {
     PacketRecord {
         way: event.way,

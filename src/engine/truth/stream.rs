@@ -1,4 +1,5 @@
-//! Poses as datagrams, for plots during a run: one JSON object for each part and instant.
+//! Poses as datagrams, for plots during a run: at each instant, one JSON object for the robot, each present object and
+//! each joint.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -51,7 +52,8 @@ impl PoseStream {
     }
 }
 
-/// Messages of the stream at `at`, one for each part: its name, with the fields of `menura.Motion` or `menura.Joint`.
+/// Messages of the stream at `at`, one for the robot and one for each present object and each joint: its name, with the
+/// fields of `menura.Motion` or `menura.Joint`.
 fn things(rig: &Rig, world: &LiveWorld, at: SimTime) -> Vec<Value> {
     let named = |name: String, mut value: Value| {
         value["name"] = json!(name);

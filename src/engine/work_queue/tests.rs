@@ -18,7 +18,7 @@ struct Fate {
     ready_in_time: u64,
     ready_late: u64,
     given_up: u64,
-    /// Lateness of the latest packet.
+    /// Lateness of the packet that was measured last.
     behind_ns: u64,
 }
 
@@ -203,7 +203,7 @@ fn a_stream_that_is_far_behind_is_given_up_to_the_present_at_once() {
         queue.push(Waiting { device: lidar, start: needed, needed, item: ms });
     };
     (1..=50).for_each(|ms| push(&mut queue, ms));
-    // Without any answer, each request that is not late yet is tried; before the first instant, all are.
+    // Before the first answer, each request that is not late yet is tried. Before the first instant, none is late.
     assert_eq!(queue.next(-100 * MS as i64), Some(Choice::Measure(1, Thinning::None)));
     let now_ns = 40 * MS as i64;
     let given_up: Vec<_> = std::iter::from_fn(|| match queue.next(now_ns) {

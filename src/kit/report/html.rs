@@ -25,7 +25,7 @@ const FILTER: &str = "<input type=\"radio\" name=\"show\" id=\"all\" checked><la
 <input type=\"radio\" name=\"show\" id=\"bad\"><label for=\"bad\">failures only</label>\
 <input type=\"radio\" name=\"show\" id=\"run\"><label for=\"run\">without cases that are not applicable</label>\n";
 
-/// Returns the HTML page.
+/// Returns the HTML page about the `outcomes` of a driver test.
 pub fn html(subject: &Subject, outcomes: &[Outcome]) -> String {
     let mut body = String::new();
     let _ = write!(

@@ -59,7 +59,7 @@ impl FoxgloveServer {
         self.address
     }
 
-    /// Serves the clients that `admit` accepts on this thread until `over` is set.
+    /// On this thread, serves the clients that `admit` accepts, until `over` is set.
     ///
     /// # Errors
     /// The system refuses resources that the server needs.

@@ -47,12 +47,13 @@ impl<'w> PictureAir<'w> {
         self.weather.is_none()
     }
 
-    /// Share of each surface's texture that is filled with water, 0 to 1.
+    /// Share of the depth of each surface's texture that is filled with water, 0 to 1.
     pub(super) fn film(&self) -> f32 {
         self.weather.map_or(0.0, Weather::film)
     }
 
-    /// Share of light that the air transmits over `range_m` (infinite for the sky), and the light that the air adds.
+    /// Share of light that the air transmits over `range_m` (infinite for the sky), and the luminance that the air
+    /// adds, cd/m².
     pub(super) fn between(
         &mut self,
         origin: DVec3,

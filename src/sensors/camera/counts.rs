@@ -11,7 +11,7 @@ use crate::sensors::noise::Quantity;
 
 /// Shares of red, green and blue in luminance.
 const LUMINANCE: Colour = [0.2126, 0.7152, 0.0722];
-/// Mean below which counts of photons have the exact Poisson distribution; above, they have a normal one.
+/// Mean number of electrons below which their number has the exact Poisson distribution; above, it has a normal one.
 const POISSON_BELOW: f64 = 50.0;
 
 impl Camera {
@@ -100,7 +100,7 @@ impl Camera {
             of_photons[k] = draws.standard_normal_of(index, Quantity::Pixel, 1);
             of_readout[k] = draws.standard_normal_of(index, Quantity::Pixel, 2);
         }
-        // Sums over all pixels of a bin.
+        // Electrons of all pixels of a bin together: expected number, and number with shot noise.
         let (mut all_e, mut shot_e) = (ZEROS, ZEROS);
         for k in 0..LANES {
             let mean_e = mean_e[k] * (1.0 + chip.prnu * response[k]) + chip.dark_e_s * exposure_s;
@@ -126,7 +126,7 @@ impl Camera {
     }
 }
 
-/// A number of photons with the mean `mean`, by inversion of the distribution at `uniform`.
+/// A Poisson-distributed number with the mean `mean`, by inversion of the distribution at `uniform`, 0 to 1.
 fn poisson(mean: f64, uniform: f64) -> f64 {
     let mut term = libm::exp(-mean);
     let (mut sum, mut count) = (term, 0.0);

@@ -54,7 +54,7 @@ pub enum CameraFault {
     },
     /// The exposure oscillates about its correct value. The device applies this fault.
     ExposureHunts {
-        /// Largest change, in powers of two (EV).
+        /// Largest change in either direction, EV: at 1, the exposure varies from half to twice its correct value.
         swing_ev: f64,
         /// Period of the oscillation, nanoseconds.
         cycle_ns: u64,
@@ -128,8 +128,8 @@ struct Ghost {
     light: Colour,
 }
 
-/// Ghosts: position on the line from the sun's image through the centre, radius as a share of the width, luminance
-/// per lux of the sun, and tint.
+/// Ghosts: distance from the image's centre as a multiple of that of the sun's image (negative: on the opposite side),
+/// radius as a share of the width, luminance per lux of the sun, and tint.
 const GHOSTS: [(f64, f64, f64, Colour); 4] = [
     (-1.2, 0.050, 0.010, [0.6, 1.0, 0.8]),
     (-0.7, 0.030, 0.020, [1.0, 0.8, 0.5]),
@@ -195,8 +195,8 @@ impl<'a> Disturbed<'a> {
         if radius > 0.5 { radius.ceil() as u32 } else { 0 }
     }
 
-    /// Position on the sensor that determines the direction of a ray for `at`. It differs from `at` only within a drop
-    /// on the lens. `size` is the sensor's size, pixels; `draw` returns samples, uniform in 0..1.
+    /// Position on the sensor, pixels, in whose direction the ray for the position `at` is cast. It differs from `at`
+    /// only within a drop on the lens. `size` is the sensor's size, pixels; `draw` returns samples, uniform in 0..1.
     pub(super) fn looks(
         &self,
         at: [f64; 2],

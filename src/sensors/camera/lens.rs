@@ -61,7 +61,8 @@ impl Lens {
         lens
     }
 
-    /// Position of a direction in the image, pixels; `None` behind the lens.
+    /// Position of a direction in the image, pixels; `None` for directions that point backwards, except with
+    /// [`Model::Fisheye`].
     pub fn project(&self, [x, y, z]: [f64; 3]) -> Option<[f64; 2]> {
         let [a, b] = match self.model {
             Model::Rational(d) => {
@@ -205,7 +206,7 @@ impl Directions {
     }
 }
 
-/// Image angle for the angle `theta` from the optical axis, and its derivative.
+/// OpenCV's distorted angle `theta_d` for the angle `theta` from the optical axis, radians, and its derivative.
 fn fisheye(k: &[f64; 4], theta: f64) -> (f64, f64) {
     let (mut value, mut slope, square) = (theta, 1.0, theta * theta);
     let mut power = square;

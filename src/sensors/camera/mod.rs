@@ -134,8 +134,8 @@ pub struct Optics {
     pub f_number: f64,
     /// Share of the light that the lens transmits, 0..=1.
     pub transmission: f64,
-    /// Decrease of brightness with the square and the fourth power of the distance from the centre, in units of half
-    /// the image's width.
+    /// Coefficients a and b of the brightness factor `1 + a r² + b r⁴` (negative: darker), in addition to the cos⁴ law.
+    /// `r` is the distance from the centre in units of half the image's width.
     pub vignetting: [f64; 2],
 }
 
@@ -198,7 +198,7 @@ impl Camera {
         Self { chip, optics, light, directions, noise, epoch, day, truth_images, faults }
     }
 
-    /// Returns the camera with these faults.
+    /// Returns the camera with these faults, which replace earlier ones.
     pub fn with_faults(self, faults: &[Timed<CameraFault>]) -> Self {
         let size = self.optics.lens.size;
         let faults = faults.iter().map(|fault| Prepared::new(fault, size, &self.noise)).collect();
@@ -338,7 +338,8 @@ impl Camera {
     }
 }
 
-/// Number of a pixel among all of a chip. Binned pixels are numbered as they are read.
+/// Number that identifies a pixel of the chip, for random values that stay with the pixel. With binning, `column` and
+/// `row` count binned pixels.
 fn place_of(column: u32, row: u32) -> usize {
     (u64::from(row) << 20 | u64::from(column)) as usize
 }

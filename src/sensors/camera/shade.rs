@@ -30,7 +30,7 @@ pub(super) struct Shader<'a> {
     pixel_rad: f64,
     level: Level,
     single: Stencil,
-    /// Known looks of surfaces, by scene and material.
+    /// Cached looks of surfaces, by scene and material.
     looks: Vec<((u32, u32), Look)>,
     /// [`FACETS`] cached triangles, and one that is not cached.
     facets: Vec<Option<Facet<'a>>>,
@@ -52,7 +52,7 @@ struct Facet<'a> {
     toward_sun: f64,
     material: &'a Material,
     look: Look,
-    /// Share of the surface's texture that is filled with water, 0 to 1.
+    /// Share of the depth of the surface's texture that is filled with water, 0 to 1.
     film: f32,
     /// Whether the surface reflects or transmits light without scattering.
     goes_on: bool,
@@ -72,7 +72,7 @@ struct Met<'a> {
     /// The ray's index.
     ray: Lanes<u32>,
     pixel: Lanes<u32>,
-    /// Share of the light that the surface scatters.
+    /// Share of the light scattered by the surface that reaches the pixel.
     share: Lanes,
     place: Lanes3,
     range_m: Lanes,
@@ -80,7 +80,7 @@ struct Met<'a> {
     ambient_lx: Lanes3,
     toward_sun: Lanes,
     looks: Looks,
-    /// Laser reflectance at the point, and that of the material.
+    /// Laser reflectance at the point; `own_reflectance` is that of the material.
     reflectance: Lanes,
     own_reflectance: Lanes,
     /// [`Facet::special`] of the surfaces.
@@ -157,7 +157,8 @@ impl<'a> Shader<'a> {
         rays.clear();
     }
 
-    /// Adds the light of the sky and of surfaces under the sky.
+    /// Adds the light of the air, of the sky, and of surfaces under the sky. Collects the points that the sun may light,
+    /// and, if `may_go_on`, the rays that continue from mirrors and panes.
     #[inline(always)]
     fn gather(&mut self, rays: &Rays, may_go_on: bool, light: &mut [Colour]) {
         for k in 0..rays.pulses.len() {
@@ -198,8 +199,8 @@ impl<'a> Shader<'a> {
         self.scatter(rays, light);
     }
 
-    /// Index in `facets` of the triangle that a ray hit; `None` if the triangle has no normal. An index is returned,
-    /// because a copy of a facet would have to wait until the facet is written.
+    /// Index in `facets` of the triangle that a ray hit; `None` if its material or normal is unknown. Returns an index
+    /// and not a copy: reading a facet back right after it was written would stall.
     #[inline(always)]
     fn meet(&mut self, pulse: &Pulse, hit: &Hit, fired: SimTime) -> Option<usize> {
         let slot = (hit.triangle ^ hit.instance.wrapping_mul(0x9e37_79b9)) as usize % FACETS;
@@ -488,7 +489,7 @@ impl<'a> Facet<'a> {
 
 /// Share of a wet surface whose film is level and reflects specularly; an assumption.
 const LEVEL_FILM: f64 = 0.3;
-/// Least exponent of the highlight of a surface with a clear coat, which reflects specularly.
+/// Exponent of a glossy surface's highlight from which on the surface has a clear coat, which reflects specularly.
 const LACQUER_FROM: f32 = 20.0;
 
 /// Share of unpolarised light that is reflected (Fresnel), by Schlick's approximation.
@@ -514,7 +515,8 @@ mod tests {
     const MIRRORED: f32 = 0.75;
     const CLEAR: f32 = 0.9;
 
-    /// A floor with a mirror in it, a roof 4 m above its western half, and a pane 6 m above its northern part.
+    /// A floor, a mirror on the ground to the north of it, a roof 4 m above the ground in the west, and a pane 6 m above the
+    /// ground in the north-east.
     fn scene() -> Scene {
         let coloured = |name: &str, colour, finish| Material {
             colour: Some(colour),

@@ -13,7 +13,7 @@ pub type Colour = [f64; 3];
 
 /// Illuminance of the sun outside the atmosphere, lux.
 const SOLAR_LX: f64 = 133_000.0;
-/// Cosine of the sun's angular radius, and solid angle of the sun's disc. The disc has a diameter of 0.533 degrees.
+/// Cosine of the sun's angular radius; the disc has a diameter of 0.533 degrees and the solid angle [`SUN_SR`].
 const SUN_COS: f64 = 0.999_989_18;
 const SUN_SR: f64 = 6.80e-5;
 /// Elevation of the sun below which the model is invalid, radians.
@@ -42,7 +42,8 @@ enum Model {
     Overcast { zenith_cd_m2: f64 },
 }
 
-/// Numbers of intervals of the table in height and in angle from the sun. Interpolation errors are below 0.2 %.
+/// Number of intervals of the table in height; [`DISTANCES`] is that in angle from the sun. Interpolation errors are
+/// below 0.2 %.
 const HEIGHTS: usize = 128;
 const DISTANCES: usize = 128;
 /// Sine of the lowest elevation at which the model defines a sky.

@@ -12,7 +12,7 @@ use crate::world::scene::Material;
 pub(super) struct Look {
     /// Diffuse albedo, linear sRGB.
     albedo: Colour,
-    /// Variation of brightness from place to place, as a share.
+    /// Variation of brightness from place to place: about ± this share of the mean.
     mottle: f64,
     /// Size of the patches that differ in brightness, metres.
     patch_m: f64,
@@ -64,8 +64,8 @@ const LOOKS: &[(&str, Look)] = &[
 ];
 
 impl Look {
-    /// The look of a material: its own colour, otherwise that of its name. A material without either is grey with its
-    /// laser reflectance.
+    /// The look of a material: plain in the material's own colour, otherwise the one of [`LOOKS`] for the material's name,
+    /// otherwise grey with the reflectance at the laser's wavelength as albedo.
     pub(super) fn of(material: &Material) -> Self {
         if let Some(colour) = material.colour {
             return look(colour.map(f64::from), 0.0, 1.0);
@@ -126,8 +126,8 @@ impl Looks {
     }
 }
 
-/// Colour of the mortar between bricks of 250 x 75 mm on vertical walls; `None` on a brick, on floors, and where a
-/// pixel is wider than 2 cm.
+/// Colour of the mortar between bricks of 250 x 75 mm on vertical walls; `None` on a brick, on floors and ceilings, and
+/// where a pixel is wider than 2 cm.
 pub(super) fn brick(place: DVec3, normal: DVec3, pixel_m: f64) -> Option<Colour> {
     const MORTAR: Colour = [0.45, 0.42, 0.37];
     if normal.z.abs() > 0.7 || pixel_m > 0.02 {
@@ -140,7 +140,7 @@ pub(super) fn brick(place: DVec3, normal: DVec3, pixel_m: f64) -> Option<Colour>
     (in_brick < 0.012 || place.z.rem_euclid(0.075) < 0.012).then_some(MORTAR)
 }
 
-/// Noise between -1 and 1, trilinear between the corners of unit cubes.
+/// Noise between -1 and 1: random values at the corners of unit cubes, with smooth interpolation between them.
 #[inline(always)]
 fn smooth_noise(x: f64, y: f64, z: f64) -> f64 {
     let smooth = |part: f64| part * part * (3.0 - 2.0 * part);

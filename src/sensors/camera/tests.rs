@@ -39,7 +39,7 @@ fn camera() -> Camera {
     )
 }
 
-/// Counts of a frame of a camera that looks vertically upward.
+/// Counts of the rows from `rows[0]` to before `rows[1]` of a frame of a camera that looks vertically upward.
 fn taken(camera: &Camera, number: u64, exposure_us: u64, rows: [u32; 2]) -> Vec<u16> {
     let shot = Shot {
         number,

@@ -14,7 +14,7 @@ pub struct Orbit {
     pub toa_s: f64,
     /// GPS week of `toa_s`, modulo [`Orbit::week_modulus`].
     pub week: u32,
-    /// Modulus of week numbers: 1024 in almanacs (as broadcast), larger if the full week is known.
+    /// Modulus of week numbers: 1024 in almanacs (as broadcast), larger (8192 in files) if the full week is known.
     pub week_modulus: u32,
     /// Inclination of the orbit.
     pub inclination_rad: f64,
@@ -70,7 +70,7 @@ impl Almanac {
     /// Reads the YUMA file at `path`. Messages call it `name`.
     ///
     /// # Errors
-    /// All errors in the file.
+    /// The file cannot be read, or contains errors: all of them are returned.
     pub fn load(name: &str, path: &Path) -> Result<Self, Diagnostics> {
         let source = SourceFile::read(name, path, MAX_BYTES).map_err(|why| {
             Diagnostics::from(Diagnostic::new(format!("cannot read almanac `{name}`: {why}")))

@@ -13,7 +13,7 @@ use super::settings::GnssSystem;
 pub const BEIDOU_BEHIND_S: i64 = 14;
 /// Interval at which new data is issued, seconds.
 const ISSUE_S: i64 = 7200;
-/// Steps of the clocks' offsets, 2^-31 s, and of their drifts, 2^-43 s/s.
+/// Step of the clocks' offsets, 2^-31 s; their drifts have steps of 2^-43 s/s ([`DRIFT_STEP`]).
 const OFFSET_STEP_S: f64 = 1.0 / 2_147_483_648.0;
 const DRIFT_STEP: f64 = OFFSET_STEP_S / 4096.0;
 /// GPS time at which clocks have their nominal offsets, seconds: in November 2026.
@@ -22,7 +22,7 @@ const CLOCKS_FROM_GPS_S: i64 = 2445 * 604_800;
 /// Broadcast orbit and clock of a satellite in Keplerian elements, not for GLONASS.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Broadcast {
-    /// Number of the issue in the week, 0 to 83.
+    /// Reference time within the week of the satellite system, in units of two hours, 0 to 83; it identifies the issue.
     pub issue: u8,
     /// Reference time of orbit and clock, GPS seconds.
     pub toe_gps_s: i64,
@@ -66,7 +66,7 @@ pub fn drift(satellite: &Satellite) -> f64 {
     f64::from(steps(satellite)[1]) * DRIFT_STEP
 }
 
-/// Offset and drift in steps; their limits are 0.3 ms and 4e-13 s/s.
+/// Offset and drift in steps; they are within ±0.3 ms and ±4e-13 s/s.
 fn steps(satellite: &Satellite) -> [i32; 2] {
     let number = satellite.system as i32 * 64 + i32::from(satellite.svid);
     [number * 104_729 % 1_200_001 - 600_000, number * 5 % 7 - 3]

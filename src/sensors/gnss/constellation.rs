@@ -8,8 +8,8 @@ use crate::time::Epoch;
 
 /// Earth's gravitational constant for GPS orbits, m³/s² (IS-GPS-200).
 const MU_M3_S2: f64 = 3.986_005e14;
-/// Gravitational constant for orbits of GLONASS, which include the Earth's oblateness, and the Earth's radius (ICD L1
-/// L2 5.1, A.3.1.2).
+/// Gravitational constant for orbits of GLONASS, m³/s² (ICD L1 L2 5.1, A.3.1.2). These orbits include the Earth's
+/// oblateness: J2 and the Earth's radius follow, from the same section.
 const GLONASS_MU_M3_S2: f64 = 3.986_004_4e14;
 const GLONASS_J2: f64 = 1.082_625_7e-3;
 const GLONASS_EARTH_RADIUS_M: f64 = 6_378_136.0;
@@ -48,7 +48,7 @@ pub struct SatelliteOrbit {
 /// Effect of the Earth's oblateness on a circular orbit, to the first order of J2 (Brouwer 1959, as in
 /// Spacetrack Report 3 with an eccentricity of 0). The next order is 5e-9 of the radius, a decimetre.
 struct Oblateness {
-    /// Share of J2 at the orbit: 0.5 J2 (earth radius / a)^2.
+    /// Size of the J2 terms at the orbit: 0.5 J2 (earth radius / a)^2.
     k: f64,
     cos_i: f64,
     sin_i: f64,
@@ -84,7 +84,7 @@ impl Oblateness {
     }
 }
 
-/// All satellites that a receiver may use.
+/// All simulated satellites, including unhealthy ones.
 #[derive(Clone, Debug)]
 pub struct Constellation {
     /// Satellites, sorted by system.
@@ -103,8 +103,7 @@ struct Walker {
 }
 
 /// Nominal constellations. GPS has 24 slots in six planes (GPS SPS performance standard), GLONASS 24/3/1 (ICD L1 L2),
-/// Galileo 24/3/1 (OS SIS ICD). BeiDou's medium orbits are 24/3/1 (OS SIS ICD), with the numbers of BeiDou-3: 19 to
-/// 37 and then 11 to 15.
+/// Galileo 24/3/1 (OS SIS ICD). BeiDou's medium orbits are 24/3/1 (OS SIS ICD), with the numbers 14 to 37.
 const WALKERS: [Walker; 4] = [
     Walker {
         system: GnssSystem::Gps,

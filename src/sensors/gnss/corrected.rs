@@ -15,12 +15,13 @@ pub struct Corrected {
     pub station: u16,
     /// Reference time of the corrections.
     pub of: SimTime,
-    /// Factor of the errors and accuracies of a carrier solution.
+    /// Factor by which the errors and the reported accuracies of an RTK solution are multiplied.
     pub scale: f64,
     /// Error of the base's reported position; Earth-centred, Earth-fixed, metres. The rover's position has the same
     /// error.
     pub shift_m: DVec3,
-    /// Vector from the base's antenna to the rover's, metres. A moving base has its position at [`Self::of`].
+    /// Vector from the base's antenna to the rover's; Earth-centred, Earth-fixed, metres. For a moving base, the base's
+    /// position is that at [`Self::of`].
     pub baseline_m: DVec3,
     /// Whether the base moves. If so, the position is no better than without corrections.
     pub is_moving: bool,
@@ -38,7 +39,7 @@ pub struct Baseline {
 }
 
 impl Corrected {
-    /// The vector along the east, north and up axes at the base, plus `error_m`.
+    /// The vector from the base to `rover` along the east, north and up axes at the base, plus `error_m` (metres).
     pub(super) fn baseline(
         &self,
         rover: Geodetic,

@@ -7,7 +7,7 @@ use super::dop::Dop;
 use super::settings::{BestFix, GnssSystem};
 use super::tracked::TrackedSatellite;
 
-/// Dimensions of a fix.
+/// Allowed dimensions of fixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FixMode {
     /// Two-dimensional fixes only.
@@ -35,7 +35,7 @@ pub struct NavigationLimits {
     pub max_satellites: usize,
     /// For a fix, at least this number of satellites must have at least this carrier-to-noise ratio, dB-Hz.
     pub strong: (usize, f64),
-    /// Dimensions of a fix.
+    /// Allowed dimensions of fixes.
     pub fix_mode: FixMode,
     /// Whether the first fix is always three-dimensional.
     pub is_first_fix_3d: bool,
@@ -47,7 +47,7 @@ pub struct NavigationLimits {
     pub corrected: Option<Corrected>,
     /// Assumed limits of the antenna's motion.
     pub motion: Motion,
-    /// Largest PDOP, TDOP and position accuracy (metres) of a valid fix.
+    /// Largest PDOP, TDOP and three-dimensional position accuracy (metres) of a valid fix.
     pub valid: [f64; 3],
 }
 

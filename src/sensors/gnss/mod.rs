@@ -38,7 +38,7 @@ const MAX_RANGE_M: f32 = 5000.0;
 /// Number of instants in an averaging window.
 const WINDOW_SAMPLES: u64 = 9;
 
-/// The true state of the antenna and the sky at an epoch.
+/// State of the antenna and the sky at an epoch: the ground truth, changed by outages and jumps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SkyView {
     /// Position of the antenna, averaged over the averaging window.
@@ -59,12 +59,12 @@ pub struct SatelliteView {
     pub elevation_rad: f64,
     /// Azimuth clockwise from north, radians.
     pub azimuth_rad: f64,
-    /// Share of the rays towards the satellite that hit nothing, 0..=1.
+    /// Share of the rays towards the satellite that hit nothing, 0..=1; 0 during an outage.
     pub open_share: f64,
 }
 
-/// Measures the sky from the antenna. Elevation and azimuth are those of the World frame. Within a robot's distances,
-/// the local frame at the antenna differs by hundredths of a degree.
+/// Measures the sky from the antenna. Elevation and azimuth are in the local frame (east, north, up) at the antenna.
+/// The rays have the same directions in World, which differs by hundredths of a degree within a robot's distances.
 #[derive(Clone, Debug)]
 pub struct SkySensor {
     settings: ReceiverSettings,
@@ -96,7 +96,8 @@ impl SkySensor {
         }
     }
 
-    /// Adds faults that change the sky view: outages and jumps.
+    /// Returns the sensor with these faults, which replace earlier ones. It applies outages and jumps, and ignores the
+    /// other kinds.
     #[must_use]
     pub fn with_faults(mut self, faults: &[Timed<GnssFault>]) -> Self {
         self.faults = faults.to_vec();

@@ -43,7 +43,7 @@ pub enum Fix {
     None,
     /// The last solution, extrapolated.
     DeadReckoning,
-    /// Two-dimensional: the height is the last known one.
+    /// Two-dimensional: the height is the last known one, or the host's if the host allows two-dimensional fixes only.
     TwoD,
     /// Three-dimensional, autonomous or RTK.
     ThreeD(BestFix),
@@ -85,19 +85,19 @@ pub struct Solution {
     pub dop: Option<Dop>,
     /// Covariance of the position: east, north, up, m².
     pub covariance_m2: DMat3,
-    /// Standard deviation of each component of the velocity, m/s.
+    /// Standard deviation of the error of each velocity component, m/s.
     pub velocity_std_m_s: f64,
     /// Error of the receiver's time, ns.
     pub time_error_ns: f64,
     /// Standard deviation of range errors (UERE), metres.
     pub uere_m: f64,
-    /// All satellites in view, sorted by system.
+    /// All satellites in view that belong to enabled systems, sorted by system; empty while the receiver starts up.
     pub satellites: Vec<TrackedSatellite>,
     /// Time from start to the first fix, ns; `None` before it.
     pub time_to_first_fix_ns: Option<u64>,
     /// Whether dilutions and accuracies are within the limits of a valid fix.
     pub is_within_limits: bool,
-    /// Time since the current fix was acquired, ns; `None` without one.
+    /// Time since the current three-dimensional fix was acquired, ns; `None` without one.
     pub fix_age_ns: Option<u64>,
     /// Vector from the base station whose corrections are used; `None` without corrections.
     pub baseline: Option<Baseline>,
@@ -337,7 +337,8 @@ impl Navigator {
         all
     }
 
-    /// Advances the filter of HDOP to `at`; returns the dilutions that the receiver reports.
+    /// Advances the filter of HDOP to `at`; returns the dilutions that the receiver reports. `None` during startup, or
+    /// without a `geometry` that determines a position.
     fn filter(&mut self, at: SimTime, geometry: Option<Dop>, is_up: bool) -> Option<Dop> {
         let acquisition = &self.settings.acquisition;
         let target = match geometry {
@@ -400,7 +401,7 @@ impl Navigator {
     }
 }
 
-/// Solution for `view` long after power-on, for a receiver with its initial settings.
+/// Expected reception for `view` long after power-on, for a receiver with its initial settings.
 pub fn outlook(
     settings: &ReceiverSettings,
     constellation: &Constellation,

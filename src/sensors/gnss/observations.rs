@@ -35,11 +35,11 @@ const GPS_L1_HZ: f64 = 1_575.42e6;
 /// Frequency slots of GLONASS satellites 1 to 24.
 const GLONASS_SLOTS: [i8; 24] =
     [1, -4, 5, 6, 1, -4, 5, 6, -2, -7, 0, -1, -2, -7, 0, -1, 4, -3, 3, 2, 4, -3, 3, 2];
-/// Noise of the code at 45 dB-Hz, metres.
+/// Standard deviation of the code noise at 45 dB-Hz, metres.
 const CODE_STD_M: f64 = 0.25;
 const CARRIER_STD_M: f64 = 0.0012;
 const DOPPLER_STD_HZ: f64 = 0.08;
-/// Multipath at the horizon, metres, and the elevation at which it has decreased to 1/e.
+/// Largest multipath of the code at the horizon, metres. It decreases to 1/e at the elevation [`MULTIPATH_FALL_RAD`].
 const CODE_MULTIPATH_M: f64 = 0.5;
 const CARRIER_MULTIPATH_M: f64 = 0.004;
 const MULTIPATH_FALL_RAD: f64 = 0.35;
@@ -93,9 +93,10 @@ pub struct Observation {
     pub carrier: Carrier,
     /// Pseudorange of a receiver without clock error, metres.
     pub code_m: f64,
-    /// Carrier phase of that receiver, including its whole cycles, metres.
+    /// Carrier phase of a receiver without clock error, including its whole cycles, metres.
     pub carrier_m: f64,
-    /// Rate of the range, m/s.
+    /// Rate of the geometric range, m/s, with noise; positive if the distance increases. The drift of the satellite's
+    /// clock is not included.
     pub rate_m_s: f64,
     /// Carrier-to-noise ratio, dB-Hz.
     pub cno_dbhz: f64,
@@ -258,8 +259,9 @@ impl Geometry {
     }
 }
 
-/// Measurement of a satellite by a receiver at `here` at a GPS time, without clock error, noise and whole cycles: the
-/// pseudorange of the first signal, and the carrier phases of both signals, metres.
+/// Measurement of a satellite at a GPS time by a receiver at `here` (Earth-centred, Earth-fixed, metres), without the
+/// receiver's clock error, noise, multipath and whole cycles: the pseudorange of the first signal, and the carrier
+/// phases of both signals, metres.
 pub fn modelled(satellite: &Satellite, gps_s: f64, here: DVec3) -> (f64, [f64; 2]) {
     let path = Geometry::still(gps_s, here).path(satellite);
     let ionosphere_m = |is_second| {
@@ -270,8 +272,9 @@ pub fn modelled(satellite: &Satellite, gps_s: f64, here: DVec3) -> (f64, [f64; 2
     (path.common_m + ionosphere_m(false), [phase_m(false), phase_m(true)])
 }
 
-/// Length of the light path from the satellite to `here`, received `tk` seconds after the time of the elements, and
-/// the satellite's position. The path includes the Earth's rotation during the time of flight.
+/// Length of the light path from the satellite to `here`, received `tk` seconds after the time of the elements, and the
+/// satellite's position at transmission in the Earth-fixed frame at reception. The path includes the Earth's rotation during
+/// the time of flight.
 fn range(orbit: &SatelliteOrbit, tk: f64, here: DVec3) -> (f64, DVec3) {
     let (mut flight_s, mut from, mut range_m) = (0.075, DVec3::ZERO, 0.0);
     for _ in 0..3 {

@@ -51,7 +51,7 @@ pub struct ReceiverSettings {
     pub almanac: Option<Arc<Almanac>>,
     /// Ellipsoidal height minus height above mean sea level, metres; `None` for EGM2008.
     pub geoid_separation_m: Option<f64>,
-    /// Averaging window: the truth is averaged over this time before the epoch, ns.
+    /// Averaging window: position and velocity are averaged over this time before the epoch, ns; 0: no averaging.
     pub window_ns: u64,
     /// Time after the loss of a fix for which the position is extrapolated with the last velocity, ns.
     pub coast_ns: u64,
@@ -72,13 +72,13 @@ pub struct ReceiverSettings {
 pub struct Acquisition {
     /// Time after the start until signals are received, ns.
     pub startup_ns: u64,
-    /// Whether HDOP follows AirSim's filter; otherwise HDOP is always that of the satellites' geometry.
+    /// Whether AirSim's filter smooths HDOP; otherwise HDOP has its final value at once.
     pub is_filtered: bool,
-    /// HDOP at the start and without a position.
+    /// HDOP of the filter at the start; also the value that the filter approaches without a position.
     pub hdop_initial: f64,
     /// Time constant of the filter, seconds.
     pub time_constant_s: f64,
-    /// HDOP that the filter approaches; `None`: the HDOP of the satellites' geometry.
+    /// Final value of HDOP with a position; `None`: the HDOP of the satellites' geometry.
     pub hdop_final: Option<f64>,
     /// Largest HDOP of a three-dimensional fix.
     pub hdop_3d: f64,
@@ -112,7 +112,7 @@ pub struct FixGrade {
     pub errors: Vec<ErrorModel>,
     /// User equivalent range error, metres. The reported accuracy is UERE times DOP.
     pub uere_m: f64,
-    /// Standard deviation of each component of the velocity (white noise), m/s.
+    /// Standard deviation of the error of each velocity component (white noise), m/s.
     pub velocity_std_m_s: f64,
 }
 
@@ -160,11 +160,11 @@ pub enum ErrorKind {
 /// The combinations of error models in Mahajan et al. 2024, and one without errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorPreset {
-    /// No error.
+    /// No error of position and velocity; the filter of HDOP stays as it is.
     None,
-    /// Chrono's Gaussian error; HDOP of the satellites' geometry.
+    /// Chrono's Gaussian error; HDOP without AirSim's filter.
     ChGauss,
-    /// Chrono's random walk; HDOP of the satellites' geometry.
+    /// Chrono's random walk; HDOP without AirSim's filter.
     ChRw,
     /// No position error; HDOP from AirSim's filter.
     Airsim,
@@ -175,10 +175,12 @@ pub enum ErrorPreset {
 }
 
 impl ReceiverSettings {
-    /// Sets the errors of all kinds of fix and the filter of HDOP to those of `preset`.
+    /// Sets the errors of all kinds of fix and the filter of HDOP to those of `preset`. [`ErrorPreset::None`] also sets
+    /// the velocity errors to zero, and leaves the filter unchanged.
     ///
-    /// Parameters are those of Chrono's users for RTK-class receivers: Gaussian 0.03 m, and the random walk with
-    /// 0.016 m/s², 100 Hz, 0.03 m/s and 0.005 m/s².
+    /// Parameters are those of Chrono's users for RTK-class receivers: a Gaussian error with a standard deviation of
+    /// 0.03 m; a random walk at 100 Hz whose acceleration has a standard deviation of 0.016 m/s², with limits of 0.03
+    /// m/s and 0.005 m/s².
     pub fn apply(&mut self, preset: ErrorPreset) {
         let gaussian = ErrorKind::Gaussian { mean_m: [0.0; 3], std_m: [0.03; 3] };
         let walk = ErrorKind::RandomWalk {

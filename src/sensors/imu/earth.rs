@@ -48,7 +48,8 @@ pub fn earth_rate_in_world(latitude_deg: f64) -> DVec3 {
 
 /// The magnetic field of the World Magnetic Model: north, east, down, gauss.
 ///
-/// The model covers 2020 to 2029 and heights from -1 to 850 km; other dates and heights are clamped.
+/// The model covers 2020 to 2029 and heights from -1 to 850 km. Other dates and lower heights are clamped; no rig has
+/// greater heights.
 pub fn world_magnetic_field_gauss(place: &Geodetic, date: jiff::civil::Date) -> DVec3 {
     let year = i32::from(date.year());
     let day = date.day_of_year() as u16;

@@ -39,7 +39,7 @@ pub struct GaussMarkov {
 }
 
 impl GaussMarkov {
-    /// Advances by `dt_s`. `draw` is a sample of the standard normal distribution.
+    /// Advances by `dt_s` and returns the new value. `draw` is a sample of the standard normal distribution.
     pub fn step(&mut self, std: f64, correlation_s: f64, dt_s: f64, draw: f64) -> f64 {
         let kept = if correlation_s > 0.0 { libm::exp(-dt_s / correlation_s) } else { 0.0 };
         let next = match self.value {
@@ -152,7 +152,8 @@ impl Triad {
     }
 }
 
-/// Rounds to the resolution, then clamps to the range.
+/// Rounds to the resolution, then clamps to plus or minus the range; 0 disables either. Returns the value, and whether it
+/// is at a limit of the range.
 fn digits(value: f64, resolution: f64, range: f64) -> (f64, bool) {
     let rounded = if resolution > 0.0 { (value / resolution).round() * resolution } else { value };
     if range > 0.0 && rounded.abs() >= range {

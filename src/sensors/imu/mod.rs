@@ -125,8 +125,8 @@ impl ImuSensor {
     /// Error-free values at `at`. Specific force, rate and field are means over the averaging window that ends at
     /// `at`.
     ///
-    /// The mean is over the middles of equal parts of the window, each a millisecond or less. Before the start of the
-    /// run there is no motion.
+    /// The mean is over the middles of equal parts of the window, each a millisecond or less. Instants before the start
+    /// of the run have the values of its start.
     fn collected(&self, at: SimTime, surroundings: &Surroundings<'_>) -> InertialTruth {
         let mut truth = self.truth(at, surroundings);
         if self.window_ns == 0 {

@@ -20,14 +20,14 @@ pub struct ImuModel {
     /// Averaging window, ns. A sample of acceleration, rate and field is the mean of the true values over this time
     /// before the sample; 0: the true value at the sample.
     pub window_ns: u64,
-    /// Whether the gyro measures the Earth's rotation and the accelerometer the Coriolis force.
+    /// Whether the gyro measures the Earth's rotation, and the accelerometer the Coriolis acceleration.
     pub earth_rate: bool,
     /// Source of the magnetic field around the robot.
     pub magnetic_field: MagneticField,
 }
 
 impl ImuModel {
-    /// The same IMU without errors: no noise, no range, no quantisation.
+    /// The same IMU without errors: no noise, bias, range limit or quantisation.
     #[must_use]
     pub fn without_errors(self) -> Self {
         Self {
@@ -100,7 +100,7 @@ pub struct TriadErrors {
     pub bandwidth_hz: f64,
     /// Quantisation step, u; 0: no quantisation.
     pub resolution: f64,
-    /// Full scale, u; 0: no limit.
+    /// Full scale, u: readings are limited to ± this value; 0: no limit.
     pub range: f64,
 }
 
@@ -168,11 +168,11 @@ pub struct ThermometerErrors {
 /// Errors of the orientation that an IMU computes: slow and correlated, not integrated.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AttitudeErrors {
-    /// Standard deviation of roll and of pitch, radians.
+    /// Standard deviation of the errors of roll and of pitch, radians.
     pub roll_pitch_std_rad: f64,
     /// Correlation time of the errors of roll and pitch, s.
     pub roll_pitch_correlation_s: f64,
-    /// Standard deviation of the heading, radians.
+    /// Standard deviation of the error of the heading, radians.
     pub heading_std_rad: f64,
     /// Correlation time of the error of the heading, s.
     pub heading_correlation_s: f64,
@@ -183,9 +183,9 @@ pub struct AttitudeErrors {
 /// Errors of the computed position and velocity. Each axis has a Gauss-Markov process.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NavigationErrors {
-    /// Standard deviation of the position on each axis, metres.
+    /// Standard deviation of the position error on each axis, metres.
     pub position_std_m: f64,
-    /// Standard deviation of the velocity on each axis, m/s.
+    /// Standard deviation of the velocity error on each axis, m/s.
     pub velocity_std_m_s: f64,
     /// Correlation time of both errors, s.
     pub correlation_s: f64,

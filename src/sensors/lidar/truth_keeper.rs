@@ -27,7 +27,7 @@ impl<T> Default for Fired<T> {
 }
 
 impl<T> Fired<T> {
-    /// The measurement for `request`; `outcome` has the reports.
+    /// The measurement for `request`; `outcome` converts the received echoes of all firings.
     pub fn into_measurement(
         self,
         request: MeasurementRequest,
@@ -134,7 +134,7 @@ impl<'a> TruthKeeper<'a> {
         }
     }
 
-    /// Relation of an echo at `range_m` to the nearest surface.
+    /// Reason why the echo at `range_m` is not that of the nearest surface; [`Why::Nearest`] if it is.
     fn why(
         &self,
         sources: &Sources<'_>,

@@ -36,7 +36,8 @@ impl Errors {
         }
     }
 
-    /// Common error of all ranges at `at`, metres: drift, and the error of the current interval.
+    /// Common error of all ranges at `at`, metres: the warm-up drift plus the random error of the current scan
+    /// interval.
     pub fn common_m(&self, at: SimTime) -> f32 {
         let all = &self.settings;
         let mut off_m = 0.0;
@@ -99,7 +100,8 @@ impl Errors {
         Return { range_m: echo.range_m + off_m, intensity: seen.max(0.0), signal }
     }
 
-    /// Largest likely range error, metres.
+    /// Range error that is practically never exceeded, metres: the largest systematic errors plus five standard
+    /// deviations of the random errors and biases.
     pub fn likely_m(&self) -> f64 {
         let all = &self.settings;
         let fixed = all.walk_m + all.saturation_shift_m + all.warm_up_drift_m.abs();
@@ -109,7 +111,7 @@ impl Errors {
     }
 }
 
-/// Bias of `laser` in a run, in the unit of `std`.
+/// Bias of `laser`, in the unit of its standard deviation `std`; constant during a run.
 pub(in crate::sensors) fn laser_bias(
     std: f64,
     noise: &NoiseSource,

@@ -34,7 +34,7 @@ pub struct Backscatter {
 pub struct ReceiverSetting {
     /// Detection threshold divided by the datasheet's.
     pub threshold_factor: f32,
-    /// Smallest reported distance, metres.
+    /// Blanking distance, metres: nearer echoes are not reported.
     pub blanked_m: f32,
 }
 
@@ -76,8 +76,8 @@ pub(super) struct Receiver {
 /// Smallest distance for computing the signal, metres. A real signal does not grow without limit.
 const NEAREST_M: f32 = 0.1;
 
-/// Distance of a signal from the threshold, in standard deviations of its noise, beyond which no random number is
-/// needed.
+/// If a signal is this many standard deviations of its noise above or below the threshold, its detection is certain and
+/// needs no random number.
 const CERTAIN: f32 = 6.0;
 
 /// Reusable buffers of one thread.
@@ -101,12 +101,13 @@ impl Receiver {
         }
     }
 
-    /// Distance from which light of two points does not overlap, metres.
+    /// Largest difference between the range of an echo and the ranges of the points whose light contributes to it,
+    /// metres.
     pub fn width_m(&self) -> f32 {
         self.width_m
     }
 
-    /// Whether a signal from `range_m` is reported if noise does not hide it.
+    /// Whether the receiver would report a signal from `range_m` if it had no noise.
     pub fn reports(&self, range_m: f32, signal: f32, setting: ReceiverSetting) -> bool {
         range_m >= self.min_range_m.max(setting.blanked_m)
             && range_m <= self.max_range_m
@@ -216,8 +217,9 @@ impl Receiver {
     }
 }
 
-/// Forms groups from near to far. Points within `cutoff_m` behind the nearest one of a group belong to this group.
-/// Ranges are means with `weight`, signals are sums.
+/// Calls `seen` with one echo for each group of points, nearest first. A group contains all points up to `cutoff_m`
+/// behind its nearest point. The range of the echo is the mean of their ranges, weighted by `weight`; its signal is the
+/// sum of their signals.
 fn windows(
     arrivals: &[Arrival],
     cutoff_m: f32,

@@ -3,7 +3,7 @@ use crate::config::profile::lidar::{NoiseSettings, Target};
 use crate::sensors::noise::NoiseSource;
 use crate::time::SimTime;
 
-/// A Velodyne's beam with a range of 0.1 to 50 m.
+/// Beam of a Velodyne that detects 10 % reflectance at up to 50 m; it reports ranges from 0.9 to 120 m.
 fn beam() -> BeamSettings {
     BeamSettings {
         signal_cutoff_m: 0.75,

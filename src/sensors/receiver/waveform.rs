@@ -55,17 +55,17 @@ struct Edge {
     slope: f64,
 }
 
-/// Two maxima form one echo if the sum between them stays above this share of the lower maximum. A pulse of 6 ns then
-/// separates equal echoes that are 1 m apart, as in Velodyne's manuals.
+/// Two maxima form one echo if the sum between them does not fall below this share of the lower maximum. With pulses of
+/// 6 ns, equal echoes are then separate from a distance of 1.02 m on; Velodyne's manuals state 1 m.
 const VALLEY: f32 = 0.8;
 
-/// Spread of arrivals, as a share of the width, up to which the maximum of the sum is at their mean with an error of
-/// less than 1/6000 of the width.
+/// If all arrivals are within this share of the width, the mean of their ranges, weighted by their signals, is used as
+/// the maximum of the sum. The error is less than 1/6000 of the width.
 const NARROW: f32 = 0.1;
 
 /// Echo of `arrivals` within one width; `width_m` is positive. There is only one maximum: the sum increases until all
 /// pulses have begun, and decreases after the first has ended. `span_m` is the distance between the nearest arrival,
-/// at `nearest_m`, and the farthest.
+/// at `nearest_m`, and the farthest. `None` if no arrival has a signal.
 #[inline]
 pub(super) fn single_peak(
     arrivals: &[Arrival],
@@ -121,9 +121,9 @@ fn short_sincos(angle: f32) -> (f32, f32) {
     (sin, cos)
 }
 
-/// Calls `seen` with the echoes in the sum of `arrivals`, nearest first. Maxima of one echo are merged: its range is
-/// their mean, weighted by their heights, and its signal is the highest. `width_m` is positive. Arrivals are sorted
-/// by range.
+/// Calls `seen` with the echoes in the sum of `arrivals`, nearest first. Maxima of one echo are merged: the echo's range is
+/// the mean of their ranges, weighted by their heights; its signal is the greatest height. `width_m` must be positive, and
+/// `arrivals` sorted by range.
 pub(super) fn peaks(
     arrivals: &[Arrival],
     width_m: f32,

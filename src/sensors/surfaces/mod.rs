@@ -16,10 +16,11 @@ pub use optics::wet_reflectance;
 use crate::time::SimTime;
 use crate::world::raycast::{Finishes, Hit, Pulse, RayCaster, Stencil};
 
-/// Largest number of surfaces that a ray passes. A path through a room with double glazing on both sides has four.
+/// Largest number of times that a ray continues after a hit. A path through a room with double glazing on both sides
+/// passes four panes.
 const MAX_PASSAGES: usize = 8;
-/// Smallest share of light that is traced. At this limit, a retroreflector is still visible after two reflections by
-/// a window.
+/// Smallest share of light that is traced. At this limit, a retroreflector is still visible after two reflections by a
+/// window (out and back).
 const LEAST_ENERGY: f32 = 1e-5;
 /// Distance from a surface at which a ray continues, metres, so that the ray does not hit the surface again.
 /// [`CLEARANCE`] adds a share of the path length, twice the error of a hit.
@@ -29,7 +30,7 @@ const CLEARANCE: f64 = 4e-6;
 /// A point from which light of a ray returns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Glimpse {
-    /// Index of the ray in the hits of the call.
+    /// Index of the ray in the `hits` of [`Glimpses::follow`].
     ray: u32,
     /// One-way length of the light's path, metres.
     pub range_m: f32,
@@ -49,7 +50,7 @@ pub struct Glimpse {
 /// Points from which the light of many pulses returns. Reuse one value for many calls, because it owns the buffers.
 #[derive(Clone, Debug, Default)]
 pub struct Glimpses {
-    /// Sorted by ray.
+    /// Points from which light returns, sorted by ray.
     seen: Vec<Glimpse>,
     going: Vec<Going>,
     pulses: Vec<Pulse>,
@@ -183,7 +184,7 @@ impl Glimpses {
     }
 }
 
-/// The ray of `pulse` at `offset`, as a separate pulse.
+/// The ray of `pulse` at the offsets `u` and `v` of the stencil, as a separate pulse.
 fn along(pulse: &Pulse, [u, v]: [f32; 2]) -> Pulse {
     let aside = pulse.half_axis_u * f64::from(u) + pulse.half_axis_v * f64::from(v);
     let direction = (pulse.direction + aside).normalize();

@@ -22,8 +22,8 @@ const GLINT_SPREAD_RAD: f32 = 5e-3;
 const RETRO_FULL_RAD: f32 = std::f32::consts::FRAC_PI_6;
 const RETRO_END_RAD: f32 = std::f32::consts::FRAC_PI_3;
 
-/// Light at a surface that does not return directly. Shares are those of one passage; on the path back, the shares are
-/// the same.
+/// The part of the light on a surface that does not return directly from the surface to the lidar. Shares are those of one
+/// passage; on the path back, the shares are the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Onward {
     /// Share that continues in the direction of specular reflection.
@@ -90,7 +90,7 @@ fn polarised(cos: f32, index: f32) -> [f32; 2] {
     ]
 }
 
-/// Cosine of the refracted ray's angle, by Snell's law.
+/// Cosine of the angle between the refracted ray and the normal, by Snell's law.
 fn cos_inside(cos: f32, index: f32) -> f32 {
     (1.0 - (1.0 - cos * cos) / (index * index)).sqrt()
 }
@@ -103,14 +103,14 @@ pub fn passes(cos: f32, index: f32, faces: u8) -> f32 {
     0.5 * (share(s) + share(p))
 }
 
-/// Share of a retroreflector's gain at this angle of incidence.
+/// Share of a retroreflector's full gain that remains at an angle of incidence with the cosine `cos`, 0..=1.
 pub fn retro_share(cos: f32) -> f32 {
     let incidence_rad = libm::acosf(cos.min(1.0));
     ((RETRO_END_RAD - incidence_rad) / (RETRO_END_RAD - RETRO_FULL_RAD)).clamp(0.0, 1.0)
 }
 
-/// Phong's highlight for a lidar. The direction of specular reflection is at twice the angle of incidence from the
-/// lidar.
+/// Phong's highlight as seen by the lidar, 0..=1: the cosine of the angle between the direction of specular reflection
+/// and the direction to the lidar, to the power `exponent`. This angle is twice the angle of incidence.
 fn highlight(cos: f32, exponent: f32) -> f32 {
     let away = 2.0 * cos * cos - 1.0;
     if away > 0.0 { libm::powf(away, exponent) } else { 0.0 }
@@ -251,7 +251,7 @@ mod tests {
         let far = onward(&puddle, 0.0, grazing);
         near(far.mirrored, 0.47, 0.01);
         let (_, from_below) = far.from_below.unwrap();
-        // Without water, the return of the same bottom would be nine times as strong.
+        // Without water, the return of the same bottom would be more than eight times as strong.
         assert!(from_below < 0.12 * 0.15 * grazing, "{from_below}");
         assert_eq!(returned(&puddle, 0.0, grazing), 0.0);
         let pond = materials::by_name("pond");

@@ -139,7 +139,7 @@ fn a_solid_block_of_glass_has_a_face_on_either_side() {
 fn what_water_mirrors_seems_to_lie_below_it() {
     // Water at z = 0 and a wall 15 m ahead. The sensor is at a height of 1 m.
     let caster = caster(vec![floor(0.0, named("pond")), wall(15.0, matt(0.5))]);
-    // The ray hits the water 5 m ahead and the wall 2 m above the water, which appears 2 m below it.
+    // The ray hits the water 5 m ahead and then the wall 2 m above the water. That point appears 2 m below the water.
     let direction = DVec3::new(5.0, 0.0, -1.0);
     let length = direction.length();
     let fresnel = 0.304_f64;
@@ -209,11 +209,11 @@ fn nothing_is_seen_beyond_the_length_of_a_ray() {
     }
 }
 
-/// Nine rays, some of which hit the edge of a pane; every ray keeps its own light.
+/// Two pulses of four rays at the edge of a pane; every ray keeps its own light.
 #[test]
 fn glimpses_belong_to_the_pulses_whose_rays_saw_them() {
     let mut scene = scene(vec![wall(5.0, named("window")), wall(8.0, matt(0.5))]);
-    // The pane ends at y = 0. Half of the first pulse's rays and all of the second's pass beside it.
+    // The pane ends at y = 0. One of the first pulse's four rays and all of the second's pass beside it.
     scene.instances[0].world_from_mesh.translation.y = 20.0;
     let caster = BvhCaster::new(Arc::new(scene)).unwrap();
     let offsets = vec![[0.0, 0.5], [0.0, 1.0], [0.0, -0.5], [0.5, 0.1]];

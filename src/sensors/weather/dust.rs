@@ -25,8 +25,8 @@ pub struct Crossing {
     pub mavs_loss: f64,
 }
 
-/// Finds the spheres that the line from `origin` along the unit vector `direction` crosses within `farthest`, in no
-/// particular order.
+/// Appends the paths through spheres of dust to `crossings`, in no particular order. The line starts at `origin`, runs
+/// along the unit vector `direction`, and ends after `farthest` metres.
 pub(super) fn cross(
     clouds: &[Cloud],
     origin: DVec3,
@@ -69,8 +69,8 @@ pub(super) fn depth_to(range_m: f64, crossings: &[Crossing]) -> f64 {
     crossings.iter().map(depth).sum()
 }
 
-/// Return of a pulse from dust as in MAVS, if there is one. Its probability is the optical depth divided by 0.7.
-/// `chance` is uniform in 0..1.
+/// Return of a pulse from the dust before a target at `target_m`, as in MAVS; `None` if there is none. Its probability
+/// is the optical depth divided by 0.7. `chance` returns a uniform random number in 0..1.
 pub(super) fn mavs_return(
     crossings: &[Crossing],
     target_m: f32,

@@ -38,18 +38,18 @@ use crate::world::raycast::{Hit, RayCaster};
 
 /// The weather of a world. Shared by all threads.
 pub struct Weather {
-    /// Identifies the world for the threads' caches.
+    /// Number that identifies this weather in the threads' caches; never 0.
     id: u64,
     config: WeatherConfig,
     extinction_per_m: f64,
-    /// Share of every surface's texture that is filled with water, 0..=1.
+    /// Share of the depth of every surface's texture that is filled with water, 0..=1.
     film: f32,
     overlap: Overlap,
     plumes: Plumes,
     beams: RwLock<Vec<(AirOptics, Arc<BeamAir>)>>,
 }
 
-/// Number of weather models created so far.
+/// The `id` of the next [`Weather`]. It starts at 1, because 0 in a cache means that the cache is not in use.
 static COUNT: AtomicU64 = AtomicU64::new(1);
 
 /// A thread's cache of the weather during a measurement.
@@ -95,11 +95,11 @@ pub struct Flight<'a> {
 pub struct Stop {
     /// Distance of the hit, metres; infinite if nothing is hit.
     pub range_m: f32,
-    /// Share of the ray in the pulse's energy, 0..=1.
+    /// The ray's share of the pulse's energy, 0..=1.
     pub share: f32,
 }
 
-/// Extinction coefficient of a weather without dust, one way, 1/m.
+/// Extinction coefficient of fog, rain and snow together, one way, 1/m; dust is not included.
 pub fn extinction_per_m(config: &WeatherConfig) -> f64 {
     let fog = config.fog.as_ref().map_or(0.0, |fog| fog::medium(fog).extinction_per_m);
     let rain = config.rain.as_ref().map_or(0.0, rain::extinction_per_m);
@@ -123,7 +123,7 @@ impl Weather {
         }
     }
 
-    /// Weather for a request of a lidar whose first pulse is fired at `start` and whose last pulse is fired at `end`.
+    /// Weather for one request of a lidar, with the first pulse fired at `start` and the last one at `end`.
     pub fn around(
         &self,
         optics: &AirOptics,
@@ -147,7 +147,7 @@ impl Weather {
         rain.is_some() || fog.is_some() || snow.is_some()
     }
 
-    /// Share of every surface's texture that is filled with water, 0 to 1.
+    /// Share of the depth of every surface's texture that is filled with water, 0 to 1.
     pub fn film(&self) -> f32 {
         self.film
     }
@@ -234,7 +234,8 @@ impl Flight<'_> {
         self.stops.iter().fold(f32::INFINITY, |nearest, stop| nearest.min(stop.range_m))
     }
 
-    /// Mean share of the pulse's energy over a stretch of the beam. A ray that ends within the stretch counts in part.
+    /// Share of the pulse's energy that no surface has stopped, averaged over the distances from `from_m` to `to_m`. A ray
+    /// that ends in between counts in part.
     fn lit(&self, from_m: f64, to_m: f64) -> f32 {
         let reach = |stop: &Stop| {
             let part = (f64::from(stop.range_m) - from_m) / (to_m - from_m);
@@ -243,7 +244,8 @@ impl Flight<'_> {
         self.stops.iter().map(reach).sum()
     }
 
-    /// Length of one ray, chosen at random with the rays' shares as probabilities; `rank` is uniform in 0..1.
+    /// Distance at which one ray ends, metres. The ray is chosen at random, with the rays' shares of the energy as
+    /// probabilities; `rank` is a uniform random number in 0..1.
     fn ray_end_m(&self, rank: f64) -> f32 {
         let all: f32 = self.stops.iter().map(|stop| stop.share).sum();
         let mut left = rank as f32 * all;
@@ -292,7 +294,7 @@ impl Air<'_> {
         surfaces
     }
 
-    /// Adds the range error of Goodin et al. 2019, one for each pulse.
+    /// Multiplies all ranges of the pulse by one random factor, the range error in rain of Goodin et al. 2019.
     fn shift_ranges(&self, flight: &Flight<'_>, light: &mut [Backscatter]) {
         let Some(share) = self.weather.config.rain.as_ref().and_then(rain::range_error) else {
             return;

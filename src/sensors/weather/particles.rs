@@ -13,9 +13,9 @@ use super::optics::{AirOptics, Overlap};
 const EXTINCTION_EFFICIENCY: f64 = 2.0;
 /// Smallest return of a simulated particle, as a share of the detection threshold.
 const WEAKEST_SHARE: f64 = 0.125;
-/// Largest distance of a simulated particle, metres, for all receivers.
+/// Largest distance of a simulated particle, metres, even if a receiver could detect farther ones.
 const FARTHEST_M: f64 = 30.0;
-/// Largest mean number of particles per pulse, for all receivers.
+/// Largest mean number of simulated particles per pulse; farther particles are omitted.
 const MOST: f64 = 200.0;
 /// Number of steps of the table over range.
 const STEPS: usize = 512;
@@ -64,7 +64,8 @@ pub(super) struct Met {
     pub reflectance: f64,
 }
 
-/// Particles in a receiver's beam that it can detect: expected number up to each range.
+/// Table over range: expected number of simulated particles in the beam of a pulse, up to each range. A particle is
+/// simulated if its return is at least [`WEAKEST_SHARE`] of the detection threshold.
 #[derive(Clone, Debug)]
 pub(super) struct InBeam {
     particles: Particles,
@@ -78,7 +79,7 @@ pub(super) struct InBeam {
 }
 
 impl InBeam {
-    /// A table of the detectable `particles` in a beam, in air with this total extinction (one way, 1/m).
+    /// A table of the simulated `particles` in a beam, in air with this total extinction (one way, 1/m).
     pub fn new(
         particles: Particles,
         optics: &AirOptics,
@@ -122,7 +123,7 @@ impl InBeam {
         table
     }
 
-    /// Number of detectable particles per metre of the beam.
+    /// Expected number of simulated particles per metre of the beam, at `range_m`.
     pub fn density_per_m(&self, range_m: f64) -> f64 {
         let [width, height] = self.optics.size_m(range_m);
         let passed = self.passed(range_m);
@@ -135,7 +136,7 @@ impl InBeam {
         FRAC_PI_4 * width * height * self.particles.count_above(least_mm)
     }
 
-    /// Mean number of detectable particles per pulse.
+    /// Mean number of simulated particles per pulse.
     pub fn expected(&self) -> f64 {
         self.expected.last().copied().unwrap_or(0.0)
     }
@@ -167,7 +168,8 @@ impl InBeam {
         }
     }
 
-    /// The particle at `range_m`. Its size has the rank `rank`, 0..1, among the detectable ones.
+    /// A particle at `range_m`; `None` if the return of every particle there would be too weak to be simulated. `rank`,
+    /// 0..1, is its quantile in the distribution of simulated diameters: 0 for the smallest.
     fn particle(&self, range_m: f64, rank: f64) -> Option<Met> {
         let [width, height] = self.optics.size_m(range_m);
         let passed = self.passed(range_m) * self.particles.reflectance;

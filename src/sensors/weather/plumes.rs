@@ -28,7 +28,7 @@ struct Source {
     draws: NoiseSource,
 }
 
-/// A sphere of dust at a time.
+/// A sphere of dust at one instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Sphere {
     /// Centre of the sphere in the world, metres.
@@ -39,7 +39,7 @@ pub(super) struct Sphere {
     pub age_s: f64,
     /// Extinction coefficient within the sphere, one way, 1/m.
     pub extinction_per_m: f64,
-    /// Backscatter coefficient of the medium, 1/(m sr).
+    /// Backscatter coefficient within the sphere, 1/(m sr).
     pub backscatter_per_m_sr: f64,
     /// Share of light that MAVS's dust removes on a path through the sphere's middle.
     pub mavs_loss: f64,
@@ -58,11 +58,12 @@ struct Birth {
 pub(super) struct Clouds {
     first_tick: u64,
     ticks: Vec<Vec<Cloud>>,
-    /// Starts of spheres of earlier requests, by source and by number of the sphere.
+    /// Starts of spheres, kept from earlier requests. The indices are the source and the sphere's number modulo the
+    /// list's length.
     births: Vec<Vec<Option<Birth>>>,
 }
 
-/// The spheres of a source at a time.
+/// The spheres of a source at one instant.
 #[derive(Default)]
 pub(super) struct Cloud {
     /// Centre of a bounding ball around all spheres, World, metres.
@@ -207,8 +208,8 @@ impl Source {
         let age_s = (at_s - self.born_s(birth.number)).clamp(0.0, config.life_s);
         let fall_m = 0.5 * config.gravity * GRAVITY_M_S2 * age_s * age_s;
         let radius_m = config.radius_m + config.growth_m_s * age_s;
-        // The same amount of dust in a larger sphere: the optical depth through its middle is inversely proportional
-        // to the cross-section.
+        // The amount of dust in a growing sphere is constant: the optical depth through its middle is inversely
+        // proportional to its cross-section.
         let thinned = config.radius_m / radius_m;
         let depth = -libm::log(config.transmission) * thinned * thinned;
         let extinction_per_m = depth / (2.0 * radius_m);
@@ -223,7 +224,7 @@ impl Source {
     }
 }
 
-/// Uniform in a cube around zero with edges of 2 `half_edge`.
+/// Random point with a uniform distribution in a cube around zero with edges of 2 `half_edge`.
 fn cube(random: &mut SplitMix64, half_edge: f64) -> DVec3 {
     let mut draw = || half_edge * (2.0 * uniform(random) - 1.0);
     DVec3::new(draw(), draw(), draw())

@@ -42,11 +42,12 @@ pub(super) fn range_error(rain: &RainConfig) -> Option<f64> {
     }
 }
 
-/// Depth of a texture, which a water film can fill, mm (Hahner et al. 2022).
+/// Depth of a surface's texture, mm (Hahner et al. 2022); a water film of this depth fills it.
 const TEXTURE_MM: f64 = 1.2;
 
-/// Share of a surface's texture that is filled with water, 0..=1. If the rig does not state the depth of the film, the law
-/// Marshall-Palmer computes it from the rain rate, for a road with a slope of 2 %, 5 m below its top (Gallaway et al. 1979).
+/// Share of the depth of a surface's texture that is filled with water, 0..=1. If the rig does not set the depth of the
+/// film, it depends on the law. With Marshall-Palmer, it follows from the rain rate as for a road where water flows 5 m
+/// down a slope of 2 % (Gallaway et al. 1979). With Goodin 2019, it is 0.
 pub(super) fn film(rain: &RainConfig) -> f64 {
     let from_rate_mm = match rain.law {
         RainLaw::MarshallPalmer => 0.157 * libm::pow(rain.rate_mm_h, 0.59),

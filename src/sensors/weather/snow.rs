@@ -9,7 +9,8 @@ const MOST_MM: f64 = 20.0;
 const LEAST_MM: f64 = 0.05;
 
 /// Flakes of a snowfall. Sekhon and Srivastava 1970 give their number by the diameter of the melted drop, `N(D) =
-/// 2500 R^-0.94 exp(-2.29 R^-0.45 D)`. A flake of the density d is larger than its drop by `d^(-1/3)`.
+/// 2500 R^-0.94 exp(-2.29 R^-0.45 D)`. The diameter of a flake with the density d, g/cm³, is `d^(-1/3)` times that of its
+/// drop.
 pub(super) fn flakes(snow: &SnowConfig) -> Particles {
     let thicker = 1.0 / libm::cbrt(snow.density_g_cm3);
     Particles {

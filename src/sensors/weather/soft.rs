@@ -1,5 +1,6 @@
-//! Soft echoes: light that a medium scatters back along the whole beam. Samples represent this light. They are so close
-//! together that the receiver's pulses leave no gaps.
+//! Soft echoes: light that a medium scatters back along the whole beam. The beam is divided into stretches; one sample,
+//! light from a single point, represents each stretch. Samples are so close together that their pulses overlap in the
+//! receiver.
 
 use std::f64::consts::PI;
 
@@ -13,17 +14,17 @@ use crate::sensors::receiver::Backscatter;
 const LONGEST: f64 = 0.5;
 /// Smallest length of a stretch, used near the sensor, as a share of the pulse's width.
 const SHORTEST: f64 = 0.25;
-/// Largest length of a stretch, as a share of its distance.
+/// Length of a stretch between [`SHORTEST`] and [`LONGEST`], as a share of its distance.
 const OF_DISTANCE: f64 = 0.125;
 /// Least signal of a medium, as a share of the detection threshold. Weaker signals are ignored.
 pub(super) const LEAST_SHARE: f64 = 0.05;
 /// Signal of a medium, as a share of the detection threshold, that is too weak to change the echoes of surfaces.
 const QUIET_SHARE: f64 = 0.1;
-/// Smallest pulse width for computing stretches, metres, for all lidars.
+/// Smallest pulse width for computing stretches, metres; it replaces the width of lidars with shorter pulses.
 const THINNEST_PULSE_M: f64 = 0.1;
-/// Largest distance of soft echoes, metres, for all lidars.
+/// Largest distance of soft echoes, metres, even if the lidar's range is longer.
 const FARTHEST_M: f64 = 500.0;
-/// Number of parts of a stretch for its integral.
+/// Number of parts into which a stretch is divided for integration.
 const PARTS: usize = 16;
 
 /// A stretch of the beam.
@@ -37,9 +38,9 @@ pub(super) struct Stretch {
     pub range_m: f64,
     /// Backscatter of the uniform medium in this stretch.
     pub uniform: Backscatter,
-    /// Reflectance in clear air that corresponds to a backscatter coefficient of 1/(m sr) here.
+    /// Reflectance in clear air that corresponds to a backscatter coefficient of 1 m^-1 sr^-1 in this stretch.
     pub per_coefficient: f64,
-    /// Share of light that the uniform medium transmits to the stretch and back.
+    /// Share of light that the air, with the uniform medium, transmits to the stretch and back.
     pub passed: f64,
 }
 
@@ -48,18 +49,19 @@ pub(super) struct Stretch {
 pub(super) struct SoftEcho {
     /// Stretches in order of distance.
     pub stretches: Vec<Stretch>,
-    /// Number of stretches in which the uniform medium is not negligible.
+    /// Number of stretches up to the last one in which the uniform medium is not negligible.
     pub uniform: usize,
     /// Distance beyond which the echo of the uniform medium has no effect, metres.
     pub quiet_m: f64,
     /// Echo of the uniform medium without other light, as light from one point.
     pub alone: Option<Backscatter>,
-    /// Least relevant value of reflectance divided by squared distance for a sample, per metre of its stretch.
+    /// Smallest signal of a sample (reflectance divided by squared distance) per metre of its stretch. Weaker samples
+    /// are omitted.
     pub least_per_m: f64,
 }
 
 impl SoftEcho {
-    /// Samples for `medium` in air with the total extinction `extinction_per_m`.
+    /// Stretches of the beam, and their soft echo, for `medium` in air with the total extinction `extinction_per_m`.
     pub fn new(
         medium: Medium,
         extinction_per_m: f64,
@@ -131,7 +133,7 @@ fn highest(stretches: &[Stretch], width_m: f64) -> Option<Backscatter> {
     Some(Backscatter { range_m: range_m as f32, reflectance })
 }
 
-/// Contribution of light from one point to the receiver's signal at `x_m`: the squared sine of the pulse shape.
+/// Contribution of light from one point to the receiver's signal at `x_m`: the pulse has the shape of a squared sine.
 pub(super) fn signal(light: &Backscatter, x_m: f64, width_m: f64) -> f64 {
     let range = f64::from(light.range_m);
     let off = (x_m - range).abs();

@@ -78,7 +78,7 @@ fn surfaces(stops: &[Stop], reflectance: f32) -> Vec<Backscatter> {
     stops.iter().filter(hit).map(back).collect()
 }
 
-/// Fires `count` pulses along x at `at`; returns the light of each.
+/// Fires `count` pulses along x at `at`; calls `seen` with the light of each.
 fn fire(
     weather: &Weather,
     optics: &AirOptics,
@@ -191,7 +191,8 @@ fn targets_and_fog_are_seen_as_far_as_computed_for_an_hdl64e() {
     }
 }
 
-/// Soft echo of a fog at `x_m`, by a fine sum, for rays that end at `ends_m`.
+/// Soft echo of a fog at `x_m`, by a fine sum. `ends` are the distances at which rays end, metres, with their shares of
+/// the light.
 fn fine_sum(visibility_m: f64, ends: &[(f64, f64)], x_m: f64) -> f64 {
     let extinction = 20f64.ln() / visibility_m;
     let step = 1e-3;
@@ -338,7 +339,8 @@ fn drops_are_as_many_as_their_volume_holds() {
     assert!((sum / seen - square).abs() < 4.0 * error, "{} {square} {error}", sum / seen);
 }
 
-/// Particles per metre that return an eighth of an HDL-64E's threshold or more.
+/// Returns a function of range r: the number of particles per metre of beam whose echo is at least an eighth of an
+/// HDL-64E's threshold.
 fn noticed(n0: f64, slope: f64, rho: f64, extinction: f64, most: f64) -> impl Fn(f64) -> f64 {
     move |r: f64| {
         let overlap = ((r - 0.9) / 0.1).clamp(0.0, 1.0);
@@ -440,8 +442,8 @@ fn a_new_sphere_of_dust_has_its_optical_depth_and_ten_have_ten_times() {
         assert!((is - 0.5 * depth).abs() < 1e-3, "{count}: {is}");
         let before = one(&weather, &stops(9, 9.0, 0.0), 0.5);
         assert_eq!(before, surfaces(&stops(9, 9.0, 0.0), 0.5));
-        // The light that the dust returns is pi / 40 x its extinction, minus the part below a twentieth of the
-        // threshold.
+        // The dust returns pi / 40 x its extinction, dimmed on the way there and back, minus the part below a twentieth of
+        // the threshold.
         let soft: Vec<_> = light.into_iter().filter(|b| b.range_m < 11.0).collect();
         let expected = PI / 40.0 * 0.5 * (1.0 - (-2.0 * depth).exp());
         assert!((reflectance(&soft) / expected - 1.0).abs() < 0.04, "{soft:?} {expected}");

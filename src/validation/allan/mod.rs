@@ -1,9 +1,9 @@
 //! `menura validate allan`: simulates hours of an IMU at rest.
 //!
-//! The unit's error model runs at its internal sample rate, and its outputs are averaged as in the device. The
-//! overlapping Allan deviation of three axes is compared with the one that follows from the coefficients, at
-//! averaging times from 3 / bandwidth to a ninth of the recording. The tolerance is 3 % plus four standard
-//! errors of the estimate. The temperature stays at 25 °C.
+//! The unit's error model runs at its internal sample rate. As in the device, an output is the mean or the last of
+//! several samples. The overlapping Allan deviation of three axes is compared with the one that follows from the
+//! coefficients, at averaging times from 3 / bandwidth to a ninth of the recording. The tolerance is 3 % plus four
+//! standard errors of the estimate. The temperature stays at 25 °C.
 
 mod plot;
 
@@ -32,7 +32,7 @@ const SIGMAS: f64 = 4.0;
 const PER_DECADE: u32 = 3;
 /// Duration of the short form.
 const SHORT: Duration = Duration::from_secs(300);
-/// Largest simulation, samples: some gigabytes of memory.
+/// Largest number of samples of a simulation; it needs some gigabytes of memory.
 const MAX_SAMPLES: u64 = 200_000_000;
 
 /// Options of the experiment.
@@ -66,9 +66,9 @@ pub(super) struct Compared {
 
 /// One averaging time.
 pub(super) struct Row {
-    /// Simulated deviation of three axes.
+    /// Simulated Allan deviation: root mean square over the three axes.
     pub point: Point,
-    /// Expected deviation, SI.
+    /// Allan deviation that follows from the configured errors, in SI units.
     pub asked: f64,
     /// Tolerance of the relative difference; `None` if the averaging time is too short to compare.
     pub allowed: Option<f64>,
@@ -261,7 +261,8 @@ impl Allan {
 }
 
 impl Compared {
-    /// The comparison, for the deviation that is closest to its tolerance.
+    /// Compares all averaging times with their tolerances; names the deviation that is largest relative to its
+    /// tolerance.
     fn comparison(&self) -> Comparison {
         let judged: Vec<_> = self.rows.iter().filter_map(|row| Some((row, row.allowed?))).collect();
         let good = judged.iter().filter(|(row, _)| row.is_good()).count();
@@ -311,7 +312,7 @@ impl Compared {
     }
 }
 
-/// Outputs of a unit at rest, averaged as in the device.
+/// Outputs of a unit at rest, at its output rate: the mean or the last of several samples, as in the device.
 fn simulate(
     seed: u64,
     part: &str,

@@ -14,11 +14,11 @@ const NEIGHBOURS: usize = 5;
 const REACH_M: f64 = 0.5;
 /// Edge length of the cubes for thinning, metres; one point of each cube is kept.
 const CUBE_M: f64 = 0.1;
-/// Largest distance of the points from their plane, metres: three times the scanner's noise.
+/// Largest root mean square distance of traversable points from their plane, metres: three times the scanner's noise.
 const MOST_RESIDUE_M: f64 = 0.06;
-/// Smallest vertical component of the plane's unit normal: a slope of 30 degrees.
+/// Smallest vertical component of the unit normal of a traversable plane: a slope of 30 degrees.
 const LEAST_UPRIGHT: f64 = 0.866;
-/// Largest range of heights among neighbours, metres.
+/// Largest difference of heights among neighbouring points on traversable ground, metres.
 const MOST_STEP_M: f64 = 0.25;
 
 /// Class of a point for a robot.

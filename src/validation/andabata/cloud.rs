@@ -59,7 +59,7 @@ impl<T: Copy> Track<T> {
 /// The robot's estimate of its pose, in its own level frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stance {
-    /// Position relative to where the robot was switched on, metres.
+    /// Position relative to where the robot was switched on: x east, y north, metres.
     pub position_m: DVec2,
     /// Roll and pitch, radians.
     pub tilt_rad: [f64; 2],

@@ -15,7 +15,7 @@ use std::sync::Arc;
 const Y_ICR_M: f64 = 0.45;
 const LIMIT_M_S: f64 = 0.68;
 const LAG_S: f64 = 0.035;
-/// Tolerance of the equations.
+/// Largest accepted difference between the robot's simulated motion and the paper's equations, m/s or rad/s.
 const EXACT: f64 = 1e-9;
 
 /// Results about the robot's motion.

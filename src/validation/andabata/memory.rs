@@ -29,26 +29,29 @@ const STEP_SLOPE: f64 = 0.5;
 const OVERHEAD_M: f64 = 1.2;
 /// Time for which observations are kept, nanoseconds: the wheel odometry drifts.
 const KEPT_NS: u64 = 300_000_000_000;
-/// A cell is not classified again from a place that is farther away by more than this, metres. A ditch is not visible
-/// from afar, so farther observations do not replace nearer ones.
+/// A new observation of a cell replaces the stored one only if the robot was at most this much farther away, metres, or
+/// if the stored one has expired. A ditch is not visible from afar, so farther observations do not replace nearer ones.
 const FARTHER_M: f64 = 1.0;
-/// Distance of the robot's centre from closed cells, metres: half of the robot's diagonal plus the steering error.
+/// Smallest distance between the robot's centre and closed cells, metres: half of the robot's diagonal plus the
+/// steering error.
 const KEPT_CLEAR_M: f64 = 0.75;
 /// The path ends this far before the goal, metres.
 const NEAR_GOAL_M: f64 = 2.5;
 /// Smallest distance of the waypoint from the robot, metres.
 const AHEAD_M: f64 = 2.0;
-/// Length that must be free ahead in a free direction, metres.
+/// A direction is free if the path in it keeps its distance from closed cells over this length, metres.
 const FREE_AHEAD_M: f64 = 2.0;
-/// A robot that is too close to an obstacle may drive away from it within this distance, metres.
+/// Up to this distance ahead, metres, a free direction may lead through cells that are too close to a closed cell, so
+/// that the robot can drive away from an obstacle.
 const LEAVES_WITHIN_M: f64 = 1.0;
 
 /// Directions in which steps are searched; the opposite directions give the same steps.
 const STEP_DIRECTIONS: [IVec2; 4] =
     [IVec2::new(1, 0), IVec2::new(0, 1), IVec2::new(1, 1), IVec2::new(1, -1)];
 
-/// Cost of driving over one cell. An unknown cell costs as much as an open one. A closed cell has a high but finite
-/// cost, because a robot within one must be able to leave it.
+/// Cost of driving over an open or unknown cell. [`NEAR_CLOSED_COST`] applies within [`KEPT_CLEAR_M`] of a closed cell,
+/// [`CLOSED_COST`] to closed cells. Closed cells have a finite cost, because a robot within one must be able to leave
+/// it.
 const OPEN_COST: u32 = 100;
 const NEAR_CLOSED_COST: u32 = 1_000;
 const CLOSED_COST: u32 = 10_000;
@@ -225,8 +228,9 @@ pub struct Chart {
 }
 
 impl Chart {
-    /// Whether the next metres in a direction keep their distance from closed cells. Position and direction are in the
-    /// robot's own frame (metres, radians). A robot that is already too close may leave.
+    /// Whether the path from `from_m` in a direction keeps its distance from closed cells over [`FREE_AHEAD_M`].
+    /// Position and direction are in the robot's own frame (metres, radians). Near the robot, only closed cells block
+    /// the path, so that a robot that is already too close can leave.
     pub fn is_free(&self, from_m: DVec2, direction_rad: f64) -> bool {
         let (sin, cos) = libm::sincos(direction_rad);
         let steps = (FREE_AHEAD_M / (0.5 * CELL_M)) as usize;
@@ -237,8 +241,9 @@ impl Chart {
         })
     }
 
-    /// Waypoint some metres ahead on the cheapest path to the goal; all positions are in the robot's own frame, metres.
-    /// `None` if a position is outside the memory or the goal is too close.
+    /// Waypoint on the cheapest path to the goal, at least [`AHEAD_M`] from the robot if the path is long enough. All
+    /// positions are in the robot's own frame, metres. `None` if a position is outside the memory or the goal is too
+    /// close.
     pub fn waypoint(&self, from_m: DVec2, goal_m: DVec2) -> Option<DVec2> {
         let (from, goal) = (cell_of(from_m), cell_of(goal_m));
         index(from).and(index(goal))?;

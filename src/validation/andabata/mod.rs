@@ -52,7 +52,7 @@ use crate::world::vehicle::DriveEventKind;
 const RIG: &str = include_str!("../../../examples/andabata.toml");
 /// Magnetic declination at the rig's place and date by the World Magnetic Model, degrees.
 const DECLINATION_DEG: f64 = -0.2;
-/// Depth of a wheel below the mean of the others above which the wheel is in a ditch, metres.
+/// Near a ditch, a wheel counts as in it if it is this much lower than the mean of the other wheels, metres.
 const IN_DITCH_M: f64 = 0.3;
 /// Duration of the short form's single run, in which the robot approaches the first goal.
 const SHORT: Duration = Duration::from_secs(15);
@@ -65,7 +65,8 @@ const PAST_PUDDLE: Duration = Duration::from_secs(90);
 const PUDDLE_RIM_M: f64 = 0.4;
 /// Smallest accepted number of points on a diffuse puddle (C3).
 const FEWEST_POINTS: usize = 1000;
-/// Limits of C2: largest path length divided by the straight line, and range of the mean speed ([`SPEEDS_M_S`]).
+/// Limit of C2: largest path length divided by the length of the straight lines between the goals. [`SPEEDS_M_S`] is
+/// the accepted range of the mean speed.
 const MOST_DETOUR: f64 = 1.5;
 const SPEEDS_M_S: [f64; 2] = [0.25, 0.30];
 
@@ -95,7 +96,7 @@ struct Truth {
     ditch_at: Option<SimTime>,
     /// Names of the objects that the robot touched.
     contacts: Vec<String>,
-    /// Number of points of all 3-D scans within the puddle, before the robot reached it.
+    /// Number of points of all 3-D scans within the puddle, without its rim.
     points_in_puddle: usize,
 }
 
@@ -307,7 +308,8 @@ fn drive(
     Ok(Trip { seed, truth, logbook: robot.logbook, took: at })
 }
 
-/// The puddle without the rim, within which the compass error may place points.
+/// Corners of the puddle without its rim, World, metres. Because of the compass error, points in the rim may belong to
+/// the ground around the puddle.
 fn inner_puddle_m() -> [DVec2; 2] {
     let [low, high] = PUDDLE_M.map(DVec2::from);
     [low + PUDDLE_RIM_M, high - PUDDLE_RIM_M]

@@ -21,16 +21,20 @@ const RIM_M: f64 = 10.0;
 const RED_SHARE: f64 = 0.15;
 /// Share of traversable points above which a cell is green.
 const GREEN_SHARE: f64 = 0.85;
-/// Weights in equation (9): difference to the robot's heading, and to the previous direction.
+/// Weight in equation (9) of the difference to the robot's heading; [`K2`] is that of the difference to the previous
+/// direction.
 const K1: f64 = 0.15;
 const K2: f64 = 0.15;
-/// Weights in equation (10): green cells of the direction, and of its neighbours.
+/// Weight in equation (10) of the green cells in a direction; [`K4`] is that of the green cells in the neighbouring
+/// directions.
 const K3: f64 = 1.0;
 const K4: f64 = 0.3;
-/// Half-width of the robot's path, and the length ahead without red cells, metres.
+/// Half-width of the robot's path, metres. [`CLEAR_AHEAD_M`] is the length of the path ahead that must be free of red
+/// cells.
 const HALF_WAY_M: f64 = 0.65;
 const CLEAR_AHEAD_M: f64 = 3.0;
-/// Largest change of direction between two maps, if another direction is free.
+/// Largest change of direction from one map to the next, radians; a larger one is chosen only if no other direction is
+/// free.
 const MOST_TURN_RAD: f64 = 0.5 * PI;
 
 /// Class of a cell.
@@ -71,7 +75,7 @@ pub fn direction_rad(sector: usize) -> f64 {
 }
 
 impl Map {
-    /// Map around `origin_m` of points on the ground; positions are x and y in World, metres.
+    /// Map around `origin_m` of points on the ground. All positions are in the same frame: x east, y north, metres.
     pub fn around(origin_m: DVec2, points: impl Iterator<Item = (DVec2, Ground)>) -> Self {
         let limits: [f64; RINGS + 1] = std::array::from_fn(|j| radius_m(j + 1));
         let mut counts = [[[0u32; 3]; RINGS]; SECTORS];
@@ -95,15 +99,16 @@ impl Map {
         open.filter(|cell| **cell == Cell::Green).count() as f64
     }
 
-    /// How easily the robot can drive in a direction, by equation (10).
+    /// Ease of driving in the direction of a sector, by equation (10): at least 1; it increases with the number of
+    /// green cells.
     fn ease(&self, sector: usize) -> f64 {
         let own = self.green(sector);
         let (left, right) = (self.green(sector + 1), self.green(sector + SECTORS - 1));
         K3 * (1.0 + own) + K4 * (left + right - (left - right).abs())
     }
 
-    /// Whether no red cell is near the path in this direction. The paper has no such rule: with (8) alone, the
-    /// direction of the goal has no cost even if it is blocked.
+    /// Whether no red cell is near the first [`CLEAR_AHEAD_M`] of the path in this direction. The paper has no such
+    /// rule: with (8) alone, the direction of the goal has no cost even if it is blocked.
     fn is_free(&self, sector: usize) -> bool {
         let ahead = direction_rad(sector);
         !self.cells.iter().enumerate().any(|(other, rings)| {
@@ -120,9 +125,10 @@ impl Map {
         })
     }
 
-    /// Equations (8) and (9): the best free direction for a goal in the direction `goal_rad`, a robot with the heading
-    /// `heading_rad` and the previous direction `previous_rad`; angles in World, radians from east. `None` if no
-    /// direction is free.
+    /// The best free direction by equations (8) and (9), for a goal in the direction `goal_rad`, a robot with the heading
+    /// `heading_rad`, and the previously chosen direction `previous_rad`. All angles are in World, radians
+    /// counterclockwise from east. `is_free` returns whether the direction of a sector is free. `None` if no direction is
+    /// free.
     pub fn best(
         &self,
         goal_rad: f64,

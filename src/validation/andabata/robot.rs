@@ -50,12 +50,12 @@ const FIELD_MS: f64 = 18.75;
 const MESSAGE_MS: f64 = 1.0;
 /// Delay of a line from the head's encoder, milliseconds.
 const LINE_MS: f64 = 0.2;
-/// Duration of the classification in the paper, nanoseconds; [`MAP_NS`] is the duration of a map, [`DELAY_NS`] an
-/// additional delay.
+/// Duration of the classification in the paper, nanoseconds. [`MAP_NS`] is the time to create a map, [`DELAY_NS`] an
+/// additional wait between two maps.
 const CLASSIFY_NS: u64 = 1_230_000_000;
 const MAP_NS: u64 = 150_000_000;
 const DELAY_NS: u64 = 950_000_000;
-/// Share of the difference to a GNSS fix by which the estimated position is corrected.
+/// Share of the difference between GNSS fix and estimated position by which a fix corrects the estimate.
 const FIX_SHARE: f64 = 0.3;
 /// Turn rate while no direction is free, rad/s.
 const SEARCH_RAD_S: f64 = 0.4;
@@ -77,7 +77,7 @@ pub struct Plugs {
 }
 
 impl Plugs {
-    /// Finds the devices by their names in `examples/andabata.toml`.
+    /// Finds the devices by their names in `examples/andabata.toml`; `None` if one of them is missing.
     pub fn of(rig: &Rig) -> Option<Self> {
         let named =
             |name: &str| rig.devices.iter().position(|device| device.name == name).map(DeviceId);
@@ -94,9 +94,9 @@ impl Plugs {
 /// A map that the robot used.
 #[derive(Clone, Debug)]
 pub struct UsedMap {
-    /// Time of the map.
+    /// Time at which the map was created.
     pub at: SimTime,
-    /// The map.
+    /// Polar map around the robot at that time.
     pub map: Map,
     /// Direction of the goal in World, radians from east.
     pub goal_rad: f64,
@@ -109,7 +109,8 @@ pub struct UsedMap {
 pub struct Logbook {
     /// Number of points of each 3-D scan before thinning.
     pub scan_points: Vec<usize>,
-    /// Latest 3-D scan in the robot's level frame, and the estimated position at its end, metres.
+    /// Latest 3-D scan: the robot's estimated position at its end, and the points; both in the robot's own level frame,
+    /// metres.
     pub latest_scan: Option<(DVec2, Vec<DVec3>)>,
     /// Maps in order.
     pub maps: Vec<UsedMap>,
@@ -154,7 +155,8 @@ pub struct Robot {
     offset_m: Option<DVec2>,
     waiting: Vec<PlaneScan>,
     assembly: Assembly,
-    /// Scan that is being classified: time of the result, position of the robot (World, metres), and classified points.
+    /// Scan that is being classified: time at which the result is available, position of the robot, and classified
+    /// points; both in the robot's own level frame, metres.
     classifying: Option<(SimTime, DVec2, Vec<Judged>)>,
     classified: Option<Vec<Judged>>,
     next_map: Option<SimTime>,
@@ -362,7 +364,7 @@ impl Robot {
         self.logbook.maps.push(UsedMap { at: now, map, goal_rad, taken_rad });
     }
 
-    /// Speeds of both tracks, m/s: equations (3), (4) and (11).
+    /// Speeds of the left and the right track, m/s: equations (3), (4) and (11).
     fn treads_m_s(&self) -> [f64; 2] {
         let (speed_m_s, turn_rad_s) = match self.target_rad {
             _ if self.is_done() => (0.0, 0.0),

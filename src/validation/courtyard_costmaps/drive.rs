@@ -56,7 +56,7 @@ pub(super) struct Drive {
     pub trees: Vec<Tree>,
     /// Spreads of ranges by tree.
     pub spreads: BTreeMap<usize, Spread>,
-    /// Number of returns from the ground, by distance from the sensor.
+    /// Number of returns from the ground, by horizontal distance from the sensor, in bins of [`RING_BIN_M`].
     pub rings: Vec<u32>,
     pub points: u64,
 }
@@ -70,7 +70,8 @@ impl Drive {
         length_m(&self.truth_m)
     }
 
-    /// Number of cells with a height within limits, at a distance within limits from the vehicle's last position.
+    /// Number of cells with a cost whose height is within `heights_m` and whose distance from the vehicle's last
+    /// position is within `distances_m`, metres.
     pub fn cells(&self, heights_m: [f64; 2], distances_m: [f64; 2]) -> usize {
         let within = |value: f64, [low, high]: [f64; 2]| value > low && value < high;
         let is = |cell: &usize| {
@@ -92,7 +93,8 @@ impl Drive {
         self.map.costly().filter(is_stray).count()
     }
 
-    /// Median of the trees' standard deviations of ranges, metres, and the number of trees.
+    /// Median over the trees of the standard deviation of their ranges, metres, and the number of these trees. Trees
+    /// with fewer than [`FEWEST_POINTS`] points are ignored.
     pub fn tree_spread_m(&self) -> (f64, usize) {
         let known = self.spreads.values().filter(|spread| spread.count >= FEWEST_POINTS);
         let mut all: Vec<f64> = known.map(Spread::std).collect();
@@ -105,8 +107,9 @@ impl Drive {
         length_m(&self.way) / START_M.distance(GOAL_M)
     }
 
-    /// Number of peaks of the returns at the radii where lasers below the horizon hit level ground, within
-    /// [`RINGS_TO_M`], and the number of these radii.
+    /// Searches for the rings of the VLP-16, whose lasers below the horizon hit level ground at known radii. Returns
+    /// the number of radii within [`RINGS_TO_M`] at which the returns have a peak, and the number of all radii within
+    /// it.
     pub fn ring_peaks(&self) -> (usize, usize) {
         let lasers_deg = [15.0, 13.0, 11.0, 9.0, 7.0];
         let bin = |radius_m: f64| (radius_m / RING_BIN_M).round() as usize;

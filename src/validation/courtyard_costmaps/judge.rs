@@ -8,7 +8,7 @@ use crate::validation::{Comparison, Scope};
 const VLP: usize = 1;
 const HDL32: usize = 2;
 const HDL64: usize = 3;
-/// Heights above which cells are counted in the sweep, metres.
+/// Heights, metres: for each one, the number of higher cells is reported.
 const HEIGHTS_M: [f64; 6] = [3.0, 3.5, 4.0, 4.5, 5.0, 6.0];
 /// Largest ratio of the path length to the straight distance.
 const MOST_DETOUR: f64 = 1.25;
@@ -33,7 +33,8 @@ pub(super) fn grass_cells(drive: &Drive) -> usize {
     drive.cells([0.2, 0.8], [0.0, 15.0])
 }
 
-/// Compares the orderings in the paper's text, the paths and the drives.
+/// Checks whether the lidars' cell counts and spreads are in the order that the paper's text states; also checks the
+/// planned paths and the drives.
 pub(super) fn comparisons(
     drives: &[Drive],
     sixty_four: SixtyFour,

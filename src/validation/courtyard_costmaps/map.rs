@@ -57,8 +57,8 @@ impl Map {
         self.heights_m[cell].map(f64::from)
     }
 
-    /// Cost of a cell: `min(100 h / h_max, 100)`. The paper prints `max`, with which every cell would cost at least
-    /// 100.
+    /// Cost of a cell: `min(100 h / h_max, 100)`; 0 without points or for ground points only. The paper prints `max`,
+    /// with which every cell would cost at least 100.
     pub fn cost(&self, cell: usize) -> f64 {
         match self.height_m(cell) {
             Some(height_m) if height_m > GROUND_M => (100.0 * height_m / FULL_HEIGHT_M).min(100.0),

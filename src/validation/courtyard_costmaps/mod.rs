@@ -1,5 +1,5 @@
-//! `menura validate courtyard-costmaps`: four lidars drive ten seconds in the courtyard, create cost maps and plan by
-//! A*, after section 3.5 of Goodin et al. 2018 (figures 9 and 10).
+//! `menura validate courtyard-costmaps`: a vehicle drives ten seconds in the courtyard with each of four lidars, creates
+//! cost maps and plans by A*, after section 3.5 of Goodin et al. 2018 (figures 9 and 10).
 //!
 //! The vehicle's computer ([`robot`]) reads the bytes of the lidar, a GNSS receiver and a compass, computes each
 //! point's position from them, plans once per second and drives: a closed loop in simulated time. The paper shows four
@@ -41,7 +41,8 @@ const SHORT_DRIVE: Duration = Duration::from_secs(3);
 const ABOVE_GRASS_M: f64 = 0.8;
 /// Largest height of ground points, metres.
 const GROUND_M: f64 = 0.1;
-/// Width of the bins for rings, metres; [`RINGS_TO_M`] is their largest radius.
+/// Width of the bins over distance in which the rings of returns are searched, metres; [`RINGS_TO_M`] is the largest
+/// radius.
 const RING_BIN_M: f64 = 0.1;
 const RINGS_TO_M: f64 = 17.0;
 
@@ -72,8 +73,9 @@ pub struct CourtyardCostmaps {
     /// Whether the scene has 191 million triangles, as in the paper: two million blades of grass, and trees of 3.5
     /// million triangles each. This needs a gigabyte of memory
     pub dense: bool,
-    /// Unit of the HDL-64E. The beams of the paper, of the S1 and of the S3's unit end at +2.0 degrees; those of the
-    /// S2's unit end at +5.0, so with it, orders of heights are only reported
+    /// Unit of the HDL-64E. The highest beam points to +2.0 degrees in the paper and in the units S1 and S3, and to
+    /// +5.0 degrees in the unit S2. With the S2, the counts of high cells are therefore only reported, without a
+    /// verdict
     pub sixty_four: SixtyFour,
 }
 

@@ -35,11 +35,12 @@ const AHEAD_M: f64 = 4.0;
 /// Gain of the steering, 1/s; [`FASTEST_RAD_S`] is the largest turn rate.
 const GAIN_PER_S: f64 = 1.2;
 const FASTEST_RAD_S: f64 = 0.8;
-/// Share of the difference to a GNSS fix by which the estimated position is corrected.
+/// Share of the difference between GNSS fix and estimated position by which a fix corrects the estimate.
 const FIX_SHARE: f64 = 0.5;
-/// Time constant of the vehicle's speed, seconds, which the computer knows.
+/// Time constant of the vehicle's speed, seconds; the computer knows it and uses it in its estimate.
 const LAG_S: f64 = 0.1;
-/// Time for which estimated positions are kept, nanoseconds, because fixes are late.
+/// Time for which estimated positions are kept, nanoseconds. A fix arrives late and is compared with the position at
+/// its epoch.
 const KEPT_NS: u64 = 2_000_000_000;
 /// Time from the epoch of a fix to the end of its sentence, nanoseconds: the rig's setting plus the duration of the
 /// sentence.

@@ -6,8 +6,8 @@ use crate::validation::statistics::gamma;
 pub const DEPTH_M: f64 = 5.0;
 /// Full divergence of the beam, radians.
 pub const GAMMA_RAD: f64 = 1e-3;
-/// Distance of a stencil ray from the centre of the beam as MAVS casts it, as a share of the footprint's radius.
-/// [`PRINTED_SHARE`] is the distance that the paper prints.
+/// Distance between the centre of the beam and one of the rays of its stencil, as a share of the footprint's radius:
+/// the value in MAVS. [`PRINTED_SHARE`] is the value that the paper prints.
 pub const CAST_SHARE: f64 = 0.7;
 pub const PRINTED_SHARE: f64 = 0.353_553;
 
@@ -49,7 +49,7 @@ impl Stand {
         self.stems_per_m2 * self.diameter_m
     }
 
-    /// The paper's alpha, equation (5): dimensionless, with gamma in radians and D in metres.
+    /// The paper's alpha, equation (5): the number that results with gamma in radians and the distance D in metres.
     pub fn alpha(&self) -> f64 {
         1.0 + GAMMA_RAD * self.distance_m * self.distance_m
     }
@@ -65,19 +65,20 @@ impl Stand {
         within(x_m, |x_m| gamma(x_m, alpha, rate))
     }
 
-    /// The exponential law, equation (2), with the a of equation (3) as printed.
+    /// Distribution function of the exponential law, equation (2), within the stand, with the a of equation (3) as
+    /// printed.
     pub fn exponential(&self, x_m: f64) -> f64 {
         within(x_m, |x_m| self.macedo(x_m, 2.0 * libm::tan(GAMMA_RAD / 2.0)))
     }
 
-    /// Equation (2) for a ray without width: the exact law of its ranges.
+    /// Distribution function by equation (2), within the stand, for a ray without width: the exact law of its ranges.
     pub fn thin(&self, x_m: f64) -> f64 {
         within(x_m, |x_m| self.macedo(x_m, 0.0))
     }
 
-    /// Equation (2) for the nearest of the rays at `share` of the footprint's radius from its centre. The probability
-    /// of hitting a stem on the next metre is lambda (d + w), where w is the beam's width. This is equation (2) with an
-    /// a that contains 1 / d.
+    /// Distribution function, within the stand, of the nearest hit among rays at `share` of the footprint's radius from
+    /// its centre. The probability of hitting a stem per metre is lambda (d + w), where w is the width of the beam
+    /// between these rays. This gives equation (2) with an a that contains 1 / d.
     pub fn nearest(&self, x_m: f64, share: f64) -> f64 {
         let a = 2.0 * share * libm::tan(GAMMA_RAD / 2.0) / self.diameter_m;
         within(x_m, |x_m| self.macedo(x_m, a))
@@ -89,7 +90,8 @@ impl Stand {
     }
 }
 
-/// `law` truncated at the end of the stand: the distribution for pulses that return from the stand.
+/// `law` truncated at the end of the stand: the distribution of the depths of only those pulses that return from the
+/// stand.
 fn within(x_m: f64, law: impl Fn(f64) -> f64) -> f64 {
     law(x_m.clamp(0.0, DEPTH_M)) / law(DEPTH_M)
 }

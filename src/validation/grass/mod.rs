@@ -27,7 +27,8 @@ use self::law::{CAST_SHARE, DEPTH_M, GAMMA_RAD, PRINTED_SHARE, STANDS, Stand};
 use super::statistics::{area_between, gamma_shape, histogram, kolmogorov, mean, unrounded};
 use super::{ExperimentError, Findings, Plot, Run, Scope};
 
-/// Indices of the scanners in the rig.
+/// Index in the rig of the scanner with the beam of MAVS. The following constants are the indices of the other
+/// scanners.
 const CAST: usize = 0;
 const PRINTED: usize = 1;
 const SINGLE: usize = 2;
@@ -38,9 +39,9 @@ const TODAY: usize = 5;
 const WIDTHS_MRAD: [f64; 8] = [0.1, 0.4, 0.7, 1.0, 1.3, 1.6, 2.0, 2.5];
 /// Indices of the stands with which the divergences are tested: thin and thick stems.
 const WIDTH_STANDS: [usize; 2] = [0, 1];
-/// Number of stands of a kind in the short form.
+/// Largest number of stands of each kind in the short form.
 const SHORT_STANDS: u32 = 6;
-/// Every n-th stand is used for the divergences.
+/// Divisor of the number of stands for the part with different beam divergences, which uses fewer stands.
 const WIDTH_SHARE: u32 = 3;
 
 /// Options of the experiment.
@@ -115,7 +116,8 @@ impl Case {
     }
 }
 
-/// Maximum of a histogram that is smoothed with triangles of `width_m` on both sides, metres.
+/// Most frequent depth, metres: maximum of a histogram that is smoothed with a triangular window of half-width
+/// `width_m`.
 fn mode_m(depths_m: &[f64], width_m: f64) -> f64 {
     let bins = (DEPTH_M / STEP_M) as usize;
     let counts = histogram(depths_m, 0.0, STEP_M, bins);

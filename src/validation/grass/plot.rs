@@ -1,4 +1,4 @@
-//! Plots of the experiment: histograms with both laws, and the distance over the beam divergence.
+//! Plots of the experiment: histograms with both laws, and the distance from the gamma law over the footprint's width.
 
 use super::law::{CAST_SHARE, DEPTH_M, PRINTED_SHARE};
 use super::{CAST, Case, Width};
@@ -67,7 +67,7 @@ fn panel(case: &Case) -> Panel {
     panel
 }
 
-/// Distance from the gamma law over the beam divergence.
+/// Kolmogorov distance of the depths from the gamma law over the footprint's width, as a ratio to a beam of 1 mrad.
 pub(super) fn widths(widths: &[Width]) -> Figure {
     let mut figure = Figure::new(
         700.0,

@@ -80,8 +80,8 @@ impl Beam {
 /// Points of a scan in the plane of the scanner: x towards the rods, metres.
 pub type Scan = Vec<DVec2>;
 
-/// Scans of all beams with a wall `offset_m` behind the rods, indexed `[beam][phase]`. The `phases` are offsets of the
-/// directions within an angular step.
+/// Scans of all beams with a wall `offset_m` behind the rods, indexed `[beam][phase]`. `phases` is the number of scans
+/// per beam; their directions are offset from each other by equal parts of an angular step.
 pub fn scan(offset_m: f64, phases: u32, seed: u64) -> Result<Vec<Vec<Scan>>, ExperimentError> {
     let turns_deg = |beam: Beam| {
         (0..phases).map(move |phase| beam.step_deg() * f64::from(phase) / f64::from(phases))

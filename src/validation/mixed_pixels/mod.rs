@@ -32,7 +32,7 @@ const NEAR_M: f64 = 0.6;
 const FAR_M: f64 = 2.0;
 /// Expected range of the largest offset with mixed pixels, metres.
 const LAST_M: [f64; 2] = [1.55, 1.60];
-/// Offset from which the number of mixed pixels must decrease, metres.
+/// Offset of the wall from which on the number of mixed pixels must not increase with the offset, metres.
 const FALLS_FROM_M: f64 = 1.3;
 /// Expected range of the number of mixed pixels in a scan at [`NEAR_M`].
 const COUNT: [f64; 2] = [16.0, 21.0];

@@ -12,15 +12,15 @@ pub const CORNER_M: DVec2 = DVec2::new(-12.0, -12.0);
 pub const CELLS: usize = 96;
 /// Height below which points are ground, metres.
 const GROUND_M: f64 = 0.1;
-/// Radius in cells within which the lowest return is the ground of a cell.
+/// Half-width, in cells, of a square around each cell. The lowest return in the square is the ground of the cell.
 const GROUND_REACH: usize = 4;
 /// Height up to which returns and passing rays are counted, metres, in [`LAYERS`] layers.
 const COUNTED_M: f64 = 0.6;
 const LAYERS: usize = 6;
 /// Height of a step that has the full cost, metres.
 const FULL_STEP_M: f64 = 0.5;
-/// Share of passing rays, among those below the highest return, above which a cell contains plants. Rays also pass if a
-/// rigid object fills a part of the cell.
+/// A cell contains plants if more than this share of its rays passes, counted below its highest return. The limit is
+/// not 0, because rays also pass beside a rigid object that fills only a part of the cell.
 const PLANT_PASSES: f64 = 0.5;
 /// Cost of plants with the height [`COUNTED_M`].
 const PLANT_COST: f64 = 30.0;
@@ -33,7 +33,7 @@ const MOST_COST: f64 = 100.0;
 pub struct Cell {
     lowest_m: f64,
     highest_m: f64,
-    /// Number of returns above the ground.
+    /// Number of returns above the ground and below [`COUNTED_M`].
     hits: u32,
     /// Number of rays that passed above the ground, by layer.
     passes: [u32; LAYERS],
@@ -121,7 +121,7 @@ impl Map {
         self.cells[cell].ground
     }
 
-    /// Height of the lowest return around a cell, metres.
+    /// Height of the lowest return within [`GROUND_REACH`] cells of a cell, metres.
     fn ground_m(&self, cell: usize) -> f64 {
         let around = |middle: usize| {
             middle.saturating_sub(GROUND_REACH)..=(middle + GROUND_REACH).min(CELLS - 1)

@@ -23,8 +23,7 @@ use crate::config::rig::Rig;
 use crate::engine::LiveWorld;
 use crate::time::SimTime;
 
-/// The rig without the settings of a pulse. Sensors are 1.5 m high and point 25 degrees to either side and 10 degrees
-/// down.
+/// The rig without its scanners.
 const RIG: &str = r#"
 start_utc = 2026-06-01T10:00:00Z
 [world]
@@ -34,8 +33,8 @@ trajectory = { kind = "waypoints", points_m = [[-24.0, 0.0], [0.0, 0.0]], speed_
 follow_ground = true
 footprint_m = [4.0, 2.2]
 "#;
-/// Name, mount and mirror phase of each scanner. The paper states that two scanners point to the left and two to the
-/// right; their positions are our own.
+/// Name, position (metres), yaw and mirror phase (degrees) of each scanner; all point [`DOWN_DEG`] down. The paper states
+/// that two scanners point to the left and two to the right; the other numbers are our own.
 const SCANNERS: [(&str, [f64; 3], f64, f64); 4] = [
     ("left-outer", [2.4, 1.1, 1.5], 25.0, 0.0),
     ("right-outer", [2.4, -1.1, 1.5], -25.0, 90.0),
@@ -50,7 +49,7 @@ const SHORT_DRIVE: Duration = Duration::from_secs(11);
 const SHORT_START_M: f64 = -15.5;
 /// Smallest distance of open ground from objects and their shadows, metres.
 const CLEAR_M: f64 = 1.0;
-/// Smallest share of known cells of an object for a verdict.
+/// Smallest share of an object's cells that must have a known cost for a verdict.
 const LEAST_KNOWN: f64 = 0.8;
 /// Largest difference of two costs that count as similar.
 const ALIKE: f64 = 5.0;
@@ -141,8 +140,9 @@ impl PointVersusBeam {
     }
 }
 
-/// Pose of a scanner 1.7 ms before its scan leaves at `leaves`: half of the 3.3 ms that a scan of 90 degrees takes. The
-/// rest of the mirror's rotation, 8 mm at 1 m/s, is neglected.
+/// Pose of a scanner in the middle of the scan that it sends at `leaves`, 1.7 ms earlier: half of the 3.3 ms that a
+/// scan of 90 degrees takes. The vehicle's motion during the rest of the mirror's rotation, 8 mm at 1 m/s, is
+/// neglected.
 fn sensor_pose(
     rig: &Rig,
     world: &LiveWorld,
@@ -156,7 +156,7 @@ fn sensor_pose(
 /// Number of rigid objects.
 const RIGID: usize = 4;
 
-/// Mean cost of the known cells.
+/// Mean cost of those `cells` whose cost is known; `None` if there are none.
 fn mean_cost(costs: &[Option<f64>], cells: &[usize]) -> Option<f64> {
     let known: Vec<f64> = cells.iter().filter_map(|cell| costs[*cell]).collect();
     (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
@@ -168,8 +168,8 @@ fn seen_ground(run: &Outcome, cells: &[usize]) -> f64 {
     seen as f64 / cells.len().max(1) as f64
 }
 
-/// Cells that both maps know and that are not near an object. Cells up to 6 m behind an object are excluded too,
-/// because the object hides them from the vehicle.
+/// Cells whose cost is known in both maps and that are not near an object. Cells up to 6 m behind an object are
+/// excluded too, because the object hides them from the vehicle.
 fn open_ground(objects: &[Object], one: &Outcome, other: &Outcome) -> Vec<usize> {
     let taken: Vec<DVec2> =
         objects.iter().flat_map(|object| &object.cells).map(|cell| middle_of(*cell)).collect();

@@ -14,10 +14,10 @@ use crate::world::builtin::fort_drum::{
 
 /// Length of the examined ground behind plants, metres.
 const SHADOW_M: f64 = 2.0;
-/// Smallest number of pulses, all through the plants, that would hit a cell's ground; cells with fewer are not in the
-/// shadow.
+/// A cell is in the shadow only if at least this many pulses would hit its ground, all of them through the plants.
 const FEWEST_PULSES: u32 = 20;
-/// Smallest length along x that a pulse travels within the plants, below their tops, to pass through them, metres.
+/// A pulse passes through plants if it stays below the height [`BELOW_M`] over this length along x before their far
+/// edge, metres.
 const THROUGH_M: f64 = 1.35;
 const BELOW_M: f64 = 0.58;
 /// Number of values of a scan, from right to left, with the angular step [`STEP_DEG`].

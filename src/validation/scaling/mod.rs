@@ -34,21 +34,22 @@ const LIDAR: &str = "velodyne-hdl64e-s2";
 const ROTATION: SimTime = SimTime(100_000_000);
 /// Rays per pulse.
 const RAYS_A_PULSE: f64 = 9.0;
-/// Number of packets per turn, spread over the rotation so that every direction counts: full form, short form.
+/// Number of packets that are computed repeatedly in each timed turn, spread over the rotation so that every direction
+/// counts: full form, short form.
 const PACKETS: (usize, usize) = (64, 4);
-/// Number of turns for each number of threads and each ray caster: full form, short form.
+/// Number of timed turns for each number of threads and each ray caster: full form, short form.
 const TURNS: (usize, usize) = (5, 2);
-/// Approximate duration of a turn, seconds: full form, short form.
+/// Approximate duration of a timed turn, seconds: full form, short form.
 const TURN_S: (f64, f64) = (0.5, 0.05);
 /// Simulated time over elapsed time in Goodin et al. 2018, section 3.3.
 const PAPER_REAL_TIME: f64 = 6.8 / 4.7;
-/// Smallest speed-up by two threads.
+/// Smallest accepted ratio of the speed of two threads to the speed of one.
 const LEAST_GAIN: f64 = 1.8;
 /// Number of triangles of the scene that is as large as the paper's.
 const PAPER_TRIANGLES: u64 = 191_245_324;
 
 choices! {
-    /// A courtyard: blades of grass, trees, triangles of a tree.
+    /// Size of the courtyard, which sets the numbers of blades of grass, of trees, and of triangles per tree.
     Size {
         /// 0.36 million triangles: grass alone
         Small = "0.36m",
@@ -201,7 +202,7 @@ impl Scaling {
             let mut benches = Vec::new();
             for caster in &casters {
                 let bench = match Bench::new(size, caster, packets) {
-                    // The processor opened the same scene before, so the GPU is the reason.
+                    // The processor's ray caster loaded the same scene before, so the GPU is the reason for the error.
                     Err(error) if *caster == "GPU" => {
                         refused.push((size, first_line(&error)));
                         continue;
@@ -301,7 +302,7 @@ impl Bench {
         (self.pulses * rounds) as f64 / watch.elapsed().as_secs_f64()
     }
 
-    /// Measures all requests repeatedly for `seconds`; returns the number of repetitions.
+    /// Measures all requests repeatedly for at least `seconds`, and at least once; returns the number of repetitions.
     fn measure_for(&self, seconds: f64) -> u64 {
         let surroundings = self.world.surroundings(&self.rig.devices[0].body_from_sensor);
         let mut scratch = Scratch::default();

@@ -15,7 +15,7 @@ const NEAR_M: f64 = 8.0;
 const WIDTH_M: f64 = 0.5;
 const PITCH_M: f64 = 1.0;
 const THICK_M: f64 = 0.01;
-/// Number of slabs on either side of the one straight ahead.
+/// Number of slabs on each side of the one straight ahead.
 const SLABS: i32 = 4;
 const RATE_HZ: f64 = 10.0;
 /// Half of the beam's full divergence, radians. The beam's nine rays form three columns; the outer ones are at
@@ -25,7 +25,8 @@ const OUTER: f64 = 0.774_596_669_241_483_4;
 /// If the edge is nearer to a column of rays than this angle (radians), the side of the edge is uncertain: azimuths in
 /// packets have steps of 0.01 degrees.
 const MARGIN_RAD: f64 = 1.5e-4;
-/// Largest difference of two ranges that count as equal, and of a range from a wall, metres.
+/// Largest difference of two ranges that count as equal, metres; also the largest difference between a range and the
+/// wall to which it counts.
 const SAME_M: f64 = 0.02;
 
 /// Counts of pulses at an edge.
@@ -35,11 +36,12 @@ pub(super) struct Edge {
     straddling: usize,
     /// Number of pulses with two ranges, one for each wall.
     double: usize,
-    /// Number of pulses with one range, or with the same range twice.
+    /// Number of pulses with one return: both blocks have the same range.
     single: usize,
 }
 
-/// Measures walls 3 m apart with a beam, 0.9 m apart with a beam, and 3 m apart with one ray.
+/// Counts returns at edges in three cases: walls 3 m apart with a beam, 0.9 m apart with a beam, and 3 m apart with one
+/// ray.
 pub(super) fn measure(seed: u64, scope: &Scope) -> Result<Vec<Edge>, ExperimentError> {
     let cases: &[(f64, u32)] = &[(3.0, 9), (0.9, 9), (3.0, 1)];
     let duration = scope.of(Duration::from_secs(1), Duration::from_millis(250));

@@ -7,8 +7,8 @@ use glam::{DVec2, DVec3};
 /// Radius of a cylinder, metres.
 pub const RADIUS_M: f64 = 0.5;
 
-/// Distance from the sensor's path to a cylinder's axis, metres. `edge_m` is the distance to the tangent points as seen
-/// from abeam; their chord is closer than the axis.
+/// Distance from the sensor's path to a cylinder's axis, metres. `edge_m` is the distance from the path to the chord
+/// between the cylinder's visible edges, seen from abeam; the chord is closer than the axis.
 pub fn axis_of(edge_m: f64) -> f64 {
     0.5 * (edge_m + (edge_m * edge_m + 4.0 * RADIUS_M * RADIUS_M).sqrt())
 }
@@ -43,7 +43,7 @@ pub struct Passes {
 struct Hits {
     least_rad: f64,
     most_rad: f64,
-    /// Positions of the sensor along the path at the first hit and, in the next field, at the last hit, metres.
+    /// Position of the sensor along the path at the first hit, metres; `to_m` is its position at the last hit.
     from_m: f64,
     to_m: f64,
 }
@@ -74,8 +74,9 @@ impl Passes {
         hits.to_m = sensor_m;
     }
 
-    /// Cylinders near abeam; they are `spacing_m` apart along the path, and the beams `step_rad` apart. On average, an
-    /// edge is half a step beyond the last hit.
+    /// Cylinders whose axes are at most `near_m` ahead of or behind abeam. Cylinders are `spacing_m` apart along the
+    /// path, beams `step_rad` apart. Lengths include half a step at each end, because an edge is on average half a step
+    /// beyond the last hit.
     pub fn shown(&self, edge_m: f64, spacing_m: f64, step_rad: f64, near_m: f64) -> Vec<Shown> {
         let shown = self.hits.iter().map(|((_, is_left, number), hits)| {
             let at = |rad: f64| edge_m * libm::tan(rad);
@@ -89,7 +90,7 @@ impl Passes {
 }
 
 /// Distance from `from` along the unit vector `direction` to the nearest cylinder of the rows at `±axis_m`, spaced by
-/// `spacing_m`, and the cosine of incidence; all in the horizontal plane, metres.
+/// `spacing_m`, and the cosine of incidence; all in the horizontal plane, metres. `None` if the ray hits no cylinder.
 pub fn range_to_rows(
     from: DVec2,
     direction: DVec2,

@@ -40,7 +40,8 @@ const LEVEL_LASER_S: f64 = 15.0 * 1.152e-6;
 const LEVEL_M: f64 = 0.02;
 /// Largest distance of used cylinders from abeam, metres.
 const NEAR_M: f64 = 0.5;
-/// Smallest cosine of incidence of used rays: grazing rays do not determine the time.
+/// Smallest cosine of incidence of rays whose ranges test the firing times; ranges of grazing rays are not accurate
+/// enough.
 const LEAST_COSINE: f64 = 0.5;
 /// Resolution of distances in packets, metres.
 const QUANTUM_M: f64 = 0.002;
@@ -60,7 +61,7 @@ struct Pass {
     edge_m: f64,
     /// Cylinders by mount.
     shown: [Vec<Shown>; 2],
-    /// Decrease of the wall's distance from the start to the end of a scan, metres.
+    /// Decrease of the wall's distance from the start to the end of a scan of the upright lidar, metres.
     tears_m: Vec<f64>,
     /// Measured ranges minus ranges cast at the firing times, metres.
     residuals_m: Vec<f64>,
@@ -124,8 +125,8 @@ fn rig_text(seed: u64, edge_m: f64, x_m: f64, speed_m_s: f64, cylinders: i64) ->
 }
 
 impl Reading {
-    /// Adds a block of a packet from a lidar with the roll `rolled`. `x_at` returns the lidar's position at a time,
-    /// seconds.
+    /// Adds a block of a packet from a lidar with the roll `rolled`. `x_at` returns the lidar's position along the path,
+    /// metres, at a time in seconds.
     fn see(
         &mut self,
         sweep: &recording::Sweep,
@@ -225,7 +226,8 @@ fn mean_ratio(shown: &[Shown], is_left: bool) -> (f64, usize) {
     (own.iter().sum::<f64>() / own.len() as f64, own.len())
 }
 
-/// Ratio that the closed form predicts. The first lidar rotates clockwise, so its right side is longer.
+/// Ratio of a cylinder's length in a scan to its true length, as the closed form predicts it. The first lidar rotates
+/// clockwise, so its right side is longer.
 fn expected(mount: usize, is_left: bool, edge_m: f64) -> f64 {
     let is_longer = (mount == 1) == is_left;
     let turn = TAU * RATE_HZ;

@@ -1,4 +1,5 @@
-//! The figure: a scan from above with and without motion, and lengths of the cylinders.
+//! The figure: one scan of a moving lidar from above with the true cylinders, and the measured lengths of the
+//! cylinders.
 
 use std::f64::consts::TAU;
 

@@ -14,7 +14,7 @@ pub const HEIGHT_M: f64 = 1.2;
 const POT_M: f64 = 0.35;
 /// Distance from the stem beyond which points are not on the shrub, metres.
 const CROWN_M: f64 = 0.5;
-/// Half-width of the sector in which returns of single lasers are used, degrees.
+/// Half-width of the sector straight ahead in which returns of single lasers are used, degrees.
 const WINDOW_DEG: f64 = 2.0;
 /// Largest distance between neighbouring shots on the shrub, metres.
 const NEIGHBOUR_M: f64 = 0.016;
@@ -124,7 +124,7 @@ fn is_of_shrub(point: &Point, stem_m: [f64; 2], setup: &Setup) -> bool {
 pub struct Shots {
     /// Ranges, metres.
     pub ranges_m: Vec<f64>,
-    /// Ranges of neighbouring shots in a scan, metres.
+    /// Pairs of neighbouring shots in a scan: range of the first and of the second, metres.
     pub neighbours_m: Vec<(f64, f64)>,
     /// Sum of heights above the ground, metres.
     heights_m: f64,

@@ -33,9 +33,10 @@ const BINS: usize = 32;
 const LEAST_SHARE: f64 = 0.6;
 /// Resolution of distances in packets, metres.
 const STEP_M: f64 = 0.002;
-/// Height of the single laser's returns above the ground, metres: the lower crown.
+/// Height above the ground at which the single laser should hit the shrub, metres: in the lower crown. The laser whose
+/// returns are nearest to it is used.
 const LASER_HEIGHT_M: f64 = 0.85;
-/// Smallest number of returns of a laser.
+/// Smallest number of returns from the shrub with which a laser can be chosen as the single laser.
 const FEWEST_SHOTS: usize = 50;
 /// Parameters that are swept, in addition to the default.
 const SWEPT: [(&str, Setup); 6] = {
@@ -76,7 +77,7 @@ struct Maxima {
     valley: f64,
 }
 
-/// The two most prominent maxima; `None` if there is only one.
+/// The two most prominent maxima; `None` if there are fewer than two with a valley between them.
 fn maxima(counts: &[u64]) -> Option<Maxima> {
     let tallest = counts.iter().copied().max()? as f64;
     let get = |bin: usize| counts[bin] as f64;
@@ -97,7 +98,7 @@ fn maxima(counts: &[u64]) -> Option<Maxima> {
     Some(Maxima { at_m: [middle(a), middle(b)], valley })
 }
 
-/// Ranges of the shrub with one rule.
+/// Ranges of the shrub with one rule for the return of a pulse, or with one setup of the sweep.
 struct Around {
     name: &'static str,
     ranges_m: Vec<f64>,

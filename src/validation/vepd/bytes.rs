@@ -33,7 +33,7 @@ const LONGEST_S: f64 = 0.1;
 /// Additional recording time, in which the last epoch's bytes arrive.
 const PAST_THE_END: Duration = Duration::from_millis(300);
 
-/// Loads the world of the rig, for all drives.
+/// Loads the world of the rig, for all drives, and replaces its ray caster: GNSS receivers have an open sky.
 pub fn world(bench: &Bench) -> Result<LiveWorld, ExperimentError> {
     let loaded = LiveWorld::load(&bench.rig);
     let mut world = loaded.map_err(|error| ExperimentError::Input(error.to_string()))?;
@@ -41,7 +41,7 @@ pub fn world(bench: &Bench) -> Result<LiveWorld, ExperimentError> {
     Ok(world)
 }
 
-/// Reads the bytes of a drive as drivers do.
+/// Renders a drive with the errors of `variant` and decodes the devices' bytes as drivers do.
 pub fn read(
     bench: &Bench,
     world: &mut LiveWorld,

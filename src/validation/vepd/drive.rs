@@ -328,20 +328,21 @@ impl Bench {
 }
 
 /// Variance that a driver computes from reported accuracies (KumarRobotics' ublox driver), m²: the square of the
-/// horizontal accuracy for both east and north. With AirSim's HDOP this is the paper's (0.02 HDOP)².
+/// horizontal accuracy for east and for north, that of the vertical accuracy for up. With AirSim's HDOP this is the
+/// paper's (0.02 HDOP)².
 pub fn stated_variance_m2(horizontal_m: f64, vertical_m: f64) -> DVec3 {
     let horizontal = horizontal_m * horizontal_m;
     DVec3::new(horizontal, horizontal, vertical_m * vertical_m)
 }
 
 impl Draws {
-    /// Seed of a drive on a course.
+    /// Seed of the rig for this drive on `course`.
     pub fn drive_seed(&self, course: Course) -> u64 {
         let place = (course as u64) << 32 | u64::from(self.run);
         self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(place)
     }
 
-    /// Name of a unit, which seeds its random numbers: units of the reference have other names.
+    /// Name of a unit in the rig; it determines the unit's random numbers. Units of the reference have different names.
     pub fn name(&self, unit: &str, is_reference: bool) -> String {
         if is_reference { format!("reference-{unit}") } else { unit.to_owned() }
     }

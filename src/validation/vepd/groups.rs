@@ -22,7 +22,7 @@ pub struct Drives {
     pub scores: Vec<Score>,
     /// Mean NEES of the velocity of each drive; empty for recorded drives.
     pub velocity_nees: Vec<f64>,
-    /// First drive of the group.
+    /// First drive of the course.
     pub example: Drive,
 }
 
@@ -45,9 +45,9 @@ impl Group {
 /// Distances between two sets of drives.
 #[derive(Clone, Copy, Debug)]
 pub struct Distance {
-    /// W1: distance of the root mean square errors, m/s.
+    /// W1: Wasserstein distance between the two sets of root mean square speed errors, m/s.
     pub w1_m_s: f64,
-    /// W2: distance of the differences of Wiener entropies.
+    /// W2: Wasserstein distance between the two sets of differences of Wiener entropies.
     pub w2: f64,
 }
 
@@ -73,7 +73,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Courses that count for the totals: those on grass, as in the paper's table I.
+    /// Courses that count for the totals: those on grass, as in the paper's table I, or all courses if none is on
+    /// grass.
     pub fn counted(&self) -> Vec<Course> {
         let on_grass: Vec<Course> =
             self.courses.iter().copied().filter(|course| course.is_on_grass()).collect();
@@ -84,15 +85,16 @@ impl Comparison {
         self.groups.iter().find(|group| group.variant == Some(variant))
     }
 
-    /// Distance of a variant from the reference over some courses; `None` if it was not driven.
+    /// Distance of a variant from the reference over `courses`; `None` if `courses` is empty, or if there are no drives
+    /// of the variant or of one of the courses.
     pub fn distance(&self, variant: Variant, courses: &[Course]) -> Option<Distance> {
         let is_driven = courses.iter().all(|course| self.courses.contains(course));
         let group = self.group(variant).filter(|_| is_driven && !courses.is_empty())?;
         Some(Distance::between(group, &self.reference, courses))
     }
 
-    /// Rank among the paper's five models on a course; 1 is the nearest to the reference. `None` if not all of them
-    /// were driven.
+    /// Rank of a variant by VEPD among the paper's five models on a course; 1 is the nearest to the reference. `None`
+    /// if the drives of one of them are missing.
     pub fn rank(&self, variant: Variant, course: Course) -> Option<usize> {
         let own = self.distance(variant, &[course])?.vepd();
         let others: Option<Vec<f64>> = Variant::PAPER

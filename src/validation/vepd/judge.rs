@@ -36,7 +36,7 @@ pub const STATES: usize = 15;
 /// Covariance of the errors, in the order of the states; metres, m/s, rad, rad/s, m/s².
 pub type Covariance = SMatrix<f64, STATES, STATES>;
 
-/// First row of each part of the state.
+/// First row of the position in the state. The following constants are the first rows of the other parts.
 const POSITION: usize = 0;
 const VELOCITY: usize = 3;
 const ATTITUDE: usize = 6;

@@ -137,7 +137,7 @@ fn an_attitude_that_is_told_steadies_the_heading() {
         }
     }
     assert!(rotation_vector(judge.attitude).length() < 0.01, "{}", judge.attitude);
-    // The correlation time is four seconds: some fifteen independent values per minute.
+    // A correlation time of 2 s corresponds to an independent value every 4 s: some fifteen per minute.
     let heading_std = judge.covariance[(ATTITUDE + 2, ATTITUDE + 2)].sqrt();
     assert!((0.004..0.02).contains(&heading_std), "{heading_std}");
 }

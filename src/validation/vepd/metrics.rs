@@ -4,11 +4,11 @@
 use rustfft::FftPlanner;
 use rustfft::num_complex::Complex;
 
-/// Sampling rate of both speeds, Hz.
+/// Rate at which both speeds are sampled for the comparison, Hz.
 const RATE_HZ: f64 = 15.0;
 /// Number of successive samples of the estimate in a moving average.
 const AVERAGED: usize = 2;
-/// Offset of each magnitude of a spectrum before its logarithm.
+/// Value that is added to each magnitude of a spectrum before its logarithm is taken.
 const FLOOR: f64 = 1e-10;
 
 /// A quantity over time.
@@ -61,12 +61,13 @@ pub struct Drive {
 pub struct Score {
     /// Root mean square of the speed's error, m/s.
     pub rmse_m_s: f64,
-    /// Difference of the Wiener entropies of the estimated and the true speed.
+    /// Absolute difference between the Wiener entropies of the estimated and the true speed.
     pub flatness_difference: f64,
 }
 
 impl Drive {
-    /// Compares both speeds at 15 Hz, from 0 s to the earlier end. `None` if this is shorter than a second.
+    /// Compares both speeds at 15 Hz, from 0 s to the earlier end of the two. `None` if this gives fewer than 15
+    /// samples (about one second) or a speed has too few samples.
     pub fn score(&self) -> Option<Score> {
         let end_s = self.truth.times_s.last()?.min(*self.estimated.times_s.last()?);
         let count = (end_s * RATE_HZ).ceil();

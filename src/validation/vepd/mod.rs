@@ -54,7 +54,7 @@ use crate::links::part_file::OutPath;
 const SHORT_RUNS: u32 = 1;
 /// Duration of a drive in the short form.
 const SHORT_DURATION: Duration = Duration::from_secs(5);
-/// Largest total duration of all drives, seconds.
+/// Largest total duration of all drives of one error model, seconds.
 const MAX_TOTAL_S: f64 = 1e6;
 
 /// Options of the experiment.
@@ -81,7 +81,7 @@ pub struct Vepd {
     pub judge: JudgeOn,
     /// Final value and time constant of AirSim's HDOP
     pub preset: Preset,
-    /// Accuracy that receivers state if their error model has none (ch-gauss, ch-rw)
+    /// Accuracy that receivers report if their error model has none (ch-gauss, ch-rw)
     pub stated: Stated,
     /// Drives of each course
     pub runs: u32,

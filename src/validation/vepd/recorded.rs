@@ -1,5 +1,5 @@
 //! Recorded drives in the format of the data set of Mahajan et al. 2024: one CSV file per drive, named
-//! `<trajectory>_<number>.csv`, with the columns `se_time`, `se_vel` (the judge's speed) and `gt_time`, `gt_vel` (the
+//! `<trajectory>_<number>.csv`, with the columns `se_time`, `se_vel` (the estimator's speed) and `gt_time`, `gt_vel` (the
 //! true speed), in seconds and m/s. Other columns are ignored. Each pair of columns starts in the first row; after its
 //! end it is empty or zero.
 
@@ -27,7 +27,7 @@ pub fn name_of(course: Course) -> &'static str {
     NAMES.iter().find(|(_, c)| *c == course).map_or("", |(name, _)| name)
 }
 
-/// Reads a drive, or all drives of a folder in the order of their names.
+/// Reads a drive, or all drives of a folder in the order of their file names.
 ///
 /// # Errors
 /// Text of the error, with file and line.

@@ -24,10 +24,10 @@ const STILL_S: [f64; 8] = [1.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 120.0];
 const OFF_M_S: [f64; 5] = [0.0, 0.05, 0.1, 0.15, 0.2];
 /// Speed error of the paper's pair of IMUs with a real receiver, m/s (section III-A).
 const OFF_LIKE_REAL_M_S: f64 = 0.2;
-/// Number of drives of each course.
+/// Largest number of drives of each course.
 const RUNS: u32 = 4;
-/// The paper's ratios: VEPD of Ch:Gauss divided by the VEPD with AirSim's HDOP, and largest divided by smallest VEPD of
-/// the other three variants.
+/// The paper's ratios: VEPD of Ch:Gauss divided by the VEPD of Ch:Gauss with AirSim's HDOP, and largest divided by
+/// smallest VEPD of the other three variants.
 const PRINTED: [f64; 2] = [2.47, 1.24];
 
 /// Results for one pair of values.
@@ -97,8 +97,8 @@ pub(super) fn swept(found: &Comparison, still_s: f64, off_m_s: f64) -> Swept {
     Swept { still_s, off_m_s, vepd: vepd(&COURSES), ranks }
 }
 
-/// Compares the ratios that the paper printed with the sweep's results for the paper's start (time at rest) and for a
-/// reference with the error of the paper's real drives.
+/// Compares the ratios that the paper printed with one result of the sweep: that for the paper's time at rest (the
+/// shortest) and for a reference with the error of the paper's real drives.
 pub(super) fn comparisons(swept: &[Swept]) -> Vec<Compared> {
     let is_papers = |one: &&Swept| one.still_s == STILL_S[0] && one.off_m_s == OFF_LIKE_REAL_M_S;
     let Some(one) = swept.iter().find(is_papers) else { return Vec::new() };

@@ -10,7 +10,7 @@ use super::variant::{Stated, Variant};
 use super::{Comparison, Distance, Drives, Group, JudgeOn, Vepd, recorded};
 use crate::validation::statistics::{mean, sample_std};
 
-/// Lines that state which parts are simulated.
+/// Lines that precede the tables: simulated devices, courses, motion, estimator, reported accuracies and reference.
 pub fn preamble(options: &Vepd, comparison: &Comparison) -> Vec<String> {
     let m = options.manner();
     let courses: Vec<String> = comparison
@@ -85,7 +85,7 @@ pub fn text(options: &Vepd, comparison: &Comparison) -> String {
     out.lines().flat_map(|line| [line.trim_end(), "\n"]).collect()
 }
 
-/// One line about the error model that is nearest to the reference.
+/// One line about the error model that is nearest to the reference; the IMU alone does not count.
 pub fn nearest(comparison: &Comparison) -> String {
     let distances = column(comparison, &comparison.counted());
     let nearest = comparison

@@ -62,7 +62,7 @@ impl Variant {
         !matches!(self, Self::None | Self::Profile)
     }
 
-    /// Whether the receiver uses the same random numbers as the reference's receiver.
+    /// Whether the receiver has the profile's own errors and the same random numbers as the reference's receiver.
     pub fn has_reference_receiver(self) -> bool {
         self == Self::ImuAlone
     }

@@ -129,7 +129,8 @@ impl<'a> Reader<'a> {
         self.rest
     }
 
-    /// Returns an error if bytes were not read.
+    /// Returns [`Refusal::BufferOverflow`] if unread bytes are left; blanks at the end of CoLa-A are ignored unless the
+    /// reader is strict.
     pub fn finish(self) -> Result<(), Refusal> {
         let rest = match self.dialect {
             Dialect::A if !self.is_strict => self.rest.trim_ascii(),
@@ -163,7 +164,7 @@ impl<'a> Reader<'a> {
         taken.try_into().map_err(|_| Refusal::BufferUnderflow)
     }
 
-    /// A CoLa-A number of `bits` bits, with negative numbers in two's complement.
+    /// Reads a CoLa-A number of `bits` bits; a negative number is returned in 32-bit two's complement.
     fn number(&mut self, bits: u32) -> Result<u32, Refusal> {
         let token = self.token()?;
         let text = std::str::from_utf8(token).map_err(|_| Refusal::InvalidCharacter)?;

@@ -34,7 +34,7 @@ impl Frame {
     }
 }
 
-/// Puts `content` into a frame.
+/// Bytes of the telegram that consists of `content` in a frame of `dialect`.
 pub fn emit(dialect: Dialect, content: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(content.len() + BINARY_HEAD + 1);
     match dialect {

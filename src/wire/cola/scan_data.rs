@@ -81,9 +81,9 @@ pub struct Encoder {
 pub struct Channel<T> {
     /// Name: `DIST1` ... `DIST5`, `RSSI1` ..., `ANGL1`.
     pub name: [u8; 5],
-    /// IEEE 754 bits of the factor from distances to millimetres.
+    /// IEEE 754 bits of the scale factor of the values. In distance channels, it converts counts to millimetres.
     pub scale_factor_bits: u32,
-    /// IEEE 754 bits of the offset.
+    /// IEEE 754 bits of the scale offset of the values.
     pub scale_offset_bits: u32,
     /// Direction of the first value, 1/10000 degree, counter-clockwise; 90 degrees is forward.
     pub start_angle: i32,
@@ -94,7 +94,7 @@ pub struct Channel<T> {
 }
 
 impl<T> Channel<T> {
-    /// Factor from distance counts to millimetres.
+    /// Scale factor of the values. In distance channels, it converts counts to millimetres.
     pub fn scale_factor(&self) -> f32 {
         f32::from_bits(self.scale_factor_bits)
     }
@@ -111,7 +111,7 @@ pub struct Trailer {
     pub comment: Option<Vec<u8>>,
     /// The scanner's clock at the scan.
     pub time: Option<ClockTime>,
-    /// Whether data of an event follows; it stays in [`ScanData::rest`].
+    /// 0 if no data of an event follows; otherwise the data stays in [`ScanData::rest`].
     pub event: u16,
 }
 

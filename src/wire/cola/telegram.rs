@@ -1,8 +1,8 @@
 //! Commands and their answers.
 //!
-//! A name has the same values in all scanners that support it. The tables here contain the names used by drivers of
-//! LMS1xx and LMS5xx. Commands are read with numbers in all forms and written in one. Only telegrams written by this
-//! module are therefore reproduced byte for byte.
+//! A name has the same types of values in all scanners that support it. The tables here contain the names used by drivers of
+//! LMS1xx and LMS5xx. Commands are read with numbers in all forms and written in one. Only telegrams written by this module
+//! are therefore reproduced byte for byte.
 
 use super::fields::{Reader, Writer};
 use super::{Dialect, Refusal};
@@ -148,16 +148,16 @@ const VARIABLES: &[(&str, &[Type])] = &[
     ("ODpwrc", &[U32]),
     // State, temperature out of range, time, date, three LEDs.
     ("STlms", &[U16, U8, Text, Text, U8, U8, U8]),
-    // 1/100 Hz, sectors, 1/10000 degree each: resolution, start, stop.
+    // Scan rate (1/100 Hz), number of sectors, resolution, start angle and stop angle (1/10000 degree each).
     ("LMPscancfg", &[U32, U16, U32, I32, I32]),
-    // Sectors, resolution, start, stop.
+    // Number of sectors, resolution, start angle and stop angle (1/10000 degree each).
     ("LMPoutputRange", &[U16, U32, I32, I32]),
     // Channels (2), remission, 16 bit, unit, encoder (2), position, name, comment, time, interval.
     ("LMDscandatacfg", &[U8, U8, U8, U8, U8, U8, U8, U8, U8, U8, U8, U16]),
-    // Version, counter, four inputs, absence of a time.
+    // Version, counter, four inputs, 0 (no time follows).
     ("LIDinputstate", &[U16, U32, U8, U8, U8, U8, U16]),
-    // Version, counter, state and number of changes of six outputs and of eight outputs on an extension, absence of a
-    // time. States: 0 low, 1 high, 2 not available.
+    // Version, counter, state and number of changes of six outputs and of eight outputs on an extension, 0 (no time
+    // follows). States: 0 low, 1 high, 2 not available.
     (
         "LIDoutputstate",
         &[
@@ -230,10 +230,10 @@ const METHODS: &[(&str, &[Type], &[Type])] = &[
 /// Events that can be subscribed to.
 const EVENTS: &[&str] = &["LMDscandata", "LFErec", "LIDoutputstate", "LIDinputstate"];
 
-/// Variable of an evaluation field; an unconfigured field has the single value 0.
+/// Types of the values of an evaluation field's variable; an unconfigured field has the single value 0.
 const FIELD: &[Type] = &[U8];
 
-/// Variable number of DeviceIdent.
+/// Number of the variable DeviceIdent, for [`Kind::ReadIndex`].
 const IDENT_INDEX: &str = "0";
 
 /// Types of the values after a name; an unknown name is refused.
@@ -292,8 +292,8 @@ impl Telegram {
     /// Kind and name of a content, and the bytes after the name, which are not checked.
     ///
     /// # Errors
-    /// [`Refusal::UnknownCommand`] without a kind, [`Refusal::InvalidCharacter`] if the name has characters that are
-    /// not printable.
+    /// [`Refusal::UnknownCommand`] without a kind and a blank after it, [`Refusal::InvalidCharacter`] if the name has
+    /// characters that are not printable.
     pub fn head(content: &[u8]) -> Result<(Kind, &str, &[u8]), Refusal> {
         let (word, rest) = content.split_at_checked(3).ok_or(Refusal::UnknownCommand)?;
         let kind = Kind::of(word).ok_or(Refusal::UnknownCommand)?;

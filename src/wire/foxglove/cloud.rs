@@ -54,7 +54,7 @@ impl Cloud<'_> {
     }
 }
 
-/// `google.protobuf.Timestamp`. Fields with the value zero are omitted, as in all writers of the format.
+/// `google.protobuf.Timestamp`. Without nanoseconds, their field is omitted, as other writers of the format do.
 pub(super) fn time(unix_ns: u64) -> Message {
     const NANOS: u64 = 1_000_000_000;
     let seconds = Message::default().integer(1, unix_ns / NANOS);
@@ -69,7 +69,7 @@ fn unless_zero<N: Default + PartialEq>(
     if value == N::default() { message } else { add(message, value) }
 }
 
-/// Type numbers of fields in a `FileDescriptorSet`.
+/// Number of the field type `double` in a `FileDescriptorSet`; the following constants are those of other types.
 const DOUBLE: u64 = 1;
 const INT64: u64 = 3;
 const INT32: u64 = 5;
@@ -82,7 +82,7 @@ const ENUM: u64 = 14;
 /// A field in a description: name, number, whether it is repeated, type, and the type's name for messages and enums.
 pub(super) type Described = (&'static str, u64, bool, u64, &'static str);
 
-/// The values of `NumericType`, from 0.
+/// Names of the values 0, 1, 2 … of Foxglove's `NumericType`.
 const NUMBERS: [&str; 9] =
     ["UNKNOWN", "UINT8", "INT8", "UINT16", "INT16", "UINT32", "INT32", "FLOAT32", "FLOAT64"];
 

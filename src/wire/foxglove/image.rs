@@ -11,7 +11,7 @@ pub const NAME: &str = "foxglove.CompressedImage";
 pub struct CompressedImage<'a> {
     /// Time, nanoseconds of POSIX time.
     pub unix_ns: u64,
-    /// The camera's frame: x right, y down, z forward.
+    /// Name of the camera's frame (axes: x right, y down, z forward).
     pub frame: &'a str,
     /// Format of the file: `jpeg`.
     pub format: &'a str,

@@ -25,7 +25,7 @@ const MESSAGE_DATA: u8 = 1;
 pub struct ServerInfo {
     /// Name of the server for users.
     pub name: String,
-    /// Random id, new at each start of the server.
+    /// Id of the server's session, new at each start of the server.
     pub session: String,
     /// Further metadata, by name.
     pub metadata: Vec<(String, String)>,
@@ -53,13 +53,13 @@ pub struct Channel {
     pub id: u32,
     /// Name of the channel.
     pub topic: String,
-    /// `json` or `protobuf`.
+    /// Encoding of the messages: `json` or `protobuf`.
     pub encoding: &'static str,
     /// Name of the messages' schema.
     pub schema_name: String,
-    /// `jsonschema`, or `protobuf` for base64 of a `FileDescriptorSet`.
+    /// Encoding of the schema: `jsonschema`, or `protobuf` for base64 of a `FileDescriptorSet`.
     pub schema_encoding: &'static str,
-    /// The schema.
+    /// The schema, encoded as `schema_encoding` states.
     pub schema: String,
 }
 

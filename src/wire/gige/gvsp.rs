@@ -43,7 +43,7 @@ impl PixelFormat {
         }
     }
 
-    /// The format with this PFNC code.
+    /// The format with this PFNC code; `None` if it is not supported.
     pub fn of_code(code: u32) -> Option<Self> {
         Self::WORDS.into_iter().map(|(_, format)| format).find(|format| format.code() == code)
     }
@@ -64,7 +64,8 @@ pub struct Leader {
     pub pixel_format: u32,
     /// Width, height, offset in x and in y, pixels.
     pub region: [u32; 4],
-    /// Layout id of the chunks after the image; `None` without chunks.
+    /// Layout id of the chunks after the image; `None` without chunks. 0 in a leader that was read, because the id is
+    /// in the trailer.
     pub chunks: Option<u32>,
 }
 

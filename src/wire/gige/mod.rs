@@ -36,7 +36,7 @@ pub mod command {
     pub const WRITE_MEMORY: u16 = 0x0086;
     /// Announces a delayed acknowledgement.
     pub const PENDING_ACK: u16 = 0x0089;
-    /// Triggers signals of several cameras at the same time.
+    /// Triggers action signals of several cameras at the same time.
     pub const ACTION: u16 = 0x0100;
 }
 
@@ -64,7 +64,7 @@ pub mod status {
     pub const INVALID_HEADER: u16 = 0x800e;
     /// The time of a scheduled action has passed.
     pub const ACTION_LATE: u16 = 0x8016;
-    /// The packet of the stream was sent before.
+    /// The packet of the stream is sent again, at a host's request.
     pub const RESENT: u16 = 0x0100;
 }
 
@@ -131,7 +131,7 @@ pub fn words(payload: &[u8]) -> impl Iterator<Item = u32> + '_ {
     payload.as_chunks().0.iter().map(|word| u32::from_be_bytes(*word))
 }
 
-/// An acknowledgement. Its code is the command's code plus one.
+/// Bytes of an acknowledgement of the command with the code `command`. The code of the acknowledgement is one higher.
 pub fn ack(status: u16, command: u16, id: u16, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(HEAD_LEN + payload.len());
     for half in [status, command.wrapping_add(1), payload.len() as u16, id] {
@@ -141,7 +141,7 @@ pub fn ack(status: u16, command: u16, id: u16, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Announces that an acknowledgement will take `ms` milliseconds.
+/// Bytes of the message that announces that the acknowledgement of request `id` will take `ms` milliseconds.
 pub fn pending(id: u16, ms: u16) -> Vec<u8> {
     let [high, low] = ms.to_be_bytes();
     ack(status::SUCCESS, command::PENDING_ACK - 1, id, &[0, 0, high, low])
@@ -181,11 +181,11 @@ impl Resend {
 /// An ACTION command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Action {
-    /// Device key, which must equal that of the camera.
+    /// Device key; only cameras with the same device key execute the action.
     pub device_key: u32,
-    /// Group key, which must equal that of a signal.
+    /// Group key; triggers only action signals with the same group key.
     pub group_key: u32,
-    /// Group mask, which must have a common bit with that of a signal.
+    /// Group mask; triggers only action signals whose group mask has a bit in common with it.
     pub group_mask: u32,
     /// Time of the action, ticks of the camera's clock; `None`: immediately.
     pub at: Option<u64>,

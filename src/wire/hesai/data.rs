@@ -25,7 +25,7 @@ record! {
         return_mode: u8,
         /// Factory byte.
         factory: u8,
-        /// Year, month, day, hour, minute, second.
+        /// Year (see [`Tail::date`]), month, day, hour, minute, second.
         date: [u8; 6],
         /// Number of the packet; `None` if the packet has none.
         sequence: Option<u32>,
@@ -43,7 +43,7 @@ record! {
         return_mode: u8,
         /// Factory byte.
         factory: u8,
-        /// Year, month, day, hour, minute, second.
+        /// Year (see [`Tail::date`]), month, day, hour, minute, second.
         date: [u8; 6],
         /// Number of the packet; `None` if the packet has none.
         sequence: Option<u32>,
@@ -57,7 +57,7 @@ record! {
         return_mode: u8,
         /// Speed of the motor, rpm.
         rpm: u16,
-        /// Year, month, day, hour, minute, second.
+        /// Year (see [`Tail::date`]), month, day, hour, minute, second.
         date: [u8; 6],
         /// Microseconds within the second.
         micros: u32,
@@ -75,7 +75,7 @@ pub struct Tail {
     pub status: [u8; 10],
     /// Speed of the motor, rpm.
     pub rpm: u16,
-    /// Year since the firmware's first year, month, day, hour, minute, second.
+    /// Year minus 1900 or 2000 (as the firmware counts), month, day, hour, minute, second.
     pub date: [u8; 6],
     /// Microseconds within the second.
     pub micros: u32,
@@ -93,7 +93,7 @@ pub struct Tail {
 pub enum ReturnMode {
     /// The first (nearest) return.
     First = 0x33,
-    /// The second return.
+    /// The second nearest return.
     Second = 0x34,
     /// The strongest return.
     #[default]
@@ -102,13 +102,13 @@ pub enum ReturnMode {
     Last = 0x38,
     /// The last and the strongest return.
     LastStrongest = 0x39,
-    /// The first and the second return.
+    /// The first and the second nearest return.
     FirstSecond = 0x3a,
     /// The last and the first return.
     LastFirst = 0x3b,
     /// The first and the strongest return.
     FirstStrongest = 0x3c,
-    /// The strongest and the second return.
+    /// The strongest and the second nearest return.
     StrongestSecond = 0x3e,
 }
 
@@ -142,7 +142,7 @@ impl ReturnMode {
         own.map_or("", |(name, _)| name)
     }
 
-    /// Whether pairs of blocks have the same azimuth.
+    /// Whether a firing has two returns, in two successive blocks with the same azimuth.
     pub fn is_dual(self) -> bool {
         self.byte() >= Self::LastStrongest.byte()
     }
@@ -273,7 +273,8 @@ impl<'a> Packet<'a> {
     /// Reads a packet of any model.
     ///
     /// # Errors
-    /// No model's packets have this length, or the first bytes are not those of the model.
+    /// No model's packets have this length, the first bytes are not those of the model, or an azimuth exceeds 360
+    /// degrees.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, ParseError> {
         let mut wrong = ParseError::Length {
             what: "a Hesai data packet",
@@ -317,7 +318,7 @@ impl<'a> Packet<'a> {
         &self.tail
     }
 
-    /// Whether pairs of blocks have the same azimuth.
+    /// Whether a firing has two returns, in two successive blocks with the same azimuth.
     pub fn is_dual(&self) -> bool {
         ReturnMode::from_byte(self.tail.return_mode).is_some_and(ReturnMode::is_dual)
     }

@@ -133,7 +133,7 @@ record! {
         stop_decideg: u16,
         /// Source of the clock: 0 GNSS receiver, 1 PTP.
         clock_source: u8,
-        /// Whether packets have a sequence number.
+        /// 1 if packets have a sequence number, otherwise 0.
         has_sequence: u8,
         /// Trigger of firings: 0 by angle, 1 by time.
         trigger: u8,
@@ -147,7 +147,7 @@ record! {
         vlan: Vlan,
         /// Kind of sentence: 0 `GPRMC`, 1 `GPGGA`.
         sentence: u8,
-        /// Whether noise is filtered.
+        /// 1 if noise is filtered, otherwise 0.
         noise_filter: u8,
         /// Code of the mapping from reflectivity to a byte.
         reflectivity_mapping: u8,
@@ -167,7 +167,7 @@ record! {
 
     /// Phase lock: the rotor has a given angle when a second begins.
     SyncAngle: Be 3 {
-        /// 1 if enabled.
+        /// 1 if enabled, otherwise 0.
         is_on: u8,
         /// The angle: degrees in a request, hundredths of a degree in an answer.
         angle: u16,
@@ -175,7 +175,7 @@ record! {
 
     /// Settings of VLAN tags.
     Vlan: Be 3 {
-        /// 1 if frames are tagged.
+        /// 1 if frames are tagged, otherwise 0.
         is_on: u8,
         /// Number of the VLAN.
         id: u16,
@@ -201,9 +201,9 @@ record! {
         rpm: u16,
         /// Temperatures of the boards, hundredths of a degree Celsius.
         temperatures: [i32; 8],
-        /// 1 while the clock is locked to the PPS.
+        /// 1 while the clock is locked to the PPS, otherwise 0.
         pps_locked: u8,
-        /// 1 while valid NMEA sentences arrive.
+        /// 1 while valid NMEA sentences arrive, otherwise 0.
         nmea_locked: u8,
         /// Number of starts.
         starts: i32,
@@ -259,7 +259,7 @@ record! {
     PtpStatus: Be 16 {
         /// Offset from the master's clock, nanoseconds.
         master_offset_ns: i64,
-        /// State of PTP, as in [`Status`].
+        /// State of PTP, coded as [`Status::ptp`].
         state: i32,
         /// Time since the last Sync, milliseconds.
         elapsed_ms: i32,
@@ -267,13 +267,13 @@ record! {
 
     /// Answer to [`PtpQuery::Grandmaster`], as linuxptp's `GRANDMASTER_SETTINGS_NP`.
     PtpGrandmaster: Be 8 {
-        /// Class, accuracy and variance.
+        /// Class (8 bits), accuracy (8 bits) and variance (16 bits), the class in the most significant bits.
         clock_quality: i32,
         /// TAI minus UTC, seconds.
         utc_offset_s: i16,
-        /// Flags of the time.
+        /// Lower byte of the flags of PTP messages, bits of [`crate::ptp::flag`].
         time_flags: u8,
-        /// Source of the time.
+        /// Code of the time source as in IEEE 1588, for example 0x20 for a GNSS receiver.
         time_source: u8,
     }
 }

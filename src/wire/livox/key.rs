@@ -9,11 +9,11 @@ use crate::record::{Reader, record};
     reason = "key::STATE reads well, and there is nothing else to import"
 )]
 pub mod key {
-    /// Format of points.
+    /// Format of points: number of a `DataType`.
     pub const DATA_TYPE: u16 = 0x0000;
-    /// Scan pattern.
+    /// Scan pattern: 0 does not repeat; the patterns with other numbers do.
     pub const PATTERN: u16 = 0x0001;
-    /// Whether pulses are emitted twice.
+    /// Whether pulses are emitted twice: 0 no, 1 yes.
     pub const DUAL_EMISSION: u16 = 0x0002;
     /// Whether points are sent: 0 yes, 1 no.
     pub const NO_POINTS: u16 = 0x0003;
@@ -33,17 +33,17 @@ pub mod key {
     pub const FIELD_0: u16 = 0x0015;
     /// The second field of view.
     pub const FIELD_1: u16 = 0x0016;
-    /// Fields of view that are enabled, one bit each.
+    /// Fields of view that are enabled: bit 0 the first, bit 1 the second.
     pub const FIELDS_ON: u16 = 0x0017;
     /// Detection mode: 0 normal, 1 sensitive.
     pub const DETECTION: u16 = 0x0018;
-    /// Requested state.
+    /// Requested state, one of [`state`](super::state).
     pub const TARGET_STATE: u16 = 0x001a;
-    /// Whether window heating is enabled.
+    /// Whether the window is heated while points are sent: 0 no, 1 yes.
     pub const HEATING: u16 = 0x001b;
-    /// Whether IMU samples are sent.
+    /// Whether IMU samples are sent: 0 no, 1 yes.
     pub const IMU_ON: u16 = 0x001c;
-    /// Whether the window is always heated.
+    /// Whether the window is always heated: 0 no, 1 yes.
     pub const FORCED_HEATING: u16 = 0x001e;
     /// State after a start.
     pub const STATE_AFTER_BOOT: u16 = 0x0020;
@@ -59,7 +59,7 @@ pub mod key {
     pub const HARDWARE_VERSION: u16 = 0x8004;
     /// MAC address.
     pub const MAC: u16 = 0x8005;
-    /// Current state.
+    /// Current state, one of [`state`](super::state).
     pub const STATE: u16 = 0x8006;
     /// Temperature of the core, hundredths of a degree Celsius.
     pub const TEMPERATURE: u16 = 0x8007;
@@ -71,7 +71,7 @@ pub mod key {
     pub const SYNCHRONISED: u16 = 0x800a;
     /// Correction when the clock was last set, nanoseconds.
     pub const TIME_OFFSET: u16 = 0x800b;
-    /// Reference of the clock.
+    /// Time source of the clock: number of a `TimeType`.
     pub const SYNCHRONISATION: u16 = 0x800c;
     /// Table of status codes (HAP).
     pub const STATUS: u16 = 0x800d;
@@ -83,7 +83,7 @@ pub mod key {
     pub const FIRMWARE_KIND: u16 = 0x8010;
     /// Eight diagnostic codes.
     pub const HMS: u16 = 0x8011;
-    /// Whether the window is heated.
+    /// Whether the window is heated now: 0 no, 1 yes.
     pub const HEATER: u16 = 0x8012;
 }
 
@@ -162,7 +162,7 @@ record! {
         ip: [u8; 4],
         /// Port of the destination.
         port: u16,
-        /// Source port; units have fixed ones.
+        /// Port from which the unit sends. Units have fixed ports, whatever a host writes here.
         own_port: u16,
     }
 

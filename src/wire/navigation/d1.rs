@@ -12,7 +12,7 @@ const SUBFRAMES: u32 = 5;
 const PAGES: u32 = 24;
 /// Page of subframe 5 with UTC.
 const UTC_PAGE: u32 = 10;
-/// Numbers of information bits in the first word and in the others.
+/// Number of information bits in the first word of a subframe; [`DATA_BITS`] is the number in each of the others.
 const FIRST_BITS: usize = 26;
 const DATA_BITS: usize = 22;
 const INFORMATION_BITS: usize = FIRST_BITS + 9 * DATA_BITS;
@@ -20,11 +20,11 @@ const INFORMATION_BITS: usize = FIRST_BITS + 9 * DATA_BITS;
 /// Navigation message of a satellite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct D1 {
-    /// Orbit and clock, in BeiDou's week.
+    /// Orbit and clock; the reference time is in seconds of BeiDou's week.
     pub orbit: Keplerian,
     /// Whether the message marks the satellite as healthy.
     pub is_healthy: bool,
-    /// Coefficients of the ionosphere, alpha and beta, in steps of the message.
+    /// Coefficients of the ionosphere, alpha and beta, as the integers that the message contains.
     pub ionosphere: [[i8; 4]; 2],
     /// BeiDou's time minus UTC, seconds.
     pub leap_s: i8,
@@ -107,7 +107,7 @@ impl D1 {
             }
             _ => {
                 let data = bits.get(FIRST_BITS + (index - 1) * DATA_BITS, DATA_BITS);
-                // Two codes have alternate bits, and so have their parities.
+                // The bits of two code words alternate, and so do their parity bits.
                 let of = |shift: u32| {
                     (0..11).fold(0, |all, bit| all | (data >> (2 * bit + shift) & 1) << bit)
                 };

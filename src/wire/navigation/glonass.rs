@@ -7,11 +7,11 @@ use super::{Bits, steps};
 
 /// Duration of a string, seconds.
 pub const STRING_S: u32 = 2;
-/// Numbers of strings in a frame, and of frames in a superframe.
+/// Number of strings in a frame; [`FRAMES`] is the number of frames in a superframe.
 const STRINGS: u32 = 15;
 const FRAMES: u32 = 5;
 const DAY_S: i64 = 86_400;
-/// Step of the reference time of orbits, seconds.
+/// The reference time of orbits is a multiple of this step, seconds.
 const TIME_STEP_S: i64 = 900;
 /// Number of bits in a string; the last eight are check bits.
 const BITS: usize = 85;
@@ -51,7 +51,7 @@ impl Glonass {
         let (number, frame) = (count % STRINGS + 1, count / STRINGS % FRAMES + 1);
         let superframe = count / (STRINGS * FRAMES) + 1;
         let head = Bits::default().put(0, 1).put(number.into(), 4);
-        // Start of the frame, in half minutes.
+        // Start of the frame, seconds of the day: a multiple of half a minute.
         let frame_s = tod_s / (STRINGS * STRING_S) * (STRINGS * STRING_S);
         let reference = i64::from(self.toe_s) / TIME_STEP_S % (DAY_S / TIME_STEP_S);
         let data = match number {
@@ -99,7 +99,7 @@ impl Glonass {
         [checked.get(0, 32), checked.get(32, 32), checked.get(64, 32), superframe << 16 | frame]
     }
 
-    /// Velocity, acceleration by Sun and Moon (zero), and position along an axis, in kilometres.
+    /// Appends velocity (km/s), acceleration by Sun and Moon (zero) and position (km) along an axis to `head`.
     fn axis(&self, head: Bits, axis: usize) -> Bits {
         let bits = signed(head, self.velocity_m_s[axis] * 1e-3, -20, 24).put(0, 5);
         signed(bits, self.position_m[axis] * 1e-3, -11, 27)

@@ -9,7 +9,7 @@ use crate::checksum::crc24q;
 pub const PAGE_S: u32 = 2;
 /// Second of the week at which the first page begins.
 pub const FIRST_S: u32 = 1;
-/// Word types of a subframe's pages; words with almanacs are dummies.
+/// Word types of a subframe's pages in the order of sending; dummy words replace almanacs.
 const TYPES: [i64; 15] = [2, 4, 6, DUMMY, DUMMY, 0, 0, 0, 0, 0, 1, 3, 5, 0, 0];
 const DUMMY: i64 = 63;
 const WORD_BITS: usize = 128;
@@ -30,8 +30,8 @@ pub struct Inav {
 }
 
 impl Inav {
-    /// The page that begins at `tow_s`, an odd second of a Galileo week: two halves of 120 bits with eight zeros
-    /// each, and a word that u-blox's receivers add on E1-B only.
+    /// The page that begins at `tow_s`, an odd second of a Galileo week: two halves of 120 bits, each followed by eight
+    /// zeros, and a ninth word, which u-blox's receivers add only for E1-B (zero here).
     pub fn page(&self, week: u32, tow_s: u32) -> [u32; 9] {
         let kind = TYPES[(tow_s / PAGE_S) as usize % TYPES.len()];
         let word = self.word(kind, week, tow_s);

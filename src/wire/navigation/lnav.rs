@@ -6,7 +6,7 @@ use super::{Bits, Keplerian, half_circles, half_circles_a_second, steps};
 
 /// Duration of a subframe, seconds.
 pub const SUBFRAME_S: u32 = 6;
-/// Number of subframes in a frame; subframes 4 and 5 have 25 pages.
+/// Number of subframes in a frame. Subframes 4 and 5 have [`PAGES`] pages each, one page per frame.
 const SUBFRAMES: u32 = 5;
 const PAGES: u32 = 25;
 /// Page of subframe 4 with the ionosphere and UTC.
@@ -35,9 +35,9 @@ pub struct Lnav {
     pub orbit: Keplerian,
     /// Whether the message marks the satellite as healthy.
     pub is_healthy: bool,
-    /// Coefficients of the ionosphere, alpha and beta, in steps of the message.
+    /// Coefficients of the ionosphere, alpha and beta, as the integers that the message contains.
     pub ionosphere: [[i8; 4]; 2],
-    /// GPS minus UTC, seconds.
+    /// GPS time minus UTC, seconds.
     pub leap_s: i8,
 }
 
@@ -133,7 +133,7 @@ impl Lnav {
             .put(0, 16)
     }
 
-    /// The page with ionosphere and UTC: whole leap seconds from GPS time, without a future change.
+    /// The page with ionosphere and UTC. GPS time and UTC differ by whole leap seconds, without a future change.
     fn ionosphere_page(&self, week: u32) -> Bits {
         let page = Bits::default().put(1, 2).put(56, 6);
         let coefficients = self.ionosphere.into_iter().flatten();

@@ -19,7 +19,7 @@ impl Bits {
         self
     }
 
-    /// Appends pairs of a one and a zero, up to a length.
+    /// Appends ones and zeros alternately, starting with a one, until the sequence has `length` bits.
     #[must_use]
     pub fn fill(mut self, length: usize) -> Self {
         let missing = length.saturating_sub(self.bits.len());
@@ -91,13 +91,13 @@ pub struct Keplerian {
     pub inclination_rad: f64,
     /// Argument of perigee.
     pub perigee_rad: f64,
-    /// Offset of the satellite's clock, seconds.
+    /// Offset of the satellite's clock from the time of its system at the reference time, seconds; positive is ahead.
     pub clock_s: f64,
     /// Drift of the clock, s/s.
     pub drift: f64,
 }
 
-/// An angle as half circles from -1 to 1.
+/// An angle in half circles (pi radians), reduced to -1..=1.
 fn half_circles(angle_rad: f64) -> f64 {
     let turns = angle_rad / std::f64::consts::TAU;
     (turns - turns.round()) * 2.0

@@ -13,7 +13,7 @@ pub struct Number {
     integer_digits: u8,
 }
 
-/// Largest number of digits that any receiver sends; all of them fit into a `u64`.
+/// Largest accepted number of digits. No receiver sends more, and they fit into a `u64`.
 const MAX_DIGITS: usize = 18;
 
 impl Number {

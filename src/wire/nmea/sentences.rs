@@ -8,7 +8,7 @@ use super::super::ParseError;
 use super::number::not_a;
 use super::{Angle, Date, Number, Position, RawSentence, Time};
 
-/// A field that only later versions of the standard have, at the end of a sentence.
+/// A field at the end of a sentence that only later versions of NMEA 0183 define.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Tail<T> {
@@ -424,9 +424,9 @@ sentences! {
         month: Option<Number>,
         /// Year, four digits.
         year: Option<Number>,
-        /// Hours of the local time zone.
+        /// Offset of the local time zone from UTC: hours.
         zone_hours: Option<Number>,
-        /// Minutes of the local time zone.
+        /// Offset of the local time zone from UTC: minutes beyond the whole hours.
         zone_minutes: Option<Number>,
     }
     /// Position from several satellite systems.

@@ -2,7 +2,7 @@
 
 /// Number of columns in a packet.
 pub const COLUMNS: usize = 16;
-/// Length of the header, and of the footer, of every packet except [`LidarFormat::Legacy`], bytes.
+/// Length of a packet's header, bytes. The footer has the same length. Packets of [`LidarFormat::Legacy`] have neither.
 pub const EDGE_LEN: usize = 32;
 /// Number of encoder ticks per rotation, in packets of [`LidarFormat::Legacy`].
 pub const ENCODER_TICKS: u32 = 90_112;
@@ -10,13 +10,13 @@ pub const ENCODER_TICKS: u32 = 90_112;
 pub const PIXELS: [usize; 3] = [32, 64, 128];
 /// Resolution of ranges in formats of low bandwidth, millimetres.
 pub const COARSE_MM: u32 = 8;
-/// Resolution of near-infrared photon counts in formats of low bandwidth.
+/// Near-infrared photons per count in formats of low bandwidth.
 pub const COARSE_PHOTONS: u16 = 16;
 
 /// Layout of a packet's pixels; value of `udp_profile_lidar`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LidarFormat {
-    /// No header, 12 bytes per pixel.
+    /// One return, 12 bytes per pixel, no packet header or footer.
     Legacy,
     /// One return, 12 bytes per pixel.
     #[default]

@@ -88,7 +88,7 @@ pub struct PacketWriter<'a> {
 }
 
 impl<'a> PacketWriter<'a> {
-    /// Creates a writer for `bytes`, which must be all zero or contain a previous packet. Their number must be
+    /// Creates a writer for `bytes`, which must be all zero or contain a previous packet. The length of `bytes` must be
     /// [`LidarFormat::packet_len`].
     pub fn new(format: LidarFormat, pixels: usize, bytes: &'a mut [u8]) -> Self {
         debug_assert_eq!(bytes.len(), format.packet_len(pixels));
@@ -138,7 +138,8 @@ impl<'a> PacketWriter<'a> {
         self.bytes[from..from + 8].copy_from_slice(&timestamp_ns.to_le_bytes());
     }
 
-    /// Writes the footer's checksum or its replacement. All other bytes must already be written.
+    /// Writes the footer's checksum or its replacement; no effect for [`LidarFormat::Legacy`]. All other bytes must already
+    /// be written.
     pub fn finish(self, footer: Footer) {
         if self.format != LidarFormat::Legacy {
             seal(self.bytes, footer);
@@ -146,7 +147,7 @@ impl<'a> PacketWriter<'a> {
     }
 }
 
-/// Writes the last bytes of a packet with a footer.
+/// Writes the last eight bytes of a packet as `footer` requires.
 pub(super) fn seal(bytes: &mut [u8], footer: Footer) {
     let (body, end) = bytes.split_at_mut(bytes.len() - CRC_LEN);
     end.copy_from_slice(&match footer {
@@ -359,8 +360,8 @@ impl<'a> Packet<'a> {
         (self.format == LidarFormat::Legacy).then(|| u32::from_le_bytes([a, b, c, d]))
     }
 
-    /// Kind of the last bytes. `None` for a wrong checksum, for unknown bytes, and for [`LidarFormat::Legacy`], which
-    /// has no footer.
+    /// Kind of the last eight bytes. `None` if they are neither a constant nor the correct checksum, and for
+    /// [`LidarFormat::Legacy`], which has no footer.
     pub fn footer(&self) -> Option<Footer> {
         if self.format == LidarFormat::Legacy {
             return None;

@@ -22,17 +22,17 @@ pub mod action {
 
 /// Ids of data sets, for [`Management::id`].
 pub mod id {
-    /// Requests the [`super::DefaultDataSet`].
+    /// Id of the [`super::DefaultDataSet`].
     pub const DEFAULT: u16 = 0x2000;
-    /// Requests the [`super::CurrentDataSet`].
+    /// Id of the [`super::CurrentDataSet`].
     pub const CURRENT: u16 = 0x2001;
-    /// Requests the [`super::ParentDataSet`].
+    /// Id of the [`super::ParentDataSet`].
     pub const PARENT: u16 = 0x2002;
-    /// Requests the [`super::TimePropertiesDataSet`].
+    /// Id of the [`super::TimePropertiesDataSet`].
     pub const TIME_PROPERTIES: u16 = 0x2003;
-    /// Requests the [`super::PortDataSet`].
+    /// Id of the [`super::PortDataSet`].
     pub const PORT: u16 = 0x2004;
-    /// Requests the [`super::TimeStatus`] of linuxptp.
+    /// Id of linuxptp's [`super::TimeStatus`].
     pub const TIME_STATUS: u16 = 0xc000;
 }
 
@@ -61,7 +61,7 @@ pub struct Management {
     pub starting_hops: u8,
     /// Number of further clocks that are allowed to forward the message.
     pub hops: u8,
-    /// One of [`action`]; the upper four bits are reserved.
+    /// A value of [`action`] in the lower four bits; the upper four bits are reserved.
     pub action: u8,
     /// Reserved.
     pub reserved: u8,
@@ -107,7 +107,7 @@ impl Field<Be> for Management {
 record! {
     /// Properties of the answering clock.
     DefaultDataSet: Be 20 {
-        /// Flags: 1 two-step, 2 slave only.
+        /// Flags: bit 0 two-step, bit 1 slave only.
         flags: u8,
         /// Zero.
         reserved: u8,
@@ -127,9 +127,9 @@ record! {
         reserved_2: u8,
     }
 
-    /// Offset from the master.
+    /// Distance from the grandmaster in hops, and offset and delay from the master.
     CurrentDataSet: Be 18 {
-        /// Number of clocks between the grandmaster and this one.
+        /// Number of hops from the grandmaster: 0 for the grandmaster itself, 1 for its direct slave.
         steps_removed: u16,
         /// Own time minus the master's, nanoseconds times 65 536.
         offset_from_master: i64,
@@ -141,7 +141,7 @@ record! {
     ParentDataSet: Be 32 {
         /// The master's port.
         parent: PortIdentity,
-        /// 1 if the two following values are measured.
+        /// 1: the two following values are measured; 0: they are not.
         has_statistics: u8,
         /// Zero.
         reserved: u8,
@@ -197,7 +197,7 @@ record! {
     TimeStatus: Be 50 {
         /// Own time minus the master's, nanoseconds.
         master_offset_ns: i64,
-        /// Time when the last synchronisation arrived, nanoseconds.
+        /// Arrival time of the last Sync message, nanoseconds.
         ingress_time_ns: i64,
         /// Rate ratio of the grandmaster minus 1, times 2^41.
         cumulative_scaled_rate_offset: i32,
@@ -207,7 +207,7 @@ record! {
         gm_time_base: u16,
         /// Last change of the grandmaster's phase, nanoseconds times 65 536.
         last_gm_phase_change: [u8; 12],
-        /// 1 if there is a grandmaster.
+        /// 1: the clock has a grandmaster other than itself; 0: it has none.
         gm_present: i32,
         /// Identity of the grandmaster.
         gm_identity: ClockIdentity,

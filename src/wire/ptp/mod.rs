@@ -82,7 +82,7 @@ impl Target {
 
 /// Length of the header, bytes.
 pub const HEADER_LEN: usize = 34;
-/// Longest message that fits an Ethernet frame, bytes.
+/// Longest message that fits an Ethernet frame with IPv4 and UDP, bytes.
 pub const LONGEST: usize = 1472;
 /// Version of the protocol.
 pub const VERSION: u8 = 2;
@@ -152,7 +152,7 @@ record! {
         class: u8,
         /// Code of the accuracy, for example 0x20 for 25 ns; 0xfe: unknown.
         accuracy: u8,
-        /// Stability of the clock; 0xffff: unknown.
+        /// Stability of the clock: logarithm of its variance, scaled as in IEEE 1588; 0xffff: unknown.
         variance: u16,
     }
 
@@ -172,7 +172,7 @@ record! {
         priority_2: u8,
         /// Identity of the grandmaster.
         grandmaster: ClockIdentity,
-        /// Number of clocks between the grandmaster and this one.
+        /// Number of hops from the grandmaster to the announcing clock: 0 for the grandmaster itself.
         steps_removed: u16,
         /// Code of the time source, for example 0x20 for a GNSS receiver and 0xa0 for an oscillator.
         time_source: u8,
@@ -288,7 +288,7 @@ pub enum Body {
     PeerDelayFollowUp(Response),
     /// Announcement of a clock that offers to be master.
     Announce(Announce),
-    /// Requests to the given port, in the suffix of the message.
+    /// Requests to the given port or answers to its requests; they are in the message's suffix.
     Signaling(PortIdentity),
     /// Reads or changes a data set, or answers such a request.
     Management(Management),
@@ -425,7 +425,8 @@ impl Message {
         Self::parse(message.unwrap_or(bytes))
     }
 
-    /// Bytes of the message. A suffix beyond 64 KiB is truncated, because the length field cannot express more.
+    /// Bytes of the message. A suffix that makes the message longer than 65 535 bytes is truncated, because the length
+    /// field cannot express more.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut rest = Vec::new();
         self.body.write(&mut rest);

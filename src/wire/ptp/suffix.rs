@@ -45,7 +45,7 @@ record! {
         duration_s: u32,
         /// Zero.
         reserved: u8,
-        /// 1 if the request can be repeated before the duration ends.
+        /// Repetition of the request before the duration ends: 1 possible, 0 not.
         renewal: u8,
     }
 
@@ -58,8 +58,8 @@ record! {
     }
 }
 
-/// Suffix of a follow-up of IEEE 802.1AS: organisation, kind, and rate and phase of a grandmaster that has not
-/// changed.
+/// Content of [`Part::FollowUpInformation`]: id of the organisation (IEEE 802.1) and subtype 1. The other fields are zero:
+/// the grandmaster's rate and phase have not changed.
 const FOLLOW_UP_INFORMATION: [u8; 28] = {
     let mut bytes = [0; 28];
     (bytes[1], bytes[2], bytes[5]) = (0x80, 0xc2, 1);
@@ -79,11 +79,12 @@ pub enum Part {
     Cancelled(UnicastCancel),
     /// Clocks through which the announcement has passed.
     PathTrace(Vec<ClockIdentity>),
-    /// Rate and phase of a grandmaster with a constant clock rate.
+    /// Follow-up information of IEEE 802.1AS for a grandmaster whose rate and phase have not changed.
     FollowUpInformation,
 }
 
-/// Decodes the known parts of a suffix, up to the first incomplete one. Any bytes are accepted.
+/// Decodes the known ones among the first 16 parts of a suffix; stops at an incomplete or invalid part. Any bytes are
+/// accepted.
 pub fn parts(suffix: &[u8]) -> Vec<Part> {
     let mut from = Reader::new("a suffix", suffix);
     let mut next = || -> Result<Option<Part>, ParseError> {

@@ -1,6 +1,7 @@
-//! Status packets (DIFOP): addresses, settings, versions, clock, voltages, and the lidar's own angles.
+//! Status packets (DIFOP): addresses, settings, versions, clock, voltages, and the calibrated angles of the lasers.
 //!
-//! All models use the same first bytes. The layout must therefore be known from packets of points or from a profile.
+//! All models use the same first bytes, so a status packet does not identify its layout. The layout must be known from
+//! packets of points or from a profile.
 
 use super::layout::Layout;
 use super::values::{
@@ -22,8 +23,8 @@ const END: [u8; 2] = [0x0f, 0xf0];
 const SENTENCE_AT: usize = 382;
 const ANGLES_AT: usize = 468;
 const RS16_ANGLES_AT: usize = 1165;
-/// Number of lasers of an RS-16 that point downward. They come first, and the packet contains no signs for their
-/// angles.
+/// Number of lasers of an RS-16 that point downward: the first ones. The packet has only magnitudes of the angles, and these
+/// lasers' angles are negative.
 const RS16_DOWNWARD: usize = 8;
 /// Bits of [`Difop::gps`], the state of the GNSS input.
 pub mod gps {
@@ -94,7 +95,7 @@ pub struct Difop {
     pub angles: Vec<[Option<f64>; 2]>,
 }
 
-/// Offsets of fields that differ between models.
+/// Offsets, in bytes, of the fields whose position differs between models.
 struct Places {
     supplies: &'static [usize],
     temperatures: &'static [usize],

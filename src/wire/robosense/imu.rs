@@ -14,19 +14,21 @@ record! {
     ImuWords: Be 51 {
         /// First bytes, `aa 55 5a 05`.
         id: [u8; 4],
-        /// Time: seconds of POSIX time, and microseconds.
+        /// Time: six bytes of POSIX seconds, then four bytes of microseconds within the second.
         time: [u8; TIME_LEN],
-        /// Specific force, in counts; the measuring range is the full scale.
+        /// Specific force, in counts. The largest positive value of the measuring range is 2^`bits` counts, see
+        /// [`Sample::to_bytes`].
         acceleration: [i32; 3],
-        /// Angular rate, in counts; the measuring range is the full scale.
+        /// Angular rate, in counts. The largest positive value of the measuring range is 2^`bits` counts, see
+        /// [`Sample::to_bytes`].
         angular_rate: [i32; 3],
         /// Temperature of the chip, hundredths of a degree Celsius.
         temperature: i32,
         /// Code of the output rate.
         rate: u8,
-        /// Range n of the acceleration: 2^(n+1) g.
+        /// Code n of the acceleration's measuring range: ±2^(n+1) g.
         acceleration_range: u8,
-        /// Range n of the angular rate: 250 * 2^n degrees/s.
+        /// Code n of the angular rate's measuring range: ±250 * 2^n degrees/s.
         angular_rate_range: u8,
         /// Sequence number of the sample.
         count: u32,
@@ -46,7 +48,7 @@ pub struct Sample {
     pub angular_rate_deg_s: [f64; 3],
     /// Temperature of the chip, degrees Celsius.
     pub celsius: f64,
-    /// Codes of the measuring ranges of acceleration and angular rate.
+    /// Codes n of the measuring ranges: acceleration ±2^(n+1) g, angular rate ±250 * 2^n degrees/s.
     pub ranges: [u8; 2],
     /// Sequence number of the sample.
     pub count: u32,

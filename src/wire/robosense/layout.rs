@@ -8,7 +8,7 @@ words!(Layout: "rs16" => Rs16, "rs32" => Rs32, "bpearl" => Bpearl, "bpearl-v4" =
 /// Packet layout of a group of models.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Layout {
-    /// RS-LiDAR-16: two firings per block.
+    /// RS-LiDAR-16: two firings per block or, with two returns, one firing per block.
     #[default]
     Rs16,
     /// RS-LiDAR-32.
@@ -19,11 +19,11 @@ pub enum Layout {
     BpearlV4,
     /// Helios with 32 lasers.
     Helios,
-    /// Helios-16P: two firings per block.
+    /// Helios-16P: two firings per block or, with two returns, one firing per block.
     Helios16,
     /// Ruby and Ruby Plus with 128 lasers.
     Ruby,
-    /// Airy with 96 lines: two blocks per firing.
+    /// Airy with 96 lines: two blocks for each return of a firing.
     Airy,
     /// M1, whose points have their own angles.
     M1,
@@ -81,7 +81,7 @@ pub struct Slot {
     pub is_second: bool,
     /// Laser of the first point; the following points have the next lasers.
     pub first_laser: usize,
-    /// Number of lasers.
+    /// Number of lasers, and of points in the group.
     pub lasers: usize,
 }
 
@@ -92,13 +92,14 @@ impl Slot {
     }
 }
 
-/// Position of a packet in the stream of returns, if the two returns of a firing do not fit into whole packets.
+/// Whether a packet starts with the first or with the second return of a firing. Packets of a Ruby with two returns per
+/// firing alternate: they have three blocks, and each firing takes two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phase {
-    /// All packets are alike, or the packet begins with the first return of a firing.
+    /// The packet starts with the first return of a firing. Also used for all other models and return modes.
     #[default]
     Even,
-    /// The packet begins with the second return of a firing.
+    /// The packet starts with the second return of a firing, whose first return ended the packet before.
     Odd,
 }
 
@@ -137,13 +138,13 @@ impl Layout {
         }
     }
 
-    /// Largest count of distance.
+    /// Largest value of a point's distance, in counts of [`Layout::distance_unit_m`].
     pub fn max_distance(self) -> u16 {
         // An Airy uses 14 bits for the distance, and two bits for a class of the point.
         if self == Self::Airy { 0x3fff } else { u16::MAX }
     }
 
-    /// First bytes of a packet of points, which identify the layout.
+    /// First bytes of a packet of points. Similar layouts have the same ones.
     pub fn id(self) -> &'static [u8] {
         match self {
             Self::Rs16 | Self::Rs32 | Self::Bpearl | Self::BpearlV4 => {
@@ -154,7 +155,7 @@ impl Layout {
         }
     }
 
-    /// First bytes of a block.
+    /// First bytes of a block; empty for an M1.
     pub fn block_flag(self) -> &'static [u8] {
         match self {
             Self::Ruby => &[0xfe],
@@ -210,8 +211,8 @@ impl Layout {
         }
     }
 
-    /// Lasers and returns of a packet's points, in the order of the wire. An M1 with two returns sends them in
-    /// separate packets; the slots are then those of the first return.
+    /// Lasers and returns of a packet's points, in the order of the wire. An M1 sends first and second returns in separate
+    /// packets; its slots are always marked as first returns.
     pub fn slots(self, is_dual: bool, phase: Phase) -> Vec<Slot> {
         let lasers = self.lasers();
         let whole = |block, firing, is_second| Slot {

@@ -26,7 +26,7 @@ pub struct Head {
     pub unix_us: i64,
     /// Temperature of the boards, degrees Celsius.
     pub celsius: f64,
-    /// Packet counter; for an M1, the number of the packet in its frame, from 1.
+    /// Packet counter; for an M1, the number of the packet in its frame, from 1; 0 for a Ruby, whose packets have none.
     pub count: u32,
     /// Type and kind of the model.
     pub kind: [u8; 2],
@@ -259,7 +259,8 @@ impl<'a> Packet<'a> {
         u16::from_be_bytes(self.array(shape.block_at(block) + shape.block_head - 2))
     }
 
-    /// Groups of points in the packet, as [`Layout::slots`]. For a Ruby, the azimuths determine the phase.
+    /// Groups of points in the packet, as [`Layout::slots`]. A Ruby's packet with two returns per firing is [`Phase::Odd`]
+    /// if its first two blocks have different azimuths.
     pub fn slots(&self, is_dual: bool) -> Vec<Slot> {
         let phase = match self.layout == Layout::Ruby && self.azimuth(0) != self.azimuth(1) {
             true => Phase::Odd,

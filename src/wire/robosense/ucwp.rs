@@ -27,7 +27,7 @@ record! {
         ports: [u16; 4],
         /// Sector in which lasers fire: first and last angle, hundredths of a degree.
         fov: [u16; 2],
-        /// UTC as a calendar date.
+        /// UTC: calendar date and time of day.
         time: [u8; TIME_LEN],
         /// Angle of the rotor at the start of each second, degrees.
         phase_deg: u16,

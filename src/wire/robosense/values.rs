@@ -54,26 +54,26 @@ fn civil(unix_us: i64) -> DateTime {
         .datetime()
 }
 
-/// Temperature field, least significant byte first: the first byte has five bits of the value, the second seven bits
-/// and the sign.
+/// Temperature field in sixteenths of a degree Celsius, least significant byte first: bits 3 to 7 of the first byte are the
+/// low bits of the magnitude, bits 0 to 6 of the second byte the high ones; bit 7 of the second byte is the sign.
 pub fn temperature_le(celsius: f64) -> [u8; 2] {
     let counts = counts(celsius);
     [(counts & 0x1f) as u8 * 8, (counts >> 5) as u8 | sign(celsius)]
 }
 
-/// Value of a temperature field, degrees Celsius.
+/// Value of a field of [`temperature_le`], degrees Celsius.
 pub fn read_temperature_le([low, high]: [u8; 2]) -> f64 {
     celsius(u16::from(high & 0x7f) << 5 | u16::from(low >> 3), high)
 }
 
-/// Temperature field, most significant byte first: the first byte has the sign and seven bits of the value, the
-/// second four bits.
+/// Temperature field in sixteenths of a degree Celsius, most significant byte first: bit 7 of the first byte is the sign,
+/// bits 0 to 6 are the high bits of the magnitude; bits 4 to 7 of the second byte are the low bits.
 pub fn temperature_be(celsius: f64) -> [u8; 2] {
     let counts = counts(celsius).min(0x7ff);
     [(counts >> 4) as u8 | sign(celsius), (counts & 0xf) as u8 * 16]
 }
 
-/// Value of a temperature field, degrees Celsius.
+/// Value of a field of [`temperature_be`], degrees Celsius.
 pub fn read_temperature_be([high, low]: [u8; 2]) -> f64 {
     celsius(u16::from(high & 0x7f) << 4 | u16::from(low >> 4), high)
 }
@@ -94,7 +94,8 @@ fn celsius(counts: u16, signed: u8) -> f64 {
 /// Sign byte of an angle that was not measured.
 const UNKNOWN: u8 = 0xff;
 
-/// Angle field: sign and magnitude in steps of `unit_deg`. `None` is an angle that was not measured.
+/// Angle field: sign byte (0 positive, 1 negative), and magnitude in steps of `unit_deg`, most significant byte first.
+/// `None` is an angle that was not measured.
 pub fn angle(deg: Option<f64>, unit_deg: f64) -> [u8; 3] {
     let Some(deg) = deg else { return [UNKNOWN; 3] };
     let size = (deg.abs() / unit_deg).round().min(65_535.0) as u16;

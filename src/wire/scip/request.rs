@@ -4,9 +4,9 @@
 use super::message::is_printable;
 use super::scan::ScanFormat;
 
-/// Longest text of a host, without its semicolon.
+/// Longest text that a host may append to a request, characters without the semicolon.
 pub const LONGEST_TEXT: usize = 16;
-/// Number of bytes of a line that a scanner stores; the longest request has 32.
+/// Number of bytes that a scanner stores of each line; the longest valid request has 32.
 pub const LONGEST_REQUEST: usize = 64;
 const STX: u8 = 0x02;
 const ETX: u8 = 0x03;
@@ -123,7 +123,7 @@ impl Name {
         NAMES.iter().map(|(_, name)| *name)
     }
 
-    /// Numbers of digits of the parameters.
+    /// Number of digits of each parameter, in order.
     pub fn widths(self) -> &'static [usize] {
         match self {
             Self::Md | Self::Ms | Self::Me | Self::Nd | Self::Ne => &[4, 4, 2, 1, 2],
@@ -164,7 +164,7 @@ pub struct Request<'a> {
     pub name: Name,
     /// All parameters, unchecked characters; their lengths are [`Name::widths`].
     pub parameters: &'a [u8],
-    /// The host's text, with its semicolon except in the older form; can be empty.
+    /// The host's text, including its semicolon if it has one; can be empty.
     pub text: &'a [u8],
 }
 
@@ -220,7 +220,7 @@ impl<'a> Request<'a> {
         [self.name.word().as_bytes(), self.parameters, self.text].concat()
     }
 
-    /// The parameters as numbers.
+    /// The first N parameters as numbers.
     ///
     /// # Errors
     /// Index, from 0, of the first parameter that has characters other than digits.

@@ -26,8 +26,8 @@ impl Subrange {
     }
 }
 
-/// A command. An unknown command, or one with unexpected data, is [`Command::Other`]. Every payload is therefore a
-/// command that reproduces the payload.
+/// A command. An unknown command, or one with unexpected data, is [`Command::Other`]. Every payload can therefore be parsed,
+/// and [`Command::emit`] reproduces it byte for byte.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     /// 0x10: restarts the scanner.
@@ -134,7 +134,7 @@ pub enum Mode {
 }
 
 impl Command {
-    /// The command in a telegram's payload, which must not be empty.
+    /// The command in a telegram's payload; an empty payload becomes [`Command::Other`] with the code 0.
     pub fn parse(payload: &[u8]) -> Self {
         let Some((&code, data)) = payload.split_first() else {
             return Self::Other { code: 0, data: Vec::new() };
@@ -221,7 +221,7 @@ impl Mode {
         reader.finish().ok().map(|()| mode)
     }
 
-    /// Number of this mode in the status telegram.
+    /// Number of this mode in command 0x20 and in the status telegram.
     pub fn code(&self) -> u8 {
         match self {
             Self::Installation { .. } => 0x00,

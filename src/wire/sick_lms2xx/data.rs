@@ -129,7 +129,7 @@ pub enum Range {
     Special(SpecialValue),
 }
 
-/// Block D of the configuration: use of the sixteen bits of a value.
+/// Measuring mode, block D of the configuration: it determines the use of the sixteen bits of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeasuringMode {
     code: u8,

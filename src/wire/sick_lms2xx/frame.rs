@@ -53,7 +53,8 @@ pub struct Telegrams {
 }
 
 impl Telegrams {
-    /// Creates a search for telegrams with one of these two addresses, which can be equal.
+    /// Creates a search for telegrams with one of these two addresses (which can be equal). Telegrams with other
+    /// addresses are skipped.
     pub fn of(addresses: [u8; 2]) -> Self {
         Self { addresses: Some(addresses) }
     }

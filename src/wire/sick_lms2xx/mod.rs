@@ -37,7 +37,7 @@ pub const FACTORY_PASSWORD: [u8; 8] = *b"SICK_LMS";
 
 /// Status byte at the end of every telegram from the scanner.
 pub mod status_byte {
-    /// Bits 3 and 4: identify the LMS 2xx family. In normal operation all other bits are 0.
+    /// Value of bits 3 and 4 for the LMS 2xx family: bit 4 is set. In normal operation all other bits are 0.
     pub const FAMILY: u8 = 0x10;
     /// Bits 0 to 2: level of a message: 0 none, 1 information, 2 warning, 3 error, 4 fatal error.
     pub const LEVEL: u8 = 0x07;

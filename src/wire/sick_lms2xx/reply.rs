@@ -71,7 +71,7 @@ pub enum Body {
     },
     /// 0xB7: part of a scan.
     Subrange {
-        /// Values in the reply.
+        /// Numbers of the first and the last value in the reply.
         part: Subrange,
         /// Ranges with their info word.
         values: Values,
@@ -94,7 +94,7 @@ pub enum Body {
     MeanSubrange {
         /// Number of scans in the mean.
         scans: u8,
-        /// Values in the reply.
+        /// Numbers of the first and the last value in the reply.
         part: Subrange,
         /// Ranges with their info word.
         values: Values,
@@ -105,7 +105,7 @@ pub enum Body {
     Reflectivity {
         /// Ranges of the whole scan.
         values: Values,
-        /// Part of the scan with reflectivity.
+        /// Numbers of the first and the last value with reflectivity.
         part: Subrange,
         /// Reflectivity values, one byte each.
         reflectivity: Vec<u8>,
@@ -130,7 +130,7 @@ pub enum Body {
     },
 }
 
-/// Result of command 0x20.
+/// Result of command 0x20, coded in one byte: 0, 1, 2 in the order of the variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SwitchResult {
     /// The mode was changed.
@@ -144,7 +144,7 @@ pub enum SwitchResult {
 /// Part of a scan, each value with its remission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemissionPart {
-    /// Values that the part contains.
+    /// Numbers of the first and the last value of the part.
     pub part: Subrange,
     /// Info word of the values.
     pub info: ScanInfo,
@@ -164,7 +164,7 @@ impl Reply {
     /// Decodes the payload of a telegram.
     ///
     /// # Errors
-    /// The payload has an unknown code or a wrong length.
+    /// The payload has an unknown code, a wrong length or a value that is not allowed.
     pub fn parse(payload: &[u8]) -> Result<Self, ParseError> {
         let Some((&status, body)) = payload.split_last() else {
             return Err(ParseError::Length { what: "reply", need: 2, got: 0 });

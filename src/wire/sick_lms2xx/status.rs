@@ -9,7 +9,7 @@ record! {
     State: Le 152 {
         /// Version of the software, such as `V02.30 `.
         software_version: [u8; 7],
-        /// Current operating mode, as the parameter of command 0x20.
+        /// Current operating mode, coded as in the parameter of command 0x20.
         operating_mode: u8,
         /// State of the device: 0 no error, 1 error.
         device_status: u8,
@@ -37,7 +37,7 @@ record! {
         receiver: [u16; 8],
         /// Unused.
         reserved_101: u8,
-        /// Measuring mode, as block D of the configuration.
+        /// Measuring mode, coded as in block D of the configuration.
         measuring_mode: u8,
         /// Single and mean measured value of the reference target.
         reference_counters: [u16; 2],
@@ -45,9 +45,9 @@ record! {
         angle_deg: u16,
         /// Resolution, hundredths of a degree.
         resolution_centideg: u16,
-        /// Restart mode, as block I of the configuration.
+        /// Restart mode, coded as in block I of the configuration.
         restart_mode: u8,
-        /// Restart time, as block J of the configuration.
+        /// Restart time, coded as in block J of the configuration.
         restart_time: u16,
         /// Offset for multiple evaluation of field set 2.
         multiple_evaluation_offset: u8,
@@ -57,15 +57,15 @@ record! {
         line_rate_word: u16,
         /// Number of scans that must agree before a field counts as infringed.
         evaluation_number: u8,
-        /// Whether the bit rate is kept after power-off.
+        /// 1 if the current bit rate is kept after power-off, otherwise 0.
         permanent_rate: u8,
         /// Address of the scanner, without the 0x80 that its telegrams add.
         address: u8,
         /// Number of the active field set.
         field_set: u8,
-        /// Unit of ranges, as block E of the configuration.
+        /// Unit of ranges, coded as in block E of the configuration.
         unit: u8,
-        /// State of the laser: 1 if it is off.
+        /// State of the laser: 0 on, 1 off.
         laser_off: u8,
         /// Version of the boot PROM.
         boot_version: [u8; 7],

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-/// Longest accepted duration, seconds: a year.
+/// Longest accepted duration, seconds: 366 days.
 const LONGEST_S: f64 = 366.0 * 86_400.0;
 
-/// Reads a duration such as `10s`, `1.5s`, `500ms`, `2min`, `1h`, or plain seconds.
+/// Reads a duration such as `10s`, `1.5s`, `500ms`, `2min`, `1h`, or plain seconds, of more than zero and at most 366 days.
+/// The error is a message for the user.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     const UNITS: [(&str, f64); 5] =
         [("ms", 1e-3), ("min", 60.0), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
@@ -23,13 +24,13 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Formats a time in microseconds with three digits in a suitable unit: `150 ns`, `7.25 us`, `19.6 ms`, `2.5 s`.
+/// Formats a time in microseconds with three significant digits in a suitable unit: `150 ns`, `7.25 us`, `19.6 ms`, `2.5 s`.
 /// Zeros at the end are omitted.
 pub fn describe_us(us: f64) -> String {
     describe_us_to(us, 3)
 }
 
-/// Like [`describe_us`], with `digits` digits.
+/// Like [`describe_us`], with `digits` significant digits.
 pub fn describe_us_to(us: f64, digits: i32) -> String {
     const UNITS: [(&str, f64); 3] = [("s", 1e6), ("ms", 1e3), ("us", 1.0)];
     if !us.is_finite() || us == 0.0 {

@@ -29,7 +29,8 @@ message! {
         reserved1: u8,
         /// Settings of the pin that is active while bytes wait to be sent.
         tx_ready: u16,
-        /// UARTs: bits 6-7 number of data bits minus five, 9-11 parity, 12-13 stop bits.
+        /// UARTs: bits 6-7 number of data bits minus five, 9-11 parity (0 even, 1 odd, 4 none), 12-13 stop bits (0 one, 1
+        /// one and a half, 2 two, 3 half).
         mode: u32,
         /// UARTs: bit rate, bits per second.
         baud: u32,
@@ -57,7 +58,7 @@ message! {
         measurement_ms: u16,
         /// Number of measurements per solution.
         measurements_per_solution: u16,
-        /// Time reference: 0 UTC, 1 GPS, and others.
+        /// Time reference: 0 UTC, 1 GPS, 2 GLONASS, 3 BeiDou, 4 Galileo.
         time_reference: u16,
     }
     /// Settings of the navigation engine.
@@ -74,7 +75,7 @@ message! {
         fixed_altitude_variance: u32,
         /// Smallest elevation of the satellites used.
         min_elevation_deg: i8,
-        /// Reserved.
+        /// Reserved; u-blox's field `drLimit`.
         dead_reckoning_limit_s: u8,
         /// Limits of a valid fix: PDOP and TDOP in 0.1, position and time accuracy in metres.
         limits: [u16; 4],
@@ -105,22 +106,23 @@ message! {
         cable_delay_ns: i16,
         /// Delay of the receiver's radio.
         rf_delay_ns: i16,
-        /// Period in microseconds, or frequency in hertz.
+        /// Period in microseconds, or frequency in hertz if bit 3 of `flags` is set.
         period: u32,
         /// Period or frequency of the pulse once locked.
         period_locked: u32,
-        /// Length of the pulse in microseconds, or in units of 2^-32 of the period.
+        /// Length of the pulse in microseconds if bit 4 of `flags` is set, otherwise in units of 2^-32 of the period.
         length: u32,
         /// Length of the pulse once locked.
         length_locked: u32,
         /// Delay set by the user.
         user_delay_ns: i32,
-        /// Flags: bit 0 active, 1 lock, 2 locked values differ, 3 frequency, 4 length, 5 align, 6 rising.
+        /// Flags: bit 0 active, 1 locked to GNSS time, 2 other values when locked, 3 `period` is a frequency, 4 `length`
+        /// is a time, 5 aligned to the second, 6 rising edge at the second.
         flags: u32,
     }
 }
 
-/// Rate of a message: sent in every n-th solution; 0: never.
+/// Rate n of a message: the message is sent with every n-th solution; 0: never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum CfgMsg {

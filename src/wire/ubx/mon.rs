@@ -17,9 +17,10 @@ message! {
         quantisation_error_ps: i32,
         /// Week of the pulse.
         week: u16,
-        /// Flags: bit 0 time base UTC instead of GNSS, 1 UTC available, 2-3 RAIM, 4 error invalid.
+        /// Flags: bit 0 time base (0 GNSS, 1 UTC), 1 UTC available, 2-3 RAIM (0 unknown, 1 not active, 2 active), 4
+        /// quantisation error invalid.
         flags: u8,
-        /// References: bits 0-3 reference system, 4-7 source of UTC.
+        /// References: bits 0-3 satellite system of the time (0 GPS), 4-7 source of UTC (3 USNO).
         reference: u8,
     }
 }
@@ -27,13 +28,13 @@ message! {
 message! {
     /// State of the hardware, generation 8 and earlier.
     MonHw 0x0a 0x09 60 {
-        /// Function of each pin: 0 peripheral, 1 general.
+        /// Function of each pin, one bit each: 0 peripheral, 1 general-purpose input or output.
         pin_select: u32,
-        /// Bank of each pin: A (0) or B (1).
+        /// Bank of each pin, one bit each: 0 A, 1 B.
         pin_bank: u32,
-        /// Direction of each pin: 0 input, 1 output.
+        /// Direction of each pin, one bit each: 0 input, 1 output.
         pin_direction: u32,
-        /// Level of each pin.
+        /// Level of each pin, one bit each: 0 low, 1 high.
         pin_value: u32,
         /// Noise level of the radio.
         noise_per_ms: u16,
@@ -43,7 +44,8 @@ message! {
         antenna_status: u8,
         /// Power of the antenna: 0 off, 1 on, 2 unknown.
         antenna_power: u8,
-        /// Flags: bit 0 clock calibrated, 1 safe boot, 2-3 jamming (0 not examined, 1 none), 4 no crystal.
+        /// Flags: bit 0 clock calibrated, 1 safe boot, 2-3 jamming (0 not examined, 1 none, 2 some, 3 too much for a
+        /// fix), 4 no crystal.
         flags: u8,
         /// Reserved.
         reserved1: u8,

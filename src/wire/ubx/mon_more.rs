@@ -23,13 +23,13 @@ message! {
     }
     /// State of the radio, generation 8.
     MonHw2 0x0a 0x0b 28 {
-        /// Offset of the I component.
+        /// Offset of the signal's I component: -128 largest negative, 127 largest positive.
         offset_i: i8,
-        /// Magnitude of the I component.
+        /// Magnitude of the signal's I component: 0 no signal, 255 largest.
         magnitude_i: u8,
-        /// Offset of the Q component.
+        /// Offset of the signal's Q component: -128 largest negative, 127 largest positive.
         offset_q: i8,
-        /// Magnitude of the Q component.
+        /// Magnitude of the signal's Q component: 0 no signal, 255 largest.
         magnitude_q: u8,
         /// Source of the configuration: 114 ROM, 111 OTP, 112 pins, 102 flash.
         config_source: u8,
@@ -72,14 +72,14 @@ message! {
         total_percent: u8,
         /// Highest usage of all ports, percent.
         total_peak_percent: u8,
-        /// Errors: bits 0-5 limit of a port reached, 6 memory, 7 allocation.
+        /// Errors: bits 0-5 buffer limit of port 0 to 5 reached, 6 memory allocation failed, 7 transmit buffer full.
         errors: u8,
         /// Reserved.
         reserved1: u8,
     }
     /// Whether the receiver is awake.
     MonRxr 0x0a 0x21 1 {
-        /// Flags: bit 0 awake.
+        /// Flags: bit 0 is 1 while the receiver is awake.
         flags: u8,
     }
     /// Load of processor and memory.
@@ -112,7 +112,7 @@ message! {
     }
     /// Acknowledges an aiding message, or rejects it.
     MgaAck 0x13 0x60 8 {
-        /// Result: 0 not used, 1 accepted.
+        /// Result: 0 the aiding message was not used, 1 it was accepted.
         kind: u8,
         /// Version of the message, 0.
         version: u8,

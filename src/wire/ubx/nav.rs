@@ -44,7 +44,8 @@ message! {
         flags: u8,
         /// Flags: bit 0 differential corrections, 1 carrier solution valid, 6-7 map matching.
         fix_stat: u8,
-        /// Flags: bits 0-1 power save mode, 3-4 spoofing detection (1: none detected), 6-7 carrier solution.
+        /// Flags: bits 0-1 power save mode, 3-4 spoofing detection (1: none detected), 6-7 carrier solution (0 none, 1
+        /// float, 2 fixed).
         flags2: u8,
         /// Time to first fix.
         ttff_ms: u32,
@@ -121,10 +122,10 @@ message! {
         t_acc_ns: u32,
         /// Nanoseconds to add to the time of day; can be negative.
         nano_ns: i32,
-        /// Kind of fix: 0 none, 1 dead reckoning, 2 two-dimensional, 3 three-dimensional, 4 with dead reckoning, 5
+        /// Kind of fix: 0 none, 1 dead reckoning, 2 two-dimensional, 3 three-dimensional, 4 GNSS with dead reckoning, 5
         /// time only.
         fix_type: u8,
-        /// Flags: bit 0 fix within limits, 1 differential corrections, 6-7 carrier solution (1 float, 2 fixed).
+        /// Flags: bit 0 fix within limits, 1 differential corrections, 6-7 carrier solution (0 none, 1 float, 2 fixed).
         flags: u8,
         /// Flags: bit 5 confirmation available, 6 date confirmed, 7 time confirmed.
         flags2: u8,
@@ -302,11 +303,11 @@ message! {
         source: u8,
         /// GPS minus UTC.
         leap_s: i8,
-        /// Source of the next change.
+        /// Source of the next change: 0 none, 2 GPS.
         change_source: u8,
         /// Size of the next change: -1, 0 or 1.
         change_s: i8,
-        /// Time until the next change; negative after the last change.
+        /// Time until the next change; negative if the change is in the past.
         time_to_event_s: i32,
         /// GPS week of the change.
         event_week: u16,
@@ -364,8 +365,8 @@ message! {
         acc_heading_1e5_deg: u32,
         /// Reserved.
         reserved3: [u8; 4],
-        /// Flags: bit 0 fix valid, 1 differential corrections, 2 baseline valid, 3-4 carrier solution, 5 moving base,
-        /// 8 heading valid.
+        /// Flags: bit 0 fix valid, 1 differential corrections, 2 baseline valid, 3-4 carrier solution (0 none, 1 float,
+        /// 2 fixed), 5 moving base, 8 heading valid.
         flags: u32,
     }
     /// State of the survey-in, which determines the antenna's position.
@@ -454,9 +455,10 @@ record! {
     ChannelInfo: Le 12 {
         /// Number of the channel; 255 if none is assigned.
         channel: u8,
-        /// Number of the satellite in u-blox's numbering for all systems: GPS 1-32, GLONASS 65-96.
+        /// Number of the satellite in u-blox's numbering for all systems: GPS 1-32, BeiDou 159-163 and 33-64, GLONASS
+        /// 65-96, Galileo 211-246.
         sv_id: u8,
-        /// Flags: bit 0 used, 2 orbit known, 3 ephemeris.
+        /// Flags: bit 0 used, 1 differential corrections, 2 orbit known, 3 ephemeris.
         flags: u8,
         /// Quality: 0 idle to 7.
         quality: u8,

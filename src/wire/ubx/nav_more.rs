@@ -93,9 +93,9 @@ message! {
     NavAopstatus 0x01 0x60 16 {
         /// GPS time of week.
         itow_ms: u32,
-        /// Configuration: bit 0 enabled.
+        /// Configuration: bit 0 is 1 if the prediction is enabled.
         config: u8,
-        /// State; 0: idle.
+        /// State: 0 idle, other values running.
         status: u8,
         /// Reserved.
         reserved1: [u8; 10],
@@ -108,15 +108,15 @@ message! {
         risk_mantissa: u8,
         /// Exponent of the target integrity risk.
         risk_exponent: i8,
-        /// 1 if the protection levels of the position are valid.
+        /// 1: the protection levels of the position are valid; 0: they are not.
         position_valid: u8,
         /// Frame of the position's protection levels.
         position_frame: u8,
-        /// 1 if the protection levels of the velocity are valid.
+        /// 1: the protection levels of the velocity are valid; 0: they are not.
         velocity_valid: u8,
         /// Frame of the velocity's protection levels.
         velocity_frame: u8,
-        /// 1 if the protection level of the time is valid.
+        /// 1: the protection level of the time is valid; 0: it is not.
         time_valid: u8,
         /// Reserved.
         reserved1: [u8; 4],
@@ -126,9 +126,9 @@ message! {
         position_mm: [u32; 3],
         /// Protection levels of the velocity, by axis.
         velocity_mm_s: [u32; 3],
-        /// Orientation of the position's protection ellipse.
+        /// Orientation of the position's protection ellipse, 0.01 degrees.
         position_orientation_centideg: u16,
-        /// Orientation of the velocity's protection ellipse.
+        /// Orientation of the velocity's protection ellipse, 0.01 degrees.
         velocity_orientation_centideg: u16,
         /// Protection level of the time.
         time_ns: u32,
@@ -145,12 +145,14 @@ record! {
         gnss_id: u8,
         /// Number of the satellite within the system.
         sv_id: u8,
-        /// Flags: bits 0-1 health (1 ok), 2-3 visibility (1 below the horizon, 2 above, 3 above the mask).
+        /// Flags: bits 0-1 health (0 unknown, 1 healthy, 2 not healthy), 2-3 visibility (0 unknown, 1 below the
+        /// horizon, 2 above it, 3 above the elevation mask).
         flags: u8,
-        /// Ephemeris: bits 0-4 time for which it can be used, in quarters of an hour, 5-7 source (1 received from the
-        /// satellite).
+        /// Ephemeris: bits 0-4 time for which it can be used, in quarters of an hour, 5-7 source (0 none, 1 received
+        /// from the satellite).
         ephemeris: u8,
-        /// Almanac: bits 0-4 time for which it can be used, in days, 5-7 source (1 received from the satellite).
+        /// Almanac: bits 0-4 time for which it can be used, in days, 5-7 source (0 none, 1 received from the
+        /// satellite).
         almanac: u8,
         /// Other orbits: bits 5-7 are their kind, 0 none.
         other: u8,

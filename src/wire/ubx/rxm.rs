@@ -24,7 +24,7 @@ message! {
     RxmCor 0x02 0x34 12 {
         /// Version of the message, 1.
         version: u8,
-        /// Eb/N0 of a satellite link, 0.125 dB.
+        /// Eb/N0 of a satellite link, in units of 0.125 dB.
         ebno: u8,
         /// Reserved.
         reserved1: [u8; 2],

@@ -128,7 +128,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Usual number of characters.
+    /// Smallest number of characters, including the sign; shorter numbers are padded with zeros.
     pub fn width(self) -> usize {
         match self {
             Format::Temperature => 5,

@@ -121,7 +121,7 @@ pub fn begin_block(
     block[block::POINTS].as_chunks_mut().0
 }
 
-/// One firing of 32 lasers, or two firings of 16 lasers.
+/// One firing of the 32 lasers of a bank, or two firings of 16 lasers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Block {
     /// Flag of the bank, see [`Bank::from_flag`].
@@ -222,9 +222,10 @@ impl DataPacket {
         Model::from_product_id(product)
     }
 
-    /// Whether the blocks form pairs with equal azimuths, as for two returns per firing.
+    /// Whether the packet has two returns per firing.
     ///
-    /// In an HDL-64E, firings always are pairs of blocks; groups of four equal azimuths are therefore required.
+    /// An HDL-64E sends no return mode, so blocks 0 and 2 are compared: with two returns per firing, they have the same bank
+    /// and azimuth. For other models, the return mode must be [`ReturnMode::Dual`].
     pub fn is_dual_return(&self) -> bool {
         match self.model() {
             Some(Model::Hdl64e) => {

@@ -38,7 +38,7 @@ pub struct CommandWords {
 /// A command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Sets the rotation rate.
+    /// Sets the rotation rate, rpm.
     Rpm(u32),
     /// Sets the sector in which lasers fire: first and last degree, 0..=360.
     View([u16; 2]),

@@ -180,7 +180,7 @@ pub struct LaserRecord {
     pub horizontal_offset_mm: i16,
     /// Distance at which intensity needs no correction, mm.
     pub focal_distance_mm: i16,
-    /// Strength of the intensity correction, 0.1.
+    /// Strength of the intensity correction, in units of 0.1.
     pub focal_slope_tenths: i16,
     /// Lower limit of intensities.
     pub min_intensity: u8,

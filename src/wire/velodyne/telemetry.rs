@@ -62,7 +62,7 @@ pub struct Telemetry {
     pub change_since_calibration_c: i16,
     /// Time since the calibration, seconds.
     pub since_calibration_s: u32,
-    /// Reason of the calibration.
+    /// Reason for the last calibration.
     pub calibration: AdcCalibration,
     /// State of the calibration: bit 0 in progress, bit 1 requested because of the temperature, bit 2 requested
     /// because of the time.

@@ -1,6 +1,6 @@
-//! The built-in `andabata-field`: a field to drive across, after the one that the Andabata paper describes (Martínez
-//! et al. 2020): a square of 50 m with high grass, rocks, trees, a fence, a barrier and ditches. The paper states no
-//! dimensions; the dimensions here were chosen for this scene.
+//! The built-in `andabata-field`: a square field of 50 m with high grass, rocks, trees, a fence, a barrier and ditches. It
+//! is modelled on the test field of the Andabata paper (Martínez et al. 2020). The paper states no dimensions; the
+//! dimensions here were chosen for this scene.
 //!
 //! ```text
 //! ±25 m          edge of the field; the ground extends to ±30 m
@@ -11,9 +11,9 @@
 //! -11, -18.6     puddle, 3 m by 2 m, on the way to the first goal
 //! ```
 //!
-//! Ditches are 6 m long and 1.2 m wide at the top; their walls have a width of 0.2 m. Rocks, trees and
-//! patches of grass have random positions, clear of start, goals, origin, ditches, barrier, fence and puddle.
-//! The ground consists of cells of 0.2 m; below the puddle it is level.
+//! Ditches are 6 m long and 1.2 m wide at the top; their walls slope over a horizontal distance of 0.2 m. Rocks, trees and
+//! patches of grass have random positions, clear of start, goals, origin, ditches, barrier, fence and puddle. The ground
+//! consists of cells of 0.2 m; below the puddle it is level.
 
 use std::f64::consts::{PI, TAU};
 
@@ -35,9 +35,11 @@ pub const HALF_SIZE_M: f64 = 25.0;
 pub const START_M: [f64; 2] = [-20.0, -20.0];
 /// Goals of a robot, in order, World x and y, metres.
 pub const GOALS_M: [[f64; 2]; 3] = [[20.0, -14.0], [-20.0, 2.0], [18.0, 20.0]];
-/// Centre of the circle for driving laps that is free of objects, metres.
+/// Centre of a circle without rocks, trees and grass, in which a robot can drive laps, World x and y, metres. Its radius
+/// is [`CLEAR_OF_GOALS_M`]; a ditch begins 3 m south of the centre.
 const LAP_M: [f64; 2] = [0.0, 0.0];
-/// South-western and north-eastern corners of the ditches' upper edges, metres; multiples of a cell.
+/// South-western and north-eastern corners of the ditches' upper edges, metres. All coordinates are multiples of the
+/// ground's cell size, 0.2 m.
 pub const DITCHES_M: [[[f64; 2]; 2]; 3] =
     [[[-0.6, -20.0], [0.6, -14.0]], [[-0.6, -9.0], [0.6, -3.0]], [[-5.0, 10.0], [1.0, 11.2]]];
 /// South-western and north-eastern corners of the barrier, metres.
@@ -60,7 +62,7 @@ const MATT_PUDDLE_REFLECTANCE: f32 = 0.15;
 /// Cells along each side of the ground.
 const CELLS: u32 = 300;
 const CELL_M: f64 = 0.2;
-/// Distance around the puddle within which the ground becomes level, metres.
+/// Width of the transition between the relief and the level ground around the puddle, metres.
 const LEVEL_M: f64 = 2.0;
 /// Number of waves that form the relief.
 const WAVES: u32 = 8;
@@ -150,7 +152,7 @@ fn ground(parameters: &AndabataFieldParameters) -> HeightGrid {
         .map(|index| {
             let p = corner(CELLS, CELL_M, index % side, index / side);
             let outside = (low - p).max(p - high).max(DVec2::ZERO).length();
-            // This factor rises from 0 at the puddle (and one cell around it) to 1.
+            // This factor is 0 up to two cells from the puddle and rises to 1 over the next `LEVEL_M`.
             let away = ((outside - 2.0 * CELL_M) / LEVEL_M).clamp(0.0, 1.0);
             let away = 0.5 - 0.5 * libm::cos(PI * away);
             let surface = level_m + away * (relief(p) - level_m);
@@ -184,7 +186,7 @@ fn finished(mut mesh: Mesh, material: MaterialId) -> Mesh {
     mesh
 }
 
-/// Makes a concrete wall of pieces one metre long, each equally high above the ground below.
+/// Makes a concrete wall of pieces 1 m long. Each piece is [`BARRIER_HEIGHT_M`] high above the ground at its middle.
 fn barrier(ground: &HeightGrid, material: MaterialId) -> Mesh {
     let mut mesh = Mesh { name: "barrier".into(), ..Mesh::default() };
     let [[west, south], [east, north]] = BARRIER_M;
@@ -329,7 +331,7 @@ fn rock_places(
             let scale = DVec3::new(radius, radius * uniform(&mut rng, 0.7, 1.0), radius * 0.9);
             let axes = turned(random::angle(&mut rng), scale);
             let place = room.find(&mut rng, radius);
-            // A third of the rock is below the ground.
+            // A third of the rock's height is below the ground.
             let z = ground.height(place) + 0.35 * scale.z;
             DAffine3::from_mat3_translation(axes, place.extend(z))
         })

@@ -1,4 +1,4 @@
-//! Simple bodies of moving objects, in axes forward-left-up. Bodies stand on the origin of their frame.
+//! Simple bodies of moving objects, in axes forward-left-up. The origin is the middle of a body's lower side, on the ground.
 
 use std::f64::consts::TAU;
 
@@ -51,7 +51,8 @@ impl Body {
         loft(&mut self.mesh, &ring(low[2]), &ring(high[2]));
     }
 
-    /// Adds a round column. It leans if the centre of `head` is not above that of `foot`.
+    /// Adds a round column between the centres `foot` and `head` of its end faces, with `radii` along x and y. It leans if
+    /// `head` is not above `foot`.
     fn column(&mut self, foot: [f64; 3], head: [f64; 3], radii: [f64; 2]) {
         let ring = |centre: [f64; 3]| -> Vec<DVec3> {
             (0..ROUND)

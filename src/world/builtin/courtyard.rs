@@ -6,8 +6,8 @@
 //! 20 m        radius of the lane: no trunk within 3 m of it, no grass within 1 m
 //! ```
 //!
-//! One tree and one clump of grass are instanced with random yaw, scale and position. The ground's relief
-//! decreases to zero before the walls, which stand on z = 0.
+//! One tree and one clump of grass are instanced with random yaw, scale and position. The ground's relief decreases to zero
+//! towards the walls, where the ground is at z = 0.
 
 use std::f64::consts::{PI, TAU};
 

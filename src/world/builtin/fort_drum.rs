@@ -1,4 +1,4 @@
-//! The built-in `fort-drum`: a parking apron with objects and plants, after the scene at Fort Drum that Durst et al.
+//! The built-in `fort-drum`: a parking apron with objects and plants, modelled on the scene at Fort Drum that Durst et al.
 //! 2011 simulate. The paper states no dimensions; the dimensions here were chosen for this scene.
 //!
 //! ```text
@@ -9,8 +9,8 @@
 //! -7..-5.5, -8..-4   a strip of low grass
 //! ```
 //!
-//! A robot that comes along the x axis from the west has everything ahead of it. A circle of 14 m around the
-//! origin is clear. The ground consists of cells of 0.25 m.
+//! A robot that comes along the x axis from the west has all objects ahead. It can drive a circle of 14 m radius around the
+//! origin, because all objects are within 12 m of the origin. The ground consists of cells of 0.25 m.
 
 use std::f64::consts::TAU;
 
@@ -36,7 +36,7 @@ pub const GRASS_M: [[f64; 2]; 2] = [[-7.0, -8.0], [-5.5, -4.0]];
 pub const BOULDER_M: [f64; 2] = [3.6, 0.0];
 /// Length, width and height above ground of the boulder, metres.
 pub const BOULDER_SIZE_M: [f64; 3] = [1.5, 1.2, 1.0];
-/// Middles of the bales, metres, and the angles between their length and east, degrees.
+/// Middles of the bales, metres, and their yaw: the angle from east to the bale's length, counter-clockwise, degrees.
 pub const BALES: [([f64; 2], f64); 3] =
     [([-2.0, 3.2], 20.0), ([-3.0, -3.5], -35.0), ([0.0, -0.2], 90.0)];
 /// Length, width and height of a bale, metres.
@@ -47,9 +47,9 @@ const CELLS: u32 = 240;
 const CELL_M: f64 = 0.25;
 /// Waves that form the roughness.
 const WAVES: u32 = 12;
-/// Depth by which objects are sunk into the ground, metres.
+/// Depth by which stems and bales are sunk into the ground, metres.
 const IN_GROUND_M: f64 = 0.1;
-/// Range of the scale of the grass model, whose blades are 0.25 to 0.5 m long.
+/// Range of the vertical scale of the grass model, whose blades are 0.25 to 0.5 m long.
 const GRASS_SCALE: [f64; 2] = [0.26, 0.34];
 /// Diffuse reflectance of hay; an estimate without a source.
 const HAY_REFLECTANCE: f32 = 0.45;
@@ -98,7 +98,7 @@ pub fn build(parameters: &FortDrumParameters) -> Scene {
     scene
 }
 
-/// Makes the ground from waves of 0.6 to 6 m whose sum stays within the roughness.
+/// Makes the ground from waves of 0.6 to 6 m length. The largest height above or depth below z = 0 is `roughness_m`.
 fn ground(parameters: &FortDrumParameters) -> HeightGrid {
     let mut rng = random::stream(parameters.seed, RELIEF, 0);
     let waves: Vec<(DVec2, f64)> = (0..WAVES)
@@ -131,7 +131,7 @@ fn apron(ground: &HeightGrid, concrete: MaterialId, soil: MaterialId) -> Mesh {
     mesh
 }
 
-/// Makes a rock of exactly [`BOULDER_SIZE_M`]. A fifth of it is below the ground.
+/// Makes a rock that has exactly the size [`BOULDER_SIZE_M`] above z = 0. A fifth of its total height is below z = 0.
 fn boulder(seed: u64, material: MaterialId) -> Mesh {
     let mut mesh = rock_model(seed, material);
     mesh.name = "boulder".into();
@@ -179,7 +179,8 @@ fn stem_places(parameters: &FortDrumParameters, ground: &HeightGrid) -> Vec<DAff
     places
 }
 
-/// Poses of clumps of low grass; a clump is as wide as in other scenes.
+/// Poses of clumps of low grass. The model is scaled by 0.5 to 0.7 horizontally and by [`GRASS_SCALE`] vertically. The
+/// unscaled blades extend up to `reach` metres from its axis.
 fn grass_places(seed: u64, clumps: u64, reach: f64, ground: &HeightGrid) -> Vec<DAffine3> {
     let [low, high] = GRASS_M.map(DVec2::from);
     (0..clumps)
@@ -213,7 +214,7 @@ mod tests {
         copies.map(|instance| instance.world_from_mesh).collect()
     }
 
-    /// Corners of all instances of the mesh `name`, World.
+    /// Lowest and highest corner of the box around all instances of the mesh `name`, World.
     fn bounds(scene: &Scene, name: &str) -> [DVec3; 2] {
         let mesh = scene.meshes.iter().find(|mesh| mesh.name == name).unwrap();
         let all = copies(scene, name).into_iter().flat_map(|place| {

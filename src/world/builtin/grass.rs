@@ -14,7 +14,8 @@ const SEGMENTS: u32 = 4;
 pub(super) const TRIANGLES: usize = (BLADES * SEGMENTS * 2) as usize;
 /// Radius of the circle that contains the blades' roots, metres.
 const ROOT_RADIUS_M: f64 = 0.40;
-/// Range of the blades' lengths, metres. Copies are scaled by 0.8 to 1.2, so that lengths are 0.2 to 0.6 m.
+/// Range of the blades' lengths before a scene scales the copies, metres. Most scenes scale by 0.8 to 1.2, which gives
+/// lengths of 0.2 to 0.6 m; `andabata-field` and `fort-drum` scale differently.
 const LENGTH_M: [f64; 2] = [0.25, 0.50];
 /// Depth of the blades' roots below the ground, metres.
 const ROOT_DEPTH_M: f64 = 0.04;

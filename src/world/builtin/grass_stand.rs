@@ -16,7 +16,7 @@ use crate::world::scene::Scene;
 /// Identifier of the stems' random streams.
 const STEM: u64 = 1;
 
-/// Builds the stand. The ground is the plane z = 0 around it and the origin.
+/// Builds the stand, on a plane ground at z = 0 that surrounds the stand and the origin.
 pub fn build(parameters: &GrassStandParameters) -> Scene {
     let (front, depth) = (parameters.distance_m, parameters.depth_m);
     let half_width = parameters.width_m / 2.0;
@@ -55,7 +55,7 @@ mod tests {
             scene.instances[1..].iter().map(|i| i.world_from_mesh.translation).collect();
         assert_eq!(feet.len(), 5000);
         assert!(feet.iter().all(|p| (20.0..25.0).contains(&p.x) && p.y.abs() <= 5.0));
-        // Each of a hundred squares with a side of half a metre has 50 ± 7 stems.
+        // Each of a hundred rectangles of 1 m by 0.5 m has 50 ± 7 stems.
         let mut counts = [0i32; 100];
         for p in &feet {
             counts[((p.x - 20.0) as usize).min(4) * 20 + (((p.y + 5.0) * 2.0) as usize).min(19)] +=

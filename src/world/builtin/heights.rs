@@ -49,7 +49,7 @@ impl HeightGrid {
         if s >= t { a + (b - a) * s + (c - b) * t } else { a + (c - d) * s + (d - a) * t }
     }
 
-    /// Slope towards east and north at `p`, from the corners of the cell.
+    /// Mean slope of the cell at `p` towards east and towards north, rise over run.
     pub fn slope(&self, p: DVec2) -> DVec2 {
         let ([a, b, c, d], _, _) = self.cell(p);
         DVec2::new(b - a + c - d, d - a + c - b) / (2.0 * self.cell_m)

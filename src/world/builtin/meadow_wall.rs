@@ -1,7 +1,7 @@
 //! The built-in `meadow-wall`: a meadow and a fence of posts and wires, surrounded by walls.
 //!
 //! ```text
-//! origin      a circle of 4 m without grass
+//! origin      a circle of 4 m radius without grass
 //! fence       a square of posts with a net of upright and level wires
 //! walls       a square around the fence; grass grows up to it
 //! ```
@@ -51,8 +51,8 @@ pub fn build(parameters: &MeadowWallParameters) -> Scene {
     scene
 }
 
-/// Adds posts and wires on the four sides of the fence. As seen from the origin, each side begins at its right-hand
-/// corner and ends before the first post of the next side.
+/// Adds posts and wires on the four sides of the fence. Each side includes its right-hand corner post, as seen from the
+/// origin; the left-hand one belongs to the next side.
 fn add_fence(
     scene: &mut Scene,
     parameters: &MeadowWallParameters,
@@ -99,7 +99,8 @@ fn parts(length_m: f64, spacing_m: f64) -> u32 {
     ((length_m / spacing_m - 1e-9).ceil() as u32).max(1)
 }
 
-/// Pose of a clump whose blades extend up to `reach` metres from its middle.
+/// Random pose of a clump within the walls and outside the clear circle. The unscaled blades extend up to `reach` metres
+/// from the clump's middle.
 fn clump_place(seed: u64, index: u64, half_m: f64, reach: f64) -> DAffine3 {
     let mut rng = random::stream(seed, GRASS_PLACE, index);
     let scale = uniform(&mut rng, 0.8, 1.2);

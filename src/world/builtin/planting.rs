@@ -8,14 +8,14 @@ use super::tree;
 use crate::world::random::{self, uniform};
 use crate::world::scene::{Instance, Mesh, Scene};
 
-/// Radius of the circular lane around the origin that is kept clear, metres.
+/// Radius of the middle line of the lane, a circle around the origin that is kept clear, metres.
 pub const LANE_RADIUS_M: f64 = 20.0;
-/// Least distance between the lane and a trunk, metres.
+/// Least distance between the lane's middle line and a trunk, metres.
 pub const LANE_TO_TRUNK_M: f64 = 3.0;
-/// Least distance between the lane and any part of a blade of grass, metres.
+/// Least distance between the lane's middle line and any part of a blade of grass, metres.
 pub const LANE_TO_GRASS_M: f64 = 1.0;
 
-/// Distance between trees if there is enough space, metres.
+/// Least distance between the middles of trees, metres. It is given up for a tree after 20 unsuccessful attempts.
 const TREE_SPACING_M: f64 = 5.0;
 
 // Identifiers of random streams. Together with the seed they determine shapes and positions.
@@ -63,7 +63,8 @@ impl Site<'_> {
         DVec2::new(uniform(rng, -half, half), uniform(rng, -half, half))
     }
 
-    /// Pose of a clump. A shear makes the blades follow the slope while they stay upright.
+    /// Random pose of a clump, clear of the lane. A shear makes the blades follow the slope while they stay upright. The
+    /// unscaled blades extend up to `reach` metres from the clump's middle.
     pub fn clump_place(&self, index: u64, reach: f64) -> DAffine3 {
         let mut rng = random::stream(self.seed, GRASS_PLACE, index);
         let scale = uniform(&mut rng, 0.8, 1.2);
@@ -85,8 +86,8 @@ impl Site<'_> {
         DAffine3::from_mat3_translation(axes, place.extend(z))
     }
 
-    /// Poses of the trees: on the ground, clear of lane and walls, and far enough from each other if there is enough
-    /// space.
+    /// Random poses of the trees on the ground, clear of the lane, and 5 m apart if possible. Their crowns are inside the
+    /// square; before scaling, a crown extends up to `reach` metres from the trunk.
     pub fn tree_places(&self, trees: u32, reach: f64) -> Vec<DAffine3> {
         let mut taken: Vec<DVec2> = Vec::new();
         let mut places = Vec::new();

@@ -7,8 +7,8 @@ use crate::config::rig::RoomParameters;
 use crate::world::materials;
 use crate::world::scene::{Instance, Mesh, Scene};
 
-/// The room: floor z = 0 with its middle at the origin, four walls and a ceiling, facing inward;
-/// 12 triangles of one material. The ground is the floor.
+/// The room: floor z = 0 with its middle at the origin, four walls and a ceiling, facing inward; 12 triangles of one
+/// material. A puddle on the floor is added if its radius is above 0. The ground is the floor.
 pub fn build(parameters: &RoomParameters) -> Scene {
     let [x, y, z] = parameters.size_m.map(|length| length as f32);
     let (x, y) = (x / 2.0, y / 2.0);

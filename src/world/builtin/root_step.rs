@@ -1,5 +1,5 @@
-//! The built-in `root-step`: a forest floor with roots and a step, as large as the second scene of
-//! Goodin et al. 2018 (604 million triangles, 24,564 instances, one mesh of 22 million).
+//! The built-in `root-step`: a forest floor with roots and a step, as large as the second scene of Goodin et al. 2018 (604
+//! million triangles, 24,564 instances, one mesh of 22 million triangles).
 //!
 //! ```text
 //! ±100 m      the forest
@@ -7,9 +7,9 @@
 //! y axis      a bank, 0.35 m high, that runs from south to north and crosses the lane twice
 //! ```
 //!
-//! The floor is one height field of 6 cm cells: low hills, the bank, roots of the trees, and a centimetre of litter.
-//! The robot drives on an invisible copy of the floor with cells of half a metre, because finer detail has no effect
-//! on wheels and a finer copy would double the memory.
+//! The floor is one height field, by default of 6 cm cells: low hills, the bank, roots of the trees, and litter, which is
+//! noise of ±1 cm. The robot drives on an invisible copy of hills and bank with cells of half a metre, because finer detail
+//! has no effect on wheels and a finer copy would double the memory.
 
 use std::f64::consts::TAU;
 
@@ -33,7 +33,7 @@ const DRIVEN_CELLS: u32 = 400;
 const WAVES: u32 = 12;
 /// Number of roots of each tree.
 const ROOTS: u64 = 7;
-/// Half of the thickness of the litter, metres.
+/// Amplitude of the noise that represents the litter, metres.
 const LITTER_M: f64 = 0.01;
 
 // Identifiers of random streams; 1 to 5 are those in `planting`.

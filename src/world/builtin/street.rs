@@ -1,4 +1,4 @@
-//! The built-in `street`: surfaces with known positions that are not diffuse.
+//! The built-in `street`: non-diffuse surfaces at known positions.
 //!
 //! ```text
 //!  y  7 m   facades, 6 m high; a shop window from x = 4 to 7, 0.6 to 2.6 m high, and a room behind it

@@ -26,7 +26,7 @@ const ROOT_DEPTH_M: f64 = 0.4;
 pub(super) const TRUNK_RADIUS_M: f64 = 0.16;
 /// One-sided area of all leaves, m²: about three times the ground area below the crown.
 const LEAF_AREA_M2: f64 = 75.0;
-/// Length of the shortest and the longest leaf, metres.
+/// Limits of the mean length of a tree's leaves, metres.
 const LEAF_LENGTH_M: [f64; 2] = [0.02, 0.35];
 /// Golden angle, radians: 180 (3 - sqrt 5) degrees. With this angle, successive leaves and branches shade one another
 /// least.
@@ -46,7 +46,7 @@ const fn generation(children: usize, sides: usize, segments: usize) -> Generatio
     Generation { children, sides, segments }
 }
 
-/// Plans from coarse to fine. A tree uses the finest plan whose wood has less than half of the tree's triangles.
+/// Plans from coarse to fine. A tree uses the finest plan whose wood has at most half of the tree's triangles.
 const PLANS: [&[Generation]; 5] = [
     &[generation(1, 4, 4), generation(8, 3, 2), generation(3, 3, 1)],
     &[generation(1, 6, 6), generation(10, 5, 4), generation(5, 3, 3), generation(4, 3, 1)],
@@ -171,7 +171,7 @@ impl Grower<'_> {
         }
     }
 
-    /// Points between the segments of a branch. Branches wind randomly and bend upwards.
+    /// End points of the segments of a branch. Branches wind randomly; all but the trunk bend upwards.
     fn centre_line(&mut self, branch: &Branch, segments: usize) -> Vec<DVec3> {
         let step = branch.length / segments as f64;
         let is_trunk = branch.generation == 0;
@@ -384,7 +384,7 @@ struct Leaf {
     root: DVec3,
     /// Direction along the leaf.
     axis: DVec3,
-    /// Direction that its upper side faces.
+    /// Normal of the leaf's upper side.
     face: DVec3,
     /// Length of the leaf, metres.
     length: f64,

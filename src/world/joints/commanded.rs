@@ -11,7 +11,7 @@ use crate::world::actuation::{Actuation, Command};
 /// Length of an integration step, nanoseconds.
 const STEP_NS: u64 = 1_000_000;
 const STEP_S: f64 = 1e-3;
-/// Number of stored steps; they cover much more than any sensor's delay.
+/// Number of stored steps: two minutes, which is much longer than any sensor's delay.
 const MOST_STEPS: usize = 120_000;
 /// Largest number of waiting commands. If there are more, the earliest command is dropped.
 const MOST_ORDERS: usize = 10_000;
@@ -19,9 +19,9 @@ const MOST_ORDERS: usize = 10_000;
 /// A joint with its motor. Set points of rate and angle take effect at whole milliseconds. Within a
 /// millisecond the acceleration is constant, except in the last step to an angle.
 ///
-/// For a rate set point, the joint accelerates or brakes at its limit. For an angle, the rate is the highest from
-/// which the joint can still stop at that angle, so that the rate over time is a trapezoid. The joint stops before
-/// its end stops without a command.
+/// For a rate set point, the joint accelerates or brakes at its limit. For an angle, the rate is the highest from which the
+/// joint can still stop at that angle, so that the rate over time is a trapezoid. Near an end stop, the joint brakes by
+/// itself and comes to rest there.
 #[derive(Debug)]
 pub(super) struct Commanded {
     start: f64,
@@ -51,16 +51,17 @@ struct Plant {
     rate: f64,
 }
 
-/// Positions and rates at whole milliseconds, oldest first.
+/// Position and rate at each whole millisecond (`knots`), oldest first.
 #[derive(Debug)]
 struct History {
-    /// Number of the oldest step.
+    /// Number of the oldest stored millisecond, counted from the start of the run.
     first: u64,
     knots: VecDeque<[f64; 2]>,
 }
 
 impl Commanded {
-    /// Creates a joint at rest at `start`, with its highest rate and acceleration.
+    /// Creates a joint at rest at the position `start`. `limits` are the positions of its end stops; `jam` is a fault that
+    /// holds the joint.
     pub(super) fn new(
         start: f64,
         [max_rate, max_acceleration]: [f64; 2],
@@ -81,7 +82,7 @@ impl Commanded {
         Self { start, plant: Mutex::new(plant), history: RwLock::new(history) }
     }
 
-    /// Sets the joint to its first position, at rest.
+    /// Resets the joint to its start position, at rest. Drops all commands and the history.
     pub(super) fn restart(&self) {
         let mut plant = self.plant();
         plant.orders.clear();
@@ -145,7 +146,8 @@ impl Commanded {
         (first, history.knots.range(skipped..).copied().collect())
     }
 
-    /// Appends the motion of the original joint; `knots` start with millisecond `first`.
+    /// Appends motion of the original joint in another process. `knots` start with millisecond `first`; those already stored
+    /// are skipped.
     pub(super) fn repeat(&self, first: u64, knots: &[[f64; 2]]) {
         let next = {
             let history = self.history.read().unwrap_or_else(PoisonError::into_inner);

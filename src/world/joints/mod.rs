@@ -9,8 +9,8 @@
 //! # Frames
 //!
 //! A joint has the pose `parent_from_joint` on its parent, which is the body or the moving part of another joint. At
-//! position zero the joint's moving part has the same axes. It rotates about the joint's axis, right-handed, or
-//! slides along it.
+//! position zero, the moving part's axes are those of the joint. The moving part rotates about the joint's axis,
+//! right-handed, or slides along it.
 //!
 //! # Motion
 //!
@@ -119,7 +119,7 @@ impl Joints {
         jam.schedule.window_at(t).map(|window| (jam.fault, window))
     }
 
-    /// Motion of the moving part of `joint`, which carries devices.
+    /// Access to the motion of the moving part of `joint`, for the devices on this part.
     pub fn carrier(&self, joint: usize) -> Carrier<'_> {
         Carrier { joints: self, joint }
     }
@@ -136,7 +136,7 @@ impl Joints {
         }
     }
 
-    /// Resets commanded joints to their position at the first instant, at rest, and drops all commands.
+    /// Resets commanded joints to their start positions, at rest, and drops all commands.
     pub fn restart(&self) {
         self.commanded().for_each(Commanded::restart);
     }
@@ -146,18 +146,18 @@ impl Joints {
         self.commanded().for_each(|joint| joint.advance(until));
     }
 
-    /// Time up to which the motion of all joints is known.
+    /// Time up to which the motion of all joints is known; `SimTime(u64::MAX)` if no joint is commanded.
     pub fn known_until(&self) -> SimTime {
         self.commanded().map(Commanded::known_until).min().unwrap_or(SimTime(u64::MAX))
     }
 
-    /// Motion of the commanded joints from millisecond `from` on, as far as it is stored, for a copy in another
-    /// process. For each joint: the number of the first millisecond, and position and rate at whole milliseconds.
+    /// Motion of the commanded joints from millisecond `from` on, as far as it is stored, for a copy in another process. For
+    /// each commanded joint: the number of the first millisecond, and position and rate at whole milliseconds.
     pub fn knots_from(&self, from: u64) -> Vec<(u64, Vec<[f64; 2]>)> {
         self.commanded().map(|joint| joint.knots_from(from)).collect()
     }
 
-    /// Copies the motion of the original joints, from [`Joints::knots_from`].
+    /// Appends motion of the original joints in another process; `knots` are the result of [`Joints::knots_from`] there.
     pub fn repeat(&self, knots: &[(u64, Vec<[f64; 2]>)]) {
         for (joint, (first, knots)) in self.commanded().zip(knots) {
             joint.repeat(*first, knots);

@@ -126,13 +126,13 @@ impl<'a> Assembly<'a> {
         texture
     }
 
-    /// Colours of the image file at `path`, which [`Assembly::texture`] has read; `None` if they are not
-    /// requested.
+    /// Colours of the image file at `path`, which [`Assembly::texture`] has read for [`Channel::First`]; `None` if it has
+    /// not, or if colours are not requested or exceed the limit of texels.
     pub fn colour_map(&self, path: &Path) -> Option<ColourMap> {
         self.colours.get(path).cloned().flatten()
     }
 
-    /// Colours of an image; `None` if they are not requested, or if they exceed the limit of texels.
+    /// Colours of an image; `None` if they are not requested, or, after a fault, if they exceed the limit of texels.
     pub fn colours_of(&mut self, image: &texture::Image, named_at: &Place) -> Option<ColourMap> {
         if !self.resolver.wants_colours() {
             return None;
@@ -157,7 +157,7 @@ impl<'a> Assembly<'a> {
         self.texture(path, channel, named_at)
     }
 
-    /// Reserves space for `count` more texels; `None` if that exceeds the limit of a scene.
+    /// Counts `count` more texels; `None`, after a fault, if the sum exceeds the limit of a scene.
     pub fn hold_texels(&mut self, count: usize, place: &Place) -> Option<()> {
         self.texels = self.texels.saturating_add(count);
         if self.texels > MAX_TEXELS {
@@ -169,8 +169,8 @@ impl<'a> Assembly<'a> {
         Some(())
     }
 
-    /// Values of the spectrum file at `path`, which is read once; `None` after a warning if the file does not
-    /// exist.
+    /// Values of the spectrum file at `path`, which is read once; `None` after a warning if the file does not exist, or
+    /// after a fault if it cannot be read.
     pub fn spectrum(&mut self, path: &Path, named_at: &Place) -> Option<Spectral> {
         if let Some(&known) = self.spectra.get(path) {
             return known;
@@ -211,9 +211,9 @@ impl<'a> Assembly<'a> {
         taken
     }
 
-    /// Sets the finish of `material` that its name indicates, if any. `is_measured` means that its reflectance comes
-    /// from a spectrum. A material named as glass keeps its finish if it has a texture, which counts as a picture of
-    /// the glass.
+    /// Gives `material` the finish that its name indicates, if any. Glass, water and mirrors also get the reflectance of the
+    /// name, unless `is_measured`: the reflectance then comes from a spectrum. A material named as glass keeps its finish if
+    /// it has a texture, which counts as a picture of the glass. A glossy name has an effect only on a diffuse material.
     pub fn finish_by_name(material: &mut Material, is_textured: bool, is_measured: bool) {
         let named = materials::by_name(&material.name);
         match named.finish {
@@ -237,8 +237,8 @@ impl<'a> Assembly<'a> {
         (self.scene.materials.len() - 1) as MaterialId
     }
 
-    /// Adds a mesh with valid indices, without its degenerate triangles. Faults are recorded at `place`.
-    /// `None` if the mesh is unusable.
+    /// Adds a mesh with valid indices, without its degenerate triangles; returns its index. `None` if the mesh is unusable,
+    /// after a fault at `place`.
     pub fn add_mesh(&mut self, mut mesh: Mesh, place: &Place) -> Option<u32> {
         let mut bounds = [DVec3::INFINITY, DVec3::NEG_INFINITY];
         for position in &mesh.positions {
@@ -263,7 +263,7 @@ impl<'a> Assembly<'a> {
         Some((self.scene.meshes.len() - 1) as u32)
     }
 
-    /// Reserves space for `count` more triangles or vertices; `None` if that exceeds the limit of a scene.
+    /// Counts `count` more triangles or vertices; `None`, after a fault, if the sum exceeds the limit of a scene.
     fn reserve(&mut self, count: usize, place: &Place) -> Option<()> {
         self.stored = self.stored.saturating_add(count);
         if self.stored > MAX_STORED {
@@ -318,8 +318,8 @@ impl<'a> Assembly<'a> {
         Ok(self.scene)
     }
 
-    /// Reserves space for `count` visible instances that are still to be made; `None` if that exceeds the limit of a
-    /// scene.
+    /// Checks that a scene can have `count` more visible instances; `None`, after a fault, if it cannot. The instances are
+    /// not counted here.
     pub fn room_for(&mut self, count: u64, place: &Place) -> Option<()> {
         let count = count.saturating_add(self.scene.instances.len() as u64);
         let limit = MAX_INSTANCES as u64;
@@ -339,8 +339,8 @@ impl<'a> Assembly<'a> {
         room
     }
 
-    /// Creates an instance. `None`, after a fault or a warning, if its transform cannot be inverted or places it too
-    /// far out.
+    /// Creates an instance. `None` after a fault if its transform cannot be inverted, or after a warning if it is too far
+    /// out.
     fn instance(&mut self, mesh: u32, transform: DAffine3, place: &Place) -> Option<Instance> {
         let instance = Instance { mesh, world_from_mesh: transform };
         if let Some(problem) = transform_problem(&instance) {

@@ -166,7 +166,7 @@ pub enum Problem {
     /// An index is out of range.
     #[error("{what} {index} does not exist; there are {available}, counted from {first}")]
     IndexOutOfRange {
-        /// Kind of the index: `vertex`, `texture coordinate`.
+        /// Kind of the index, such as `vertex` or `texture coordinate`.
         what: &'static str,
         /// The index as written in the file.
         index: i64,
@@ -193,7 +193,7 @@ pub enum Problem {
     /// The transform of an instance is not finite or not invertible.
     #[error("{0}")]
     BadTransform(&'static str),
-    /// The scene has no visible triangle.
+    /// The scene has no visible triangle, or a mesh has no triangle with an area.
     #[error("has no triangle with an area; lidars detect only triangles")]
     NoTriangles,
     /// A number exceeds the loader's limit.

@@ -7,8 +7,9 @@
 //!   primitive without a material gets the default grey.
 //! - Alpha: the threshold is the material's cutoff for `MASK` and one half for `BLEND`; `OPAQUE` has none.
 //! - Gloss, mirrors and glass come from the factors of metallicity, roughness, `KHR_materials_transmission` and
-//!   `KHR_materials_ior`, and from the thickness of `KHR_materials_volume`. Textures of these properties are ignored.
-//!   Without transmission, a name such as `window` or `road sign` determines the finish.
+//!   `KHR_materials_ior`, and from the thickness of `KHR_materials_volume`. Textures of these properties are not read; a
+//!   material with a metallic-roughness texture counts as non-metallic with a roughness of 1. Without transmission, a name
+//!   such as `window` or `road sign` determines the finish.
 //! - `KHR_texture_transform` is applied. Textures always repeat; the sampler's wrapping mode is ignored.
 //! - Skins, morphs and animations stay at rest. Points, lines, lights and cameras are skipped.
 //!
@@ -43,7 +44,7 @@ use crate::world::colours::{ColourMap, Rgb};
 use crate::world::materials;
 use crate::world::scene::{self, Finish, MaterialId, Mesh, Scene, Texture};
 
-/// Reads the glTF file `bytes`, called `file`: text, or binary by its first four bytes.
+/// Reads the glTF file `bytes`, called `file`. It is binary if it begins with `glTF`, otherwise JSON text.
 ///
 /// # Errors
 /// All errors in the file, and in the buffers and images that it names.
@@ -79,7 +80,8 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// Extensions that have no effect on a lidar; a file may require them.
+/// Extensions that a file may require in addition to `KHR_texture_transform`: this module reads them, or ignores them
+/// because they have no effect here.
 const HARMLESS_EXTENSIONS: [&str; 8] = [
     "KHR_lights_punctual",
     "KHR_materials_emissive_strength",
@@ -95,7 +97,7 @@ const HARMLESS_EXTENSIONS: [&str; 8] = [
 fn open(bytes: &[u8], file: &Path) -> Result<(Document, Option<Vec<u8>>), Fault> {
     let syntax = |text: String| Fault::new(Place::of(file), Problem::Syntax(text));
     if bytes.starts_with(b"glTF") {
-        // The crate subtracts the header's size from the length it announces.
+        // The crate subtracts the header's size from the length that the header announces.
         let length = bytes.get(8..12).and_then(|b| b.try_into().ok()).map(u32::from_le_bytes);
         if length.is_none_or(|length| length < 12) {
             return Err(syntax("has a truncated binary header".into()));
@@ -222,7 +224,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Bytes of a `uri`: a data URI, or a file in the same folder.
+    /// Bytes of a `uri`: a data URI, or a path relative to the folder of the glTF file.
     fn resource(&mut self, uri: &str, place: &Place) -> Option<Vec<u8>> {
         if let Some(data) = uri.strip_prefix("data:") {
             // The part before the comma is the media type.
@@ -547,7 +549,8 @@ impl<'a> Loader<'a> {
             AlphaMode::Mask => Some(material.alpha_cutoff().unwrap_or(0.5)),
             AlphaMode::Blend => Some(0.5),
         };
-        // A blended material can be glass. Its alpha is then that of a picture of glass.
+        // A blended material can have the finish of glass or water. Its alpha then only imitates transparency, and it stays
+        // visible.
         let lets_through = matches!(out.finish, Finish::Glass { .. } | Finish::Water { .. });
         let mut invisible = !lets_through && solid_from.is_some_and(|from| alpha < from);
         let mut texture = None;
@@ -586,7 +589,7 @@ impl<'a> Loader<'a> {
         let index = material.ior().unwrap_or(materials::GLASS_INDEX);
         let allowed = (1.0..=5.0, "a refractive index of 1 to 5");
         let index = self.assembly.within("ior", index, allowed, place);
-        // A texture would set the roughness of each position; the factors alone do not.
+        // With a texture, the factors alone do not determine the roughness.
         let is_mapped = pbr.metallic_roughness_texture().is_some();
         let surface = finish::Surface {
             base,

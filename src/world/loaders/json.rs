@@ -79,7 +79,7 @@ impl<'a> Node<'a> {
         Fault::new(self.place(), problem)
     }
 
-    /// Creates a fault at this value, which is not `expected`.
+    /// Creates a fault: this value is not as `expected`.
     pub fn wrong(&self, expected: impl Into<String>) -> Fault {
         self.fault(Problem::wrong(expected, self.text))
     }

@@ -1,7 +1,7 @@
 //! MAVS scene files (`.json`) of the Mississippi State University Autonomous Vehicle Simulator.
 //!
-//! `Objects`, `Layered Surface`, `Surface Mesh` and `Vegetation Distribution` are read as by MAVS. Unknown keys are
-//! ignored, as by MAVS. Angles are radians. Differences:
+//! `Objects`, `Layered Surface`, `Surface Mesh` and `Vegetation Distribution` have the same effect as in MAVS. Unknown keys
+//! are ignored, as in MAVS. Angles are radians. Differences:
 //!
 //! - Random positions come from Menura's own generator and the scene's seed: they have the same
 //!   distribution as in MAVS, and are the same on every machine.
@@ -101,7 +101,7 @@ impl Roots {
     }
 }
 
-/// Identifiers of random streams; the number of the entry is added to them.
+/// Identifiers of random streams; the index of the entry in its array is added to them.
 mod streams {
     pub const OBJECTS: u64 = 0x100_0000_0000;
     pub const VEGETATION: u64 = 0x200_0000_0000;
@@ -242,7 +242,8 @@ impl Loader<'_> {
         self.assembly.room_for(count, &node.place())
     }
 
-    /// Reads the mesh at `path` once. `named_at` is the position that names it.
+    /// Reads the mesh at `path`, or finds it if it was read before; `named_at` is the position that names it. Returns
+    /// its index, or `None` after a fault.
     fn mesh(&mut self, path: PathBuf, material: Option<String>, named_at: &Node) -> Option<u32> {
         let key = (path, material);
         if let Some(&known) = self.meshes.get(&key) {

@@ -8,8 +8,8 @@
 //! | `.ply` | ascii and binary, see [`ply`] | z | none: default grey |
 //! | `.stl` | ascii and binary, see [`stl`] | z | none: default grey |
 //!
-//! `docs/MATERIALS.md` describes the treatment of each material. If a file has no data for a material, its name
-//! decides.
+//! `docs/MATERIALS.md` describes the treatment of each material. If a file has no data for a material, the material's name
+//! determines its optics.
 //!
 //! Files are in metres and in World coordinates, unless the rig turns, scales or moves them
 //! ([`crate::config::rig::placement`]). A MAVS scene names its ground; in all other formats every surface is
@@ -50,7 +50,8 @@ use crate::config::rig::SceneSource;
 pub const MAX_COORDINATE_M: f64 = 1.0e7;
 /// Largest number of visible instances, and of ground instances. Ten million take a gigabyte.
 pub const MAX_INSTANCES: usize = 10_000_000;
-/// Largest number of triangles, and of vertices, in memory.
+/// Largest total size of all meshes in memory. The size of a mesh is its number of triangles or of vertices, whichever is
+/// larger.
 pub const MAX_STORED: usize = 1 << 26;
 /// Largest width and height of an image, pixels.
 pub const MAX_IMAGE_SIDE: u32 = 16_384;

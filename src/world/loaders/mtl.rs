@@ -103,8 +103,9 @@ pub(super) fn parse(bytes: &[u8], file: &Path) -> Result<Vec<Statement>, Fault> 
 }
 
 impl Statement {
-    /// Reads the material's textures and spectrum. It searches spectra in `spectra_folder`, if given, then in the
-    /// material file's folder and all folders above it. A spectrum replaces colour and texture, as in MAVS.
+    /// Creates the material and reads its textures and spectrum. The search for a spectrum covers `spectra_folder`, if
+    /// given, then the material file's folder and all folders above it. For lasers, a spectrum replaces colour and texture,
+    /// as in MAVS.
     pub fn load(&self, assembly: &mut Assembly, spectra_folder: Option<&Path>) -> Material {
         let folder = folder_of(&self.file);
         let mut material = materials::by_name(&self.name);
@@ -209,7 +210,8 @@ impl Statement {
         dissolve.or(clear.filter(|&clear| clear < 1.0).map(|clear| 1.0 - clear))
     }
 
-    /// The first number of a property; `None` after a warning if there is no number.
+    /// The first number of a property, or, with a warning, the nearest number in `range`. `None` if the file lacks the
+    /// property, or, with a warning, if its first word is no number.
     fn number(
         &self,
         property: &'static str,
@@ -442,7 +444,7 @@ mod tests {
         assert_eq!(named("pond"), (0.0, Finish::Water { bottom: None }));
         assert_eq!(named("wet_asphalt"), (0.8, Finish::Wet { film: materials::WET_FILM }));
         assert_eq!(named("window_frame"), (0.8, Finish::Matt));
-        // A measured spectrum of water takes precedence over the name; a picture of a window is a wall.
+        // A measured reflectance of water replaces that of the name; a material with a picture of a window is a wall.
         let (reflectance, finish) = look("newmtl water\nKd spectral k.spec");
         assert_eq!((reflectance, finish), (0.1, Finish::Water { bottom: None }));
         assert_eq!(look("newmtl window\nmap_Kd facade.png\nKd 0.5 0 0").1, Finish::Matt);

@@ -1,8 +1,8 @@
 //! Wavefront OBJ meshes: `v`, `vt`, `f`, `usemtl`, `mtllib`; z up, metres.
 //!
-//! Polygons are cut into triangle fans; negative indices count back from the newest. Normals,
-//! groups, lines and points are ignored. Triangles without a material, or with one that no file
-//! defines, get a plain one, see [`materials::by_name`].
+//! Polygons are cut into triangle fans; negative indices count back from the newest. Normals, groups, lines and points are
+//! ignored. If no file defines a material, its name determines its optics, see [`materials::by_name`]. Triangles without a
+//! material get the default grey.
 //!
 //! `tobj` builds the mesh. It reports no lines, overflows at negative indices that are too large, and copies the last
 //! name for each group. This module therefore checks every statement first and passes on only statements that are
@@ -34,8 +34,8 @@ pub fn parse(bytes: &[u8], file: &Path, resolver: &dyn Resolver) -> Result<Scene
     assembly.finish(file, true)
 }
 
-/// Adds the mesh and its materials to `assembly`. `library` replaces the material files that the
-/// mesh names; spectra are searched in `spectra_folder` first.
+/// Adds the mesh and its materials to `assembly`; returns the mesh's index, or `None` after a fault. `library` replaces the
+/// material files that the mesh names. The search for spectra starts in `spectra_folder`.
 pub(super) fn read(
     bytes: &[u8],
     file: &Path,
@@ -216,8 +216,7 @@ fn write_numbers<'a>(
     Ok(())
 }
 
-/// The position and texture coordinate of a face's corner `v`, `v/vt`, `v//vn` or `v/vt/vn`,
-/// from 1.
+/// Indices, from 1, of the position and the texture coordinate of a face's corner `v`, `v/vt`, `v//vn` or `v/vt/vn`.
 fn corner(
     word: &str,
     vertices: usize,

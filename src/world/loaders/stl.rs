@@ -44,7 +44,7 @@ const HEADER_BYTES: usize = 84;
 /// Length of a triangle in a binary file, bytes.
 const TRIANGLE_BYTES: u64 = 50;
 
-/// Length of a binary file according to its header, bytes.
+/// Length of a binary file according to its header, bytes; `None` if the header is incomplete.
 fn binary_length(bytes: &[u8]) -> Option<u64> {
     let count = bytes.get(80..HEADER_BYTES)?.try_into().ok().map(u32::from_le_bytes)?;
     Some(HEADER_BYTES as u64 + TRIANGLE_BYTES * u64::from(count))
@@ -82,7 +82,7 @@ fn read_ascii(bytes: &[u8], file: &Path) -> Result<stl_io::IndexedMesh, Fault> {
     })
 }
 
-/// Reader of a binary file that replaces the header by blanks.
+/// Reader of a binary file that replaces the first 80 bytes, the header without the count, by zeros.
 struct Binary<'a> {
     start: &'a [u8],
     bytes: &'a [u8],
@@ -107,8 +107,8 @@ impl Seek for Binary<'_> {
     }
 }
 
-/// Passes an ASCII file on line by line, in lower case and as a single solid. The line number of a fault is therefore
-/// known.
+/// Reader of an ASCII file that returns one line at a time, so that the line number of a fault is known. It converts the
+/// text to lower case and joins all solids into one.
 struct Lines<'a> {
     text: &'a str,
     rest: &'a str,

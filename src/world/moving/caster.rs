@@ -8,12 +8,12 @@
 //! error is a micrometre. The grid does not depend on the call, so the result of a pulse depends on its
 //! firing time alone.
 //!
-//! Cost: for an object outside the cone around all pulses of a call, a call costs two poses and a comparison. For
-//! other objects, each pulse is compared with the object's bounding ball, and only pulses that can hit the ball are
-//! transformed and traced (measured in `benches/RESULTS.md`).
+//! Cost: for an object outside the cone around all pulses of a call, a call costs two poses and a comparison, and one more
+//! of each for every further millisecond that it spans. For other objects, each pulse is compared with the object's bounding
+//! ball, and only pulses that can hit the ball are transformed and traced (measured in `benches/RESULTS.md`).
 //!
-//! A GPU casts into the scene and all bodies in one batch. The processor casts into one object after the other, no
-//! farther than the nearest hit so far. The hits are the same.
+//! A GPU casts into the scene and all bodies in one batch. The processor casts into one object after the other, and only up
+//! to the hits found so far. The resulting hits are the same.
 //!
 //! If a static and a moving surface have the same range, the static one is hit. Of two moving ones, the first in the
 //! rig is hit.
@@ -109,7 +109,7 @@ impl RayCaster for MovingCaster {
 }
 
 impl MovingCaster {
-    /// Casts into the scene and the objects at the same time. Returns false if the caller must cast into the objects.
+    /// Casts into the scene and the objects at the same time. Returns false if the static scene's caster cannot do this.
     fn cast_together(&self, call: &Call<'_>, hits: &mut [Hit]) -> bool {
         let rays = call.stencil.len();
         let mut met = Vec::new();
@@ -191,8 +191,8 @@ fn pose_at(object: &MovingObject, fired: SimTime) -> Transform<World, Body> {
     before.interpolate(&after, (fired.0 % SLICE_NS) as f64 / SLICE_NS as f64)
 }
 
-/// Casts `pulse` again in the frame of a body with this pose. The hit in World does not identify the part of the
-/// body.
+/// Casts `pulse` again in the frame of a body with this pose, because the hit in World does not identify the part of the
+/// body. Returns the pulse in the body's frame and its first hit.
 fn on_body(object: &MovingObject, pose: &Transform<World, Body>, pulse: &Pulse) -> (Pulse, Hit) {
     let pulse = in_body(pulse, pose, pulse.max_range_m);
     (pulse, finishes::first_hit(object.caster.as_ref(), pulse))
@@ -261,8 +261,8 @@ impl<'a> Call<'a> {
         keep_nearer(hits, rays, instance, &chosen, &found);
     }
 
-    /// Indices of the pulses that can hit an object, and these pulses in the object's frame, with rays of at most
-    /// `farthest_m`.
+    /// Indices of the pulses that can hit an object, and these pulses in the object's frame. `farthest_m` returns the
+    /// largest length of a pulse's rays by the pulse's index.
     fn meeting(
         &self,
         object: &MovingObject,
@@ -377,8 +377,8 @@ mod tests {
         }
     }
 
-    /// A static scene, and a caster with three objects in it. Two objects follow the same circle at the same place;
-    /// the first of them exists only at times. The third passes at 30 m/s.
+    /// A static scene, and a caster with three objects in it. Two objects coincide on the same circle; the first of them
+    /// exists only in some time windows. The third passes at 30 m/s.
     fn fixture(draws: &mut Draws, is_plain: bool) -> (Scene, MovingCaster) {
         let origin =
             GeoOrigin::new(Geodetic { latitude_deg: 33.0, longitude_deg: -88.0, altitude_m: 92.0 });

@@ -125,7 +125,7 @@ impl Bodies {
 }
 
 impl MovingObject {
-    /// Loads the body of `config` and creates its trajectory; `geo` and `ground` are as for
+    /// Loads the body of `config`, without colour images, and creates its trajectory; `geo` and `ground` are as for
     /// [`Trajectory::new`].
     ///
     /// # Errors
@@ -171,7 +171,7 @@ impl MovingObject {
         &self.caster
     }
 
-    /// Size of the body's trees, bytes.
+    /// Size of the body's ray-casting trees, bytes.
     pub fn memory_bytes(&self) -> usize {
         self.caster.memory_bytes()
     }

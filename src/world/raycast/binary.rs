@@ -162,8 +162,9 @@ struct Best {
 }
 
 impl Best {
-    /// Evaluates the place beside `index`. `saved` is the area that a move to this place saves, except for the box of
-    /// the new parent. Returns this area for places below `index`; `None` if none of them can be better.
+    /// Evaluates the place beside the node `index`. `saved` is the area that a move to this place saves, without the area of
+    /// the new parent's box. Returns the value of `saved` for the children of `index`; `None` if no place below `index` can
+    /// be better than the best so far.
     #[inline(always)]
     fn look(&mut self, tree: &Binary, index: usize, saved: f32) -> Option<f32> {
         let bounds = tree.bounds(index);

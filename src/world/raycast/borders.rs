@@ -30,8 +30,8 @@ fn place(bounds: &Bounds, axis: usize) -> f32 {
 }
 
 impl Border {
-    /// The best border, with `bins` bins along each axis and at least `least` boxes on either side; `None` if there
-    /// is none.
+    /// The border with the lowest cost, with `bins` (at most [`BINS`]) bins along each axis and at least `least` boxes
+    /// on each side; `None` if there is none.
     pub fn best<'a>(
         boxes: impl Iterator<Item = &'a Bounds> + Clone,
         bins: usize,
@@ -87,7 +87,8 @@ impl Bins {
     }
 }
 
-/// The cheapest border: its cost, and the first bin behind it. `None` if no border has `least` boxes on either side.
+/// The cheapest border: its cost, and the first bin behind it. `None` if no border has at least `least` boxes on each
+/// side.
 fn best_bin(counts: &[usize], inside: &[Bounds], least: usize) -> Option<(f32, usize)> {
     let all: usize = counts.iter().sum();
     let mut costs_above = [0.0; BINS];

@@ -14,18 +14,19 @@ use super::{MAX_RAYS, Pulse, Stencil};
 
 /// Number of rays in a register.
 pub const LANES: usize = 8;
-/// Number of registers in a bundle. A vector of `f32` has as many elements, so that one operation selects among
-/// registers.
+/// Number of registers in a bundle. It equals the number of `f32` in a register, so that one operation can select among
+/// the registers.
 pub const REGISTERS: usize = 8;
 /// Number of rays in a bundle. A set of rays is a `u64`.
 pub const MAX_LANES: usize = LANES * REGISTERS;
-/// Largest angle between pulses of a bundle, radians.
+/// Largest angle between the first pulse of a bundle and any other one, radians.
 const MAX_SPREAD_RAD: f64 = 0.05;
-/// Largest angle between successive pulses of a bundle, radians. Nodes in wider gaps would be visited without need.
+/// Largest angle between successive pulses of a bundle, radians. With wider gaps, a bundle would visit nodes that lie
+/// between its pulses and that no ray hits.
 const MAX_STEP_RAD: f64 = 0.01;
 /// Largest distance of a pulse's exit point from that of the first pulse, metres.
 const MAX_SHIFT_M: f64 = 0.05;
-/// Half of the widest beam footprint that is bundled, metres at 1 m.
+/// Largest half-axis of the beam footprint at a distance of 1 m, metres. Wider pulses are not bundled.
 const MAX_SPOT_M: f64 = 0.1;
 /// Rounding margin of culling, relative to the size of coordinates: about 16 times half an ulp.
 pub const ROUNDING: f32 = 1e-6;
@@ -54,7 +55,7 @@ struct SpotOrder {
 /// Up to [`REGISTERS`] registers of rays, and the nearest hit so far of each ray.
 #[repr(align(64))]
 pub struct Bundle {
-    /// `x / z` of each ray.
+    /// Change of `x` per metre of `z` along each ray.
     pub slope_x: PerRay<f32>,
     pub slope_y: PerRay<f32>,
     /// `x` of each ray at `z = 0`.
@@ -64,11 +65,11 @@ pub struct Bundle {
     pub start: PerRay<f32>,
     /// Metres along a ray per metre of depth.
     pub stretch: PerRay<f32>,
-    /// Upper bound of the depth of each ray's nearest hit; before a hit, of its maximum range. Minus infinity in
-    /// lanes without a ray.
+    /// Upper bound of the depth of each ray's nearest hit or, without a hit so far, of the end of the ray. Minus
+    /// infinity in lanes without a ray.
     pub depth: PerRay<f32>,
     pub depth_low: PerRay<f32>,
-    /// The least of `depth`.
+    /// The least of `depth`, without the lanes that have no ray.
     pub nearest: f32,
     /// The greatest of `depth`.
     pub deepest: f32,
@@ -90,11 +91,12 @@ pub struct Bundle {
     /// Bounds of all rays' [`Bundle::sides`], by axis.
     pub low: [f32; 2],
     pub high: [f32; 2],
-    /// Largest distance of a ray from the axis at or before `z = 0`, by axis.
+    /// Upper bounds of `|x|` and of `|y|` of all rays at `z = 0` and at negative depths, as far as the rays extend there.
     pub shift: [f32; 2],
     /// The least of `start`.
     pub least_start: f32,
-    /// Error of depths when rays meet far behind their starts, metres.
+    /// Rounding error of depths, metres. It grows with the distance from the rays' starts back to the point where the
+    /// rays meet.
     pub rounding_m: f32,
     /// Rotates World to the bundle's frame.
     pub from_world: Mat3,

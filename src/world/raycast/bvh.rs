@@ -19,8 +19,8 @@ use crate::world::scene::{Instance, MaterialId, Mesh, Scene};
 const TRIANGLES_PER_LEAF: u32 = 8;
 
 /// Limit above which depths are computed in `f64`, metres. It applies to a triangle with a coordinate beyond this limit
-/// in the bundle's frame, if the mesh also extends beyond it. In `f32` the error would be a tenth of a millimetre, and
-/// ten metres on a plane of 200 km.
+/// in the bundle's frame, if the mesh also extends beyond it. At the limit, the error in `f32` would be a tenth of a
+/// millimetre; on a plane of 200 km it would be ten metres.
 pub(super) const VAST_M: f32 = 500.0;
 
 /// Casts pulses through a scene with a two-level tree.
@@ -50,8 +50,8 @@ pub(super) struct Entrance {
     pub code: u32,
 }
 
-/// Limits of the number of additional parts when instances are divided: this value and `MOST_PARTS`. Between the
-/// limits, there are as many additional parts as instances. A million copies that overlap gain nothing from twice as
+/// Lower limit of the number of parts that dividing the instances may add; `MOST_PARTS` is the upper limit. Between the
+/// limits, as many parts may be added as there are instances. A million copies that overlap gain nothing from twice as
 /// many parts, and take seconds longer to build.
 const LEAST_PARTS: usize = 1_000;
 const MOST_PARTS: usize = 100_000;
@@ -83,7 +83,7 @@ pub(super) struct MeshTree {
     palette: Vec<MaterialId>,
     /// Largest coordinate, metres. It scales the margin of culling.
     pub extent: f32,
-    /// Whether any material of the mesh has an opacity mask.
+    /// Whether the mesh has texture coordinates and any of its materials has an opacity mask.
     pub masked: bool,
 }
 
@@ -111,12 +111,12 @@ pub(super) struct Placed {
     pub pose: Pose,
     /// The mesh's frame, with the extent of the mesh.
     pub frame: Frame,
-    /// Whether its mesh extends beyond [`VAST_M`] from the mesh's origin.
+    /// Whether the mesh, as scaled in World, extends beyond [`VAST_M`] from the mesh's origin.
     pub is_vast: bool,
 }
 
 impl BvhCaster {
-    /// Builds the trees of all meshes that an instance uses.
+    /// Builds the trees of all meshes that an instance uses, and the tree over the instances.
     pub fn new(scene: Arc<Scene>) -> Result<Self, BuildError> {
         let mut is_used = vec![false; scene.meshes.len()];
         for instance in &scene.instances {
@@ -346,8 +346,8 @@ fn around(points: &[[f32; 3]]) -> Bounds {
     boxes.reduce(|| Bounds::NOTHING, union)
 }
 
-/// The box, in World, of the part of `mesh` below `code`, rounded outward. It encloses the triangles if they are few,
-/// otherwise the boxes two levels below.
+/// The box, in World, of the part of `mesh` below `code`, rounded outward. It encloses the boxes two levels below, and the
+/// triangles of leaves above that level.
 fn bounds_of(mesh: &MeshTree, code: u32, world_from_mesh: &DAffine3) -> Bounds {
     let mut reach =
         Reach { mesh, world_from_mesh, low: DVec3::INFINITY, high: DVec3::NEG_INFINITY };
@@ -370,7 +370,8 @@ struct Reach<'a> {
 }
 
 impl Reach<'_> {
-    /// Extends the bounds to the subtree `code`: to its triangles, or to the boxes `levels` levels below it.
+    /// Extends the bounds to the boxes `levels` levels below the subtree `code`, and to the triangles of leaves above that
+    /// level.
     fn below(&mut self, code: u32, levels: u32) {
         if let Some((block, count)) = leaf(code) {
             for place in 0..count {

@@ -173,7 +173,7 @@ pub(super) mod tests {
         (BvhCaster::new(Arc::new(scene)).expect("a small scene"), pulses, stencil)
     }
 
-    /// The vector levels of this machine, narrowest first.
+    /// The vector levels of this machine: first the default one, then each supported x86-64 level, narrowest first.
     pub fn levels() -> Vec<Level> {
         let best = Level::new();
         let mut levels = vec![best];

@@ -10,7 +10,7 @@ use super::binary::{Below, Binary, ROOT};
 use super::boxes::{Primitive, VectorBounds};
 use super::fastest;
 
-/// Number of clusters on either side among which a partner is searched: two vectors.
+/// Number of clusters on each side of a cluster that are searched for a partner: two vectors.
 const REACH: usize = 16;
 const LANES: usize = 8;
 

@@ -35,7 +35,8 @@ impl Draws {
         libm::pow(10.0, low + (high - low) * (0.5 + 0.5 * self.next()))
     }
 
-    /// `count` triangles of up to 1 m in a cube with the half side `half_m`, metres.
+    /// A scene of `count` triangles of up to 1 m along each axis; their middles are in a cube with the half side `half_m`,
+    /// metres.
     pub fn scene(&mut self, count: u32, half_m: f64) -> Scene {
         let mut mesh = Mesh { name: "triangles".into(), ..Mesh::default() };
         for index in 0..count {
@@ -54,8 +55,8 @@ impl Draws {
     }
 }
 
-/// A mesh of `count` triangles of one kind: small, thin, large, distant, coplanar, a fan, or without area. `uniform`
-/// returns a random number between its arguments.
+/// A mesh of `count` triangles of one kind: 0 small, 1 thin, 2 large, 3 distant, 4 coplanar, 5 a fan, others without area.
+/// `uniform` returns a random number between its arguments.
 pub fn mixed_triangles(uniform: &mut dyn FnMut(f64, f64) -> f64, kind: usize, count: u32) -> Mesh {
     let mut mesh = Mesh { name: "mixed".into(), ..Mesh::default() };
     let hub = vector(uniform);

@@ -10,7 +10,7 @@ use crate::world::scene::{Finish, Material, Scene};
 
 /// Properties of the surfaces that rays hit; see [`RayCaster::finishes`] and [`RayCaster::shading`].
 pub trait Finishes {
-    /// The material that a ray hit; `None` if it is diffuse.
+    /// The material that a ray hit; `None` if the material is diffuse or the ray hit nothing.
     fn material(&self, hit: &Hit) -> Option<&Material>;
 
     /// The material that a ray hit, diffuse or not; `None` if the ray hit nothing.
@@ -83,7 +83,7 @@ pub(in crate::world) fn of(scene: &Scene) -> Option<&dyn Finishes> {
     scene.has_finishes().then_some(scene as &dyn Finishes)
 }
 
-/// The first hit of the ray along the middle of `pulse`.
+/// The nearest hit of the ray along the middle of `pulse`.
 pub(in crate::world) fn first_hit(caster: &dyn RayCaster, pulse: Pulse) -> Hit {
     let mut hit = [Hit::MISS];
     caster.cast(&super::Stencil::single(), &[pulse], &mut hit);

@@ -109,7 +109,7 @@ pub struct Plane {
     normal: DVec3,
     /// Origin of the mesh, in World.
     place: DVec3,
-    /// Distance of the plane from `place`, in units of the normal's length.
+    /// Distance of the plane from `place`, multiplied by the length of `normal`.
     offset: f64,
     /// The inverse of the normal's length.
     by_length: f32,
@@ -159,7 +159,7 @@ pub struct Facing {
     along: f64,
     along_u: f64,
     along_v: f64,
-    /// Distance of the plane from the pulse's origin, in units of the normal's length.
+    /// Distance of the plane from the pulse's origin, multiplied by the normal's length.
     pub far: f32,
     /// The inverse of the normal's length.
     pub by_length: f32,

@@ -118,7 +118,8 @@ fn settle<S: Simd>(simd: S, bundle: &mut Bundle) {
         deepest = deepest.max(depth);
     }
     bundle.is_stale = false;
-    // Minus infinity makes the traversal check every ray, because parallel rays with a hit have left the traversal.
+    // Parallel rays leave the traversal with their first hit. Minus infinity makes the traversal check every ray, and
+    // so notice the rays that have left.
     bundle.nearest = if bundle.is_parallel { f32::NEG_INFINITY } else { least(&nearest.into()) };
     bundle.deepest = most(&deepest.into());
 }
@@ -256,7 +257,8 @@ impl<S: Simd> Edges<S> {
         self.accord - doubt.weight
     }
 
-    /// Depth on the triangles, and its error. Both are NaN or infinite for a triangle seen edge-on.
+    /// Depths at which the rays meet the planes of the triangles, and the errors of these depths. Both are NaN or
+    /// infinite for a triangle seen edge-on.
     #[inline(always)]
     fn depth(&self, simd: S, corners: &Corners<f32x8<S>>, doubt: &Doubt<S>) -> [f32x8<S>; 2] {
         let [a, b, c] = corners;
@@ -299,7 +301,8 @@ fn reaches_far<S: Simd>(simd: S, corners: &Corners<f32x8<S>>) -> u32 {
     bits(reach.simd_gt(f32x8::splat(simd, VAST_M)))
 }
 
-/// Depths of a ray on triangles, with errors. Depths on the triangles in `far` are computed in double precision.
+/// Depths at which a ray meets the planes of triangles, and the errors of these depths. For the triangles in `far`,
+/// they are computed in double precision; the others are returned unchanged.
 #[inline(never)]
 fn precise_on(
     target: &Target,

@@ -29,7 +29,7 @@ fn advise_huge(start: *mut u8, bytes: usize) {
     }
 }
 
-/// Prefetches all of `value`, which will be read soon.
+/// Prefetches all of `value`, which will be read soon; has no effect on processors other than x86-64.
 #[inline(always)]
 pub fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]

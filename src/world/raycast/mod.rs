@@ -59,7 +59,7 @@ pub struct Pulse {
     pub direction: DVec3,
     /// First half-axis of the beam footprint at 1 m, perpendicular to `direction`, metres.
     pub half_axis_u: DVec3,
-    /// Second half-axis of the beam footprint at 1 m, perpendicular to both, metres.
+    /// Second half-axis of the beam footprint at 1 m, perpendicular to `direction` and to `half_axis_u`, metres.
     pub half_axis_v: DVec3,
     /// Length of each ray, metres.
     pub max_range_m: f32,
@@ -112,7 +112,7 @@ pub struct Hit {
     pub range_m: f32,
     /// Cosine of the angle between the ray and the surface normal, 0..=1 (surfaces have two sides).
     pub cos_incidence: f32,
-    /// Diffuse reflectance at the hit, with its texture, 0..=1.
+    /// Diffuse reflectance at the hit, 0..=1; it includes the factor of the material's reflectance map.
     pub reflectance: f32,
     /// Index into [`super::scene::Scene::instances`]. Moving objects have the indices after the last
     /// instance; `triangle` and `material` then refer to the object's own scene.
@@ -209,7 +209,8 @@ pub trait RayCaster: Send + Sync {
         None
     }
 
-    /// Number of pulses in calls of [`RayCaster::cast`] that a GPU has answered. 0 for casters without a GPU.
+    /// Number of pulses into the scene that a GPU has cast, without pulses into bodies of moving objects; 0 for casters
+    /// without a GPU.
     fn pulses_by_gpu(&self) -> u64 {
         0
     }

@@ -10,11 +10,11 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterato
 use super::borders::{BINS, Border};
 use super::boxes::Bounds;
 
-/// Number of sampled primitives that determine the split of a large set.
+/// Number of primitives that are sampled to find the split of a large set.
 const SAMPLE: usize = 1 << 14;
-/// Inverse of the least share of the sample on either side of a split.
+/// Each side of a split must contain at least 1 / `LEAST_SHARE` of the sample.
 const LEAST_SHARE: usize = 16;
-/// Number of bits of a word's index. The next constant is the number of bits of its position along each axis.
+/// Number of bits of a word's index. `PLACE_BITS` is the number of bits of its position along each axis.
 pub const INDEX_BITS: u32 = 28;
 const PLACE_BITS: u32 = 12;
 const _: () = assert!(INDEX_BITS + 3 * PLACE_BITS == 64);
@@ -79,7 +79,8 @@ impl<'a, F: Fn(u32) -> Bounds + Sync> Divider<'a, F> {
         near
     }
 
-    /// Moves the primitives before the best border to the front; returns their number.
+    /// Moves the primitives before the best border to the front; returns their number, or half of all if no border divides
+    /// them well.
     fn split(&self, all: &mut [u64]) -> usize {
         let step = all.len().div_ceil(SAMPLE);
         let sample: Vec<Bounds> =

@@ -1,7 +1,7 @@
 //! Shadows of a distant light: whether anything lies between a position and the sun.
 //!
 //! The rays are parallel, and only the existence of a hit is computed. A bundle is bounded by the shifts of its rays
-//! instead of their slopes. A ray leaves the traversal at its first hit.
+//! instead of their slopes. A ray leaves the traversal at the first hit found, even if it is not the nearest.
 
 use fearless_simd::{Simd, dispatch};
 use glam::{DMat3, DVec3};
@@ -63,8 +63,8 @@ fn bundle_len(from: &[DVec3], toward: DVec3) -> usize {
 }
 
 impl Bundle {
-    /// Initialises the bundle with parallel rays from up to [`MAX_LANES`] positions. They leave the traversal at
-    /// their first hit.
+    /// Initialises the bundle with parallel rays from up to [`MAX_LANES`] positions. A ray leaves the traversal at the
+    /// first hit found.
     pub fn aim_parallel(&mut self, from: &[DVec3], toward: DVec3, reach_m: f32) {
         let (first, last) = (from[0], from[from.len() - 1]);
         let across = last - first;

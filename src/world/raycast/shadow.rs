@@ -19,7 +19,7 @@ const HUGE: f32 = 1e30;
 /// The transform from a frame to the bundle's frame.
 #[derive(Default)]
 pub struct View {
-    /// Rotates the frame's axes to the bundle's.
+    /// Rows of the matrix that converts vectors from the frame to the bundle's axes.
     rows: [[f32; 3]; 3],
     /// The bundle's origin in the frame.
     origin: [f32; 3],
@@ -313,7 +313,7 @@ impl<S: Simd> Shadows<S> {
         margin(self.low, self.high, self.near, [x, y, depth])
     }
 
-    /// The boxes that a ray may hit.
+    /// Mask of the boxes that ray `ray` of the bundle may hit.
     #[inline(always)]
     pub fn at_ray(&self, bundle: &Bundle, ray: usize) -> mask32x8<S> {
         let simd = self.far.simd;
@@ -341,7 +341,7 @@ impl<S: Simd> Shadows<S> {
         [f32x8::splat(simd, bounds[0][k]), f32x8::splat(simd, bounds[1][k])]
     }
 
-    /// The rays that may hit box `k`.
+    /// A bit for each ray in the first `registers` registers that may hit box `k`.
     #[inline(always)]
     pub fn rays(&self, k: usize, bundle: &Bundle, registers: usize) -> u64 {
         let simd = self.far.simd;

@@ -89,7 +89,8 @@ impl Slabs {
             f32x4::simd_from(simd, [m[3], m[4], m[5], m[6]]),
             f32x4::simd_from(simd, [m[6], m[7], m[8], m[8]]),
         ];
-        // Upper bound of the sum of a World vector's components along the frame's axes.
+        // For each axis of the frame, the largest possible component of a vector whose components in World are at most
+        // 1.
         let stretch = columns[0].abs() + columns[1].abs() + columns[2].abs();
         let slope = turn(&columns, spread.middle);
         let reach = turn(&columns, spread.across[0]).abs() + turn(&columns, spread.across[1]).abs();
@@ -142,7 +143,8 @@ impl Slabs {
     }
 }
 
-/// Rotates a vector of World to the frame whose axes have these columns.
+/// Rotates a vector from World to a frame; `columns` are those of `frame_from_world`, that is, World's axes in that
+/// frame.
 #[inline(always)]
 fn turn<S: Simd>(columns: &[f32x4<S>; 3], v: Vec3) -> f32x4<S> {
     columns[0] * v.x + columns[1] * v.y + columns[2] * v.z

@@ -163,7 +163,7 @@ impl Surface {
 /// The plane of a triangle in a bundle's frame, in double precision, which large triangles need.
 pub struct Plane {
     normal: DVec3,
-    /// Distance of the plane from the bundle's origin, in units of the length of `normal`.
+    /// Distance of the plane from the bundle's origin, multiplied by the length of `normal`.
     distance: f64,
 }
 
@@ -208,7 +208,8 @@ impl Plane {
         [depths, errors]
     }
 
-    /// Depth on a ray with this slope and shift in `x` and `y`, and its error.
+    /// Depth at which a ray with the slopes and shifts `[slope_x, slope_y, shift_x, shift_y]` meets the plane, and the
+    /// error of this depth.
     #[inline(always)]
     fn depth_on(&self, ray: [f32; 4], rounding_m: f32) -> [f32; 2] {
         let [slope_x, slope_y, shift_x, shift_y] = ray.map(f64::from);

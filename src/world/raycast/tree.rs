@@ -19,7 +19,7 @@ const COUNT_SHIFT: u32 = 28;
 const FIRST_MASK: u32 = (1 << COUNT_SHIFT) - 1;
 /// Largest number of primitives in a leaf, which is stored in three bits.
 const MAX_PER_LEAF: u32 = 8;
-/// Least share of a mesh's nodes that are moved to better places.
+/// Least share of a tree's nodes that the first round of [`Binary::improve`] moves to better places.
 const LEAST_MOVED: f32 = 0.4;
 /// Number of primitives above which a tree is built in parts. Parts of up to half as many are fastest.
 const MOST_AT_ONCE: usize = 1 << 18;

@@ -42,7 +42,7 @@ pub struct Walker {
     top_view: View,
     /// View of the current instance.
     view: View,
-    /// Index of that instance in `BvhCaster::placed`, or [`NONE`].
+    /// Index of the current instance in `BvhCaster::placed`, or [`NONE`].
     place: u32,
 }
 

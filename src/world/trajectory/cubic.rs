@@ -8,9 +8,10 @@ pub(super) struct Cubic {
     knots: Vec<f64>,
     points: Vec<DVec3>,
     second: Vec<DVec3>,
-    /// Index of the first point; a closed spline has copies before and after its lap.
+    /// Index of the first point of the curve in `points`. It is not 0 for a closed spline, which has copies of points
+    /// before and after its lap.
     first: usize,
-    /// Number of spans, without repetitions.
+    /// Number of spans of the curve; spans between copies of points are not counted.
     pub(super) corners: usize,
 }
 
@@ -18,8 +19,8 @@ pub(super) struct Cubic {
 const PIECES: usize = 16;
 
 impl Cubic {
-    /// Number of copies of points beyond the ends of a lap. The influence of an end decreases to a quarter with each
-    /// point.
+    /// Number of copies of points beyond each end of a lap. Each further point reduces the influence of the end
+    /// conditions to a quarter.
     const COPIES: usize = 26;
 
     pub(super) fn through(corners: &[DVec3], closed: bool) -> Self {

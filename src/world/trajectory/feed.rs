@@ -22,7 +22,7 @@ use crate::time::SimTime;
 use crate::wire::feed::{FeedFault, PoseTwist};
 use crate::world::body_state::{BodyState, ShownPose};
 
-/// Number of stored poses, for firings that are rendered late.
+/// Largest number of stored poses. Older poses serve firings that are rendered late.
 const KEPT: usize = 64;
 /// Largest number of missing sequence numbers between two datagrams, as in RFC 3550 (`MAX_DROPOUT`).
 const MAX_DROPOUT: u64 = 3000;
@@ -58,7 +58,7 @@ struct Sample {
     source: PoseSource,
     /// Latest time at which a packet showed this pose, plus 1 ns; 0 if no packet did.
     shown_until: AtomicU64,
-    /// Time up to which [`Feed::take_shown`] has reported poses as shown.
+    /// Value of `shown_until` at the last call of [`Feed::take_shown`].
     shown_told: AtomicU64,
     /// Serial number of the pose among the accepted ones, from 1.
     serial: u64,
@@ -205,22 +205,23 @@ struct Sender {
     address: SocketAddr,
     sequence: u64,
     time_ns: u64,
-    /// The run's clock minus the sender's clock, from the fastest datagrams, nanoseconds.
+    /// The run's clock minus the sender's clock, nanoseconds, under the assumption that the fastest datagrams had no
+    /// delay.
     ahead_ns: i128,
 }
 
 /// Counts of datagrams and events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FeedCounts {
-    /// Datagrams that contained a pose.
+    /// Accepted poses.
     pub poses: u64,
-    /// Datagrams that contained no valid pose.
+    /// Rejected datagrams: they contained no valid pose.
     pub refused: u64,
-    /// Datagrams of senders that do not own the feed.
+    /// Rejected datagrams: their sender does not own the feed.
     pub strangers: u64,
-    /// Poses that arrived after a later one, or twice.
+    /// Rejected poses: they arrived after a later one, or twice.
     pub outdated: u64,
-    /// Poses whose number or time is far from those of other poses.
+    /// Rejected poses: their sequence number or time is too far from the previous ones.
     pub strays: u64,
     /// Poses that never arrived, from gaps in the sequence numbers.
     pub missing: u64,
@@ -373,7 +374,8 @@ impl Feed {
         Ok(())
     }
 
-    /// Returns the updated difference between the run's and the sender's clock with the newest datagram.
+    /// The run's clock minus the sender's clock, nanoseconds: `known_ns`, updated with that of the newest datagram. A
+    /// clock jump is counted, and the stored poses are dropped.
     fn ahead(&self, known_ns: i128, newest_ns: i128, arrived: SimTime, state: &mut State) -> i128 {
         let last = state.kept.back().map_or(arrived, |sample| sample.source.arrived);
         let drift_ns = arrived.saturating_since(last).as_nanos() as f64 * DRIFT;
@@ -513,7 +515,7 @@ impl Feed {
         latest.or(state.kept.front()).cloned()
     }
 
-    /// Position, orientation and their rates at `t`.
+    /// Pose, velocity, acceleration and angular rate at `t`. Records that the pose in use was shown at `t`.
     pub fn state(&self, t: SimTime) -> BodyState {
         let Some(sample) = self.sample_at(t) else { return at_rest(self.start()) };
         sample.shown_until.fetch_max(t.0.saturating_add(1), Ordering::Relaxed);

@@ -38,7 +38,7 @@ pub use gpx::parse_gpx;
 
 /// Largest coordinate, metres: a quarter of the Earth's circumference.
 pub const MAX_COORDINATE_M: f64 = 1e7;
-/// Largest time, seconds; beyond it, `f64` is coarser than a microsecond.
+/// Largest time, seconds; up to it, an `f64` rounds times by less than a microsecond.
 const MAX_TIME_S: f64 = 1e10;
 /// Largest file read, bytes.
 const MAX_FILE_BYTES: u64 = 256 << 20;
@@ -61,11 +61,11 @@ pub enum Format {
 pub struct Pose {
     /// Line in the file, counted from 1.
     pub line: u64,
-    /// Time on the file's clock, which may start anywhere.
+    /// Time on the file's clock, which may start anywhere; `None` if the file states none.
     pub time_s: Option<f64>,
     /// Position in the World frame.
     pub position_m: DVec3,
-    /// Unit quaternion from Body to World.
+    /// Unit quaternion from Body to World; `None` if the file states none.
     pub orientation: Option<DQuat>,
 }
 

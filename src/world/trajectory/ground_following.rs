@@ -8,11 +8,11 @@ use super::path::{AngleJet, Extent};
 use super::spline::{BSpline, Fit, Grid};
 use crate::world::ground::GroundHeight;
 
-/// Distance between knots in lengths of the footprint.
+/// Distance between knots, as a multiple of the footprint's length.
 const SPACING: f64 = 0.5;
 /// Height queries in each span.
 const SAMPLES_PER_SPAN: usize = 3;
-/// Largest number of spans; spans get longer on paths of more than 130,000 footprints.
+/// Largest number of spans; they get longer on paths of more than 130,000 lengths of the footprint.
 const MAX_SPANS: usize = 1 << 18;
 /// Length over which an endless path follows the ground, metres.
 const REACH_M: f64 = 20_000.0;
@@ -105,7 +105,8 @@ impl GroundProfile {
         Ok(Self { spline, without_ground })
     }
 
-    /// z with two derivatives by the parameter, and roll and pitch with one.
+    /// z (metres) with its first and second derivative by the parameter; then roll and pitch (radians), each with its
+    /// first derivative.
     pub fn at(&self, u: f64) -> ([f64; 3], AngleJet, AngleJet) {
         let jet = self.spline.at(u);
         (

@@ -39,7 +39,7 @@ pub struct Description {
     pub name: String,
     /// Length of the path or lap, metres; `None` if the motion is endless or the robot stands still.
     pub length_m: Option<f64>,
-    /// Time until the robot stands still, or duration of a lap, seconds.
+    /// Time until the robot stops at the end of its path, or duration of a lap, seconds; `None` for all other motions.
     pub duration_s: Option<f64>,
     /// Whether the path is a lap that repeats.
     pub closed: bool,
@@ -221,7 +221,8 @@ impl Trajectory {
         }
     }
 
-    /// The external input that a firing at `t` shows; `None` if there is none.
+    /// The received pose or command in effect at `t`; `None` before the first one, and for motions without external
+    /// input.
     pub fn shown_at(&self, t: SimTime) -> Option<ShownPose> {
         match &self.base {
             Base::Feed(feed) => feed.shown_at(t),
@@ -230,7 +231,7 @@ impl Trajectory {
         }
     }
 
-    /// State of a driven robot's wheels at `t`.
+    /// State of the wheels at `t`; `None` unless the robot's computer controls the motion.
     pub fn wheels(&self, t: SimTime) -> Option<WheelState> {
         self.driven().map(|driven| driven.wheels(t))
     }

@@ -5,7 +5,7 @@ use glam::DVec3;
 use super::cubic::{ArcLength, Cubic};
 use super::spline::{BSpline, Deviation, Fit, Grid};
 
-/// Wanted speed ripple of a fitted path; finer knots are tried to reach it.
+/// Speed ripple that a fitted path should not exceed; finer knots are tried until it does not.
 const WANTED_RIPPLE: f64 = 1e-4;
 /// Speed ripple above which a path has a cusp, even with the finest knots.
 const LARGEST_RIPPLE: f64 = 1e-2;
@@ -49,7 +49,7 @@ pub struct PositionJet {
     pub second: DVec3,
 }
 
-/// An angle with its derivative by the parameter, radians.
+/// An angle, radians, and its derivative by the parameter, radians per unit.
 pub type AngleJet = [f64; 2];
 
 impl Path {
@@ -77,7 +77,8 @@ impl Path {
         }
     }
 
-    /// Yaw and pitch along the tangent at arc length `s`, where `position` is [`Path::at`].
+    /// Yaw and pitch (positive downward) of the tangent at `position`, which [`Path::at`] has returned. For a line: its
+    /// `yaw_rad`, and a pitch of 0.
     pub fn heading(&self, position: &PositionJet) -> (AngleJet, AngleJet) {
         if let Self::Line { yaw_rad, .. } = self {
             return ([*yaw_rad, 0.0], [0.0, 0.0]);
@@ -203,7 +204,7 @@ impl SinePath {
 pub enum PathFault {
     /// A path needs more distinct points.
     TooFew { found: usize, least: usize },
-    /// A point is exactly above or below the previous one, so that the path has no heading.
+    /// A point is almost exactly above or below the previous one, so that the path has no heading.
     Vertical {
         /// Index of the point, from 0.
         index: usize,
@@ -225,8 +226,9 @@ pub struct FittedPath {
     pub speed_ripple: f64,
 }
 
-/// Fits a path to points (metres, World). The path stays within `allowed_m` of the curve that interpolates them.
-/// Points nearer than `thin_m` to the previous one are skipped.
+/// Fits a path to points (metres, World). The path stays within `allowed_m` of the curve that interpolates them, unless
+/// that needs too many spans; [`FittedPath::deviation_m`] states the deviation. Points nearer than `thin_m` to the
+/// previous one are skipped.
 pub fn fit_path(
     points: &[DVec3],
     closed: bool,
@@ -280,8 +282,9 @@ pub fn fit_path(
     }
 }
 
-/// Indices of the points that are kept: each is at least `distance_m` from the previous one. The last point
-/// is kept, unless the path is closed and the point is too near to the first.
+/// Indices of the points that are kept: each is at least `distance_m` from the previous one. The last point of an open
+/// path is kept too; it replaces a kept point that is too near to it. In a closed path, points at the end that are too
+/// near to the first point are dropped.
 pub fn thin(points: &[DVec3], closed: bool, distance_m: f64) -> Vec<usize> {
     let mut kept: Vec<usize> = Vec::new();
     for (i, point) in points.iter().enumerate() {

@@ -8,7 +8,7 @@ use crate::frames::quat_from_rpy;
 
 /// Least interval between knots, seconds. The body of a robot does not change its motion faster.
 const LEAST_SPACING_S: f64 = 0.05;
-/// Larger gaps between samples, in spans, are bridged by a straight line, which cannot overshoot.
+/// Gaps between samples of more than this number of spans are bridged by a straight line, which cannot overshoot.
 const BRIDGED_SPANS: f64 = 6.0;
 /// Allowed deviation of orientations: 0.5° rms and 2° at most, radians.
 const ALLOWED_RAD: Deviation =
@@ -47,12 +47,13 @@ pub struct FittedRecording {
 /// Error: orientations change too fast for the knots.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tumbling {
-    /// Time of the largest deviation, seconds.
+    /// First checked time at which the fitted quaternion is shorter than half its proper length, seconds. Checked are the
+    /// knots and the middles between them.
     pub near_s: f64,
 }
 
 impl Recorded {
-    /// Position at `u` seconds of the recording.
+    /// Position and its derivatives at `u` seconds of the recording.
     pub fn position(&self, u: f64) -> PositionJet {
         position_jet(&self.position, u)
     }
@@ -66,7 +67,7 @@ impl Recorded {
         (q.normalize(), turn.xyz() * (2.0 / q.length_squared()))
     }
 
-    /// Yaw at `u` seconds: that of the body's x axis, projected onto the horizontal plane.
+    /// Yaw (rad) and its rate (rad/s) at `u` seconds: of the body's x axis, projected onto the horizontal plane.
     pub fn yaw(&self, u: f64) -> AngleJet {
         let (q, rate) = self.attitude(u);
         let forward = q * DVec3::X;
@@ -87,9 +88,10 @@ impl Recorded {
     }
 }
 
-/// Smooths a recording of 2 or more poses. Knots are 0.05 s apart, or the median sample interval if that is longer.
-/// Positions stay within `allowed_m` of the samples, as far as these knots allow. Without orientations the robot is
-/// level and faces along its path; headings are computed over distances of `heading_step_m`.
+/// Smooths a recording of 2 or more poses. Knots are about 0.05 s apart, or the median sample interval if that is longer,
+/// but at most an eighth of the duration. Positions stay within `allowed_m` of the samples, as far as these knots allow.
+/// Without orientations the robot is level and faces along its path; headings are computed over distances of
+/// `heading_step_m`.
 pub fn fit_recording(
     poses: &[TimedPose],
     closed: bool,

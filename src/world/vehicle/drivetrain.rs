@@ -5,7 +5,7 @@
 //! | speed of a track or wheel | first order: `dv/dt = (set point - v) / lag`, bounded by the largest acceleration; solved exactly |
 //! | steering angle | towards its set point at the steering's rate |
 //! | skid-steered body | `forward = (y_left v_right + y_right v_left) / (y_left + y_right)`, `turn = (v_right - v_left) / (y_left + y_right)`: with equal y these are equations 1 and 2 of the Andabata paper |
-//! | set points of a twist | `v_left = forward - y_left turn`, `v_right = forward + y_right turn`; if one exceeds the highest speed, both are divided by the same number, so that the radius stays (equations 3 to 6) |
+//! | set points of a twist | `v_left = forward - y_left turn`, `v_right = forward + y_right turn`; if one exceeds the highest speed, both are divided by the same number, so that the radius does not change (equations 3 to 6) |
 //! | differential body | as skid-steered, with half of the track width for y |
 //! | Ackermann body | `turn = v tan(steering) / wheelbase`, where v is the speed of the middle of the rear axle |
 
@@ -22,7 +22,7 @@ pub struct WheelState {
     pub travel_m: [f64; 2],
     /// Speed of each side's wheels, m/s.
     pub speed_m_s: [f64; 2],
-    /// Set points, m/s.
+    /// Set points of each side's speed, m/s: left, right.
     pub setpoint_m_s: [f64; 2],
     /// Angle of the wheel in the middle of the front axle, left positive, radians; 0 for robots without steering.
     pub steering_rad: f64,
@@ -53,7 +53,7 @@ impl Twist {
 /// Relation of the body's rotation to its wheels.
 #[derive(Clone, Copy, Debug)]
 enum Steering {
-    /// Skid steering: the two sides have different speeds, and the body rotates about a point between them.
+    /// Skid steering: a difference between the speeds of the two sides turns the body.
     BySpeeds {
         /// Distances from the body's middle to the centres of rotation of the left and the right track, metres.
         y_icr_m: [f64; 2],
@@ -133,7 +133,7 @@ impl Drivetrain {
     pub fn obey(&mut self, actuation: &Actuation) {
         match *actuation {
             Actuation::Treads { left_m_s, right_m_s } => match self.steering {
-                // Each motor stops at its own limit, independent of the other side.
+                // The set point of each side is limited separately.
                 Steering::BySpeeds { .. } => {
                     self.state.setpoint_m_s = [left_m_s, right_m_s].map(|v| self.limited(v));
                 }

@@ -1,9 +1,9 @@
 //! Recent motion of the vehicle, in steps.
 //!
-//! Within a step each rate is a parabola through its values at the step's start, middle and end. Positions, angles
-//! and travel are integrals of the rates, and accelerations are their derivatives, so that they agree up to rounding.
-//! Velocities are continuous, and accelerations jump only at set points and obstacles. After a reset, a step begins
-//! at another place, at rest; there is no velocity between.
+//! Within a step each rate is a parabola through its values at the step's start, middle and end. Positions, angles and
+//! travel are integrals of the rates, and accelerations are their derivatives, so that they agree up to rounding.
+//! Velocities are continuous, and accelerations jump only at set points and obstacles. After a reset, the next step
+//! begins at the start position, at rest: the jump has no velocity.
 
 use std::collections::VecDeque;
 
@@ -37,7 +37,8 @@ pub(super) struct Step {
     pub setpoint_m_s: [f64; 2],
     /// Steering angles at the step's start and end, radians.
     pub steering_rad: [f64; 2],
-    /// Height of the terrain under each wheel at the step's start, World, metres; NaN without terrain.
+    /// Height of the terrain under each wheel at the step's start, World, metres; NaN for a wheel without terrain below
+    /// it.
     pub terrain_m: [f64; 4],
     /// Command in effect during the step; `None` before the first.
     pub shown: Option<ShownPose>,
@@ -96,7 +97,7 @@ impl History {
         self.steps.push_back(next);
     }
 
-    /// Steps from the one that begins at `from`, or from the oldest stored one. The last step has only begun.
+    /// Stored steps that begin at or after `from`. The last step has only begun.
     pub fn steps_from(&self, from: SimTime) -> impl Iterator<Item = &Step> {
         let first = self.steps.partition_point(|step| step.at < from);
         self.steps.range(first..)
@@ -162,7 +163,7 @@ impl History {
         self.step_at(t).0.terrain_m
     }
 
-    /// The command in effect at `t`.
+    /// The command in effect at `t`; `None` before the first.
     pub fn shown_at(&self, t: SimTime) -> Option<ShownPose> {
         self.step_at(t).0.shown
     }

@@ -53,8 +53,8 @@ pub struct Driven {
     history: RwLock<History>,
 }
 
-/// A complete millisecond of the vehicle's motion: x, y, z (World, metres), roll, pitch and yaw (radians), the travel
-/// of the left and right wheels (metres), and the rates of all these.
+/// A millisecond of the vehicle's motion, for a copy in another process: x, y, z (World, metres), roll, pitch and yaw
+/// (radians), the travel of the left and right wheels (metres), and the rates of all these.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VehicleStep {
     /// Start of the step.
@@ -67,7 +67,8 @@ pub struct VehicleStep {
     pub setpoint_m_s: [f64; 2],
     /// Steering angles at the step's start and end, radians.
     pub steering_rad: [f64; 2],
-    /// Height of the ground under each wheel at the step's start, World, metres.
+    /// Height of the ground under each wheel at the step's start, World, metres; NaN for a wheel without ground below
+    /// it.
     pub terrain_m: [f64; 4],
     /// The command in effect during the step; `None` before the first.
     pub shown: Option<ShownPose>,
@@ -81,7 +82,7 @@ struct Vehicle {
     events: VecDeque<DriveEvent>,
     /// Contacts since the start of the run.
     contacts: u64,
-    /// Number of rejected commands, because too many were waiting.
+    /// Number of commands that were rejected because too many were waiting.
     refused: u64,
 }
 
@@ -138,7 +139,7 @@ impl Driven {
     }
 
     /// Puts the robot on `ground`, which then determines its height, roll and pitch. Must be called before the run.
-    /// Returns false if there is no ground under any wheel at the start position.
+    /// Returns false if none of the wheels has ground below it at the start position.
     pub fn stand_on(&self, ground: Arc<dyn GroundHeight>) -> bool {
         let mut vehicle = self.vehicle.lock().expect("no holder panics");
         let stands = vehicle.plant.stand_on(ground);
@@ -158,8 +159,8 @@ impl Driven {
         vehicle.names = Some(Names { scene, objects });
     }
 
-    /// Accepts a command for `command.at`, which must not be before [`Driven::known_until`]. Commands of the same
-    /// instant apply in the order of their serial numbers.
+    /// Accepts a command for `command.at`, which must not be before [`Driven::known_until`]. Commands of the same instant
+    /// apply in the order of their serial numbers. Drops the command if too many are waiting.
     pub fn command(&self, command: Command) {
         let mut vehicle = self.vehicle.lock().expect("no holder panics");
         if !vehicle.plant.command(command) {
@@ -246,8 +247,8 @@ impl Driven {
     }
 
     /// Height of the ground directly under each wheel (front left, front right, rear left, rear right) in the
-    /// millisecond of `t`, World, metres. A wheel is in a ditch if its ground is far below that of the others. NaN
-    /// without ground.
+    /// millisecond of `t`, World, metres. A wheel is in a ditch if its ground is far below that of the others. NaN for
+    /// a wheel without ground below it.
     pub fn wheel_heights_m(&self, t: SimTime) -> [f64; 4] {
         self.history.read().expect("no holder panics").terrain_m(t)
     }
@@ -312,7 +313,7 @@ impl Vehicle {
     }
 }
 
-/// Whether `named` contains a material, by its own name or by that of its entry in the table of materials.
+/// Whether `named` contains the name of a material, or the name of its entry in the table of materials.
 fn is_among(material: &str, named: &[String]) -> bool {
     let known = materials::typical(material).map(|entry| entry.name);
     named.iter().any(|name| name == material || known == Some(name.as_str()))

@@ -26,8 +26,8 @@ use crate::world::raycast::{Hit, Pulse, RayCaster, Stencil};
 /// Largest distance between rays across a face, metres. The next constant is the largest distance upward.
 const ACROSS_M: f64 = 0.05;
 const UPWARD_M: f64 = 0.15;
-/// Largest number of gaps between rays across a face; the next constant is the largest number of rays upward. On larger
-/// bodies the distances are larger.
+/// Largest number of gaps between rays across a face; the next constant is the largest number of rays upward. On bodies
+/// too large for these numbers, the distances between rays are larger.
 const MOST_ACROSS: u32 = 60;
 const MOST_UPWARD: u32 = 10;
 /// Largest distance by which rays begin within the body, so that surfaces in contact are hit, metres.
@@ -46,7 +46,8 @@ const STANDS_M_S: f64 = 1e-4;
 pub(super) struct Passable {
     /// For each material of the scene, whether the robot drives through it.
     pub materials: Vec<bool>,
-    /// Number of the scene's instances. Moving objects have the following indices; rays never pass them.
+    /// Number of the scene's instances. Moving objects have the following indices; the robot drives through none of
+    /// them, whatever their material.
     pub instances: u32,
 }
 

@@ -58,16 +58,16 @@ pub(super) struct Plant {
     riding: Riding,
     /// Last known height of the ground at the positions that the wheels reach after [`Ride::lead_s`], World, metres.
     terrain_m: AtWheels,
-    /// Height of the ground directly under the wheels, World, metres; NaN without ground.
+    /// Height of the ground directly under the wheels, World, metres; NaN for a wheel without ground below it.
     under_m: AtWheels,
     /// Mean distance travelled by the wheels, metres.
     way_m: f64,
-    /// Share of its motion that the body keeps at an obstacle, 0..=1.
+    /// Factor of the body's motion: 1 without an obstacle, 0 when an obstacle has stopped the body.
     free: f64,
     /// Time from which an obstacle stops the body, if any.
     stops_at: Option<SimTime>,
     touches: bool,
-    /// `None` while the power is on. While it is off: the last command received since it was switched off, if any.
+    /// `None` without an emergency stop. During one: the last drive command that arrived since it began, if any.
     stopped: Option<Option<Actuation>>,
     shown: Option<ShownPose>,
     /// Commands by time, then serial number.
@@ -105,7 +105,7 @@ impl Plant {
         }
     }
 
-    /// Puts the robot to rest at its start position on `ground`. Returns false if there is no ground under any wheel.
+    /// Puts the robot to rest at its start position on `ground`. Returns false if none of the wheels has ground below it.
     pub fn stand_on(&mut self, ground: Arc<dyn GroundHeight>) -> bool {
         let [x, y, z, _, _, yaw, ..] = self.start;
         let found = self.heights(ground.as_ref(), [x, y, yaw], [z; 4]);
@@ -284,7 +284,8 @@ impl Plant {
         })
     }
 
-    /// Heights of the ground right under the wheels; NaN without ground.
+    /// Heights of the ground directly under the wheels; NaN for a wheel without ground below it. If the vehicle drives on
+    /// a plane without terrain, returns the heights of its wheels.
     fn terrain_now(&self) -> AtWheels {
         let Some(ground) = &self.ground else { return self.riding.wheels_m };
         let [x, y, _, _, _, yaw, ..] = self.course;

@@ -4,10 +4,10 @@
 //! footprint. The sums of these forces and of their moments accelerate heave, pitch and roll. The equation
 //! has two settings:
 //!
-//! - **Rigid**, the default: a smoothing that no product has, because an IMU needs a continuous velocity. Heave, pitch
-//!   and roll follow the plane of the wheels with critical damping at 4 Hz: waves with a period of a quarter of a
-//!   second are halved. The damping ignores the rates of the wheels. Such a filter lags by 80 ms. The terrain is
-//!   therefore looked up at the wheels' positions 80 ms later, so that there is no lag on an even slope.
+//! - **Rigid**, the default: a smoothing. No real robot has it, but an IMU needs a continuous velocity. Heave, pitch and
+//!   roll follow the plane of the wheels with critical damping at 4 Hz: waves with a period of a quarter of a second are
+//!   halved. The damping ignores the rates of the wheels. Such a filter lags by 80 ms. The terrain is therefore looked up at
+//!   the wheels' positions 80 ms later, so that there is no lag on an even slope.
 //! - **Suspension**: springs and dampers from the rig, with the body's mass and the inertia of a box. An unloaded
 //!   wheel hangs free. Beyond its stroke, a spring meets a stop that is ten times as stiff.
 //!
@@ -25,17 +25,17 @@ const RIGID_LAG_S: f64 = 2.0 / RIGID_RAD_S;
 const GRAVITY_M_S2: f64 = 9.80665;
 /// Stiffness of an end stop, as a multiple of the spring's.
 const STOP_STIFFNESS: f64 = 10.0;
-/// Limit of the product of the fastest exponent of the equations and an integration step.
+/// Stability limit of the integration: largest product of the fastest rate of the equations (rad/s) and the step (s).
 const STABLE: f64 = 0.5;
 
 /// Heights of wheels: front left, front right, rear left, rear right, metres.
 pub(super) type AtWheels = [f64; 4];
 
-/// Height of the body's origin, and slopes of the body's plane ahead and to the left; or the rates of these three. A
-/// slope is the increase of height per horizontal distance.
+/// Height of the body's origin (metres), and slopes of the body's plane forward and to the left; or the rates of these
+/// three. A slope is the increase of height per horizontal distance.
 pub(super) type Plane = [f64; 3];
 
-/// The body's plane, its rates and its wheels' heights.
+/// The body's plane and its rates, and the heights of the wheels.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Riding {
     pub plane: Plane,

@@ -1,5 +1,5 @@
-//! Streams in the formats of drive bases: each decoded frame is encoded to its original bytes, for any portions of the
-//! stream.
+//! Streams in the formats of drive bases: however the stream is divided into portions, each decoded frame is encoded to
+//! its original bytes.
 
 use super::frames::come_back;
 use menura::wire::{create_oi, horizon, kangaroo, roboclaw, sabertooth};

@@ -1,5 +1,5 @@
-//! Any text as a laser calibration: parsed or rejected with a message. A parsed table is written and parsed to the same
-//! table.
+//! Any text as a laser calibration: parsed or rejected with a message. A parsed table is unchanged after it is written
+//! and parsed again.
 
 use menura::config::toml::diagnostic::SourceFile;
 use menura::devices::hdl64e::profile::LaserTable;

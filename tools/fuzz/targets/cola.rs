@@ -1,5 +1,5 @@
-//! CoLa streams in any portions: the framer's memory is bounded, and each decoded frame is encoded to its original
-//! bytes.
+//! CoLa streams, divided into portions of any length: the framer's memory is bounded, and each decoded frame is encoded
+//! to its original bytes.
 
 use menura::wire::cola::Dialect;
 use menura::wire::cola::frame::Cola;

@@ -1,5 +1,5 @@
 //! Datagrams of a feed from two senders, with any sequence numbers, times and pauses. Each datagram is counted once, no
-//! count exceeds its bound from the received datagrams, and the body's position is finite.
+//! count exceeds the bound that follows from the number of accepted poses, and the body's position is finite.
 
 use std::net::SocketAddr;
 
@@ -8,7 +8,8 @@ use menura::time::SimTime;
 use menura::wire::feed::{MAGIC, PoseTwist, VERSION};
 use menura::world::trajectory::feed::Feed;
 
-/// Length of a step, bytes: flags (1), pause before the datagram in ms (2), sequence number (8), time in ns (8).
+/// Length of a step of the input, bytes: flags (1), pause before the datagram in ms (2), sequence number (8), time in
+/// ns (8).
 const STEP_LEN: usize = 1 + 2 + 8 + 8;
 /// Flag: the datagram is from the other sender.
 const STRANGER: u8 = 1;

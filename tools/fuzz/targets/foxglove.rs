@@ -1,5 +1,5 @@
-//! Messages of a Foxglove client: each parsed message is written and parsed to the same message, and its lists are
-//! within the limits.
+//! Messages of a Foxglove client: each parsed message is unchanged after it is written and parsed again, and its lists
+//! are within the limits.
 
 use menura::wire::foxglove::{ClientMessage, MAX_SUBSCRIPTIONS};
 

@@ -1,4 +1,5 @@
-//! Check of framed streams: each decoded frame is encoded to its original bytes, for any portions of the stream.
+//! Check of framed streams: however the stream is divided into portions, each decoded frame is encoded to its original
+//! bytes.
 
 use menura::wire::framer::{Framer, Framing};
 

@@ -1,4 +1,4 @@
-//! Any bytes from a host on the serial line of an HDL-64E: the unit never withdraws sent packets and keeps running.
+//! Any bytes from a host on the serial line of an HDL-64E: the unit never withdraws sent packets, and does not panic.
 
 use super::drive;
 use menura::config::rig::faults::DeviceFaults;

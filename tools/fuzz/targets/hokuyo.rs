@@ -39,8 +39,9 @@ static READ: LazyLock<Rig> = LazyLock::new(|| {
         .unwrap_or_else(|faults| panic!("{faults}"))
 });
 
-// Head byte of a piece: event (bits 0 to 1), index of the host (bits 2 to 3), length in units of 4 bytes (bits 4 to 7).
-// Each piece takes 8 ms, and 8 ms more per byte.
+// The first byte selects the scanner; pieces follow. Head byte of a piece: event (bits 0 to 1; 0: a TCP host connects or
+// disconnects, otherwise the host sends the piece), index of the host (bits 2 to 3), length in units of 4 bytes (bits 4 to
+// 7). Each piece takes 8 ms, and 8 ms more per byte.
 pub fn run(bytes: &[u8]) {
     let Some((&which, mut rest)) = bytes.split_first() else { return };
     let config = &READ.devices[usize::from(which) % READ.devices.len()];
@@ -91,7 +92,7 @@ fn peer(host: usize) -> Peer {
     Peer { connection: host as u64, port: 0, from: [127, 0, 0, 1].into() }
 }
 
-/// Answers measurement requests, advances the device to `now` and checks its output for a reply to `VV`.
+/// Answers measurement requests and advances the device to `now`. Returns whether its output has a reply to `VV`.
 fn step(device: &mut dyn Device, now: u64) -> bool {
     let mut told = false;
     let mut asked = 0;

@@ -1,5 +1,4 @@
-//! Any bytes from a host to an IMU: the unit does not panic, due times never decrease, and the transmit buffer never
-//! overflows.
+//! Any bytes from a host to an IMU: the unit does not panic, due times never decrease, and the nominal rate stays finite.
 
 use menura::devices::Device;
 use menura::devices::families::catalogue;

@@ -1,4 +1,5 @@
-//! A stream of sbgECom frames: each decoded frame is encoded to its original bytes, for any portions of the stream.
+//! A stream of sbgECom frames: however the stream is divided into portions, each decoded frame is encoded to its original
+//! bytes.
 
 use super::frames;
 use menura::wire::sbg_ecom::{Log, SbgEcom};

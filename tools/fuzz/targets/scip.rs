@@ -1,5 +1,5 @@
-//! SCIP streams in any portions: messages and requests have bounded lengths, and each decoded one is encoded to its
-//! original bytes.
+//! SCIP streams, divided into portions of any length: messages and requests have bounded lengths, and each decoded one
+//! is encoded to its original bytes.
 
 use menura::wire::framer::Framer;
 use menura::wire::scip::message::{LONGEST_MESSAGE, Messages};

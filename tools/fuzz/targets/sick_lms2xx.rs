@@ -27,8 +27,8 @@ pub fn run(bytes: &[u8]) {
     }
 }
 
-/// Head byte of each piece: length (bits 0 to 5), telegram with a valid CRC around the piece (bit 6), 25 ms instead of
-/// 1 ms until the next piece (bit 7).
+/// Sends `bytes` piece by piece to a scanner. Each piece has a head byte: length of the piece (bits 0 to 5), telegram
+/// with a valid CRC around the piece (bit 6), 25 ms instead of 1 ms until the next piece (bit 7).
 fn converse(name: &str, mut bytes: &[u8]) {
     let profile = catalogue().profile(name).unwrap_or_else(|faults| panic!("{faults}"));
     let Some(driver) = profile.data::<SickLms2xxProfile>() else { panic!("{name}") };

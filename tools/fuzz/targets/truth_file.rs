@@ -1,5 +1,5 @@
-//! Any bytes as a ground-truth file: the reader ends, and reports the end of file only after the final MCAP magic
-//! bytes.
+//! Any bytes as a ground-truth file: the reader never loops forever, and reports the end of the file only if the bytes
+//! end with the MCAP magic bytes.
 
 use menura::analysis::truth::file::TruthReader;
 

@@ -21,7 +21,7 @@ fn payload(mac: [u8; 6], ip: [u8; 4], mask: [u8; 4], gateway: [u8; 4]) -> [u8; 5
 }
 
 impl Bench {
-    /// Sends FORCEIP; returns the status of the immediate answer.
+    /// Sends FORCEIP; returns the status of the answer, or `None` if the camera does not answer at once.
     fn force(&mut self, ip: [u8; 4], mask: [u8; 4]) -> Option<u16> {
         self.id += 1;
         let payload = payload(self.camera.mac, ip, mask, [0; 4]);
@@ -29,7 +29,8 @@ impl Bench {
         Some(u16::from_be_bytes([answer[0], answer[1]]))
     }
 
-    /// Sends the link's answer; returns the answer of the camera.
+    /// Reports the link's answer about the address `ip` to the camera; returns what the camera then sends to the host,
+    /// if anything.
     fn link_says(&mut self, ip: [u8; 4], moves: bool) -> Option<Vec<u8>> {
         self.camera.handle_address(SimTime(self.now), ip.into(), moves);
         let mut answer = None;

@@ -54,7 +54,7 @@ fn satellites_are_read_frame_by_frame() {
     assert!(one.windows(2).all(|two| two[1] == two[0] % 5 + 1), "{one:?}");
 }
 
-/// Message 1005 needs a position, the other messages do not; the last MSM of an epoch is marked as the last.
+/// Message 1005 needs a position, the other messages do not. Without the output protocol, no message is sent.
 #[test]
 fn a_base_sends_its_position_once_it_has_one() {
     let mut bench = silent();

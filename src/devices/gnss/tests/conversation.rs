@@ -44,7 +44,7 @@ fn rates_of_messages_that_do_not_come_are_kept() {
         let mut bench = bench(name);
         assert!(takes_frame(&mut bench, RXM_RTCM), "{name}");
         assert_eq!(bench.device.store.get(Key(0x2091_0269)), 1);
-        // Menura does not make RXM-MEASX.
+        // Menura does not send RXM-MEASX, but its rate can be set.
         assert!(is_ack(&bench.ask(&valset(&[item(Key(0x2091_0205), 1)])), CfgValset::ID));
         bench.sent.clear();
         bench.run(2.0);

@@ -28,7 +28,8 @@ fn settings() -> ReceiverSettings {
 const HERE: Geodetic =
     Geodetic { latitude_deg: 47.285_233_167, longitude_deg: 8.565_265, altitude_m: 547.6 };
 
-/// The open sky of the synthetic constellation; satellites for which `is_hidden` returns true are occluded.
+/// The sky of the synthetic constellation. Satellites at azimuths (radians) for which `is_hidden` returns true are
+/// occluded.
 fn view(constellation: &Constellation, at: SimTime, is_hidden: impl Fn(f64) -> bool) -> SkyView {
     let local = GeoOrigin::new(HERE);
     let gps_s = epoch().gps_seconds(at);
@@ -254,7 +255,7 @@ fn velocity_and_course_are_one_vector() {
     assert!((solution.ground_speed_m_s() - 2.0_f64.sqrt()).abs() < 1e-12);
 }
 
-/// The five combinations of error model and HDOP in the paper.
+/// The five combinations of error model and HDOP in Mahajan et al. 2024 (arXiv 2403.11000).
 #[test]
 fn the_combinations_are_those_of_the_paper() {
     for (preset, errs, falls) in [

@@ -246,8 +246,8 @@ fn corrections_decide() {
     let truth = bench.trajectory.state(solution.at).world_from_body.point(DVec3::ZERO);
     let expected = truth - BASE.at_m;
     let expected = DVec3::new(expected.y, expected.x, -expected.z);
-    // The reported vector is in the base's north-east-down frame, the expected one in the rover's: they differ by 0.2
-    // mm/m2.
+    // The reported vector is in the base's north-east-down frame, the expected one in the rover's. They differ by the
+    // square of the baseline divided by the Earth's radius, about 0.14 m.
     assert!((vector(&relative) - expected).length() < 0.3, "{expected}");
 }
 
@@ -285,7 +285,8 @@ fn late_corrections_are_old() {
     bench.run(25.0);
     correct(&mut bench, &BASE, 20, 8_000);
     assert_eq!((carrier(&bench), gga(&bench)[12].as_str()), (2, "9.0"));
-    // Another base starts again; corrections that are two minutes old are not used.
+    // After a change to another base, the rover starts again as differential. Corrections that are two minutes old are
+    // not used.
     let other = Base { station: 78, ..BASE };
     correct(&mut bench, &other, 2, 0);
     assert_eq!(gga(&bench)[5], "2");
@@ -295,7 +296,8 @@ fn late_corrections_are_old() {
     assert_eq!(gga(&bench)[5], "1");
 }
 
-/// The base is found by phase, near and far, or by code if it has only one signal.
+/// An error of the base's reported position, small or large, becomes an error of the rover's position. The baseline
+/// vector stays right.
 #[test]
 fn a_base_at_the_wrong_place_moves_the_rover_along() {
     for off_m in
@@ -450,7 +452,7 @@ fn each_message_is_told_used_or_not() {
     let now = BASE.messages(&bench, at);
     let expected = [(1005, 2), (1077, 2), (1097, 2), (1127, 2), (1087, 2), (1230, 2)];
     assert_eq!(told(&mut bench, &now), expected);
-    // Observations from two hours ago, and a position in space.
+    // Observations that are two hours ahead of the rover's time, and a base position at the Earth's centre.
     let old = BASE.messages(&bench, SimTime(at.0 + 7200 * SECOND));
     assert_eq!(told(&mut bench, &old[1..2]), [(1077, 1)]);
     let space = built(Rtcm::Msg1005(Msg1005T::default()));
@@ -488,7 +490,8 @@ fn polled<M: Payload + Record>(bench: &mut Bench) -> M {
     M::parse(&answer.payload).unwrap()
 }
 
-/// NAV-SAT and NAV-SIG: systems with corrections, and systems with carrier corrections.
+/// Numbers of the systems in NAV-SAT and NAV-SIG that use corrections, that use carrier corrections, and that use
+/// corrections of further signals.
 fn corrected(bench: &mut Bench) -> [Vec<u8>; 3] {
     let (sat, sig): (NavSat, NavSig) = (polled(bench), polled(bench));
     let systems = |of: &dyn Fn(&crate::wire::ubx::nav::SatInfo) -> bool| {

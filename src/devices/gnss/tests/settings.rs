@@ -181,7 +181,7 @@ const ACTING: &[Acting] = &[
     ("RTCM-DF003_IN", 2003, &[("RTCM-DF003_IN_FILTER", 1)]),
 ];
 
-/// A message 1005 of the RTCM standard.
+/// RTCM message 1005 of station 2003, from the standard.
 const RTCM_1005: &[u8] =
     b"\xd3\0\x13\x3e\xd7\xd3\x02\x02\x98\x0e\xde\xef\x34\xb4\xbd\x62\xac\x09\x41\x98\x6f\x33\x36\x0b\x98";
 

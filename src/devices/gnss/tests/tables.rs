@@ -54,7 +54,7 @@ fn is_alive(bench: &mut Bench) -> bool {
     frames_after(bench, &poll).iter().any(|frame| frame.id == MonVer::ID)
 }
 
-/// Messages that stop or restart the receiver, or change its line.
+/// Messages that stop, restart or reconfigure the receiver, or change its line.
 fn is_drastic(row: &CommandRow) -> bool {
     matches!(row.name, "CFG-RST" | "RXM-PMREQ" | "CFG-PWR" | "CFG-PRT" | "CFG-CFG" | "CFG-GNSS")
 }
@@ -155,7 +155,8 @@ fn constant_answers_stay_whatever_is_set() {
     }
 }
 
-/// Messages that switch functions off are shortened, lengthened and doubled, each on a receiver of its own.
+/// Messages that stop, restart or reconfigure the receiver are sent shortened, lengthened and doubled, each to a new
+/// receiver.
 #[test]
 fn wrong_lengths_of_drastic_messages_are_refused() {
     for (bench, tables) in benches() {

@@ -111,8 +111,8 @@ fn a_window_looks_back_and_a_lag_holds_back() {
 }
 
 /// The time fields of all messages of an epoch, combined, equal the epoch to the nanosecond (except for the
-/// receiver's clock error), and every fraction is within the limits of its field. The rates divide no second evenly,
-/// and one run crosses the end of a GPS week.
+/// receiver's clock error), and every fraction is within the limits of its field. Most periods do not divide a second
+/// evenly, and some runs cross the end of a GPS week or of the year.
 #[test]
 fn time_and_fraction_are_the_exact_time_in_every_message() {
     const WEEK_NS: i128 = 604_800_000_000_000;
@@ -239,8 +239,8 @@ fn tim_tp_names_the_pulse_in_the_time_of_its_grid() {
     }
 }
 
-/// The example of the maker's description has week and time of week in UTC: 2002-12-09 at 07:37:31 is second 113851
-/// of week 2220.
+/// The example of the maker's description has week and time of week in UTC: 2002-12-09 at 07:37:31 is second 113851 of
+/// week 1196. The day of the test is 1024 weeks later.
 #[test]
 fn pubx_04_has_the_time_of_week_of_utc() {
     let mut bench =

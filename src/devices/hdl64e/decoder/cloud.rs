@@ -15,7 +15,7 @@ use crate::spinning::data_packet;
 use crate::wire::velodyne::hdl64e_status::StatusTable;
 use crate::wire::velodyne::{Bank, DataPacket, Model, Point};
 
-/// Point source for a unit with this calibration; `calibration` names its origin.
+/// Point source for a unit with the calibration `table`; `calibration` is the text that names the origin of `table`.
 pub(super) fn point_source(table: &LaserTable, calibration: &'static str) -> PointSource {
     let cloud = Cloud::new(table);
     PointSource {
@@ -38,7 +38,7 @@ struct Cloud {
     has_two_points: bool,
 }
 
-/// A laser's calibration with its angles' sines and cosines.
+/// A laser's calibration, and the sine and cosine of its vertical angle.
 #[derive(Clone, Copy, Debug)]
 struct Laser {
     calibration: LaserCalibration,
@@ -69,7 +69,7 @@ impl Cloud {
         }
     }
 
-    /// Position of a return; `None` without a return.
+    /// Point of a return, without laser and firing; `None` without a return.
     fn place(&self, laser: &Laser, azimuth_rad: f64, point: Point) -> Option<CloudPoint> {
         if point.distance == 0 {
             return None;

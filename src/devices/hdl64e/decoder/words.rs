@@ -44,7 +44,7 @@ pub(super) fn status_value(kind: u8, value: u8) -> String {
     }
 }
 
-/// State of the GPS input.
+/// Text for the state of the GPS input, from its status byte.
 pub(super) fn gps(value: u8) -> &'static str {
     match value {
         b'A' => "PPS and NMEA",
@@ -60,7 +60,7 @@ pub(super) fn firmware(value: u8) -> String {
     format!("{:x}.{:02x}", value >> 4, value & 0xf)
 }
 
-/// Names of the set warning bits.
+/// Names of the warning bits that are set, separated by commas; `none` if no bit is set.
 pub(super) fn warnings(bits: u8) -> String {
     match bits {
         0 => "none".to_owned(),
@@ -68,14 +68,14 @@ pub(super) fn warnings(bits: u8) -> String {
     }
 }
 
-/// Date of calibration in a status table.
+/// Date of calibration in a status table; `None` if all bytes are 0xff.
 pub(super) fn calibration_time(time: [u8; 6]) -> Option<String> {
     let [year, month, day, hour, minute, second] = time;
     (time != [0xff; 6])
         .then(|| format!("20{year:02}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}"))
 }
 
-/// Text of the check that a complete table has passed.
+/// Text about the check (constant or CRC) that a complete table of this format has passed.
 pub(super) fn proof(format: StatusFormat) -> &'static str {
     match format {
         StatusFormat::S2 => "S2 form, constant 1820 correct",
@@ -83,7 +83,7 @@ pub(super) fn proof(format: StatusFormat) -> &'static str {
     }
 }
 
-/// Return mode in a status table.
+/// Text for the return mode in a status table.
 pub(super) fn table_return_mode(mode: u8) -> &'static str {
     match mode {
         0 => "strongest",

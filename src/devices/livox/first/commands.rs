@@ -151,7 +151,8 @@ impl LivoxFirst {
         Some(done(is_done))
     }
 
-    /// Connects a host, unless another one is connected; returns whether it did.
+    /// Connects a host by the data of its handshake; returns whether it succeeds. It fails if another host is
+    /// connected, or if the data are invalid or contain port 0.
     fn connect(&mut self, host: IpAddr, data: &[u8]) -> bool {
         let Ok(Handshake { ip, data_port, command_port, imu_port }) = Handshake::parse(data) else {
             return false;
@@ -173,7 +174,7 @@ impl LivoxFirst {
         true
     }
 
-    /// Time at which the host is lost unless a heartbeat arrives. A restart also ends the connection.
+    /// Time at which the connection ends: at the heartbeat timeout from now, or at an earlier planned restart.
     fn lost_at(&self) -> SimTime {
         let silent_at = SimTime(self.now.0 + self.profile.interface.heartbeat_timeout_ns);
         self.clock.goes_down_by(silent_at)
@@ -261,8 +262,8 @@ impl LivoxFirst {
         self.follow(at);
     }
 
-    /// Restarts the unit at `at`, or as soon as possible, with the present settings. The host is disconnected, and the
-    /// clock starts from zero.
+    /// Plans a restart at `at`, not before the unit can react and not after a restart that is already planned. Then the
+    /// host is disconnected, settings are kept, and the PTP slave or GNSS receiver must set the clock again.
     fn restart(&mut self, at: SimTime) {
         let down_at = self.clock.goes_down_by(SimTime(at.0.max(self.now.0 + REACTION_NS)));
         let up_at = self.states.restart(down_at);
@@ -328,7 +329,8 @@ pub(super) fn tables_of(profile: &FirstProfile) -> Vec<CommandTable> {
     vec![commands, keys]
 }
 
-/// Command set and number of a row's code, for example "01 0A".
+/// Parses the code of a row in the command table, such as "01 0A", into command set and command number; 255 for a
+/// missing part.
 pub(super) fn command_of(code: &str) -> (u8, u8) {
     let mut bytes = code.split(' ').filter_map(|hex| u8::from_str_radix(hex, 16).ok());
     (bytes.next().unwrap_or(u8::MAX), bytes.next().unwrap_or(u8::MAX))

@@ -113,8 +113,8 @@ impl FirstDecoder {
         Self { named, known, ..Self::default() }
     }
 
-    /// The named profile, the profile of the device type in a broadcast, or the first profile with the same pulse rate
-    /// and format.
+    /// The named profile. Without a name, the first profile of the device type in a broadcast. Before a broadcast, the
+    /// first profile that can send the received packets at their interval. `None` if no profile matches.
     fn profile(&self) -> Option<(&str, &FirstProfile)> {
         if let Some(named) = &self.named {
             return Some((&named.name, &named.profile));
@@ -142,7 +142,7 @@ impl FirstDecoder {
     }
 }
 
-/// Whether a firmware can send packets of a format at intervals of `step_ns`.
+/// Whether a firmware can send packets of a format at intervals of `step_ns`, to 2 us.
 fn fits(driver: &FirstProfile, format: Format, step_ns: u64) -> bool {
     driver.pulse_ns(format.pulses() as u64).abs_diff(step_ns) <= 2000
 }

@@ -96,7 +96,7 @@ impl Alert for Abnormal {
     }
 }
 
-/// Status bits of the active faults, with the worst severity of all.
+/// Status word of the faults that are active at `at`; its system bits have the worst severity of all.
 pub fn bits(faults: &[Timed<Abnormal>], at: SimTime) -> u32 {
     let worst = |bits: u32, shift: u32, level: u32| {
         let before = bits >> shift & 3;

@@ -72,7 +72,7 @@ pub struct LivoxFirst {
     now: SimTime,
     values: Values,
     connection: Option<Connection>,
-    /// Whether the unit streams without a connected host.
+    /// Whether the unit streams without a connected host; false from the first connection on.
     is_alone: bool,
     /// Whether the unit has an address at which hosts can reach it.
     is_reachable: bool,

@@ -13,7 +13,7 @@ use super::profile::Form;
 /// Number of powers of the rotations, from 0 on.
 const POWERS: usize = 6;
 
-/// A closed form: left + i up of the unit vectors.
+/// A closed form of beam directions as complex numbers: left component plus i times up component of the unit vector.
 struct Shape {
     /// Number of lines, which fire in turn.
     lines: usize,
@@ -120,8 +120,8 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Pattern of a form with this pulse rate (1/s) and these prism speeds (rpm). The prisms have rotated for `start_s`
-    /// at the start of the run.
+    /// Pattern of a form with this pulse rate (1/s) and these prism speeds (rpm). At the start of the run, the prisms
+    /// have rotated for `start_s` seconds.
     pub fn new(form: Form, pulse_rate_hz: u32, prism_rpm: [f64; 2], start_s: f64) -> Self {
         let group_s = form.lines() as f64 / f64::from(pulse_rate_hz);
         let before = (start_s / group_s).round() + form.shape().first;

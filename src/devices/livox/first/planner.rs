@@ -57,7 +57,7 @@ pub struct Planner {
     planned: VecDeque<u64>,
 }
 
-/// Number of packets in `planned`; it exceeds the number of packets that are planned ahead.
+/// Largest number of packets in `planned`, more than are ever planned ahead.
 const KEPT: usize = 4096;
 
 impl Planner {
@@ -130,8 +130,9 @@ impl Planner {
         self.at(self.next)
     }
 
-    /// Goes back to the first planned packet that starts at or after `from`. Returns its number, and a time between the
-    /// end of the previous packet and its own end; `None` if no such packet is planned.
+    /// Goes back to the first planned packet that starts at or after `from`. Returns its number and the time of its
+    /// second pulse, which is after the end of the previous packet and before its own end; `None` if no such packet is
+    /// planned.
     pub fn undo(&mut self, from: SimTime) -> Option<(u64, SimTime)> {
         let before = self.next;
         while let Some(pulse) =

@@ -9,8 +9,8 @@ use crate::spinning::returns::{Intensities, strongest_but};
 use crate::wire::livox::first::data::{Coordinates, Format, HEAD_LEN, Head, MOST_RETURNS, Point};
 use crate::wire::record::Record as _;
 
-/// Position of the return number in a tag. The bits `WEAK` and `BETWEEN` mean medium confidence that the point is
-/// noise: by its intensity, or by its neighbours.
+/// Position of the return number's lowest bit in a tag. The bits `WEAK` and `BETWEEN` mean medium confidence that the
+/// point is noise: by its intensity, or by its neighbours.
 const NUMBER: u32 = 4;
 const WEAK: u8 = 0x08;
 const BETWEEN: u8 = 0x02;
@@ -44,7 +44,8 @@ pub struct PointMaker {
 }
 
 impl PointMaker {
-    /// Encoder of a unit whose detection threshold is the signal `threshold`.
+    /// Encoder of a unit whose detection threshold is the signal `threshold`. `is_judging`: tags mark weak points and
+    /// points between two objects.
     pub fn new(profile: PointProfile, is_judging: bool, threshold: f64) -> Self {
         let reflectivities = Intensities::new(profile.diffuse_full_scale, profile.retro_full_gain);
         Self { is_judging, weak_signal: weak_signal(threshold), reflectivities }
@@ -69,7 +70,8 @@ impl PointMaker {
         (bytes, returns)
     }
 
-    /// Writes the points of a pulse's echoes, which are in order of range; returns their number.
+    /// Writes points for the reported ones of a pulse's `echoes`, which are in order of range, to `out`; returns the
+    /// number of points.
     fn points(&self, mode: &Mode, aim: DVec3, echoes: &[Return], out: &mut [Point]) -> usize {
         let first = match mode.returns {
             ReturnMode::Strongest => strongest_but(echoes, None).unwrap_or_default(),

@@ -132,7 +132,7 @@ keys! {
     }
 }
 
-/// Closed form of the pattern.
+/// Scan pattern of a model; its beam directions are a closed form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
     /// Circular field of view, 38 degrees.

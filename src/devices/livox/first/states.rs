@@ -10,7 +10,7 @@ use crate::wire::livox::first::command::state;
 /// The states of a unit.
 pub type States = UnitStates<Abnormal, Motor>;
 
-/// Times of the unit's starts: durations, and the latest start of the motor.
+/// Durations of boot and motor start-up, and the time of the latest motor start.
 #[derive(Clone, Debug)]
 pub struct Motor {
     /// Time of the latest motor start, as a function of time; a planned restart adds a later start.
@@ -65,7 +65,7 @@ impl States {
         }
     }
 
-    /// Changes the prism speeds at `at`. A running motor starts up again.
+    /// Changes the prism speeds at `at`: in the normal state, the motor starts up again.
     pub fn change_pattern(&mut self, at: SimTime) {
         self.motor.started_at.forget(at);
         if *self.line.at(at) == state::NORMAL {

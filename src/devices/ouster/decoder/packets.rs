@@ -8,7 +8,8 @@ use crate::wire::record::Record as _;
 /// Largest time from the system timestamp to the readings of accelerometer and gyro, nanoseconds.
 const READ_WITHIN_NS: u64 = 10_000_000;
 
-/// A lidar packet in any format, for `beams` beams if their number is known.
+/// Parses a lidar packet of any format; `None` if it is none. If `beams` is known, the packet must have this number of
+/// beams.
 pub(super) fn lidar_packet(beams: Option<usize>, payload: &[u8]) -> Option<Packet<'_>> {
     let fits = |(_, pixels): &(LidarFormat, usize)| beams.is_none_or(|beams| *pixels == beams);
     let found = LidarFormat::of_len(payload.len()).filter(fits).filter_map(|(format, pixels)| {

@@ -32,7 +32,7 @@ fn packet(format: LidarFormat, first: u16, turn: u16) -> Vec<u8> {
     bytes
 }
 
-/// Row, column and position of a pixel with a range of 12.346 m, from ouster-sdk 1.0.1.
+/// Compares positions of pixels (row, column) at a range of 12.346 m with those of ouster-sdk 1.0.1.
 #[test]
 fn points_are_where_the_makers_client_puts_them() {
     let mut profile = profile();

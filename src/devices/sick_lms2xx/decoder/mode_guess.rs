@@ -1,14 +1,14 @@
 //! Guesses the measuring mode from the values of scans, if no telegram contains it.
 //!
-//! Some values mean "no echo" in only one mode. Otherwise the bits above 13 decide; 13 bits end at 8.19 m in
-//! millimetres. They belong to the range if adjacent values are nearly equal with them (a wall that recedes
-//! past 8.19 m). They are flags if adjacent values are nearly equal without them (a field, or a level of
-//! reflectivity, that ends on a wall), or if both values mean "no echo". Without evidence they belong to the range,
-//! because few scanners use fields. In centimetres no scanner needs more than 13 bits.
+//! Some values mean "no echo" in only one mode. Otherwise the bits above the 13th decide; in millimetres, 13 bits end at
+//! 8.19 m. The higher bits belong to the range if adjacent values are nearly equal only with them (a wall that recedes past
+//! 8.19 m). They are flags if adjacent values are nearly equal only without them (a field, or a level of reflectivity, that
+//! ends on a wall), or if both values mean "no echo". Without evidence they belong to the range, because few scanners use
+//! fields. In centimetres no scanner needs more than 13 bits.
 
 use crate::wire::sick_lms2xx::data::{Unit, Values};
 
-/// Largest difference of nearly equal adjacent values, units.
+/// Adjacent values are nearly equal if their difference is smaller than this, millimetres.
 const ALIKE: u16 = 256;
 /// Bits of the range in the modes 0x00, 0x04 and 0x06.
 const MODES: [(u8, u32); 3] = [(0x00, 13), (0x04, 14), (0x06, 15)];
@@ -22,12 +22,12 @@ pub(super) struct ModeGuess {
     bits: [Bit; 2],
 }
 
-/// Evidence whether a bit belongs to the range.
+/// Evidence on whether a bit belongs to the range.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bit {
     is_seen: bool,
-    /// Number of adjacent pairs that are nearly equal only with the higher bits, minus the number of pairs that are
-    /// nearly equal only without them or are both "no echo".
+    /// Number of adjacent pairs that are nearly equal only with this bit in the range, minus the number of pairs that are
+    /// nearly equal only without it or are both "no echo".
     votes: i64,
 }
 
@@ -87,7 +87,7 @@ mod tests {
         guess.mode()
     }
 
-    /// Ranges to a wall beside the scanner, from the side to far ahead, millimetres.
+    /// Ranges, millimetres, to a wall 3 m beside the scanner, from directly abeam to the range of `to_m` metres ahead.
     fn wall(to_m: f64) -> Vec<u16> {
         let places = (0..).map(|step| 3.0 / libm::cos(f64::from(step) * 0.5f64.to_radians()));
         places.take_while(|range_m| *range_m < to_m).map(|m| (m * 1000.0) as u16).collect()

@@ -33,7 +33,7 @@ impl Stretch {
         at.0.saturating_sub(self.from.0) as f64 * 1e-9
     }
 
-    /// Angle at `at`, in rotations. Full rotations since `from` count, except at constant speed.
+    /// Angle at `at`, in rotations. Includes full rotations since `from`, except at constant speed.
     pub fn turned(&self, at: SimTime) -> f64 {
         match self.motion {
             Motion::Even { rpm } => {
@@ -75,8 +75,7 @@ impl Stretch {
         }
     }
 
-    /// The first time after `from` and up to `end` at which the rotor reaches angle 0. At constant speed at most one
-    /// rotation is searched.
+    /// The first time after `from` and up to `end` at which the rotor reaches angle 0; `None` if there is none.
     pub fn first_zero(&self, from: SimTime, end: SimTime) -> Option<SimTime> {
         let whole_turns = |at: SimTime| match self.motion {
             // Counted from the start of the stretch in integers, because `turned` leaves out full rotations.

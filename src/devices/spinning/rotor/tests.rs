@@ -153,7 +153,7 @@ proptest! {
         }
         let step = 1_000_000;
         let mut last = (rotor.turn(SimTime::ZERO), rotor.rpm(SimTime::ZERO));
-        // Half a rotation takes 12.5 s at the slowest speed.
+        // At the slowest speed, the phase lock needs 12.5 s to shift the rotor by half a rotation.
         for k in 1..(at + 22 * S) / step {
             let now = SimTime(k * step);
             let (turn, rpm) = (rotor.turn(now), rotor.rpm(now));

@@ -98,7 +98,7 @@ impl Run {
         })
     }
 
-    /// Azimuth step between blocks at a time, hundredths of a degree.
+    /// Mean azimuth step between blocks within 5 ms of `ms`, hundredths of a degree.
     pub fn step_around(&self, ms: f64) -> f64 {
         let packets: Vec<_> = self.packets().filter(|(due, _)| (due - ms).abs() < 5.0).collect();
         let azimuths = packets.iter().flat_map(|(_, packet)| &packet.blocks);

@@ -15,7 +15,8 @@ fn edge(second: u64) -> SimTime {
     SimTime((second * 1_000_000 + EDGE_US) * 1000)
 }
 
-/// Sends a pulse near second `second` of the run, and a sentence 200 ms later.
+/// Sends the pulse of the UTC second that begins [`EDGE_US`] after second `second` of the run, and its sentence 200 ms
+/// later.
 fn hear(run: &mut Run, second: u64) {
     let mut tell = |at: SimTime, signal| {
         // Time advances in steps of a millisecond; signals arrive in between.

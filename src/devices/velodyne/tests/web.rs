@@ -304,7 +304,7 @@ proptest! {
     }
 }
 
-/// Every request of the table, also shortened, lengthened and doubled, to each product.
+/// Sends every request of the command table to each product, also shortened, lengthened and doubled.
 #[test]
 fn every_request_is_answered_as_its_table_says() {
     let profiles = catalogue().profiles().iter();

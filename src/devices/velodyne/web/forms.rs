@@ -22,7 +22,7 @@ pub fn is_form(path: &str) -> bool {
 /// `configuration` with the changes of a form sent to `path`.
 ///
 /// # Errors
-/// The unknown or unsupported value; nothing is changed then.
+/// The form is empty, or has an unknown key or a value that is not supported; the message names it.
 pub fn apply(
     path: &str,
     body: &[u8],

@@ -164,7 +164,7 @@ impl Velodyne {
         }
     }
 
-    /// Position that the GNSS receiver reports.
+    /// Latitude and longitude that the GNSS receiver reports, as text; empty if no sentence has them.
     fn position_text(&self) -> String {
         let sentence = String::from_utf8_lossy(self.clock.sentence());
         let fields: Vec<_> = sentence.split(',').collect();

@@ -11,7 +11,7 @@ pub const HEAD_LEN: usize = 18;
 /// Largest number of returns per pulse.
 pub const MOST_RETURNS: usize = 3;
 const VERSION: u8 = 5;
-/// Offsets of status, time type and time.
+/// Offset of the status in a packet, bytes. The following constants are the offsets of the time type and of the time.
 const STATUS_AT: usize = 4;
 const TIME_TYPE_AT: usize = 8;
 const TIME_AT: usize = 10;
@@ -60,7 +60,8 @@ impl Format {
         ]
     };
 
-    /// Format with these properties.
+    /// Format with these properties. `returns` is limited to 1 to [`MOST_RETURNS`]; with several returns, points have
+    /// tags even if `has_tags` is false.
     pub fn new(coordinates: Coordinates, has_tags: bool, returns: usize) -> Self {
         let returns = returns.clamp(1, MOST_RETURNS);
         Self { coordinates, has_tags: has_tags || returns > 1, returns }
@@ -188,7 +189,7 @@ pub enum TimeType {
     None,
     /// A PTP master: nanoseconds of the master's time.
     Ptp,
-    /// PPS and sentences of a GNSS receiver: date, hour, microseconds.
+    /// PPS and sentences of a GNSS receiver: date, hour, and microseconds of the hour.
     Gps,
     /// PPS alone: nanoseconds since the last pulse.
     Pps,
@@ -235,7 +236,7 @@ record! {
 
 /// Bit positions in the status.
 pub mod status {
-    /// Temperature, two bits: 1 warning, 2 error.
+    /// Temperature, two bits: 0 normal, 1 warning, 2 error.
     pub const TEMPERATURE: u32 = 0;
     /// Voltage, two bits as in [`TEMPERATURE`].
     pub const VOLTAGE: u32 = 2;
@@ -255,7 +256,7 @@ pub mod status {
     pub const PTP: u32 = 13;
     /// Source of the clock, three bits: 0 none, 1 PTP, 2 GPS, 3 PPS, 4 failure of the best source.
     pub const SYNCHRONISATION: u32 = 14;
-    /// Worst state of all parts, two bits: 1 warning, 2 error.
+    /// Worst state of all parts, two bits: 0 normal, 1 warning, 2 error.
     pub const SYSTEM: u32 = 30;
 }
 
@@ -266,7 +267,8 @@ impl Head {
         Self { version: VERSION, slot, id: 1, reserved: 0, status, time_type, data_type, time }
     }
 
-    /// Time in nanoseconds: POSIX time, the master's time, time since power-on, or time since the last PPS.
+    /// Time in nanoseconds, depending on `time_type`: POSIX time, the master's time, time since power-on, or time since
+    /// the last PPS.
     pub fn time_ns(&self) -> u64 {
         if TimeType::from_number(self.time_type) != Some(TimeType::Gps) {
             return u64::from_le_bytes(self.time);
@@ -350,7 +352,8 @@ impl<'p> Packet<'p> {
     }
 }
 
-/// Returns of each pulse of a packet; the first [`Format::returns`] of them are used.
+/// Returns of each pulse of a packet. Each pulse has [`MOST_RETURNS`] entries; those after the first
+/// [`Format::returns`] are empty.
 pub fn pulses(format: Format, data: &[u8]) -> impl Iterator<Item = [Point; MOST_RETURNS]> {
     data.chunks_exact(format.pulse_len()).map(move |bytes| format.get(bytes))
 }

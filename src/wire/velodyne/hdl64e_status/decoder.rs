@@ -9,8 +9,8 @@ use crate::ParseError;
 /// Reassembles the status stream from the status bytes of consecutive packets.
 ///
 /// It stores at most one stream. The order of the types shows a lost packet; the decoder then drops the current
-/// stream and waits for the next `UNIT#`. The loss of exactly sixteen packets is not visible in the types, but shifts
-/// the laser indices or makes the checksum wrong.
+/// stream and waits for the next `UNIT#`. The loss of sixteen successive packets, or of a multiple of sixteen, is not
+/// visible in the types, but shifts the laser indices or makes the checksum wrong.
 #[derive(Clone, Debug)]
 pub struct StatusDecoder {
     /// Position of the last packet in the cycle.
@@ -19,7 +19,7 @@ pub struct StatusDecoder {
     stream: Vec<u8>,
     /// Rolling bytes of the current cycle, for finding the marker.
     cycle: Vec<u8>,
-    /// Format of the stream; `None` until the types exclude one format.
+    /// Format of the stream; `None` until the type that differs between the formats has arrived.
     format: Option<StatusFormat>,
     live: [Option<u8>; LIVE_TYPES.len()],
     breaks: u64,
@@ -55,7 +55,8 @@ impl StatusDecoder {
         Self::default()
     }
 
-    /// Processes type and value of the next packet.
+    /// Processes type and value of the next packet. Returns an event if the packet completes a stream or does not follow the
+    /// previous packet.
     pub fn feed(&mut self, kind: u8, value: u8) -> Option<StatusEvent> {
         let Some(slot) = slot_of(kind) else {
             return Some(self.lose_sync(None));
@@ -77,7 +78,7 @@ impl StatusDecoder {
         self.take(kind, value)
     }
 
-    /// Live values; `None` until each of them was received.
+    /// Last live values; `None` until each of the nine was received at least once.
     pub fn live(&self) -> Option<LiveStatus> {
         let mut values = [0; LIVE_TYPES.len()];
         for (value, live) in values.iter_mut().zip(self.live) {
@@ -86,7 +87,7 @@ impl StatusDecoder {
         Some(LiveStatus::from_values(values))
     }
 
-    /// Last value of one live type, such as `b'T'`. `None` if it was not received or is not a live type.
+    /// Last value of the live type `kind`, such as `b'T'`; `None` if no value was received, or if `kind` is not a live type.
     pub fn live_value(&self, kind: u8) -> Option<u8> {
         LIVE_TYPES.iter().position(|live| *live == kind).and_then(|slot| self.live[slot])
     }
@@ -96,7 +97,7 @@ impl StatusDecoder {
         self.stream.len()
     }
 
-    /// Number of gaps, that is, of missing or unknown packets.
+    /// Number of interruptions, each reported as [`StatusEvent::OutOfOrder`]. Several packets lost in a row count once.
     pub fn breaks(&self) -> u64 {
         self.breaks
     }

@@ -12,7 +12,7 @@ use crate::world::scene::Finish;
 const LEAST_ALPHA: f32 = 0.03;
 /// Roughness below which metals are mirrors.
 const MIRROR_ROUGHNESS: f32 = 0.1;
-/// Height below which a highlight is ignored.
+/// Height, relative to a white diffuser, below which a highlight is ignored.
 const LEAST_PEAK: f32 = 0.01;
 
 /// Parameters of a material, within their limits.
@@ -28,7 +28,8 @@ pub struct Surface {
     pub index: f32,
     /// Share of the light that passes through, 0..=1.
     pub transmission: f32,
-    /// Whether the mesh is the boundary of a solid body, which has a face on each side.
+    /// Whether the mesh encloses a solid body. Each triangle is then one face of the glass, otherwise a thin pane with two
+    /// faces.
     pub has_volume: bool,
 }
 

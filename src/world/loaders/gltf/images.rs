@@ -10,8 +10,10 @@ use crate::world::colours::{ColourMap, LINEAR_FROM_SRGB};
 use crate::world::scene::Texture;
 
 impl Loader<'_> {
-    /// Reflectance of image `source`, which all materials with this image share, and the opacity mask: texels for
-    /// which the product of the alphas of texel and material is at least `threshold`.
+    /// Reflectance map of image `source`, shared by all materials with this image, and the opacity mask; `None` if the image
+    /// is unusable.
+    /// `threshold` consists of the smallest opaque alpha and the material's alpha. A texel is opaque if its alpha times the
+    /// material's alpha reaches the smallest opaque alpha. There is no mask without a threshold.
     pub(super) fn maps(
         &mut self,
         source: usize,
@@ -35,7 +37,7 @@ impl Loader<'_> {
         Some((map, Some(mask)))
     }
 
-    /// Colours of image `source`, which all its materials share.
+    /// Colour map of image `source`, shared by all materials with this image; `None` if the image is unusable.
     pub(super) fn colours(&mut self, source: usize, place: &Place) -> Option<ColourMap> {
         if let Some(known) = self.colours.get(&source) {
             return known.clone();

@@ -14,7 +14,7 @@ use super::{Loader, trail};
 use crate::world::materials;
 use crate::world::scene::{Material, MaterialId, Mesh, Texture};
 
-/// Material and texture of the ground.
+/// Material of the ground, and the size of its texture.
 struct Look {
     material: Material,
     /// Side of the texture, metres.
@@ -22,7 +22,7 @@ struct Look {
 }
 
 impl Loader<'_> {
-    /// Loads the surface; returns the trails on it.
+    /// Loads the surface; returns the trails on it, each as its points.
     pub(super) fn layered_surface(&mut self, node: &Node) -> Result<Vec<Vec<DVec2>>, Fault> {
         let surface = node.object()?;
         if let Some(potholes) = surface.get("Potholes") {
@@ -82,7 +82,7 @@ impl Loader<'_> {
         Ok(trails)
     }
 
-    /// Reads the surface's mesh and scales it in place.
+    /// Reads the surface's mesh and multiplies its coordinates by `Scale`.
     fn shape(&mut self, surface: &Object, material: MaterialId) -> Result<Option<Mesh>, Fault> {
         let file = surface.need("Mesh", "the path of an .obj file, unless there is `Heightmap`")?;
         let path = self.roots.literal_or(&self.roots.meshes, &file.string()?);

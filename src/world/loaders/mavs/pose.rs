@@ -1,4 +1,4 @@
-//! Poses: yaw, pitch and roll in radians, position, scale, and rotations for badly exported meshes.
+//! Poses: yaw, pitch and roll in radians, position, scale, and rotations for meshes that were exported with other axes.
 
 use glam::{DAffine3, DMat3, DVec3};
 
@@ -6,8 +6,8 @@ use super::super::error::Fault;
 use super::super::json::{Node, Object};
 use crate::frames::quat_about;
 
-/// World from mesh of a copy in `Objects`: scale, roll about y, pitch about x, yaw about z, all
-/// clockwise, then position.
+/// World from mesh of a copy in `Objects`: scale, roll about y, pitch about x, yaw about z, then position. The three
+/// rotations are left-handed: clockwise as seen from the axis' positive end.
 pub fn of_object(object: &Object) -> Result<DAffine3, Fault> {
     let Parts { angles: [yaw, pitch, roll], position, scale } = parts(object)?;
     let turned =
@@ -16,8 +16,8 @@ pub fn of_object(object: &Object) -> Result<DAffine3, Fault> {
     Ok(DAffine3::from_mat3_translation(axes, position))
 }
 
-/// World from mesh of a `Surface Mesh`: yaw about z, pitch about x, roll about y, all
-/// counter-clockwise, then scale along the world's axes, then position.
+/// World from mesh of a `Surface Mesh`: yaw about z, pitch about x, roll about y, then scale along the world's axes, then
+/// position. The three rotations are right-handed: counter-clockwise as seen from the axis' positive end.
 pub fn of_surface(object: &Object) -> Result<DAffine3, Fault> {
     let Parts { angles: [yaw, pitch, roll], position, scale } = parts(object)?;
     let turned =
@@ -26,7 +26,8 @@ pub fn of_surface(object: &Object) -> Result<DAffine3, Fault> {
     Ok(DAffine3::from_mat3_translation(axes, position))
 }
 
-/// The three `Rotate …` flags, in this order. They are applied to the mesh before all other transforms.
+/// Rotation of the mesh by the flags `Rotate Y to Z`, `Rotate X to Y` and `Rotate Y to X`, in this order. It comes
+/// before all other transforms.
 pub fn turn(object: &Object) -> Result<DAffine3, Fault> {
     let mut axes = DMat3::IDENTITY;
     for (key, turn) in [

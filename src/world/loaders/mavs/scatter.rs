@@ -167,8 +167,8 @@ struct Polygon {
     line: Vec<DVec2>,
 }
 
-/// A trapezoid between two values of y. `low` and `high` are its left and right ends at the lower and the upper
-/// value.
+/// A trapezoid between two values of y. `low` has the x coordinates of its left and right side at the lower y, `high` those
+/// at the upper y.
 struct Trapezoid {
     y: [f64; 2],
     low: [f64; 2],

@@ -7,18 +7,19 @@ use glam::DVec2;
 
 use super::super::error::{Fault, Place, Problem};
 
-/// Distance between plants and the middle of a trail, metres.
+/// Least distance between plants and the middle of a trail, metres.
 const CLEARANCE_M: f64 = 1.0;
 
 /// Smallest distance from the previous point of a path, metres; closer points are skipped.
 const CLOSEST_M: f64 = 0.01;
-/// Largest number of pieces of all paths. A piece is about one metre long.
+/// Largest number of pieces of all paths. A piece is at most one metre long.
 pub const MAX_PIECES: u64 = 1_000_000;
 
 /// Paths that are kept clear of plants.
 #[derive(Default)]
 pub struct Trails {
-    /// Pieces of path by cells of 1 m. The map is never iterated, because the order of a hash map is random.
+    /// Pieces of paths, by the cells (1 m wide) of their two ends. The map is never iterated, because the order of a
+    /// hash map is random.
     cells: HashMap<(i64, i64), Vec<[DVec2; 2]>>,
 }
 
@@ -42,7 +43,7 @@ impl Trails {
         }
     }
 
-    /// Whether `p` lies on a trail.
+    /// Whether `p` is less than `CLEARANCE_M` from the middle of a trail.
     pub fn covers(&self, p: DVec2) -> bool {
         let (x, y) = (p.x.floor() as i64, p.y.floor() as i64);
         // A piece can cross a cell that contains neither of its ends: search one cell further.
@@ -56,7 +57,8 @@ impl Trails {
     }
 }
 
-/// Number of pieces of the path from `start` to `end`. None is longer than a cell, so that each crosses few cells.
+/// Number of equal pieces into which the line from `start` to `end` is divided. No piece is longer than a cell, so that each
+/// crosses few cells.
 fn pieces(start: DVec2, end: DVec2) -> f64 {
     start.distance(end).ceil().max(1.0)
 }
@@ -86,8 +88,8 @@ fn distance(p: DVec2, a: DVec2, b: DVec2) -> f64 {
     p.distance(a + along * s)
 }
 
-/// Reads x and y of the poses. After the line `@Data`, the line of a pose has eight numbers, separated by blanks or
-/// colons; other lines are ignored.
+/// Reads x and y of the poses. Between the lines `@Data` and `@END`, the line of a pose has eight numbers, separated by
+/// blanks or colons; other lines are ignored.
 pub fn parse(bytes: &[u8], file: &Path) -> Result<Vec<DVec2>, Fault> {
     let text = String::from_utf8_lossy(bytes);
     let mut points = Vec::new();

@@ -73,7 +73,7 @@ pub enum EmbreeError {
     },
 }
 
-/// A version of Embree.
+/// A version of Embree, as the number that Embree reports: `40400` is 4.4.0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version(i64);
 
@@ -256,7 +256,7 @@ static HELD_BYTES: AtomicIsize = AtomicIsize::new(0);
 /// system finds.
 ///
 /// # Errors
-/// No library was found, or none with a known data layout.
+/// Embree cannot be loaded or used, for one of the reasons in [`EmbreeError`].
 pub fn embree() -> Result<&'static Embree, EmbreeError> {
     let found = EMBREE.get_or_init(|| {
         let named = std::env::var_os(LIBRARY_VARIABLE).filter(|name| !name.is_empty());
@@ -462,14 +462,14 @@ impl Drop for BuiltScene {
 }
 
 impl BuiltScene {
-    /// Finds the first hit of one ray.
+    /// Finds the nearest hit of one ray, and writes it to `rays`.
     pub fn intersect_1(&self, rays: &mut RayHits<1>) {
         let mut arguments = IntersectArguments::COHERENT;
         // SAFETY: the scene is committed; both structs are at least as long as Embree's.
         unsafe { (self.embree.functions.intersect_1)(self.handle, rays, &mut arguments) }
     }
 
-    /// Finds the first hit of each ray in the first `lanes` lanes.
+    /// Finds the nearest hit of each ray in the first `lanes` lanes, and writes it to `rays`.
     pub fn intersect_8(&self, rays: &mut RayHits<8>, lanes: usize) {
         /// Mask of the valid lanes, with the alignment that Embree requires.
         #[repr(align(32))]

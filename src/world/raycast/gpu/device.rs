@@ -26,7 +26,8 @@ const STEP: Duration = Duration::from_millis(10);
 const MOST_STEPS: u32 = 12_000;
 /// Lower limit of the time without an answer after which a GPU counts as lost, in [`STEP`]s.
 const LEAST_STEPS: u32 = 1000;
-/// Factor by which a GPU may become slower: other programs use it, and rays that hit many triangles take longer.
+/// Factor by which a batch may take longer per ray than the slowest batch before it, until the GPU counts as lost. A
+/// GPU becomes slower if other programs use it, or if rays hit many triangles.
 const SLOWER: f64 = 10.0;
 // Every GPU accepts 65,535 workgroups.
 const _: () = assert!(MOST_RAYS <= 65_535 * spirv::GROUP as usize);
@@ -379,8 +380,8 @@ impl Device {
         move || device.destroy()
     }
 
-    /// Submits pulses, at most [`MOST_PULSES`] and [`MOST_RAYS`]. With `any`, a ray ends at the first surface that is
-    /// found. `slot` must have no batch in progress.
+    /// Submits a batch of at most [`MOST_PULSES`] pulses with at most [`MOST_RAYS`] rays in total. With `any`, a ray ends
+    /// at any surface that is found, even if it is not the nearest. `slot` must have no batch in progress.
     pub fn submit(&mut self, slot: usize, stencil: &Stencil, any: bool, parts: &[&[PackedPulse]]) {
         let slot = &mut self.slots[slot];
         let mut params = Params::zeroed();
@@ -458,8 +459,8 @@ impl Device {
     }
 }
 
-/// Largest number of steps to wait for a batch of `rays`. The slowest batch so far took `steps_per_ray`. The first
-/// batch may include the driver's compilation of the kernel.
+/// Largest number of [`STEP`]s to wait for a batch of `rays`. The slowest batch so far took `steps_per_ray`; this is
+/// `None` before the first batch, which may include the driver's compilation of the kernel.
 fn patience(steps_per_ray: Option<f64>, rays: f64) -> u32 {
     let expected = steps_per_ray.map_or(f64::INFINITY, |steps| SLOWER * steps * rays);
     expected.clamp(LEAST_STEPS.into(), MOST_STEPS.into()) as u32
@@ -485,7 +486,7 @@ mod tests {
     fn a_silent_gpu_is_lost_soon_if_it_was_fast_before() {
         let seconds = |steps_per_ray, rays| (STEP * patience(steps_per_ray, rays)).as_secs();
         assert_eq!(seconds(None, 600.0), 120);
-        // No batch took a step.
+        // Every batch so far took less than one step.
         assert_eq!(seconds(Some(0.0), MOST_RAYS as f64), 10);
         // lavapipe can take 0.14 s for 3600 rays.
         assert_eq!(seconds(Some(1.0 / 256.0), 3600.0), 10);

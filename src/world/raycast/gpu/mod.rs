@@ -107,7 +107,7 @@ pub enum GpuError {
         /// Number of triangles or entrances.
         count: usize,
     },
-    /// The GPU's memory is too small, or others use it.
+    /// The GPU's memory is too small, or other programs use it.
     #[error("the scene takes {} MB, and {gpu} does not have that much free memory", mb(*bytes))]
     NoMemory {
         /// Name and driver of the GPU.
@@ -150,7 +150,8 @@ pub fn gpus() -> Result<Vec<GpuFacts>, GpuError> {
 }
 
 impl GpuError {
-    /// Whether the error is that no GPU was found, rather than a GPU that fails, is too small, or has another name.
+    /// Whether no suitable GPU was found: none at all, only a software GPU, or one that lacks a feature. False for a GPU
+    /// that fails, is too small, or has another name than the requested one.
     pub fn is_absence(&self) -> bool {
         matches!(self, Self::NoAdapter | Self::Software { .. } | Self::Lacks { .. })
     }
@@ -310,8 +311,8 @@ impl GpuCaster {
         found
     }
 
-    /// Casts on the GPU without counting the pulses; the processor casts undecided rays. Returns false if the GPU
-    /// does not answer.
+    /// Casts on the GPU without counting the pulses; the processor casts undecided rays. Returns false if the processor must
+    /// cast all pulses: the GPU does not answer, or a number is too large for the kernel.
     pub fn cast_by_gpu(&self, stencil: &Stencil, pulses: &[Pulse], hits: &mut [Hit]) -> bool {
         self.cast_parts(stencil, &mut [Part { scene: 0, pulses, hits }])
     }
@@ -380,7 +381,7 @@ impl GpuCaster {
         }
     }
 
-    /// Like [`RayCaster::blocked_at`], but on the GPU. Returns false if the GPU does not answer.
+    /// Like [`RayCaster::blocked_at`], but on the GPU. Returns false as [`GpuCaster::cast_by_gpu`] does.
     fn blocked_by_gpu(
         &self,
         beams: &Beams,

@@ -39,7 +39,7 @@ fn size(rng: &mut SplitMix64, low: f64, high: f64) -> f64 {
     libm::pow(10.0, uniform(rng, low, high))
 }
 
-/// Casts with both casters and compares; returns the number of rays that hit something.
+/// Casts pulses of nine rays and of one ray with both casters and compares; returns the number of rays that hit something.
 fn compare(cpu: &dyn RayCaster, gpu: &dyn RayCaster, pulses: &[Pulse], name: &str) -> usize {
     let fired: Vec<SimTime> = (0..pulses.len() as u64).map(|k| SimTime(k * 200_000)).collect();
     let mut met = 0;
@@ -116,7 +116,7 @@ fn random_scenes() {
         let scene = cpu.scene().clone();
         let mut pulses = Vec::new();
         for line in 0..40 {
-            // Lines start at corners and at middles of edges, where rounding decides.
+            // Each fan starts with a pulse at a corner or at the middle of an edge, where rounding decides.
             let origin = home + vector(&mut rng) * 8.0;
             let instance = &scene.instances[line % 4];
             let mesh = &scene.meshes[instance.mesh as usize];
@@ -293,7 +293,7 @@ fn many_callers_at_once_and_a_lost_gpu() {
         }
         gpu.device.lock().unwrap()();
     });
-    // The processor cast these pulses and casts all later ones.
+    // The GPU is lost, so the processor casts these pulses.
     let mut hits = vec![Hit::MISS; 400];
     gpu.cast(&stencils[1], &pulses[..400], &mut hits);
     let mut expected = hits.clone();

@@ -322,7 +322,7 @@ impl Trajectory {
         }
     }
 
-    /// Computes the properties that require the finished motion.
+    /// Computes highest speed, highest acceleration, duration and length of the finished motion for the description.
     pub(super) fn survey(&mut self) {
         let (extent, spans) = match &self.base {
             Base::Still { .. } | Base::Feed(_) | Base::Driven(_) => return,
@@ -372,7 +372,7 @@ fn nowhere() -> TrajectoryError {
     )
 }
 
-/// Checks that a closed file ends near its start.
+/// Checks that a closed path ends near its start: within 1.5 median steps, or within 1 m if that is more.
 fn check_gap(poses: &[Pose]) -> Result<(), FileFault> {
     let mut steps: Vec<f64> =
         poses.windows(2).map(|w| w[0].position_m.distance(w[1].position_m)).collect();
