@@ -18,7 +18,7 @@ use crate::wire::nmea::RawSentence;
 use crate::wire::ptp::ClockIdentity;
 
 const SECOND_NS: i128 = 1_000_000_000;
-/// POSIX time at power-up of the clock that a GNSS receiver sets, nanoseconds: the beginning of 2000.
+/// Reading at power-up of the clock that a GNSS receiver sets, nanoseconds of POSIX time: the beginning of 2000.
 const POWER_UP_NS: i128 = 946_684_800 * SECOND_NS;
 
 /// A unit's clock.
@@ -27,7 +27,7 @@ pub struct LivoxClock {
     settings: LivoxClockSettings,
     epoch: Epoch,
     own: DeviceClock,
-    /// Time since which a GNSS receiver has set the clock.
+    /// Time at which a GNSS receiver first set the clock after power-up; `None`: not yet.
     set_by_gps: Option<SimTime>,
     faults: Vec<Timed<PtpFault>>,
     /// Planned restart: when the unit stops, and when it is up again.
@@ -96,7 +96,7 @@ impl LivoxClock {
         self.faults = faults;
     }
 
-    /// PTP faults; empty if no PTP master sets the clock, real or simulated.
+    /// PTP faults; empty if the settings have no PTP master, neither on the network nor simulated.
     pub fn faults(&self) -> &[Timed<PtpFault>] {
         if self.settings.ptp == PtpState::None { &[] } else { &self.faults }
     }
@@ -109,7 +109,8 @@ impl LivoxClock {
         }
     }
 
-    /// Sets the time of the last pulse (POSIX, nanoseconds) by a host's command; returns false if that is not possible.
+    /// Sets the time of the last pulse (POSIX, nanoseconds) by a host's command. Returns false if no pulses arrive, or
+    /// if the year is not 2000 to 2037.
     pub fn set_by_host(&mut self, at: SimTime, unix_ns: u64) -> bool {
         let Ok(time) = jiff::Timestamp::from_nanosecond(unix_ns.into()) else { return false };
         let time = time.to_zoned(jiff::tz::TimeZone::UTC).datetime();
@@ -124,7 +125,8 @@ impl LivoxClock {
         true
     }
 
-    /// Plans a restart: the unit stops at `down_at` and starts at `up_at`, then without a PTP master or GNSS receiver.
+    /// Plans a restart: the unit stops at `down_at` and starts at `up_at`. Then its PTP slave or GNSS receiver must set
+    /// the clock again.
     pub fn plan_restart(&mut self, down_at: SimTime, up_at: SimTime) {
         self.restart = Some((down_at, up_at));
     }
@@ -139,8 +141,8 @@ impl LivoxClock {
         self.goes_down_at().map_or(at, |down_at| down_at.min(at))
     }
 
-    /// Restarts the clock if the planned stop is at or before `now`; returns whether it does. Timestamp samples from
-    /// before the stop before this call.
+    /// Restarts the clock if the planned stop is at or before `now`; returns whether it does. Before this call, all
+    /// samples and packets from before the stop must have their timestamps.
     pub fn restart_by(&mut self, now: SimTime) -> bool {
         let Some((_, up_at)) = self.restart.take_if(|(down_at, _)| *down_at <= now) else {
             return false;
@@ -165,7 +167,10 @@ impl LivoxClock {
     /// Whether the PTP master or GNSS receiver that set the clock is lost.
     pub fn is_lost(&self, at: SimTime) -> bool {
         match self.time_type(at) {
-            TimeType::Ptp => lost_since(&self.faults, at).is_some(),
+            TimeType::Ptp => match &self.slave {
+                Some(slave) => slave.holds_over(),
+                None => lost_since(&self.faults, at).is_some(),
+            },
             TimeType::Gps => !self.has_receiver(at),
             TimeType::None => false,
         }
@@ -201,8 +206,8 @@ impl LivoxClock {
         master::simulated_ns(own, self.epoch, *ptp_ahead_s, lost_since(&self.faults, at), at)
     }
 
-    /// Clock reading at the last synchronisation, and the offset that it corrected, nanoseconds; the reading is 0
-    /// without one.
+    /// Clock reading at the last synchronisation (0 without one), and the offset from the PTP master that the slave
+    /// measured last (0 without a slave), nanoseconds.
     pub fn synchronised(&self, now: SimTime) -> (u64, i64) {
         let offset_ns = self.slave.as_ref().map_or(0, |slave| slave.offset_ns());
         let at = match (&self.slave, self.time_type(now)) {
