@@ -31,7 +31,7 @@ struct Level {
 pub struct TextureSpot {
     /// Texture coordinates.
     pub uv: [f32; 2],
-    /// Change of the texture coordinates per metre on the surface, mean of both directions.
+    /// Change of the texture coordinates per metre on the surface: geometric mean of the two directions.
     pub per_m: f32,
 }
 
@@ -71,6 +71,12 @@ impl ColourMap {
         Some(Self { levels: levels.into() })
     }
 
+    /// Width, height, and texels row by row from the top left.
+    pub fn image(&self) -> (u32, u32, &[[u8; 3]]) {
+        let Level { width, height, texels } = &self.levels[0];
+        (*width, *height, texels)
+    }
+
     /// Approximate number of texels of an image with `pixels` pixels, including its smaller versions.
     pub fn texels(pixels: usize) -> usize {
         pixels + pixels / 3
@@ -81,8 +87,8 @@ impl ColourMap {
         [self.levels[0].width, self.levels[0].height]
     }
 
-    /// Mean colour around `uv`, over `span` of the image's width. Coordinates repeat; `v` runs up from the bottom
-    /// edge.
+    /// Mean colour of a square around `uv`; `span` is its side as a share of the image's longer side. Coordinates repeat;
+    /// `v` runs up from the bottom edge.
     pub fn sample(&self, uv: [f32; 2], span: f32) -> Rgb {
         let texels = span * self.levels[0].width.max(self.levels[0].height) as f32;
         let mut level = 0;

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::Hash;
 use crate::config::rig::Rig;
+use crate::world::colours::ColourMap;
 use crate::world::scene::{Instance, Scene};
 
 /// Hashes of the rig's text, each profile's text, the program, and the scene; the digest of the scene is
@@ -57,7 +58,8 @@ fn of_file(path: &Path) -> io::Result<String> {
     }
 }
 
-/// Digest of all surfaces as loaded: meshes, materials and placement. It is the same on every machine.
+/// Digest of the scene as loaded: meshes, materials but their names, and placement of the instances. It is the same on
+/// every machine.
 pub fn of_scene(scene: &Scene) -> String {
     let mut hasher = Sha256::new();
     let length = |hasher: &mut Sha256, length: usize| hasher.update((length as u64).to_le_bytes());
@@ -79,6 +81,14 @@ pub fn of_scene(scene: &Scene) -> String {
             update(&mut hasher, [width, height].iter().map(|n| n.to_le_bytes()));
             hasher.update(texture.as_ref().map_or(&[][..], |t| &t.texels));
         }
+        // The debug text of a number has all its bits.
+        let optics = format!("{:?} {:?}", material.finish, material.colour);
+        length(&mut hasher, optics.len());
+        hasher.update(optics);
+        let (width, height, texels) =
+            material.colour_map.as_ref().map_or((0, 0, &[][..]), ColourMap::image);
+        update(&mut hasher, [width, height].iter().map(|n| n.to_le_bytes()));
+        hasher.update(texels.as_flattened());
     }
     for instances in [&scene.instances, &scene.ground] {
         length(&mut hasher, instances.len());
@@ -116,6 +126,7 @@ mod tests {
     use crate::config::toml::overrides::Override;
     use crate::devices::families::catalogue;
     use crate::engine::load_scene;
+    use crate::world::scene::{Finish, Material};
 
     fn rig(sets: &[&str]) -> Rig {
         let sets: Vec<Override> = sets.iter().map(|set| set.parse().unwrap()).collect();
@@ -145,6 +156,18 @@ mod tests {
         assert_ne!(room, of(&darker));
         let larger = ["world.scene=room", "world.parameters.size_m=[90.0, 90.0, 8.0]"];
         assert_ne!(room, of(&larger));
+        // A material counts with all that light does on it.
+        let mut scene = load_scene(&rig(&["world.scene=room"])).unwrap().scene;
+        let changes: [fn(&mut Material); 3] = [
+            |wall| wall.finish = Finish::Retro { gain: 2.0 },
+            |wall| wall.colour = Some([0.1, 0.2, 0.3]),
+            |wall| wall.colour_map = ColourMap::new(1, 1, vec![[1, 2, 3]]),
+        ];
+        for change in changes {
+            let before = of_scene(&scene);
+            change(&mut scene.materials[0]);
+            assert_ne!(of_scene(&scene), before);
+        }
     }
 
     #[test]
