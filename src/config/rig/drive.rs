@@ -8,7 +8,7 @@ use super::parts::{position_limit, seed, socket, turn_limit};
 use crate::toml::key_types::{By, Degrees, KeyType, Maybe, OneOrTwo, Scaled, SuchAs, Table};
 use crate::toml::reader::{Field, Limit, TableReader};
 
-/// Origin of the limits.
+/// Text that error messages print as the source of the limits.
 const FORMAT: &str = "the rig format, driven robots";
 const SUSPENSION_EXAMPLE: &str =
     "{ stroke_m = 0.065, stiffness_n_m = 3976.6, damping_kg_s = 75.76, mass_kg = 41.0 }";
@@ -58,10 +58,10 @@ keys! {
     /// Model of the drive.
     #[derive(Clone, Debug, PartialEq)]
     pub enum DriveModel of DriveKind {
-        /// Treads, or wheels that cannot be steered, on both sides.
+        /// Tracks, or wheels that cannot be steered, on both sides.
         SkidSteer = "skid-steer" {
-            /// Distance from the robot's middle to the instantaneous centre of rotation (ICR) of each side's track; two
-            /// numbers: left, right.
+            /// Distance from the robot's middle to the instantaneous centre of rotation (ICR) of each side's track: one
+            /// number for both sides, or two: left, right.
             y_icr_m: [f64; 2], OneOrTwo(length(), 1.0);
             /// Distance of the instantaneous centres of rotation (ICR) ahead of the robot's middle.
             x_icr_m: f64 = 0.0, Limit::new(-20.0..=20.0, "m", FORMAT);
@@ -167,7 +167,7 @@ impl Suspension {
     /// Largest [`Suspension::rate_per_s`] that the integration supports, 1/s.
     pub const FASTEST_PER_S: f64 = 1000.0;
 
-    /// Compression of the springs under the body's weight, metres.
+    /// Compression of each spring at rest under the body's weight, metres.
     pub fn static_m(&self) -> f64 {
         // Standard acceleration of gravity, ISO 80000-3.
         self.mass_kg * 9.80665 / (4.0 * self.stiffness_n_m)
@@ -185,7 +185,7 @@ pub(super) fn drive(table: &mut TableReader<'_>, rig_seed: u64) -> Option<DriveC
     let field = table.required("model");
     let field = field.meaning("Vehicle model: how the wheels of a driven robot move it.");
     let Some(kind) = field.choice(&DriveKind::WORDS, FORMAT) else {
-        // The allowed keys are unknown.
+        // Without a model it is unknown which other keys are allowed, so none is reported.
         table.drop_unknown(|_| true);
         return None;
     };
