@@ -270,7 +270,7 @@ mod tests {
         let Ok(FaultRequest::Start(keys)) = parse(r#"{"start": {"rate": null}}"#) else {
             panic!("JSON has it")
         };
-        assert!(toml_of(&keys).unwrap_err().contains("numbers, texts"));
+        assert!(toml_of(&keys).unwrap_err().contains("numbers, strings"));
         assert!(FaultRequest::parse(&vec![b' '; MAX_REQUEST + 1]).unwrap_err().contains("4096"));
     }
 }

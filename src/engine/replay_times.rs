@@ -8,7 +8,7 @@ use crate::time::SimTime;
 /// Largest number of jumps that are reported individually.
 const MOST_SHOWN: usize = 5;
 
-/// Limits of the steps in a capture's times that a replay keeps; larger steps are clock jumps.
+/// Largest forward and backward steps of a capture's times that are not clock jumps.
 #[derive(Clone, Copy, Debug)]
 pub struct JumpLimits {
     /// Longest pause that is kept; longer pauses are shortened to this.
@@ -22,7 +22,7 @@ pub struct JumpLimits {
 #[derive(Clone, Debug)]
 pub struct ReplayTimes {
     limits: JumpLimits,
-    /// Latest time since the last jump: of the capture (POSIX nanoseconds), and of the replay.
+    /// Latest capture time since the last jump (POSIX, nanoseconds), and the due time in the replay that belongs to it.
     latest: Option<(i128, SimTime)>,
     count: u64,
     jumps: u64,
@@ -77,7 +77,7 @@ impl ReplayTimes {
         }
     }
 
-    /// Messages about times that differ from the capture's, one line each. They count packets from 1.
+    /// Messages about due times that do not follow the capture's times, one line each. Packets are counted from 1.
     pub fn told(&self) -> Vec<String> {
         let mut lines = self.shown.clone();
         let more = self.jumps - self.shown.len() as u64;
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(times, [0.0, 0.0, 1.0, 2.0]);
         assert_eq!(
             told,
-            ["packet 2: captured 1000.000 s earlier than the one before it; is sent with it"]
+            ["packet 2: captured 1000.000 s earlier than the one before it; sent together with it"]
         );
     }
 

@@ -363,14 +363,14 @@ fn a_recording_is_replaced_only_if_that_is_wanted() {
     assert!(output(&forced).status.success());
     assert!(fs::metadata(&capture).unwrap().len() > 100);
 
-    // Two files of a recording are the same file.
+    // Two files of a recording must not be the same file.
     fs::remove_file(&capture).unwrap();
     std::os::unix::fs::symlink("truth.csv", &capture).unwrap();
     let ended = output(&forced);
     assert_eq!(ended.status.code(), Some(2), "{}", stderr(&ended));
     assert!(stderr(&ended).contains("would overwrite"), "{}", stderr(&ended));
 
-    // A file that the rig reads.
+    // A recording must not overwrite a file that its rig reads.
     fs::remove_file(&capture).unwrap();
     let driven = output(
         &[
@@ -418,7 +418,7 @@ fn finish(mut child: Child) -> Output {
     panic!("it goes on: {:?}", child.wait_with_output());
 }
 
-// With `env`, the signal has the given default action, independent of the program that started the tests.
+// `env` sets the action of the signal at the start, independent of the program that started the tests.
 
 #[test]
 fn every_signal_that_ends_a_run_ends_it_in_order() {
@@ -497,7 +497,7 @@ fn a_later_signal_ends_a_run_at_once_that_cannot_end_in_order() {
 }
 
 /// Stops a recording of `duration`, with ten thousand poses per second, by the signal `name` as soon as `holds` returns
-/// true for its folder.
+/// true for the folder of the recording. Returns the exit status and the text on standard error.
 fn stopped_recording(
     name: &str,
     duration: &str,
@@ -577,7 +577,7 @@ fn a_device_that_sends_nothing_fails_the_run_and_every_requirement() {
     let warnings: Vec<_> =
         told.lines().filter(|line| line.contains("a packet was refused")).collect();
     let [warning] = warnings[..] else { panic!("{told}") };
-    for part in ["lost", "203.0.113.7:", "(os error 22)", "127.0.0.1 reaches this host alone"] {
+    for part in ["lost", "203.0.113.7:", "(os error 22)", "127.0.0.1 reaches only this host"] {
         assert!(warning.contains(part), "{part:?}: {warning}");
     }
     // Reported again at the end; failures come first.

@@ -123,5 +123,5 @@ fn a_wrong_line_is_named() {
         read(&of_another_seed, &rig()).unwrap_err().to_string(),
         "line 1: the run had seed 8, but this rig has seed 7"
     );
-    assert!(read("", &rig()).unwrap_err().to_string().starts_with("line 1: not the head"));
+    assert!(read("", &rig()).unwrap_err().to_string().starts_with("line 1: not the first line"));
 }

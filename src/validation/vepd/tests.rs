@@ -52,8 +52,8 @@ fn variants_stand_in_the_order_that_their_errors_say() {
     assert!(nees(&comparison.groups[1]) > 6.0, "{}", nees(&comparison.groups[1]));
 }
 
-/// A sweep without an additional error equals the driven reference. Once the additional error is larger than the errors
-/// of all models, each distance grows by half of any further increase.
+/// A swept reference without an additional error gives the distances of the driven reference. If the additional error
+/// is larger than the errors of all models, each distance grows by half of its further increase.
 #[test]
 fn what_is_swept_is_the_reference_that_errs_more() {
     let found = find(&options(1, 4, GRASS, &Variant::USUAL));
@@ -104,8 +104,8 @@ fn recorded_drives_are_found_again() {
     assert!(bars > 10 && svg.contains("RMSE of the speed, m/s"), "{bars}");
 }
 
-/// Readings of a driver equal those of the models, except for rounding and the delay of the line: the judge's error
-/// changes by less than a fifth, or less than a centimetre per second.
+/// Readings that a driver decodes equal the models' output, except for rounding and the delay of the line. So the
+/// judge's error changes by less than a fifth, or by less than a centimetre per second.
 #[test]
 fn judged_on_bytes_it_is_nearly_the_same() {
     let models = options(1, 5, &[Course::HalfSine], &[Variant::ChRw, Variant::Airsim]);
@@ -158,7 +158,7 @@ fn what_cannot_be_driven_is_refused() {
     let usual = Vepd::default;
     assert!(refused(Vepd { duration: Duration::from_secs(1), ..usual() }).contains("at least 2 s"));
     let (reference, variants) = (Variant::Airsim, vec![Variant::Airsim]);
-    assert!(refused(Vepd { reference, variants, ..usual() }).contains("nothing is left"));
+    assert!(refused(Vepd { reference, variants, ..usual() }).contains("no error model is left"));
     let recorded = Some(PathBuf::from("no-such-folder"));
     assert!(refused(Vepd { recorded, ..usual() }).contains("no-such-folder"));
 }
