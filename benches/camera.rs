@@ -74,9 +74,9 @@ impl RayCaster for &Counting {
 #[derive(Default)]
 struct Sums {
     all_ns: u64,
-    /// Number of rays to surfaces, and of shadow rays.
+    /// Numbers of rays to surfaces and of shadow rays, in this order.
     rays: [u64; 2],
-    /// Processor time of the rays to surfaces, and of the shadow rays, nanoseconds.
+    /// Processor time of the rays to surfaces and of the shadow rays, in this order, nanoseconds.
     ns: [u64; 2],
     /// Number of requested pulses (lidar) or pixels (camera).
     asked: u64,

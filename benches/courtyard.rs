@@ -19,13 +19,13 @@ use menura::sensors::{MeasurementRequest, Sensor, Subject};
 use menura::time::{Epoch, SimTime};
 use menura::timing::clock::Stopwatch;
 
-/// Name, number of grass blades, number of trees, triangles per tree.
+/// Sizes of the courtyard: name, number of grass blades, number of trees, triangles per tree.
 const SIZES: [(&str, u64, u32, u32); 3] = [
     ("0.36 M triangles", 22_500, 0, 1_000),
     ("20 M triangles", 2_000_000, 1, 3_500_000),
     ("191 M triangles", 2_000_000, 50, 3_500_000),
 ];
-/// Number of packets per measurement, spread over a rotation so that every direction counts.
+/// Number of packets per measurement. They are spread evenly over one rotation, so that all directions contribute.
 const PACKETS: u64 = 64;
 /// Pulses per second of an HDL-64E S2.
 const REAL_TIME_HZ: f64 = 384.0 / 288e-6;

@@ -1,11 +1,11 @@
 //! Share of one core for encoding measurements as packets, without ray casting.
 //!
-//! `cargo bench --bench encoding` prints one line for each case: the model's lidar packets per second, then, with a
-//! return from every pulse and with no return, the time per packet from request to bytes and the product of rate and
-//! time in percent of a core. Cases are each Velodyne with one and with two returns, the largest stream of an Ouster,
-//! Hesais with two returns, RoboSenses and Livoxes. The measurements are made beforehand. Each round runs all cases, and
-//! the fastest round of a case counts, because other programs only add time. `-- NAME` selects the profiles whose names
-//! contain NAME.
+//! `cargo bench --bench encoding` prints one line for each case. The first figure is the model's lidar packets per
+//! second. Two pairs of figures follow, one with a return from every pulse and one without any return: the time per
+//! packet, from request to bytes, and the product of rate and time, in percent of a core. Cases are each Velodyne with
+//! one and with two returns, the largest stream of an Ouster, Hesais with two returns, RoboSenses and Livoxes. The
+//! measurements are made beforehand. Each round runs all cases, and the fastest round of a case counts, because other
+//! programs only add time. `-- NAME` selects the profiles whose names contain NAME.
 
 use menura::devices::families::catalogue;
 use std::hint::black_box;
@@ -22,11 +22,11 @@ use menura::time::{Epoch, SimTime};
 use menura::timing::clock::Stopwatch;
 
 const ROUNDS: u32 = 25;
-/// Packets per device and round: few enough that their measurements stay in the processor caches, as after a worker has
-/// made them.
+/// Packets per device and round. So few measurements stay in the processor caches, like those that a worker has just
+/// made.
 const PACKETS: usize = 100;
 /// The two sets of measurements of a case. `None`: every pulse has a return. `Some(n)`: every n-th pulse has no return;
-/// with `Some(1)`, no pulse has one.
+/// with `Some(1)`, no pulse has a return.
 const EMPTY: [Option<usize>; 2] = [None, Some(1)];
 
 /// A device, the measurements for it, and its fastest round so far.
@@ -105,7 +105,7 @@ fn lidar(rig: &Rig) -> Built {
 }
 
 /// Measurements that answer the device's first requests. Ranges differ from pulse to pulse, and each second return is
-/// 1.3 m farther than its first return.
+/// 1.3 m farther than the first. `empty` is an entry of [`EMPTY`].
 fn measurements(
     device: &mut dyn Device,
     empty: Option<usize>,
@@ -147,7 +147,7 @@ fn next_sweep(device: &mut dyn Device) -> Option<MeasurementRequest> {
     requests.find(|request| matches!(request.subject, Subject::Sweep(_)))
 }
 
-/// Encodes a packet, from its request to its bytes.
+/// Requests and encodes one packet; returns its length, bytes.
 fn encode(device: &mut dyn Device, measurement: &Measurement) -> usize {
     black_box(next_sweep(device));
     device.handle_measurement(measurement);

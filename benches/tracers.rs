@@ -10,8 +10,8 @@
 //! The timed call is `RayCaster::cast`: nine rays per pulse in, hits with range, cosine and reflectance out. As sensors
 //! request them, pulses arrive packet by packet and laser by laser, from eight positions on the courtyard's lane.
 //! Embree runs as in other simulators, without closing the edges between triangles (`--robust` closes them, as `caster
-//! = "embree"` does). With `--features gpu`, a GPU takes turns too. Its calls wait, so give it more threads than
-//! processors: `--threads 2 --threads 64`.
+//! = "embree"` does). With `--features gpu`, a GPU takes turns too. A thread waits while the GPU casts its rays, so give
+//! the GPU more threads than processors: `--threads 2 --threads 64`.
 //!
 //! A second table has the whole pipeline of products with the same firing pattern: ray casting, physics (poses, echoes,
 //! noise) and encoding, each per pulse, with the profile's detector and with a simple one alternately.
@@ -91,7 +91,7 @@ struct Sensor {
     /// Number of columns whose pulses are requested together.
     columns_per_packet: u32,
     shape: BeamShape,
-    /// Full divergence angles, radians.
+    /// Full divergence angles: horizontal and vertical, radians.
     divergence_rad: [f64; 2],
     /// Width of the beam at the exit, metres.
     exit_width_m: f64,
@@ -163,7 +163,7 @@ fn sensors() -> Vec<Sensor> {
         divergence_rad: [3e-3, 1.5e-3],
         ..turning(name, lasers(-15.0, 2.0, 16), turns_hz, 55.296e-6)
     };
-    // Columns are requested together as in packets.
+    // Each request covers the columns of one packet of the product.
     let wide = |sensor: Sensor, columns_per_packet, divergence_rad, exit_width_m, max_range_m| {
         Sensor { columns_per_packet, divergence_rad, exit_width_m, max_range_m, ..sensor }
     };
@@ -175,7 +175,8 @@ fn sensors() -> Vec<Sensor> {
             columns_per_packet: 6,
             ..turning("hdl-64e-s2", hdl64e(1), 10.0, 48e-6)
         }),
-        // Three upper blocks for each lower one, twelve per packet, a million pulses per second.
+        // The lower lasers fire only in every third column: twelve blocks in the nine columns of a packet, a million
+        // pulses per second.
         hdl64e_beam(Sensor {
             columns_per_packet: 9,
             ..turning("hdl-64e-s1", hdl64e(3), 10.0, 384e-6 / 9.0)
@@ -208,7 +209,7 @@ struct Packet {
     fired: Vec<SimTime>,
 }
 
-/// Number of positions from which packets are fired.
+/// Number of positions on the lane from which packets are fired.
 const PLACES: u32 = 8;
 /// Approximate number of pulses that each thread casts before the next tracer takes its turn.
 const PULSES: u32 = 24_000;
@@ -216,7 +217,8 @@ const PULSES: u32 = 24_000;
 const HEIGHT_M: f64 = 2.0;
 
 impl Sensor {
-    /// Packets that are spread evenly over rotations at positions around the lane.
+    /// The packets that a tracer casts in one turn: from each of [`PLACES`] positions on the lane, some packets that
+    /// are spread evenly over a rotation.
     fn packets(&self, ground: &Terrain) -> Vec<Packet> {
         let in_turn = self.columns / self.columns_per_packet;
         let in_packet = (f64::from(self.columns_per_packet) * self.in_column()) as u32;
@@ -356,7 +358,7 @@ impl Entry<'_> {
         self.pulses as f64 / self.wall.as_secs_f64()
     }
 
-    /// Pulses per second of the threads' total processor time. Other processes affect it less than
+    /// Number of pulses divided by the processor time of all threads, 1/s. Other processes affect it less than
     /// [`Entry::pulses_per_s`].
     fn pulses_per_processor_s(&self) -> f64 {
         self.pulses as f64 / self.processor.as_secs_f64()
@@ -552,7 +554,8 @@ fn measure_scene<'a>(
 fn measure_sensor(sensor: &Sensor, ground: &Terrain, entries: &mut [Entry<'_>], seconds: f64) {
     let stencil = beam::Spot::new(&sensor.beam(), 9).stencil;
     let packets = sensor.packets(ground);
-    // Every tracer starts with warm caches and touched pages.
+    // One turn without a result, so that every tracer starts with warm caches and with memory pages that have been
+    // touched.
     for entry in entries.iter_mut() {
         entry.take_turn(&stencil, &packets);
         (entry.pulses, entry.wall, entry.processor) = (0, Duration::ZERO, Duration::ZERO);

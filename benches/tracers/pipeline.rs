@@ -19,14 +19,14 @@ use menura::world::trajectory::Trajectory;
 
 use super::processor_time;
 
-/// Sensors of the first table, each with the profile of the product that has the same firing pattern.
+/// Names of sensors as in the option `--sensor`, each with the profile of the product that has this firing pattern.
 const PRODUCTS: [(&str, &str); 3] = [
     ("hdl-64e-s2", "velodyne-hdl64e-s2"),
     ("hdl-32e", "velodyne-hdl32e-2.2"),
     ("vlp-16", "velodyne-vlp16-3.0"),
 ];
 /// Name and settings of each detector: that of the profile, and a simple one. The simple detector groups nearby hits to
-/// one echo, and has no threshold and constant noise.
+/// one echo. It has no detection threshold, and its noise is constant.
 const RECEIVERS: [(&str, &[(&str, &str)]); 2] = [
     ("as the profile has it", &[]),
     (

@@ -2,7 +2,7 @@
 //!
 //! | name | triangles | difficulty |
 //! |---|---|---|
-//! | `courtyard-0.36m`, `-20m`, `-191m` | as named | grass, and trees of 3.5 M triangles |
+//! | `courtyard-0.36m`, `-20m`, `-191m` | 0.36 M, 20 M, 191 M | grass, and trees of 3.5 M triangles |
 //! | `grass-dense` | 31 M | MAVS's own scene, from its files |
 //! | `random-field` | 12.6 billion | a million copies of one plant, which overlap |
 //! | `poles` | 0.6 M | long thin triangles that lean every way, in one mesh |
@@ -22,7 +22,7 @@ use menura::world::loaders::{self, Disk, Memory};
 use menura::world::materials;
 use menura::world::scene::{Instance, Mesh, Scene};
 
-/// Name, number of grass blades, number of trees, triangles per tree.
+/// Scenes in the courtyard: name, number of grass blades, number of trees, triangles per tree.
 const COURTYARDS: [(&str, u64, u32, u32); 3] = [
     ("courtyard-0.36m", 22_500, 0, 1_000),
     ("courtyard-20m", 2_000_000, 1, 3_500_000),
@@ -126,7 +126,8 @@ fn add_box(mesh: &mut Mesh, [west, south]: [f64; 2], [east, north]: [f64; 2], hi
     add_quad(mesh, corners.map(|[x, y]| at(x, y, high)));
 }
 
-/// Whether the edge of a disc is more than 2 m away from the centre line of the circular lane; all lengths in metres.
+/// Whether every point of a disc is more than 2 m away from the centre line of the circular lane; all lengths in
+/// metres.
 fn is_clear(middle: DVec2, radius: f64) -> bool {
     (middle.length() - courtyard::LANE_RADIUS_M).abs() > radius + 2.0
 }

@@ -58,8 +58,8 @@ pub fn overlapping(samples: &[f64], dt_s: f64, averages: &[usize]) -> Vec<Point>
     averages.iter().filter_map(point).collect()
 }
 
-/// The three terms of the Allan variance of a [`TriadErrors`] at the averaging time `tau_s`, each for a coefficient of
-/// 1: white noise, bias instability with the correlation time `correlation_s`, random walk.
+/// Allan variances at the averaging time `tau_s` of the three terms of a [`TriadErrors`], each for a coefficient of 1: white
+/// noise, bias instability with the correlation time `correlation_s`, random walk.
 pub(crate) fn unit_variances(correlation_s: f64, tau_s: f64) -> [f64; 3] {
     let t = correlation_s.max(1e-9);
     let x = tau_s / t;
@@ -123,7 +123,8 @@ pub fn fit(points: &[Point], correlation_s: f64) -> Coefficients {
 pub struct Fitted {
     /// The coefficients.
     pub found: Coefficients,
-    /// Approximate standard error of each coefficient. [`fit_terms`] assumes that averaging times are independent.
+    /// Approximate standard error of each coefficient. [`fit_terms`] assumes that the deviations at different averaging
+    /// times are independent.
     pub standard_error: Coefficients,
     /// Upper limit of each coefficient c: sqrt(c² + 2 e), where e is the standard error of c². In `fit::drift`, the
     /// limits of instability and walk come from separate fits, each without the other of these two terms.
@@ -182,14 +183,14 @@ pub fn fit_terms(points: &[Point], correlation_s: f64, mut used: [bool; 3]) -> F
     }
 }
 
-/// Correlation times that a curve from `shortest_s` to `longest_s` can distinguish: 24 per decade.
+/// Correlation times to try in a fit, between `shortest_s` and `longest_s`: 24 per decade.
 pub fn correlation_times_s(shortest_s: f64, longest_s: f64) -> Vec<f64> {
     let steps = (libm::log10(longest_s / shortest_s) * 24.0).max(0.0) as u32;
     (0..=steps).map(|i| shortest_s * libm::pow(10.0, f64::from(i) / 24.0)).collect()
 }
 
-/// Solves for the squares of the coefficients; also returns the variances of these squares. For a term that is not
-/// `used`, the square is 0, and the variance is that of a fit with this term only.
+/// Fits the squares of the coefficients; also returns the variances of these squares. For a term that is not `used`, the
+/// square is 0, and the variance is that of a fit of this term alone.
 fn solve(points: &[Point], correlation_s: f64, used: [bool; 3]) -> ([f64; 3], [f64; 3]) {
     // The terms differ by many orders of magnitude, so each column is scaled by its largest value.
     let rows: Vec<[f64; 3]> = points

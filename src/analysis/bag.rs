@@ -14,12 +14,12 @@ use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _};
 use ruzstd::decoding::FrameDecoder;
 
-/// Largest message and largest chunk, bytes.
+/// Largest length of a record of an MCAP file, such as a message or a chunk, bytes; a longer record is an error.
 const MAX_RECORD: usize = 256 << 20;
 /// Largest size of a zstd block with its headers, bytes. The decoder needs at least this much input at a time.
 const ZSTD_BLOCK: usize = 128 * 1024 + 64;
 
-/// Reason why a bag cannot be read, or only in part.
+/// Reason why a bag cannot be read, or cannot be read to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum BagError {
     /// The file cannot be opened or read.
@@ -93,7 +93,7 @@ pub struct Message {
     pub data: Vec<u8>,
 }
 
-/// A bag that is read from start to end, with at most one message or chunk in memory.
+/// A bag whose messages are read in order, with at most one message or chunk in memory.
 pub struct Bag<'a> {
     inner: Inner<'a>,
     topics: HashMap<u64, Topic>,
@@ -286,7 +286,8 @@ impl Decompressor for Zstd {
         let failed = |error: String| McapError::DecompressionError(error);
         let (consumed, wrote) =
             self.0.decode_from_to(src, dst).map_err(|error| failed(error.to_string()))?;
-        // The decoder's checksum covers only bytes that were read from it.
+        // The calculated checksum covers only bytes that were already read from the decoder, so compare when none are
+        // left in it.
         if self.0.can_collect() == 0
             && let Some(saved) = self.0.get_checksum_from_data()
             && self.0.get_calculated_checksum() != Some(saved)
@@ -312,7 +313,7 @@ mod tests {
 
     use super::*;
 
-    /// Number of messages in a bag.
+    /// Reads the MCAP bag in `bytes` to its end; returns its number of messages.
     fn count(bytes: &[u8]) -> Result<usize, BagError> {
         let mut bag = Bag::mcap(Box::new(bytes))?;
         let mut count = 0;

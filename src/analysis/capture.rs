@@ -25,7 +25,7 @@ use crate::wire::ethernet::LinkType;
 /// Largest plausible number of interfaces in a pcapng section.
 const MAX_INTERFACES: usize = 4096;
 
-/// Source of a capture, which may be read several times.
+/// A capture to read. It can be read several times.
 #[derive(Clone, Copy, Debug)]
 pub enum Source<'a> {
     /// Path of a capture file.
@@ -47,7 +47,7 @@ pub struct Captured<'a> {
     pub frame: &'a [u8],
 }
 
-/// Reason why a capture cannot be read, or only in part.
+/// Reason why a capture cannot be read at all, or can be read only in part.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// The file does not exist or cannot be read.
@@ -56,7 +56,7 @@ pub enum CaptureError {
     /// The file is no capture; the text gives the reason.
     #[error("this is not a capture: {0}")]
     NotACapture(&'static str),
-    /// A bag cannot be read, or only in part.
+    /// A ROS 2 bag cannot be read at all, or can be read only in part.
     #[error(transparent)]
     Bag(#[from] BagError),
     /// The file was read to its end, but a part of its content cannot be used; the text names this part.
@@ -219,7 +219,7 @@ impl<'a> CaptureReader<'a> {
         (!lost.is_empty()).then(|| CaptureError::Lost(lost.join(" and ")))
     }
 
-    /// Number of messages without packets in a bag, by message type; empty for other captures.
+    /// The messages of a bag that carry no packets: their number by message type. Empty for other captures.
     pub fn others(&self) -> BTreeMap<String, u64> {
         match &self.inner {
             Inner::Bag { datagrams, .. } => datagrams.others.clone(),
@@ -243,8 +243,8 @@ fn next_of_pcap(
     frame: &mut Vec<u8>,
     fraction_ns: u32,
 ) -> Result<Option<i128>, PcapError> {
-    // Reads raw packets, because the checked form rejects packets that tcpdump accepts: with lengths beyond the snap
-    // length, or fractions beyond a second.
+    // Reads raw packets, because the checked form rejects packets that tcpdump accepts: packets longer than the snap
+    // length, and packets whose fraction of a second is a second or more.
     let Some(packet) = reader.next_raw_packet().transpose()? else { return Ok(None) };
     frame.extend_from_slice(&packet.data);
     let fraction_ns = i128::from(packet.ts_frac) * i128::from(fraction_ns);
@@ -274,7 +274,8 @@ fn next_of_pcapng(
             }
             Some(Block::Packet(packet)) => {
                 frame.extend_from_slice(&packet.data);
-                // Two words, the high one first in any byte order; the library reads them as one number.
+                // The timestamp is two 32-bit words, the high word first in any byte order; the library reads them as
+                // one number.
                 let ticks = packet.timestamp;
                 let ticks = if little { ticks.rotate_left(32) } else { ticks };
                 (u32::from(packet.interface_id), ticks)
@@ -299,7 +300,8 @@ fn unix_ns(interface: &InterfaceDescriptionBlock<'_>, ticks: u64) -> i128 {
             _ => {}
         }
     }
-    // The high bit selects powers of two instead of ten. With a resolution beyond 128 bits, every tick counts as 0 ns.
+    // The high bit selects powers of two instead of ten. If the number of ticks per second exceeds 127 bits, every tick
+    // counts as 0 ns.
     let exponent = u32::from(resolution & 0x7f);
     let base: i128 = if resolution & 0x80 == 0 { 10 } else { 2 };
     let ns = base

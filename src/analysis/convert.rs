@@ -22,7 +22,7 @@ use crate::wire::ParseError;
 use crate::wire::ethernet::{Content, LinkType};
 use crate::wire::ros2::{NEBULA_DEFINITION, NEBULA_TYPE, nebula_packet};
 
-/// Largest frame length that a pcap file announces.
+/// Snapshot length in the header of new pcap files: the largest length of a frame, bytes.
 const SNAP_LEN: u32 = 262_144;
 /// Tables of a ROS 2 bag in SQLite.
 const TABLES: &str = "
@@ -83,7 +83,8 @@ pub fn convert(from: &Path, to: &Path) -> Result<Converted, ConvertError> {
         return Err(output("the file exists already".into()));
     }
     let part = PartFile::create(to).map_err(|error| output(error.to_string()))?;
-    // SQLite opens its file itself, so every format is written under the name of the unfinished file.
+    // SQLite must open its file itself, by the path. All formats are therefore written to the path of the unfinished
+    // file.
     let open = || OpenOptions::new().write(true).open(part.path());
     let converted = if extension == "pcap" {
         let file = open().map_err(|error| output(error.to_string()))?;
@@ -167,7 +168,7 @@ fn copy_messages(
     Ok(converted)
 }
 
-/// Writes each datagram as a message of one packet; each flow has a topic.
+/// Writes each datagram as a message that contains one packet. Each flow has its own topic.
 fn wrap_datagrams(
     reader: &mut CaptureReader<'_>,
     sink: &mut Sink,
@@ -382,7 +383,8 @@ mod tests {
         }
         recorder.finish().unwrap();
         let mut bytes = std::fs::read(path("a.pcap")).unwrap();
-        // The first frame's time to live, which only the IP header checksum covers, and the last frame's last byte.
+        // Damages the time to live of the first frame, which only the checksum of the IP header covers, and the last
+        // byte of the last frame.
         bytes[24 + 16 + 22] ^= 1;
         *bytes.last_mut().unwrap() ^= 1;
         std::fs::write(path("b.pcap"), bytes).unwrap();

@@ -3,12 +3,12 @@
 use super::gaps::{DEVICE_TOLERANCE, Gaps};
 use crate::devices::decoder::datagram::{Head, Stamp, Sweep, TurnSteps};
 
-/// Number of packet errors that are kept as examples.
+/// Largest number of packet errors that are kept as examples.
 const MAX_EXAMPLES: usize = 3;
-/// Longest time between packets that is used to measure the rotor speed, nanoseconds.
+/// A step between packets that takes this long or longer is not used to measure the rotor speed; nanoseconds.
 const MAX_ROTOR_STEP_NS: i128 = 50_000_000;
-/// Interval between capture times above which packets count as missing, in periods. It is long, because the capturing
-/// host's clock jitters.
+/// Packets count as missing if the capture times of two successive packets differ by more than this number of usual
+/// intervals. The limit is high, because the capturing host's clock jitters.
 const CAPTURE_GAP_PERIODS: f64 = 4.0;
 const FULL_TURN_CENTIDEG: i32 = 36_000;
 const HALF_TURN_CENTIDEG: u32 = 18_000;
@@ -41,11 +41,11 @@ impl Range {
 /// Step from one packet to the next.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// Difference of the arrival times, nanoseconds.
+    /// Time between the arrivals of the two packets, nanoseconds.
     pub arrival_ns: i128,
-    /// Difference of the device's times, microseconds; `None` if packets have no time.
+    /// Time between the two packets on the device's clock, microseconds; `None` if they have no timestamps.
     pub device_us: Option<i64>,
-    /// Forward difference of the packets' first azimuths, 0.01 degrees.
+    /// Angle from the first azimuth of the earlier packet forward to that of the later one, 0.01 degrees.
     advance_centideg: u32,
 }
 
@@ -74,16 +74,17 @@ pub struct DataFlow {
     pub stamps: Option<(Stamp, Stamp)>,
     /// Number of times that the device's time went back.
     pub stamps_back: u64,
-    /// Gaps in the device's time.
+    /// Gaps between packets by the device's timestamps.
     device_gaps: Gaps,
-    /// Gaps in the capture's time.
+    /// Gaps between packets by the capture's timestamps.
     capture_gaps: Gaps,
-    /// Arrival (nanoseconds) and first azimuth (0.01 degrees) of the last packet.
+    /// Arrival time (POSIX, nanoseconds) and first azimuth (0.01 degrees) of the last packet.
     last_packet: Option<(i128, u16)>,
     last_azimuth: Option<u16>,
     rotor_centideg: u64,
     rotor_ns: i128,
-    /// Number of azimuth steps per rotation that was used for the last packet; `None` if packets contain azimuths.
+    /// Number of steps per rotation from which the azimuths of the last packet were computed; `None` if packets contain
+    /// azimuths.
     turn: Option<TurnSteps>,
 }
 
@@ -93,7 +94,7 @@ impl DataFlow {
         (self.rotor_ns > 0).then(|| self.rotor_centideg as f64 * 1e9 / self.rotor_ns as f64 / 600.0)
     }
 
-    /// Gaps by the device's time if the packets have timestamps (`has_stamps`), otherwise by the capture's time.
+    /// Gaps by the device's timestamps if the packets have them (`has_stamps`), otherwise by the capture's timestamps.
     pub fn gaps(&self, has_stamps: bool) -> &Gaps {
         if has_stamps { &self.device_gaps } else { &self.capture_gaps }
     }
@@ -132,8 +133,8 @@ impl DataFlow {
         step
     }
 
-    /// Restarts the statistics of azimuths, because they assumed `guessed` steps per rotation instead of `steps`.
-    /// Rescales the last azimuth accordingly.
+    /// Discards the statistics of azimuth steps and rotor speed, which were computed with `guessed` steps per rotation,
+    /// although a rotation has `steps`. Rescales the stored azimuths accordingly.
     fn restart_azimuths(&mut self, guessed: u16, steps: u16) {
         self.azimuth_step = Range::default();
         self.azimuth_back = 0;

@@ -98,7 +98,8 @@ impl Analysis {
         flow.unwrap_or(&self.unseen).of(ports_of(datagram), datagram.payload)
     }
 
-    /// Error message if the data of all flows are from another product than the user named; otherwise `None`.
+    /// Error message if every flow of data comes from a product other than the one that the user named; otherwise
+    /// `None`.
     pub fn other_product(&self) -> Option<String> {
         let strange = |flow: &Flow| {
             let misfit = flow.misfits().into_iter().find(|misfit| misfit.is_other_product);

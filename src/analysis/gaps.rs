@@ -1,10 +1,10 @@
 //! Finds missing packets from the times between received ones.
 
-/// Number of intervals from which the usual interval is determined.
+/// Number of intervals between packets from which the usual interval is determined.
 const SAMPLES: usize = 101;
 
-/// Interval in the device's time above which packets count as missing, in periods. It is short, because a device's
-/// clock does not jitter.
+/// Packets count as missing if the device's times of two successive packets differ by more than this number of usual
+/// intervals. The limit is low, because a device's clock does not jitter.
 pub const DEVICE_TOLERANCE: f64 = 1.5;
 
 /// Determines the usual time between packets from the first intervals, and then finds longer intervals.
@@ -28,7 +28,7 @@ pub struct Found {
 }
 
 impl Gaps {
-    /// State for packets whose usual interval is already known: `period_us`, microseconds.
+    /// Creates the state for packets with a known usual interval: `period_us`, microseconds.
     pub fn of_period(period_us: f64) -> Self {
         let found = Found { period_us: Some(period_us), ..Found::default() };
         Self { samples: Vec::new(), found }

@@ -22,7 +22,7 @@ pub fn collect(
     let mut senders = Senders::default();
     let mut reader = CaptureReader::open(source)?;
     let mut whole = 0;
-    // Errors in the file were reported before; images from frames that precede them can still be drawn.
+    // The analysis has already reported errors in the file. Images from the frames before an error can still be drawn.
     while let Some(Ok(captured)) = reader.next_frame() {
         let Ok(Content::Udp(datagram)) = Content::find(captured.link, captured.frame) else {
             continue;

@@ -27,7 +27,7 @@ pub enum RotationError {
     NoRotation {
         /// Number of the requested rotation.
         asked: u64,
-        /// Number of complete rotations.
+        /// Number of complete rotations in the capture.
         whole: u64,
     },
     /// The rotation with this number has too many points, because the azimuth does not pass zero again.
@@ -35,7 +35,7 @@ pub enum RotationError {
     Endless(u64),
 }
 
-/// One rotation.
+/// One rotation of a captured lidar: its points, and facts about the lidar.
 #[derive(Debug)]
 pub struct Rotation {
     /// Model name of the lidar.

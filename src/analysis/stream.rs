@@ -16,13 +16,14 @@ use crate::devices::decoder::{Frame, Place, Scan, ScanTotals, StreamDecoder, Tot
 use crate::devices::families::family_of;
 use crate::links::serial_record::SerialIndex;
 
-/// Number of bytes of a recording from which its sender is identified.
+/// Number of bytes at the start of a recording by which its sender is identified.
 const HEAD_LEN: u64 = 1 << 14;
-/// Smallest share of the first bytes in frames of another family at which the named profile can count as wrong.
+/// The named profile can count as wrong only if frames of another family make up at least this share of the first
+/// bytes.
 const TELLING_SHARE: f64 = 0.5;
-/// Share of the first bytes in frames of the named profile below which there is a warning.
+/// There is a warning if frames of the named profile make up less than this share of the first bytes.
 const STRANGE_SHARE: f64 = 0.1;
-/// Bytes of one read.
+/// Largest number of bytes that are read at a time.
 const PORTION: usize = 1 << 16;
 
 /// A recorded byte stream with its decoder.
@@ -61,8 +62,8 @@ impl<'a> RecordedStream<'a> {
         Ok(Self { path, doubt, index, decoder })
     }
 
-    /// Warning that the first bytes contradict the named profile or contain hardly any of its frames, although the profile
-    /// is used; `None` if there is nothing to warn of.
+    /// Warning: the first bytes contain hardly any frames of the named profile, or they contradict the profile, which
+    /// is used all the same because of `anyway`. `None` if there is no warning.
     pub fn doubt(&self) -> Option<&str> {
         self.doubt.as_deref()
     }
@@ -166,7 +167,7 @@ impl<'a> RecordedStream<'a> {
         }
     }
 
-    /// Calls `see` for every frame of the stream, and counts them.
+    /// Calls `see` for every frame of the stream; returns the totals.
     fn each_frame(
         &mut self,
         mut see: impl FnMut(&dyn StreamDecoder, Place, Frame) -> io::Result<()>,
@@ -290,7 +291,8 @@ fn count_scan(totals: &mut ScanTotals, scan: &Scan, time_s: Option<f64>) {
     totals.without_echo += scan.ranges_m.iter().filter(|range_m| range_m.is_none()).count() as u64;
 }
 
-/// Extends the range `times_s` to the time `next_s`.
+/// Moves the end of the range `times_s` to `next_s`, or starts a range there. Without `next_s`, the range stays
+/// unchanged.
 fn span(times_s: Option<(f64, f64)>, next_s: Option<f64>) -> Option<(f64, f64)> {
     next_s.map_or(times_s, |next_s| Some((times_s.map_or(next_s, |(first_s, _)| first_s), next_s)))
 }

@@ -49,7 +49,7 @@ impl Headers {
     }
 }
 
-/// Figures of a stream.
+/// Statistics of the packets of one stream, real or emulated.
 #[derive(Debug)]
 pub struct Figures {
     /// Decoder of the stream, with the facts collected from the whole stream.
@@ -85,7 +85,7 @@ struct OtherFigures {
     device_spacing_us: Spread,
     delay_us: Spread,
     headers: Option<Headers>,
-    /// Number of steps of the IP identification other than 1.
+    /// Number of packets whose IP identification is not that of the previous packet plus 1.
     odd_identifications: u64,
     /// Arrival (POSIX time, nanoseconds), device's timestamp and IP identification of the last packet.
     last: Option<(i128, Option<Stamp>, Option<u16>)>,
@@ -111,19 +111,19 @@ impl OtherFigures {
     }
 }
 
-/// Upper ends of the bins of [`Pairs`], in distance units of the packets.
+/// Upper limits (exclusive) of the bins of [`Pairs`], in distance units of the packets.
 const PAIR_BINS: [u32; 8] = [50, 100, 125, 150, 175, 200, 250, 500];
 
 /// Statistics of firings with two returns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pairs {
-    /// Number of pairs with both returns.
+    /// Number of pairs in which neither return is empty.
     pub both: u64,
     /// Number of pairs whose returns have the same distance.
     pub same: u64,
     /// Smallest difference of two different distances, in distance units of the packets.
     pub least: Option<u32>,
-    /// Histogram of the differences: one bin below each entry of [`PAIR_BINS`], and one for larger differences.
+    /// Histogram of the distance differences above 0. Bin `i` ends at `PAIR_BINS[i]`; the last bin has no upper limit.
     bins: [u64; PAIR_BINS.len() + 1],
 }
 
@@ -143,14 +143,14 @@ impl Pairs {
         self.bins[bin] += 1;
     }
 
-    /// Share of `count` pairs in all pairs with different distances, per cent.
+    /// `count` as a percentage of the pairs whose two distances differ.
     fn share(&self, count: u64) -> f64 {
         100.0 * count as f64 / (self.both - self.same) as f64
     }
 }
 
 impl Figures {
-    /// Figures without packets.
+    /// Statistics before the first packet.
     pub fn new(decoder: Box<dyn DatagramDecoder>) -> Self {
         Self {
             decoder,
@@ -220,12 +220,12 @@ impl Figures {
     }
 }
 
-/// Figures and headers of both streams, one per line.
+/// Text that compares the statistics and headers of a real and an emulated stream, line by line.
 pub fn table(real: &Figures, ours: &Figures) -> String {
     let mut text = format!("{:34} {:>14} {:>14} {:>12}\n", "", "real", "menura", "difference");
     let mut row = |name: &str, real: f64, ours: f64, unit: &str| {
         let name = format!("{name}{}{unit}", if unit.is_empty() { "" } else { ", " });
-        // A stream may lack the compared figure.
+        // NaN means that a stream has no value for this figure.
         let told = |value: f64, text: String| if value.is_nan() { "-".to_owned() } else { text };
         let difference = ours - real;
         let difference = told(difference, format!("{difference:+.3}"));
@@ -254,7 +254,8 @@ pub fn table(real: &Figures, ours: &Figures) -> String {
             spread(&format!("{kind} device spacing"), "us", &mut row, spacing);
             let spacing = [&of_real.arrival_spacing_us, &of_ours.arrival_spacing_us];
             spread(&format!("{kind} arrival spacing"), "us", &mut row, spacing);
-            // A data packet arrives after its firings; the difference of the two kinds shows this time.
+            // The timestamp of a data packet is older at its arrival than that of other kinds, because its firings take
+            // time. The difference of the medians shows how much older.
             let ahead = |figures: &Figures, other: &OtherFigures| {
                 figures.delay_us.quantile(0.5) - other.delay_us.quantile(0.5)
             };
@@ -405,7 +406,8 @@ mod tests {
         let figures = emulated("velodyne-hdl32e-2.2", "", Duration::from_secs(1));
         let spacing_us = &figures.others["position"].device_spacing_us;
         let longest_us = spacing_us.quantile(1.0);
-        // Never longer than the shorter period plus a delay; the longest of a real unit is about 8.81 ms.
+        // The spacing is at most the shorter period, 8847.4 us, plus a delay; the longest spacing of a real unit is about
+        // 8.81 ms.
         assert!((8500.0..8847.4 + 301.0).contains(&longest_us), "{longest_us}");
         assert!((205..=214).contains(&figures.others["position"].packets));
     }

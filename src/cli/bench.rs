@@ -1,4 +1,4 @@
-//! `menura bench`: how many times real time a rig would run on this machine.
+//! `menura bench`: measures the speed of a rig on this machine, as a multiple of real time.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

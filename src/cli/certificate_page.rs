@@ -243,7 +243,7 @@ pub fn histogram(series: &[(&str, &ErrorFigures, Colour)]) -> String {
     );
     let mut figure = Figure::new(CHART_WIDTH, "");
     for (steps, (name, _, colour)) in steps.iter().zip(series) {
-        // From zero up to each step and down again; the range between two steps is empty.
+        // Each step is drawn from zero up and back to zero, so that a range without packets stays empty.
         let mut points = Vec::new();
         for (low, high, count) in steps {
             let count = *count as f64 * 1.0001;
@@ -377,7 +377,7 @@ fn circumstances(certificate: &Certificate, html: &mut String) {
     html.push_str("</table>\n");
 }
 
-/// Unit suffixes of keys, with the text after the number.
+/// Unit suffixes of keys, each with the unit that the page prints after the number.
 const UNITS: [(&str, &str); 5] =
     [("_mbit_s", "Mbit/s"), ("_bytes", "bytes"), ("_us", "us"), ("_ms", "ms"), ("_ns", "ns")];
 

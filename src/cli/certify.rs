@@ -102,7 +102,7 @@ impl Certifier {
 pub struct Certified {
     /// Error if a file could not be written.
     pub written: Result<(), CliError>,
-    /// Text to print: departures and verdicts.
+    /// Text to print: verdicts of the requirements, and how late the packets of each device departed.
     pub text: String,
     /// Error if a requirement is not met.
     pub verdict: Result<(), CliError>,

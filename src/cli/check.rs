@@ -34,7 +34,7 @@ pub struct Cmd {
     show: bool,
 }
 
-/// Simulated time that is rendered for an estimate.
+/// Simulated time that is rendered to estimate the real-time factor.
 const SPEED_STRETCH: Duration = Duration::from_millis(200);
 
 impl Cmd {
@@ -67,7 +67,7 @@ impl Cmd {
     }
 }
 
-/// One line per device.
+/// Lines of the command's output about the devices, one for each.
 fn summary(rig: &Rig) -> impl Iterator<Item = String> {
     rig.devices.iter().map(|unit| device(rig, unit))
 }

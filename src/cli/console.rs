@@ -73,8 +73,8 @@ pub struct LongResult {
 }
 
 impl LongResult {
-    /// With `goes_on`, a write succeeds even if it or an earlier write fails; otherwise it returns
-    /// [`ErrorKind::BrokenPipe`]. [`LongResult::finish`] returns the first error.
+    /// With `goes_on`, every write returns success, even after a failure. Otherwise a write that fails and all later
+    /// ones return [`ErrorKind::BrokenPipe`]. [`LongResult::finish`] returns the first error.
     pub fn new(goes_on: bool) -> Self {
         Self { out: BufWriter::new(io::stdout().lock()), goes_on, failure: None }
     }

@@ -191,7 +191,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Like [`main`], for a program that can be started as several processes; `connect` connects them.
+/// Like [`main`], for a program that can run as several processes (ranks); `connect` connects them.
 pub fn main_of_ranks(connect: ranks::Connect) -> ExitCode {
     ranks::CONNECT.set(connect).expect("a program has one main function");
     main()

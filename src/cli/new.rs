@@ -134,7 +134,7 @@ fn link_in(given: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Given links, with device names where given.
+/// Links from the command line that no device has yet, each with the name of its device if one was given.
 struct Links<'a>(Vec<(Option<&'a str>, &'a str)>);
 
 impl<'a> Links<'a> {
@@ -142,7 +142,8 @@ impl<'a> Links<'a> {
         Self(given.iter().map(|link| link_in(link)).collect())
     }
 
-    /// Takes the link of a device; `None` if the device gets a link on this computer.
+    /// Removes and returns the link for `device`: the one with its name, otherwise the first without a name. `None` if
+    /// no link is left or the link is `auto`; the device then gets an address on this computer.
     fn take(&mut self, device: &str) -> Option<&'a str> {
         let own = self.0.iter().position(|(name, _)| *name == Some(device));
         let place = own.or_else(|| self.0.iter().position(|(name, _)| name.is_none()))?;
@@ -150,7 +151,7 @@ impl<'a> Links<'a> {
         (link != ask::AUTO).then_some(link)
     }
 
-    /// Given links that no device has taken.
+    /// Links from the command line that no device has taken.
     fn left(&self) -> impl Iterator<Item = &(Option<&'a str>, &'a str)> {
         self.0.iter()
     }

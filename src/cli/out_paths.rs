@@ -88,8 +88,8 @@ pub fn spare_with(option: &str, files: impl IntoIterator<Item = PathBuf>) -> Res
     refuse_same(&written, &read.collect::<Vec<_>>())
 }
 
-/// Returns an error if emptying one of these folders would delete a file that was read; `option` names the option with
-/// the folders.
+/// Returns an error if emptying one of these folders would delete a file that was read; `option` is the option that
+/// names the folders, for the message.
 pub fn spare_within(
     option: &str,
     folders: impl IntoIterator<Item = PathBuf>,
@@ -265,7 +265,8 @@ mod tests {
         }
     }
 
-    /// Every option of any command whose name or help indicates an output file has a type that the check recognises.
+    /// If the help of an option indicates an output file, the type of the option is one that the check recognises. This
+    /// covers every option of every command.
     #[test]
     fn every_option_that_writes_a_file_is_known() {
         fn look(command: &Command, found: &mut Vec<String>) {
@@ -283,7 +284,7 @@ mod tests {
                     "Output",
                 ];
                 let takes = arg.get_action().takes_values();
-                // A symbolic link, which replaces no file.
+                // `replay --pty` creates a symbolic link, which replaces no file.
                 let takes = takes && option != "replay --pty";
                 if takes
                     && writes.iter().any(|word| help.contains(word))

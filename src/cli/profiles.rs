@@ -16,7 +16,8 @@ use crate::devices::describe::Rows;
 use crate::devices::families::{catalogue, family_of, is_camera};
 use crate::links::part_file::OutPath;
 
-/// Widest column of a table, characters; the text after a longer cell moves to the right.
+/// Largest width of a table column, characters. In a row with a longer cell, the text after the cell moves to the
+/// right.
 const WIDEST_COLUMN: usize = 32;
 
 /// Arguments of `menura profiles`.
@@ -173,7 +174,7 @@ pub fn page(profile: &Profile) -> String {
     text
 }
 
-/// Adds the keys of `settings`, with the columns of `docs/RIG-KEYS.md`.
+/// Appends a table of the keys that a rig's `settings` can have, with the columns of `docs/RIG-KEYS.md`.
 fn settings(text: &mut String, profile: &Profile) {
     let head = ["key", "default", "type", "allowed"].map(str::to_owned);
     let rows = rows_of(&profile.settings_spec());

@@ -79,8 +79,8 @@ fn join_others(processes: usize) -> Result<Option<Ranks>, CliError> {
 }
 
 impl Ranks {
-    /// Returns the flag that a signal sets, and with other ranks also the loss of a rank. A single process catches signals
-    /// from this call on.
+    /// Returns the flag that stops the command: it is set by a signal and, if there are other ranks, by the loss of
+    /// one. A single process catches signals from this call on.
     pub fn stop(&self) -> Result<Arc<AtomicBool>, CliError> {
         match &self.job {
             Some(job) => Ok(Arc::clone(&job.stop)),
@@ -157,7 +157,8 @@ impl Ranks {
         if let Some(station) = job.station.take() {
             match finished {
                 Ok(()) => station.leave(),
-                // The end of MPI would wait for lost ranks. The launcher ends the remaining ones.
+                // Leaving the MPI session would wait for the lost ranks, so this process does not leave it. The
+                // launcher ends the remaining ranks.
                 Err(_) => std::mem::forget(station),
             }
         }

@@ -335,7 +335,7 @@ fn print_start(rig: &Rig, summary: &WorldSummary, others: Option<&dyn RemoteWork
     ));
 }
 
-/// Prints the real-time rights that the system refused, with the reasons, and logs the granted ones.
+/// Prints which real-time rights the system refused, and why; logs the granted ones.
 pub fn tell_refusals(grants: &[Grant]) {
     for grant in grants {
         match &grant.refused {

@@ -36,7 +36,7 @@ impl Cmd {
     }
 }
 
-/// Keys of a rig with any of the embedded profiles; the first call takes seconds.
+/// All keys that a rig can have with the embedded profiles; the first call takes seconds.
 pub fn of_rig() -> &'static TableSpec {
     static FOUND: LazyLock<TableSpec> = LazyLock::new(|| rig::spec(catalogue()));
     &FOUND
@@ -57,7 +57,7 @@ pub fn page() -> String {
     markdown::page(of_rig())
 }
 
-/// Paths of the keys of rigs and profiles that have no documentation.
+/// Paths of the keys without documentation, of rigs and of profiles.
 pub fn keys_without_sentence() -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     for (path, spec) in [("rig", of_rig()), ("profile", &catalogue().profile_spec())] {

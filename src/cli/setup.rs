@@ -73,7 +73,7 @@ pub fn refuse_feeds(rig: &Rig, what: &str) -> Result<(), CliError> {
 /// Largest size of a command log, bytes.
 const MAX_HOST_LOG_BYTES: u64 = 1 << 30;
 
-/// Reads the host commands of a run of `rig`.
+/// Reads the command log at `path`, which must be from a run of `rig`. Ignores an incomplete last line, with a warning.
 pub fn read_host_log(path: &Path, rig: &Rig) -> Result<Conversation, CliError> {
     let wrong = |problem: &dyn Display| {
         CliError::Input(format!("error: cannot replay the host log {}: {problem}", path.display()))
@@ -105,7 +105,8 @@ pub fn load_world_with(rig: &Rig, look: impl FnOnce(&Scene)) -> Result<LiveWorld
     Ok(world)
 }
 
-/// Number of stored triangles above which building a scene takes long; `check` then does not check its sky.
+/// If a scene has more stored triangles than this, `check` does not test whether it hides the sky: building it takes
+/// long.
 const QUICK_TRIANGLES: u64 = 2_000_000;
 
 /// Prints a warning about GNSS receivers whose sky the scene hides.

@@ -56,7 +56,7 @@ fn listen_for_signals(terminates: bool) -> Result<Arc<AtomicBool>, CliError> {
                 let is_impatient = tokio::select! {
                     _ = interrupt.recv() => true,
                     _ = terminate.recv() => terminates,
-                    // A closing terminal may send `SIGHUP` twice.
+                    // A closing terminal may send `SIGHUP` twice. `SIGHUP` therefore never ends the process at once.
                     () = next(&mut hangup) => false,
                 };
                 flag.store(true, Ordering::Relaxed);

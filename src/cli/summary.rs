@@ -53,7 +53,7 @@ pub fn summary(
     text
 }
 
-/// Checks that every device with data to send has sent some; the error names the others.
+/// Checks that every device with data to send has sent some; the error names the devices that have sent nothing.
 pub fn all_sent(figures: &[DeviceFigures]) -> Result<(), CliError> {
     let silent = figures.iter().filter(|figure| figure.sent_nothing());
     let told: Vec<_> = silent.map(|f| format!("{} has sent nothing: {}", f.name, why(f))).collect();
@@ -182,7 +182,7 @@ fn device(figure: &DeviceFigures, has_points: bool) -> String {
     )
 }
 
-/// Text of the percentiles of the lateness of `count` packets, short enough for one line.
+/// Describes the lateness of `count` packets by percentiles, short enough for one line.
 fn shown(count: u64, lateness: &Lateness) -> String {
     percentiles::describe(count, &[("50", lateness.p50), ("99", lateness.p99)], lateness.max)
 }
@@ -366,7 +366,7 @@ mod tests {
         let text = told(&outcomes, 0.4);
         let mut lines = text.lines();
         let first = lines.next().unwrap();
-        // Accurate to 1 %, like the histogram.
+        // The lateness is accurate to 1 %, like the histogram that it comes from.
         let expected = "lidar: 2 of 3 packets MISSED their time: 1 left more than 1 ms late, at most \
                         19.7 ms, 1 were so late that they were dropped";
         assert_eq!(first, expected);

@@ -131,7 +131,7 @@ impl Cmd {
         let folder = Folder::open(self.keep.as_deref())?;
         let plan = self.plan(&suite, adapter, &folder)?;
         plan.check().map_err(|why| CliError::Input(format!("error: {why}")))?;
-        // Each case empties its folder first.
+        // Each case empties its folder before it runs, so no file that was read may be in it.
         spare_within("--keep", cases.iter().map(|case| folder.path.join(&case.name)))?;
         spare_what_was_read()?;
         let device = &plan.rig.devices[plan.device];

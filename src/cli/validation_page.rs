@@ -7,7 +7,7 @@ use super::page::page;
 use crate::plot::escape;
 use crate::validation::{Comparison, ExperimentError, Findings};
 
-/// Style for wide tables of text, and for figures that printing does not split.
+/// CSS of the page: wide tables of text, and figures that are not split between printed pages.
 const STYLE: &str = "body{max-width:1000px}td,th,td:first-child{text-align:left}\
 table.comparisons{width:100%;table-layout:fixed}table.comparisons td{padding:3px 12px 3px 0;\
 border-bottom:1px solid #e2e5e9}th.v{width:84px}pre{font-size:11px;overflow-x:auto;\

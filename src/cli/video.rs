@@ -50,7 +50,7 @@ struct Sink {
 }
 
 impl VideoOutputs {
-    /// Opens the video devices. Their cameras stream from power-on without a host.
+    /// Opens the video devices, and makes their cameras stream from power-on without a host.
     ///
     /// # Errors
     /// A camera or a video device does not exist or is named twice, or no camera is named in a rig with several cameras.
@@ -82,7 +82,7 @@ impl VideoOutputs {
         self.0.is_empty()
     }
 
-    /// Receiver of sent images, for [`super::watch::watch`].
+    /// Observer of sent images, to be passed to [`super::watch::watch`].
     pub fn audience(&self) -> Images<'_> {
         Images(self)
     }

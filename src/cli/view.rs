@@ -41,15 +41,15 @@ use crate::wire::http::{HttpMethod, HttpRequest, HttpResponse};
 
 /// Time without requests after which a page counts as closed.
 const VIEWER_PATIENCE: Duration = Duration::from_secs(3);
-/// Time without a drive command after which the robot stops.
+/// Time without a drive command from a page after which the robot stops.
 const DRIVER_PATIENCE: Duration = Duration::from_millis(600);
-/// Smallest horizontal distance between successive points of the path, metres.
+/// Smallest horizontal distance between successive stored points of the robot's path, metres.
 const PATH_STEP_M: f64 = 0.2;
-/// Largest number of points of the path.
+/// Largest number of points of the robot's path; later points are not recorded.
 const MOST_PATH: usize = 20_000;
 /// Height of the drawn robot if the rig does not define one, metres.
 const USUAL_HEIGHT_M: f64 = 0.5;
-/// Largest command that the page may send: forward (m/s) and turn rate (rad/s).
+/// Largest drive command that the page may send, in either direction: forward speed (m/s) and turn rate (rad/s).
 const FASTEST: (f64, f64) = (20.0, 6.3);
 
 /// Security headers: the page may load only files of this server and inline images, and no other page can embed it in a
@@ -278,7 +278,7 @@ impl<'a> View<'a> {
         since > 0 && self.now_ns() <= since.saturating_add(patience.as_nanos() as u64)
     }
 
-    /// Records the path and the activity of devices, and stops a robot without recent commands.
+    /// Records the path and the activity of devices, and stops the robot if the page's drive commands cease.
     fn look_after(&self, is_over: impl Fn() -> bool) {
         while !is_over() {
             std::thread::park_timeout(LOOK);
@@ -365,7 +365,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Names of labels. The call also enables labels of points for the duration [`VIEWER_PATIENCE`].
+    /// Returns the names of the labels. The call also makes the run label points for the duration [`VIEWER_PATIENCE`].
     fn label_names(&self) -> &[String] {
         self.labels_ns.store(self.now_ns().max(1), Ordering::Relaxed);
         let (rig, world) = (self.run.rig(), self.run.world());
@@ -432,7 +432,7 @@ impl<'a> View<'a> {
         json_response(200, &json!(status))
     }
 
-    /// Whether a fault interrupts the link of `device`: a fault of the rig or one started later.
+    /// Whether a fault interrupts the link of `device` at `now`: a fault of the rig, or one that was started during the run.
     fn is_down(&self, device: DeviceId, now: SimTime) -> bool {
         let mut faults = self.run.rig().faults.iter();
         let cuts = |fault: &FaultConfig| matches!(fault.kind, FaultKind::Wire(WireFault::LinkDown));

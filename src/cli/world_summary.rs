@@ -9,7 +9,7 @@ use crate::world::scene::Scene;
 use crate::world::survey::{self, describe_box};
 use crate::world::trajectory::{End, Trajectory};
 
-/// Distance, metres: a device with nearer surfaces on all sides counts as inside an object.
+/// A device counts as inside an object if the surfaces on all sides of it are nearer than this, metres.
 const ENCLOSED_M: f64 = 1.0;
 /// Largest number of devices whose surroundings are examined.
 const MAX_PLACES: usize = 32;
@@ -63,7 +63,8 @@ pub fn lines(rig: &Rig, world: &LoadedWorld) -> Vec<String> {
     lines
 }
 
-/// Text about surfaces of `what` that are not purely diffuse; `None` if there are none.
+/// Line about the surfaces of `scene` that are not purely diffuse; `None` if there are none. The line begins with `what`,
+/// the name of the scene or object.
 fn surfaces(what: &str, scene: &Scene) -> Option<String> {
     let finished = scene.finished_materials();
     let told = finished.iter().take(MAX_SURFACES);

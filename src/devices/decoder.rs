@@ -31,14 +31,14 @@ pub struct Hints<'a> {
 }
 
 impl Hints<'_> {
-    /// Name of the user's profile with `profile`, the part of it that belongs to the device family; `None` if the user
-    /// named no profile or `profile` is `None`.
+    /// Pairs the name of the profile that the user named with `profile`, its part for the device family. Returns `None`
+    /// if the user named no profile, or if `profile` is `None`.
     pub(crate) fn named<P: Clone>(&self, profile: Option<&P>) -> Option<Named<P>> {
         Some(Named::new(&self.profile?.name, profile?))
     }
 }
 
-/// Name of a profile that the user has named, and the part of the profile that belongs to a device family.
+/// A profile that the user named: its name, and its part for one device family.
 #[derive(Clone, Debug)]
 pub(crate) struct Named<P> {
     pub name: String,
@@ -54,7 +54,7 @@ impl<P: Clone> Named<P> {
 /// A contradiction between a recording and the named profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
-    /// Whether the recording comes from another product. Otherwise the product is similar and the recording can be
+    /// Whether the recording comes from another product. If false, the product is similar, and the recording can be
     /// decoded.
     pub is_other_product: bool,
     /// The contradiction as a part of a sentence.
@@ -93,8 +93,8 @@ pub trait StreamDecoder {
         (own as f64 / head.len().max(1) as f64).max(self.least_likelihood())
     }
 
-    /// [`StreamDecoder::likelihood`] of a stream without a characteristic frame; above 0 if the decoder accepts any
-    /// bytes.
+    /// Least value of [`StreamDecoder::likelihood`], for a stream without a characteristic frame; above 0 if the
+    /// decoder accepts any bytes.
     fn least_likelihood(&self) -> f64 {
         0.0
     }
@@ -230,7 +230,7 @@ pub struct Totals {
     pub bytes: u64,
     /// Number of frames, including invalid ones that are shown.
     pub frames: u64,
-    /// Number of bytes in these frames.
+    /// Total length of the frames that `frames` counts, bytes.
     pub framed_bytes: u64,
     /// Number of valid frames by name.
     pub kinds: BTreeMap<String, u64>,

@@ -107,8 +107,8 @@ pub enum Output {
     Line(LineSettings),
     /// The pulse-per-second line rises (`true`) or falls.
     PulsePerSecond(bool),
-    /// Withdraws all earlier datagrams of this port that are due at or after this time, because a command changed the
-    /// device.
+    /// Withdraws all datagrams of this port that the device returned before and that are due at this time or later,
+    /// because a command has changed the device.
     Revoke(PortIndex),
     /// New destination of datagrams that are due at this instant or later; ports with the number 0 keep their destination.
     Host(HostAddress),
@@ -148,13 +148,13 @@ impl Output {
         }
     }
 
-    /// Order of outputs with equal due times: datagrams in the order of their ports, whatever the order of measurement;
-    /// all other output precedes them.
+    /// Sort key for outputs with equal due times: 0 for all output except datagrams, then datagrams in the order of
+    /// their ports. The order thus does not depend on the order of the measurements.
     pub fn rank(&self) -> u8 {
         self.port().map_or(0, |port| port.0.saturating_add(1))
     }
 
-    /// Bytes of a datagram, on the serial line or to one host; `None` for other output, including [`Output::Aside`].
+    /// Like [`Output::bytes`], but mutable.
     pub fn bytes_mut(&mut self) -> Option<&mut Vec<u8>> {
         match self {
             Self::Datagram { bytes, .. } | Self::Bytes(bytes) | Self::BytesTo(_, bytes) => {
@@ -191,8 +191,8 @@ pub trait Device: Send {
     /// device then does not send it.
     fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest>;
 
-    /// Processes the answer to the oldest open request. If earlier indices are missing, those requests were revoked
-    /// because they would have been too late.
+    /// Processes the answer to the oldest open request. If the indices of the answers have a gap, the requests in the
+    /// gap were revoked, because their answers would have been too late.
     fn handle_measurement(&mut self, measurement: &Measurement);
 
     /// Processes bytes from the host that arrived at `now`, in pieces of any length.
@@ -261,7 +261,7 @@ pub trait Device: Send {
         Some(ClockAccount { is_stamping, ..account })
     }
 
-    /// Ground truth of a frame that the device sends. Call it until it returns `None`, like
+    /// Ground truth of a camera frame that the device sends. Call it until it returns `None`, like
     /// [`Device::poll_ptp`].
     fn poll_frame(&mut self) -> Option<FrameTruth> {
         None
@@ -290,7 +290,7 @@ pub trait Device: Send {
 
     /// Replaces the faults inside the device from `at` on; before `at`, the old and the new faults have the same
     /// effect. The caller ensures that the device's time is before `at` and that no requested measurement reaches `at`.
-    /// The call can set the end of an active fault, whose start an earlier call announced.
+    /// A fault that is already active can get its end by such a call.
     fn change_faults(&mut self, _at: SimTime, _faults: &DeviceFaults) {}
 
     /// Lead time, nanoseconds: the device needs the call of [`Device::change_faults`] this long before the start

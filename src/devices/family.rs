@@ -40,8 +40,8 @@ pub trait Family: Sync + 'static {
     /// Properties of a firmware that code outside the family uses.
     fn product(&self, profile: &Self::Profile) -> Product;
 
-    /// Settings of the same unit, changed to stream from power-on without a host's request; `None` if the unit does so
-    /// anyway, or cannot.
+    /// The settings of a unit, changed so that it streams from power-on without a request by a host. `None` if units always
+    /// do so, or never can.
     fn streaming(
         &self,
         _profile: &Self::Profile,
@@ -91,7 +91,8 @@ pub trait Family: Sync + 'static {
     /// Summary of a unit's settings for `menura check`.
     fn summary(&self, profile: &Self::Profile, settings: &Self::Settings) -> String;
 
-    /// Decoder of a unit's byte streams, for any firmware without a `profile`; `None` if units send no byte streams.
+    /// Decoder of a unit's byte streams: for one profile or, without a `profile`, for any firmware of the family. `None` if
+    /// units send no byte streams.
     fn stream_decoder(&self, _profile: Option<&Self::Profile>) -> Option<Box<dyn StreamDecoder>> {
         None
     }
@@ -111,9 +112,9 @@ pub trait Family: Sync + 'static {
         Ok(None)
     }
 
-    /// Text of a unit's calibration file in the format of the given file extension, or in the default format if that is
-    /// empty; `None` if the product has no such file, or not in that format. For the right camera of a stereo pair,
-    /// `_baseline_m` is the distance from the left one, metres; otherwise 0.
+    /// Text of a unit's calibration file. `_extension` selects the format; an empty one selects the default format. `None`
+    /// if the product has no such file, or not in this format. For the right camera of a stereo pair, `_baseline_m` is its
+    /// distance from the left camera, metres; otherwise 0.
     fn calibration_file(
         &self,
         _profile: &Self::Profile,
@@ -146,7 +147,7 @@ pub struct Readers<F: Family + ?Sized> {
     pub profile: fn(&F, TableReader<'_>) -> Option<F::Profile>,
     /// Default settings of a unit.
     pub defaults: fn(&F::Profile) -> &F::Settings,
-    /// Reads a rig's `settings`; the profile has the defaults. Messages name the profile's file.
+    /// Reads a rig's `settings`; the profile has the defaults. Error messages name the profile's file.
     pub settings: fn(TableReader<'_>, &Profile, &F::Profile) -> Option<F::Settings>,
     /// Sections of `menura profiles NAME` between name and sources.
     pub describe: fn(&F::Profile) -> Vec<Section>,
@@ -200,8 +201,8 @@ pub trait AnyFamily: FamilyReader {
         known: &'static [Arc<Profile>],
     ) -> Result<Option<Box<dyn DatagramDecoder>>, Diagnostics>;
 
-    /// Like [`Family::calibration_file`], for a unit with the profile's settings, or for `device` of a rig. If that is
-    /// the right camera of a stereo pair, `baseline_m` is its distance from the left one, metres; otherwise 0.
+    /// Like [`Family::calibration_file`], for a unit with the profile's settings, or for `device` of a rig. If `device` is
+    /// the right camera of a stereo pair, `baseline_m` is its distance from the left camera, metres; otherwise 0.
     fn calibration_file(
         &self,
         profile: &Profile,

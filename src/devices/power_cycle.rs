@@ -28,7 +28,8 @@ pub fn next_cut(cuts: &[Timed<PowerCycle>], from: SimTime) -> Option<SimTime> {
     cuts.iter().filter_map(next).min()
 }
 
-/// Time at which the power returns if it is cut at `at`: the end of the active fault that ends last. `None`: never.
+/// End of the power cut that is active at `at`; of several, the latest end. `None` if no cut is active at `at`, or if
+/// one has no end.
 pub fn back_at(cuts: &[Timed<PowerCycle>], at: SimTime) -> Option<SimTime> {
     let ends =
         cuts.iter().filter_map(|cut| Some(cut.schedule.window(cut.schedule.window_at(at)?).1));

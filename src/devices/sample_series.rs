@@ -24,7 +24,8 @@ impl SampleSeries {
         series
     }
 
-    /// Limits series to `longest_ns`, but at least one sample. Call it before the first request.
+    /// Limits the length of a series to `longest_ns`; a series always has at least one sample. Call this before the first
+    /// request.
     pub fn limit(&mut self, longest_ns: u64) {
         self.count = (longest_ns / self.period_ns).max(1) as u32;
     }
@@ -48,7 +49,8 @@ impl SampleSeries {
         })
     }
 
-    /// The next request, for a device that makes no other requests; `None` if it does not begin before `horizon`.
+    /// The next request, with an index that counts only series; `None` if the series does not begin before `horizon`. For
+    /// devices that make no other requests.
     pub fn poll_request(&mut self, horizon: SimTime) -> Option<MeasurementRequest> {
         let index = self.next.0 / (u64::from(self.count) * self.period_ns);
         let (start, subject) = self.poll(horizon)?;

@@ -44,8 +44,8 @@ impl<F: Framing + Default> TcpHosts<F> {
         host.framer.frames(bytes)
     }
 
-    /// Departure time of the answer to a request that `peer` sent at `now`; `None` if the request is ignored because
-    /// too many answers are pending. Each answer takes `reply_ns`.
+    /// Departure time of the answer to a request that `peer` sent at `now`, if each answer takes `reply_ns`. `None` if
+    /// `peer` is not connected, or if the request is ignored because too many answers are pending.
     pub fn due(&mut self, now: SimTime, peer: Peer, reply_ns: u64) -> Option<SimTime> {
         let host = self.0.iter_mut().find(|host| host.peer == peer)?;
         let due = SimTime(host.busy_until.max(now).0 + reply_ns);

@@ -45,7 +45,7 @@ impl<R> WaitingRequests<R> {
         self.requests.front()
     }
 
-    /// Removes the oldest request, which was answered at `now`.
+    /// Removes the oldest request, which was answered at `now`. The answer to the next request follows after `reply_ns`.
     pub fn answered(&mut self, now: SimTime, reply_ns: u64) {
         self.requests.pop_front();
         self.begin(now, reply_ns);
@@ -56,7 +56,7 @@ impl<R> WaitingRequests<R> {
         self.answer = None;
     }
 
-    /// Starts to answer the oldest request at `now`, if there is one.
+    /// Schedules the answer to the oldest request, if there is one, for the time `reply_ns` after `now`.
     pub fn begin(&mut self, now: SimTime, reply_ns: u64) {
         self.answer = (!self.requests.is_empty()).then_some(SimTime(now.0 + reply_ns));
     }

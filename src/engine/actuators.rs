@@ -47,7 +47,7 @@ impl<'world> Actuators<'world> {
     }
 
     /// Integrates all motion that no later command can change. `slowest` is the earliest time at which a later command
-    /// can be issued. `at_least` is set once no more commands follow: the time to which sensors need the motion.
+    /// can be issued. `at_least`, the time to which sensors need the motion, is set once no more commands follow.
     /// Returns the time up to which all motion is known.
     pub fn advance(&mut self, slowest: SimTime, at_least: Option<SimTime>) -> SimTime {
         let joints = &self.world.joints;

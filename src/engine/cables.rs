@@ -16,7 +16,7 @@ use crate::wire::line::LineSettings;
 pub struct Cables {
     /// Cable ends by device.
     ends: Vec<End>,
-    /// All devices in an order in which each one follows the source of its cable.
+    /// All devices, each after the source of its cable.
     order: Vec<DeviceId>,
     losses: Vec<Loss>,
 }
@@ -60,7 +60,7 @@ impl Cables {
         cables
     }
 
-    /// Replaces the faults of cables by those among `faults`.
+    /// Replaces the faults of the cables by the cable faults in `faults`.
     pub fn set_faults(&mut self, faults: &[FaultConfig]) {
         let losses = faults.iter().filter_map(|fault| {
             let device = DeviceId(fault.device);
@@ -92,8 +92,8 @@ impl Cables {
         Self { ends: sources.iter().zip(lines).map(end).collect(), order, losses: Vec::new() }
     }
 
-    /// Returns the device at `place` in an order in which each device follows the source of its cable; `None` after the
-    /// last device.
+    /// The device with index `place` in an order in which each device comes after the source of its cable; `None`
+    /// beyond the last device.
     pub fn in_order(&self, place: usize) -> Option<DeviceId> {
         self.order.get(place).copied()
     }

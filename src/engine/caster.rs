@@ -106,8 +106,8 @@ pub fn for_few_rays(rig: &Rig) -> Rig {
     rig
 }
 
-/// Describes the ray casters of a distributed run: `others` cast for the rig's lidars; rank 0's `own` is included if it
-/// casts for cameras.
+/// Describes the ray casters of a distributed run. The other ranks cast for the lidars with `others`. Rank 0 casts for
+/// the cameras with `own`, which is described only if the rig has cameras.
 pub fn of_ranks(rig: &Rig, own: &str, others: &str) -> String {
     match has_cameras(rig) {
         true => format!("{others}; images, by rank 0: {own}"),

@@ -24,7 +24,7 @@ use crate::links::{ByteLink, interface};
 use crate::wire::line::LineSettings;
 use crate::wire::port::{Peer, UdpOptions};
 
-/// Connections of one device to its hosts. Threads receive while the sender sends.
+/// Connections of one device to its hosts. Other threads receive from them while the sender sends.
 pub struct Connections {
     /// Name of the device for messages; may be empty.
     pub device: String,
@@ -34,14 +34,14 @@ pub struct Connections {
     pub controls: Vec<ControlLink>,
     /// Link for PTP; `None` if the device does not use PTP or has no address of its own.
     pub ptp: Option<PtpLink>,
-    /// Sockets at a new address; the sender takes them over.
+    /// Sockets that [`Connections::open_at`] has opened and the sender has not taken over yet.
     pub(super) opened: Mutex<Option<Opened>>,
-    /// Whether the device has already failed to move to an address that a host requested.
+    /// Whether the device has already failed to move to an address that a host requested; later failures are not warnings.
     pub(super) has_stayed: AtomicBool,
 }
 
-/// Sockets at another address: those of the links, by [`PortIndex`]; for each control, a socket if the control moves;
-/// and those of PTP.
+/// Sockets at another address: one for each port of the link, by [`PortIndex`]; for each control a socket, or `None` if the
+/// control does not move; and the link for PTP.
 pub(super) struct Opened {
     links: Vec<UdpLink>,
     controls: Vec<Option<Bound>>,

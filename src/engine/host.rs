@@ -242,7 +242,7 @@ fn cpuinfo_value(text: &str, key: &str) -> Option<String> {
     Some(value.trim().to_owned())
 }
 
-/// Number of entries of a kernel list such as `0-3,8`.
+/// Number of values in a kernel list, for example 5 for `0-3,8`.
 fn count_of(list: &str) -> usize {
     let range = |part: &str| -> Option<usize> {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -252,7 +252,7 @@ fn count_of(list: &str) -> usize {
     list.split(',').filter_map(range).sum()
 }
 
-/// Share of stolen time in all time, from `/proc/stat`: the eighth column of the first line.
+/// Stolen time as a share of all processor time, from the first line of `/proc/stat`; its eighth column is the stolen time.
 fn stolen_share(stat: &str) -> Option<f64> {
     let line = stat.lines().next()?.strip_prefix("cpu ")?;
     let columns: Vec<f64> = line.split_whitespace().filter_map(|text| text.parse().ok()).collect();

@@ -63,7 +63,7 @@ pub enum Payload {
     },
     /// A PTP message of the device has left.
     PtpLeft {
-        /// Number that the device gave the message.
+        /// Number by which the device identifies the message.
         key: u32,
         /// The kernel's transmit timestamp.
         at: SimTime,

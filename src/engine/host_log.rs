@@ -25,7 +25,7 @@ struct Head {
     menura_host_log: u32,
     rig: String,
     seed: u64,
-    /// UTC at the first instant.
+    /// UTC at the start of the run.
     start_utc: String,
 }
 
@@ -36,7 +36,7 @@ struct Line {
     t_ns: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     device: Option<String>,
-    /// Number of a TCP connection, and index of its port.
+    /// Number of the connection, and index of the device's TCP port.
     #[serde(skip_serializing_if = "Option::is_none")]
     peer: Option<(u64, u8)>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,7 +84,7 @@ struct PtpLine {
     bytes: String,
 }
 
-/// Number of a PTP message that the device has sent, and its departure time.
+/// Departure of a PTP message of the device: the number that the device gave it, and its transmit timestamp.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PtpLeftLine {
@@ -92,7 +92,7 @@ struct PtpLeftLine {
     at_ns: u64,
 }
 
-/// An address that the device requested; `moves` states whether the device has it from then on.
+/// Result of a device's request for another IP address: the requested address, and whether the device has it from now on.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AddressLine {
@@ -178,7 +178,7 @@ pub struct HostLog {
 }
 
 impl HostLog {
-    /// A log of a run of `rig`; `start` is the UTC of the first instant.
+    /// A log of a run of `rig`; `start` is the UTC at the start of the run.
     ///
     /// # Errors
     /// Errors of `sink`.
@@ -217,7 +217,7 @@ impl HostLog {
 /// A command log that has been read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conversation {
-    /// UTC of the run's first instant.
+    /// UTC at the start of the run.
     pub start: jiff::Timestamp,
     /// Hosts' inputs, in the order of time.
     pub inputs: Vec<HostInput>,
@@ -233,7 +233,7 @@ pub struct LogFault {
     problem: String,
 }
 
-/// Reads the log of a run of `rig`.
+/// Reads the log `whole` of a run of `rig`.
 ///
 /// # Errors
 /// The first line that is wrong, and its error.

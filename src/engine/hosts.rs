@@ -50,7 +50,7 @@ impl<'a> Repeated<'a> {
 
 impl Hosts for Repeated<'_> {
     fn next(&self) -> Option<SimTime> {
-        // Right after the first instant at the earliest, as in `Renderer::hear`.
+        // At the earliest 1 ns after the start of the run, as in `Renderer::hear`.
         self.inputs.first().map(|input| input.at.max(SimTime(1)))
     }
 

@@ -1,5 +1,5 @@
 //! Launch times: the packet scheduler of a network interface holds a datagram until its launch time. Delays of the
-//! sending thread during the last millisecond then have no effect.
+//! sending thread in the millisecond before the launch time then have no effect.
 //!
 //! Two packet schedulers support launch times: `etf`, with the help of a suitable network card, and `fq`. All
 //! others silently ignore launch times, so the packet scheduler is checked first.

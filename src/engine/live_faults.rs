@@ -125,7 +125,7 @@ pub struct FaultControl {
 #[derive(Default)]
 struct ActiveFaults {
     faults: Vec<LiveFault>,
-    /// Live faults of links and NTRIP casters: index in the run, device, schedule, fault.
+    /// Live faults of links and NTRIP casters: number of the fault in the run, device, schedule, fault.
     wires: Vec<(usize, DeviceId, Schedule, WireFault)>,
     asked: u64,
 }
@@ -237,8 +237,8 @@ impl FaultControl {
         }
     }
 
-    /// Records the end of fault number `index`, which its new `schedule` contains. Returns the fault; `None` if no live
-    /// fault has this name. The scheduler calls this.
+    /// Records the end of fault number `index`; its new `schedule` contains the end. Returns the fault; `None` if no
+    /// live fault has the name `name`. The scheduler calls this.
     pub fn note_end(&self, index: usize, name: &str, schedule: Schedule) -> Option<LiveFault> {
         let mut active = self.active.lock().expect("no holder panics");
         for (_, _, known, _) in active.wires.iter_mut().filter(|(place, ..)| *place == index) {

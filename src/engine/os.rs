@@ -188,8 +188,8 @@ impl Drop for KeptOff {
     }
 }
 
-/// Locks the present memory in RAM and touches every page. Later allocations are locked too, unless a limit exists:
-/// with a low limit, locking later memory would make allocations fail.
+/// Locks the present memory in RAM and touches every page. Later allocations are locked too if the process has
+/// `CAP_IPC_LOCK` or no limit of locked memory: with a low limit, locking later memory would make allocations fail.
 pub fn lock_memory() -> Grant {
     touch_stack();
     let locked = rustix::mm::mlockall(MlockAllFlags::CURRENT);

@@ -32,14 +32,14 @@ pub struct FirstShown {
     pub seen: Option<Seen>,
     /// Start of the first firing whose measurement the packet contains.
     pub fired: Option<SimTime>,
-    /// Stimuli that the packet is the first to carry, one bit each.
+    /// Stimuli that the packet is the first to carry: bit `n` stands for stimulus `n` of the rig.
     pub stimuli: u32,
 }
 
 /// Objects from which a lidar had returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// One bit for each object.
+    /// Bit `n` is set if the packet has returns from object `n` of the rig.
     pub objects: u64,
     /// Start of the packet's first firing.
     pub from: SimTime,

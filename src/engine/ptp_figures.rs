@@ -47,8 +47,9 @@ pub struct PtpError {
 }
 
 impl PtpAccounts {
-    /// Records an account of the clock, and its error in nanoseconds. There is one account per second and one at each change
-    /// of the port's state; an account with a changed state counts neither as a locked second nor for the error.
+    /// Records an account of the clock with the clock's error in nanoseconds. There is one account per second and one
+    /// at each change of the port's state; an account with a changed state counts neither as a locked second nor for
+    /// the error.
     pub(super) fn note(&mut self, account: &ClockAccount, error_ns: i64) {
         let last = self.last.replace(*account);
         let is_change = last.is_some_and(|last| last.state != account.state);

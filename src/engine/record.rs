@@ -80,7 +80,7 @@ const STEP: Duration = Duration::from_millis(5);
 const AHEAD: Duration = Duration::from_secs(1);
 /// Number of passes of the main loop without progress after which a recording counts as stuck.
 const IDLE_PASSES: u32 = 1000;
-/// Interval at which the ground truth thread receives the devices' progress.
+/// Interval in simulated time at which the ground truth thread is informed of the devices' progress.
 const TELL_EVERY: Duration = Duration::from_millis(10);
 
 /// Records into `folder` (created if missing) every packet with a first firing before `duration`, and all other output
@@ -196,14 +196,14 @@ pub fn record_by(
             (rendered, Some((log, stream)))
         }),
     };
-    // After a stopped recording, the robot is not moved further.
+    // If the recording was stopped, the robot's motion is not computed any further.
     if let Some(driven) = world.trajectory.driven().filter(|_| !stop.load(Ordering::Relaxed)) {
         let row_ns = (1e9 / rig.engine.truth_rate_hz) as u64;
         driven.advance(SimTime(past_last.0 + row_ns + STEP_NS), world.caster.as_ref());
     }
     let truth_written = truths.iter_mut().try_for_each(|truth| truth.write_until(past_last, stop));
 
-    // Output that is not complete keeps the names of unfinished files.
+    // Incomplete files keep their `.part` names.
     let log_written = log_outcome.map_err(RecordError::at(&log_path));
     let mut failures: Vec<_> =
         [rendered, truth_written, log_written].into_iter().filter_map(Result::err).collect();
@@ -341,7 +341,7 @@ fn render_all<E>(
         let (mut last, mut idle_passes) = (None, 0);
         while !stop.load(Ordering::Relaxed) {
             renderer.dispatch((renderer.slowest() + AHEAD).min(end));
-            // Before hosts send, all devices reach exactly the time at which the hosts send.
+            // Hosts send only when all devices have reached exactly the time of sending.
             while let Some(now) = hosts.next().filter(|next| *next < end) {
                 if renderer.slowest() < now {
                     break;
@@ -410,7 +410,7 @@ impl<W: FnMut(usize, SimTime, &Output)> Sent<'_, W> {
             Rendered::Frame(device, frame) => {
                 return self.tell(|| TruthEvent::Frame(device, frame));
             }
-            // A recording has no consumer for these.
+            // A recording does not use these results.
             Rendered::Ptp(..)
             | Rendered::PtpTransport(..)
             | Rendered::GivenUp(_)
@@ -428,7 +428,8 @@ impl<W: FnMut(usize, SimTime, &Output)> Sent<'_, W> {
         self.settle(device, settled, hosts);
     }
 
-    /// Writes outputs of `device` that are due at or before `settled`: no later output is due before that time.
+    /// Writes the outputs of `device` that are due at or before `settled`. Outputs that arrive afterwards are not due
+    /// before that time.
     fn settle(&mut self, device: DeviceId, settled: SimTime, hosts: &mut dyn Hosts) {
         while let Some((due, (output, truth))) = self.queues[device.0].pop_until(settled) {
             hosts.hear(device, due, &output);

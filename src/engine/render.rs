@@ -33,17 +33,17 @@ use crate::world::actuation::Actuation;
 /// Largest number of requests of a device, per worker, that are in work or wait for a worker. It is large enough to keep all
 /// workers busy while the scheduler is paused for some milliseconds.
 const IN_FLIGHT_PER_WORKER: usize = 32;
-/// Largest number of requests of a device, per worker, that wait behind a request whose worker is paused. Without a
-/// limit, the other workers would fill the memory with answers.
+/// Largest number of requests of a device, per worker, that are stored while its oldest one is in work. Without a
+/// limit, answers would fill the memory while the worker with the oldest request is paused.
 const MOST_WAITING_PER_WORKER: usize = 64;
-/// With at least this number of waiting requests per worker, there is a backlog.
+/// Number of waiting requests per worker from which there is a backlog, so that the late policy `Thin` reduces rays.
 const BACKLOG_PER_WORKER: usize = 4;
 
 /// The devices of a rig, and the workers that measure for them.
 pub struct Renderer<'scope> {
     devices: Vec<RunningDevice>,
     wires: Wires<'scope>,
-    /// Time from which on hosts send no input.
+    /// Time after which hosts send no more input.
     end: SimTime,
     jobs: Arc<JobQueue>,
     answers: Receiver<Answer>,
@@ -63,7 +63,7 @@ struct RunningDevice {
     device: Box<dyn Device>,
     sensor: Arc<dyn Sensor>,
     body_from_sensor: Transform<Body, frames::Sensor>,
-    /// All later requests of the device start at or after this time.
+    /// The device has made all its requests that start before this time.
     asked_until: SimTime,
     /// Time of the first event since the device was last asked for requests; `None` without an event.
     unasked_from: Option<SimTime>,
@@ -75,17 +75,17 @@ struct RunningDevice {
     requests: VecDeque<Request>,
     /// Index of the oldest request in `requests`.
     oldest: u64,
-    /// Number of the device's jobs that workers measure or can choose.
+    /// Number of the device's jobs that are in the queue or in work.
     in_flight: usize,
     /// Present time of the device.
     now: SimTime,
     /// All outputs that are due before this time have been passed on.
     settled: SimTime,
-    /// Outputs of a device with host input; the device may still revoke them.
+    /// Outputs that the device may still revoke; `None` for a device without controls, which revokes none.
     revocable: Option<DueQueue<(Transmit, FirstShown)>>,
     /// Requests for times at which the robot's motion is not known yet, oldest first.
     held: VecDeque<Job>,
-    /// Poses, objects and stimuli that the next bytes are the first to show.
+    /// Poses, objects and stimuli that no output has shown yet; the next bytes show them.
     first_shown: FirstShown,
     /// Poses, objects and stimuli of measurements that were made ahead of time, each with the end of its measurement. Only
     /// bytes that are due at or after that end show them.
@@ -132,7 +132,7 @@ pub enum Rendered {
     Frame(DeviceId, Box<FrameTruth>),
     /// A measurement was given up because its packet would be late.
     GivenUp(DeviceId),
-    /// A measurement has fewer rays per pulse than its sensor.
+    /// A measurement has fewer rays per pulse than its sensor's settings, because rendering is behind.
     Thinned(DeviceId),
 }
 
@@ -164,11 +164,11 @@ impl RunningDevice {
         if first_shown != FirstShown::default() {
             self.shown_later.push_back((end, first_shown));
         }
-        // Without this call, a device that sends nothing would collect entries for ever.
+        // Without this call, the entries of a device that sends nothing would accumulate.
         self.bring_shown(self.now);
     }
 
-    /// Adds the entries of measurements that ended by `due` to `first_shown`.
+    /// Moves the entries of measurements that ended by `due` from `shown_later` to `first_shown`.
     fn bring_shown(&mut self, due: SimTime) {
         while let Some((_, first_shown)) = self.shown_later.pop_front_if(|(end, _)| *end <= due) {
             self.first_shown.merge(first_shown);
@@ -209,22 +209,23 @@ impl RunningDevice {
         });
         let asked = match self.oldest_under_way() {
             None => self.asked_until,
-            // Otherwise the device would wait for its next poll, which would never happen.
+            // The motion becomes known only as devices advance, so a device that waited for it would wait for ever.
             Some((_, needed)) if is_held => return needed,
             Some((start, _)) => start,
         };
         self.unasked_from.map_or(asked, |from| asked.min(from))
     }
 
-    /// Whether the device must make no more requests for now: too many requests wait behind one that is still in work,
-    /// because its worker is paused. Requests that were given up count only if an earlier one is in work.
+    /// Whether the device must make no more requests for now: its oldest request is still in work, perhaps because its
+    /// worker is paused, and at least `most_waiting` requests are stored. Answered requests and requests that were
+    /// given up count as stored.
     fn is_held_up(&self, most_waiting: usize) -> bool {
         matches!(self.requests.front(), Some(Request::UnderWay { .. }))
             && self.requests.len() >= most_waiting
     }
 
     /// Passes on the device's new outputs, except those that it may still revoke. `heard` is the arrival time of the
-    /// host's command that caused them, if any.
+    /// event that caused them, such as a host's command; `None` if a measurement caused them.
     fn hand_on(
         &mut self,
         id: DeviceId,
@@ -269,7 +270,7 @@ impl RunningDevice {
         while let Some(send) = self.device.poll_ptp() {
             out(Rendered::Ptp(id, send));
         }
-        // Outputs that are due earlier can no longer be revoked.
+        // Outputs that are due before `now + REACTION_NS` can no longer be revoked.
         self.release(id, SimTime(self.now.0 + REACTION_NS - 1), out);
         self.settled = self.now;
     }
@@ -417,7 +418,8 @@ impl<'scope> Renderer<'scope> {
         self.flush(id, out);
     }
 
-    /// Passes the answers at the front of each device's queue to the device, and reports requests that were given up.
+    /// For each device, passes the answers to its oldest requests to it, in order, as far as they have arrived. Reports
+    /// requests that were given up.
     pub fn flush_all(&mut self, out: &mut dyn FnMut(Rendered)) {
         for index in 0..self.devices.len() {
             self.flush(DeviceId(index), out);
@@ -490,8 +492,8 @@ impl<'scope> Renderer<'scope> {
         self.devices.iter().map(|device| u128::from(device.now.0)).sum()
     }
 
-    /// Earliest time that nothing so far affects: all requested measurements end before it, and all outputs are due before
-    /// it.
+    /// Earliest time after the end of all requested measurements and after the due times of all outputs so far. A
+    /// change from this time on affects none of them.
     pub fn untouched_from(&self) -> SimTime {
         let reached = self.devices.iter().flat_map(|device| {
             [device.asked_end, device.asked_until, device.latest_due, device.now]
@@ -523,8 +525,8 @@ impl<'scope> Renderer<'scope> {
         self.wires.cables.set_faults(faults);
     }
 
-    /// Call this after the last host command: passes on outputs that could have been revoked until then, and records
-    /// the delay of devices that are not measured to the end.
+    /// Call this after the last host command. Passes on the outputs that could have been revoked until then. Records
+    /// the delay of each device that still has a request in work.
     pub fn finish(&mut self, out: &mut dyn FnMut(Rendered)) {
         let now_ns = self.jobs.now_ns();
         for (index, device) in self.devices.iter_mut().enumerate() {
@@ -566,7 +568,8 @@ impl<'scope> Renderer<'scope> {
         self.devices.iter().all(|device| device.now >= end)
     }
 
-    /// If the device is the serial line at a port of another device: that other device and the port.
+    /// The device to which `device` is the serial line, and the number of its port; `None` if `device` is not a serial
+    /// line of another one.
     pub(super) fn line_of(&self, device: DeviceId) -> Option<(DeviceId, u8)> {
         self.wires.cables.line_of(device)
     }

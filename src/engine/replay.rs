@@ -22,7 +22,7 @@ use crate::timing::clock::MonotonicClock;
 use crate::wire::line::LineSettings;
 use crate::wire::port::UdpOptions;
 
-/// Time from the choice of the first instant to that instant.
+/// Time from the start of the replay's clock to the first instant.
 const START_DELAY: Duration = Duration::from_millis(250);
 /// Packets reach the sender this long before they are due. On a busy machine, the submitting thread may be paused for
 /// hundreds of milliseconds.
@@ -53,7 +53,7 @@ pub struct ReplayPacket {
 }
 
 impl Replay {
-    /// Duration of one pass: to the last datagram, plus one mean interval.
+    /// Duration of one pass through the capture: from its first to its last datagram, plus one mean interval.
     pub fn cycle(&self) -> Duration {
         let span_ns = self.packets.last().map_or(0, |packet| packet.at.0);
         let intervals = self.packets.len().saturating_sub(1).max(1) as u64;
@@ -120,7 +120,7 @@ impl<'a> ReplayRun<'a> {
         &self.timing
     }
 
-    /// Figures of each stream after the time `elapsed` of the run.
+    /// Figures of each stream when the replay has lasted `elapsed`.
     pub fn figures(&self, elapsed: Duration) -> Vec<DeviceFigures> {
         let streams = self.replay.streams.iter().enumerate();
         streams
@@ -133,8 +133,8 @@ impl<'a> ReplayRun<'a> {
             .collect()
     }
 
-    /// Sends all packets that are due before `end`, pass after pass; ends earlier if `stop` is set. `on_start` receives the
-    /// system's answers about rights.
+    /// Sends all packets that are due before `end`, pass after pass; ends earlier if `stop` is set. `on_start` receives
+    /// the rights that were requested from the system, each with the system's answer.
     pub fn run(&self, end: SimTime, stop: &AtomicBool, on_start: impl FnOnce(&[Grant]) + Send) {
         if self.replay.packets.is_empty() {
             return;

@@ -14,9 +14,9 @@ use super::stats::Lateness;
 use crate::config::rig::responses::{ResponseConfig, StimulusConfig};
 use crate::time::SimTime;
 
-/// Longest time for which a response waits for the report of its stimulus, nanoseconds.
+/// Longest time for which a response is kept until its stimulus is reported, nanoseconds.
 const PATIENCE_NS: u64 = 1_000_000_000;
-/// Longest match of a pattern, bytes.
+/// Largest number of bytes of a stream that are kept for a match that is not complete.
 const LONGEST_MESSAGE: usize = 4096;
 
 /// Event for the response tracker.
@@ -71,11 +71,11 @@ struct Open {
     config: ResponseConfig,
     stimulus_name: String,
     stimuli: u64,
-    /// Stimuli that left and have no answer, oldest first.
+    /// Departure times of stimuli without an answer, oldest first.
     waiting: VecDeque<SimTime>,
-    /// Responses for which no stimulus was waiting, oldest first. Their stimulus may still be reported.
+    /// Arrival times of responses for which no stimulus was waiting, oldest first. Their stimulus may still be reported.
     early: VecDeque<SimTime>,
-    /// Stimuli with an answer that may be repeated, oldest first.
+    /// Departure times of answered stimuli, oldest first, kept while further responses count as repeated.
     answered: VecDeque<SimTime>,
     timeouts: u64,
     repeated: u64,

@@ -24,7 +24,8 @@ pub struct HiddenSky {
     pub receiver: String,
     /// View of the sky at the start.
     pub at_start: SkyOutlook,
-    /// Time from which enough sky is visible for a fix, seconds; `None` if not within the first minute.
+    /// First time after the start at which enough sky is visible for a fix, seconds; `None` if there is none within the
+    /// first minute.
     pub fix_at_s: Option<u64>,
     /// Names of the devices that this receiver supplies through their `gps_cable`.
     pub feeds: Vec<String>,

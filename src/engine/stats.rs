@@ -37,7 +37,7 @@ pub struct DeviceStats {
     /// Reasons of refusals, each once, in the order of their first occurrence.
     refusals: Mutex<Vec<(Refusal, String)>>,
     faulted: AtomicU64,
-    /// Packets of each port, with its name.
+    /// Name of each port, and the number of its packets.
     ports: Vec<(&'static str, AtomicU64)>,
     unrecorded: AtomicU64,
     thinned: AtomicU64,
@@ -272,7 +272,8 @@ impl DeviceStats {
         Self { ports, ..Self::default() }
     }
 
-    /// Counts a packet of `points` and `bytes` that the sender has handled; `port` is the port of a datagram.
+    /// Counts a packet with `points` points and `bytes` payload bytes that the sender has handled; `port` is the port
+    /// of a datagram, otherwise `None`.
     pub fn count(&self, outcome: Outcome, points: u32, bytes: usize, port: Option<PortIndex>) {
         match outcome {
             Outcome::Refused(_) => {
@@ -341,7 +342,7 @@ impl DeviceStats {
         refusals.last().map(|(_, reason)| reason.clone())
     }
 
-    /// Counts a late or dropped packet by its cause.
+    /// Counts a late or dropped packet if `cause` is [`MissCause::NotReady`]; the other cause has no counter.
     pub fn count_cause(&self, cause: MissCause) {
         if cause == MissCause::NotReady {
             self.not_ready.fetch_add(1, Ordering::Relaxed);
@@ -566,7 +567,8 @@ impl RenderStats {
         by_processors.min(self.factor(workers, |device| &device.lasted_ns))
     }
 
-    /// Real-time factor of `threads`, from the total duration of measurements in `counter`.
+    /// Real-time factor of `threads` threads; `counter` selects the total duration of each device's measurements. 0
+    /// before the first measurement.
     fn factor(&self, threads: usize, counter: fn(&DeviceRendering) -> &AtomicU64) -> f64 {
         // Computed for each device, because devices have reached different times.
         let needs: f64 = self.devices.iter().map(|device| device.share_of(counter(device))).sum();

@@ -20,8 +20,8 @@ use crate::config::rig::{DeviceId, LatePolicy};
 use crate::sensors::lidar::Thinning;
 use crate::time::SimTime;
 
-/// Largest credit of a device relative to the one that used most of the workers' time, nanoseconds. A device that
-/// suddenly needs much processor time is served first for this long.
+/// Upper limit of a device's credit, nanoseconds: the difference between its use of the workers' time and that of the
+/// device that used most. A device that suddenly needs much processor time is served first until its credit is used up.
 const MOST_CREDIT_NS: u64 = 50_000_000;
 
 /// Pace of the queue.
@@ -69,7 +69,7 @@ pub struct WorkQueue<T> {
     /// Requests with rays, by device.
     lanes: Vec<Lane<T>>,
     waiting: usize,
-    /// Requests without rays, of all devices.
+    /// Requests with no rays, or only a few lines of sight, of all devices.
     rayless: DueQueue<T>,
 }
 
@@ -115,12 +115,13 @@ impl<T> WorkQueue<T> {
         self.lanes[request.device.0].waiting.push_back(request);
     }
 
-    /// Adds a request with few or no rays.
+    /// Adds a request with no rays, or only a few lines of sight.
     pub fn push_rayless(&mut self, request: Waiting<T>) {
         self.rayless.push(request.needed, request.item);
     }
 
-    /// Removes and returns the request without rays whose answer is needed first; `None` if there is none.
+    /// Removes and returns, among the requests with no or few rays, the one that is needed first; `None` if there is
+    /// none.
     pub fn next_rayless(&mut self) -> Option<Choice<T>> {
         let (_, item) = self.rayless.pop_until(SimTime(u64::MAX))?;
         Some(Choice::Measure(item, Thinning::None))
@@ -184,7 +185,7 @@ impl<T> WorkQueue<T> {
     }
 
     /// Gives up a request of `device` that is needed at `needed`, if it cannot be ready in time and late packets are
-    /// dropped. Returns true if the request was given up; it must not be added then.
+    /// dropped. Returns true if the request was given up; the caller must then not add it.
     pub fn gives_up(&mut self, device: DeviceId, needed: SimTime, now_ns: i64) -> bool {
         let Pace::RealTime { late: LatePolicy::Drop, ahead_ns, .. } = self.pace else {
             return false;
@@ -197,7 +198,8 @@ impl<T> WorkQueue<T> {
         is_hopeless
     }
 
-    /// Removes a request that cannot be ready in time, if late packets are dropped.
+    /// Removes and returns a request that cannot be ready in time; `None` if there is none, or if late packets are not
+    /// dropped.
     fn pop_hopeless(&mut self, now_ns: i64) -> Option<Waiting<T>> {
         let Pace::RealTime { late: LatePolicy::Drop, ahead_ns, .. } = self.pace else {
             return None;
@@ -221,9 +223,10 @@ impl<T> Lane<T> {
 }
 
 impl Pace {
-    /// Remaining time, nanoseconds: a device that is behind goes first if the other devices' next request is needed only
-    /// after this time. Half of `ahead_ns` if late packets are sent. Otherwise three quarters: below half, rays are reduced,
-    /// or a slow answer makes a request hopeless.
+    /// Reserve, nanoseconds. A device that is behind goes first if the most urgent request of the other devices is
+    /// needed later than this time from now. The reserve is half of `ahead_ns` if late packets are sent, otherwise
+    /// three quarters. With less than half, rays would be reduced, or one slow answer would cause requests to be given
+    /// up.
     fn reserve_ns(self) -> u64 {
         match self {
             Self::Stepped => 0,

@@ -136,7 +136,7 @@ impl JobQueue {
         self.clock.map_or(0, |clock| clock.since_start_ns())
     }
 
-    /// Adds a job, unless its packet would be too late. Returns whether the job was added.
+    /// Adds a job. A job that casts rays is rejected if its packet would be too late. Returns whether the job was added.
     pub fn post(&self, job: Job) -> bool {
         let (device, start) = (job.device, job.request.start);
         let needed = job.request.needed_at();
@@ -175,8 +175,8 @@ impl JobQueue {
         self.lock().is_closed
     }
 
-    /// Waits for the next job of a kind. Returns the time of the choice, ns since the first instant, and the choice;
-    /// `None` if the queue is closed.
+    /// Waits for the next job of this kind. Returns the time of the choice, ns since the start of the run, and the job with
+    /// the decision to measure it or to give it up; `None` if the queue is closed.
     pub(super) fn next(&self, kind: JobKind) -> Option<(i64, Choice<Job>)> {
         let mut state = self.lock();
         loop {
@@ -208,7 +208,7 @@ impl JobQueue {
     }
 }
 
-/// Measures jobs until the queue is closed or the answers are no longer received.
+/// Measures jobs of this kind until the queue is closed or the answers are no longer received.
 pub fn work(
     world: &LiveWorld,
     jobs: &JobQueue,

@@ -68,7 +68,7 @@ pub struct WorldSummary {
     pub caster: String,
 }
 
-/// The loaded files of a rig, before the ray caster is built; `check` needs no more.
+/// The world of a rig as loaded from its files, without a ray caster; `menura check` uses only this.
 pub struct LoadedWorld {
     /// Static scene.
     pub scene: Scene,
@@ -124,7 +124,7 @@ fn joints(rig: &Rig) -> Joints {
 }
 
 impl LiveWorld {
-    /// Loads and builds everything that `rig` names.
+    /// Loads the scene, objects and trajectories that `rig` names, and builds the ray caster.
     pub fn load(rig: &Rig) -> Result<Self, SetupError> {
         Self::load_with(rig, |_| ())
     }

@@ -19,7 +19,7 @@ const LOADING: Duration = Duration::from_secs(60);
 /// Longest time for a run to end and complete its files.
 const ENDING: Duration = Duration::from_secs(5);
 
-/// Largest lateness of a packet, milliseconds, up to which a failure counts as the driver's fault.
+/// If a packet is later than this, milliseconds, a failure is attributed to the busy machine instead of the driver.
 const LATE_MS: f64 = 150.0;
 
 /// Runs the rig of a case.
@@ -191,7 +191,7 @@ impl Bench {
         words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
     }
 
-    /// Text about the lateness of `device`'s packets in a period, if it may have affected a driver.
+    /// Text about the lateness of `device`'s packets in a period; `None` if the lateness is too small to affect a driver.
     pub fn lateness(&self, stretch: &Stretch, device: &str) -> Option<String> {
         let text = std::fs::read_to_string(self.file(stretch, "report", "json")).ok()?;
         let report: Report = serde_json::from_str(&text).ok()?;

@@ -41,8 +41,9 @@ pub(super) fn actions(case: &Case) -> Vec<Action<'_>> {
     actions
 }
 
-/// Periods in which `device` has power, each planned until the end of the case. `faults` are the `[[fault]]` tables of
-/// the first period, which starts at `start_utc`; the case starts `settle_s` seconds later.
+/// One stretch for each power-on of `device`. Its `lasts_s` runs to the end of the case, even if a power cut ends the
+/// stretch earlier. The first starts at `start_utc`, `settle_s` seconds before the case, with the `[[fault]]` tables
+/// `faults`.
 pub(super) fn stretches(
     case: &Case,
     device: &str,

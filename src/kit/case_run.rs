@@ -30,9 +30,11 @@ const RECORDING: Duration = Duration::from_secs(90);
 const ASKING: Duration = Duration::from_secs(20);
 /// Longest time until a pseudo-terminal appears.
 const TERMINAL: Duration = Duration::from_secs(5);
-/// Longest pause of this process, up to which a failure counts as the driver's fault.
+/// If this process gets no processor for longer than this, a failure is attributed to the busy machine instead of the
+/// driver.
 const STALLED: Duration = Duration::from_millis(400);
-/// Longest total wait of the driver for a processor, up to which a failure counts as the driver's fault.
+/// If the driver waits for a processor for longer than this in total, a failure is attributed to the busy machine instead
+/// of the driver.
 const WAITED: Duration = Duration::from_millis(700);
 /// Largest number of moments (times of complaints) for which evidence is shown.
 const MOMENTS: usize = 2;
@@ -69,7 +71,7 @@ pub struct CaseRun<'a> {
     pub seed: u64,
     /// Whether the files of the case are kept.
     pub keep: bool,
-    /// For the last attempt: complaints about values that occurred in each earlier attempt; otherwise empty.
+    /// In the last attempt: the expectations about values that every earlier attempt has failed, as texts. Otherwise empty.
     pub wrong_before: Vec<String>,
     /// Stops the case at once when set.
     pub stop: &'a AtomicBool,
@@ -220,7 +222,7 @@ impl CaseRun<'_> {
         let driver_first = self.case.driver_first.unwrap_or(self.links.data.is_some());
         let (start_utc, settle_s) = (self.start_utc, self.settle_s);
         let mut stretches = stretches(self.case, &self.device, start_utc, settle_s, &self.faults);
-        // Returns whether the driver runs or may be restarted.
+        // Starts the driver; returns whether it runs, or can be restarted later in the case.
         let launch = |complaints: &mut Vec<Complaint>| -> Result<bool, String> {
             driver.launch(listener, scope).map_err(cannot)?;
             scope.spawn(|| driver.watch(listener, scope));

@@ -31,7 +31,7 @@ pub struct Start<'a> {
     pub placeholders: &'a Placeholders,
     /// Properties of the driver.
     pub adapter: &'a Adapter,
-    /// Mark of the driver's processes: their value of `MENURA_TEST`.
+    /// Value of the environment variable `MENURA_TEST` of the driver's processes, by which they are recognised.
     pub mark: &'a str,
 }
 

@@ -1,4 +1,4 @@
-//! Expectations of a driver in a case, as data.
+//! Expectations about the driver in a test case, as data.
 
 use std::fmt;
 
@@ -131,7 +131,8 @@ pub struct Nearness {
 }
 
 impl Check {
-    /// Whether a failure concerns the values of reports or too many reports, not late or too few reports.
+    /// Whether the check can fail only because of wrong values or too many reports, not because of late or too few
+    /// reports.
     pub fn is_about_values(&self) -> bool {
         match self {
             Self::NearTruth { near, .. } => near.quantity != Quantity::Time,

@@ -12,9 +12,9 @@ use crate::kit::clock;
 
 /// Environment variable whose value, the mark, is the same for all processes of a group.
 pub const MARK: &str = "MENURA_TEST";
-/// Largest number of searches for marked processes before the kit stops searching.
+/// Largest number of searches for marked processes when a group is killed.
 const PASSES: usize = 100;
-/// Number of consecutive searches that must find no process.
+/// Number of consecutive searches that must find no marked process before the group counts as ended.
 const ENOUGH_EMPTY: usize = 3;
 /// Shortest time between two searches for the processes of a group.
 const SEARCH: Duration = Duration::from_millis(500);

@@ -77,8 +77,8 @@ pub struct CaseLinks {
     pub commands: Vec<(&'static str, SocketAddr)>,
 }
 
-/// Gives every device of `rig` its own links in `folder`, or keeps the rig's links if `keep`; `subject` is the index of
-/// the device under test.
+/// Gives every device of `rig` its own links; new pseudo-terminals are in `folder`. If `keep` is true, the rig's links
+/// are kept. `subject` is the index of the device under test.
 ///
 /// # Errors
 /// The system has no free port.

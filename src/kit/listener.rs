@@ -29,7 +29,7 @@ const MOST_OBSERVATIONS: usize = 500_000;
 const MOST_POINTS: usize = 5_000_000;
 /// Largest size of a cloud file, bytes.
 const MAX_CLOUD_BYTES: u64 = 256 << 20;
-/// Longest part of a command's output that is kept, bytes.
+/// Longest part of each output stream of a command that is read, bytes.
 const MAX_ANSWER: u64 = 1 << 20;
 /// Time between two checks of sockets and files.
 const TICK: Duration = Duration::from_millis(20);
@@ -46,7 +46,7 @@ pub struct DriverOutput {
     points: usize,
 }
 
-/// Receives a driver's output, from any thread.
+/// Collects the output of a driver from several threads.
 pub struct Listener<'a> {
     reads: &'a [Read],
     output: Mutex<DriverOutput>,
@@ -188,8 +188,8 @@ impl<'a> Listener<'a> {
     }
 }
 
-/// The observation in a JSON object; `None` if the object does not have the values `only`, or has no event name although
-/// `event` is `None`. Without `fields`, all keys of the object are kept.
+/// The observation that a JSON object reports; `None` if the object does not have the values `only`, or has no event name
+/// although `event` is `None`. Without `fields`, all keys of the object except `event` are kept.
 fn observation(
     at: Instant,
     object: &Value,

@@ -49,7 +49,7 @@ impl Observation {
         numbers.try_into().ok()
     }
 
-    /// Short text of the fields, for messages.
+    /// Event, first fields and number of points as a short text for messages.
     pub fn brief(&self) -> String {
         let mut text = self.event.clone();
         for (key, value) in self.fields.iter().take(8) {

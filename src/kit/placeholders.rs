@@ -1,4 +1,5 @@
-//! Facts about the sensor for the driver: `{placeholders}` in its command and environment variables.
+//! Facts about the sensor that the kit passes to the driver: as `{placeholders}` in the driver's command, and as
+//! environment variables.
 
 use crate::config::toml::reader::nearest;
 

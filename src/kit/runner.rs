@@ -119,8 +119,8 @@ impl Plan {
         outcomes.into_iter().map(|(_, outcome)| outcome).collect()
     }
 
-    /// Runs a case. Repeats it if the verdict is [`Verdict::BenchFailed`] and there are complaints: this machine may have
-    /// been too busy.
+    /// Runs a case, at most [`ATTEMPTS`] times. It is repeated if the verdict is [`Verdict::BenchFailed`] and
+    /// expectations were not met, because this machine may have been too busy.
     fn attempts(&self, case: &Case, ports: &Ports) -> Outcome {
         let values = |outcome: &Outcome| -> Vec<String> {
             let wrong = outcome.complaints.iter().filter(|wrong| wrong.is_about_values);
@@ -174,7 +174,8 @@ impl Plan {
         outcome
     }
 
-    /// The plan with the case's own rig; `None` if the case has none or the user named a rig.
+    /// The plan with the case's own rig; `None` if the case has none or the user named a rig. The error is the verdict
+    /// if the rig cannot be used.
     fn with_rig_of(&self, case: &Case) -> Result<Option<Self>, Verdict> {
         let Some(source) = case.rig.as_ref().filter(|_| !self.is_users_rig) else {
             return Ok(None);

@@ -22,7 +22,7 @@ pub const LONGEST: u16 = 1500;
 /// Number of datagrams at the start of a capture that are used; later ones are ignored.
 const MOST: usize = 200_000;
 
-/// A datagram with its time after the first one.
+/// A datagram with the time since the first datagram.
 pub type Timed = (Duration, Vec<u8>);
 
 /// Datagrams of a capture to its most frequent destination port: the data, without position packets and the like. The

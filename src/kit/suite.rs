@@ -27,7 +27,7 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// Loads the suite with this name, or from this file (a path ends in `.toml`).
+    /// Loads a suite. `name` is the name of a built-in suite, or the path of a suite file, which ends in `.toml`.
     ///
     /// # Errors
     /// All errors in the name or the files of the suite.

@@ -14,7 +14,8 @@ pub(super) fn optional_strings(field: &Field<'_>, expected: &str) -> Vec<String>
     if field.is_written() { field.strings(expected).unwrap_or_default() } else { Vec::new() }
 }
 
-/// Reads each table of an optional array; wrong ones are reported and omitted.
+/// Reads each table of an optional array of at most `most` tables; reports and omits tables with errors. `what` is the
+/// array's name.
 pub(super) fn tables<T>(
     field: &Field<'_>,
     what: &str,

@@ -1,4 +1,4 @@
-//! Verdicts of cases and their evidence.
+//! Verdicts of test cases, with their evidence.
 
 use std::time::Duration;
 

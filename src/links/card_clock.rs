@@ -80,7 +80,7 @@ const SIOCGHWTSTAMP: Opcode = 0x89b1;
 const HWTSTAMP_TX_OFF: i32 = 0;
 const HWTSTAMP_TX_ON: i32 = 1;
 
-/// `struct hwtstamp_config` of `linux/net_tstamp.h`: selects the packets with timestamps.
+/// `struct hwtstamp_config` of `linux/net_tstamp.h`: selects the packets that get timestamps.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 struct Stamping {

@@ -45,7 +45,7 @@ pub struct HttpStream {
     pub content_type: &'static str,
     /// The start of the body.
     pub start: Vec<u8>,
-    /// The remaining parts.
+    /// Receives the remaining parts of the body.
     pub parts: mpsc::Receiver<Vec<u8>>,
 }
 

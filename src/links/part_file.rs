@@ -21,7 +21,7 @@ const SUFFIX: &str = ".part";
 const OPEN_ALREADY: [&str; 4] = ["/dev/fd", "/dev/stdout", "/dev/stderr", "/proc"];
 /// Largest number of symbolic links that are followed, as in Linux.
 const MOST_LINKS: usize = 40;
-/// Number of attempts to open a file that other processes finish at the same time.
+/// Number of attempts to open and lock a `.part` file. An attempt fails if another process renames the file meanwhile.
 const ATTEMPTS: usize = 8;
 
 /// A file that is being written, without a buffer.

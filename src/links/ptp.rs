@@ -27,7 +27,7 @@ const TTL: u32 = 1;
 const AT_ONCE: usize = 64;
 /// Largest number of sent messages that wait for their timestamps.
 const MOST_PENDING: usize = 64;
-/// Number of sent messages without a timestamp after which the driver is assumed to have no timestamps.
+/// If this many sent messages wait for their timestamps, the network driver is assumed to have no transmit timestamps.
 const UNSTAMPED: usize = 8;
 /// Length of an Ethernet header, bytes: two addresses and the type.
 const ETHERNET_HEADER: usize = 14;
@@ -38,7 +38,7 @@ const SHORTEST_FRAME: usize = 60;
 #[derive(Debug)]
 pub struct PtpLink {
     interface: Option<String>,
-    /// Only [`PtpLink::take_over`] replaces this.
+    /// UDP sockets at the device's present address; only [`PtpLink::take_over`] replaces them.
     bound: RwLock<Arc<Bound>>,
     carrier: Mutex<Carrier>,
 }
@@ -83,9 +83,9 @@ struct Stamped {
 /// Event messages that a socket has sent, with their keys.
 #[derive(Debug, Default)]
 struct Departures {
-    /// The kernel's key of the next message.
+    /// Key that the kernel will give to the timestamp of the next message that the socket sends.
     next: u32,
-    /// The kernel's and the device's keys of messages without a timestamp yet.
+    /// Sent event messages that wait for their timestamps: for each, the kernel's key and the device's key.
     pending: Vec<(u32, u32)>,
 }
 
@@ -99,9 +99,9 @@ pub enum PtpEvent<'a> {
 }
 
 impl PtpLink {
-    /// Opens the sockets of the device with `address`, on the network interface of that address or on `interface`. If
-    /// `is_device`, unicast messages to the address are received as well; on a host's own address another program may
-    /// need them.
+    /// Opens the sockets of the device with `address`, on `interface` or, without it, on the network interface that has the
+    /// address. With `is_device`, the link also receives unicast messages to the address. Set it to false for a host's own
+    /// address, where another program may need these messages.
     pub fn open(address: Ipv4Addr, interface: Option<&str>, is_device: bool) -> io::Result<Self> {
         let groups = UdpSockets::open(address, None, interface)?;
         let own = is_device.then(|| UdpSockets::open(address, Some(address), interface));
@@ -333,7 +333,7 @@ impl UdpSockets {
     }
 }
 
-/// A socket at `port` for the multicast groups, or for the unicast address `own`.
+/// A UDP socket at `port`: for unicast messages to `own`, or without `own` for the multicast groups of PTP.
 fn open_udp(
     address: Ipv4Addr,
     own: Option<Ipv4Addr>,

@@ -23,7 +23,7 @@ use super::pty_name::PtyName;
 use crate::wire::line::{LineSettings, Parity, received};
 use crate::wire::port::PtyOptions;
 
-/// Interval at which a closed port is checked for a program that opens it.
+/// While no program has the port open: interval of the checks whether one has opened it.
 const CLOSED_CHECK: Duration = Duration::from_millis(5);
 
 /// An open pseudo-terminal.

@@ -241,7 +241,7 @@ fn cannot_lock(mark: &Path) -> String {
     format!("cannot lock its lock file {}", mark.display())
 }
 
-/// The error for a name in use, whose mark is locked.
+/// Error for a name that is in use, because its mark is locked. It names the process that `mark` contains.
 fn in_use(mark: &File) -> io::Error {
     let text = text_of(mark).unwrap_or_default();
     let process = text.lines().find_map(|line| line.strip_prefix("process "));

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::part_file::PartFile;
 use crate::time::SimTime;
 
-/// A time later than the end of any recording, seconds: a thousand years.
+/// Times in an index must be below this, seconds: a thousand years.
 const MAX_TIME_S: f64 = 3.2e10;
 
 /// Start times of a recording's writes.

@@ -114,7 +114,7 @@ fn is_gone(error: &io::Error) -> bool {
     )
 }
 
-/// Waits up to `timeout` until one of the two can be read.
+/// Waits up to `timeout` until `first` or `second` can be read.
 fn wait(
     first: BorrowedFd<'_>,
     second: Option<BorrowedFd<'_>>,

@@ -38,7 +38,7 @@ const KEEPALIVE_PROBE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct TcpServer {
     listeners: Vec<(TcpListener, SocketAddr)>,
-    /// [`Peer::port`] of the clients of the first address; clients of further addresses have the following numbers.
+    /// [`Peer::port`] of clients that connect to the first address; each further address has the next higher number.
     first_port: u8,
     clients: Mutex<Clients>,
     messages: Messages,
@@ -66,7 +66,7 @@ struct Client {
     /// Bytes that wait to be sent: the rest of a telegram, and whole telegrams after it.
     pending: Vec<u8>,
     is_losing: bool,
-    /// Time of the connection or of the client's last bytes.
+    /// Time at which the client connected, or at which it last sent bytes.
     heard_at: Instant,
     /// Time at which the client last accepted bytes of the device.
     served_at: Option<Instant>,
@@ -152,8 +152,8 @@ impl TcpServer {
         }
     }
 
-    /// Waits up to `timeout` for events of clients and passes each one to `happened`, with at most as many bytes as
-    /// `buffer` holds.
+    /// Waits up to `timeout` for events of clients and passes each event to `happened`. Each event has at most as many bytes
+    /// as `buffer` holds.
     pub fn receive(
         &self,
         buffer: &mut [u8],

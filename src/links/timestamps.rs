@@ -54,7 +54,7 @@ pub struct Arrival {
     pub from: Option<SocketAddr>,
     /// Time of arrival at the kernel, nanoseconds of POSIX time; `None` without a timestamp.
     pub unix_ns: Option<u64>,
-    /// Number of datagrams that the socket has lost for lack of room since it was opened, if known.
+    /// Number of datagrams that the socket has lost since it was opened because its receive buffer was full, if known.
     pub overflowed: Option<u32>,
 }
 
@@ -178,7 +178,7 @@ fn receive(
         }
     };
     let mut extras = Extras::default();
-    // Truncated control messages are ignored: nobody requested them.
+    // If control messages are truncated, all are ignored. The buffer has space for those that this module requests.
     for item in message.cmsgs().into_iter().flatten() {
         match item {
             ControlMessageOwned::ScmTimestampsns(stamps) => {
@@ -209,7 +209,8 @@ fn receive(
     Ok(Some((arrival, extras)))
 }
 
-/// Key of a packet socket's transmit timestamp: `struct sock_extended_err` of `linux/errqueue.h`.
+/// Key of a packet socket's transmit timestamp, from `struct sock_extended_err` of `linux/errqueue.h`; `None` for other
+/// control messages.
 fn packet_key(head: &libc::cmsghdr, error: &[u8]) -> Option<u32> {
     let is_stamp =
         (head.cmsg_level, head.cmsg_type) == (libc::SOL_PACKET, libc::PACKET_TX_TIMESTAMP);

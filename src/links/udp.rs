@@ -26,7 +26,8 @@ use super::timestamps::{self, DepartureStamp, StampReader, Stamper};
 use super::told;
 use crate::wire::port::UdpOptions;
 
-/// Size of the send buffer: about 0.1 s of the fastest device, so that a busy network card does not block the sender.
+/// Size of the send buffer. It holds the datagrams of the fastest device for about 0.1 s, so that a busy network card
+/// does not block the sender.
 const SEND_BUFFER_BYTES: usize = 1 << 20;
 
 /// An open socket with its destination.
@@ -36,11 +37,12 @@ pub struct UdpLink {
     bound: RwLock<Bound>,
     replaced: Mutex<Replaced>,
     options: UdpOptions,
-    /// Socket that never sends. It is separate, because the other socket could send a prepared datagram by mistake.
+    /// Socket for [`UdpLink::rehearse`], which never sends. It is separate, because a rehearsal on the other socket
+    /// could send a prepared datagram.
     rehearsal: Socket,
     to: Mutex<SocketAddr>,
     broadcast: AtomicBool,
-    /// Number of sent datagrams; the kernel's timestamps have the same numbers.
+    /// Number of sent datagrams, which is the key of the next datagram and of its timestamp.
     sent: AtomicU32,
     launch_clock: Option<LaunchClock>,
     card_clock: Option<Arc<CardClock>>,
@@ -52,7 +54,7 @@ pub struct UdpLink {
 struct Bound {
     socket: Socket,
     siblings: Siblings,
-    /// Key of the first datagram of this socket: the kernel counts from 0 for each socket.
+    /// Key of the first datagram of this socket. It is added to the kernel's keys, which count from 0 for each socket.
     first_key: u32,
     /// First key, in the kernel's count, whose timestamp has not been read yet.
     stamped: AtomicU32,
@@ -86,13 +88,13 @@ impl Bound {
 struct Replaced {
     /// Timestamps that [`UdpLink::departures`] has not returned yet.
     stamps: Vec<DepartureStamp>,
-    /// Sockets whose last timestamps have not arrived, each with the key after its last datagram, and the time at which
-    /// it is closed even without them.
+    /// Sockets whose last timestamps have not arrived. Each has the key that follows that of its last datagram, and the
+    /// time at which it is closed even if timestamps are missing.
     sockets: Vec<(Bound, u32, Instant)>,
 }
 
 impl Replaced {
-    /// Reads the timestamps that have arrived, and closes the sockets that receive no more of them.
+    /// Reads the timestamps that have arrived, and closes each socket whose timestamps are complete or too late.
     fn read(&mut self, reader: &mut StampReader) {
         let Self { stamps, sockets } = self;
         sockets.retain(|(bound, end, until)| {
@@ -134,7 +136,7 @@ const MSG_MORE: i32 = 0x8000;
 /// `MSG_PROBE` of `linux/socket.h`: no datagram is built.
 const MSG_PROBE: i32 = 0x10;
 
-/// Size of the receive buffer for timestamps: more than a tenth of a second of the fastest device.
+/// Size of the receive buffer for timestamps. It holds the timestamps of the fastest device for more than 0.1 s.
 const STAMP_BUFFER_BYTES: usize = 8 << 20;
 
 /// Longest time for which a replaced socket waits for its last timestamps. The network card takes them when the
@@ -176,7 +178,7 @@ impl UdpLink {
         self.bound().siblings.shared(open)
     }
 
-    /// Opens this link a second time at the address `ip`, with its port and destination, for [`UdpLink::take_over`]. If
+    /// Opens a second socket at the address `ip`, with this link's port and destination, for [`UdpLink::take_over`]. If
     /// [`UdpOptions::from`] names no address, the system chooses another port. `first` is a link of the same device at
     /// that address, if there is one.
     ///
@@ -205,7 +207,7 @@ impl UdpLink {
     }
 
     /// Sends by the socket of `other` from now on. The old socket is closed when its timestamps have been read: at
-    /// once, unless the network card takes them. No datagram may be prepared.
+    /// once, unless the network card takes them. Must not be called while a datagram is prepared.
     ///
     /// # Errors
     /// A setting could not be copied to the socket of `other`; the link uses this socket nevertheless.
@@ -370,7 +372,7 @@ impl UdpLink {
         self.launch_clock
     }
 
-    /// Sets the card's clock, which takes the transmit timestamps.
+    /// Sets the clock of the network card. The card then takes the transmit timestamps, instead of the kernel.
     pub fn set_card_clock(&mut self, clock: Arc<CardClock>) {
         self.card_clock = Some(clock);
     }
@@ -395,8 +397,8 @@ impl UdpLink {
         reader: &mut StampReader,
         stamps: &mut Vec<DepartureStamp>,
     ) -> io::Result<()> {
-        // Locked first: a move after the old sockets are read would put their timestamps after
-        // later ones.
+        // Lock the socket before reading the replaced ones. If the link moved in between, the timestamps of its old
+        // socket would be returned after those of the new one.
         let bound = self.bound();
         let mut replaced = self.replaced.lock().expect("no holder panics");
         replaced.read(reader);
@@ -461,7 +463,7 @@ impl UdpLink {
         *self.target()
     }
 
-    /// Source address of the socket; port 0 before the first datagram if none was requested.
+    /// Source address of the socket. If no port was requested, the port is 0 until the first datagram is sent.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         let bound = self.bound();
         let address = bound.socket.local_addr()?;
@@ -500,8 +502,8 @@ mod libc_code {
     pub const EHOSTUNREACH: i32 = 113;
 }
 
-/// Whether an address is the limited broadcast address, or the directed one of any network with a prefix of 8, 16 or 24
-/// bits (and of many smaller networks: the socket does not know the netmask).
+/// Whether an address is the limited broadcast address, or may be the directed broadcast address of a network with a
+/// prefix of up to 24 bits. The socket does not know the netmask.
 fn looks_like_broadcast(ip: IpAddr) -> bool {
     matches!(ip, IpAddr::V4(ip) if ip.octets()[3] == 255)
 }

@@ -22,7 +22,7 @@ const MAX_HOSTS: usize = 64;
 /// A server's sockets, and the hosts that sent most recently. One thread sends, another one receives.
 #[derive(Debug)]
 pub struct UdpServer {
-    /// Only [`UdpServer::take_over`] writes this.
+    /// Socket in use. Only [`UdpServer::take_over`] replaces it.
     bound: RwLock<Arc<Bound>>,
     /// Socket for broadcasts.
     broadcasts: Option<UdpSocket>,
@@ -234,7 +234,7 @@ impl UdpServer {
     }
 }
 
-/// Binds a socket to the address and port of `link`. Afterwards `link` can share its port with no further socket.
+/// Binds a socket to the address and port of `link`. Afterwards, no further socket can share this port.
 fn bind_beside(link: &UdpLink, address: SocketAddr) -> io::Result<UdpSocket> {
     let domain = Domain::for_address(address);
     let socket = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;

@@ -114,7 +114,8 @@ struct Visitors {
 }
 
 impl Visitors {
-    /// Adds a connection; returns its number, and whether an older connection was closed.
+    /// Adds a connection; if there is no room, closes an older one. Returns the number of the new connection, and
+    /// whether an older one was closed. `lasts` is true if the new connection is permanent.
     fn let_in(&mut self, stream: &TcpStream, lasts: &Arc<AtomicBool>) -> io::Result<(u64, bool)> {
         let end = stream.as_fd().try_clone_to_owned()?;
         let is_full = self.connected.len() >= MAX_CONNECTIONS;
@@ -166,7 +167,7 @@ impl axum::serve::Listener for LimitedListener {
     }
 }
 
-/// A connection that can be ended.
+/// Connection of a client. Unless it is permanent, it fails with a timeout at the end of its lifetime.
 pub struct Visit {
     stream: TcpStream,
     end: Pin<Box<Sleep>>,

@@ -46,8 +46,8 @@ impl Axis {
         Self { name: name.to_owned(), start, end, scale: Scale::Logarithmic, ticks: None }
     }
 
-    /// A logarithmic axis for both signs: powers of ten and 0, nearly linear between -1 and 1. It
-    /// ends at powers of ten beyond `least` and `most`, at least from 0 to 1.
+    /// A logarithmic axis for both signs: powers of ten and 0, nearly linear between -1 and 1. Its ends are powers of
+    /// ten, or 0 as its start, and enclose `least` and `most`. It covers at least 0 to 1.
     pub fn signed(name: &str, least: f64, most: f64) -> Self {
         let reach = |size: f64| libm::pow(10.0, libm::ceil(libm::log10(size.max(1.0))));
         let start = if least < 0.0 { Scale::Signed.steps(-reach(-least)) } else { 0.0 };

@@ -8,7 +8,7 @@ use super::panel::Panel;
 use super::shape::{Anchor, Area, CHARACTER_PX, Shape, Style};
 use super::{png, svg};
 
-/// Distance from the outer edge to titles, pixels.
+/// Distance of titles and legend from the left edge, pixels; half of it is their distance from the upper edge.
 const MARGIN: f64 = 16.0;
 const LINE: f64 = 17.0;
 
@@ -74,12 +74,12 @@ impl Figure {
         self.legend.push((name.into(), colour));
     }
 
-    /// Adds a panel at `area`, in pixels; the top of `area` is measured from the lower edge of title, notes and legend.
+    /// Adds a panel at `area`, in pixels; the top of `area` is measured downward from the lower edge of the legend.
     pub fn panel(&mut self, area: Area, panel: Panel) {
         self.panels.push((area, panel));
     }
 
-    /// Adds a panel of the figure's width below all others; `height` is in pixels.
+    /// Adds a panel as wide as the figure below all other panels; `height` is in pixels.
     pub fn panel_below(&mut self, height: f64, panel: Panel) {
         let (left, top) = (0.0, self.panels_height());
         self.panel(Area { left, top, width: self.width, height }, panel);

@@ -4,8 +4,8 @@ use super::axis::{Axis, linear_ticks};
 use super::colour::{Colour, ColourScale, GREY, GRID, INK, LABEL};
 use super::shape::{Anchor, Area, CHARACTER_PX, Shape, Style};
 
-/// Smallest distance from the left edge of the panel to the plotted area, pixels; the distances of the other edges
-/// follow.
+/// Smallest distance from the left edge of the panel to the plotted area, pixels. The next constants are the distances
+/// from the other edges.
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 16.0;
 const TITLE: f64 = 24.0;
@@ -98,7 +98,7 @@ impl Panel {
 
     /// The area for marks within `outer`: without titles, tick labels and names.
     fn inner(&self, outer: Area) -> Area {
-        // Ticks in the largest possible number, to find the widest label.
+        // Requests as many ticks as there is room for, to find the widest label.
         let room = (outer.height / TICK_ROOM.1) as usize;
         let longest = self.y.ticks(room).iter().map(|(_, text)| text.chars().count()).max();
         let left = LEFT.max(longest.unwrap_or(0) as f64 * CHARACTER_PX + 32.0);

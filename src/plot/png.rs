@@ -58,7 +58,8 @@ fn draw(shape: &Shape, pixmap: &mut Pixmap) {
     }
 }
 
-/// Fills whole pixels, so that figures with many points have few colours.
+/// Fills a rectangle of whole pixels without blending at its edges, so that figures with many points have few colours
+/// and fit a palette.
 fn fill(pixmap: &mut Pixmap, [left, top, width, height]: [f64; 4], colour: Colour) {
     let pixels = |from: f64, length: f64, limit: usize| {
         let begin = from.round();

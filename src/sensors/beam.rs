@@ -80,8 +80,8 @@ fn ring(rays: u8, radius: f64, from_rad: f64) -> impl Iterator<Item = ([f64; 2],
     })
 }
 
-/// A centre, a cross with the given length of its arms, and a diagonal cross of half its width. The energies are those of
-/// one ray of each.
+/// Nine rays: a centre, a cross with arms of length `arm`, and a diagonal cross of half its width. The energies are
+/// those of the centre ray, of each ray of the cross, and of each ray of the diagonal cross.
 fn crosses(arm: f64, [centre, cross, diagonal]: [f64; 3]) -> Vec<([f64; 2], f64)> {
     let half = arm / 2.0;
     let on_axes = [[arm, 0.0], [-arm, 0.0], [0.0, arm], [0.0, -arm]];

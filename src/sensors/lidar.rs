@@ -88,11 +88,13 @@ pub struct Scratch {
 pub struct Watch {
     /// Index of the first object, in the numbering of [`Hit::instance`].
     pub first_instance: u32,
-    /// One bit per object, from the lowest. The 65th and later objects cannot be watched.
+    /// Watched objects: bit `n` is set if object `first_instance + n` is watched. Only the first 64 objects can be
+    /// watched.
     pub objects: u64,
 }
 
-/// Counts lost and changed returns. Each pair has the returns without and with a fault.
+/// Numbers of returns that a fault removes and that it changes. Each pair has the same return without and with the
+/// fault.
 fn differences(pairs: impl Iterator<Item = (Option<Return>, Option<Return>)>) -> (u64, u64) {
     pairs.fold((0, 0), |(lost, changed), (here, there)| match (here, there) {
         (Some(_), None) => (lost + 1, changed),
@@ -493,7 +495,8 @@ impl Poses {
         }
     }
 
-    /// Poses between which a sweep interpolates, with their offsets from its start, ns.
+    /// Poses of the sensor for ground truth, with their offsets from the start of the sweep, ns: the first and the last
+    /// one, or, for a sensor on a joint, one per firing time.
     fn listed(
         &self,
         start: SimTime,
@@ -516,7 +519,7 @@ impl Poses {
         }
     }
 
-    /// Pose of the sensor at `at`. `share` is the position of `at` between start and end of the sweep.
+    /// Pose of the sensor at `at`. `share` is the position of `at` between start (0) and end (1) of the sweep.
     fn at(
         &self,
         share: f64,

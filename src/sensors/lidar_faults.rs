@@ -18,7 +18,8 @@ pub(super) trait Received {
     /// The echoes of a pulse: first and second return, or all echoes from near to far.
     fn slots(&self) -> impl Iterator<Item = Option<Return>>;
 
-    /// Number of returns that `other` lacks, and number of returns that differ.
+    /// Compares two reports about the same pulse: number of returns that `other` lacks, and number of returns that
+    /// differ in `other`.
     fn difference(&self, other: &Self) -> (u64, u64);
 
     /// The report after `measured` has added errors to each echo. The second argument of `measured` identifies the

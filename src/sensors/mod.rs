@@ -123,8 +123,8 @@ pub struct FiringSlot {
 pub struct MeasurementRequest {
     /// Number of the request among the device's requests, from 0.
     pub index: u64,
-    /// Time of the measurement: of the first sample of a series, of the first firing of a sweep, or of the start of the
-    /// exposure of the first row of a tile's frame.
+    /// Time of the first sample of a series or of the first firing of a sweep; for a tile, the time at which the exposure of
+    /// its frame's first row starts.
     pub start: SimTime,
     /// Requested measurement.
     pub subject: Subject,
@@ -197,7 +197,7 @@ pub enum Subject {
     },
 }
 
-/// Some pulses of a lidar: those of one packet, or of one scan.
+/// The pulses of one packet or one scan of a lidar.
 #[derive(Clone, Debug)]
 pub struct Sweep {
     /// Number of the device's packet or scan. Random numbers depend on this number: a second request with the same
@@ -247,8 +247,8 @@ impl RotorMotion {
         Self { first, others: Vec::new(), aims: None }
     }
 
-    /// No rotor: each firing of a sweep has its own direction, a unit vector (forward, left, up). The angles of each
-    /// laser are added.
+    /// No rotor: each firing of a sweep has its own direction, a unit vector (forward, left, up). The angles of the firing
+    /// laser are added to this direction.
     pub fn steered(aims: Arc<[DVec3]>) -> Self {
         Self { aims: Some(aims), ..Self::even(0.0, 0.0) }
     }
@@ -307,7 +307,7 @@ impl Sweep {
 pub struct Return {
     /// Distance along the beam from the laser's exit point, metres.
     pub range_m: f32,
-    /// Reflectance of a diffuse surface with the same return if the whole pulse hit it at normal incidence: 1 is
+    /// Reflectance of a diffuse surface that would give the same return if the whole pulse hit it at normal incidence: 1 is
     /// white, retroreflectors exceed 1.
     pub intensity: f32,
     /// Strength of the echo at the detector, in units of the echo of a white surface at 1 m.
@@ -341,8 +341,8 @@ impl Echoes {
         &self.seen[..usize::from(self.count)]
     }
 
-    /// Adds an echo that is farther than the others. If there is no space, it replaces the last, so that the farthest
-    /// echo is always reported.
+    /// Adds an echo that is farther than the others. If there are [`MAX_ECHOES`] already, it replaces the last one, so that
+    /// the farthest echo is always reported.
     #[inline]
     pub fn push(&mut self, echo: Return) {
         let place = usize::from(self.count).min(MAX_ECHOES - 1);

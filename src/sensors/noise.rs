@@ -165,14 +165,14 @@ impl RequestNoise {
         StandardNormal.sample(&mut Counter(mix(self.key, counter)))
     }
 
-    /// A generator of any number of random numbers. If a request uses it, do not take random numbers from the other
-    /// functions for the same request.
+    /// A generator for as many random numbers as needed. If a request uses it, do not take random numbers from the
+    /// other functions for the same request.
     #[inline]
     pub fn generator(&self) -> SplitMix64 {
         SplitMix64::from_seed(self.key.to_le_bytes())
     }
 
-    /// A generator of any number of random numbers for one quantity of one firing.
+    /// A generator for as many random numbers as needed, for one quantity of one firing.
     #[inline]
     pub fn stream(&self, firing: usize, quantity: Quantity) -> SplitMix64 {
         let start = mix(self.key, (firing as u64) << 8 | quantity as u64);

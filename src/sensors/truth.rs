@@ -52,7 +52,7 @@ pub struct ReturnTruth {
     pub cos_incidence: f32,
     /// Share of the echo's light that comes from the surface, 0..=1.
     pub share: f32,
-    /// Reason why the return is not that of the nearest surface, or [`Why::Nearest`].
+    /// [`Why::Nearest`] if the return is that of the nearest surface; otherwise the reason why it is not.
     pub why: Why,
     /// Bit mask of the reported echoes that contain the return; 0 if it is not reported. Bit 0 is the first return and
     /// bit 1 the second. If the receiver reports every echo, bit 0 is the nearest echo.
@@ -74,7 +74,7 @@ pub enum Why {
     Nearest = 0,
     /// Light of the nearest surface is in the same echo, but another surface returned more light.
     Merged = 1,
-    /// The nearest surface has its own echo, and this is another one.
+    /// The nearest surface has an echo of its own, and this return belongs to another echo.
     OtherEcho = 2,
     /// Light of the nearest surface is too weak, or the surface is outside the range that the receiver reports.
     Threshold = 3,

@@ -8,7 +8,8 @@ use crate::time::SimTime;
 const MOST_WINDOWS: usize = 600;
 /// Initial length of a window, nanoseconds.
 const FIRST_LENGTH_NS: u64 = 100_000_000;
-/// Largest number of windows for computing slopes: at most 150 x 150 / 2 slopes.
+/// Largest number of windows between which slopes are computed; more windows are combined first. So there are at most
+/// 150 x 150 / 2 slopes.
 const SLOPE_WINDOWS: usize = 150;
 
 /// Least, mean and largest error in time windows of equal length.
@@ -100,7 +101,8 @@ impl Timeline {
     }
 
     /// Growth of the windows' least errors, nanoseconds per second: the median of the slopes between any two windows
-    /// (Theil and Sen). A few windows with delays do not change it. 0 with fewer than two full windows.
+    /// (Theil and Sen). A few windows with delays do not change it. The last window, which is not full, is left out; 0
+    /// with fewer than two other windows.
     pub fn drift(&self) -> f64 {
         // The last window is seldom full, so its least error is usually larger than that of a full window.
         let full = &self.windows[..self.windows.len().saturating_sub(1)];

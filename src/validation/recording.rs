@@ -70,8 +70,8 @@ pub(super) fn rig(name: &str, text: &str, sets: &[(&str, String)]) -> Result<Rig
     Ok(Rig::parse(name, text, Path::new(""), &sets, catalogue())?)
 }
 
-/// The rig `text` with copies of the device `original` instead of its devices; each copy has another name and text
-/// replacements.
+/// The text of a rig: `text` with copies of the device `original` in place of all devices. Each item of `copies` has
+/// the name of a copy and its text replacements (old, new).
 pub(super) fn with_copies(
     text: &str,
     original: &str,
@@ -278,7 +278,7 @@ settings = { baud_rate = 500000, power_on_mode = "continuous", errors = "none" }
                 let nearest_m = off_m.into_iter().map(f64::abs).fold(f64::MAX, f64::min);
                 assert!(nearest_m < 0.02, "{sweep:?}");
             }
-            // Half of the points of a firing of sixteen lasers, or of a scan.
+            // At least half of the points of a block (two firings of sixteen lasers) or of a scan.
             assert!(
                 sweep.points.len() >= if sweep.azimuth_deg.is_some() { 16 } else { 90 },
                 "{sweep:?}"

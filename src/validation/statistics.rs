@@ -21,7 +21,7 @@ pub(super) fn skewness(values: &[f64]) -> f64 {
     central_moment(values, 3) / libm::pow(std(values), 3.0)
 }
 
-/// Excess kurtosis: the fourth standardised moment minus 3, that of a normal distribution.
+/// Excess kurtosis: the fourth standardised moment minus 3, its value for a normal distribution.
 pub(super) fn excess_kurtosis(values: &[f64]) -> f64 {
     central_moment(values, 4) / libm::pow(std(values), 4.0) - 3.0
 }
@@ -34,8 +34,9 @@ fn central_moment(values: &[f64], order: i32) -> f64 {
 
 /// Kolmogorov distance between samples and a distribution: the largest difference of their distribution functions.
 ///
-/// The samples may be rounded to multiples of `step`; it is 0 if they are exact. Both distributions are compared at the
-/// borders between the steps, because rounding moves no sample across a border. Without samples, the distance is 1.
+/// The samples may be rounded to multiples of `step`; for exact samples, `step` is 0. Both distributions are compared
+/// at the borders between the steps, because rounding moves no sample across a border. Without samples, the distance is
+/// 1.
 pub(super) fn kolmogorov(samples: &[f64], step: f64, law: impl Fn(f64) -> f64) -> f64 {
     if samples.is_empty() {
         return 1.0;
@@ -56,8 +57,8 @@ pub(super) fn kolmogorov(samples: &[f64], step: f64, law: impl Fn(f64) -> f64) -
     largest
 }
 
-/// Spreads rounded samples evenly over their steps of the size `step`. The offsets follow the order of the samples, not
-/// their values.
+/// Spreads samples that were rounded to multiples of `step`: evenly, and by at most half a step. The offset of a sample
+/// depends on its index, not on its value.
 pub(super) fn unrounded(samples: &[f64], step: f64) -> Vec<f64> {
     // Multiples of the golden ratio fill an interval evenly.
     let share = |place: usize| (place as f64 * 0.618_033_988_749_895) % 1.0;

@@ -12,7 +12,8 @@ const KERMIT: Crc<u16> = Crc::<u16>::new(&CRC_16_KERMIT);
 const MAXIM: Crc<u8> = Crc::<u8>::new(&CRC_8_MAXIM_DOW);
 const QUALCOMM: Crc<u32> = Crc::<u32>::new(&CRC_24_LTE_A);
 
-/// For a reflected CRC, the register starts with the reversed bits of `init`: with 0x4c49 here.
+/// For a reflected CRC, the register starts with the bits of `init` in reverse order. With this `init`, it starts with
+/// 0x4c49.
 const LIVOX_16: Crc<u16> =
     Crc::<u16>::new(&Algorithm { init: 0x4c49_u16.reverse_bits(), check: 0xab4e, ..CRC_16_KERMIT });
 const LIVOX_32: Crc<u32> = Crc::<u32>::new(&Algorithm {

@@ -94,7 +94,7 @@ impl<F: Framing> Framer<F> {
         let (frame, length) = loop {
             let rest = &self.buffer[self.used + skipped..];
             match self.scan(rest) {
-                // The next call finds the frame again.
+                // Return the skipped bytes first. The next call finds this frame again.
                 Ok(_) if skipped > 0 => break (None, skipped),
                 Ok((frame, length)) => break (Some(frame), length),
                 Err(NoFrame::Refused) => {

@@ -144,7 +144,7 @@ impl Framing for Kangaroo {
             require(matches!(bytes[end], b'\r' | b'\n') && end <= MAX_LINE)?;
             return Ok((Item::Line(bytes[..=end].to_vec()), end + 1));
         }
-        // The address of the next packet shows that this packet is incomplete.
+        // A byte of 128 or above is the address of the next packet. It shows that this packet is incomplete.
         let length = bytes.get(2).map_or(0, |length| usize::from(*length).min(MAX_DATA));
         require(bytes.iter().take(OVERHEAD + length).skip(1).all(|byte| *byte < 0x80))?;
         let [address, command, length] = head(bytes)?;

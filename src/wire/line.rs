@@ -76,8 +76,8 @@ pub fn received(bytes: &[u8], sender: LineSettings, receiver: LineSettings) -> V
 /// Bytes that a UART with the settings `receiver` receives from these levels. Each level lasts one bit at the rate
 /// `baud`.
 ///
-/// The line idles before and after. The receiver searches for a falling edge and samples the middle of each
-/// bit, as a 16550 does. A character without stop bit or with a wrong parity bit arrives as 0, as Linux
+/// The line idles before the first level and after the last one. The receiver searches for a falling edge and samples the
+/// middle of each bit, as a 16550 does. A character without stop bit or with a wrong parity bit arrives as 0, as Linux
 /// passes it to programs (`termios(3)`, neither IGNPAR nor PARMRK).
 pub fn sampled(levels: &[bool], baud: u32, receiver: LineSettings) -> Vec<u8> {
     // Instants are integers in units of 1 / (2 * baud * receiver.baud) s.
@@ -135,7 +135,8 @@ mod tests {
     fn a_fast_receiver_hears_a_slow_byte_several_times() {
         // From 9600 to 38400 baud, the start bit alone lasts four bits of the receiver; 0x00 is low for 36 bits.
         assert_eq!(received(&[0x00], SLOW, FAST), [0]);
-        // One data bit of 0xff: low for 4, high for 32 bits of the receiver: start, 1110 0001...
+        // 0xff is low for 4 bits of the receiver, then high: the receiver reads a start bit, three zeros and five ones,
+        // lowest bit first.
         assert_eq!(received(&[0xff], SLOW, FAST), [0xf8]);
     }
 

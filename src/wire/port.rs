@@ -3,12 +3,12 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-/// A host that is connected to one of a device's TCP ports.
+/// A host that is connected to one of a device's TCP ports, or that sends commands to one of its UDP ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Peer {
     /// Number of the connection, unique for the device.
     pub connection: u64,
-    /// Index of the device's TCP port: ports of the link come first, then those of the controls.
+    /// Index of the device's port: ports of the link come first, then those of the controls.
     pub port: u8,
     /// The host's address.
     pub from: IpAddr,

@@ -36,7 +36,7 @@ const NO_FORMATS: [&str; 15] = [
 
 /// Reads a frame and writes it again; `None` if it is rejected.
 type Again = Box<dyn Fn(&[u8]) -> Option<Vec<u8>>>;
-/// Finds frames of a stream that arrives in pieces of the given length; each has its offset.
+/// Finds the frames of a stream that arrives in pieces of the given length. Returns each frame with its offset.
 type Find = Box<dyn Fn(&[u8], usize) -> Vec<(u64, Vec<u8>)>>;
 
 struct Format {

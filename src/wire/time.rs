@@ -165,7 +165,8 @@ pub fn utc_at_gps(gps_ns: i128, inserted_on: Option<jiff::civil::Date>) -> UtcIn
     }
 }
 
-/// The changes of GPS minus UTC, as in [`LEAP_SECONDS`] but earliest first, with that of `inserted_on` last.
+/// The changes of GPS minus UTC: those of [`LEAP_SECONDS`], earliest first, then the one at the end of `inserted_on`,
+/// if that is later.
 fn changes(inserted_on: Option<jiff::civil::Date>) -> impl Iterator<Item = (i64, u8)> {
     let (newest_unix_s, newest_leap_s) = LEAP_SECONDS[0];
     let told = inserted_on

@@ -22,7 +22,7 @@ pub struct BodyState {
 /// serves to measure latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShownPose {
-    /// Number of the accepted pose or command.
+    /// Serial number of the accepted pose or command.
     pub serial: u64,
     /// Arrival time of the input, on the run's clock.
     pub arrived: SimTime,

@@ -31,7 +31,7 @@ struct Level {
 pub struct TextureSpot {
     /// Texture coordinates.
     pub uv: [f32; 2],
-    /// Change of the texture coordinates per metre on the surface: geometric mean of the two directions.
+    /// Change of the texture coordinates per metre on the surface: the square root of the ratio of the areas.
     pub per_m: f32,
 }
 

@@ -184,7 +184,7 @@ fn upright(a: DVec3, b: DVec3, c: DVec3) -> bool {
     ab.perp_dot(ac).abs() <= 1e-9 * longest
 }
 
-/// The finest level whose bins are at least twice `extent` metres wide.
+/// Index of the finest level whose bins are at least as wide as twice `extent`, metres; the coarsest level if no bins are.
 fn level_of(extent: f64) -> usize {
     let mut level = 0;
     let last = (LARGEST_EXPONENT - LEAST_EXPONENT) as usize;

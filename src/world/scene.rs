@@ -35,8 +35,8 @@ pub struct Mesh {
     pub label: Option<String>,
     /// Vertices in the mesh's frame, metres.
     pub positions: Vec<[f32; 3]>,
-    /// Texture coordinates, one per vertex, or empty. `u` runs right, `v` runs up from the
-    /// image's bottom edge; they repeat.
+    /// Texture coordinates, one per vertex, or empty. `u` runs right, `v` runs up from the image's bottom edge; the
+    /// image repeats outside 0..=1.
     pub uvs: Vec<[f32; 2]>,
     /// Vertex indices of each triangle. Triangles are visible from both sides.
     pub triangles: Vec<[u32; 3]>,
@@ -169,7 +169,7 @@ pub struct Texture {
 }
 
 impl Texture {
-    /// The nearest texel at `uv`, 0..=1; coordinates repeat.
+    /// Value of the texel nearest to `uv`, 0..=1; the image repeats outside 0..=1.
     pub fn sample(&self, uv: [f32; 2]) -> f32 {
         let wrap = |x: f32| x - x.floor();
         let column = ((wrap(uv[0]) * self.width as f32) as u32).min(self.width - 1);

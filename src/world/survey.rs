@@ -161,7 +161,7 @@ fn hits([a, b, c]: &[DVec3; 3], from: DVec3, direction: DVec3, reach_m: f64) -> 
     let across = to.cross(ab);
     let v = direction.dot(across) / volume;
     let range = ac.dot(across) / volume;
-    // Edges belong to both triangles, so that no ray passes between them.
+    // An edge belongs to both triangles beside it, so that no ray passes between them.
     const HAIR: f64 = -1e-9;
     u >= HAIR && v >= HAIR && u + v <= 1.0 - HAIR && (0.0..=reach_m).contains(&range)
 }

@@ -159,8 +159,8 @@ pub trait LineHost {
     /// Received pieces that were not checked yet.
     fn sent(&mut self) -> &mut Vec<Vec<u8>>;
 
-    /// Executes a step that all lines support: `>`, `<` within `deadline_ms`, `wait`, `silent`, and `stream`, whose
-    /// count may differ by `margin`. Returns whether the step is one of these.
+    /// Executes a step that all lines support: `>` (send), `<` (expect within `deadline_ms`), `wait`, `silent`, and
+    /// `stream`, whose count may differ by `margin`. Returns whether the step is one of these.
     fn take(&mut self, step: &Step, deadline_ms: u64, margin: i64) -> bool {
         match step.verb {
             ">" => self.say(&Pattern::of(step.rest.trim()).bytes()),

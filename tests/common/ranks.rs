@@ -18,7 +18,7 @@ const NAME: &str = "rig-of-rank-0.toml";
 pub struct Others {
     /// State of the other ranks, as seen by rank 0.
     pub lead: Lead,
-    /// Setting one of these ends a rank, as a signal would.
+    /// Flag `n` ends rank `n + 1` when it is set, as a signal would.
     pub stops: Vec<Arc<AtomicBool>>,
 }
 

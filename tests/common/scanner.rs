@@ -45,7 +45,7 @@ impl Scanner {
         Self { world, rig, device: built.device, sensor: built.sensor, scratch }
     }
 
-    /// Makes the measurements that the device requests before `horizon_ns`.
+    /// Makes the measurements that the device requests before `horizon_ns`, and passes them to the device.
     pub fn measure(&mut self, horizon_ns: u64) {
         let surroundings = self.world.surroundings(&self.rig.devices[0].body_from_sensor);
         while let Some(request) = self.device.poll_request(SimTime(horizon_ns)) {

@@ -34,7 +34,8 @@ const MAY_IMPORT_ONLY: &[(&str, &[&str])] = &[
     ("plot", &[]),
 ];
 
-/// Paths that a layer must not use although its order or its manifest permits it, with the reason. Tests may use them.
+/// Paths that a layer must not use, with the reason, although the order of the layers or the layer's manifest permits
+/// them. Tests may use them.
 const MUST_NOT_USE: &[(&str, &[&str], &str)] = &[
     (
         "world",
@@ -54,8 +55,8 @@ const MUST_NOT_USE: &[(&str, &[&str], &str)] = &[
     ("validation", &["clap"], "the options of experiments are in `cli/experiments.rs`"),
 ];
 
-/// Folders of `src/devices` that are not families. Families may import them and the single files beside them. None of
-/// them imports a family except [`TABLE_OF_FAMILIES`].
+/// Folders of `src/devices` that are not families. Families may import these folders and the single files beside them.
+/// None of these folders and files imports a family, except [`TABLE_OF_FAMILIES`].
 const SHARED_BY_FAMILIES: &[&str] = &[
     "decoder",
     "describe",
@@ -143,8 +144,8 @@ pub fn family_faults(file: &str, text: &str, families: &BTreeSet<String>) -> Vec
 }
 
 /// Circles of files that import one another. Each circle is reported once, at the line where its first file imports the
-/// next. Not counted are imports between a module and its submodules (`a.rs` or `a/mod.rs`, and `a/b.rs`), except for
-/// [`ONLY_DECLARE`], and imports in test code. A re-exported name (`pub use`) counts as an import of the file that
+/// next. Imports between a module and its submodules (`a.rs` or `a/mod.rs`, and `a/b.rs`) are not counted, except for
+/// [`ONLY_DECLARE`]; nor are imports in test code. A re-exported name (`pub use`) counts as an import of the file that
 /// defines it.
 pub fn circles(files: &[(String, String)]) -> Vec<Fault> {
     let faults = circles_in(&Tree::of(files).imports).into_iter().map(|(circle, file, line)| {

@@ -4,7 +4,7 @@ use crate::imports::layer_of;
 use crate::paths::paths_of;
 use crate::{Fault, fault};
 
-/// Layers to which the rule applies.
+/// Layers that must not access the system or read a clock.
 pub const LAYERS: &[&str] = &["wire", "world", "sensors", "devices"];
 
 /// Parts of the standard library and of crates that access the system.
@@ -45,7 +45,7 @@ const ADDRESSES: &[&str] = &[
     "SocketAddrV6",
 ];
 
-/// Exceptions for a file or folder, with the reason.
+/// Exceptions: file or folder, start of an allowed path, and reason.
 pub const ALLOWED: &[(&str, &[&str], &str)] = &[
     ("src/world/loaders/", &["std", "fs"], "scenes are loaded before the run"),
     ("src/world/trajectory/files.rs", &["std", "fs"], "trajectories are loaded before the run"),
@@ -73,7 +73,7 @@ pub fn io_faults(file: &str, text: &str) -> Vec<Fault> {
         .collect()
 }
 
-/// Rows of [`ALLOWED`] that are not needed.
+/// Reports the rows of [`ALLOWED`] that no file needs.
 pub fn idle_allowances(files: &[(String, String)]) -> Vec<Fault> {
     let needed = |place: &str, path: &[&str]| {
         files.iter().filter(|(file, _)| file.starts_with(place)).any(|(file, text)| {

@@ -1,5 +1,5 @@
-//! Outside of a family's folder, only the table of families may contain the family's name: its folder, its types and
-//! the words of its profiles' `driver` key.
+//! The name of a device family consists of its folder, its types and the words of its profiles' `driver` key. Outside
+//! of the family's folder, only the table of families may contain this name.
 //!
 //! Formats of `src/wire` may have the name of their product wherever they are used, and tests may name the products
 //! that they test. `gnss` is also a kind of sensor, so for this family only the folder in `src/devices` counts.
@@ -13,8 +13,8 @@ use crate::{Fault, fault};
 
 /// The table of families, and the file that declares their modules.
 const TABLES: &[&str] = &["src/devices/families.rs", "src/devices/lib.rs"];
-/// File that may contain names of families: it has the common code of the two families that send the data packet of
-/// `src/wire/velodyne`.
+/// File that may contain names of families. It has the code that two families share, because both send the data packet
+/// of `src/wire/velodyne`.
 const SHARED_FORMAT: &str = "src/devices/spinning/data_packet.rs";
 /// Families whose name is a kind of sensor.
 const SENSOR_KINDS: &[&str] = &["gnss"];
@@ -60,7 +60,7 @@ pub fn name_faults(
     faults
 }
 
-/// Names in the paths of a file that lead to formats of `src/wire`.
+/// Names in those paths of a file that lead to formats of `src/wire`.
 fn names_of_formats(file: &str, text: &str) -> BTreeSet<String> {
     let paths = paths_of(file, text).into_iter();
     paths

@@ -151,7 +151,7 @@ impl Reader<'_> {
                     }
                     return at + 1;
                 }
-                // For `*` or generics, the path ends before them.
+                // The path ends before `*` or generics.
                 _ => break,
             }
             match tokens.get(at..at + 2) {

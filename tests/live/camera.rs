@@ -144,7 +144,7 @@ fn a_camera_moves_to_the_address_that_a_host_forces_on_it() {
         UdpSocket::bind((first, port)).expect("others can have the old address");
     }
 
-    // The camera streams from this address.
+    // The camera streams from its new address.
     let stream = udp();
     host.write(second, 0x0a00, 2);
     host.write(second, 0x0d18, Ipv4Addr::LOCALHOST.to_bits());
@@ -184,7 +184,7 @@ fn packets_that_a_fault_delays_leave_before_the_camera_moves() {
     stream_moves([46, 47], delay);
 }
 
-/// Moves a camera that streams, and checks all packets and their departures.
+/// Moves a streaming camera to another IP address, and checks all its packets and their departures.
 fn stream_moves(hosts: [u8; 2], fault: &str) {
     let folder = tempfile::tempdir().unwrap();
     let [first, second] = hosts.map(|last| Ipv4Addr::new(127, 0, 0, last));

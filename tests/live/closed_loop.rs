@@ -123,8 +123,8 @@ fn live(rig: &Rig) -> ([Vec<u8>; 2], Conversation, Vec<u64>) {
         over.store(true, Ordering::Relaxed);
         let figures = run.figures(run.took());
         for device in &figures {
-            // No packet shows a command before the command takes effect: packets that were measured before do not
-            // count.
+            // A packet with measurements from before the effect of a command is not the command's response. The latency
+            // is therefore at least the look-ahead.
             let latency = device.order_to_wire_us.expect("orders were shown");
             assert!(latency.p50 >= rig.engine.render_ahead_ns as f64 * 1e-3, "{latency:?}");
         }

@@ -55,7 +55,7 @@ start_s = 0.5
 "#;
 const DURATION: Duration = Duration::from_millis(4600);
 
-/// Requests with their times, milliseconds.
+/// Requests that start or end faults, with their times in milliseconds.
 type Script = [(u64, &'static str)];
 const SCRIPT: &Script = &[
     (
@@ -469,7 +469,7 @@ struct Bench<'a> {
     lines: &'a [(&'a str, &'a [u8])],
     /// Device that is read over TCP.
     host: Option<&'a str>,
-    /// Number of other ranks that measure.
+    /// Number of other ranks that measure for the rig; `None`: this process measures.
     ranks: Option<usize>,
 }
 

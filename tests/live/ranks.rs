@@ -230,8 +230,8 @@ fn a_robot_that_is_driven_is_where_rank_0_knows_it_to_be() {
     }
 }
 
-/// Poses of a feed arrive in real time, so runs differ. Therefore only the numbers of packets, of logged poses and of poses
-/// that packets showed are checked.
+/// Poses of a feed arrive in real time, so runs differ. Therefore only numbers are checked: of packets, of logged
+/// poses, and of poses that a packet has shown.
 #[test]
 fn feeds_reach_other_ranks_and_what_they_showed_comes_back() {
     let [robot, cart] = [(); 2].map(|()| common::free_port());

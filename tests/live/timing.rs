@@ -312,7 +312,7 @@ fn thread(path: &Path) -> Option<(String, String, u32)> {
     let value =
         |key: &str| Some(status.lines().find_map(|l| l.strip_prefix(key))?.trim().to_owned());
     let stat = std::fs::read_to_string(path.join("stat")).ok()?;
-    // Field 41, counted after the name, which may contain blanks.
+    // The policy is field 41. Fields are counted after the name, which may contain blanks.
     let policy = stat.rsplit_once(')')?.1.split_whitespace().nth(38)?.parse().ok()?;
     Some((value("Name:")?, value("Cpus_allowed_list:")?, policy))
 }
@@ -408,7 +408,7 @@ fn a_probe_holds_out_against_anything() {
             hostile.send_to(&vec![fill; length], to).unwrap();
         }
     }
-    // Packets that have arrived before the stop are read.
+    // The probe also reads packets that arrived before it was stopped.
     let seen = report(listening);
     let stream = &seen["streams"][0];
     // An Ouster's packets have 33 kB, and all of them are read completely.

@@ -13,8 +13,8 @@ use pcap_file::pcap::PcapReader;
 
 use crate::common;
 
-/// A GNSS receiver that has a fix at once and sends PPS some seconds later; one unit is connected to it, another one to
-/// a receiver whose baud rate it does not understand.
+/// Two Velodynes, each with a GNSS receiver that has a fix at once and sends PPS some seconds later. The second Velodyne
+/// cannot read its GNSS receiver's sentences, because their baud rate is wrong.
 const RIG: &str = r#"
 seed = 5
 start_utc = 2026-06-01T12:59:48.3Z
@@ -92,7 +92,7 @@ fn rig(sets: &[(&str, &str)]) -> Rig {
 /// Departure of a frame (seconds after the start), and its payload.
 type Left = (f64, Vec<u8>);
 
-/// Frames in the recordings of these devices.
+/// Frames in the recordings of the devices `names`; empty for a device without frames.
 fn recorded<const N: usize>(rig: &Rig, duration: Duration, names: [&str; N]) -> [Vec<Left>; N] {
     let start_s = rig.start_utc.unwrap().as_nanosecond() as f64 / 1e9;
     common::captures(rig, duration, names).map(|bytes| {
@@ -110,7 +110,8 @@ fn data_packets(frames: &[Left]) -> Vec<(f64, DataPacket)> {
     data.map(|(at, payload)| (*at, DataPacket::parse(payload).unwrap())).collect()
 }
 
-/// Timestamps minus UTC, microseconds, for packets whose firings take `span_us` and that left within these seconds.
+/// Timestamps minus UTC, microseconds, of the packets that left in the period `within`, seconds after the start. The firings
+/// of a packet take `span_us`.
 fn ahead_us(packets: &[(f64, DataPacket)], span_us: f64, within: std::ops::Range<f64>) -> Vec<f64> {
     let ahead = |(at, packet): &(f64, DataPacket)| {
         let utc_us = (START_US + at * 1e6 - span_us).rem_euclid(HOUR_US);
@@ -141,7 +142,7 @@ fn a_receiver_on_the_cable_sets_the_clock_of_who_hears_it() {
         ahead[0].abs() < 1000.0
     };
     let (locked_at, _) = vlp16.iter().find(is_set).unwrap();
-    // The lock follows the sixth pulse; a rotation takes 0.1 s, and some packets take two.
+    // The lock follows the sixth pulse; a rotation takes 0.1 s, and some packets take two rotations.
     let after_pulse = (locked_at - 0.7).fract();
     assert!((8.7..11.1).contains(locked_at) && after_pulse < 0.31, "{locked_at}");
     // After the lock, the error is at most the drift of one second, also across the top of the hour at 11.7 s.

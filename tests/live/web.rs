@@ -77,7 +77,8 @@ impl Bench {
         serde_json::from_str(&body).unwrap()
     }
 
-    /// Waits for a sequence of packets for which `is_so` returns true.
+    /// Receives packets until `is_so` returns true for the latest 20; `what` describes the condition in failure
+    /// messages.
     fn expect(&self, what: &str, is_so: impl Fn(&[DataPacket]) -> bool) {
         const TOGETHER: usize = 20;
         let mut packets = Vec::new();

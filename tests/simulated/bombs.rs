@@ -26,7 +26,7 @@ fn told(text: &str) -> String {
     rig.expect_err("a bomb").to_string()
 }
 
-/// `count` copies of a text in which `#` is replaced by their number.
+/// `count` copies of a text, in each of which `#` is replaced by the number of the copy, from 0.
 fn many(count: usize, text: &str) -> String {
     let mut out = String::new();
     for number in 0..count {
@@ -99,7 +99,7 @@ fn rigs_that_are_bombs_get_a_short_answer() {
             ],
         ),
         (
-            // All on one line, which each message would show.
+            // All points are on one line, which each message would show.
             points("\"a string that is no point, and rather long\"", 10_000),
             &["error: `points_m[0]` must be an array", "9950 more errors are not shown"],
         ),

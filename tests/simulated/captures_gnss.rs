@@ -30,7 +30,7 @@ fn pieces(file: &str) -> Pieces {
     pieces
 }
 
-/// Decodes and encodes every line and frame; returns the number of messages of each kind.
+/// Decodes every line and frame, encodes it again and compares the bytes; returns the number of messages of each kind.
 fn survive(pieces: &Pieces) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for (frame, bytes) in pieces {

@@ -1,4 +1,5 @@
-//! Tests of faults within devices: their effects in the bytes agree with the log, and the same seed repeats both.
+//! Tests of faults within devices: their effects in the bytes agree with the fault log, and another recording with the
+//! same seed has the same bytes and the same log.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::UdpSocket;
@@ -63,7 +64,7 @@ fn points(payload: &[u8]) -> Vec<(u16, usize, Point)> {
     points.collect()
 }
 
-/// Rows of a fault in the log: for each packet, the amount of each effect.
+/// Effects of `fault` in the log: for each affected packet (number), the name and amount of each effect.
 fn told<'a>(rows: &'a [LogRow], fault: &str) -> BTreeMap<usize, BTreeMap<&'a str, u64>> {
     let mut told: BTreeMap<usize, BTreeMap<&str, u64>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.fault == fault) {

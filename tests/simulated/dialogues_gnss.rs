@@ -55,7 +55,7 @@ struct Unit {
     link_port: LinePort,
     /// Port to which the steps of the dialogue apply.
     port: LinePort,
-    /// Received pieces by number of the port.
+    /// Pieces that the unit has sent and that the dialogue has not checked yet, by port number.
     sent: BTreeMap<u8, Vec<Vec<u8>>>,
     rates: BTreeMap<u8, u32>,
     base: Option<Base>,

@@ -12,7 +12,8 @@ use menura::world::raycast::{Hit, Pulse, RayCaster, Stencil};
 
 use crate::common;
 
-/// Strength of one unit: a multiple of the VLP-16's detection threshold.
+/// Signal of an echo with the strength 1, as reflectance / range², 1/m²: about six times the VLP-16's detection
+/// threshold.
 const UNIT: f64 = 5e-4;
 
 /// Range of an echo (metres), and its strength in units.
@@ -46,8 +47,8 @@ impl RayCaster for Walls {
     }
 }
 
-/// Reported ranges of echoes of walls, two for each pulse in the order of [`by_the_manual`]: first those in the
-/// measurement, then those in the odd and the even block of packets; 0 without an echo.
+/// The two reported ranges of each pulse that hits `walls`, metres, in the order of [`by_the_manual`]; 0 without an
+/// echo. The first list is from the measurement, the second from the odd and the even block of packets.
 fn reported(walls: [Option<Echo>; 3], settings: &str) -> (Vec<[f64; 2]>, Vec<[f64; 2]>) {
     let text = format!(
         "seed = 8\n[world]\nscene = \"room\"\n[robot]\ntrajectory = {{ kind = \"still\" }}\n[[device]]\n\

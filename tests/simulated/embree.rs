@@ -28,7 +28,7 @@ fn say(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// Nine rays in a round footprint with a divergence of 2 mrad, about that of the HDL-64E; and the half-axis of the
+/// Nine rays in a round footprint with a divergence of 2 mrad, about that of the HDL-64E; also returns the half-axis of the
 /// footprint at 1 m, metres.
 fn spot() -> (Stencil, f64) {
     let (shape, divergence_rad) = (BeamShape::Circular, [2e-3; 2]);
@@ -63,8 +63,8 @@ fn turn(origin: DVec3, step_deg: f64, max_range_m: f32) -> Vec<Pulse> {
     pulses
 }
 
-/// A pulse whose middle is ray `index` of a cast, rotated by `angle` radians. `axis`, 0..6, selects one of six
-/// directions of the rotation.
+/// A pulse in the direction of ray `index` of a cast, rotated by `angle` radians towards one of six sides, which `axis`,
+/// 0..6, selects.
 fn nudged(stencil: &Stencil, pulses: &[Pulse], index: usize, axis: u32, angle: f64) -> Pulse {
     let pulse = pulses[index / stencil.len()];
     let [a, b] = stencil.offsets()[index % stencil.len()];

@@ -64,9 +64,9 @@ fn merge(whole: &mut toml::Table, part: toml::Table) {
 
 const SERIAL: &str = "{ pty = \"unit\" }";
 
-/// The recording has ten minutes at 100 Hz. They determine white noise to 0.3 %, from the deviation at an averaging
-/// time of one sample. They determine the Gauss-Markov process of 5 s to about 8 % (three axes of 120 correlation
-/// times); its correlation time is fitted as well.
+/// The recording has ten minutes at 100 Hz. These samples determine white noise to 0.3 %, from the deviation at an
+/// averaging time of one sample. They determine the Gauss-Markov process of 5 s to about 8 % (three axes of 120
+/// correlation times); its correlation time is fitted as well.
 #[test]
 fn an_imus_errors_come_back_from_its_bytes() {
     let profile = "wheeltec-n100";
@@ -94,8 +94,9 @@ fn an_imus_errors_come_back_from_its_bytes() {
     is_taken(&fit.fragment(), profile, SERIAL);
 }
 
-/// The recording has ten minutes at 5 Hz, which is 60 times twice the time constant. They determine the walk to about
-/// 13 %. They would determine the spread to 1 %, if the walk did not contribute to the variance between neighbours.
+/// The recording has ten minutes at 5 Hz, which is 60 times twice the time constant. These positions determine the walk
+/// to about 13 %. They would determine the spread to 1 %, if the walk did not contribute to the variance between
+/// successive positions.
 #[test]
 fn a_receivers_walk_and_spread_come_back_from_its_bytes() {
     let profile = "ublox-zed-f9p-hpg1.32";
@@ -151,7 +152,7 @@ fn an_ousters_noise_comes_back_beam_by_beam() {
     let fit = recorded(&text, Duration::from_secs(1), "unit.pcap", |log| {
         ranges::fit(log).unwrap_or_else(|error| panic!("{error}"))
     });
-    // Beams at the horizon hit the far end of the room, or nothing.
+    // Beams near the horizon hit the far end of the room or nothing, so some beams have no fit.
     assert!(fit.lasers.len() >= 60, "{:?}", fit.unfitted);
     for laser in &fit.lasers {
         assert!((laser.range_std_m / 0.025 - 1.0).abs() < 0.05, "{laser:?}");
@@ -233,7 +234,8 @@ fn a_real_vlp16_has_a_centimetre_of_noise() {
     assert!((0.003..0.03).contains(&fit.range_std_m), "{}", fit.range_std_m);
 }
 
-/// Half a minute of standalone fixes determines the spread between neighbours, which must be below 0.5 m, but no walk.
+/// Half a minute of standalone fixes determines the spread between successive positions, which must be below 0.5 m, but
+/// no walk.
 #[test]
 #[ignore = "needs reference data"]
 fn real_receivers_positions_spread_by_centimetres() {

@@ -59,7 +59,7 @@ fn assert_equal(name: &str, by_processor: &Files, by_gpu: &Files) {
 }
 
 /// All examples except the meadow, whose scene belongs to the user. Fields of grass are made sparse, so that scenes are
-/// built quickly; a robot that is moved from outside does not move.
+/// built quickly. A robot whose poses come from outside stands still.
 #[test]
 #[ignore = "needs a Vulkan driver"]
 fn all_example_rigs_have_the_same_bytes() {

@@ -632,7 +632,7 @@ fn models_of_the_lms_2xx_are_told_apart_by_type_scans_and_status() {
         assert_eq!(names(&told), ["sick-lms200-v2.30", lms211, "sick-lms221", s14], "{code:#x}");
         assert!(told[3].1.contains("its type is LMS291;S05;X01.30, not LMS291;S14"), "{told:?}");
     }
-    // The field of view that a scanner reports after it was switched.
+    // A scanner's reply to a command that switches its field of view and resolution.
     let switched = emit(0x80, &[0xbb, 1, 90, 0, 50, 0, 0x10]);
     let told = family(&switched.repeat(2));
     assert_eq!(names(&told), [&wide[..1], &[lms211], &wide[1..]].concat());

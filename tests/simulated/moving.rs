@@ -166,8 +166,8 @@ fn a_lidar_at_20_m_s_stretches_cylinders_on_its_right_and_shrinks_those_on_its_l
     let (still, fast) = (scan(0.001), scan(20.0));
     let mut seen = Vec::new();
     for side in [1.0, -1.0] {
-        // The cylinder that is abeam when the beam points to it: after a quarter of a rotation on the right, after
-        // three quarters on the left. Until then, the robot has moved by 0.5 m and 1.5 m.
+        // Travel of the robot until the beam points sideways: after a quarter of a rotation on the right, 0.5 m; after
+        // three quarters on the left, 1.5 m.
         let travelled = if side < 0.0 { 0.5 } else { 1.5 };
         let near = |x0: f64| {
             move |x: f64, y: f64| (x - x0).abs() < 1.2 && (y - side * ROW_Y_M).abs() < 0.6

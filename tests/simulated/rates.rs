@@ -48,9 +48,10 @@ fn packets_within(device: &mut dyn Device, span_ns: Range<u64>, nothing: fn() ->
     count
 }
 
-/// Checks the rate of a device during these seconds of a run.
+/// Checks the number of packets that a device sends during these seconds of a run against its nominal rate.
 fn check(profile: &str, settings: &str, seconds: Range<u64>) {
-    // The device's IMU has no measurement here.
+    // This test makes no measurements for IMUs, so they are switched off. Livox lidars of SDK 1 must stream without a
+    // host.
     let without_imu = match profile {
         "robosense-airy" => ", imu_enable = false",
         "livox-avia" | "livox-horizon" => ", imu_enable = false, streams_alone = true",
@@ -89,7 +90,7 @@ fn every_lidar_sends_its_nominal_rate_in_every_return_mode() {
     let of_a_thread = units.len().div_ceil(2);
     std::thread::scope(|scope| {
         for part in units.chunks(of_a_thread) {
-            // The fastest device sends 19,000 packets per second.
+            // Two threads share the work, because the fastest device sends 19,000 packets per second.
             scope.spawn(move || {
                 part.iter().for_each(|(name, mode)| check(name, mode, 0..seconds(name)))
             });

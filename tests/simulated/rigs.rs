@@ -258,7 +258,7 @@ fn examples_are_good_rigs() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let rigs: Vec<_> = files.filter(|path| path.extension().is_some_and(|e| e == "toml")).collect();
-    // The scene of the meadow belongs to the user.
+    // `meadow.toml` needs a scene file from the user.
     for path in rigs.iter().filter(|path| !path.ends_with("meadow.toml")) {
         Rig::load(path, &[], catalogue()).unwrap_or_else(|faults| panic!("{faults}"));
     }
@@ -525,7 +525,7 @@ fn a_robot_follows_uneven_ground_unless_it_is_told_not_to() {
     ));
 }
 
-/// A rig that is printed with every default is the same rig: a device of each product has the same settings.
+/// A rig that is printed with every default is read back as the same rig. Checked with a device of each product.
 #[test]
 fn a_rig_with_every_default_written_is_the_same() {
     let folder = tempfile::tempdir().unwrap();

@@ -267,7 +267,7 @@ fn the_schema_of_profiles_goes_by_driver_generation_and_dialect() {
     }
 }
 
-/// `menura new` in a folder of its own.
+/// A run of `menura new` in a new temporary folder.
 struct New {
     folder: tempfile::TempDir,
 }
@@ -294,7 +294,7 @@ fn read(text: &str) -> Rig {
         .unwrap_or_else(|faults| panic!("{text}\n{faults}"))
 }
 
-/// The text with every comment that contains a key changed into a line.
+/// The text, with every comment that contains a key turned into that key.
 fn with_all_settings(text: &str) -> String {
     let is_key = |line: &str| {
         let name = line.strip_prefix("# ")?.split_once(" = ")?.0;

@@ -135,8 +135,8 @@ fn inspect_tells_what_is_in_it() {
     assert!(said.contains("there is no scan 99"), "{said}");
 }
 
-/// A scanner on its side, on a robot that drives a circle: every value is the range from the robot's position at the
-/// time at which the mirror had this direction.
+/// A level scanner and one on its side, on a robot that drives a circle. Every value is the range from the robot's
+/// position at the time at which the mirror had this direction.
 const MOVING: &str = r#"
 [world]
 scene = "room"

@@ -297,7 +297,8 @@ fn azimuths_spread_as_the_profile_says() {
     assert!(!spread.is_standard(0.92) && !spread.is_standard(1.08), "{spread:?}");
 }
 
-/// If a beam with a direction error hits a panel at an oblique angle, the range spreads too.
+/// If a beam with a direction error hits a panel at an oblique angle, the direction error also spreads the measured
+/// ranges.
 #[test]
 fn errors_of_direction_show_on_what_the_beam_meets_aslant() {
     let numbers = Numbers::of("velodyne-vlp16-3.0");
@@ -348,8 +349,8 @@ fn errors_of_direction_show_on_what_the_beam_meets_aslant() {
     }
 }
 
-/// Share of pulses without a return over reflectance and range: the probability that noise moves the signal below the
-/// threshold.
+/// At each reflectance and range, the share of pulses without a return is the probability that noise moves the signal
+/// below the threshold.
 #[test]
 fn pulses_are_lost_near_the_threshold_as_the_model_says() {
     let numbers = Numbers::of("velodyne-vlp16-3.0");

@@ -158,7 +158,7 @@ fn a_sign_is_brighter_than_any_wall_near_and_far() {
         ],
     );
     let shots = vlp16(&world, STILL);
-    // Beams whose whole footprint is on the surface: half a footprint is 0.2 % of the range.
+    // Beams whose whole footprint is on the surface: the margin is 0.6 % of the range, half a footprint only 0.2 %.
     let bytes = |x: f64, y: [f64; 2], z: [f64; 2]| -> Vec<f64> {
         let inside = |range: [f64; 2]| [range[0] + 0.006 * x, range[1] - 0.006 * x];
         let on = shots.iter().filter(|shot| shot.meets(x, inside(y), inside(z)));
@@ -198,8 +198,8 @@ fn a_window_gives_two_echoes() {
     });
     let share = two.count() as f64 / through.len() as f64;
     assert!(share > 0.99, "{share} of the beams through the window have two echoes");
-    // Beside the window, only the wall is hit, and its return is stronger: the window transmits 0.85 of the light,
-    // minus the share of the dirt.
+    // Beside the window, only the wall is hit, and its return is stronger: the window transmits 0.85 of the light that
+    // passes it there and back, minus the share of the dirt.
     let of_wall = |inside: bool| -> Vec<f64> {
         let y = if inside { [1.2, 1.8] } else { [-1.8, -1.2] };
         let met = shots.iter().filter(|shot| shot.meets(5.0, y, [0.5, 1.5]));
@@ -245,7 +245,8 @@ fn a_scanner_of_one_echo_sees_the_near_window_and_looks_through_the_far_one() {
     assert_all_at(at(24.0), 32.0);
 }
 
-/// At the street's puddle, 8 m away, a static robot detects the mirrored car behind it, or nothing.
+/// On the street's puddle, 8 m away, the lidar of a static robot detects the mirror image of the car behind the puddle, or
+/// nothing.
 #[test]
 fn a_puddle_is_missing_or_mirrors_what_stands_behind_it() {
     let street = |radius_m: f64| {

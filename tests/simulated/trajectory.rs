@@ -52,7 +52,7 @@ fn file_fault(name: &str, text: &str, speed_m_s: Option<f64>, closed: bool) -> S
     error.to_string().replace(&format!("{}/", folder.path().display()), "")
 }
 
-/// Half of a difference step, nanoseconds.
+/// Interval between the points of [`difference`], nanoseconds.
 const H_NS: u64 = 500_000;
 const H_S: f64 = H_NS as f64 * 1e-9;
 
@@ -359,7 +359,7 @@ fn two_points_make_a_straight_drive_to_a_stop() {
 
 #[test]
 fn noise_of_a_recording_does_not_shake_the_robot() {
-    // 100 Hz and 1 cm up and down; without smoothing, this would be 400 m/s².
+    // Samples at 100 Hz that alternate between 1 cm left and 1 cm right; without smoothing, this would be 400 m/s².
     let text = wobbly_tum(0.0, 0.01, 1000, 0.01);
     let made = from_file("run.tum", &text, None, false);
     assert!(made.describe().max_acceleration_m_s2 < 2.0, "{}", made.describe());

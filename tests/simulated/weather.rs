@@ -175,7 +175,7 @@ impl Detector {
     }
 }
 
-/// Soft echo of fog at `x_m`: a fine sum over the beam, with the model as printed.
+/// Strength of the soft echo of fog at the range `x_m`: the published model, summed over the beam in fine steps.
 fn soft_echo(visibility_m: f64, width_m: f64, x_m: f64) -> f64 {
     let extinction = 20f64.ln() / visibility_m;
     let step = 1e-3;
@@ -200,7 +200,8 @@ fn soft_top(visibility_m: f64, width_m: f64) -> (f64, f64) {
 const ELEVATIONS_DEG: [i32; 16] = [-15, 1, -13, 3, -11, 5, -9, 7, -7, 9, -5, 11, -3, 13, -1, 15];
 
 /// Range and clear-air signal of each shot in the box of [`vlp16`], from a recording in clear air; the lidar is 2 m
-/// above the floor. The intensity byte determines the plane; its noise is too large to compute the cosine.
+/// above the floor. The intensity byte only selects the surface that was hit, because its noise is too large to compute
+/// the cosine.
 fn walls(size_m: [f64; 3], clear: &[(usize, f64, u8)]) -> Vec<(f64, f64)> {
     let met = |&(laser, range, byte): &(usize, f64, u8)| {
         let sin = f64::from(ELEVATIONS_DEG[laser]).to_radians().sin();

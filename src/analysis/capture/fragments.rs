@@ -24,7 +24,7 @@ struct Waiting {
     id: Id,
     unix_ns: i128,
     buffer: IpDefragBuf,
-    /// Number of fragments received so far.
+    /// Number of fragments of this datagram that were received so far.
     count: u64,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Fragments {
 pub(super) enum Outcome {
     /// The frame is no fragment.
     Whole,
-    /// The fragment waits for others, or is lost.
+    /// The frame is a fragment. It is stored until the rest of its datagram arrives, or counted as lost.
     Kept,
     /// The last missing fragment arrived: link type and bytes of a frame with the whole datagram.
     Completed(LinkType, Vec<u8>),

@@ -7,16 +7,16 @@ use super::super::bag::{Bag, BagError};
 use crate::wire::ethernet::FrameHeader;
 use crate::wire::ros2::Kind;
 
-/// First three bytes of the addresses in frames whose messages state no addresses: a network that is reserved for
+/// First three bytes of the IP addresses in a frame whose message states no addresses. This network is reserved for
 /// documentation (RFC 5737). The last byte of the sender's address is derived from the topic's number.
 const DOCUMENTED: [u8; 3] = [192, 0, 2];
 const RECEIVER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 254);
 
-/// Reads the messages of a bag as frames with datagrams.
+/// Reads a bag and returns each packet in its messages as an Ethernet frame with one UDP datagram.
 pub(super) struct Datagrams<'a> {
     bag: Bag<'a>,
     waiting: VecDeque<(i128, FrameHeader, Vec<u8>)>,
-    /// Number of messages without packets, by type.
+    /// Number of messages whose type contains no packets, by message type.
     pub others: BTreeMap<String, u64>,
     /// Number of messages of a packet type that cannot be parsed, plus packets that are too long for a datagram.
     pub unreadable: u64,

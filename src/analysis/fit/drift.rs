@@ -13,14 +13,14 @@ use glam::{DMat4, DVec4};
 use crate::analysis::allan::{Coefficients, Fitted, Point, correlation_times_s, unit_variances};
 use crate::sensors::imu::errors::gauss_markov_std;
 
-/// Smallest length of a log in correlation times. In a shorter log, the maximum of the instability's curve is too
-/// uncertain to distinguish the instability from a random walk.
+/// Length of the shortest log from which a bias instability can be determined, in correlation times. In a shorter log,
+/// the maximum of the instability's curve is too uncertain to distinguish the instability from a random walk.
 pub const LENGTHS_OF_INSTABILITY: f64 = 40.0;
-/// Smallest length of a log that shows a random walk in addition to an instability with a fitted correlation time,
-/// seconds. In a shorter log, errors of the instability's curve look like a random walk.
+/// Length of the shortest log, seconds, from which a random walk can be determined in addition to an instability with a
+/// fitted correlation time. In a shorter log, errors of the instability's curve look like a random walk.
 pub const SHORTEST_WALK_S: f64 = 3600.0;
-/// Smallest length of a log that shows a random walk without an instability, seconds. In a shorter log, an instability
-/// with a long correlation time looks like a random walk.
+/// Length of the shortest log, seconds, from which a random walk can be determined without an instability. In a shorter
+/// log, an instability with a long correlation time looks like a random walk.
 pub const SHORTEST_LONE_WALK_S: f64 = 14_400.0;
 /// Number of standard errors above which a term is significant.
 const SEEN: f64 = 3.0;
@@ -42,7 +42,7 @@ pub enum TermResult {
     TooShort(f64),
 }
 
-/// A fit, with the result for each term.
+/// Coefficients fitted to an Allan deviation, with one result each for noise, instability and walk.
 #[derive(Clone, Copy, Debug)]
 pub struct Drift {
     /// Fitted coefficients with their errors.
@@ -66,7 +66,8 @@ impl Model {
         self.squares.iter().zip(units).map(|(c, u)| c * u).sum()
     }
 
-    /// Derivatives of the Allan variance with respect to the three squares and the logarithm of the correlation time.
+    /// Derivatives of the Allan variance with respect to the squares of the three coefficients and to the logarithm of
+    /// the correlation time.
     fn slopes(&self, tau_s: f64) -> DVec4 {
         let [noise, instability, walk] = unit_variances(self.correlation_s, tau_s);
         let step = 0.01;
@@ -119,7 +120,7 @@ pub fn fit(points: &[Point], samples: usize, dt_s: f64, usual_correlation_s: f64
         let needed_s = needed_s(drift.fitted.correlation_s);
         (needed_s, needed_s.max(SHORTEST_WALK_S))
     } else {
-        // No correlation time was found, so it may be the usual one.
+        // The fit found no correlation time, so the usual one is assumed.
         let needed_s = needed_s(usual_correlation_s);
         let longer_s = if is_instability_seen { 2.0 * length_s } else { 0.0 };
         (needed_s.max(longer_s), needed_s.max(longer_s).max(SHORTEST_LONE_WALK_S))
@@ -142,10 +143,12 @@ pub fn fit(points: &[Point], samples: usize, dt_s: f64, usual_correlation_s: f64
 }
 
 impl Drift {
-    /// Result for `model`, with the standard errors of the `used` terms; the fourth term is the correlation time.
+    /// Fit with the coefficients of `model` and their standard errors. `used` marks the fitted parameters: noise,
+    /// instability, walk and correlation time.
     fn of(points: &[Point], samples: usize, dt_s: f64, model: Model, used: [bool; 4]) -> Self {
         let (errors_here, log_error, misfit) = errors(points, samples, dt_s, &model, used);
-        // If a term is underestimated, its error is underestimated too. So errors are also computed for larger terms.
+        // The standard error of a term grows with the term, so an underestimated term has an underestimated error.
+        // Errors are therefore also computed for larger terms.
         let larger = Model {
             squares: std::array::from_fn(|i| model.squares[i] + errors_here[i]),
             correlation_s: model.correlation_s * libm::exp(2.0 * log_error.min(1.0)),
@@ -217,13 +220,13 @@ fn solve(points: &[Point], correlation_s: f64, mut used: [bool; 3]) -> (Model, f
 /// Number of rounds after which the weights have converged.
 const ROUNDS: usize = 6;
 
-/// Number of degrees of freedom of the Allan variance of a point.
+/// Number of degrees of freedom of the Allan variance at `point`.
 fn freedom(point: &Point) -> f64 {
     (2.0 * point.relative_error * point.relative_error).recip()
 }
 
-/// Weighted least-squares estimate of the three squares; unused ones are 0. The standard error of each point follows from
-/// the point's entry in `variances` and its degrees of freedom.
+/// Weighted least-squares estimate of the squares of the three coefficients; those of unused terms are 0. The standard
+/// error of each point follows from the point's entry in `variances` and its degrees of freedom.
 fn weighted(
     points: &[Point],
     rows: &[[f64; 3]],
@@ -253,8 +256,8 @@ fn weighted(
     std::array::from_fn(|i| solution[i] / scale[i])
 }
 
-/// Standard errors of the squares and of the logarithm of the correlation time, and the misfit, which is 1 on average for
-/// a correct model. A misfit above 1 increases the errors.
+/// Standard errors of the squares of the three coefficients and of the logarithm of the correlation time, and the
+/// misfit, which is 1 on average for a correct model. A misfit above 1 increases the standard errors.
 fn errors(
     points: &[Point],
     samples: usize,

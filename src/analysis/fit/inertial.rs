@@ -16,14 +16,16 @@ const UG: f64 = 9.806_65e-6;
 const PER_DECADE: u32 = 5;
 /// Smallest length of a log, seconds.
 const SHORTEST_S: f64 = 10.0;
-/// Largest deviation of a one-second mean rate from the log's median for a unit at rest, rad/s.
+/// The unit counts as moved if the mean angular rate of one second differs by more than this from the log's median,
+/// rad/s.
 const MOVED_RAD_S: f64 = 0.02;
-/// Largest deviation of the magnitude of a one-second mean specific force from the log's median for a unit at rest, m/s².
+/// The unit counts as moved if the magnitude of the mean specific force of one second differs by more than this from
+/// the log's median, m/s².
 const MOVED_M_S2: f64 = 0.3;
-/// Correlation time for products whose profile has none, seconds.
+/// Correlation time of the bias of products whose profile has none, seconds.
 pub const USUAL_CORRELATION_S: f64 = 100.0;
-/// Averaging time above which the noise is white within half a percent in spite of the unit's low-pass filter, in
-/// multiples of the inverse of the filter's bandwidth.
+/// Averaging times below this multiple of 1 / bandwidth of the unit's low-pass filter are omitted. Above it, the filter
+/// changes the deviation of white noise by less than half a percent.
 const FILTERED: f64 = 40.0;
 
 /// Fit of one of the unit's sensors.
@@ -31,8 +33,8 @@ const FILTERED: f64 = 40.0;
 pub struct Triad {
     /// Name of the sensor: `gyro`, `accelerometer` or `magnetometer`.
     pub name: &'static str,
-    /// Keys of a profile for noise density, bias instability and random walk. Each number converts a value of the key to
-    /// SI units (magnetometer: gauss).
+    /// Keys of a profile for noise density, bias instability and random walk. The number with each key is the factor
+    /// that converts its value to SI units (magnetometer: gauss).
     keys: [(&'static str, f64); 3],
     /// Unit of the printed curves: its name, and the factor that converts it to SI units (magnetometer: gauss).
     pub unit: (&'static str, f64),

@@ -54,7 +54,7 @@ pub fn read(log: &Log<'_>) -> Result<InertialLog, FitError> {
     samples.finish()
 }
 
-/// Parses the text of a CSV file; `rate_hz` is as in [`Log`].
+/// Parses the text of a CSV file. `rate_hz` is the sample rate; with `None`, it is computed from the column `time_s`.
 ///
 /// # Errors
 /// A line cannot be parsed (the error names it), there are no data, the sample rate is unknown, or more than 1 % of the
@@ -173,8 +173,8 @@ fn steady(clock_s: &[f64]) -> Option<(f64, usize)> {
     Some((steps.iter().sum::<f64>() / steps.len() as f64, missing))
 }
 
-/// Columns of a CSV file by quantity: start of the column names, and the possible units. Each number converts a value to
-/// rad/s, m/s² or gauss.
+/// Quantities of a CSV file and their units. The columns are called `<quantity>_<axis>_<unit>`. The number after a unit
+/// converts a value to rad/s, m/s² or gauss.
 const QUANTITIES: [(&str, &[(&str, f64)]); 3] = [
     ("gyro", &[("rad_s", 1.0), ("deg_s", std::f64::consts::PI / 180.0)]),
     ("accel", &[("m_s2", 1.0), ("g", STANDARD_GRAVITY_M_S2), ("mg", STANDARD_GRAVITY_M_S2 * 1e-3)]),

@@ -64,7 +64,7 @@ pub struct Log<'a> {
     pub from_s: f64,
     /// End of the used part, seconds after the first sample.
     pub to_s: f64,
-    /// Samples per second, if the user sets it.
+    /// Samples per second, if the user sets this rate; otherwise it is found from the log.
     pub rate_hz: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! Fits the errors of a GNSS receiver at rest: white noise between successive positions, and their slow common drift.
+//! Fits the errors of a GNSS receiver at rest: white noise of each position, and a slow drift of all positions.
 //!
 //! The model is that of [`crate::sensors::gnss::errors`]: a Gauss-Markov process (the walk) plus white noise (the
 //! spread), along east, north and up. Both are fitted to the Allan deviation of the positions. White noise with the
@@ -16,7 +16,7 @@ use crate::analysis::allan::{
 };
 use crate::sensors::imu::errors::gauss_markov_std;
 
-/// Smallest number of positions.
+/// Smallest number of positions for a fit.
 const FEWEST: usize = 20;
 /// Smallest number of positions for fitting a walk.
 const FEWEST_FOR_WALK: usize = 200;
@@ -32,7 +32,7 @@ pub struct PositionFit {
     pub log: PositionLog,
     /// Standard deviation of the white noise: east, north, up, metres.
     pub spread_m: DVec3,
-    /// Slow common drift of the position; `None` if the log is too short for it or shows no drift.
+    /// Slow drift of the position; `None` if the log is too short for fitting it or shows no drift.
     pub walk: Option<Walk>,
     /// Standard deviation of each component of the velocity, m/s; `None` if the log has too few velocities.
     pub velocity_std_m_s: Option<f64>,
@@ -91,7 +91,7 @@ pub fn fit_positions(log: PositionLog) -> Result<PositionFit, FitError> {
     let fits = has_walk.then(|| best(&curves, log.interval_s)).flatten();
     let spread_of = |i: usize| match &fits {
         Some(fits) => fits[i].found.noise_density / log.interval_s.sqrt(),
-        // For white noise, the Allan deviation at one interval is the standard deviation.
+        // For white noise, the Allan deviation at an averaging time of one interval equals the standard deviation.
         None => curves[i].first().map_or(0.0, |point| point.deviation),
     };
     let spread_m = DVec3::from_array([0, 1, 2].map(spread_of));
@@ -109,7 +109,8 @@ pub fn fit_positions(log: PositionLog) -> Result<PositionFit, FitError> {
     Ok(PositionFit { spread_m, walk, velocity_std_m_s, curves, log, source: String::new() })
 }
 
-/// Fits of the three axes with the common time constant that fits best.
+/// Fits of the three axes with one time constant, the one that fits all axes together best. `None` if an axis has no
+/// points.
 fn best(curves: &[Vec<Point>; 3], interval_s: f64) -> Option<[Fitted; 3]> {
     let last = curves.iter().filter_map(|points| points.last()).map(|point| point.tau_s);
     let longest_s = last.reduce(f64::min)?;

@@ -1,4 +1,4 @@
-//! Reads the positions of a GNSS receiver.
+//! Reads the positions in a recording of a GNSS receiver.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ pub fn read(log: &Log<'_>) -> Result<PositionLog, FitError> {
     log.stream()?.visit(|_, frame| {
         let Some(fix) = frame.content.fix() else { return Ok(()) };
         let start = *first.get_or_insert((fix.time_s, fix.time_period_s));
-        // Clocks of different messages count differently, so each message counts from its own first time.
+        // Message types may use different time scales, so times count from the first fix of the same message type.
         let own = all.get(&fix.message).and_then(|fixes| fixes.first());
         let start_s = own.map_or(fix.time_s, |first| first.time_s);
         let since_s = (fix.time_s - start_s).rem_euclid(start.1.min(fix.time_period_s));
@@ -99,7 +99,7 @@ fn series(fixes: &[PositionFix], log: &Log<'_>) -> Result<PositionLog, FitError>
     for (fix, time_s) in fixes.iter().zip(&times).filter(|(_, time_s)| **time_s >= log.from_s) {
         let start_s = *begun_at.get_or_insert(*time_s);
         let index = ((time_s - start_s) / interval_s).round() as usize;
-        // The same epoch again, or a jump of the time.
+        // Skip a fix that repeats an epoch, or whose time jumps.
         if index < positions_m.len() || index > positions_m.len() + fixes.len() {
             continue;
         }
@@ -132,7 +132,8 @@ fn series(fixes: &[PositionFix], log: &Log<'_>) -> Result<PositionLog, FitError>
 
 /// Reported horizontal accuracy divided by HDOP, metres: the median of all epochs with both; `None` if there are none.
 fn uere_m(all: &BTreeMap<String, Vec<PositionFix>>) -> Option<f64> {
-    // Paired by their order, because times of NMEA sentences and UBX messages differ by leap seconds.
+    // The n-th accuracy is paired with the n-th HDOP, because times of NMEA sentences and UBX messages differ by leap
+    // seconds.
     let accuracies = all.values().find(|fixes| fixes[0].horizontal_accuracy_m.is_some())?;
     let hdops = all.values().find(|fixes| fixes[0].hdop.is_some())?;
     let pairs = accuracies.iter().zip(hdops);

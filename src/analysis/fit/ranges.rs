@@ -12,11 +12,11 @@ use super::fragment::{Fragment, Table, figure};
 pub use super::ranges_log::{CELL_DEG, Cell, RangeLog};
 use super::{FitError, Log, median};
 
-/// Smallest number of ranges in a cell.
+/// Smallest number of ranges in a cell that is used.
 const FEWEST_RANGES: u32 = 8;
-/// Smallest number of cells of a laser.
+/// Smallest number of cells from which the noise of a laser is fitted.
 const FEWEST_CELLS: usize = 20;
-/// Noise above which the lidar or its surroundings count as moving, metres.
+/// Median of the lasers' standard deviations above which the lidar or its surroundings count as moving, metres.
 const MOVED_M: f64 = 0.3;
 
 /// Noise of one laser.
@@ -26,11 +26,11 @@ pub struct LaserNoise {
     pub laser: u16,
     /// Standard deviation of the laser's ranges, metres.
     pub range_std_m: f64,
-    /// Number of used cells.
+    /// Number of cells from which the noise was fitted.
     pub cells: usize,
-    /// Median range of these cells, metres.
+    /// Median range of the fitted cells, metres.
     pub range_m: f64,
-    /// Median intensity of these cells, in the unit of the packets.
+    /// Median intensity of the fitted cells, in the unit of the packets.
     pub intensity: f64,
 }
 
@@ -41,15 +41,15 @@ pub struct RangeFit {
     pub lasers: Vec<LaserNoise>,
     /// Median of the lasers' standard deviations, metres.
     pub range_std_m: f64,
-    /// Lasers with too little data.
+    /// Indices of the lasers with too little data for a fit.
     pub unfitted: Vec<u16>,
     source: String,
     has_others: bool,
-    /// Message about unusable parts of the log.
+    /// Message about unusable parts of the log; `None` if there are none.
     pub lost: Option<String>,
 }
 
-/// Fits a log.
+/// Fits the range noise of each laser in a log.
 ///
 /// # Errors
 /// The log cannot be read, is from another product, is too short, or shows motion.
@@ -61,7 +61,7 @@ pub fn fit(log: &Log<'_>) -> Result<RangeFit, FitError> {
     Ok(fit)
 }
 
-/// Like [`fit`], for given ranges.
+/// Like [`fit`], for ranges that were already read from a log.
 ///
 /// # Errors
 /// There is too little data, or the ranges show motion.

@@ -12,12 +12,12 @@ use crate::devices::decoder::Hints;
 use crate::devices::decoder::datagram::DATA;
 use crate::devices::families::{catalogue, family_of};
 
-/// Size of a cell of directions that are fitted together, degrees.
+/// Width and height of a cell, degrees. The ranges in all directions within a cell are fitted together.
 pub const CELL_DEG: f64 = 0.5;
 /// Largest number of cells.
 const MAX_CELLS: usize = 1_000_000;
 
-/// Number of cells of one elevation, in a full rotation of azimuth.
+/// Number of cells at one elevation; together they cover a full rotation of azimuth.
 const AZIMUTHS: u32 = (360.0 / CELL_DEG) as u32;
 
 /// Ranges of a lidar in one cell, as sums for fitting a plane: range over azimuth and elevation.
@@ -25,7 +25,8 @@ const AZIMUTHS: u32 = (360.0 / CELL_DEG) as u32;
 pub struct Cell {
     /// Number of ranges.
     pub count: u32,
-    /// Sums of azimuth, elevation (degrees) and range (metres), relative to the first value, and of their products.
+    /// Sums of azimuth, elevation (degrees) and range (metres), each relative to `first`; `products` has the sums of their
+    /// products in pairs.
     sums: [f64; 3],
     products: [[f64; 3]; 3],
     first: [f64; 3],
@@ -111,7 +112,7 @@ impl RangeLog {
     }
 }
 
-/// Reads the used part of a log.
+/// Reads the ranges of a log between [`Log::from_s`] and [`Log::to_s`].
 pub fn read(log: &Log<'_>) -> Result<RangeLog, FitError> {
     if sends_streams(log.profile) { read_stream(log) } else { read_capture(log) }
 }

@@ -23,9 +23,9 @@ pub struct Comparison {
     pub received: u64,
     /// Number of packets that did not arrive; negative if more arrived than were sent.
     pub missing: i64,
-    /// Departure errors minus the smallest one, microseconds; absolute errors if any packet left early.
+    /// Departure errors, microseconds, each minus the smallest one; if any packet left early, their absolute values.
     pub departed: Spread,
-    /// Arrival errors relative to a straight line through the smallest ones, microseconds.
+    /// Arrival errors, microseconds: delays relative to a straight line through the smallest delays.
     pub arrived: Spread,
     /// State of the sender's clock, from the certificate.
     pub sender_clock: String,
@@ -48,8 +48,8 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Statistics of `figures` minus the smallest error, so that a constant delay has no effect; of absolute errors if
-    /// any error is negative.
+    /// Statistics of the errors in `figures`, each minus the smallest error, so that a constant delay has no effect; if any
+    /// error is negative, of their absolute values.
     fn over_least(figures: &ErrorFigures) -> Self {
         let least_us = figures.timeline.iter().map(|w| w.least_us).fold(f64::MAX, f64::min);
         // Percentiles are of absolute errors. If some errors are negative, the smallest error cannot be subtracted from

@@ -29,18 +29,18 @@ pub const FORMAT: &str = "menura-probe-1";
 const MOST_STREAMS: usize = 64;
 /// Requested size of the receive buffer, bytes: enough for several seconds of the fastest device's data.
 const RECEIVE_BUFFER_BYTES: usize = 64 << 20;
-/// Largest number of times that a socket is emptied at the end, if more datagrams keep arriving.
+/// Largest number of times that each socket is emptied at the end. The limit matters if datagrams keep arriving.
 const LAST_LOOKS: usize = 16;
-/// Longest delay until the end of the probe is noticed.
+/// Longest wait for datagrams before the probe checks whether it must end.
 const PATIENCE: Duration = Duration::from_millis(50);
 /// Largest IPv4 datagram, bytes. Ousters send 33 kB.
 const LONGEST_DATAGRAM: usize = 65_507;
 
-/// Open sockets and the datagrams that arrived.
+/// Open sockets, and the analysis of the datagrams that arrived at them.
 pub struct Probe {
     sockets: Vec<Listener>,
     streams: BTreeMap<(SocketAddr, SocketAddr), Stream>,
-    /// Number of datagrams of senders beyond [`MOST_STREAMS`].
+    /// Number of datagrams that were not analysed, because [`MOST_STREAMS`] other senders already were.
     crowded_out: u64,
 }
 
@@ -51,7 +51,7 @@ struct Listener {
     overflowed: u32,
 }
 
-/// Result of a probe. Keys are stable within a [`FORMAT`].
+/// Result of a probe. Its keys do not change as long as [`FORMAT`] stays the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProbeReport {
     /// The constant [`FORMAT`].
@@ -66,9 +66,9 @@ pub struct ProbeReport {
     pub sockets: Vec<SocketFigures>,
     /// Statistics of each sender at each port.
     pub streams: Vec<StreamFigures>,
-    /// Number of datagrams of senders that were not analysed.
+    /// Number of datagrams that were not analysed, because too many other senders already were.
     pub crowded_out: u64,
-    /// Comparisons with the sender's certificate, if given.
+    /// Comparisons of arrivals with senders' certificates; empty without a certificate.
     pub comparisons: Vec<Comparison>,
 }
 
@@ -84,7 +84,7 @@ pub struct SocketFigures {
 }
 
 impl Probe {
-    /// Listens at every address; a multicast group is joined.
+    /// Opens a socket at each of `addresses`. If an address is a multicast group, the socket joins the group.
     ///
     /// # Errors
     /// A socket cannot be opened; the error names the address and, if known, the remedy.
@@ -153,7 +153,7 @@ impl Probe {
     ) -> io::Result<u64> {
         let listener = &mut self.sockets[place];
         let mut taken = 0;
-        // The loop is bounded, so that other sockets are read and the end is noticed.
+        // The number is limited, so that other sockets are read, too, and the probe can end.
         while taken < 4096 {
             let Some(arrival) = reader.arrival(&listener.socket, buffer)? else { break };
             taken += 1;

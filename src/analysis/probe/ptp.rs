@@ -25,19 +25,20 @@ use crate::wire::record::Record as _;
 
 /// Name of the report's format.
 pub const FORMAT: &str = "menura-probe-ptp-1";
-/// Largest number of masters, and of clocks, that are analysed.
+/// Largest number of masters and largest number of clocks that are analysed; also the number of delay requests whose
+/// departure is stored.
 const MOST: usize = 256;
 /// Largest number of measurements of one master.
 const MOST_SAMPLES: usize = 100_000;
 const SECOND_NS: i128 = 1_000_000_000;
 /// Interval at which management requests and delay requests are sent.
 const ASK_EVERY: Duration = Duration::from_millis(500);
-/// Longest delay until the end of the probe is noticed.
+/// Longest wait for messages before the probe checks whether it must end.
 const PATIENCE: Duration = Duration::from_millis(20);
 /// Data sets that are requested from clocks by management messages.
 const ASKED: [u16; 4] = [id::DEFAULT, id::PORT, id::CURRENT, id::PARENT];
 
-/// Report of a PTP probe. Keys are stable within a [`FORMAT`].
+/// Report of a PTP probe. Its keys do not change as long as [`FORMAT`] stays the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PtpReport {
     /// The constant [`FORMAT`].
@@ -108,9 +109,9 @@ pub struct ClockFigures {
     pub state: Option<String>,
     /// Identity of the clock's grandmaster.
     pub grandmaster: Option<String>,
-    /// Offset from the master that the clock reports, nanoseconds.
+    /// Offset from its master, as reported by the clock, nanoseconds.
     pub offset_ns: Option<SpreadFigures>,
-    /// Path delay to the master that the clock reports, nanoseconds.
+    /// Path delay to its master, as reported by the clock, nanoseconds.
     pub path_delay_ns: Option<SpreadFigures>,
 }
 
@@ -144,7 +145,8 @@ struct Master {
     is_two_step: bool,
     /// Sequence number, arrival and correction of a Sync message whose Follow_Up has not arrived.
     sync: Option<(u16, i128, i128)>,
-    /// Delay from the master to this host in the last synchronisation, nanoseconds.
+    /// Latest value for [`MasterFigures::to_here_ns`], from the last Sync message; `None` before the first one, or if
+    /// its time is invalid.
     latest_ns: Option<i128>,
     offsets: Spread,
     delays: Spread,

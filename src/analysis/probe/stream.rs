@@ -36,7 +36,8 @@ pub struct Stream {
     /// Source and destination port.
     ports: [u16; 2],
     senders: Senders,
-    /// Protocol name for packets without times, and for packets with times.
+    /// Names of the sender's protocol: for packets without timestamps, and with timestamps. `None` until the first data
+    /// packet.
     protocols: Option<[&'static str; 2]>,
     /// Number of datagrams other than data, by kind.
     other_kinds: BTreeMap<&'static str, u64>,
@@ -62,7 +63,7 @@ struct Judged {
     start_ns: u64,
     /// Timestamp of the latest packet.
     last_stamp: Option<Stamp>,
-    /// The latest packet's own time (see the module), since the first packet, nanoseconds.
+    /// Own time of the latest packet (see the module), nanoseconds after the own time of the first packet.
     own_ns: i64,
     highest_ns: i64,
     taken: u64,
@@ -107,7 +108,7 @@ pub struct StreamFigures {
     pub rate_hz: f64,
     /// Period of the packets, microseconds: from their timestamps, or from the arrivals if they have none; 0 if unknown.
     pub period_us: f64,
-    /// Number of packets that are missing by the timestamps; `None` if packets have no times.
+    /// Number of missing packets according to the timestamps; `None` if packets have no timestamps.
     pub lost: Option<u64>,
     /// Number of gaps in the timestamps; `None` if packets have no times.
     pub gaps: Option<u64>,
@@ -117,7 +118,7 @@ pub struct StreamFigures {
     pub reordered: Option<u64>,
     /// Number of repeated packets; `None` if packets have no times.
     pub duplicates: Option<u64>,
-    /// Number of jumps of the packets' time that lost packets do not explain.
+    /// Number of restarts of the sender: jumps of the timestamps that are too large for lost or reordered packets.
     pub restarts: u64,
     /// Jitter: arrival minus the packet's own time, minus a straight line below all values; see the module.
     pub jitter: ErrorFigures,
@@ -373,7 +374,7 @@ impl Judged {
         figures.restarts = self.restarts;
         if self.is_stamped {
             let found = self.gaps.found();
-            // A packet that arrived late had been counted as missing.
+            // Each reordered packet was counted as missing before it arrived.
             figures.lost = Some(found.missing.saturating_sub(self.reordered));
             figures.gaps = Some(found.gaps);
             figures.longest_gap_us = Some(if found.gaps > 0 { found.longest_us } else { 0.0 });
@@ -382,7 +383,7 @@ impl Judged {
             figures.clock_offset_us = self.least_offset_us.map(|us| us as f64);
             figures.clock_drift_ppm = Some(drift_ppm);
         } else {
-            // The period was a guess; the slope is its error.
+            // Without timestamps, the period is an estimate from the first arrivals; the drift is its relative error.
             figures.period_us *= 1.0 + drift_ppm * 1e-6;
         }
     }
@@ -422,8 +423,8 @@ mod tests {
         stream.figures(AT.parse().unwrap(), "127.0.0.1:443".parse().unwrap())
     }
 
-    /// Statistics of 5000 packets at intervals of 288 us, with clocks that differ by 3 ms and 20 ppm. `arrivals` returns the
-    /// delays at which the packet with a number arrives, microseconds.
+    /// Statistics of 5000 packets at intervals of 288 us, with clocks that differ by 3 ms and 20 ppm. `arrivals` returns,
+    /// for the number of a packet, the delay of each arrival of this packet, microseconds; empty for a lost packet.
     fn stream(arrivals: impl Fn(u64) -> Vec<u64>) -> StreamFigures {
         let mut stream = Stream::default();
         for number in 0..5000 {

@@ -138,7 +138,7 @@ fn flow_of(flow: &Flow) -> Value {
 fn data_flow(flow: &Flow, sender: &dyn DatagramDecoder, data: &DataFlow) -> Value {
     let misfits: Vec<String> = flow.misfits().into_iter().map(|misfit| misfit.text).collect();
     let has_stamps = sender.has_stamps();
-    // Images have pauses between them, which are not gaps.
+    // A pause between two images is not a gap.
     let gaps = (!sender.sends_images()).then(|| data.gaps(has_stamps).found());
     let timestamps = data.stamps.filter(|_| has_stamps);
     json!({

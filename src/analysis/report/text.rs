@@ -87,7 +87,7 @@ pub fn packet(
 fn write_flow(out: &mut dyn Write, flow: &Flow) -> io::Result<()> {
     writeln!(out, "\n{} -> {}", flow.source, flow.destination)?;
     let mut line = |name: &str, text: String| writeln!(out, "  {name:<16}{text}");
-    // Missing packets come first.
+    // The line about missing packets is the flow's first line.
     let of_data = flow.data.as_ref().zip(flow.senders.likeliest());
     let found = of_data.map(|(data, sender)| data.gaps(sender.has_stamps()).found());
     let is_even = flow.senders.likeliest().is_none_or(|sender| !sender.sends_images());

@@ -107,7 +107,7 @@ pub fn profile_of(recording: &Path, truth: &Path) -> Result<Option<String>, Trut
 pub struct TruthReader<R = BufReader<File>> {
     input: R,
     reader: LinearReader,
-    /// Topics of the channels about packets.
+    /// Topic of each channel about packets, by channel id.
     topics: HashMap<u16, String>,
     schemas: HashMap<u16, String>,
     names: Names,
@@ -180,7 +180,8 @@ impl<R: Read> TruthReader<R> {
         if self.has_data_end { Ok(None) } else { Err(TruthFileError::NoDataEnd) }
     }
 
-    /// Reads the rest of the file. Only then is the file verified: a damaged record may look like one of another kind.
+    /// Reads the rest of the file. Only this verifies the whole file, because a damaged record may look like a record
+    /// of another kind.
     ///
     /// # Errors
     /// The file cannot be read, is damaged or is incomplete.

@@ -9,18 +9,19 @@ use super::file::{Names, TruthFileError, TruthReader};
 use super::points::{PointPacket, PointPlace, SensorPoint};
 use crate::wire::truth::{FiringRecord, MIRRORED, NONE, PacketRecord, PoseRecord, ReturnRecord};
 
-/// Largest time by which packets of a capture may be out of the order of the ground truth, nanoseconds: faults delay
+/// Packets of a capture may be in another order than in the ground truth, by up to this time, nanoseconds: faults delay
 /// packets, and networks reorder them.
 const DISORDER_NS: u64 = 5_000_000_000;
 
 /// The first eight bytes of a packet's SHA-256.
 type Digest8 = [u8; 8];
 
-/// Finds the ground truth of packets that arrive in about the same order as in the file.
+/// Finds the ground truth of captured packets. The packets must be in about the same order as in the ground truth file.
 pub struct Joiner {
     reader: TruthReader,
     known: HashMap<Digest8, VecDeque<PacketRecord>>,
-    /// Due time (nanoseconds) and digest of each packet in `known`, in the order of the file, for its removal.
+    /// Due time (nanoseconds) and digest of each packet in `known`, in the order of the file. Used to remove old
+    /// packets.
     order: VecDeque<(u64, Digest8)>,
     /// Due time of the latest packet that was found, nanoseconds.
     found_ns: Option<u64>,
@@ -73,8 +74,8 @@ impl Joiner {
         self.reader.names()
     }
 
-    /// Skips to the first of these packets, because a capture may start anywhere in a run. Returns whether one of them
-    /// was found.
+    /// Reads the ground truth until it finds one of `packets`, because a capture may start anywhere in a run. Returns
+    /// false if the ground truth has none of them.
     ///
     /// # Errors
     /// The ground truth cannot be read or has no packets.
@@ -163,7 +164,7 @@ pub struct PacketJoin<'a> {
     by_laser: HashMap<usize, Vec<usize>>,
     /// Angles of all firings, counterclockwise from forward (degrees, -180..180), with their indices.
     by_angle: Vec<(f64, usize)>,
-    /// Smallest step between successive angles, degrees.
+    /// Smallest step between successive angles, degrees; steps of at most 0.05 degrees are ignored.
     spacing_deg: f64,
 }
 

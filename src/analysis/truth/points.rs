@@ -29,7 +29,7 @@ pub struct SensorPoint {
     pub laser: usize,
     /// Range along the beam, metres.
     pub range_m: f64,
-    /// Position of the point in the ground truth of its packet.
+    /// Key of the point's firing in the ground truth of its packet.
     pub place: PointPlace,
 }
 

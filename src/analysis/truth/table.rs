@@ -179,7 +179,7 @@ enum Kind {
     U32,
 }
 
-/// Columns in addition to the coordinates.
+/// Columns about the decoded points, in addition to the coordinates.
 const OF_POINTS: [Number; 5] = [
     ("intensity", Kind::F32, |row| row.point.intensity),
     ("range_m", Kind::F32, |row| row.point.range_m),

@@ -148,7 +148,8 @@ fn write_las(table: &PointTable, out: &mut impl Write) -> io::Result<()> {
     out.write_all(bytes.get_ref())
 }
 
-/// Bytes of an `.npy` file with one column.
+/// Bytes of an `.npy` file with one column: `len` elements of the NumPy type `kind`, such as `<f8`, with the bytes
+/// `values`.
 fn npy(kind: &str, len: usize, values: &[u8]) -> Vec<u8> {
     let mut head = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({len},), }}");
     // Magic, version and length take ten bytes; the numbers start at a multiple of 64 bytes.

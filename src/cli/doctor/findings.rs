@@ -205,7 +205,7 @@ fn siblings(facts: &HostFacts) -> Finding {
 /// (`engine::run::pauses`).
 fn throttling(facts: &HostFacts) -> Finding {
     let topic = "real-time share";
-    // Since Linux 6.12, other threads have a reservation that these settings do not change.
+    // From Linux 6.12 on, the kernel reserves time for other threads independently of these settings.
     let is_served = facts.is_at_least(6, 12);
     match (facts.rt_runtime_us, facts.rt_period_us) {
         _ if is_served => good(topic, "950 ms of each second; the sender takes no more than 900"),

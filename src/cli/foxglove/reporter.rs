@@ -32,7 +32,7 @@ pub struct Reporter<'a> {
     run: &'a RealTimeRun<'a>,
     topics: Topics<'a>,
     path: Path,
-    /// Counts that were last reported for each device: packets refused, late, dropped.
+    /// For each device, its counts of refused, late and dropped packets at the previous report.
     troubles: Vec<[u64; 3]>,
     hosts: Vec<BTreeSet<SocketAddr>>,
     /// Number of faults whose start was reported.
@@ -82,7 +82,7 @@ impl<'a> Reporter<'a> {
             if !self.topics.hub.is_visited() {
                 continue;
             }
-            // If the known motion has not advanced, the poses are unchanged.
+            // Poses are unchanged unless `at`, the time up to which the motion is known, has advanced.
             if told_at.replace(at) != Some(at) {
                 self.tell_poses(at);
             }
@@ -195,7 +195,7 @@ fn status(figures: &DeviceFigures) -> Value {
 #[derive(Default)]
 struct Path {
     poses: Vec<Transform<World, Body>>,
-    /// Number of times that every second pose was removed.
+    /// Number of times that every second pose was removed; each removal doubles the distance between successive poses.
     coarser: i32,
 }
 

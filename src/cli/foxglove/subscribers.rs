@@ -30,8 +30,8 @@ const FIELDS: &[PointField] = &[
     ("laser", 14, Number::U16),
 ];
 const STRIDE: u32 = 16;
-/// Number of first frames with a connected client for which the packets of all devices are decoded, to find their channels.
-/// A device without channels is decoded after these frames, too.
+/// In this many frames, counted from the first one with a connected client, the packets of all devices are decoded, so that
+/// their channels are created. A device without channels is decoded in later frames, too.
 const FRAMES_OF_DISCOVERY: u32 = 20;
 
 /// Passes decoded device data to subscribed clients.
@@ -47,9 +47,9 @@ pub struct Subscribers<'a> {
 /// Channels and state of a device.
 #[derive(Default)]
 struct DeviceChannels {
-    /// Points of the present frame, in World, metres.
+    /// Points collected for the next cloud: position in World, metres, and the decoded point.
     points: Vec<(DVec3, SeenPoint)>,
-    /// Channels of the device.
+    /// Ids of the device's Foxglove channels.
     channels: Vec<u32>,
     /// Message type from which positions are taken: GNSS receivers send the same position in several messages.
     position_message: Option<String>,
@@ -178,7 +178,8 @@ impl<'a> Subscribers<'a> {
         }
     }
 
-    /// Publishes the points of the present frame as a cloud in the sensor's frame at `at`, the time of all points.
+    /// Publishes the points collected since the last call as one cloud. Its timestamp is `at`, and its coordinates are those
+    /// of the sensor at that time.
     fn publish_cloud(&mut self, device: DeviceId, at: SimTime) {
         let points = std::mem::take(&mut self.devices[device.0].points);
         let channel = self.cloud_channel(device);
@@ -267,7 +268,7 @@ fn calibration(stamp: &Value, frame: &str, lens: &Lens) -> Option<Value> {
 /// Position of a GNSS receiver as `foxglove.LocationFix`.
 fn position(stamp: &Value, frame: &str, fix: &PositionFix) -> Value {
     let mut covariance = [0.0; 9];
-    // An approximation: each horizontal axis has half of the squared horizontal accuracy.
+    // An approximation: the variance of each horizontal axis is half of the squared horizontal accuracy.
     let mut kind = 0;
     if let Some(horizontal_m) = fix.horizontal_accuracy_m {
         let vertical_m = fix.vertical_accuracy_m.unwrap_or(horizontal_m);

@@ -62,7 +62,7 @@ impl Drawing<'_> {
         panel
     }
 
-    /// Panels of the forward and the backward view, each coloured by range and by intensity.
+    /// Four panels: the forward and the backward view, each once coloured by range and once by intensity.
     fn seat_views(&self) -> [Panel; 4] {
         let margin = 1.5_f64.to_radians();
         let elevations = (self.elevations_rad.0 - margin, self.elevations_rad.1 + margin);
@@ -123,7 +123,7 @@ impl Drawing<'_> {
             Axis::linear("elevation, degrees", low.to_degrees(), high.to_degrees()),
         )
         .colour_bar(bar);
-        // Large enough to fill a laser's row and a firing's column.
+        // The dots are wide enough to fill a firing's column, and high enough to fill a laser's row.
         let size_px = (3.0, (row_px.floor() + 1.0).clamp(2.0, 8.0));
         panel.dots(dots.into_iter().map(|(_, dot)| dot).collect(), size_px);
         panel

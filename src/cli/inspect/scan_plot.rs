@@ -4,7 +4,7 @@ use crate::devices::decoder::Scan;
 use crate::plot::{Area, Axis, BLUE, Colour, Figure, ORANGE, Panel};
 
 const SIDE: f64 = 900.0;
-/// Colour of the beams to the points.
+/// Colour of the lines from the scanner to its points.
 const RAY: Colour = Colour([214, 228, 240]);
 
 /// A point in the scanner's axes: x forward, y left, metres.

@@ -31,8 +31,8 @@ pub fn connection_table() -> String {
     text
 }
 
-/// Names in code style. A pattern such as `velodyne-*` replaces several profiles if `names` has all profiles that begin
-/// so.
+/// The names in code style. The pattern `velodyne-*`, for example, replaces all names that start with `velodyne-`, if
+/// `names` has every profile with this start.
 fn shortened(names: &[&str]) -> Vec<String> {
     let all: Vec<&str> = catalogue().profiles().iter().map(|profile| &*profile.name).collect();
     let count = |names: &[&str], start: &str| names.iter().filter(|n| n.starts_with(start)).count();

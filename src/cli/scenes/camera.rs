@@ -24,7 +24,7 @@ const FARTHEST_M: f32 = 2000.0;
 const SUN: DVec3 = DVec3::new(-0.45, -0.25, 0.85);
 /// Intensity of the lights: the sky, a light from behind the camera, the sun.
 const LIGHTS: [f64; 3] = [0.35, 0.2, 0.55];
-/// Distance of a shadow ray's start from the surface, as a share of the viewing distance.
+/// Distance between a surface and the start of a shadow ray, as a share of the viewing distance.
 const SHADOW_GAP: f64 = 1e-4;
 /// Colour of the sky at the horizon and overhead: red, green, blue, 0..=1.
 const SKY: [DVec3; 2] = [DVec3::new(0.88, 0.92, 0.96), DVec3::new(0.55, 0.72, 0.92)];
@@ -46,7 +46,7 @@ const COLOURS: [(&str, [u8; 3]); 15] = [
     ("glass", [150, 190, 205]),
     ("rod", [196, 84, 60]),
 ];
-/// Range of greys for other materials, from dark to light.
+/// Greys of materials that are not in [`COLOURS`], from dark to light, 0..=1.
 const GREYS: [f64; 2] = [0.35, 0.85];
 
 /// A camera: position in World (metres), and unit vectors forward, right and up.
@@ -71,7 +71,7 @@ impl Camera {
         Some(Self { from_m, ahead, right, up: right.cross(ahead), size })
     }
 
-    /// Direction of the ray through `place` in the picture, pixels from the top left.
+    /// Direction, in World, of the ray through a position in the picture; `place` is in pixels from the top left.
     fn direction(&self, place: DVec2) -> DVec3 {
         let [width, height] = self.size.map(f64::from);
         let middle = DVec2::new(width, height) / 2.0;
@@ -201,8 +201,8 @@ impl Painter<'_> {
         hits
     }
 
-    /// Unit normal of the hit triangle in World. The order of the corners determines its side, which may face away from
-    /// the camera.
+    /// Unit normal of the hit triangle in World. It points to the side from which the corners run counter-clockwise, so
+    /// it may point away from the camera.
     fn normal(&self, hit: &Hit) -> DVec3 {
         let instance = &self.scene.instances[hit.instance as usize];
         let mesh = &self.scene.meshes[instance.mesh as usize];

@@ -10,11 +10,11 @@ use serde_json::{Map, Value as Json, json};
 use super::words;
 use crate::config::toml::spec::{Case, Discriminator, KeySpec, Kind, TableSpec, Variants};
 
-/// Smallest length of a repeated part that gets its own name, bytes.
+/// Repeated parts whose JSON text has at least this length, bytes, become named definitions.
 const SHORTEST_SHARED: usize = 400;
 
-/// Schema with the title `title` for files with the keys `spec`; `name` is used for repeated parts that are outside any
-/// key.
+/// Schema with the title `title` for files with the keys `spec`. A repeated part gets the name of its key, or `name` if
+/// it is not inside any key.
 pub fn schema(title: &str, name: &str, spec: &TableSpec) -> String {
     let mut whole = object(spec);
     let definitions = Shared::take_from(&mut whole, name);

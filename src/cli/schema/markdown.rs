@@ -44,7 +44,7 @@ fn is_table(key: &KeySpec) -> bool {
     key.table().is_some_and(is_long) || key.item().and_then(KeySpec::table).is_some()
 }
 
-/// Adds a heading and a table of all keys of `spec`, except those of `apart`.
+/// Adds a heading and a table of all keys of `spec`, except those for which `apart` returns true.
 fn section(out: &mut String, title: &str, spec: &TableSpec, apart: &dyn Fn(&KeySpec) -> bool) {
     let mut rows = Vec::new();
     for key in spec.keys.iter().filter(|key| !apart(key)) {
@@ -56,8 +56,8 @@ fn section(out: &mut String, title: &str, spec: &TableSpec, apart: &dyn Fn(&KeyS
     }
 }
 
-/// Adds sections for tables that depend on a word, such as the settings of a profile. Words with equal keys share a
-/// section.
+/// Adds sections for tables whose keys depend on a word, the value of another key: for example, the keys of `settings`
+/// depend on the profile. Words with the same keys share a section.
 fn sections_by_word(out: &mut String, path: &str, spec: &TableSpec, variants: &Variants) {
     let Discriminator::WordOf(by) = &variants.by else { return };
     for key in spec.keys.iter().filter(|key| key.depends && is_table(key)) {
@@ -91,8 +91,8 @@ fn has_same_keys(some: &[Row], others: &[Row]) -> bool {
     names(some) == names(others)
 }
 
-/// Combines the rows of several words. If the words have different values in a cell, the cell lists up to four of them
-/// with their words. If there are more values, or long ones, the cell refers to the profile.
+/// Combines the rows of several words, which have the same keys. If the words differ in a cell, the cell lists up to
+/// four values, each with its words. If there are more values, or long ones, the cell refers to the profile.
 fn together(group: &[(&str, Vec<Row>)]) -> Vec<Row> {
     let cell = |index: usize, cell: &dyn Fn(&Row) -> &str| -> String {
         let mut values: Vec<(&str, Vec<&str>)> = Vec::new();

@@ -31,7 +31,8 @@ pub fn rows_of(spec: &TableSpec) -> Vec<Row> {
     rows
 }
 
-/// Adds the rows of a key: one for each case that other keys distinguish, followed by rows of the keys within it.
+/// Adds the rows of a key: one row for each case that other keys distinguish, each followed by rows for the keys of its
+/// table.
 pub fn rows_of_key(
     key: &KeySpec,
     table: &TableSpec,

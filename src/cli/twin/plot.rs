@@ -1,14 +1,15 @@
-//! Distributions of both streams, one above the other.
+//! Plot that compares a captured stream with an emulated one: distributions of five quantities, one above the other.
 
 use crate::analysis::spread::Spread;
 use crate::analysis::twin::Figures;
 use crate::plot::{Axis, BLUE, Figure, ORANGE, Panel};
 
 const BINS: usize = 80;
-/// If whole numbers span at most this many values, each value is drawn as a narrow bar, several bins apart from the next.
+/// Largest number of successive whole numbers for which bins are narrower than 1. Each number then appears as a narrow
+/// bar, several bins apart from the next.
 const FEW: usize = 10;
 
-/// Draws five quantities of both streams; `title` names profile and capture.
+/// Draws the distributions of five quantities of the real and the emulated stream; `title` names profile and capture.
 pub fn draw(title: &str, real: &Figures, ours: &Figures) -> Figure {
     let panels = [
         (
@@ -51,7 +52,7 @@ enum Quantity {
 }
 
 impl Quantity {
-    /// Label of the axis, and the divisor that converts values to the unit of the axis.
+    /// Label of the axis for values up to `most`, and the divisor that converts the values to the unit in the label.
     fn axis(self, most: f64) -> (&'static str, f64) {
         match self {
             Self::TimeUs { .. } if most >= 1000.0 => ("time, ms", 1000.0),
@@ -84,7 +85,7 @@ fn panel(name: &str, quantity: Quantity, pair: [&Spread; 2]) -> Panel {
     let least = pair.map(|spread| spread.quantile(0.001)).into_iter().fold(f64::MAX, f64::min);
     let most = pair.map(|spread| spread.quantile(0.999)).into_iter().fold(f64::MIN, f64::max);
     let (unit, scale) = quantity.axis(most);
-    // Without values, both are NaN.
+    // If neither stream has values, `most` is less than `least`.
     if !least.is_finite() || !most.is_finite() || most < least {
         let (x, y) = (Axis::linear(unit, 0.0, 1.0), Axis::linear("share, %", 0.0, 1.0));
         return Panel::new(format!("{name}: nothing seen"), x, y);

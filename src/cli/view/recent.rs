@@ -8,9 +8,9 @@ use crate::engine::stats::Counters;
 use crate::time::SimTime;
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Averaging window of deadline misses and lateness, nanoseconds.
+/// Length of the window in which deadline misses are counted and lateness is evaluated, nanoseconds.
 pub const WINDOW_NS: u64 = 10 * SECOND_NS;
-/// Time between two copies of the lateness counts, nanoseconds.
+/// Time between two stored copies of a device's lateness histogram, nanoseconds.
 const LATENESS_STEP_NS: u64 = 2 * SECOND_NS;
 /// Number of packets over which the rate is averaged if a device sends fewer than this number per second.
 const FEWEST_PACKETS: f64 = 10.0;
@@ -20,7 +20,7 @@ const SILENT_NS: u64 = SECOND_NS / 2;
 /// Time after which a device without a nominal rate counts as idle, nanoseconds.
 const IDLE_NS: u64 = 2 * SECOND_NS;
 
-/// Number of packets by lateness (nanoseconds, ascending).
+/// Histogram of lateness: pairs of lateness (nanoseconds, ascending) and number of packets.
 type Lateness = Vec<(u64, u64)>;
 
 /// Counters and lateness of a device in the last ten seconds.
@@ -68,10 +68,10 @@ pub struct RecentFigures {
 }
 
 impl Recent {
-    /// Stores the counters of the time `now`.
+    /// Stores `counters`, the device's counters at the time `now`.
     pub fn note(&mut self, now: SimTime, counters: Counters) {
         self.samples.push_back((now, counters));
-        // One sample as old as the window, or older, is kept.
+        // Keep the newest sample that is at least as old as the window; remove older ones.
         while self.samples.get(1).is_some_and(|(at, _)| at.0 + WINDOW_NS <= now.0) {
             self.samples.pop_front();
         }
@@ -82,7 +82,7 @@ impl Recent {
         self.lateness.back().is_none_or(|(at, _)| at.0 + LATENESS_STEP_NS <= now.0)
     }
 
-    /// Stores the lateness of all packets up to `now`.
+    /// Stores the lateness histogram of all packets that the device has sent up to `now`.
     pub fn note_lateness(&mut self, now: SimTime, lateness: Lateness) {
         self.lateness.push_back((now, lateness));
         while self.lateness.get(1).is_some_and(|(at, _)| at.0 + WINDOW_NS <= now.0) {
@@ -132,7 +132,7 @@ fn activity(now: SimTime, last: Option<SimTime>, nominal_rate_hz: f64, is_down: 
         0.0 => SILENT_NS,
         nominal => SILENT_NS.max((SILENT_PERIODS / nominal * 1e9) as u64),
     };
-    // For a device that never sent anything, the time counts from the first instant.
+    // If a device has never sent anything, its silence counts from the start of the run.
     let is_silent = now.0 > last.map_or(0, |at| at.0).saturating_add(patience_ns);
     match (is_silent, waits, last) {
         (_, true, None) => Activity::WaitsForDriver,

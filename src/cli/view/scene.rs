@@ -72,8 +72,8 @@ pub struct Poses {
 }
 
 impl Shown {
-    /// Number (never 0) and bytes of the frame that follows number `seen`, or of the newest frame if that one is gone;
-    /// `None` if there is no newer frame.
+    /// Number (from 1) and bytes of frame `seen` + 1; if this frame is no longer kept, those of the newest frame. `None` if
+    /// frame `seen` is the newest.
     pub fn frame_after(&self, seen: u64) -> Option<(u64, Arc<Vec<u8>>)> {
         let frames = self.frames.lock().expect("no holder panics");
         let next = frames.iter().find(|(number, _)| *number == seen + 1);
@@ -101,12 +101,12 @@ pub struct Viewers<'a> {
     wishes: Wishes<'a>,
     /// Number of the latest frame.
     number: u64,
-    /// Points of the present frame, by device.
+    /// Encoded points of the present frame, by device; [`POINT_BYTES`] each.
     points: Vec<Vec<u8>>,
     latest: Vec<Latest>,
 }
 
-/// Functions that report the requests of open pages, and that supply facts which packets do not contain.
+/// Callbacks of [`Viewers`]: two report the requests of open pages, and one supplies poses, which packets do not contain.
 pub struct Wishes<'a> {
     /// Whether a page is open.
     pub is_there: Box<dyn Fn() -> bool + 'a>,
@@ -198,8 +198,8 @@ impl Audience for Viewers<'_> {
     }
 }
 
-/// Stores a value. Further texts are dropped once the page's limit is reached, because hosts can request any number of
-/// them.
+/// Stores a value. A text with a new name is dropped if the device already has [`MOST_VALUES`] values, because hosts can
+/// request any number of texts.
 fn keep(latest: &mut Latest, told: ValueKind, name: &str, mut text: String, numbers: &[f64]) {
     let key = (told, name.to_owned());
     if told == ValueKind::Text && latest.len() >= MOST_VALUES && !latest.contains_key(&key) {

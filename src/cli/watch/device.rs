@@ -20,7 +20,8 @@ use crate::wire::truth::PacketRecord;
 const MOST_POINTS: usize = 60_000;
 /// Ports for a decoder that identifies packets by their content only.
 const NO_PORTS: [u16; 2] = [0, 0];
-/// Longest pause of the decoded connection, nanoseconds. After a longer pause, the next host that gets data is decoded.
+/// Longest pause of the decoded connection, nanoseconds. After a longer pause, the connection of the next host that gets
+/// data is decoded instead.
 const PEER_PATIENCE_NS: u64 = 1_000_000_000;
 
 /// Function that returns a sensor's pose.
@@ -37,7 +38,7 @@ pub struct WatchedDevice {
     stream: Option<Box<dyn StreamDecoder>>,
     /// The host whose connection is decoded, and the time of the last bytes to it.
     peer: Option<(Peer, SimTime)>,
-    /// Number of points in the present frame, counted from the last increase of `stride`.
+    /// Number of points decoded in the present frame; reset to 0 whenever `stride` increases.
     in_frame: usize,
     packets: u64,
     /// One in `stride` packets is decoded. The stride grows until a frame has at most about [`MOST_POINTS`] points.
@@ -68,7 +69,7 @@ impl WatchedDevice {
         }
     }
 
-    /// Starts a new frame.
+    /// Ends the present frame; the next packet belongs to a new frame.
     pub fn end_frame(&mut self) {
         self.in_frame = 0;
     }

@@ -1,7 +1,7 @@
 //! Camera images as JPEG, encoded once for all observers, at a rate that the machine can sustain.
 //!
 //! A thread of the lowest priority encodes the newest image of each camera that an observer requests; images in between
-//! are skipped. It pauses as long as it works, so it uses at most half a processor.
+//! are skipped. After each pass, the thread pauses for as long as the pass took, so it uses at most half a processor.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -22,7 +22,7 @@ use crate::timing::clock::Stopwatch;
 
 /// Time without a request after which a camera's images are no longer encoded, unless one of its streams is open.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Shortest period between two images of a camera.
+/// Shortest time between two encodings of a camera's images.
 const SHORTEST_PERIOD: Duration = Duration::from_millis(66);
 /// Largest number of simultaneous streams.
 pub const MOST_STREAMS: usize = 8;
@@ -63,7 +63,7 @@ struct CameraImages {
     newest: Mutex<Option<Arc<Jpeg>>>,
 }
 
-/// Clients, each of which receives the encoded images of one camera; it misses some if it reads too slowly.
+/// Clients, each of which receives the encoded images of one camera. A client that reads too slowly misses some images.
 #[derive(Debug, Default)]
 pub struct Streams {
     clients: Mutex<Vec<Client>>,
@@ -77,7 +77,8 @@ struct Client {
 }
 
 impl Streams {
-    /// Opens a stream of a device's images, each with its header lines; `None` if there are too many streams.
+    /// Opens a stream of a device's encoded images, each with its header lines; `None` if [`MOST_STREAMS`] streams are
+    /// open.
     pub fn open(&self, device: DeviceId) -> Option<mpsc::Receiver<Vec<u8>>> {
         let mut clients = self.clients.lock().expect("no holder panics");
         clients.retain(|client| !client.images.is_closed());
@@ -130,7 +131,8 @@ impl<'a> LivePictures<'a> {
         &self.streams
     }
 
-    /// Newest image of a device, unless its number is `seen`. The call also requests new images for a while.
+    /// Newest image of a device; `None` if there is none, or if its number is `seen`. The call also counts as a
+    /// request, so that images are encoded for the next three seconds.
     pub fn newest(&self, device: DeviceId, seen: u64) -> Option<Arc<Jpeg>> {
         let camera = self.devices.get(device.0)?;
         camera.asked_ns.store(self.now_ns().max(1), Ordering::Relaxed);
@@ -138,7 +140,7 @@ impl<'a> LivePictures<'a> {
         newest.as_ref().filter(|jpeg| jpeg.number != seen).cloned()
     }
 
-    /// Receiver of sent images, for [`super::watch`].
+    /// Observer of sent images, to be passed to [`super::watch`].
     pub fn audience(&self) -> Waiting<'_> {
         Waiting(self)
     }

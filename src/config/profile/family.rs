@@ -30,7 +30,8 @@ pub struct DeviceFaultKind {
     pub read: ReadFault,
 }
 
-/// Function that reads the keys of one kind of fault.
+/// Function that reads the keys of one kind of fault. The profile is that of the faulty device, if it is known. Returns
+/// `None` after an error.
 pub type ReadFault = fn(&mut TableReader<'_>, Option<&Profile>) -> Option<Arc<dyn FamilyData>>;
 
 /// Reads the profiles and settings of one family.

@@ -27,13 +27,14 @@ words!(SpotRule: "mavs" => Mavs, "printed" => Printed, "even" => Even);
 /// Positions of the rays in the beam footprint, and their shares of the energy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpotRule {
-    /// Rays as in MAVS: one in the centre, four on a cross and four on a diagonal cross. The half-axes are
-    /// 0.7 tan(divergence / 2) at a distance of 1 m. All rays have equal shares.
+    /// Rays as in MAVS: one in the centre, four on an upright cross, and four on a diagonal cross of half its width.
+    /// Each arm of the upright cross is 0.7 tan(divergence / 2) long at a distance of 1 m. All rays have equal shares.
+    /// A rectangular beam has three by three rays at the same steps.
     Mavs,
     /// Rays as printed in Goodin et al. 2018: one in the centre, and eight on a circle. Its radius is
     /// sqrt(2) / 4 tan(divergence / 2) at a distance of 1 m. All rays have equal shares.
     Printed,
-    /// Rays with the mean square offset of a uniformly lit footprint.
+    /// Rays whose offsets and shares give the mean square offset of a uniformly lit footprint.
     Even,
 }
 
@@ -43,7 +44,7 @@ words!(EchoRule:
 /// Rule that converts received light to echoes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EchoRule {
-    /// Maxima of the sum of the returning pulses.
+    /// Each maximum of the sum of the returning pulses is an echo.
     Waveform,
     /// All light within `signal_cutoff_m` behind the nearest surface is one echo. Its range is the mean, weighted by
     /// energy.
@@ -106,7 +107,8 @@ keys! {
 }
 
 impl BeamSettings {
-    /// Weakest signal that is detected, relative to the signal of a white surface at 1 m.
+    /// Detection limit: the signal at which half of the pulses are detected, relative to that of a white surface at 1
+    /// m.
     pub fn threshold(&self) -> f64 {
         self.sees.reflectance / (self.sees.at_m * self.sees.at_m)
     }
@@ -245,7 +247,7 @@ pub fn rig_noise(keys: &mut Keys<'_>, example: &'static str, all: &mut NoiseSett
 /// Allowed numbers of rays per pulse.
 const RAYS: [u8; 4] = [1, 5, 9, 16];
 
-/// The papers whose beams a profile can have in `[papers.NAME.beam]`: NAME, and the documentation of this key.
+/// Papers whose beams a profile can define in `[papers.NAME.beam]`: each NAME, and the documentation of the key NAME.
 const PAPERS: [(&str, &str); 2] =
     [("goodin-2018", "Beam in Goodin et al. 2018."), ("mavs", "Beam in the source of MAVS.")];
 
@@ -272,7 +274,7 @@ fn papers(root: &mut TableReader<'_>, reach: &Limit<f64>, all: &mut BeamSettings
     table.finish();
 }
 
-/// Replaces the product's beam by that of a paper if a rig names one.
+/// Replaces the product's beam in `all` by that of a paper if the rig's key `paper` names one.
 fn paper(keys: &mut Keys<'_>, all: &mut BeamSettings) {
     let papers = std::mem::take(&mut all.papers);
     let product = ("product", &*all);

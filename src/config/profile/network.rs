@@ -65,7 +65,7 @@ impl DatagramPort {
 pub struct HostAddress {
     /// The host.
     pub ip: IpAddr,
-    /// Ports by [`PortIndex`].
+    /// Destination port for each of the device's ports, indexed by [`PortIndex`].
     pub ports: Vec<u16>,
 }
 

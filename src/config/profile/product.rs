@@ -22,8 +22,8 @@ pub struct Product {
     /// Number of the serial port for corrections, which a base sends and a rover receives; `None` for products without
     /// this function.
     pub corrections_port: Option<u8>,
-    /// Names and numbers of the ports that `line_of` of a further device can name, as in `base.uart2`. Such a device
-    /// adds only a serial line, which is connected to that port.
+    /// Serial ports, each with name and number, to which a further device of the rig can be connected by its key
+    /// `line_of`, as in `base.uart2`. The further device is only a serial line at that port.
     pub line_ports: Vec<(&'static str, u8)>,
     /// Relation to the joint that carries the device.
     pub joint: JointRole,
@@ -71,7 +71,7 @@ pub enum JointRole {
     None,
     /// The product reports the joint's position.
     Tells,
-    /// The product reports the joint's position, and moves the joint as its host commands.
+    /// The product reports the joint's position, and moves the joint according to host commands.
     Commands,
 }
 

@@ -44,7 +44,7 @@ struct Port {
 
 #[derive(Clone)]
 struct User {
-    /// Network interface of the claim.
+    /// Network interface to which the socket is bound; `None`: it is not bound to an interface.
     interface: Option<String>,
     address: SocketAddr,
     place: Place,
@@ -163,7 +163,7 @@ impl Port {
     }
 }
 
-/// Converts all spellings of a path to the same path, as far as the operating system can resolve them.
+/// Returns one path for all spellings of a path, as far as the operating system can resolve them.
 fn true_path(kind: PathKind, path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let known = match (kind, path.parent(), path.file_name()) {

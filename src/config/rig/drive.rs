@@ -21,7 +21,7 @@ fn length() -> Limit<f64> {
 
 keys! {
     with (model: Option<DriveModel>);
-    /// `trajectory = { kind = "drive", … }`: see `menura_world::world::vehicle`.
+    /// Settings of a robot with `trajectory = { kind = "drive", … }`: see `menura_world::world::vehicle`.
     #[derive(Clone, Debug, PartialEq)]
     pub struct DriveConfig {
         /// Position east, north and up: of a robot that stands; of a feed until the first pose arrives; of a driven robot
@@ -55,7 +55,7 @@ keys! {
 
 keys! {
     with (rig_seed: u64);
-    /// Model of the drive.
+    /// How the robot's tracks or wheels move it, with the keys of each model.
     #[derive(Clone, Debug, PartialEq)]
     pub enum DriveModel of DriveKind {
         /// Tracks, or wheels that cannot be steered, on both sides.
@@ -104,7 +104,7 @@ keys! {
 }
 
 keys! {
-    /// The box that runs into obstacles, above the footprint.
+    /// Body of the robot for collisions: a box above the robot's footprint.
     #[derive(Clone, Debug, PartialEq)]
     pub struct DriveBody {
         /// Height of the body's box, which obstacles stop.
@@ -133,10 +133,10 @@ keys! {
     check carries_its_mass;
 }
 
-/// Input of twists: see [`crate::wire::drive_order`].
+/// UDP input of twists (forward speed and rate of turn): see [`crate::wire::drive_order`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct TwistInput {
-    /// The UDP address.
+    /// UDP address at which Menura receives the twists.
     pub listen: SocketAddr,
     /// Time without a datagram after which the robot stops, nanoseconds.
     pub hold_ns: u64,

@@ -94,12 +94,13 @@ pub(super) enum Mover {
     Computer,
 }
 
-/// Minimum of `render_ahead_ms` if hosts move the robot or a joint: the duration of a series of samples plus the time for
-/// measuring it.
+/// Minimum of `render_ahead_ms` if hosts move the robot or a joint. It covers the duration of a series of samples and
+/// the time for measuring the series.
 const LEAST_AHEAD_DRIVEN_MS: f64 = 5.0;
 
-/// Reads `[engine]`, in which every key has a default. The default of `render_ahead_ms` is short if the motion is
-/// controlled from outside. Also returns the position of the value of `caster`; `None` if the rig does not set this key.
+/// Reads `[engine]`, in which every key has a default. The default of `render_ahead_ms` is short if a feed or the
+/// robot's computer controls the motion. Also returns the position of the value of `caster`; `None` if the rig does not
+/// set this key.
 pub(super) fn engine(mut table: TableReader<'_>, moved_by: Mover) -> (EngineConfig, Option<Place>) {
     let mut all = EngineConfig::default();
     let least_ahead_ms = match moved_by {

@@ -14,14 +14,14 @@ use crate::toml::spec::TableSpec;
 /// Largest number of faults of a rig. A repeated fault counts once.
 const MAX_FAULTS: usize = 1000;
 
-/// Kind of a fault, before the keys of the kind are read.
+/// Kind of a fault whose own keys are not read yet.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Wire(WireKind),
     Device(&'static DeviceFaultKind),
 }
 
-/// All kinds with their names; internal faults of devices come last.
+/// All kinds of faults with their names: first the faults of the wire, then those inside devices.
 fn kinds(catalogue: &Catalogue) -> Vec<(&'static str, Kind)> {
     let wire = WireKind::WORDS.into_iter().map(|(word, kind)| (word, Kind::Wire(kind)));
     let device = catalogue.device_faults().into_iter().map(|kind| (kind.word, Kind::Device(kind)));
@@ -29,7 +29,7 @@ fn kinds(catalogue: &Catalogue) -> Vec<(&'static str, Kind)> {
 }
 
 impl Kind {
-    /// Whether a device can have the fault.
+    /// Whether `device` can have a fault of this kind.
     fn fits(self, device: &DeviceConfig) -> bool {
         match self {
             Self::Wire(kind) => kind.fits(device),
@@ -52,7 +52,7 @@ impl Kind {
     }
 }
 
-/// Text about the properties of a profile that determine which faults a device can have.
+/// Text for messages: the profile's name, product and interface, which determine the faults that a device can have.
 fn nature(profile: &Profile) -> String {
     let has = match profile.product.interface {
         Interface::Datagrams => "it sends datagrams",
@@ -140,7 +140,7 @@ pub fn live_fault(
     }
 }
 
-/// Start of a fault.
+/// Time at which a fault starts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Begins {
     /// The fault starts at the time in its keys.
@@ -193,7 +193,7 @@ fn fault(
     let says = "Seed of the fault's random samples (default: the rig's).";
     let seed = table.optional("seed").meaning(says).integer(&seed_limit()).unwrap_or(seed);
     let Some(kind) = kind else {
-        // The other allowed keys are unknown.
+        // Without a kind, the other allowed keys are unknown, so no key is rejected.
         table.drop_unknown(|_| true);
         table.finish();
         return None;

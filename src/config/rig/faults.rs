@@ -10,7 +10,7 @@ use crate::toml::diagnostic::Place;
 use crate::toml::key_types::{Maybe, Time};
 use crate::toml::reader::Limit;
 
-/// Text that error messages print as the source of those limits of a fault that are the same for all devices.
+/// Source that error messages state for limits of a fault, where the limits are the same for all devices.
 pub const FORMAT: &str = "the rig format, [[fault]]";
 /// Documentation of the key `probability` of faults within devices.
 pub const PROBABILITY: &str = "Share of PTP messages or images that the fault affects.";
@@ -55,7 +55,7 @@ pub struct FaultConfig {
 pub enum FaultKind {
     /// A fault of the device's link, PPS, GPS cable or NTRIP caster.
     Wire(WireFault),
-    /// A fault within the device; only the device or its sensor knows the details.
+    /// A fault within the device. The type of the data depends on the device family; the device or its sensor evaluates it.
     Device(Arc<dyn FamilyData>),
 }
 

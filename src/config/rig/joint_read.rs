@@ -14,7 +14,7 @@ use crate::rig::joints::JointJam;
 use crate::toml::diagnostic::Place;
 use crate::toml::reader::{Field, Limit, TableReader, Text};
 
-/// Word for the body as the carrier of a joint or device; the default.
+/// Word that names the robot's body as the parent of a joint or device; the default.
 const BODY: &str = "body";
 /// Largest number of joints. Each joint is computed at every firing.
 const MAX_JOINTS: usize = 64;
@@ -22,7 +22,7 @@ const MAX_JOINTS: usize = 64;
 const MAX_DEPTH: usize = 8;
 /// Largest number of rows of a table.
 const MAX_ROWS: usize = 10_000;
-/// Longest duration of a table or of a sine's period, seconds.
+/// Largest time in a table, and longest period of a sine, seconds.
 const LONGEST_S: f64 = 1e6;
 
 /// A joint whose parent is not yet resolved.
@@ -90,7 +90,7 @@ fn is_carried_by(joint: usize, carrier: usize, parents: &[Option<usize>]) -> boo
     carriers.take(parents.len()).any(|above| above == carrier)
 }
 
-/// Index of a joint in `names`; reports an error if there is none.
+/// Index in `names` of the joint that `text` names; reports an error if there is none.
 fn joint_named(field: &Field<'_>, text: &Text, names: &[&str]) -> Option<usize> {
     let found = names.iter().position(|name| *name == text.value);
     if found.is_none() {
@@ -286,7 +286,7 @@ fn limits(field: &Field<'_>, units: &Units) -> Option<Option<([f64; 2], Place)>>
     Some(Some(([low, high].map(|x| x * units.scale), place)))
 }
 
-/// Reports a motion beyond the joint's limits.
+/// Reports an error if the joint starts or moves beyond its limits.
 fn stay_within(
     joint: &JointConfig,
     [low, high]: [f64; 2],
@@ -454,8 +454,8 @@ fn rows(field: &Field<'_>, units: &Units) -> Option<Vec<[f64; 2]>> {
     Some(rows)
 }
 
-/// Reads `parent` of a mount: the index of the joint and the joint; `Some(None)` is the body. `joints` is `None` if
-/// they are invalid; the name is then not checked.
+/// Reads `parent` of a mount. Returns the joint and its index, `Some(None)` for the body, or `None` after an error. If
+/// `joints` is `None`, because the joints are invalid, the name of a joint is not checked.
 pub(crate) fn carrier(
     field: &Field<'_>,
     joints: Option<&[Arc<JointConfig>]>,

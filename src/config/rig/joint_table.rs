@@ -29,7 +29,7 @@ impl JointTable {
     }
 
     /// Position, rate and acceleration after `t_s` seconds. After the last row of a table that is not repeated, the
-    /// joint stays there.
+    /// joint stays at the position of this row.
     pub fn at(&self, t_s: f64) -> [f64; 3] {
         let (Some(first), Some(last)) = (self.knots.first(), self.knots.last()) else {
             return [0.0; 3];
@@ -68,7 +68,7 @@ impl JointTable {
             let ([t0, p0, r0], [t1, p1, r1]) = (pair[0], pair[1]);
             let span = t1 - t0;
             let [bend, twist] = bends(p1 - p0, r0, r1, span);
-            // Condition for a rate of zero.
+            // A quarter of the discriminant of the quadratic equation for a rate of zero.
             let under_root = bend * bend - 3.0 * twist * r0;
             let root = under_root.max(0.0).sqrt();
             let turning = [(-bend - root) / (3.0 * twist), (-bend + root) / (3.0 * twist)];
@@ -119,7 +119,7 @@ fn cyclic_rates(rows: &[[f64; 2]]) -> Vec<f64> {
     let rates = match &equations[..] {
         // A single piece connects a row to the same row of the next cycle, at the mean rate.
         [_] => vec![round[1] / round[0]],
-        // Both corners of the system coincide with its off-diagonals.
+        // With two unknowns, the corner elements coincide with the off-diagonal elements.
         [a, b] => {
             let (a_off, b_off) = (a.below + a.above, b.below + b.above);
             let determinant = a.on * b.on - a_off * b_off;
@@ -169,7 +169,7 @@ struct Equation {
     right: f64,
 }
 
-/// The equation for equal accelerations before and after the middle of three rows.
+/// The equation between the rates at three successive rows that makes the acceleration continuous at the middle row.
 fn equation(before: [f64; 2], row: [f64; 2], after: [f64; 2]) -> Equation {
     let (left, right) = (row[0] - before[0], after[0] - row[0]);
     let slopes = [(row[1] - before[1]) / left, (after[1] - row[1]) / right];

@@ -14,9 +14,9 @@ pub const FORMAT: &str = "the rig format, [[joint]]";
 pub struct JointConfig {
     /// Name of the joint, unique among the rig's joints.
     pub name: String,
-    /// Index of the joint that carries this joint; `None` for the body.
+    /// Index of the joint whose moving part carries this joint; `None` if the robot's body carries it.
     pub parent: Option<usize>,
-    /// Pose of the joint on its parent.
+    /// Pose of the joint on its parent: the moving part of another joint, or the robot's body.
     pub parent_from_joint: Transform<Body, Body>,
     /// Unit vector of the joint's axis, in the joint's frame.
     pub axis: [f64; 3],
@@ -78,7 +78,7 @@ pub struct JointJam {
     pub stops_within_ns: u64,
 }
 
-/// A fault that holds a joint.
+/// A fault that holds a joint, with its index in the rig and its schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jam {
     /// Index of the fault in the rig.

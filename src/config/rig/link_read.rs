@@ -103,7 +103,7 @@ fn controls(
         }
         return Some(Vec::new());
     };
-    // The first port numbers are reserved for the TCP ports of a server.
+    // The TCP ports of a server have the first numbers, so the controls of a server are numbered after them.
     let is_server = profile.product.interface == Interface::Server;
     let mut ports = if is_server { MAX_SERVER_PORTS as u8.. } else { 0.. };
     let read: Vec<_> = profile
@@ -244,7 +244,7 @@ fn serial(table: &mut TableReader<'_>, claims: &Claims<'_>) -> Option<SerialOpti
     Some(SerialOptions { port: port?.0, pulse_line })
 }
 
-/// Reads a path whose last part is a file name; also returns its position in the file.
+/// Reads a path whose last part is a file name; also returns the position of this text in the rig.
 fn path(field: &Field<'_>, expected: &str) -> Option<(PathBuf, Place)> {
     let text = field.text_like(expected, Some("[^./]"))?;
     let path = text.place.source.resolve(&text.value);
@@ -344,7 +344,8 @@ fn udp(
     Some(LinkConfig::Udp { udp, further_ports })
 }
 
-/// Source addresses of a product's further ports that differ from `from`, if the first port sends from `from`.
+/// Source addresses of the product's ports other than the first, if the first port sends from `from`. Addresses that
+/// equal `from` are omitted. Empty if the port number of `from` is 0.
 fn further_sources(from: SocketAddr, profile: Option<&Profile>) -> Vec<SocketAddr> {
     if from.port() == 0 {
         // If the rig does not set the first source port, the others are not set either.
@@ -356,8 +357,8 @@ fn further_sources(from: SocketAddr, profile: Option<&Profile>) -> Vec<SocketAdd
     own.filter(|address| *address != from).collect()
 }
 
-/// Reads the destination ports of all ports of a product except the first. If the product is unknown, the keys of all
-/// products are accepted.
+/// Reads the destination port numbers of a product's ports other than the first. If the product is unknown, the keys of
+/// all products are accepted.
 fn further_ports(
     table: &mut TableReader<'_>,
     profile: Option<&Profile>,
@@ -411,7 +412,8 @@ mod tests {
         },
     ];
 
-    /// The controls that a link with these keys gives to a product with all of [`CONTROLS`], and the error messages.
+    /// Reads a link with the keys in `text` for a product that has all of [`CONTROLS`]. Returns its controls and the
+    /// error messages.
     fn read(text: &str) -> (Option<Vec<ControlConfig>>, String) {
         let faults = Faults::default();
         let node = parse_toml(&SourceFile::new("rig.toml", text, ""), &faults).unwrap();
@@ -446,7 +448,7 @@ mod tests {
             },
         ];
         assert_eq!(read(all).0.unwrap(), expected);
-        // Ports keep their numbers, whichever of them are open.
+        // A port has the same number whichever other ports the rig opens.
         let (some, faults) = read("service = \"127.0.0.1:7501\"");
         assert_eq!(some.unwrap(), expected[2..3], "{faults}");
         assert_eq!(read("").0.unwrap(), []);

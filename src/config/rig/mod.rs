@@ -67,8 +67,8 @@ pub struct Rig {
     pub source: Arc<SourceFile>,
     /// Seed of all random numbers.
     pub seed: u64,
-    /// UTC at the start of the run; `None`: the host's clock in a live run; in a recording, the start of the replayed
-    /// command log, otherwise a fixed time.
+    /// UTC at the start of the run; `None`: a live run uses the host's clock; a recording uses the start of the replayed
+    /// command log or, without such a log, a fixed time.
     pub start_utc: Option<jiff::Timestamp>,
     /// Position of the World frame on Earth.
     pub origin: Geodetic,
@@ -88,7 +88,7 @@ pub struct Rig {
     pub stimuli: Vec<StimulusConfig>,
     /// Responses of the robot to stimuli.
     pub responses: Vec<ResponseConfig>,
-    /// Positions in the file, for errors in files that are loaded later.
+    /// Positions in the rig file, for errors in files that are loaded only after the rig was read.
     pub places: RigPlaces,
 }
 
@@ -97,7 +97,7 @@ pub struct Rig {
 pub struct RigPlaces {
     /// Position of the value of `world.scene`.
     pub scene: Place,
-    /// Position of `robot.trajectory`, or of its `path`.
+    /// Position of the value of `robot.trajectory`, or of its `path` if it names a file.
     pub trajectory: Place,
     /// Position of `engine.caster`, if the rig has this key.
     pub caster: Option<Place>,
@@ -299,7 +299,7 @@ pub struct DeviceConfig {
     pub caster: Option<CasterConfig>,
     /// NTRIP caster from which the device gets corrections.
     pub ntrip: Option<NtripConfig>,
-    /// Largest duration of a series of samples in one request, nanoseconds. This limit does not change any sample.
+    /// Largest duration of a series of samples in one request, nanoseconds. The values of the samples do not depend on it.
     pub longest_series_ns: u64,
     /// Settings of the device in the rig; only its family understands them.
     pub settings: Arc<dyn FamilyData>,
@@ -430,14 +430,14 @@ pub enum ControlConfig {
     Commands {
         /// Address of the server.
         address: SocketAddr,
-        /// [`crate::wire::port::Peer::port`] of connected hosts.
+        /// Value of [`crate::wire::port::Peer::port`] for hosts that connect to this server.
         port: u8,
     },
     /// `"ADDRESS:PORT"`: address for commands by UDP.
     Datagrams {
         /// Address at which the device receives the datagrams.
         address: SocketAddr,
-        /// [`crate::wire::port::Peer::port`] of hosts that send to this address.
+        /// Value of [`crate::wire::port::Peer::port`] for hosts that send to this address.
         port: u8,
         /// Whether the port receives broadcasts.
         hears_broadcasts: bool,

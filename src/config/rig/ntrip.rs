@@ -25,7 +25,7 @@ const ROVER: [&str; 2] = [
 /// User and password, which are sent unencrypted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
-    /// User.
+    /// User name.
     pub user: String,
     /// Password.
     pub password: String,
@@ -52,7 +52,7 @@ pub struct NtripConfig {
     pub host: String,
     /// TCP port of the caster.
     pub port: u16,
-    /// The name of the stream.
+    /// Name of the stream (mount point) at the caster.
     pub mount_point: String,
     /// Login for the caster; `None` if the rig has none.
     pub login: Option<Login>,

@@ -11,7 +11,7 @@ use crate::toml::diagnostic::Place;
 use crate::toml::key_types::Degrees;
 use crate::toml::reader::{Field, Limit, TableReader, Text, nearest};
 
-/// Source that error messages name for limits of a rig that are the same for all products.
+/// Source, in error messages, of limits that do not depend on the product.
 pub(crate) const FORMAT: &str = "the rig format";
 
 /// Reads a name that becomes part of file names. `whose` is its owner in messages, such as "a device's".
@@ -123,7 +123,8 @@ keys! {
 }
 
 impl Pose {
-    /// Reads the keys of a table in which every key has a default.
+    /// Reads a pose from the keys of `table`; missing keys have their defaults. `reach` limits each coordinate of the
+    /// position.
     pub(crate) fn read(table: &mut TableReader<'_>, reach: Limit<f64>) -> Self {
         let mut all = Self::default();
         all.read_into(table, reach);

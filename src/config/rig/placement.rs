@@ -58,8 +58,8 @@ keys! {
 }
 
 impl ScenePlacement {
-    /// Transform to World from the loader's coordinates of `file`. The loader has already applied the file's default
-    /// axis.
+    /// Transform to World from the loader's coordinates of `file`. The loader has already turned up the default up axis of
+    /// the file's format.
     pub fn world_from_loaded(&self, file: &Path) -> DAffine3 {
         let usual = UpAxis::of_format(file);
         let up = self.up_axis.unwrap_or(usual).turn() * usual.turn().transpose();
@@ -104,7 +104,7 @@ mod tests {
         };
         let near = |got: DVec3, expected: [f64; 3]| (got - DVec3::from(expected)).length() < 1e-12;
         let p = DVec3::new(1.0, 2.0, 3.0);
-        // With z up: (1, -3, 2); scaled: (2, -6, 4); rotated left: (6, 2, 4); moved.
+        // `p` after each step: with z up (1, -3, 2), scaled (2, -6, 4), rotated left (6, 2, 4), moved (106, 2, 9).
         let obj = placement.world_from_loaded(Path::new("a.obj"));
         assert!(near(obj.transform_point3(p), [106.0, 2.0, 9.0]));
         // The loader has already applied the y-up axis of glTF.

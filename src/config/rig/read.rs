@@ -53,7 +53,7 @@ pub fn parse(
     reading(source, overrides, catalogue, None)
 }
 
-/// Text of the rig in `source` after `overrides`, with all defaults.
+/// Text of the rig in `source` with `overrides` applied and all defaults written out.
 pub fn complete(
     source: &Arc<SourceFile>,
     overrides: &[Override],
@@ -370,7 +370,8 @@ fn devices(
     cable_read::connect(devices, &names, field)
 }
 
-/// Rejects `caster` and `ntrip` for devices that neither send nor use corrections.
+/// Rejects `caster` and `ntrip` for devices that neither send nor use corrections, and `ntrip` for devices whose settings
+/// make them ignore their GPS input.
 fn may_correct(device: &DeviceConfig, caster: &Field<'_>, ntrip: &Field<'_>) {
     let profile = &device.profile;
     for (field, key) in [(caster, "caster"), (ntrip, "ntrip")] {
@@ -443,7 +444,7 @@ fn device(
     let settings = match profile.as_deref() {
         Some(profile) => settings(profile, &settings_field),
         None => {
-            // The allowed settings are unknown.
+            // Without the profile, the allowed settings are unknown, so any settings are accepted.
             settings_field.any("the settings of the profile");
             None
         }

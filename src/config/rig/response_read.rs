@@ -16,12 +16,12 @@ const STIMULUS: &str = "the rig format, [[stimulus]]";
 const RESPONSE: &str = "the rig format, [[response]]";
 /// Largest size of the compiled regular expression of a pattern, bytes.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
-/// Largest number of responses. Every message is searched for the pattern of each.
+/// Largest number of responses. Each message is searched for the pattern of every response.
 const MAX_RESPONSES: usize = 1000;
-/// Largest number of stimuli. Packets have one bit for each.
+/// Largest number of stimuli. Each packet has a mask with one bit per stimulus.
 const MAX_STIMULI: usize = 32;
 
-/// Parts of the rig that stimuli and responses name; `None` for invalid parts.
+/// Parts of the rig to which stimuli and responses refer by name; `None` for a part that has errors.
 #[derive(Clone, Copy)]
 pub struct Named<'a> {
     /// The rig's devices.

@@ -40,7 +40,7 @@ pub struct ResponseConfig {
     pub source: ResponseSource,
     /// Pattern of the bytes that count as a response.
     pub pattern: Regex,
-    /// Time after which a response no longer counts, nanoseconds.
+    /// Longest time from a stimulus to a response that counts, nanoseconds.
     pub timeout_ns: u64,
 }
 

@@ -24,7 +24,7 @@ pub struct BuiltinScene {
     pub summary: &'static str,
     /// Reads `world.parameters`.
     pub read: fn(&ChosenScene<'_, '_>) -> Option<SceneSource>,
-    /// Radius of a free circle around the origin with the default parameters, metres.
+    /// Radius, metres, of a circle around the origin on which a robot can drive freely, with the default parameters.
     pub lap_radius_m: f64,
     /// Whether the ground is z = 0 everywhere.
     pub is_flat: bool,

@@ -15,7 +15,8 @@ const OWN_KEYS: [&str; 6] = ["name", "profile", "repeat", "caster", "ntrip", "li
 
 /// `[defaults]`: default keys of devices with matching profiles.
 pub(crate) struct Defaults {
-    /// Patterns of profile names, with their positions and keys. More specific patterns come first.
+    /// Entries of `[defaults]`: the key is a pattern of profile names, the value a table of default keys. Patterns with
+    /// more characters other than `*` come first.
     tables: Vec<Entry>,
 }
 
@@ -86,8 +87,8 @@ impl Defaults {
     }
 }
 
-/// Adds missing keys from `defaults` to a table and, recursively, to its inner tables. A link in the rig is complete
-/// and gets no defaults.
+/// Adds missing keys from `defaults` to a table and, recursively, to its inner tables. If a device (`is_device`) has a
+/// `link`, no keys are added to that link.
 fn put_beneath(table: &mut Node, defaults: &Node, is_device: bool) {
     let Value::Table(defaults) = &defaults.value else { return };
     for default in defaults {
@@ -119,7 +120,7 @@ pub fn fits(pattern: &str, name: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// A copy: its index, and its offset.
+/// One copy of a table that has `repeat`.
 pub(crate) struct Copy {
     /// Index of the copy, from 0.
     pub index: usize,
@@ -168,7 +169,7 @@ pub(crate) fn repeated(
     all
 }
 
-/// Reads `repeat`: number of copies, and offset from one to the next.
+/// Reads `repeat`: the number of copies, at most `most`, and the offset from each copy to the next, metres.
 pub(crate) fn read(field: &Field<'_>, most: usize) -> Option<(usize, [f64; 3])> {
     let mut table =
         field.clone().such_as("{ count = 6, step_m = [3.0, 0.0, 0.0] }").table("a repetition")?;
@@ -197,7 +198,8 @@ pub(crate) fn moved(table: &mut Node, key: &str, offset_m: [f64; 3]) {
     add(numbers, offset_m);
 }
 
-/// Adds `offset_m` to the numbers of an array of two or three.
+/// Adds the elements of `offset_m` to the numbers of an array with two or three elements. Elements that are not numbers
+/// stay unchanged.
 pub(crate) fn add(numbers: &mut Node, offset_m: [f64; 3]) {
     let Value::Array(items) = &mut numbers.value else { return };
     for (item, offset) in items.iter_mut().zip(offset_m) {

@@ -92,15 +92,15 @@ impl Taken {
         }
     }
 
-    /// Default link on this computer for the device `name`, with free addresses.
+    /// Default link on this computer for the device `name`. Its addresses are free, and count as used afterwards.
     pub fn usual(&mut self, profile: &Profile, name: &str) -> Json {
         match profile.product.interface {
             Interface::Line => json!({ "pty": format!("/tmp/menura/{name}") }),
             Interface::Datagrams => {
                 let ports = profile.ports();
                 let own: Vec<u16> = ports.iter().map(|port| port.frame.destination_port).collect();
-                // If ports are adjacent, each attempt increases all ports by their number, so that the ports of two
-                // devices do not interleave.
+                // If the product has adjacent ports, each attempt adds the number of ports to all of them, so that the
+                // ports of two devices do not interleave.
                 let are_close = own.windows(2).any(|pair| pair[0].abs_diff(pair[1]) < 2);
                 let step = if are_close { own.len() as u16 } else { 1 };
                 let at = |port: u16, nth: u16| port.wrapping_add(nth.wrapping_mul(step));
@@ -121,7 +121,7 @@ impl Taken {
                 json!({ "udp": udp })
             }
             Interface::Server => {
-                // Each server has the product's own ports, at its own address.
+                // Every server uses the product's own port numbers, so each server needs an IP address of its own.
                 let host = |nth: u16| {
                     let [high, low] = (nth + 1).to_be_bytes();
                     IpAddr::from([127, 0, high, low])
@@ -135,7 +135,7 @@ impl Taken {
     }
 }
 
-/// The shortest form of a link.
+/// Shortest form of a link: the text `KIND:DESTINATION` if that contains all its keys, otherwise the table.
 pub fn shortest(link: Json) -> Json {
     let short = match &link {
         Json::Object(keys) if keys.len() == 1 => match keys.iter().next() {
@@ -206,7 +206,8 @@ impl Address {
             Node { value, place: self.place.clone() }
         };
         if let Some(data) = profile.ports().first() {
-            // A host on this computer may use the port that the product sends from, so that the port is left free.
+            // On the loopback interface, a host may need the port from which the product sends, so the system chooses
+            // another one.
             let port = if self.ip.is_loopback() { 0 } else { data.frame.source_port };
             if let Some(udp) = link.get_mut_or_insert("udp", || Node::empty(&self.place)) {
                 udp.get_mut_or_insert("from", || text(port));

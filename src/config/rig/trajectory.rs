@@ -123,9 +123,9 @@ keys! {
     }
 }
 
-/// Reads `[robot]`; also returns the position of its trajectory in the file. Without a trajectory the robot stands
-/// still. `rig_seed` is the default of seeds. If the scene `has_terrain`, a robot whose trajectory lies in the plane
-/// z = 0 follows the terrain by default.
+/// Reads `[robot]`; also returns the position of its trajectory in the file. Without a trajectory the robot stands still.
+/// `rig_seed` is the default of every seed in `[robot]`. If the scene `has_terrain`, a robot whose trajectory lies in the
+/// plane z = 0 follows the terrain by default.
 pub fn robot(
     mut table: TableReader<'_>,
     rig_seed: u64,

@@ -277,8 +277,8 @@ fn source_name(field: &Field<'_>) -> Option<String> {
     file_name(field, "a dust source's").map(|name| name.value)
 }
 
-/// Index of the object that a field names. Its trajectory must be known from the start, because dust rises from earlier
-/// positions.
+/// Index of the object that a field names; `None` after an error. An object whose trajectory is a feed is rejected: dust
+/// also rises from earlier positions, so the trajectory must be known in advance.
 fn carrier(field: &Field<'_>, objects: Option<&[ObjectConfig]>) -> Option<usize> {
     let text = field.text("the name of a [[world.object]]")?;
     let objects = objects?;

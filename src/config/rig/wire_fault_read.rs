@@ -6,7 +6,7 @@ use crate::profile::Interface;
 use crate::toml::reader::TableReader;
 
 impl WireKind {
-    /// Whether the fault affects single packets.
+    /// Whether the fault acts on single packets: it loses, repeats, reorders, delays, shortens or corrupts them.
     pub(super) fn is_of_packets(self) -> bool {
         matches!(
             self,

@@ -43,7 +43,7 @@ impl Field<'_> {
         self.numbers(limit).unwrap_or(default)
     }
 
-    /// Records the default of a value for descriptions of the format; `default` is in the form of the file.
+    /// Records the default of a value for descriptions of the format. `default` is the value as it is written in a file.
     pub fn defaults_to(&self, default: impl Into<serde_json::Value>) {
         self.note_default(|| default.into());
     }

@@ -328,8 +328,8 @@ impl fmt::Display for Diagnostics {
     }
 }
 
-/// Largest excerpt of a file that is passed to the renderer in whole lines, bytes. Of a larger excerpt, only the lines
-/// with positions are passed, and of a longer line only a part. The renderer scans its whole input for each error.
+/// Largest excerpt of a file that is passed to the renderer as a whole, bytes. Of a larger excerpt, only the lines with
+/// positions are passed; a line that is longer than this is cut. The renderer scans its whole input for each error.
 const MAX_WINDOW: usize = 16 << 10;
 /// Number of bytes that are shown before and after the start of the position, if its line is longer than `MAX_WINDOW`.
 const CONTEXT: (usize, usize) = (40, 120);

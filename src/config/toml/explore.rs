@@ -254,7 +254,7 @@ mod tests {
         Limit::new(0.0..=10.0, "m", "the test")
     }
 
-    /// Word and keys of each case.
+    /// Word and keys of each case of `spec.variants[variants]`.
     fn cases(spec: &TableSpec, variants: usize) -> Vec<(Option<&str>, Vec<&str>)> {
         let cases = spec.variants[variants].cases.iter();
         let there = |case: &'_ Case| -> Vec<String> {

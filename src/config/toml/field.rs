@@ -356,7 +356,7 @@ impl<'f> Field<'f> {
         found.into_iter().map(|index| Some(words[index?].1.clone())).collect()
     }
 
-    /// Rejects a word that has a new name; returns whether the value is this word.
+    /// Returns whether the value is `old`, a word that was renamed to `new`; this is also reported as an error.
     pub fn refuse_old_word(&self, old: &str, new: &str) -> bool {
         let Some(node) = &self.node else { return false };
         if !matches!(&node.value, Value::String(written) if written == old) {

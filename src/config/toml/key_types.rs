@@ -157,7 +157,7 @@ impl KeyType<u64> for Time {
     }
 }
 
-/// A word from a list. The fields are the words with their values, and the origin of the list.
+/// A word from a list. The fields are the words with their values, and the origin of the list for messages.
 #[derive(Debug)]
 pub struct OneOf<'w, T>(pub &'w [(&'w str, T)], pub &'w str);
 
@@ -172,7 +172,7 @@ impl<T: Clone + PartialEq> KeyType<T> for OneOf<'_, T> {
 }
 
 /// An integer from a list. The fields are the integers with their values, their unit (may be empty), and the origin of
-/// the list.
+/// the list for messages.
 #[derive(Debug)]
 pub struct Among<'n, T>(pub &'n [(i128, T)], pub &'static str, pub &'n str);
 
@@ -193,7 +193,7 @@ pub fn plain<T: Copy + Into<i128>>(numbers: impl IntoIterator<Item = T>) -> Vec<
 }
 
 /// An array of words from a list, each at most once. The fields are the words with their values, and the origin of the
-/// list.
+/// list for messages.
 #[derive(Debug)]
 pub struct SomeOf<'w, T>(pub &'w [(&'w str, T)], pub &'w str);
 
@@ -273,7 +273,8 @@ impl<T, F: Fn(&Field<'_>) -> Option<T>> KeyType<T> for By<F> {
     }
 }
 
-/// A number, or a word that means `None`. The fields are the limit, the word, and the origin of the word.
+/// A number, or a word that means `None`. The fields are the limit of the number, the word, and the origin of the word
+/// for messages.
 #[derive(Debug)]
 pub struct NumberOr<'w>(pub Limit<f64>, pub &'w str, pub &'w str);
 
@@ -315,8 +316,8 @@ impl<T, K: KeyType<T>> KeyType<Option<T>> for Maybe<K> {
     }
 }
 
-/// A value of which one word was renamed; the old word is an error. The fields are the old word, the new word, and the
-/// type of the value.
+/// A value for which a word was renamed. The old word gives an error that names the new one. The fields are the old
+/// word, the new word, and the type of the value.
 #[derive(Debug)]
 pub struct Renamed<K>(pub &'static str, pub &'static str, pub K);
 
@@ -385,7 +386,7 @@ pub fn required<'f, T>(
     key_type.read(&table.required(key).meaning(doc.trim()))
 }
 
-/// Calls `read`. If `read` reads `key`, the sentence of the key in the documentation is `doc`.
+/// Calls `read`, which may read `key`; `doc` is the sentence about `key` in the documentation.
 pub fn read_by<'f, T>(
     table: &mut TableReader<'f>,
     key: &'static str,

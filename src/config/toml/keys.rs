@@ -213,8 +213,8 @@ impl<'f> Keys<'f> {
     }
 }
 
-/// Reads into `all` with the function `read`. If `read` reads `key`, the sentence of the key in the documentation is
-/// `doc`.
+/// Calls `read`, which reads keys of a table into `all`. If it reads `key`, `doc` becomes the sentence of that key in
+/// the documentation.
 pub fn read_by<'f, T>(
     all: &mut T,
     keys: &mut Keys<'f>,

@@ -26,7 +26,7 @@ pub fn nearest<'k>(written: &str, known: impl Iterator<Item = &'k str>) -> Optio
 }
 
 /// The shortest word that contains all parts of `written`; otherwise the shortest word that contains `written` as a
-/// substring.
+/// substring. Parts are separated by characters other than letters and digits.
 fn by_parts<'k>(written: &str, known: &[&'k str]) -> Option<&'k str> {
     let written = written.to_ascii_lowercase();
     let parts = |text: &str| -> Vec<String> {

@@ -92,7 +92,8 @@ impl Noted<'_> {
 }
 
 impl Node {
-    /// Descends one step; creates missing keys.
+    /// The node one step down; a missing key is created. `None` for an index without an item, or a step that this node
+    /// cannot have.
     fn step(&mut self, step: &Step) -> Option<&mut Self> {
         match step {
             Step::Index(index) => match &mut self.value {

@@ -106,7 +106,8 @@ enum Word {
 }
 
 impl Node {
-    /// The node one step down. A missing key of a table is created.
+    /// The node one step down. A missing key of a table is created; any other missing node is reported to `faults`, and
+    /// the result is `None`.
     fn enter(&mut self, step: &Step, faults: &Faults) -> Option<&mut Node> {
         let refuse = |label: String| {
             faults.borrow_mut().push(step.place.fault("--set: the rig has no such key", label));

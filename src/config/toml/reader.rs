@@ -24,7 +24,7 @@ pub struct TableReader<'f> {
     entries: Vec<Entry>,
     /// The keys requested so far, with the positions of their values.
     known: Vec<(&'static str, Option<Place>)>,
-    /// The key to be requested next, and its sentence for descriptions of the format.
+    /// The key that will be requested next, with its sentence for descriptions of the format.
     meaning: Option<(&'static str, &'static str)>,
     faults: &'f Faults,
     asked: Option<Asked<'f>>,
@@ -123,7 +123,7 @@ impl<'f> TableReader<'f> {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
     }
 
-    /// Removes `key` from the notes, because other keys replace it there.
+    /// Removes `key` from the notes: the keys for which it stands are noted instead.
     pub fn is_written_out(&self, key: &str) {
         if let Some(noted) = &self.noted {
             noted.unset(key);
@@ -136,7 +136,8 @@ impl<'f> TableReader<'f> {
         Field { missing, ..self.field(key, true) }
     }
 
-    /// The unread keys of the table that are in `keys`. The caller expects exactly one.
+    /// Those of `keys` that the table has and that have not been read. At most one is allowed; the caller reports an
+    /// error if there are more.
     pub fn written_among(&self, keys: &[&'static str]) -> Vec<&'static str> {
         if let Some(asked) = &self.asked {
             return vec![keys[asked.which_key(keys)]];

@@ -20,7 +20,7 @@ pub struct KeySpec {
     pub name: String,
     /// Whether the key is required.
     pub is_required: bool,
-    /// Default in the form of the file; `None` if there is none, or if it depends on other values.
+    /// Default value, as it would be written in the file; `None` if there is none, or if it depends on other values.
     pub default: Option<Json>,
     /// Sentence about the key, if its reader has one.
     pub meaning: Option<String>,
@@ -106,7 +106,8 @@ pub struct Variants {
 /// Condition on which other keys depend.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Discriminator {
-    /// The word under this key. The key can be in a nested table, as in `packet.generation`.
+    /// The word that is the value of the key with this name. The key can be in a nested table, as in
+    /// `packet.generation`.
     WordOf(String),
     /// Which one of several alternative keys the table has.
     WhichKey,
@@ -115,7 +116,8 @@ pub enum Discriminator {
 /// One of several sets of keys.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// The word, or the name of the written key; `None` for any other text.
+    /// Word, or name of the alternative key, that selects this case; `None`: the case of all words that no other case
+    /// names.
     pub word: Option<String>,
     /// Keys that depend on the condition, by name; `None` for keys that are not allowed in this case.
     pub keys: Vec<(String, Option<KeySpec>)>,
@@ -168,7 +170,7 @@ impl TableSpec {
 }
 
 impl TableSpec {
-    /// Removes keys that the reader requested without reading a value; the reader rejects such keys.
+    /// Removes all keys, also in nested tables, of which the reader never read a value; the reader rejects such keys.
     pub(super) fn forget_unread(&mut self) {
         self.keys.retain(|key| !key.kinds.is_empty());
         for kind in self.keys.iter_mut().flat_map(|key| &mut key.kinds) {
@@ -247,7 +249,7 @@ impl KeySpec {
         })
     }
 
-    /// Adds a type. A key has at most one table type and one array type.
+    /// Adds a type if the key does not have it yet. A key has at most one table type and one array type.
     pub(super) fn add(&mut self, kind: Kind) {
         let is_there = match kind {
             Kind::Table(_) => self.table().is_some(),

@@ -12,7 +12,7 @@ use super::limit::Limit;
 use super::spec::{KeySpec, Kind, Range, TableSpec};
 use serde_json::Value as Json;
 
-/// One reading of a table with unknown content.
+/// Record of one reading of a table with unknown content.
 #[derive(Debug, Default)]
 pub struct Survey {
     answers: BTreeMap<String, usize>,
@@ -66,13 +66,13 @@ pub(super) enum Matter {
 pub(super) struct Asked<'s> {
     survey: &'s Survey,
     path: String,
-    /// Whether the position is in the table that the survey records, or in a table that contains it.
+    /// Whether the position is inside the table that the survey records, or on the path to that table.
     is_recorded: bool,
 }
 
 impl Survey {
-    /// A survey with these answers, by question id. All other questions get the first answer. Only the table at the path
-    /// `focus` is recorded.
+    /// A survey that gives these answers: by question id, the index into [`Question::answers`]. All other questions get the
+    /// first answer. Only the table at the path `focus` is recorded.
     pub(super) fn answering(answers: BTreeMap<String, usize>, focus: &str) -> Self {
         Self { answers, focus: focus.to_owned(), ..Self::default() }
     }
@@ -174,7 +174,7 @@ impl<'s> Asked<'s> {
         self.ask(Matter::Word, "", answers, Reach::All)
     }
 
-    /// Index in `keys` of the key that this table has.
+    /// Index in `keys` of the key that this table has according to the chosen answer.
     pub fn which_key(&self, keys: &[&str]) -> usize {
         let id = format!("{}?{}", self.path, keys.join("|"));
         self.answer(id, |id| Question {
@@ -187,7 +187,7 @@ impl<'s> Asked<'s> {
         })
     }
 
-    /// Whether this value is of the type called `name`.
+    /// Whether, according to the chosen answer, this value is of the type called `name`.
     pub fn is_of_type(&self, name: &str) -> bool {
         self.ask(Matter::Type, name, vec![None, Some(name.to_owned())], Reach::Keys) == 1
     }

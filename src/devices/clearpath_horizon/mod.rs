@@ -126,7 +126,7 @@ pub struct HorizonUnit {
     held: u16,
     /// Host time minus time since power-on, ms.
     clock_offset_ms: u32,
-    /// Whether a restart follows the pending answer.
+    /// Whether the unit restarts after it has sent the pending answer.
     restarts: bool,
     /// Time of the last speed command.
     fed_at: SimTime,

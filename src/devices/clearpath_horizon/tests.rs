@@ -86,7 +86,7 @@ fn what_is_set_is_read_back() {
 #[test]
 fn velocities_turns_and_outputs_move_it() {
     for (kind, payload, wanted) in [
-        // 0.5 m/s and 0.4 rad/s; the same as a radius of 1.25 m; 50 and -25 %.
+        // 0.5 m/s and 0.4 rad/s; the same motion as 0.5 m/s on a radius of 1.25 m; outputs of 50 % and -25 %.
         (0x0204, "32 00 28 00 f4 01", [0.5 - 0.11416, 0.5 + 0.11416]),
         (0x0205, "32 00 7d 00 f4 01", [0.5 - 0.11416, 0.5 + 0.11416]),
         (0x0202, "88 13 3c f6", [0.5, -0.25]),

@@ -68,7 +68,8 @@ pub struct CreateUnit {
     heard_at: SimTime,
     /// Last commanded values, for packets 39 to 42.
     requested: Requested,
-    /// Sum of the distances (mm) that packet 19 has reported, and of the angles (degrees) in packet 20.
+    /// Sum of the distances (mm) that packet 19 has reported, and sum of the angles (degrees) that packet 20 has
+    /// reported.
     told: [i64; 2],
     /// Ids of streamed packets.
     stream: Vec<u8>,
@@ -289,7 +290,8 @@ impl CreateUnit {
         }
     }
 
-    /// Distance (`which` is 0, mm) or angle (`which` is 1, degrees) since the last report, as the bytes of its packet.
+    /// Distance in mm (`which` is 0) or angle in degrees (`which` is 1) since the last report, as the data of packet 19
+    /// or 20.
     fn since_told(&mut self, which: usize, unit: &Unit) -> Vec<u8> {
         let [left_m, right_m] = [LEFT, RIGHT].map(|side| unit.metres(unit.counts(side) as f64));
         let total = match which {

@@ -11,7 +11,7 @@ pub use super::facts::Lines;
 use super::picture::Picture;
 use crate::config::profile::Profile;
 
-/// Name of datagrams with measurements.
+/// Name of the kind of datagrams that contain measurements.
 pub const DATA: &str = "data";
 
 /// Decodes the datagrams of one sender and collects facts about it.
@@ -39,8 +39,8 @@ pub trait DatagramDecoder: Debug + Send {
         None
     }
 
-    /// Probability that the sender is of this family, 0 to 1. Most decoders return 2 for measurements of a sender for which
-    /// the user has named a profile of the family; some of them do not, if the datagrams contradict that profile.
+    /// Probability that the sender is of this family, 0 to 1. If the user has named a profile of the family, most decoders
+    /// return 2 once they have received measurements; some of them only if the measurements do not contradict that profile.
     fn likelihood(&self) -> f64;
 
     /// Contradictions between the datagrams and the named profile; empty if the profile is of another family.
@@ -60,7 +60,7 @@ pub trait DatagramDecoder: Debug + Send {
     /// Whether datagrams contain timestamps of the sender.
     fn has_stamps(&self) -> bool;
 
-    /// Name of the protocol if nothing else is known about the sender.
+    /// Name of the protocol, for reports about a sender of which nothing else is known.
     fn protocol(&self, has_stamps: bool) -> &'static str;
 
     /// Model name of the sender.
@@ -258,7 +258,7 @@ pub struct CloudPoint {
 
 /// Converter from returns to points.
 pub struct PointSource {
-    /// Origin of the angles, as text.
+    /// Source of the laser angles, as text.
     pub calibration: &'static str,
     /// Elevation of each laser, radians.
     pub elevations_rad: Vec<f64>,

@@ -18,7 +18,7 @@ struct Fact {
 }
 
 impl Facts {
-    /// Adds a value with its JSON key, and a label and a text.
+    /// Adds a fact: `key` and `value` for JSON reports, `label` and `text` for text reports.
     pub fn add(
         &mut self,
         key: &'static str,

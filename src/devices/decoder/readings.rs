@@ -27,7 +27,7 @@ pub struct Inertial {
 pub struct PositionFix {
     /// Name of the message.
     pub message: String,
-    /// Time of the epoch, seconds of the GPS week or of the UTC day; only differences count.
+    /// Time of the epoch, seconds of the GPS week or of the UTC day; use only differences between epochs.
     pub time_s: f64,
     /// Period after which `time_s` wraps, seconds.
     pub time_period_s: f64,

@@ -3,10 +3,10 @@
 use super::faults::Condition;
 use crate::world::vehicle::WheelState;
 
-/// Counted travel of each wheel.
+/// Travel of the wheels, as the encoders of the two sides count it.
 ///
-/// The counter of a side is `sign * travel + offset`, with the travel of one wheel. Only a fault changes the sign, the
-/// wheel or the offset. Without a fault, rounding therefore loses no travel.
+/// The counted travel of a side is `sign * travel + offset`, where `travel` is the travel of the wheel that the side's
+/// encoder measures. Only a fault changes sign, wheel or offset. Without a fault, rounding therefore loses no travel.
 #[derive(Clone, Debug, Default)]
 pub struct Encoders {
     wheels: WheelState,

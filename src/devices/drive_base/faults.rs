@@ -155,7 +155,7 @@ pub struct Condition {
     pub routes: [Route; 2],
     /// Jumps of the left and the right counter since the last call of [`condition`], counts.
     pub jumps: [i64; 2],
-    /// Fault effects at this time.
+    /// Effects of the faults that are active at this instant.
     pub effects: Vec<FaultEffect>,
 }
 
@@ -173,7 +173,8 @@ impl Default for Condition {
     }
 }
 
-/// Effect of `faults` at `at`; `since` is the time of the last call, if any.
+/// Combined effect of `faults` at `at`. Counter jumps since `since`, the time of the previous call, are included;
+/// `since` is `None` on the first call.
 pub fn condition(faults: &[Timed<BaseFault>], since: Option<SimTime>, at: SimTime) -> Condition {
     let mut all = Condition::default();
     for fault in faults {

@@ -48,7 +48,7 @@ pub struct BaseFamily {
     pub dialect: fn() -> Arc<dyn Dialect>,
     /// Fault kinds that a unit can have.
     pub faults: &'static [DeviceFaultKind],
-    /// Title and text of the tables of commands.
+    /// Title and CSV text of each command table.
     pub commands: &'static [(&'static str, &'static str)],
     /// Makes a decoder for the output of units; the argument is the family's key.
     pub decoder: fn(&'static str) -> Box<dyn StreamDecoder>,
@@ -74,7 +74,7 @@ pub trait Protocol: Send {
         None
     }
 
-    /// Processes the event of [`Protocol::next_due`], whose time has come; the next one must be later.
+    /// Processes the event at the time that [`Protocol::next_due`] has returned. The next event must be later.
     fn on_time(&mut self, _at: SimTime, _unit: &mut Unit) {}
 
     /// Handles a cut of the motor power: the robot brakes, whatever the set points.
@@ -88,7 +88,7 @@ pub trait Protocol: Send {
         dialect.start(unit)
     }
 
-    /// Number of messages per second that the unit sends without being polled.
+    /// Number of messages per second that the unit sends on its own, without a query.
     fn rate_hz(&self) -> f64 {
         0.0
     }
@@ -107,7 +107,7 @@ pub struct DriveBase {
     series: SampleSeries,
     /// Measured wheel states that are not due yet.
     states: VecDeque<WheelState>,
-    /// Number of wheel states that were measured or revoked so far.
+    /// Number of wheel states so far, including those whose request was revoked.
     known: u64,
     /// Number of wheel states that were processed so far.
     taken: u64,
@@ -221,7 +221,7 @@ impl Device for DriveBase {
         let Outcome::Wheels(states) = &measurement.outcome else { return };
         let first = measurement.request.start.0 / PERIOD_NS;
         if let Some(next) = states.first() {
-            // Revoked states are replaced by the next ones.
+            // The first state of this measurement also stands for the states whose requests were revoked.
             while self.known < first {
                 self.known += 1;
                 self.states.push_back(*next);

@@ -9,11 +9,11 @@ use crate::config::toml::keys::SharedKeys;
 use crate::config::toml::reader::{Field, Limit};
 use crate::serial::line_read::{self, SerialLine};
 
-/// Source that messages name for limits that come from Menura's profiles instead of a product.
+/// Source of limits that Menura's profiles set, not a product. Error messages name it.
 pub(crate) const PROFILES: &str =
     "Menura's profiles, see firmware-profiles/example-drive-base.toml";
 
-/// A limit from `least` to `most` that comes from Menura's profiles instead of a product.
+/// A limit from `least` to `most` that Menura's profiles set, not a product.
 pub(crate) fn limit(least: f64, most: f64, unit: &'static str) -> Limit<f64> {
     Limit::new(least..=most, unit, PROFILES)
 }

@@ -168,7 +168,7 @@ fn motors_are_wired_as_the_rig_says() {
         bench.say(&speed);
         bench.wait(500);
         assert_near(bench.treads(), wanted, 1e-12);
-        // Encoder counts have the sign of commands, for any wiring.
+        // Encoder counts have the sign of the command, whatever the wiring of the motors.
         let answer = bench.ask(&hex("80 4E"));
         assert!(answer[0] == 0 && answer[4] == 0xff, "{answer:02x?}");
     }
@@ -252,7 +252,7 @@ fn faults_of_counters() {
     assert_near(jumped, none.map(|counts| counts - 7000.0), 1.5);
 }
 
-/// Other families also have a fault `power-cycle`; the rig must select the one of drive bases.
+/// Other families also have a fault `power-cycle`. For a drive base, the rig must select the fault of drive bases.
 #[test]
 fn a_rig_gives_a_base_the_power_cycle_of_bases() {
     let text = r#"

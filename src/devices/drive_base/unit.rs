@@ -46,7 +46,7 @@ pub struct Unit {
     pub(super) on_since: SimTime,
     /// Input before this time is ignored.
     pub(super) listens_from: SimTime,
-    /// Counts at which the motors' counters read zero.
+    /// For each motor, the count since the start of the run at which its counter reads zero.
     zero: [i64; 2],
     setpoint_m_s: [f64; 2],
     ramps: [Option<Ramp>; 2],
@@ -186,7 +186,7 @@ impl Unit {
         self.speed_m_s(motor) * self.settings.wheels.counts_per_m
     }
 
-    /// Count of a motor, before it is limited to the size of a field.
+    /// Reading of a motor's counter, in counts. Its size is not limited, unlike that of a field in a message.
     pub fn counts(&self, motor: usize) -> i64 {
         self.all_counts(motor) - self.zero[motor]
     }
@@ -204,7 +204,7 @@ impl Unit {
         counts as i64 + self.encoders.jumped(side)
     }
 
-    /// Converts counts to metres.
+    /// Converts counts to metres, or counts per second to m/s.
     pub fn metres(&self, counts: f64) -> f64 {
         counts / self.settings.wheels.counts_per_m
     }

@@ -9,8 +9,8 @@ pub(crate) fn request(row: &CommandRow) -> Vec<u8> {
     bytes.collect::<Result<_, _>>().unwrap_or_else(|_| row.request.as_bytes().to_vec())
 }
 
-/// Sends each row's request valid, shortened, lengthened and doubled. `answers` checks the answer to the valid request.
-/// `pause_ms` after each of the four, the unit must still answer `known`.
+/// Sends each row's request in four forms: valid, shortened, lengthened and doubled. `answers` checks the answer to the
+/// valid form. `pause_ms` after each form, the unit must still answer the request `known`.
 pub(crate) fn walk(
     profile: &str,
     table: &CommandTable,

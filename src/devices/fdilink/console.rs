@@ -1,9 +1,9 @@
 //! Text console of an N100: `#fconfig` stops the frames, `#f…` commands are answered with text, `#fdeconfig` or a
 //! restart resumes the frames.
 //!
-//! Answers are as a public driver has recorded them from a module: `*#OK`, `*#ERROR`, `MSG_IMU=7`,
-//! `MSG_IMU[40]   100.0Hz`. A rate is an index in [`LADDER_HZ`]. Commands write it to a table, `#fsave` saves the
-//! table, and a restart applies the saved one. A command less than 0.95 s after the previous one is refused.
+//! Answers are as a public driver has recorded them from a module: `*#OK`, `*#ERROR`, `MSG_IMU=7`, `MSG_IMU[40]   100.0Hz`.
+//! `#fparam` sets a rate in a table, as an index in [`LADDER_HZ`]; `#fsave` saves the table, and a restart applies the saved
+//! table. In configuration mode, a command less than 0.95 s after the previous one is refused.
 
 use crate::time::SimTime;
 
@@ -77,7 +77,7 @@ impl Console {
     /// Processes a byte from the host at `now`; a line end can cause a reaction.
     pub fn take(&mut self, now: SimTime, byte: u8) -> Option<Reaction> {
         if !matches!(byte, b'\r' | b'\n') {
-            // A longer line keeps one byte more than the limit, so that it is no command.
+            // Of a line that is too long, one byte more than the limit is kept. The line is then dropped when it ends.
             self.line.truncate(MOST_LINE);
             self.line.push(byte);
             return None;

@@ -29,7 +29,7 @@ pub const FAMILY: ImuFamily = ImuFamily {
     decoder: decoder::decoder,
 };
 
-/// Dialect without keys of its own in profiles.
+/// Dialect of the N100. It adds no keys to profiles.
 #[derive(Debug)]
 struct Unasked;
 
@@ -109,7 +109,7 @@ impl FdiLinkUnit {
     }
 }
 
-/// Streams of the messages at these rates.
+/// The stream of each message at its rate, Hz; `None` for the rate 0.
 fn streams(rates: Rates, unit: &Unit) -> [Option<Stream>; 4] {
     rates.map(|rate_hz| (rate_hz > 0).then(|| Stream::every(unit.divisor(rate_hz))))
 }

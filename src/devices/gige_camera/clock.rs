@@ -121,7 +121,7 @@ impl CameraClock {
         self.latched = (self.state(now), offset_ns);
     }
 
-    /// Whether a PTP slave adjusts the clock, so that its reading at a time is unknown before that time.
+    /// Whether a PTP slave adjusts the clock, so that readings at later times cannot be predicted.
     pub fn is_steered(&self) -> bool {
         self.slave.is_some()
     }

@@ -20,7 +20,7 @@ const REMEMBERED: usize = 16;
 /// Optional parts of GVCP that the unit supports: concatenated registers, WRITEMEM, PACKETRESEND, PENDING_ACK, ACTION,
 /// scheduled actions, PTP, unconditional actions, link speed, switching the heartbeat off, serial number, user name.
 const CAPABILITY: u32 = 0xf01a_0067;
-/// Bit of the configuration that switches PTP on.
+/// Bit of the register GVCP Configuration that enables PTP.
 const PTP_ON: u32 = 1 << 19;
 /// Bit of the packet size register that forbids fragmentation.
 const DONT_FRAGMENT: u32 = 1 << 30;
@@ -107,8 +107,8 @@ impl Control {
 }
 
 impl GigeCamera {
-    /// Ends the control by a host that has been silent for longer than the heartbeat timeout, and executes scheduled
-    /// actions that are due.
+    /// Ends a host's control of the unit if the host has been silent for longer than the heartbeat timeout. Executes the
+    /// scheduled actions that are due.
     pub(super) fn watch_heartbeat(&mut self) {
         let limit_ns = u64::from(self.control.heartbeat_ms) * 1_000_000;
         let is_off = self.control.gvcp_config & 1 != 0;
@@ -303,7 +303,7 @@ impl GigeCamera {
         Ok(data)
     }
 
-    /// Reads the register word at an address.
+    /// Reads the four bytes of the register at `address`; the error is a GVCP status code.
     fn word(&self, address: u32) -> Result<[u8; 4], u16> {
         if !address.is_multiple_of(4) {
             return Err(status::BAD_ALIGNMENT);
@@ -409,7 +409,7 @@ impl GigeCamera {
         })
     }
 
-    /// Writes consecutive registers.
+    /// Writes consecutive registers from `address` on; the error is a GVCP status code.
     fn write(&mut self, peer: Peer, address: u32, mut data: &[u8]) -> Result<(), u16> {
         let mut address = address;
         if !address.is_multiple_of(4) {
@@ -624,7 +624,7 @@ impl GigeCamera {
         Ok(())
     }
 
-    /// Sends the stream to the destination in the registers.
+    /// Redirects the stream to the port and address in the registers; no effect while either is 0.
     fn follow_host(&mut self) {
         let (port, host) = (self.control.port, self.control.host);
         if port != 0 && host != 0 {
@@ -634,7 +634,8 @@ impl GigeCamera {
         }
     }
 
-    /// Sends a test packet of full size without a frame; it shows whether the path passes this size.
+    /// Sends a test packet with the size in the packet size register and without image data. If it arrives, the network
+    /// carries packets of this size.
     fn fire_test(&mut self) {
         if self.control.port != 0 {
             let bytes = vec![0; self.control.shape().packet_size - (OVERHEAD - 8)];

@@ -72,7 +72,7 @@ pub(super) mod at {
     pub const XML: u32 = 0x2_0000;
 }
 
-/// Features that have a separate value for each value of a selector, with the address of the selector.
+/// Features with one value for each value of a selector: address of the feature, address of its selector.
 const SELECTED: [(u32, u32); 5] = [
     (at::LINE_MODE, at::LINE_SELECTOR),
     (at::LINE_INVERTER, at::LINE_SELECTOR),
@@ -80,7 +80,7 @@ const SELECTED: [(u32, u32); 5] = [
     (at::LINE_SOURCE, at::LINE_SELECTOR),
     (at::CHUNK_ENABLE, at::CHUNK_SELECTOR),
 ];
-/// Writable features that user sets do not store: the selection of sets, and locks.
+/// Writable features that user sets do not store: the selection of user sets, and the lock of the parameters.
 const NOT_KEPT: [u32; 3] = [at::USER_SET, at::USER_SET_DEFAULT, at::PARAMS_LOCKED];
 
 /// Values of `TriggerSource`.
@@ -148,7 +148,7 @@ impl Feature {
         }
     }
 
-    /// Value that the register content `bytes` encodes; its length must be that of the register.
+    /// Value that the register content `bytes` encodes; `bytes` must have the length of the register.
     pub fn of_bytes(&self, bytes: &[u8]) -> f64 {
         match (&self.kind, bytes.first_chunk::<8>(), bytes.first_chunk::<4>()) {
             (Kind::Float(..), Some(eight), _) => f64::from_be_bytes(*eight),
@@ -402,7 +402,7 @@ impl Features {
         Self(features.collect())
     }
 
-    /// The feature whose register contains the word at `address`, and the offset of the word in it, bytes.
+    /// Feature whose register contains the word at `address`, and the offset of the word in that register, bytes.
     pub fn word(&self, address: u32) -> Option<(&Feature, usize)> {
         let (_, feature) = self.0.range(..=address).next_back()?;
         let into = address - feature.address;

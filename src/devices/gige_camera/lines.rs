@@ -6,12 +6,13 @@ use super::profile::Pulses;
 use crate::time::SimTime;
 
 impl Pulses {
-    /// Whether the generated pulses are high at `at`.
+    /// Whether the line that carries these pulses is high at `at`.
     pub(super) fn is_high(&self, at: SimTime) -> bool {
         at.0 >= self.start_ns && (at.0 - self.start_ns) % self.period_ns < self.high_ns
     }
 
-    /// The first wanted edge (rising, falling) at or after `from`.
+    /// Time of the first edge of these pulses at or after `from`. `rising` and `falling` select the edges to consider;
+    /// `None` if neither is selected.
     pub(super) fn next_edge(&self, from: SimTime, [rising, falling]: [bool; 2]) -> Option<SimTime> {
         let after = |offset_ns: u64| {
             let first = self.start_ns + offset_ns;
@@ -30,7 +31,8 @@ impl GigeCamera {
             && self.values.whole(at::TRIGGER_SOURCE) == source::LINE
     }
 
-    /// Whether rising and falling edges of the cable at `Line1` trigger frames, with regard to the line inverter.
+    /// Edges of the cable at `Line1` that trigger frames: whether rising edges do, and whether falling edges do. The cable
+    /// is before the line inverter.
     pub(super) fn wanted_edges(&self) -> [bool; 2] {
         let [rising, falling] = match self.values.whole(at::TRIGGER_ACTIVATION) {
             0 => [true, false],
@@ -41,7 +43,7 @@ impl GigeCamera {
         if is_inverted { [falling, rising] } else { [rising, falling] }
     }
 
-    /// Processes an edge of the cable at `Line1`.
+    /// Processes the level of the cable at `Line1`: triggers a frame if the level has changed and the edge is a wanted one.
     pub(super) fn take_edge(&mut self, now: SimTime, is_high: bool) {
         let has_changed = self.line_is_high != is_high;
         self.line_is_high = is_high;

@@ -68,7 +68,7 @@ pub struct GigeCamera {
     faults: Vec<Timed<CameraFault>>,
     /// Latest time passed to the device.
     now: SimTime,
-    /// Time from which the unit answers.
+    /// Time from which the unit answers hosts; earlier, it is still booting.
     up_at: SimTime,
     ready: VecDeque<Transmit>,
 }

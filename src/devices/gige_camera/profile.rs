@@ -457,7 +457,7 @@ fn start(root: &mut TableReader<'_>) -> Option<(Start, ImageSize)> {
 
 /// Reads a rig's image size, in binned pixels.
 fn binned_size(all: &mut CameraSettings, keys: &mut Keys<'_>, driver: &CameraProfile) {
-    // The registers have increments of 4 and 2.
+    // The registers accept widths in steps of 4 and heights in steps of 2.
     let share = |[width, height]: [u32; 2]| ImageSize {
         width: width / all.binning / 4 * 4,
         height: height / all.binning / 2 * 2,
@@ -505,7 +505,7 @@ fn line1(all: &mut CameraSettings, keys: &mut Keys<'_>) {
     }
 }
 
-/// Refuses pulses that do not end before the next pulse starts.
+/// Checks that each pulse ends before the next one starts; otherwise reports an error and returns false.
 fn pulses_fall(table: &TableReader<'_>, pulses: &Pulses) -> bool {
     let fall = pulses.high_ns < pulses.period_ns;
     if let Some(place) = table.place_of("high_s").filter(|_| !fall) {

@@ -46,7 +46,7 @@ pub(super) struct Stream {
     next_start: SimTime,
     /// Time up to which pulses at the input are processed.
     line_from: SimTime,
-    /// Exposure starts of triggers whose frames are not planned yet.
+    /// Start of the exposure for each trigger that has no planned frame yet.
     triggers: VecDeque<SimTime>,
     frames: VecDeque<Frame>,
     /// Tiles of the newest frame that are not requested yet.
@@ -59,7 +59,7 @@ pub(super) struct Stream {
     block: u64,
     block_before: u64,
     kept: VecDeque<Sent>,
-    /// Time at which the line is free.
+    /// Time at which the transmission of all packets so far ends.
     free_at: SimTime,
     /// Frame number and mean brightness (fraction of full scale) of each frame that auto functions have not used yet.
     means: VecDeque<(u64, f64)>,
@@ -98,12 +98,12 @@ struct Frame {
     number: u64,
     shot: Arc<Shot>,
     start: SimTime,
-    /// Time from which the image can leave.
+    /// Earliest time at which the image can be sent: exposure and readout are complete then.
     ready_at: SimTime,
     making: Making,
     first_request: u64,
     requests: u64,
-    /// Index of the request that is answered next.
+    /// Index of the request whose answer is expected next.
     next_request: u64,
     counts: Vec<u16>,
     chunks: Vec<Chunk>,
@@ -178,7 +178,7 @@ impl GigeCamera {
         let mut voided = 0;
         for frame in stream.frames.iter_mut().filter(|frame| frame.start > now && !frame.is_void) {
             frame.is_void = true;
-            // Tiles that were not requested need no request; the next request belongs to a later frame.
+            // Tiles that were not requested are not needed any more. Their request indices are used for later frames.
             frame.requests = frame.requests.min(stream.requests - frame.first_request);
             stream.next_start = stream.next_start.min(frame.start);
             voided += 1;
@@ -267,7 +267,8 @@ impl GigeCamera {
         }
         let is_auto =
             [at::EXPOSURE_AUTO, at::GAIN_AUTO].iter().any(|auto| self.values.get(*auto) != 0.0);
-        // Auto functions change the second frame after the measured one.
+        // Auto functions apply the brightness of a frame to the second frame after it, so at most two frames may be
+        // incomplete.
         if is_auto && stream.frames.iter().filter(|frame| !frame.is_complete()).count() >= 2 {
             return None;
         }
@@ -308,7 +309,8 @@ impl GigeCamera {
             .filter(|(shot, _)| (shot.region, shot.binning) == (region, binning))
             .map(|(shot, start)| shot.exposed(start));
         let shot = Arc::new(Shot {
-            // Noise depends only on the time, so a recording and a live host get the same frames.
+            // The start time selects the noise, not the frame number, so that a recording and a live host get the same
+            // frames.
             number: start.0,
             exposure_ns,
             line_ns: self.profile.rolling_ns(),
@@ -394,7 +396,7 @@ impl GigeCamera {
             if index < frame.next_request || frame.next_request >= end {
                 continue;
             }
-            // Skipped requests were revoked.
+            // If requests between the expected one and `index` are missing, they were revoked.
             frame.is_lost |= index != frame.next_request;
             frame.next_request = end.min(index + 1);
             if index < end {

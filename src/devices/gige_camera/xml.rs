@@ -26,7 +26,8 @@ struct Direct {
     address: u32,
     /// Length of the register, bytes.
     len: u32,
-    /// First and last bit of a part, counted from the most significant bit as in GenICam; `None`: the whole register.
+    /// First and last bit of the feature in the register, counted from the most significant bit as in GenICam; `None`: the
+    /// feature is the whole register.
     bits: Option<(u8, u8)>,
     access: &'static str,
     kind: DirectKind,
@@ -140,7 +141,7 @@ const DIRECT: &[Direct] = {
     ]
 };
 
-/// Chunk values: chunk, tag of the value's node, unit.
+/// Chunk values: the chunk, the XML tag of its value's node, and the unit as XML.
 const CHUNKS: [(Chunk, &str, &str); 4] = [
     (Chunk::FrameId, "Integer", ""),
     (Chunk::Timestamp, "Integer", ""),

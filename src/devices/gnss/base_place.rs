@@ -53,11 +53,12 @@ pub struct ByCode {
 pub const AROUND_CODE_M: f64 = 2.4;
 /// Distance between tested positions: a fifth of the wide-lane wavelength.
 const STEP_M: f64 = 0.16;
-/// Number of best positions that are refined.
+/// Number of tested positions that are refined: those with the highest scores.
 const CANDIDATES: usize = 8;
 /// Smallest number of phase differences for a solution; fewer can be whole numbers by chance.
 const LEAST_DIFFERENCES: usize = 8;
-/// Least mean cosine at which phases agree: residuals within a fourteenth of a wavelength.
+/// Mean cosine of the phase residuals above which the phases agree with a position. Residuals of a fourteenth of a
+/// wavelength have this cosine.
 const AGREED: f64 = 0.9;
 
 /// Difference between the phases of two satellites, and its gradient by position.
@@ -71,8 +72,8 @@ struct Difference {
 }
 
 impl Difference {
-    /// Fractional part of the difference, in wavelengths, at the offset `from` (metres) from the position for which
-    /// the difference was computed.
+    /// Difference minus the nearest whole number of wavelengths, in wavelengths, at the offset `from` (metres) from the
+    /// position for which the difference was computed.
     fn rest(&self, from: DVec3) -> f64 {
         let waves = (self.off_m - self.slope.dot(from)) / self.wavelength_m;
         waves - waves.round()

@@ -116,7 +116,7 @@ pub enum Scale {
     Utc,
 }
 
-/// The first time from `from` on that is a multiple of `period_ns` in `scale`.
+/// The first time at or after `from` that is a multiple of `period_ns` in `scale`.
 pub fn next_on_grid(epoch: Epoch, scale: Scale, from: SimTime, period_ns: u64) -> SimTime {
     let ns = match scale {
         Scale::Gps => epoch.gps_ns(from),
@@ -142,7 +142,7 @@ mod tests {
             (utc.day(), utc.hour(), utc.minute(), stamp.second(), stamp.nano_ns, stamp.leap_s)
         };
         assert_eq!(shown(994), (30, 23, 59, 59, 994_000_000, 18));
-        // Rounded to hundredths, the second has begun.
+        // 0.996 s is rounded to 1.00 s, so the leap second has begun.
         assert_eq!(shown(996), (30, 23, 59, 60, -4_000_000, 18));
         assert_eq!(shown(1500), (30, 23, 59, 60, 500_000_000, 18));
         assert_eq!(shown(2000), (1, 0, 0, 0, 0, 19));

@@ -125,7 +125,8 @@ impl Gnss {
         Ok(())
     }
 
-    /// CFG-INF: a protocol and one byte per port (bit 0 errors, 1 warnings, 2 notices).
+    /// CFG-INF: a poll of one protocol, or blocks to set. A block has a protocol and one byte per port (bit 0 errors, 1
+    /// warnings, 2 notices).
     fn configure_text(&mut self, now: SimTime, payload: &[u8]) -> Verdict {
         let first_key = |protocol: u8| match protocol {
             0 => Ok(0x2092_0001),
@@ -367,7 +368,7 @@ impl Gnss {
         }
     }
 
-    /// CFG-CFG. Groups of settings are not distinguished: a mask with any group means all.
+    /// CFG-CFG. Groups of settings are not distinguished: a mask with any bit set selects all groups.
     fn configure_storage(&mut self, payload: &[u8]) -> Verdict {
         let CfgCfg { clear, save, load, .. } = CfgCfg::parse(payload).map_err(drop)?;
         if clear != 0 {
@@ -385,7 +386,7 @@ impl Gnss {
         Ok(())
     }
 
-    /// CFG-DAT: a datum of the host, or WGS84 (0). Reported positions stay in WGS84.
+    /// CFG-DAT: a poll, WGS84 (number 0), or the parameters of the host's own datum. Reported positions stay in WGS84.
     fn configure_datum(&mut self, now: SimTime, payload: &[u8]) -> Verdict {
         match payload.len() {
             0 => {
@@ -418,7 +419,7 @@ impl Gnss {
         }
     }
 
-    /// CFG-RINV: flags and up to 30 bytes.
+    /// CFG-RINV: an empty message polls the stored data; others set flags and up to 30 bytes.
     fn configure_inventory(&mut self, now: SimTime, payload: &[u8]) -> Verdict {
         if payload.is_empty() {
             let kept = self.kept.get(&CFG_RINV).map_or(NO_REMOTE_INVENTORY, Vec::as_slice);

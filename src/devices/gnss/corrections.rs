@@ -11,7 +11,8 @@ use crate::sensors::gnss::observations::Observation;
 use crate::sensors::gnss::settings::GnssSystem;
 use crate::wire::rtcm::{self, Head, Signal, System};
 
-/// Multiple signal messages (MSM): message id in class 0xF5, system, whether it is an MSM7 (otherwise an MSM4).
+/// Multiple signal messages (MSM): message id in class 0xF5, the system as in profiles and as in RTCM, and whether the
+/// message is an MSM7 (otherwise an MSM4).
 const MULTIPLE_SIGNALS: [(u8, GnssSystem, System, bool); 8] = [
     (0x4a, GnssSystem::Gps, System::Gps, false),
     (0x4d, GnssSystem::Gps, System::Gps, true),
@@ -24,7 +25,7 @@ const MULTIPLE_SIGNALS: [(u8, GnssSystem, System, bool); 8] = [
 ];
 
 impl Gnss {
-    /// Encoded RTCM messages of the latest epoch; `due` are their message ids in class 0xF5.
+    /// Encodes the RTCM messages with the ids `due` (in class 0xF5) for the latest epoch.
     pub(super) fn corrections(&self, due: impl Iterator<Item = u8>) -> Vec<Vec<u8>> {
         let Some((s, stamp)) = self.last.as_ref().filter(|(s, _)| s.is_time_known) else {
             return Vec::new();

@@ -7,7 +7,7 @@ use crate::config::rig::faults::FORMAT;
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::sensors::gnss::faults::GnssFault;
 
-/// The kinds of a [`GnssFault`].
+/// Kinds of `[[fault]]` tables of a GNSS receiver; each table is read into a [`GnssFault`].
 pub const FAULTS: [DeviceFaultKind; 8] = [
     DeviceFaultKind { word: "gnss-outage", read: |_, _| Some(Arc::new(GnssFault::Outage)) },
     DeviceFaultKind { word: "gnss-jump", read: jump },

@@ -11,12 +11,13 @@ use crate::wire::nmea::{Number, RawSentence};
 /// Garmin's codes for baud rates.
 const BAUD_CODES: [(&str, u32); 4] = [("3", 4800), ("4", 9600), ("5", 19_200), ("8", 38_400)];
 
-/// Garmin's codes for the dimensions of a fix, for the values 1, 2 and 3 of the item `FIXMODE`.
+/// Garmin's codes for the dimensions of a fix: two, three, automatic. In this order they correspond to the values 1, 2 and
+/// 3 of the item `FIXMODE`.
 const FIX_MODES: [&str; 3] = ["2", "3", "A"];
 
 impl Gnss {
     /// Processes a sentence. The answer to `PGRMC` and `PGRMC1` has the settings in effect, so the host sees whether its
-    /// settings were accepted. `PGRMI` and a valid `PGRMO` are answered by the same sentence.
+    /// settings were accepted. The answer to `PGRMI` and to a valid `PGRMO` is a copy of the sentence.
     pub(super) fn handle_garmin(&mut self, now: SimTime, sentence: &RawSentence) {
         let answer = match sentence.address.as_str() {
             "PGRMC" => {

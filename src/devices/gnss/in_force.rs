@@ -8,7 +8,8 @@ use crate::sensors::gnss::navigator::{FixMode, Motion, NavigationLimits};
 use crate::sensors::gnss::settings::{BestFix, GnssSystem};
 
 impl Gnss {
-    /// Systems that the receiver receives: they are enabled, and a first signal of each is enabled.
+    /// Satellite systems that the receiver uses: the system is enabled, and so is at least one of its signals in the
+    /// first band.
     pub(super) fn systems(&self) -> Vec<GnssSystem> {
         let is_on = |system: &GnssSystem| {
             let mut signals = first_signals(*system);
@@ -50,8 +51,8 @@ impl Gnss {
         }
         let has_one = |system: &GnssSystem| !self.store.is_set(signal_key(*system, true));
         let tenths = |item| get(item) as f64 * 0.1;
-        // The limit in metres is a time multiplied by the speed of light. The receiver's time is accurate to 25 ns (7.5
-        // m).
+        // The limit of the time accuracy is in metres: a time multiplied by the speed of light. The receiver's time is
+        // accurate to 25 ns, which is 7.5 m.
         let is_time_good = get(key::OUTFIL_TACC) as f64 >= 7.5;
         NavigationLimits {
             single_signal: systems.into_iter().filter(has_one).collect(),

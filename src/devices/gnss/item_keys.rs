@@ -12,7 +12,7 @@ pub const RATE_TIMEREF: Key = Key(0x2021_0003);
 pub const UART1_BAUDRATE: Key = Key(0x4052_0001);
 /// Baud rate of the second UART, bit/s.
 pub const UART2_BAUDRATE: Key = Key(0x4053_0001);
-/// High-precision NMEA: minutes with seven decimals.
+/// Whether NMEA is in high-precision mode, in which minutes have seven decimals.
 pub const NMEA_HIGHPREC: Key = Key(0x1093_0006);
 /// Version of NMEA: 21, 23, 40, 41 (4.10), 42 (4.11).
 pub const NMEA_PROTVER: Key = Key(0x2093_0001);
@@ -50,9 +50,10 @@ pub const CONSTR_DGNSSTO: Key = Key(0x2011_00c4);
 pub const UART2_ENABLED: Key = Key(0x1053_0005);
 /// Whether the interference monitor is enabled.
 pub const ITFM_ENABLE: Key = Key(0x1041_000d);
-/// Text messages sent as NMEA on I2C: bit 0 errors, 1 warnings, 2 notices. The keys of the other ports follow.
+/// Text messages sent as NMEA on I2C: bit 0 errors, 1 warnings, 2 notices. The next key numbers are those of the other
+/// ports.
 pub const INFMSG_NMEA: Key = Key(0x2092_0006);
-/// Text messages sent as UBX on I2C: bit 0 errors, 1 warnings, 2 notices. The keys of the other ports follow.
+/// Text messages sent as UBX on I2C: bit 0 errors, 1 warnings, 2 notices. The next key numbers are those of the other ports.
 pub const INFMSG_UBX: Key = Key(0x2092_0001);
 /// Whether USB is enabled.
 pub const USB_ENABLED: Key = Key(0x1065_0001);
@@ -147,8 +148,8 @@ pub const TMODE_LLH_HP: [Key; 3] = [Key(0x2003_000c), Key(0x2003_000d), Key(0x20
 pub const TMODE_FIXED_POS_ACC: Key = Key(0x4003_000f);
 /// Confidence of a fence's state: 0 none, 1 to 5 standard deviations.
 pub const GEOFENCE_CONFLVL: Key = Key(0x2024_0011);
-/// Whether the first fence is enabled. Its latitude, longitude (1e-7 degrees) and radius (cm) have the next
-/// numbers and are four bytes long. The keys of the next fence are 0x10 higher.
+/// Whether the first fence is enabled. The next three key numbers are its latitude and longitude (1e-7 degrees) and radius
+/// (cm), four bytes each. The keys of the next fence are 0x10 higher.
 pub const GEOFENCE_USE: u32 = 0x1024_0020;
 /// Whether aiding messages are acknowledged.
 pub const ACKAIDING: Key = Key(0x1011_0025);

@@ -5,7 +5,7 @@
 //! factory values, protocol versions of generations 8, 9 and 10 (u-blox 8 receiver description; dumps of
 //! CFG-VALGET of ZED-F9Ps with HPG 1.11 and 1.32; new items of the interface description of HPG 1.50 as in
 //! ubloxcfg, and a recorded answer of HPG 1.51; M10 SPG 5.10 interface description), the value of generation 10 if
-//! it differs, and whether Menura implements them. HPG 1.50 has no CFG-ITFM: its interference monitor is
+//! it differs, and whether Menura implements the item. HPG 1.50 has no CFG-ITFM: its interference monitor is
 //! always on (drivers of PX4 and QGroundControl). `commands.rs` makes command tables of `items.csv` and `ubx.csv`.
 
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ pub enum Protocol {
     Ubx = 1,
     /// NMEA.
     Nmea = 2,
-    /// RTCM 2, which generation 8 understands.
+    /// RTCM 2; only generation 8 supports it.
     Rtcm2 = 3,
     /// RTCM 3.
     Rtcm3 = 4,
@@ -150,7 +150,7 @@ pub fn sentence_id(kind: SentenceKind) -> MessageId {
     MessageId::new(0xf0, id)
 }
 
-/// Messages and the keys of their rates on I2C; the keys of the other ports follow.
+/// Messages, each with the key of its rate on I2C (port 0). The key for port n is the key for I2C plus n.
 static RATE_KEYS: LazyLock<BTreeMap<MessageId, u32>> = LazyLock::new(|| {
     let rows = ROWS.iter().filter_map(|row| Some((row.message?, row.key.0)));
     // u-blox defines no keys for Garmin's sentences. u-blox receivers do not use the keys chosen here.
@@ -183,9 +183,9 @@ pub struct Row {
     factory_text: &'static str,
     /// Factory value of generation 10 as text; empty if it equals that of the other generations.
     factory10_text: &'static str,
-    /// Protocol versions, times 100, of generations 8, 9 and 10 that have the item.
+    /// Protocol versions, times 100, in which generations 8, 9 and 10 have the item; `None`: the generation lacks it.
     versions: [Option<RangeInclusive<u32>>; 3],
-    /// Whether the item changes the output; the rate of a message does if Menura implements the message.
+    /// Whether the item changes the output. The rate of a message changes it if Menura implements the message.
     pub acts: bool,
 }
 
@@ -215,7 +215,7 @@ impl Row {
     }
 }
 
-/// Offsets from the I2C key to the keys of the ports that the dialect has.
+/// Numbers of the dialect's ports. The key of a rate on a port is the key for I2C plus the number of the port.
 fn ports(dialect: GnssDialect) -> &'static [u32] {
     if dialect == GnssDialect::Ublox10 { &[0, 1, 4] } else { &[0, 1, 2, 3, 4] }
 }
@@ -294,7 +294,7 @@ impl Store {
         }
         if !profile.receiver.dialect.is_ublox() {
             factory.insert(key::WKNROLLOVER, 0);
-            // Sentences that u-blox lacks are enabled by items of the same kind.
+            // Receivers of other makers have no rates in `items.csv`. Each of their sentences gets a rate on UART1.
             for id in profile.nmea.order.iter().map(|kind| sentence_id(*kind)) {
                 factory.extend(rate_key(id, UART1).map(|key| (key, 0)));
             }
@@ -305,10 +305,10 @@ impl Store {
             }
         }
         if profile.receiver.dialect == GnssDialect::Ublox8 {
-            // Flags 0xf7 of CFG-TP5.
+            // GPS time, as in the flags 0xf7 of CFG-TP5.
             factory.insert(key::TIMEGRID_TP1, 1);
             factory.insert(key::USB_PRODUCT_ID, 0x01a8);
-            // Value of SPG 3.01, 2015.
+            // Factory value of firmware SPG 3.01, of 2015.
             factory.insert(key::WKNROLLOVER, 1867);
         }
         let protver = match profile.nmea.version {
@@ -429,7 +429,8 @@ impl Store {
         }
     }
 
-    /// Items for an answer to CFG-VALGET, after the first `position` items. `layer` is 0 to 2, or 7 for factory values.
+    /// Items for an answer to CFG-VALGET; the first `position` items are skipped. `layer` is 0 to 2, or 7 for factory
+    /// values.
     pub fn read(&self, layer: u8, position: u16, keys: &[Key]) -> Result<Vec<Item>, Refused> {
         let values = match layer {
             0..=2 => &self.layers[usize::from(layer)],
@@ -491,12 +492,12 @@ impl Store {
             key::NMEA_MAINTALKER => value <= 5,
             key::NMEA_GSVTALKER | key::PULSE_DEF | key::PULSE_LENGTH_DEF => value <= 1,
             key::FIXMODE => (1..=3).contains(&value),
-            // Dynamic models of motorbike, lawn mower and scooter came with 27.31.
+            // Protocol version 27.31 added the dynamic models of motorbike, lawn mower and scooter.
             key::DYNMODEL => value != 1 && value <= if self.version >= 2731 { 12 } else { 9 },
             key::UTCSTANDARD => matches!(value, 0 | 3 | 5 | 6 | 7),
-            // 5 is conservative ambiguity resolution, of HPG 1.50.
+            // HPG 1.50 added 5, conservative ambiguity resolution.
             key::DGNSSMODE => matches!(value, 2 | 3) || value == 5 && self.version >= 2750,
-            // The emulated lines are 8N1 (1 stop bit, 0 eight data bits, 0 no parity).
+            // The emulated lines are 8N1: 1 is one stop bit; 0 is eight data bits, or no parity.
             Key(0x2052_0002 | 0x2053_0002) => value == 1,
             Key(0x2052_0003 | 0x2052_0004 | 0x2053_0003 | 0x2053_0004) => value == 0,
             // Pulses on the time scales of GLONASS, BeiDou and Galileo are not supported.

@@ -383,7 +383,8 @@ impl Legacy {
         self.parts.is_empty() || self.parts.iter().any(|part| store.has(part.item().0))
     }
 
-    /// Completes the payload of an older version with present bytes; other payloads stay unchanged.
+    /// Completes the payload of an older version with the bytes that a poll would return now; other payloads stay
+    /// unchanged.
     pub fn whole(&self, store: &Store, kept: Option<&[u8]>, payload: &[u8]) -> Vec<u8> {
         let mut payload = payload.to_vec();
         if self.shorter.contains(&payload.len()) {
@@ -438,7 +439,7 @@ fn in_message(key: Key, value: u64) -> u64 {
     }
 }
 
-/// Converts a message's value to the item.
+/// Converts a value in the message to that of the item: the inverse of [`in_message`].
 fn in_item(key: Key, value: u64) -> u64 {
     match (key, value) {
         (item_keys::NMEA_PROTVER, 0x4b) => 42,

@@ -24,11 +24,11 @@ const UNKNOWN: u32 = u32::MAX;
 pub struct Reporter<'a> {
     /// The epoch's solution.
     pub solution: &'a Solution,
-    /// Whether the position is held; then the solution determines only time.
+    /// Whether the receiver holds its surveyed or configured position; the solution then determines only time.
     pub is_held: bool,
     /// Day at whose end the next leap second is inserted.
     pub leap_second_on: Option<jiff::civil::Date>,
-    /// Time of the solution.
+    /// Time of the solution on the receiver's clock.
     pub stamp: &'a Stamp,
     /// Undocumented bits to set in `valid` and `flags2` of NAV-PVT.
     pub pvt_extra_bits: [u8; 2],
@@ -102,7 +102,7 @@ impl Reporter<'_> {
         if self.solution.is_time_known { self.stamp.tow_ms } else { self.uptime_ms }
     }
 
-    /// Part of the time of week that [`Self::itow`] omits, ns.
+    /// Nanoseconds of the time of week that [`Self::itow`] omits, because it counts milliseconds.
     fn ftow(&self) -> i32 {
         if self.solution.is_time_known { self.stamp.tow_rest_ns } else { 0 }
     }
@@ -433,7 +433,8 @@ impl Reporter<'_> {
         }
     }
 
-    /// Clock bias of the receiver, within half a millisecond: the clock drifts, and is corrected by whole milliseconds.
+    /// Clock bias of the receiver, from -0.5 to 0.5 ms: the clock drifts, and is corrected by a whole millisecond when the
+    /// bias leaves this range.
     pub fn clock_bias_ns(&self) -> f64 {
         let gone_ns = self.drift_ns_s * f64::from(self.uptime_ms) * 1e-3;
         (gone_ns + 500_000.0).rem_euclid(1e6) - 500_000.0
@@ -646,7 +647,7 @@ fn rounded(value: i64, unit: i64) -> i32 {
     (value + unit / 2).div_euclid(unit) as i32
 }
 
-/// `value` minus its rounded value (see [`rounded`]); negative if it was rounded up.
+/// `value` minus the multiple of `unit` to which [`rounded`] rounds it; negative if it was rounded up.
 fn remainder(value: i64, unit: i64) -> i8 {
     (value - i64::from(rounded(value, unit)) * unit) as i8
 }

@@ -5,9 +5,9 @@
 //!                              items.rs  <-  ublox.rs, garmin.rs        <-  host commands
 //! ```
 //!
-//! Solutions are at multiples of the solution period, in GPS time or in UTC. The bytes of an epoch follow after the latency of
-//! the profile, at the rate of the line; bytes that do not fit the buffer are lost, as in the product. The PPS rises
-//! at the second, before the sentences of that second; UBX-TIM-TP describes the next pulse.
+//! Solutions are at multiples of the solution period, in GPS time or in UTC. The bytes of an epoch follow after the
+//! latency of the profile, at the rate of the line; bytes that do not fit the buffer are lost, as in the product. The PPS
+//! rises at the second, before the sentences of that second; UBX-TIM-TP describes the next pulse.
 //!
 //! Sources: u-blox interface descriptions and integration manual, Garmin GPS 18x technical
 //! specifications, captures of a ZED-F9P and a NEO-M8T, gpsd 3.22 as a client.
@@ -84,16 +84,16 @@ use crate::wire::ubx::{Frame, MessageId, Payload};
 /// Result of a configuration message: accepted or refused.
 type Verdict = Result<(), ()>;
 
-/// Time from a reset to the start-up text of a u-blox receiver; the receiver has no epoch before that text. At the start
-/// of the run, the receiver is switched on and sends its text at once.
+/// Time from a reset of a u-blox receiver to its start-up text, before which it computes no solution. At the start of the
+/// run, the receiver is switched on and sends the text at once.
 const GREETING_NS: u64 = 200_000_000;
 /// Modulus of the week number that satellites send.
 const WEEKS: u16 = 1024;
-/// Free buffer space that the report of lost messages needs.
+/// Free space in the transmit buffer that the report of lost messages needs, bytes.
 const COMPLAINT_BYTES: usize = 48;
 /// Request number for random samples of the clock; no epoch has this number.
 const CLOCK_REQUEST: u64 = u64::MAX;
-/// Standard deviation of the clock drift between units, ns/s.
+/// Standard deviation of the clock drifts of different units, ns/s.
 const CLOCK_DRIFT_STD_NS_S: f64 = 500.0;
 
 /// A GNSS receiver.
@@ -135,7 +135,7 @@ pub struct Gnss {
     drift_ns_s: f64,
     /// Payloads of settings that are stored as the host sent them.
     kept: BTreeMap<MessageId, Vec<u8>>,
-    /// Blocks of CFG-PRT as received; their items are in the store.
+    /// CFG-PRT messages as received, by port. Their settings are also in the store.
     port_blocks: BTreeMap<u8, CfgPrt>,
     /// Items of the open transaction.
     transaction: Option<Transaction>,
@@ -143,7 +143,8 @@ pub struct Gnss {
     channels: Channels,
     /// Saved channel allocation, which a restart loads.
     saved_channels: Channels,
-    /// Whether the latest solution determines only time, at the held position.
+    /// Whether the receiver held its surveyed or configured position in the latest solution, which then determines only
+    /// time.
     is_held: bool,
     /// Time at which the receiver leaves backup mode.
     wakes_at: Option<SimTime>,
@@ -294,7 +295,7 @@ impl Gnss {
         }
     }
 
-    /// The time `stamp` of `at` in the range of weeks that the receiver can represent.
+    /// Returns `stamp`, the time at `at`, with its week moved into the range that the receiver can represent.
     fn in_weeks(&self, at: SimTime, stamp: Stamp) -> Stamp {
         match self.first_week() {
             _ if self.rollover_at(at).is_some() => {
@@ -310,7 +311,8 @@ impl Gnss {
         self.store.get(key::WKNROLLOVER) as u16
     }
 
-    /// Effect at `at` of a week-rollover fault. The fault ends when a host sets the first week.
+    /// Effect of a week-rollover fault that is active at `at`; `None` without one, and after a host has changed the first
+    /// week.
     fn rollover_at(&self, at: SimTime) -> Option<FaultEffect> {
         if self.first_week() != self.built_for_week {
             return None;
@@ -470,7 +472,7 @@ impl Gnss {
         output
     }
 
-    /// Whether the port whose input is being processed sends a protocol.
+    /// Whether the port whose input is being processed has its output of this protocol enabled.
     fn sends(&self, protocol: Protocol) -> bool {
         self.sends_on(self.served, protocol)
     }
@@ -484,8 +486,8 @@ impl Gnss {
         }
     }
 
-    /// Sends a TXT sentence and an INF message on a port if the host enabled them. Levels: 0 error, 1 warning, 2
-    /// notice.
+    /// Sends a text as TXT sentence and as INF message, each if the settings of the port enable it for this level. Levels: 0
+    /// error, 1 warning, 2 notice.
     fn send_text(&mut self, place: usize, at: SimTime, level: u8, text: &str) {
         let number = self.ports[place].number;
         let is_wanted = |item| self.store.get(item) >> level & 1 == 1;

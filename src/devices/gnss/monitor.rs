@@ -10,7 +10,7 @@ use crate::wire::ubx::mon_more::{
     MonHw2, MonHw3, MonIo, MonMsgpp, MonSys, MonTxbuf, PortErrors, SecSig, SecUniqid,
 };
 
-/// Noise level in a quiet environment.
+/// Noise level in a quiet environment: `noisePerMS` of MON-HW and MON-RF.
 const NOISE_PER_MS: u16 = 92;
 /// Count of the automatic gain control, on a scale of 0 to 8191.
 const AGC_COUNT: u16 = 5120;
@@ -19,7 +19,7 @@ const JAMMING: u8 = 12;
 /// Antenna status (2: good) and power (1: on).
 const ANTENNA: (u8, u8) = (2, 1);
 
-/// Bytes and messages of a port since the start.
+/// Counts of bytes and messages of a port since the receiver's start or restart.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Traffic {
     /// Bytes accepted by the transmit buffer.
@@ -39,7 +39,7 @@ pub struct Traffic {
 pub struct PortState {
     /// u-blox's port number, 0 to 4.
     pub number: u8,
-    /// Counts since the start.
+    /// Counts of bytes and messages since the receiver's start or restart.
     pub traffic: Traffic,
     /// Bytes in the transmit buffer.
     pub waiting_bytes: usize,
@@ -139,12 +139,12 @@ pub fn communications(ports: &[PortState]) -> MonComms {
     }
 }
 
-/// MON-HW2: a quiet radio, configured by its ROM.
+/// MON-HW2 of a radio without interference whose configuration comes from ROM.
 pub fn radio() -> MonHw2 {
     MonHw2 { magnitude_i: 160, magnitude_q: 160, config_source: b'r', ..MonHw2::default() }
 }
 
-/// MON-HW3, without pins.
+/// MON-HW3 with the hardware version and no pins.
 pub fn pins(hardware: &str) -> MonHw3 {
     let mut text = [0; 10];
     for (byte, letter) in text.iter_mut().zip(hardware.bytes()) {

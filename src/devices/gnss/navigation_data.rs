@@ -153,9 +153,9 @@ fn glonass(satellite: &Satellite, gps_s: i64, leap_s: i8, time: &GlonassTime) ->
     }
 }
 
-/// Orbit and clock as broadcast parameters of a system. The time of the system is `behind_s` behind GPS time. The
-/// system's Earth rotation rate and gravity constant can differ from those of GPS; node and mean motion absorb the
-/// differences.
+/// Converts orbit and clock to the parameters that a system broadcasts. The time of the system is `behind_s` behind GPS
+/// time. The system's Earth rotation rate and its gravity constant (`None`: that of GPS) can differ from those of GPS; node
+/// and mean motion compensate for the differences.
 fn keplerian(
     broadcast: &Broadcast,
     behind_s: i64,

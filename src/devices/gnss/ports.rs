@@ -106,7 +106,7 @@ fn damaged(bytes: &[u8]) -> Vec<Correction> {
 }
 
 impl Gnss {
-    /// Connects further lines to those of the ports with these numbers that are not the port of the link.
+    /// Connects further serial lines to the ports with these numbers; the port of the link is left out.
     pub fn wire(&mut self, ports: &[u8]) {
         for port in self.ports.iter_mut().skip(1).filter(|port| ports.contains(&port.number)) {
             port.is_wired = true;

@@ -20,9 +20,9 @@ use std::sync::Arc;
 pub enum GnssDialect {
     /// u-blox generation 8: NMEA, UBX, old configuration messages.
     Ublox8,
-    /// u-blox generation 9: like 8, with configuration items.
+    /// u-blox generation 9: like 8, and also configuration items.
     Ublox9,
-    /// u-blox generation 10: configuration items alone.
+    /// u-blox generation 10: NMEA, UBX, configuration by items only.
     Ublox10,
     /// Garmin: NMEA, `PGRM` commands.
     Garmin,
@@ -290,7 +290,7 @@ keys! {
 
 keys! {
     in profile and rig;
-    /// Time pulse.
+    /// PPS (time pulse) of a GNSS receiver.
     #[derive(Clone, Debug, Default, PartialEq)]
     pub struct PulseSettings {
         /// Whether the receiver has a PPS (time pulse).
@@ -377,7 +377,7 @@ impl LinePort {
 }
 
 impl GnssDialect {
-    /// Ports of receivers with this dialect that can have a line.
+    /// Ports of receivers with this dialect to which a line can be connected.
     pub fn line_ports(self) -> &'static [LinePort] {
         match self {
             Self::Ublox8 => &[LinePort::Uart1, LinePort::Usb],
@@ -429,7 +429,7 @@ impl<'a> Scope<'a> {
         Self { hardware, version: profile.protocol_version(), nmea }
     }
 
-    /// Whether corrections can determine the kind of fix.
+    /// Whether receivers with this dialect use RTCM corrections, which then determine the kind of fix.
     fn has_rtk(&self) -> bool {
         self.hardware.dialect == GnssDialect::Ublox9
     }
@@ -453,7 +453,7 @@ fn default_settings(
     keys.finish().map(|()| all)
 }
 
-/// Reads a text that fits into a sentence.
+/// Reads a text that can be sent in an NMEA sentence: at most 64 printable ASCII characters without reserved ones.
 fn line(field: &Field<'_>) -> Option<String> {
     let expected = "up to 64 printable ASCII characters without comma, $, * and \\";
     let text = field.text(expected)?;
@@ -466,7 +466,7 @@ fn line(field: &Field<'_>) -> Option<String> {
     Some(text.value)
 }
 
-/// Reads texts that fit into sentences.
+/// Reads an array of texts that can be sent in NMEA sentences.
 fn lines(field: &Field<'_>) -> Option<Vec<String>> {
     let (items, _) = field.array("an array of texts")?;
     let lines: Vec<_> = items.iter().map(line).collect();
@@ -612,7 +612,7 @@ fn systems(field: &Field<'_>, nmea: &NmeaFormat) -> Option<Vec<GnssSystem>> {
     Some(chosen)
 }
 
-/// Returns whether the receiver is not a u-blox receiver. For such a receiver, `key` is rejected if it is present.
+/// Returns true if the receiver is not from u-blox. In this case, also rejects `key` if the table has it.
 fn is_refused(keys: &mut Keys<'_>, key: &'static str, dialect: GnssDialect) -> bool {
     if !dialect.is_ublox()
         && let Some(place) = keys.table.take_unlisted(key)

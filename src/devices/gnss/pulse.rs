@@ -94,7 +94,8 @@ impl Gnss {
         !self.profile.receiver.dialect.is_ublox()
     }
 
-    /// Edge error of the pulse at `at`: the edge falls on a tick of the receiver's clock.
+    /// Quantisation error of the pulse at `at`, nanoseconds, positive if late: the edge falls on the nearest tick of the
+    /// receiver's clock.
     pub(super) fn quantisation_ns(&self, at: SimTime) -> f64 {
         let noise = self.noise.request(self.gps_second(at));
         let phase = f64::from(noise.whole(0, Quantity::GnssPulse, 0, 255)) / 256.0 - 0.5;

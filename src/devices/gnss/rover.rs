@@ -24,8 +24,8 @@
 //! the vector to the rover: by `w d / 20200 km` for an error w. A distortion above [`MOST_BENT_M`] prevents a fixed
 //! solution.
 //!
-//! With a moving base, the vector between the antennas is as accurate as any carrier solution; the position
-//! remains that of a receiver without corrections, like the base's.
+//! With a moving base, the vector between the antennas is as accurate as in any carrier solution. The rover's position
+//! remains that of a receiver without corrections, as does the base's.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -61,7 +61,7 @@ const FLOAT_WITHIN_M: f64 = 100e3;
 const USED_WITHIN_M: f64 = 500e3;
 /// Largest age of corrections for a fixed solution.
 const FIXED_WITHIN_S: f64 = 30.0;
-/// Largest distortion of a fixed vector by a wrong base position.
+/// Largest distortion of the vector to the rover, by a wrong base position, that permits a fixed solution.
 const MOST_BENT_M: f64 = 0.05;
 /// Assumed distance of satellites, for the distortion by a wrong base position.
 const SATELLITES_M: f64 = 20.2e6;
@@ -69,10 +69,10 @@ const SATELLITES_M: f64 = 20.2e6;
 const AHEAD_MS: i64 = 1_000;
 /// Code residuals (RMS) above which observations are refused, metres.
 const NONSENSE_M: f64 = 100.0;
-/// Largest distance between the reported and the code position of a base at which the reported one is used, if no phase
-/// position is known.
+/// If no phase position of the base is known, its reported position is used up to this distance from its code position;
+/// beyond it, the code position is used.
 const CODE_TELLS_M: f64 = 10.0;
-/// Number of code positions in the mean of the base position; afterwards each new one has the weight 1/20.
+/// The mean code position of the base is the plain mean of the first 20 code positions; each later one gets the weight 1/20.
 const CODE_MEAN: f64 = 20.0;
 /// Number of unsuccessful phase searches after which only every tenth epoch is searched.
 const SEARCHES: u32 = 10;
@@ -98,9 +98,9 @@ pub struct Rover {
     /// Latest observations of each system.
     sets: BTreeMap<GnssSystem, Set>,
     base: Base,
-    /// Time since which corrections are used without interruption.
+    /// Time from which corrections have been used without interruption.
     used_since: Option<SimTime>,
-    /// Progress to a fixed solution, which needs at least 1.
+    /// Progress to a fixed solution: the sum of `dt / t` in the module's description. A fixed solution needs at least 1.
     progress: f64,
     last: Option<SimTime>,
     /// Recent positions of the rover's antenna (ECEF, metres).
@@ -163,7 +163,7 @@ impl Rover {
                 let place = Geodetic::from_ecef(*ecef_m);
                 let up = GeoOrigin::new(place).ecef_direction(DVec3::Z);
                 let told_m = *ecef_m + up * *height_m;
-                // A base at another position is another base.
+                // A changed position means that another base sends the corrections.
                 if self.told_m.is_some_and(|old| (old - told_m).length() > 1e-3) {
                     self.base = Base::default();
                 }
@@ -217,7 +217,8 @@ impl Rover {
         is_corrected.then(|| set.with_second.contains(&satellite.svid))
     }
 
-    /// Whether carrier phases of a system can be corrected.
+    /// Whether carrier phases of a system can be corrected; those of GLONASS only if the station has sent its biases
+    /// (message 1230).
     fn has_carriers(&self, system: GnssSystem) -> bool {
         system != GnssSystem::Glonass || self.has_biases
     }
@@ -460,7 +461,8 @@ impl Gnss {
         self.rover.hear(now, timeout_s, message, satellites)
     }
 
-    /// Effect of corrections on the solution of an epoch, if corrections determine the kind of fix.
+    /// Effect of corrections on the solution of an epoch; `None` if no corrections are used or if the rig sets the kind of
+    /// fix.
     pub(super) fn corrected_at(&mut self, at: SimTime, view: &SkyView) -> Option<Corrected> {
         if self.settings.receiver.acquisition.best_fix.is_some() {
             return None;
@@ -486,7 +488,8 @@ impl Gnss {
                     let Some(has_second) = found else { continue };
                     (CorrectionSource::Rtcm, has_second)
                 }
-                // If the rig sets the kind of fix: SBAS corrects GPS, a base corrects all systems.
+                // The rig sets the kind of fix. In a differential solution, SBAS corrects GPS; in a carrier solution, a base
+                // corrects all systems.
                 BestFix::Differential if system == GnssSystem::Gps => {
                     (CorrectionSource::Sbas, false)
                 }
@@ -498,7 +501,7 @@ impl Gnss {
         }
     }
 
-    /// The first fault of corrections that is active at `at`, and the number of its window.
+    /// The first fault of corrections that is active at `at`, and the number of its active time window.
     fn correction_fault_at(&self, at: SimTime) -> Option<(&Timed<GnssFault>, u64)> {
         let is_of_corrections = |fault: &&Timed<GnssFault>| {
             matches!(

@@ -12,7 +12,8 @@ use crate::wire::nmea::{
 };
 
 const KNOTS_PER_M_S: f64 = 3600.0 / 1852.0;
-/// Largest dilution of precision in sentences, which also stands for an unknown one; 99.9 with one decimal.
+/// Largest dilution of precision in sentences with two decimals; an unknown one is reported as this value. With one
+/// decimal, the value is 99.9.
 const NO_DOP: f64 = 99.99;
 
 /// Writes NMEA sentences with the present settings.
@@ -33,7 +34,7 @@ pub struct Writer<'a> {
     pub memory: Memory,
 }
 
-/// Values that a Garmin's sentences keep between epochs.
+/// Values that a Garmin keeps from one epoch to the next for its sentences.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Memory {
     /// Course of the last motion, degrees.
@@ -47,7 +48,7 @@ pub struct Memory {
 const MOVING_M_S: f64 = 0.5;
 
 impl Memory {
-    /// The values to keep after the solution `s`.
+    /// The values after an epoch with the solution `s`; unchanged without a fix.
     pub fn after(self, s: &Solution, date: jiff::civil::Date) -> Self {
         if !s.fix.is_some() {
             return self;
@@ -66,18 +67,19 @@ impl Memory {
 pub struct NmeaFilter {
     /// Talker that replaces the default one.
     pub main_talker: Option<&'static str>,
-    /// Whether GSV also has the main talker.
+    /// Whether GSV sentences have the main talker, too.
     pub is_gsv_main: bool,
-    /// Whether only GPS satellites are shown.
+    /// Whether sentences report only GPS satellites.
     pub is_gps_only: bool,
-    /// Systems whose satellites are hidden.
+    /// Systems whose satellites are left out of sentences.
     pub hides: Vec<GnssSystem>,
-    /// Whether the course is shown at low speed too.
+    /// Whether sentences report the course at low speed, too.
     pub is_course_kept: bool,
 }
 
 impl Writer<'_> {
-    /// Sentences of a kind; several for GSA and GSV. PGRMT is sent only in the first second of a minute.
+    /// Sentences of the kind `kind`: several for GSA and GSV, otherwise one. PGRMT is sent only in the first second of
+    /// a minute.
     pub fn lines(&self, kind: SentenceKind, s: &Solution, stamp: &Stamp) -> Vec<Vec<u8>> {
         let one = |content: Content| vec![Sentence::new(self.talker(), content).to_bytes()];
         match kind {
@@ -494,7 +496,7 @@ fn status(fix: Fix) -> char {
     if fix.is_some() { 'A' } else { 'V' }
 }
 
-/// A dilution of precision as reported: only with a fix from satellites.
+/// The dilution of precision that `pick` selects, as reported; `None` without a fix from satellites.
 pub fn shown_dop(
     s: &Solution,
     pick: impl Fn(&crate::sensors::gnss::dop::Dop) -> f64,

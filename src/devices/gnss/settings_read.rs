@@ -66,7 +66,7 @@ fn hdop_2d(all: &mut Acquisition, keys: &mut Keys<'_>) {
     keys.put(read, &mut all.hdop_2d);
 }
 
-/// Words for the best fix: a kind of fix, or `None` if corrections determine it.
+/// Values of `best_fix` for a rover: a kind of fix, or `None` if the received corrections determine it.
 pub const BEST_FIXES: [(&str, Option<BestFix>); 5] = [
     ("standalone", Some(BestFix::Standalone)),
     ("differential", Some(BestFix::Differential)),
@@ -93,7 +93,8 @@ const GRADES: [&str; 4] = [
     "Errors and accuracy of an RTK fix with fixed ambiguities.",
 ];
 
-/// Reads the errors. A profile has `accuracy` for each kind of fix; a rig overrides parts of it for all kinds.
+/// Reads the errors and the stated accuracy. The key `accuracy` of a profile has them for each kind of fix. Keys of a
+/// rig override parts of them for all kinds of fix.
 pub fn accuracy(all: &mut ReceiverSettings, keys: &mut Keys<'_>) {
     if keys.is_profile() {
         let says = "Errors and stated accuracy of each kind of fix.";

@@ -91,7 +91,7 @@ pub struct ReceiverClock {
     pub drift_ns_s: f64,
     /// GPS minus UTC, seconds.
     pub leap_s: i8,
-    /// Weeks by which the receiver's week number is behind.
+    /// Number of weeks by which the receiver's week number is too low.
     pub weeks_behind: i64,
 }
 

@@ -1,10 +1,9 @@
 //! Survey of the antenna's position (requested by CFG-TMODE, reported by NAV-SVIN), and the held position.
 //!
 //! The position is the mean of all three-dimensional fixes. Its accuracy is the root mean square of the fixes'
-//! accuracies, divided by the square root of the elapsed minutes plus one, because errors of fixes within a
-//! minute are assumed equal. The survey ends when duration and accuracy meet the request. Then the receiver
-//! holds the mean, like a position from the host: the reported position is constant, and the receiver needs only one
-//! satellite for its time.
+//! accuracies, divided by √(1 + elapsed minutes), because errors of fixes within a minute are assumed equal. The survey
+//! ends when duration and accuracy meet the request. Then the receiver holds the mean, like a position from the host:
+//! the reported position is constant, and the receiver needs only one satellite for its time.
 
 use glam::{DMat3, DVec3};
 
@@ -39,8 +38,8 @@ pub struct Demand {
 }
 
 impl Survey {
-    /// Adds the `fix` of an epoch: position (ECEF, metres) and accuracy (metres), or `None`. If no survey is requested,
-    /// resets the survey.
+    /// Adds the three-dimensional `fix` of an epoch: position (ECEF, metres) and accuracy (metres); `None` if the epoch
+    /// has none. If no survey is requested, resets the survey.
     pub fn step(&mut self, at: SimTime, demand: &Demand, fix: Option<(DVec3, f64)>) {
         if !demand.is_on {
             *self = Self::default();

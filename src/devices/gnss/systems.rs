@@ -94,7 +94,8 @@ impl Gnss {
         self.profile.systems().find(|system| gnss_id(*system) == id)
     }
 
-    /// Items of a system: key of the system, and mask bit and key of each signal.
+    /// Items of a system: key of the system, and mask bit and key of each signal. `None` for a system without a key, such as
+    /// IMES.
     fn system_items(&self, id: u8) -> (Option<Key>, Vec<(u8, Key)>) {
         match (id, self.system(id)) {
             (SBAS, _) => (Some(SBAS_ENA), SBAS_SIGNALS.to_vec()),
@@ -199,7 +200,8 @@ impl Gnss {
         Ok(channels)
     }
 
-    /// Checks the systems and channels after a message against the rules of generation 8.
+    /// Checks the effect of CFG-GNSS against the rules of generation 8: `items` and `channels` are the configuration items
+    /// and the channels that the message would set. `Err` if they break a rule.
     fn judge(&self, items: &[Item], channels: &Channels) -> Verdict {
         let is_on = |id: &u8| {
             let Some(ena) = self.system_items(*id).0 else { return false };

@@ -67,8 +67,8 @@ impl Gnss {
         Ok(())
     }
 
-    /// Processes a step of a transaction. Returns the changes to apply; `None` before step 3. `Err` if the step does
-    /// not continue `open`.
+    /// Processes the step `step` (1 to 3) of a transaction. Returns the changes to apply after step 3, and `None` after
+    /// the others. `Err` if step 2 or 3 does not continue `open`.
     fn go_on(
         &mut self,
         open: Option<Transaction>,

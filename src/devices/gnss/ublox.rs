@@ -58,7 +58,8 @@ impl Gnss {
             }
             MessageId { class: 0x13, .. } => self.take_aiding(now, frame),
             id if frame.payload.is_empty() => self.send_polled(now, id),
-            // Aiding of generation 8 and the like: accepted without an answer, as in the product.
+            // Other messages with content, such as the aiding messages of generation 8, are not answered, as in the
+            // product.
             _ => {}
         }
     }
@@ -101,8 +102,8 @@ impl Gnss {
         self.send_frame(now, &ack.to_frame());
     }
 
-    /// Processes an RTCM 3 message, with header and CRC, that arrived at a port. Ignores it if the port does not accept
-    /// RTCM 3. RXM-RTCM and RXM-COR report it.
+    /// Processes an RTCM 3 message, with header and CRC, that arrived at a port. If the port does not accept RTCM 3,
+    /// the message is ignored; otherwise RXM-RTCM and RXM-COR report it.
     pub(super) fn handle_correction(&mut self, now: SimTime, port: u8, message: &[u8]) {
         if !self.store.is_set(input_key(port, Protocol::Rtcm3)) || self.holds_back(now, message) {
             return;
@@ -130,8 +131,8 @@ impl Gnss {
         self.report_correction(now, &correction, if is_used { Heard::Used } else { Heard::Unused });
     }
 
-    /// Whether the host's filter accepts this station. The station of message 4072 is not compared: only filter 2
-    /// rejects this message.
+    /// Whether the station filter that the host has configured accepts the message. A message 4072 has no known
+    /// station: only filter 2 rejects it.
     fn wants_station_of(&self, correction: &Correction) -> bool {
         let wanted = self.store.get(key::RTCM_DF003_IN);
         let is_named = correction.number != 4072;

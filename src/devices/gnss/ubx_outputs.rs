@@ -88,12 +88,12 @@ pub const UBX_OUTPUTS: [(&str, MessageId); 82] = [
     ("RTCM-4072.1", corrections(0xfd)),
 ];
 
-/// Id of a message in the class of the secondary output (NAV2).
+/// Id of the message of the secondary output (NAV2) that corresponds to `id`, a message of the primary output.
 const fn secondary(id: MessageId) -> MessageId {
     MessageId::new(NAV2, id.id)
 }
 
-/// CFG-MSG's id of an RTCM message.
+/// Id that stands for an RTCM message in CFG-MSG.
 const fn corrections(id: u8) -> MessageId {
     MessageId::new(RTCM, id)
 }

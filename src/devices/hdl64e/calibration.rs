@@ -242,7 +242,7 @@ impl Laser<'_> {
             horizontal_offset_m: number("horiz_offset_correction", Some(0.0), length),
             focal_distance_m: number("focal_distance", None, (0.0, MAX_LENGTH_M, RECORD)),
             focal_slope: number("focal_slope", None, (-MAX_SLOPE, MAX_SLOPE, RECORD)),
-            // The driver also rounds these down.
+            // The driver also rounds intensity limits down.
             min_intensity: number("min_intensity", Some(0.0), byte) as u8,
             max_intensity: number("max_intensity", Some(255.0), byte) as u8,
         };

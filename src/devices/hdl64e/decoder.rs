@@ -19,7 +19,8 @@ use crate::wire::velodyne::hdl64e_status::{
 };
 use crate::wire::velodyne::{Bank, DataPacket, Model};
 
-/// Number of packets within which an HDL-64E is identified, even an S1 that groups by datagrams.
+/// After this many packets, a sender that is not identified as an HDL-64E counts as another product. An S1 that groups by
+/// datagrams is identified earlier.
 const TELLING_PACKETS: u64 = 16;
 
 /// Generation of an HDL-64E.
@@ -88,7 +89,7 @@ pub(super) struct Hdl64eDecoder {
 
 impl Hdl64eDecoder {
     /// Decoder for packets of the generation of `profile`, or of any generation without a profile. If `hints` name a
-    /// calibration file, it determines the points. `Err`: errors in that file.
+    /// calibration file, points are computed with this calibration. `Err`: errors in that file.
     pub(super) fn new(
         profile: Option<&Hdl64eProfile>,
         hints: &Hints<'_>,
@@ -103,7 +104,8 @@ impl Hdl64eDecoder {
         })
     }
 
-    /// Whether the sender is an HDL-64E. If an S1 groups by datagrams, only one datagram in four identifies the model.
+    /// Whether the sender is an HDL-64E: at least one packet in eight identifies this model. If an S1 groups by datagrams,
+    /// only one in four does.
     fn is_one(&self) -> bool {
         self.own_packets > 0 && self.own_packets * 8 >= self.packets
     }
@@ -122,7 +124,8 @@ impl Hdl64eDecoder {
                 && (named == Generation::S1) != (self.guessed_generation() == Generation::S1)
     }
 
-    /// Whether the packets are known to come from another product.
+    /// Whether the sender is known to be another product: most packets identify another model, or [`TELLING_PACKETS`]
+    /// packets have not identified an HDL-64E.
     fn is_foreign(&self) -> bool {
         !self.is_one()
             && (self.foreign_packets * 2 > self.packets || self.packets >= TELLING_PACKETS)

@@ -3,7 +3,7 @@
 use super::profile::{Hdl64eGeneration, Hdl64eProfile, PacketTiming};
 use crate::describe::{Rows, Section, lidar_sections};
 
-/// Sections of `menura profiles NAME` between name and sources.
+/// Sections that `menura profiles NAME` prints between the product's name and its sources.
 pub(super) fn sections(driver: &Hdl64eProfile) -> Vec<Section> {
     lidar_sections(device_rows(driver), &driver.network, &driver.defaults.beam)
 }

@@ -57,7 +57,7 @@ pub struct Hdl64e {
     settings: Hdl64eSettings,
     status: Hdl64eStatus,
     dark_intensity: [u8; 2],
-    /// Calibration and settings in the status bytes; S2 and S3 only.
+    /// Calibration and settings that the status bytes contain; `None` for an S1.
     table: Option<StatusTable>,
     /// Source of the status bytes, made from `table`.
     status_stream: Option<RollingStream>,
@@ -70,7 +70,7 @@ pub struct Hdl64e {
     commands: Framer<Commands>,
     optics: Optics,
     noise: NoiseSource,
-    /// Clock; S2 and S3 only.
+    /// Clock; `None` for an S1, which has no clock.
     clock: Option<DeviceClock>,
     optics_faults: Vec<Timed<LidarFault>>,
 }
@@ -246,8 +246,8 @@ impl Hdl64e {
         points
     }
 
-    /// The raw point from which drivers compute `echo` of laser `laser` with the rotor at `rotor`; `None` without an
-    /// echo.
+    /// The raw point from which drivers compute `echo` of laser `laser` with the rotor at `rotor`; `None` if the raw
+    /// distance is outside the range of its field.
     fn point(&self, laser: usize, rotor: Heading, echo: Return) -> Option<Point> {
         let distance = self.optics.raw_distance(laser, rotor, echo.range_m.into())?;
         let intensity = self.optics.raw_intensity(laser, distance, echo.intensity.into());

@@ -18,7 +18,7 @@ use crate::sensors::pattern::LaserGeometry;
 /// Raw distance unit, metres.
 pub const DISTANCE_UNIT_M: f64 = 0.002;
 const COUNTS_PER_M: f64 = 500.0;
-/// Raw distance from which velodyne-decoder applies no near-point corrections, in units of 2 mm.
+/// Smallest raw distance at which velodyne-decoder applies no near-point corrections, in units of 2 mm.
 const FAR_POINT_RAW: f64 = FAR_POINT_M / DISTANCE_UNIT_M;
 
 /// The optics of one unit.
@@ -46,7 +46,8 @@ struct Laser {
 struct TwoPoint {
     x: Axis,
     y: Axis,
-    /// Weights of the x and the y correction in the correction of z, times the squared sine of the vertical angle.
+    /// Weights with which drivers add the x and the y correction to z, each multiplied by the squared sine of the vertical
+    /// angle.
     steep: [f64; 2],
     /// Squared cosine of the vertical angle.
     level: f64,
@@ -59,9 +60,10 @@ struct TwoPoint {
 struct Axis {
     /// Increase of the correction per metre along the axis.
     gain: f64,
-    /// Increase of the correction per metre along a beam in the direction of the axis.
+    /// Increase of the correction per metre of range, for a beam whose azimuth is that of the axis: `gain` times the cosine
+    /// of the vertical angle.
     gain_along_beam: f64,
-    /// Correction at zero on the axis, minus the far-point correction, metres.
+    /// Value of `cx` or `cy` (see the description of the module) at the coordinate 0, metres.
     at_zero_m: f64,
 }
 
@@ -87,10 +89,11 @@ impl Heading {
         }
     }
 
-    /// Heading after a rotation by `small_rad`, at most 0.05: the rotation of the rotor during a block.
+    /// Heading after a small further rotation by `small_rad`, such as that of the rotor during a block; its magnitude is at
+    /// most 0.05.
     pub fn turned(self, small_rad: f64) -> Self {
         let square = small_rad * small_rad;
-        // Series with an error below 1e-15 in this range; faster than two functions per point.
+        // Series with an error below 1e-15 in this range; faster than a sine and a cosine per point.
         let sin = small_rad * (1.0 - square / 6.0 * (1.0 - square / 20.0 * (1.0 - square / 42.0)));
         let cos = 1.0 - square / 2.0 * (1.0 - square / 12.0 * (1.0 - square / 30.0));
         self.plus(Self { sin, cos })
@@ -98,7 +101,8 @@ impl Heading {
 }
 
 impl Optics {
-    /// Optics of a unit with the calibration `table`, which drivers use with the formula `reading`.
+    /// Optics of a unit with the calibration `table`. Raw distances are made for drivers that use this table with the
+    /// formula `reading`.
     pub fn new(table: &LaserTable, reading: CalibrationReading) -> Self {
         let laser = |calibration: &LaserCalibration| {
             let (sin_vertical, cos_vertical) = libm::sincos(calibration.vertical_rad);
@@ -148,7 +152,7 @@ impl Optics {
     /// result is outside 1..=65535.
     #[inline(never)] // inlined into the loop over a packet's points it is 5 % slower
     pub fn raw_distance(&self, laser: usize, rotor: Heading, range_m: f64) -> Option<u16> {
-        /// Smallest number of counts that rounds to the far point.
+        /// Smallest unrounded raw distance that is rounded to [`FAR_POINT_RAW`].
         const FAR_COUNTS: f64 = FAR_POINT_RAW - 0.5;
         let laser = &self.lasers[laser];
         let counts_of =
@@ -163,8 +167,8 @@ impl Optics {
                     near
                 } else if far >= FAR_COUNTS {
                     far
-                // Near-point corrections end with a step at the far point; a range inside the step gets the nearer
-                // edge.
+                // Near-point corrections end at the far point, where the computed range jumps. No raw distance gives a range
+                // inside this jump; the nearer end is used.
                 } else if near - last_near < FAR_POINT_RAW - far {
                     last_near
                 } else {
@@ -177,8 +181,8 @@ impl Optics {
         (1.0..65_536.0).contains(&raw).then_some(raw as u16)
     }
 
-    /// Intensity byte from which a driver computes `intensity` (of full scale, 0..=1) at a raw distance. The driver
-    /// adds a focal correction; it is subtracted here.
+    /// Intensity byte from which a driver computes `intensity` (0..=1, 1 is full scale) at a raw distance. The driver adds a
+    /// focal correction; it is subtracted here.
     pub fn raw_intensity(&self, laser: usize, raw_distance: u16, intensity: f64) -> u8 {
         let [slope, focal] = self.lasers[laser].focal;
         let distance = 1.0 - f64::from(raw_distance) / 65_535.0;
@@ -218,7 +222,7 @@ impl TwoPoint {
         }
     }
 
-    /// `slope` and `shift` of the range along a beam with this heading.
+    /// `slope` and `shift` (see the description of the module) of the range along a beam with this heading.
     fn along(&self, Heading { sin, cos }: Heading) -> (f64, f64) {
         let [forward, left] = self.exit_m;
         let (offset_x, offset_y) = (forward * sin - left * cos, forward * cos + left * sin);
@@ -318,8 +322,8 @@ mod tests {
                 libm::sincos(laser.elevation_rad),
             );
             let along = (point - beam.exit).dot(beam.direction);
-            // Half a count of 2 mm, scaled by up to a thousandth by the corrections. At the far point of
-            // velodyne-decoder, ranges inside the step have no exact count.
+            // Half a count of 2 mm, changed by up to a thousandth by the corrections. At the far point of velodyne-decoder,
+            // a range inside the jump has no exact count.
             let at_step = !is_ros && (f64::from(raw) - FAR_POINT_RAW).abs() < 2.0;
             let tolerance = if at_step { 0.02 } else { 0.001_01 };
             prop_assert!((along - range).abs() < tolerance, "{along} for {range}");

@@ -16,7 +16,7 @@ use crate::spinning::view::View;
 use crate::time::SimTime;
 use crate::wire::velodyne::BLOCKS;
 
-/// Mode of lasers and packets from a given time on.
+/// Mode of lasers and packets, which can change during a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mode {
     pub returns: ReturnMode,
@@ -58,7 +58,7 @@ impl backlog::PacketPlan for PacketPlan {
     }
 }
 
-/// Position of a packet: its firing pattern (of single or dual return), and its index there.
+/// Position of a packet in its firing pattern, which is that of single return or of dual return.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Place {
     is_dual: bool,
@@ -66,7 +66,7 @@ struct Place {
     index: u64,
 }
 
-/// Start of a firing pattern.
+/// A firing pattern: whether it is that of dual return, the number of its first packet, and its start time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Base {
     is_dual: bool,
@@ -83,7 +83,8 @@ pub struct Planner {
     motor: MotorSettings,
     base: Base,
     next_number: u64,
-    /// Planned packets, each with the firing pattern in effect before it, which `undo` restores.
+    /// Planned packets, each with the firing pattern that was in effect before the packet was planned; `undo` restores
+    /// that pattern.
     planned: Planned<Base>,
 }
 
@@ -169,8 +170,8 @@ impl stream::Planner for Planner {
         }
     }
 
-    /// Goes back to the first packet that leaves after `from`: a change exactly at the departure of a packet does not
-    /// affect the packet.
+    /// Goes back to the first packet that leaves after `from`; `None` if all planned packets leave by then. A change
+    /// exactly at the departure of a packet does not affect the packet.
     fn undo(&mut self, from: SimTime) -> Option<Undone> {
         let first = self.planned.undo(SimTime(from.0 + 1))?;
         (self.next_number, self.base) = (first.number, first.before);

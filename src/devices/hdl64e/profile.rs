@@ -84,8 +84,8 @@ impl Hdl64eProfile {
     }
 }
 
-/// Firing times of a packet's lasers. A *cycle* is one sweep over 32 slots. In an S1 it fires one block; in S2 and S3
-/// it fires an upper and a lower block, whose lasers with equal slots fire together.
+/// Firing times of a packet's lasers. A *cycle* is one pass through the 32 slots. In an S1, it fires one block. In S2 and
+/// S3, it fires an upper and a lower block; lasers of both blocks with equal slots fire together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PacketTiming {
     /// Nominal packet rate, 1/s.
@@ -234,7 +234,7 @@ keys! {
         pub clock: Option<ClockSettings>,
         /// The unit's calibration, 64 lasers by id.
         pub calibration: LaserTable,
-        /// Formula of the driver for which the raw distances are exact.
+        /// Driver formula for which the raw distances are exact.
         pub calibration_reading: CalibrationReading,
     }
 }
@@ -261,11 +261,11 @@ pub struct LaserTable {
     pub lasers: Vec<LaserCalibration>,
 }
 
-/// Distance of the far-point correction of lasers, metres (HDL-64E S2 manual, appendix F).
+/// Distance of the far calibration point, metres (HDL-64E S2 manual, appendix F). There, near-point corrections are zero.
 pub const FAR_POINT_M: f64 = 25.04;
-/// Distance of the near-point correction of x, metres.
+/// Distance of the near calibration point for x, metres.
 pub const NEAR_POINT_X_M: f64 = 2.40;
-/// Distance of the near-point correction of y, metres.
+/// Distance of the near calibration point for y, metres.
 pub const NEAR_POINT_Y_M: f64 = 1.93;
 /// Scale of focal distances in the intensity correction, metres (13 100 cm).
 pub const FOCAL_SCALE_M: f64 = 131.0;
@@ -275,7 +275,7 @@ pub const FOCAL_SCALE_M: f64 = 131.0;
 pub struct LaserCalibration {
     /// Elevation, radians.
     pub vertical_rad: f64,
-    /// Rotational correction: subtracted from the azimuth, radians.
+    /// Rotational correction, radians: the azimuth of the beam is that of the rotor minus this angle.
     pub rotational_rad: f64,
     /// Far-point correction (25.04 m): added to the raw distance, metres.
     pub distance_m: f64,

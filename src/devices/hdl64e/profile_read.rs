@@ -54,7 +54,7 @@ pub(crate) fn profile(root: TableReader<'_>) -> Option<Hdl64eProfile> {
     } else {
         let _ = root.field("status").table("[status]");
     }
-    // The S1 reports no time. If the generation is unknown, the table cannot be checked.
+    // An S1 has no `[clock]`, because it reports no time. If the generation is unknown, `[clock]` cannot be checked.
     if generation.is_none() {
         let _ = root.table.optional("clock").table("[clock]");
     } else if !is_s1 {
@@ -269,7 +269,8 @@ fn laser(x: [f64; 12]) -> LaserCalibration {
     }
 }
 
-/// Reads `count` times in microseconds, the first 0 and none less than the one before; returns nanoseconds.
+/// Reads an array of `count` firing times, microseconds: the first is 0, and they never decrease. Returns them in
+/// nanoseconds.
 fn rising(field: &Field<'_>, count: usize, limit: &Limit<f64>) -> Option<Vec<u64>> {
     let expected = format!("{count} times in us, the first 0, none less than the one before");
     let (items, place) = field.array_of(count..=count, &expected)?;
@@ -346,7 +347,7 @@ fn refuse_s1_order(keys: &mut Keys<'_>, profile: &Profile) {
     }
 }
 
-/// Limits of the distance of a point.
+/// Range of distances that the data packets can hold.
 fn reach() -> Limit<f64> {
     Limit::new(0.0..=131.07, "m", "the wire format: 16 bits of 2 mm")
 }

@@ -14,11 +14,11 @@ use crate::wire::velodyne::{BLOCKS, Bank, SLOTS};
 /// Source of a block's 32 points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockSource {
-    /// Lasers of the block.
+    /// Bank of the lasers whose returns the block contains.
     pub bank: Bank,
     /// Index, within the packet, of the firing in slot 0; the firings of the other slots follow.
     pub first_firing: usize,
-    /// Start of the cycle, from the packet's first firing, nanoseconds.
+    /// Start of the firing cycle of the block, nanoseconds after the packet's first firing.
     pub start_ns: u64,
     /// Whether the block has the second returns of its firings.
     pub is_second_return: bool,
@@ -32,7 +32,8 @@ pub struct Schedule {
     is_dual: bool,
     s1_start_phase: u64,
     s1_grouping: S1Grouping,
-    /// Firings of every packet, if all packets have the same.
+    /// Firings of a packet, if they are the same for all packets; `None` for an S1, whose banks change from packet to
+    /// packet.
     constant_firings: Option<Arc<[FiringSlot]>>,
 }
 
@@ -70,7 +71,7 @@ impl Schedule {
         }
     }
 
-    /// Departure of packet `index`, from the start of the firing pattern, without output latency.
+    /// Time at which packet `index` leaves, counted from the start of the firing pattern, without output latency.
     pub fn leaves(&self, index: u64) -> SimTime {
         match self.timing.cycles {
             // The firings of the last block end one grid step later.
@@ -91,7 +92,8 @@ impl Schedule {
                     (block, self.s1_bank(index, block as u64), block * SLOTS)
                 }
                 (_, false) => (block / 2, bank_of(block), block * SLOTS),
-                // Blocks 4k and 4k+1 are the first returns, 4k+2 and 4k+3 the second.
+                // Blocks 4k and 4k+1 have the first returns of their firings, 4k+2 and 4k+3 the second returns of the
+                // same firings.
                 (_, true) => (block / 4, bank_of(block), (block / 4 * 2 + block % 2) * SLOTS),
             };
             BlockSource {
@@ -113,8 +115,8 @@ impl Schedule {
         })
     }
 
-    /// Start of block `block` of packet `index`, nanoseconds from the start of the firing pattern, if blocks start on a
-    /// grid.
+    /// Start of block `block` of packet `index` if all blocks start on a grid with the step `grid_ns`: nanoseconds from
+    /// the start of the firing pattern.
     fn grid_start_ns(&self, grid_ns: u64, index: u64, block: u64) -> u64 {
         let blocks_per_second = self.timing.packets_per_second * BLOCKS as f64;
         let even_ns = (index * BLOCKS as u64 + block) as f64 * 1e9 / blocks_per_second;
@@ -153,7 +155,7 @@ impl Schedule {
     }
 }
 
-/// Bank of a block of an S2 or S3, which alternate.
+/// Bank of a block of an S2 or S3: upper and lower bank alternate.
 fn bank_of(block: usize) -> Bank {
     if block.is_multiple_of(2) { Bank::Upper } else { Bank::Lower }
 }

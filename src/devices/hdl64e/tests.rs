@@ -177,7 +177,7 @@ fn the_view_and_the_status_bytes_follow() {
     for (due, packet) in run.packets() {
         for block in packet.blocks.iter().filter(|_| due > 101.0) {
             let is_seen = block.points.iter().any(|point| point.distance != 0);
-            // Blocks start inside or outside the sector; 0.01 degrees are rounding.
+            // Blocks that start within 0.01 degrees of the sector's edge are not checked, because azimuths are rounded.
             let azimuth = block.azimuth_centideg;
             let is_clear = azimuth.abs_diff(9_000) > 1 && azimuth.abs_diff(18_000) > 1;
             if is_clear {

@@ -24,9 +24,9 @@ struct Node<'a> {
 
 enum Value<'a> {
     Scalar(Cow<'a, str>),
-    /// Indices of the items.
+    /// Node indices of the items.
     Sequence(Vec<usize>),
-    /// Indices of keys and values, alternating.
+    /// Node indices of keys and values, alternating.
     Mapping(Vec<usize>),
 }
 
@@ -222,7 +222,7 @@ fn bytes_of_span(source: &SourceFile, span: &Span) -> Range<usize> {
     span.byte_range().unwrap_or_else(|| bytes_of_mark(source, span.start))
 }
 
-/// Position of the character at `mark`; the mark of an error has only line and column.
+/// Byte range of the character at `mark`. The mark of an error may have no byte offset, only line and column.
 fn bytes_of_mark(source: &SourceFile, mark: Marker) -> Range<usize> {
     let line = mark.line().saturating_sub(1);
     let line_start: usize = source.text.split_inclusive('\n').take(line).map(str::len).sum();

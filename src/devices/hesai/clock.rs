@@ -85,22 +85,23 @@ impl HesaiClock {
         self.slave = self.slave.take().map(|slave| slave.restarted(up_at));
     }
 
-    /// The last valid sentence; empty before the first one.
+    /// The last undamaged sentence of an accepted type, with its line end; empty before the first one.
     pub fn sentence(&self) -> &[u8] {
         self.own.sentence()
     }
 
-    /// Whether PPS sets the clock.
+    /// Whether the clock is locked to the PPS input at `at`.
     pub fn pps_locked(&self, at: SimTime) -> bool {
         self.own.pps(at) == PpsState::Locked
     }
 
-    /// Whether sentences with a time arrive.
+    /// Whether a sentence of an accepted type arrived shortly before `at`, see [`DeviceClock::has_nmea`].
     pub fn has_nmea(&self, at: SimTime) -> bool {
         self.own.has_nmea(at)
     }
 
-    /// Start of the loss of the simulated PTP master that lasts at `at`; `None` if the master is not lost then.
+    /// Start of the fault that makes the simulated PTP master unreachable at `at`; `None` if there is no such fault
+    /// then.
     fn lost_since(&self, at: SimTime) -> Option<SimTime> {
         lost_since(&self.faults, at)
     }
@@ -129,7 +130,7 @@ impl HesaiClock {
     /// Date and time of the clock at `at`, if its source is `source`.
     pub fn civil(&self, source: ClockSource, at: SimTime) -> DateTime {
         if let (ClockSource::Ptp, Some(slave)) = (source, &self.slave) {
-            // Without a PTP master the clock counts from power-up, as it does without a GNSS receiver.
+            // Until a PTP master sets the clock, it counts from power-up, as it does without a GNSS receiver.
             return match slave.is_set_at(at) {
                 true => {
                     let utc_offset_ns = i128::from(slave.utc_offset_s()) * SECOND_NS;
@@ -149,7 +150,7 @@ impl HesaiClock {
         civil(master::simulated_ns(own, self.epoch, *ptp_ahead_s, frozen_since, at))
     }
 
-    /// First time of the run at which a second begins on the clock, extrapolated from the clock's offset at `now`. A
+    /// Earliest time of the run at which a second begins on the clock, extrapolated from the clock's offset at `now`. A
     /// clock that no PTP slave sets is taken as error-free.
     pub fn second(&self, source: ClockSource, now: SimTime) -> SimTime {
         let slave = self.slave.as_ref().filter(|_| source == ClockSource::Ptp);

@@ -215,7 +215,7 @@ impl Hesai {
         }
     }
 
-    /// State of PTP; free if the clock does not follow PTP.
+    /// State of PTP; [`PtpState::Free`] if the clock source is not PTP.
     fn ptp(&self, now: SimTime) -> PtpState {
         match self.values.source {
             ClockSource::Gps => PtpState::Free,
@@ -360,7 +360,7 @@ fn flag(byte: u8) -> Result<bool, u8> {
     checked(byte == 1, byte <= 1)
 }
 
-/// Parses PTP settings. Intervals that a request lacks stay as in `now`.
+/// Parses PTP settings. Intervals that the request omits are taken from the present settings `now`.
 fn ptp_of(now: &PtpConfiguration, payload: &[u8]) -> Result<PtpConfiguration, u8> {
     let mut whole = now.to_bytes();
     let wanted = whole.get_mut(..payload.len()).filter(|wanted| wanted.len() >= 3);

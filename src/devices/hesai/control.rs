@@ -14,7 +14,7 @@ use crate::wire::hesai::ptc::{OwnNetwork, PtpConfiguration, Vlan};
 use crate::wire::ptp::Transport;
 use crate::{Output, REACTION_NS, Transmit};
 
-/// Settings of a unit.
+/// Settings of a unit that commands can change.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Values {
     pub rpm: u32,
@@ -184,7 +184,7 @@ impl Hesai {
         self.stream.plan_again(down_at);
     }
 
-    /// Phase that the rotor must keep; `None` if phase lock is off or has no time reference.
+    /// Phase that the rotor must keep; `None` if phase lock is off or the clock has no time reference.
     fn wanted_phase(&self) -> Option<Phase> {
         let Values { sync_enable, sync_angle_deg, source, .. } = self.values;
         let has_phase = sync_enable && self.clock.is_kept(source, self.stream.now);

@@ -21,10 +21,10 @@ use crate::wire::hesai::data::{Packet, Point, ReturnMode, Tail};
 use crate::wire::hesai::format::{DISTANCE_UNIT_M, HesaiFormat};
 use crate::wire::hesai::gps::{GPS_PACKET_LEN, GpsPacket};
 
-/// Name of GPS packets.
+/// Name of GPS packets in the decoder's output.
 const GPS: &str = "gps";
 const HOUR_US: u32 = 3_600_000_000;
-/// First year in which a clock counts as set; unset clocks start in 2000.
+/// A clock counts as set if its year is this or later; unset clocks start in 2000.
 const OUR_AGE: u16 = 2015;
 
 /// State from earlier data packets.
@@ -42,7 +42,7 @@ struct StreamState {
 #[derive(Clone, Debug, Default)]
 pub(super) struct HesaiDecoder {
     named: Option<Named<HesaiProfile>>,
-    /// Profiles to choose from.
+    /// Profiles from which the one with the format of the packets is chosen.
     known: &'static [Arc<Profile>],
     stream: Option<StreamState>,
     gps: Option<Box<GpsPacket>>,

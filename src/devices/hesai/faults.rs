@@ -7,7 +7,7 @@ use crate::config::rig::faults::{FORMAT, Timed};
 use crate::config::toml::reader::{Limit, TableReader};
 use crate::time::SimTime;
 
-/// The unit reports a high temperature.
+/// Fault: the unit reports a high temperature.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HighTemperature {
     /// Rise of the boards' temperatures, degrees Celsius.

@@ -27,7 +27,7 @@ impl GpsSender {
         self.next = up_at;
     }
 
-    /// The next packet, if it leaves by `now`; its time is that of the clock with the source `source`.
+    /// The next packet, with the date and time of `clock` as set by `source`; `None` if the packet leaves after `now`.
     pub fn next(
         &mut self,
         now: SimTime,
@@ -54,7 +54,8 @@ impl GpsSender {
     }
 }
 
-/// Validity character in a sentence: `A` or `V` in `GPRMC`, a digit in `GPGGA`; 0 without one.
+/// Validity character of a sentence: the status `A` or `V` of `GPRMC`, or the fix quality (a digit) of `GPGGA`; 0 if there
+/// is none.
 fn status(sentence: &[u8]) -> u8 {
     let field = match sentence.get(3..6) {
         Some(b"RMC") => 2,

@@ -59,9 +59,10 @@ use planner::{FiringRange, PacketPlan, Planner};
 use returns::{PointMaker, selected};
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Largest random deviation of varying status words, counts.
+/// Largest random deviation of a varying status word from its value in the profile, counts.
 const LIVE_COUNTS: u8 = 4;
-/// Offset of the random streams of varying status words, one per second of the run; packets use lower numbers.
+/// Number of the first random stream for varying status words, which use one stream per second of the run; packets use
+/// lower numbers.
 const LIVE_DRAWS: u64 = 1 << 62;
 
 /// An emulated Hesai.
@@ -78,7 +79,7 @@ pub struct Hesai {
     points: PointMaker,
     /// Time at which the unit answers again after a restart.
     up_at: SimTime,
-    /// Whether a restart follows the pending answer.
+    /// Whether the unit restarts once it has sent the pending answer.
     reboots: bool,
     noise: NoiseSource,
     epoch: Epoch,
@@ -183,7 +184,8 @@ impl Hesai {
         self.stream.program.rotor().rpm(at).round() as u16
     }
 
-    /// A packet without its timestamp, with its number of points with a return and the effects of faults.
+    /// Encodes a packet without its timestamp. The result also has the packet's number of points with a return, and the
+    /// effects of faults.
     fn packet(&self, plan: &PacketPlan, echoes: &[Echoes]) -> MeasuredPacket {
         let (format, mode) = (self.profile.packet.format, &plan.mode);
         let noise = self.noise.request(plan.number);

@@ -22,7 +22,7 @@ const FULL_TURN_DECIDEG: u32 = 3600;
 /// Largest number of firings in a packet.
 const MOST_STEPS: usize = 10;
 
-/// Mode of the unit from a given time on.
+/// Settings of the unit that affect its packets. A `Program` contains the time from which each mode applies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mode {
     /// Whether packets are sent.
@@ -133,12 +133,12 @@ impl backlog::PacketPlan for PacketPlan {
     }
 }
 
-/// Position of the planner.
+/// Position of the planner: the rotation, firing and sequence number with which the next packet starts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Cursor {
     /// Start of the present rotation, if any.
     turn: Option<SimTime>,
-    /// Without a present rotation: the next rotation begins after this time.
+    /// Time after which the next rotation begins; used if `turn` is `None`.
     after: SimTime,
     /// Index of the next packet's first firing in the rotation.
     step: u32,
@@ -153,10 +153,10 @@ pub struct Planner {
     period_ns: u64,
     cursor: Cursor,
     next_number: u64,
-    /// Planned packets, each with the previous state of the planner and the packet's end.
+    /// Planned packets, each with the planner's position before the packet and with the end of the packet.
     planned: Planned<(Cursor, SimTime)>,
-    /// Firing times of the last packet relative to its first (ns; `None`: outside the sector), and the slots for them,
-    /// which usually fit the next packet too.
+    /// Cache: firing times of the last packet (nanoseconds after its first firing; `None`: outside the sector) and the
+    /// firing slots that follow from them. The next packet usually has the same.
     usual: (Vec<Option<u32>>, Arc<[FiringSlot]>),
 }
 
@@ -178,12 +178,12 @@ impl Planner {
         self.cursor = Cursor { turn: None, after, step: 0, ..self.cursor };
     }
 
-    /// Start of the rotation of the next packet, if it is before `horizon`.
+    /// Start of the rotation to which the next packet belongs; `None` if no such rotation begins before `horizon`.
     fn turn(&mut self, program: &Program<Mode>, horizon: SimTime) -> Option<SimTime> {
         while self.cursor.turn.is_none() {
             let found = begin(program.rotor(), self.cursor.after).filter(|turn| *turn < horizon);
             let Some(turn) = found else {
-                // The rotor is not at speed, as far as its schedule is known.
+                // No rotation is known to begin before the horizon.
                 self.cursor.after = self.cursor.after.max(before(horizon));
                 return None;
             };
@@ -264,7 +264,7 @@ fn before(at: SimTime) -> SimTime {
     SimTime(at.0.saturating_sub(1))
 }
 
-/// Whether the unit sends packets with firings at `at`.
+/// Whether the unit sends packets at `at`: packets are on, and the rotor is at its set speed.
 fn is_sending(program: &Program<Mode>, at: SimTime) -> bool {
     let mode = program.mode(at);
     mode.is_on && is_at_speed(program.rotor(), mode.rpm, at)

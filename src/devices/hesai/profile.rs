@@ -52,7 +52,7 @@ pub struct HesaiProfile {
 }
 
 const ONE_BYTE: &str = "the wire format: one byte";
-/// Source named in messages for limits of values that host commands set.
+/// Source of limits of values that host commands set. Error messages name it.
 pub(super) const COMMANDS: &str = "the unit's commands by TCP";
 
 fn byte() -> Limit<i128> {
@@ -180,11 +180,11 @@ keys! {
             /// Transport of PTP at the start with the profile `1588v2`. The others use layer 2.
             pub ptp_transport: PtpTransport, OneOf(&PtpTransport::WORDS, COMMANDS);
         }
-        /// State of the PTP master that sets the clock: simulated, or determined by a PTP slave.
+        /// State of the synchronisation with a PTP master: fixed by the rig, or determined by a PTP slave.
         pub ptp: PtpState,
         /// Offset of a simulated PTP master's time from UTC, seconds; positive is ahead.
         pub ptp_ahead_s: i32,
-        /// Settings of the clock that a GNSS receiver sets.
+        /// Settings of the clock while its source is a GNSS receiver.
         pub own: ClockSettings,
         /// PTP options that no command sets.
         pub ptp_options: PtpOptions,
@@ -233,13 +233,14 @@ pub enum ClockSource {
     Ptp,
 }
 
-/// State of the PTP master that sets the clock. `Wire` and `Virtual` are settings: a PTP slave determines the state.
+/// State of the synchronisation with a PTP master. `Wire` and `Virtual` are settings with which a PTP slave determines the
+/// state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PtpState {
     /// No master.
     #[default]
     Free,
-    /// The clock follows a master and is near its time.
+    /// The clock follows a master and is close to the master's time.
     Tracking,
     /// The clock is synchronised to a master.
     Locked,

@@ -180,8 +180,8 @@ fn timestamps_are_as_drivers_take_them() {
     }
 }
 
-/// The maker's drivers rotate a point by the rotor's motion during the laser's firing time. The times of Pandar40P and
-/// Pandar64 are negative, because the azimuth of a block is that of its end.
+/// The maker's drivers correct the azimuth of a point by the rotation of the rotor until its laser fires. The firing
+/// times of Pandar40P and Pandar64 are negative, because the azimuth of a block applies to the end of the block.
 #[test]
 fn azimuths_are_as_the_makers_drivers_take_them() {
     let cases: [(&str, [(usize, f64); 3]); 3] = [
@@ -605,7 +605,7 @@ fn constant_answers_stay_whatever_is_set() {
     }
 }
 
-/// A master within Menura sets the clock between two calls.
+/// A master within Menura changes the unit's clock between two calls to the unit.
 #[test]
 fn the_rotor_keeps_the_phase_of_a_master_within_menura() {
     let mut unit = unit("hesai-xt32", |settings| {

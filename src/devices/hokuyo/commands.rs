@@ -12,13 +12,13 @@ use crate::wire::scip::request::{Name, Request, RequestError, RequestLine, ScanC
 
 /// Status of a successful command.
 pub(super) const DONE: Code = *b"00";
-/// Time within which a second `RB` must follow the first, nanoseconds.
+/// A reboot needs two `RB` commands within this time, nanoseconds.
 const REBOOT_WITHIN_NS: u64 = 1_000_000_000;
 /// Parameter of `CR` for the slowest speed; `FASTEST_AGAIN` restores the fastest.
 const SLOWEST: u32 = 10;
 const FASTEST_AGAIN: u32 = 99;
-/// Numbers of the two failures that `DB` simulates immediately: 1 in SCIP 1.1, 2 in SCIP 2.0. The others, up to
-/// `LAST_SIMULATED`, occur during a stream.
+/// Parameters of `DB` that simulate a failure immediately: 1 simulates a failure under SCIP 1.1, 2 one under SCIP 2.0.
+/// The other parameters, up to `LAST_SIMULATED`, simulate a failure during a stream.
 const SIMULATED_AT_ONCE: [u32; 2] = [1, 2];
 const LAST_SIMULATED: u32 = 5;
 const SIMULATION_ENDS: u32 = 10;
@@ -27,7 +27,7 @@ const SIMULATION_ENDS: u32 = 10;
 pub(super) enum Answer {
     /// A message, sent at once.
     Message(Message),
-    /// A message, sent at a tick of the clock.
+    /// A message, sent at the next tick of the unit's clock.
     AtTick(Message),
     /// The answer follows with a scan, after its measurement.
     WithScan,

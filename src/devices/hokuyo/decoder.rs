@@ -11,8 +11,8 @@ use crate::wire::scip::message::{Line, Message, Messages, Status};
 use crate::wire::scip::request::{Name, Request};
 use crate::wire::scip::scan::{ScanData, Step, TIME_PERIOD_MS};
 
-/// Parameters for decoding scans: those of the last `PP` answer in the stream; before it, those of the profile, or of a
-/// UTM-30LX-EW without a profile.
+/// Parameters for decoding scans. They come from the latest `PP` answer in the stream. Before the first answer they come
+/// from the profile or, without a profile, from a UTM-30LX-EW.
 #[derive(Clone, Copy, Debug)]
 struct Geometry {
     per_turn: u32,

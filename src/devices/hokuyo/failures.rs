@@ -16,7 +16,7 @@ use crate::wire::scip::message::Message;
 const SIMULATED_IN_STREAMS_OVER: u32 = 20;
 
 impl Hokuyo {
-    /// Time at which a stall next stops the motor, at once if a stall is active. `None` without a further stall, or in
+    /// Time at which the next stall stops the motor: now, if a stall is active. `None` without a further stall, or in
     /// states in which the motor does not run.
     pub(super) fn next_hold(&self) -> Option<SimTime> {
         let turns = matches!(
@@ -116,7 +116,7 @@ impl Hokuyo {
         self.answered(at);
     }
 
-    /// Sends a message of the stream without a scan.
+    /// Sends the status `code` as a message of the stream, without a scan.
     fn say_in_stream(&mut self, at: SimTime, code: Code) {
         let Some(stream) = &self.stream else { return };
         let message = Message::status(&stream.echo(), code);

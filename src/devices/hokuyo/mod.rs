@@ -14,7 +14,7 @@
 //!
 //! Only scans that will be sent are measured, and only their requested steps.
 //!
-//! Sources: see [`crate::wire::scip`]; the profile has what they lack.
+//! Sources: see [`crate::wire::scip`]; the profile has the facts that they lack.
 
 mod clock;
 mod commands;
@@ -78,20 +78,20 @@ pub struct Hokuyo {
 
     // Values that commands change.
     rpm: u32,
-    /// Time at which the motor has reached its new speed.
+    /// Time at which the motor reaches the speed that was set last.
     unstable_until: SimTime,
     is_sensitive: bool,
     is_scip1: bool,
     simulation: Option<Simulation>,
     reboot_asked: Option<SimTime>,
     reboot_at: Option<SimTime>,
-    /// Bit rate that takes effect after the answer.
+    /// Bit rate that takes effect after the answer to `SS`.
     next_bit_rate: Option<u32>,
     stream: Option<Stream>,
     single: Option<Single>,
 
     next_request: u64,
-    /// Requests for measurements that are not answered yet.
+    /// Unanswered requests for measurements, the oldest first.
     asked: VecDeque<Asked>,
     /// Measured scans that wait for their departure.
     ahead: VecDeque<Scan>,
@@ -207,7 +207,7 @@ impl Hokuyo {
         unit
     }
 
-    /// Sets the faults inside the unit. Call it before its sensor is requested.
+    /// Sets the faults inside the unit. Call this before [`Hokuyo::lidar`], which includes the optical faults.
     pub fn set_faults(&mut self, faults: &DeviceFaults) {
         self.optics_faults = faults.kind();
         self.stalls = faults.kind();

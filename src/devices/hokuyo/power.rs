@@ -1,4 +1,4 @@
-//! Power-off, and the part that it shares with reboot.
+//! Power-off, and the steps that it shares with a reboot.
 
 use super::hosts::Host;
 use super::{Hokuyo, Phase};

@@ -106,7 +106,7 @@ pub enum AnotherStream {
 /// Origin that error messages name for the limits of the protocol.
 pub(super) const PROTOCOL: &str = "SCIP";
 
-/// Largest number of steps; a message has room for three echoes with intensities per step.
+/// Largest number of steps with which a message has room for three echoes with intensities per step.
 const MOST_STEPS: i128 = 2880;
 
 fn seconds() -> Time {
@@ -118,7 +118,7 @@ fn milliseconds(least: f64) -> Time {
     Time(Limit::new(least..=1000.0, "ms", PROFILES), 1e6)
 }
 
-/// Limits of an integer from `least` that is sent as three characters.
+/// Limits of an integer that is sent as three characters: from `least` to the largest such number.
 fn three_characters(least: i128, unit: &'static str) -> Limit<i128> {
     Limit::new(least..=i128::from(largest(3)), unit, "SCIP: three characters")
 }

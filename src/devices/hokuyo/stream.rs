@@ -5,14 +5,14 @@ use super::values::Wanted;
 use crate::time::SimTime;
 use crate::wire::scip::request::{Name, Request};
 
-/// Number of digits of the scan count, which ends the parameters.
+/// Number of digits of the scan count, the last parameter of a scan request.
 const COUNT: usize = 2;
 
 /// A requested stream.
 #[derive(Clone, Debug)]
 pub struct Stream {
     command: Name,
-    /// Request line up to the scan count; `text` is the rest of the line.
+    /// Request line up to the scan count; `text` is the part after the scan count.
     head: Vec<u8>,
     text: Vec<u8>,
     /// Steps and format of each scan.
@@ -67,9 +67,9 @@ impl Stream {
         self.count.is_none_or(|count| count > scans)
     }
 
-    /// The next revolution to measure; `None` if all requested scans are sent or pending. `waiting`: number of pending
-    /// scans. `leaves` returns the earliest departure of a revolution's scan; `line_ns` is its transmission time on a
-    /// serial line, else 0.
+    /// The next revolution to measure; `None` if all requested scans are sent or pending. `waiting` is the number of
+    /// pending scans. `leaves` returns the earliest departure of the scan of a revolution. `line_ns` is the
+    /// transmission time of the scan on a serial line, 0 for a unit without one.
     pub fn plan(
         &mut self,
         waiting: usize,

@@ -219,7 +219,7 @@ fn measurements_that_were_given_up_are_replaced() {
     let mut bench = Bench::connected("hokuyo-utm30lx-ew", "");
     bench.send("MD0000108001003");
     bench.unit.advance(SimTime(MS));
-    // Two of the first requests get no measurement.
+    // The first two requests get no measurement.
     for _ in 0..2 {
         assert!(bench.unit.poll_request(SimTime(u64::MAX)).is_some());
     }
@@ -230,7 +230,7 @@ fn measurements_that_were_given_up_are_replaced() {
         .map(|(_, _, message)| String::from_utf8_lossy(&message.echo).into_owned())
         .collect();
     assert_eq!(echoes[1..], ["MD0000108001002", "MD0000108001001", "MD0000108001000"]);
-    // A lost single scan has no successor that would show the loss.
+    // If the measurement of a single scan is given up, the host receives only the acknowledgement (status 00).
     assert_eq!(bench.ask("BM"), "00");
     bench.send("GD0000108001");
     bench.unit.advance(SimTime(bench.unit.now.0 + MS));

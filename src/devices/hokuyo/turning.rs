@@ -48,7 +48,7 @@ impl Turning {
         SimTime(self.begins(number).0 + self.step_ns(step))
     }
 
-    /// Time at which revolution `number` has measured its last step.
+    /// Time at which the last step of revolution `number` is measured.
     pub fn ends(&self, number: u64) -> SimTime {
         self.time_of(number, self.steps.last)
     }

@@ -15,7 +15,7 @@ pub struct Wanted {
     pub format: ScanFormat,
     /// First and last step.
     pub steps: RangeInclusive<u32>,
-    /// Number of steps per cluster.
+    /// Number of adjacent steps that the scanner reports as one value.
     pub cluster: u32,
 }
 

@@ -17,7 +17,7 @@ pub(crate) fn read<T: RequiredKeys + Dialect>(
     Some(Arc::new(answers?))
 }
 
-/// Limits of a status word of type `T`.
+/// Limits of a status word: the range of the unsigned integer type `T`.
 pub(crate) fn word<T>() -> Limit<i128> {
     Limit::new(0..=(1 << (8 * size_of::<T>())) - 1, "", "the wire format")
 }

@@ -8,12 +8,12 @@ use super::output::frd;
 use crate::frames::quat_about;
 use crate::sensors::imu::Sample;
 
-/// Correction `y = matrix * (x - offset)` in forward, right, down.
+/// Correction `y = matrix * (x - offset)` of a vector with the axes forward, right, down.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Correction {
-    /// Scale and misalignment, or soft iron.
+    /// Scale and misalignment; for a magnetometer, soft iron.
     pub matrix: DMat3,
-    /// Bias, or hard iron, in the unit of the quantity.
+    /// Bias, in the unit of the quantity; for a magnetometer, hard iron.
     pub offset: DVec3,
 }
 

@@ -13,9 +13,11 @@ pub struct Gathered {
     gyro: DVec3,
     accel: DVec3,
     mag: DVec3,
-    /// Coning sum: cross products of the rotation before a sample with the rotation of the sample.
+    /// Coning sum, in which each sample adds a cross product: the sum of the earlier angular rates, times the sample's
+    /// angular rate.
     coning: DVec3,
-    /// Sculling sum: cross products of rotations with velocity increments, and of velocity increments with rotations.
+    /// Sculling sum, in which each sample adds two cross products: the sum of the earlier angular rates times the sample's
+    /// specific force, and the sum of the earlier specific forces times the sample's angular rate.
     sculling: DVec3,
     clipped: Clipped,
 }
@@ -46,8 +48,9 @@ impl Clipped {
     }
 }
 
-/// Values that a stream reports: readings (the mean since its last output or the last sample, see [`Decimation`]) and
-/// increments since its last output. Axes are forward, left, up, unless [`Measured::in_frd`] has converted them.
+/// Values that a stream reports: readings, and increments since its last output. [`Decimation`] determines whether a
+/// reading is the mean since the last output, or the last sample. Axes are forward, left, up, unless
+/// [`Measured::in_frd`] has converted them.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured {
     /// Angular rates, rad/s.

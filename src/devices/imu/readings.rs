@@ -5,7 +5,7 @@ use glam::{DQuat, DVec3};
 use super::output::ned_from_frd;
 use crate::decoder::readings::Inertial;
 
-/// Returns the measurement; `None` if it has no angular rate, acceleration, magnetic field and attitude.
+/// Returns the measurement; `None` if it has none of angular rate, acceleration, magnetic field and attitude.
 pub(crate) fn some(inertial: Inertial) -> Option<Inertial> {
     let Inertial { gyro_rad_s, accel_m_s2, mag_gauss, attitude, .. } = inertial;
     let has_any = gyro_rad_s.or(accel_m_s2).or(mag_gauss).is_some() || attitude.is_some();
@@ -17,7 +17,8 @@ pub(crate) fn vector(values: [f32; 3]) -> DVec3 {
 }
 
 /// Attitude (rotation from sensor to World) from the quaternion w, x, y, z of the rotation from forward-right-down to
-/// north-east-down; `None` if it is not finite or shorter than 0.5, as the zeros of a unit without an attitude.
+/// north-east-down; `None` if the quaternion is not finite or its length is at most 0.5; units without an attitude send
+/// zeros.
 pub(crate) fn attitude([w, x, y, z]: [f64; 4]) -> Option<DQuat> {
     let q = DQuat::from_xyzw(x, y, z, w);
     // Units send zeros before the attitude is known.

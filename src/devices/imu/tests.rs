@@ -81,7 +81,7 @@ pub(crate) fn rows(name: &str) -> Vec<CommandRow> {
     tables.into_iter().flat_map(|table| table.rows).collect()
 }
 
-/// Conduct of a command in the product's table.
+/// Conduct that the product's command table states for the command `code`.
 pub(crate) fn conduct(name: &str, code: &str) -> Conduct {
     let found = rows(name).into_iter().find(|row| row.code == code);
     found.unwrap_or_else(|| panic!("{name} has no row {code}")).conduct

@@ -21,15 +21,15 @@ pub struct Unit {
     pub port: Uart,
     noise: NoiseSource,
     on_since: SimTime,
-    /// Time since power-on, as of `on_since`, nanoseconds.
+    /// Uptime of the unit at `on_since`, nanoseconds.
     on_before_ns: u64,
-    /// Messages about samples that wait for the end of the output latency, with the times of their samples.
+    /// Messages about samples, each with the time of its sample, that wait until the output latency is over.
     held: VecDeque<(SimTime, Vec<u8>)>,
 }
 
 impl Unit {
-    /// A unit with the given name in a rig with the given seed, which determine its random errors. Its uptime at the
-    /// start of the run is in `settings`.
+    /// A unit. Its name in the rig and the rig's seed determine its random errors. Its uptime at the start of the run is in
+    /// `settings`.
     pub(super) fn new(
         profile: &ImuProfile,
         settings: &ImuSettings,
@@ -54,7 +54,7 @@ impl Unit {
         self.port.send(SimTime(now.0 + self.profile.line.reply_delay_ns), bytes);
     }
 
-    /// Sends a message about `sample`.
+    /// Queues a message about `sample`, which is sent after the output latency.
     pub fn report(&mut self, sample: &Sample, bytes: Vec<u8>) {
         self.held.push_back((sample.truth.at, bytes));
         self.release(sample.truth.at);

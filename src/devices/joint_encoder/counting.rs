@@ -37,7 +37,7 @@ impl Counter {
         }
     }
 
-    /// Steps from position zero, including the fraction.
+    /// Number of steps from position zero to `position`, including the fraction.
     fn steps(&self, position: f64) -> f64 {
         position * self.steps_per_unit
     }
@@ -47,7 +47,7 @@ impl Counter {
         (count - self.zero_count) as f64 / self.steps_per_unit
     }
 
-    /// Total count: the nearest whole number of steps.
+    /// Total count at a position: the count of position zero plus the nearest whole number of steps.
     pub(super) fn total(&self, position: f64) -> i64 {
         self.zero_count.saturating_add(self.steps(position).round() as i64)
     }
@@ -129,7 +129,7 @@ impl UnitClock {
         }
     }
 
-    /// Makes the position for a line: `count`, and the timestamp of the time `at` on the unit's clock.
+    /// The position to send in a line of text: `count`, with the unit's clock reading at `at` as its timestamp.
     pub(super) fn stamp(&mut self, at: SimTime, count: i64) -> Position {
         let jitter_s = match self.jitter_s {
             0.0 => 0.0,

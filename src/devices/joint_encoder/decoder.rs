@@ -7,7 +7,7 @@ use crate::decoder::{Fields, Frame, StreamDecoder, Totals};
 use crate::wire::framer::Framer;
 use crate::wire::joint_lines::{Lines, Message, Position};
 
-/// Name of the kind of a line; for lines with a position, also the position and the index word, if any.
+/// Name for the kind of a line. For a line with a position, also returns the index word, if any, and the position.
 fn kind_of(message: &Message) -> (&'static str, Option<(Option<&str>, &Position)>) {
     match message {
         Message::Position(position) => ("position", Some((None, position))),

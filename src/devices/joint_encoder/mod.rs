@@ -73,11 +73,11 @@ struct Sample {
     fault_effects: Vec<FaultEffect>,
 }
 
-/// Receiver of a host's command lines.
+/// Collects the bytes of a host's command lines.
 #[derive(Default)]
 struct Heard {
-    /// Bytes of the line that is being received. At most one byte more than the longest command is stored, so that a
-    /// longer line is invalid.
+    /// Bytes of the line that is being received. At most one byte more than the longest command is stored, which is
+    /// enough to recognise a line that is too long.
     line: Vec<u8>,
 }
 
@@ -97,7 +97,8 @@ impl Heard {
 }
 
 impl JointEncoder {
-    /// Unit of the joint `joint`, which has the given index in the rig.
+    /// Encoder or turning head of `joint`, which is given with its index in the rig; without a joint, the unit has no
+    /// motor.
     pub fn new(
         profile: &JointEncoderProfile,
         settings: &JointEncoderSettings,

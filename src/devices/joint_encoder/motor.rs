@@ -12,7 +12,7 @@ use crate::world::joints::JointState;
 pub(super) struct Motor {
     joint: usize,
     limits: Option<[f64; 2]>,
-    /// Speed of the joint per count of a speed character, rad/s or m/s.
+    /// Joint speed that one count of a command's speed character stands for, rad/s or m/s.
     speed_unit: f64,
     pass: Pass,
     counter: Counter,
@@ -22,17 +22,17 @@ pub(super) struct Motor {
 /// A sweep between two positions.
 #[derive(Clone, Copy, Debug)]
 struct Sweep {
-    /// Positions at the start and the end of the first pass.
+    /// Positions of the two ends: at the start and at the end of the first pass.
     ends: [f64; 2],
-    /// Index of the end to which the joint moves.
+    /// Index in `ends` of the end to which the joint moves.
     towards: usize,
     rate: f64,
-    /// Number of movements to an end that follow the present one; `None`: unlimited.
+    /// Number of movements to an end after the present movement; `None`: unlimited.
     legs_left: Option<u32>,
 }
 
 impl Motor {
-    /// Motor of `joint`, which has the given index in the rig; `None` if the joint cannot be commanded.
+    /// Motor of the joint with this index in the rig; `None` if the joint cannot be commanded.
     pub(super) fn of(
         profile: &JointEncoderProfile,
         counter: Counter,

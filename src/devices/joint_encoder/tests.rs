@@ -162,7 +162,7 @@ fn counting_and_clock_are_settings() {
     });
     bench.run(1010, 1, turning(TAU));
     let positions = bench.positions();
-    // Starts half a millisecond before the clock wraps.
+    // The run starts half a millisecond before the unit's clock wraps.
     assert_eq!(positions[0], Position { time: 65_535_500, time_decimals: 3, count: 10 });
     assert_eq!(positions[1], Position { time: 9_510, time_decimals: 3, count: 0 });
     assert_eq!(positions[2].count, 990);
@@ -272,7 +272,7 @@ fn what_does_not_listen_says_nothing() {
     let mut encoder = Bench::new("menura-joint-encoder", &joint(true, None), |_| {});
     encoder.say(1, "SC\r");
     assert_eq!(encoder.sent, []);
-    // A head whose joint is not commanded answers that it cannot move.
+    // A head whose joint takes no commands answers with NACK.
     let mut head = Bench::new("menura-turning-head", &joint(false, None), |_| {});
     head.say(1, "SC\r");
     head.run(2, 1, turning(0.0));

@@ -2,7 +2,7 @@
 
 use super::text::Order;
 
-/// Error codes; an answer contains the code in the place of the requested number.
+/// Error codes; an answer contains the code instead of the requested number.
 pub mod error {
     pub const NOT_STARTED: u8 = 1;
     pub const NOT_HOMED: u8 = 2;
@@ -83,7 +83,7 @@ impl Channel {
         self.goal = Goal::Rest;
     }
 
-    /// Sets the error of a serial timeout; `stops`: the motor stops too.
+    /// Sets the error of a serial timeout. With `stops`, the motor stops too.
     pub fn time_out(&mut self, stops: bool) {
         self.error = Some(error::SERIAL_TIMEOUT);
         if stops {
@@ -104,12 +104,13 @@ impl Channel {
         self.is_started && self.error.is_none()
     }
 
-    /// Error code that answers contain in the place of numbers; `None` without an error.
+    /// Error code that answers contain instead of the requested number; `None` if the channel is started and has no error.
     pub fn error(&self) -> Option<u8> {
         self.error.or((!self.is_started).then_some(error::NOT_STARTED))
     }
 
-    /// Executes a move in counts. `position` and `speed` are the encoder's values, counts and counts/s.
+    /// Sets the target from a move command, whose values are in counts. `position` (counts) and `speed` (counts/s) are the
+    /// encoder's present values.
     pub fn take(&mut self, order: &Order, position: f64, speed: f64) {
         if let Some((counts, is_increment)) = order.position {
             let base = match self.goal {
@@ -129,7 +130,8 @@ impl Channel {
         }
     }
 
-    /// Speed that the target requires, counts/s. Speeds of a move to a position are limited to `most`.
+    /// Speed that the target requires at the encoder position `position`, counts/s. During a move to a position, it is
+    /// `gain_hz` times the remaining distance, limited to the speed of the move and to `most`.
     pub fn wanted_speed(&self, position: f64, gain_hz: f64, most: f64) -> f64 {
         match self.goal {
             Goal::Rest => 0.0,
@@ -147,7 +149,8 @@ impl Channel {
         matches!(self.goal, Goal::Position { .. })
     }
 
-    /// Set points of the position (counts from position 0) and of the speed (counts/s).
+    /// Set points of the position (counts from position 0) and of the speed (counts/s). `position` is the present position
+    /// in the same unit.
     pub fn set_points(&self, position: f64, gain_hz: f64) -> [f64; 2] {
         let speed = self.wanted_speed(position + self.zero, gain_hz, f64::INFINITY);
         match self.goal {
@@ -156,7 +159,8 @@ impl Channel {
         }
     }
 
-    /// Whether the channel has not reached its target yet.
+    /// Whether the channel has not reached its target yet. `position` (counts) and `speed` (counts/s) are the encoder's
+    /// present values, `most` is the maximum speed.
     pub fn is_busy(&self, position: f64, speed: f64, most: f64) -> bool {
         match self.goal {
             Goal::Rest => speed.abs() > BUSY_SHARE * most,

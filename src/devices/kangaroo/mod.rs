@@ -107,8 +107,8 @@ impl KangarooUnit {
         (place, place.and_then(|place| place.checked_sub(first)).filter(|index| *index < 2))
     }
 
-    /// Positions (counts) or speeds (counts/s) of both channels, computed from those of the motors, which `of_motor`
-    /// returns.
+    /// Positions (counts) or speeds (counts/s) of both channels. `of_motor` returns the position or the speed of the motor
+    /// with an index.
     fn measured(&self, of_motor: impl Fn(usize) -> f64) -> [f64; 2] {
         let [first, second] = [of_motor(0), of_motor(1)];
         match self.own.channels {
@@ -117,7 +117,7 @@ impl KangarooUnit {
         }
     }
 
-    /// Change of the left motor (motor 1) per unit of channel `T`; negative if a positive turn is to the left.
+    /// Motion of the left motor (motor 1) per unit of motion of channel `T`; negative if positive values of `T` turn left.
     fn turn_share(&self) -> f64 {
         if self.own.turns_right { self.own.turn_share } else { -self.own.turn_share }
     }
@@ -259,8 +259,8 @@ impl KangarooUnit {
         self.next_step = SimTime(at.0 + STEP_NS);
     }
 
-    /// Value of channel `name` with the type `kind`: a position (counts) or a speed (counts/s); or the error code that
-    /// replaces it.
+    /// Value of channel `name` with the type `kind`: a position (counts) or a speed (counts/s). `Err`: the error code that
+    /// the answer contains instead.
     fn value(&self, name: u8, kind: u8, unit: &Unit) -> Result<f64, u8> {
         let (place, index) = self.channel(name);
         let index =

@@ -1,4 +1,4 @@
-//! Lines of text, `<channel>,<command>`; case and blanks are ignored.
+//! Commands as lines of text, `<channel>,<command>`; case and blanks are ignored.
 
 /// A requested move. Its values are in the units that the host has set; [`Order::scaled`] converts them to counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -18,7 +18,8 @@ use crate::wire::nmea::RawSentence;
 use crate::wire::ptp::ClockIdentity;
 
 const SECOND_NS: i128 = 1_000_000_000;
-/// Reading at power-up of the clock that a GNSS receiver sets, nanoseconds of POSIX time: the beginning of 2000.
+/// Reading of the unit's own clock at power-up, before a GNSS receiver sets it, nanoseconds of POSIX time: the
+/// beginning of 2000.
 const POWER_UP_NS: i128 = 946_684_800 * SECOND_NS;
 
 /// A unit's clock.
@@ -141,8 +142,8 @@ impl LivoxClock {
         self.goes_down_at().map_or(at, |down_at| down_at.min(at))
     }
 
-    /// Restarts the clock if the planned stop is at or before `now`; returns whether it does. Before this call, all
-    /// samples and packets from before the stop must have their timestamps.
+    /// Restarts the clock if the planned stop is at or before `now`; returns whether it was restarted. Before this
+    /// call, all samples and packets from before the stop must have their timestamps.
     pub fn restart_by(&mut self, now: SimTime) -> bool {
         let Some((_, up_at)) = self.restart.take_if(|(down_at, _)| *down_at <= now) else {
             return false;

@@ -91,7 +91,7 @@ impl Livox {
         }
     }
 
-    /// Sets keys; if one cannot be set, none is.
+    /// Sets all keys in `data`, or none if one of them cannot be set.
     fn set(&mut self, data: &[u8]) -> SetAnswer {
         let Ok(Entries(entries)) = parse_keys(data) else {
             return SetAnswer { ret: ret::WRONG_COUNT, key: 0 };
@@ -195,8 +195,8 @@ impl Livox {
         self.follow(at);
     }
 
-    /// Plans a restart at `at`, not before the unit can react and not after a restart that is already planned. Then
-    /// packets stop, settings are kept, and the PTP slave or GNSS receiver must set the clock again.
+    /// Plans a restart at `at`, but not before the unit can react and not later than a restart that is already planned. At
+    /// the restart, packets stop and settings are kept; after it, the PTP slave or GNSS receiver must set the clock again.
     fn restart(&mut self, at: SimTime) {
         let down_at = self.clock.goes_down_by(SimTime(at.0.max(self.now.0 + REACTION_NS)));
         let up_at = self.states.restart(down_at, self.values.target_after_boot());

@@ -143,8 +143,8 @@ pub(super) fn write<S: Simd>(axes: [f64x4<S>; 3], line: usize, lines: usize, aim
 /// Two uniform rotations.
 #[derive(Clone, Debug)]
 pub(super) struct Motions {
-    /// Rotation of each motion per group of points, in full circles; `steps` has the same as complex numbers of length
-    /// 1.
+    /// Rotation of each motion per group of points, in full circles; `steps` has these rotations as complex numbers of
+    /// length 1.
     turns: [f64; 2],
     steps: [DVec2; 2],
     /// Number of groups before the start of the run.

@@ -26,7 +26,7 @@ use crate::wire::livox::key::{Entries, key};
 /// Name of datagrams with IMU samples; `STATE` is the name of push messages.
 const IMU: &str = "imu";
 const STATE: &str = "state";
-/// Timestamps are compared modulo an hour, microseconds.
+/// Timestamps are compared modulo an hour. Length of an hour, microseconds.
 const HOUR_US: u32 = 3_600_000_000;
 /// Frame length of drivers, nanoseconds.
 const FRAME_NS: u64 = 100_000_000;
@@ -44,7 +44,8 @@ struct StreamState {
 #[derive(Clone, Debug, Default)]
 pub(super) struct LivoxDecoder {
     named: Option<Named<LivoxProfile>>,
-    /// Profiles from which the one with the packet duration of the stream is chosen.
+    /// Known profiles. Without a named profile, the decoder uses the first one whose packets last as long as those of
+    /// the stream.
     known: &'static [Arc<Profile>],
     stream: Option<StreamState>,
     imu: Option<(data::Head, Inertial)>,
@@ -148,7 +149,8 @@ impl LivoxDecoder {
         Self { named, known, ..Self::default() }
     }
 
-    /// The named profile, or the first profile whose packets have the same time from the first to the last point.
+    /// The named profile. Without one, the first profile whose packets take as long, from the first to the last point,
+    /// as those of the stream.
     fn profile(&self) -> Option<(&str, &LivoxProfile)> {
         if let Some(named) = &self.named {
             return Some((&named.name, &named.profile));

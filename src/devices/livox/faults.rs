@@ -36,7 +36,7 @@ pub struct Hms {
     pub level: Level,
 }
 
-/// Fault kind `hms`.
+/// Fault kind `hms`: the unit reports a code of its health management system.
 pub const HMS: DeviceFaultKind = DeviceFaultKind { word: "hms", read: hms };
 
 fn hms(table: &mut TableReader<'_>, _: Option<&Profile>) -> Option<Arc<dyn FamilyData>> {

@@ -7,9 +7,10 @@ use crate::sensors::fault::{EffectKind, effects};
 use crate::spinning::backlog::{Held, PacketPlan};
 use crate::time::SimTime;
 
-/// Makes the measured packet of `plan`, which waits for its timestamp. Its content is the bytes without the timestamp,
-/// and the number of points with a return. The packet leaves `lag_ns` after the planned end of its points. Its fault
-/// effects are those of `measurement`, and those of the `alerts` and PTP faults that are active while it is measured.
+/// Makes the measured packet of `plan`, which waits for its timestamp. `payload` is the packet without the timestamp,
+/// and `points` its number of points with a return. The packet leaves `lag_ns` after the planned end of its points. Its
+/// fault effects are those of `measurement`, and those of the `alerts` and PTP faults that are active while it is
+/// measured.
 pub fn held<P: PacketPlan, K>(
     plan: P,
     (payload, points): (Vec<u8>, u32),

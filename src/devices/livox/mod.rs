@@ -151,7 +151,7 @@ impl Livox {
         unit
     }
 
-    /// Limits series of requested IMU samples to `longest_ns`. Call it before the first request.
+    /// Limits each requested series of IMU samples to a duration of `longest_ns`. Call it before the first request.
     pub fn limit_series(&mut self, longest_ns: u64) {
         self.inertial.samples.series.limit(longest_ns);
     }
@@ -307,7 +307,8 @@ impl Device for Livox {
 
     fn change_faults(&mut self, at: SimTime, faults: &DeviceFaults) {
         self.set_faults(faults);
-        // Skipped packets can become due; no planned packet starts at or after `at`.
+        // Packets that the old faults suppressed may now be due, so plan again from `at`. No packet with a later start
+        // was planned, so none is revoked.
         self.planner.undo(at);
     }
 
@@ -321,7 +322,7 @@ impl Device for Livox {
             self.restarts += 1;
             self.values.put(key::TARGET_STATE, &[self.values.target_after_boot()]);
         }
-        // Pending samples and packets are at most a second old.
+        // Samples and packets are pending for at most a second, so older states are not needed.
         let before = SimTime(self.now.0.saturating_sub(1_000_000_000));
         self.states.forget(before);
         self.modes.forget(before);

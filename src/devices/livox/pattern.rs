@@ -1,8 +1,8 @@
 //! Beam directions of a Mid-360; [`hap`](super::hap) has the directions of a HAP.
 //!
-//! Closed forms are fitted to the maker's table of the non-repetitive pattern. Four lines fire together every 20 us.
-//! The deviation from the table is 0.026 degrees rms, 0.13 degrees at most. A mirror rotates 182.4 times per second and
-//! gives a decreasing azimuth; its tilt oscillates the elevation 10 times per second.
+//! Closed forms are fitted to the maker's table of the non-repetitive pattern. Four lines fire together every 20 us. The
+//! deviation from the table is 0.026 degrees rms, 0.13 degrees at most. A mirror rotates 182.4 times per second, so that the
+//! azimuth decreases; its tilt makes the elevation oscillate 10 times per second.
 
 use fearless_simd::prelude::SimdFloat;
 use fearless_simd::{Simd, f64x4};
@@ -15,10 +15,10 @@ use super::profile::{Form, LivoxProfile};
 /// Number of lines, which fire together.
 const LINES: usize = Form::Mid360.lines();
 
-/// A term: amplitude, phase (radians), and harmonic of the oscillation.
+/// A term, `amplitude * exp(i (phase + harmonic * oscillation))`: amplitude, phase (radians), harmonic.
 type Term = (f64, f64, i32);
 
-/// Horizontal terms of one backward rotation, common to all lines.
+/// Horizontal terms common to all lines. Their sum rotates with the mirror, towards decreasing azimuth.
 const COMMON: [Term; 11] = [
     (0.84208, -1.5823, 0),
     (0.29500, 1.5687, -1),
@@ -32,8 +32,8 @@ const COMMON: [Term; 11] = [
     (0.00051, 1.5797, -4),
     (0.00030, -1.5827, 5),
 ];
-/// Horizontal terms proportional to the line's position that rotate twice backward; those of `LINE_STILL` do not
-/// rotate.
+/// Horizontal terms that are multiplied by the line's position among the lines. Their sum rotates twice as fast as the
+/// mirror, towards decreasing azimuth; the sum of `LINE_STILL` does not rotate.
 const LINE_TWICE: [Term; 4] =
     [(0.02133, 1.5478, 0), (0.00869, 1.5379, 1), (0.00084, 1.5350, 3), (0.00067, -1.6142, 2)];
 const LINE_STILL: [Term; 5] = [
@@ -43,12 +43,12 @@ const LINE_STILL: [Term; 5] = [
     (0.00084, 1.5841, -3),
     (0.00062, 1.5905, -4),
 ];
-/// Horizontal terms proportional to the square of the line's position that rotate once backward; those of
-/// `SQUARE_FORWARD` rotate once forward.
+/// Horizontal terms that are multiplied by the square of the line's position. Their sum rotates with the mirror, towards
+/// decreasing azimuth; the sum of `SQUARE_FORWARD` rotates at the same rate towards increasing azimuth.
 const SQUARE_ONCE: [Term; 2] = [(0.00080, 1.5593, 0), (0.00032, 1.5695, -1)];
 const SQUARE_FORWARD: [Term; 1] = [(0.00018, 1.6012, -2)];
-/// Constant part of the vertical coordinate. The vertical terms follow: common to all lines, proportional to the line's
-/// position, and to its square.
+/// Constant part of the vertical coordinate. The next three constants are its terms: common to all lines, multiplied by the
+/// line's position, and multiplied by its square.
 const HEIGHT: f64 = 0.33412;
 const HEIGHT_COMMON: [Term; 3] =
     [(0.37364, -0.0117, 1), (0.03156, -0.0080, 3), (0.00112, -0.0080, 5)];
@@ -56,15 +56,15 @@ const HEIGHT_LINE: [Term; 4] =
     [(0.02828, 0.0109, 0), (0.00452, 0.0315, -2), (-0.00126, 0.0215, -1), (0.00068, 0.0302, -4)];
 const HEIGHT_SQUARE: [Term; 1] = [(0.00024, -0.0117, 1)];
 
-/// Number of powers of the oscillation, from 0 on.
+/// Number of harmonics of the oscillation, including harmonic 0.
 const POWERS: usize = 6;
 
-/// Sum of terms with `N` harmonics of the oscillation.
+/// Sum of [`Term`]s that have at most `N` different harmonics in addition to harmonic 0.
 #[derive(Clone, Debug)]
 struct Sum<const N: usize> {
-    /// Part that does not oscillate.
+    /// Sum of the terms with harmonic 0.
     still: DVec2,
-    /// Harmonics, each with the factors of its cosine and sine.
+    /// For each harmonic: its number, and the factors of its cosine and of its sine.
     harmonics: [(usize, [DVec2; 2]); N],
 }
 
@@ -126,8 +126,8 @@ struct Dome {
 }
 
 impl Pattern {
-    /// Pattern of `profile`. `hz` are the frequencies of both rotations, which have run for `start_s` seconds at the
-    /// start of the run.
+    /// Pattern of `profile`. `hz` are the frequencies of the pattern's two rotations, which have run for `start_s` seconds
+    /// at the start of the run.
     pub fn of(profile: &LivoxProfile, hz: [f64; 2], start_s: f64) -> Self {
         Self::new(profile.pattern.form, profile.pattern.point_rate_hz, hz, start_s)
     }
@@ -143,7 +143,8 @@ impl Pattern {
         Self { motions: Motions::new(turns, (start_s / group_s).round()), form }
     }
 
-    /// Unit vectors (forward, left, up) of `count` groups from group `first` on; the lines of a group are adjacent.
+    /// Unit vectors (forward, left, up) of `count` groups from group `first` on. A group has one vector for each line; they
+    /// are adjacent.
     pub fn aims(&self, first: u64, count: usize) -> Vec<DVec3> {
         match &self.form {
             Shape::Mid360(dome) => self.motions.aims(&**dome, first, count),

@@ -15,7 +15,8 @@ use crate::wire::record::Record as _;
 /// noise for another reason.
 const BETWEEN: u8 = 0x01;
 const WEAK: u8 = 0x10;
-/// Range difference to another echo of the pulse below which a point counts as between two objects, metres.
+/// A point counts as between two objects if another echo of its pulse differs from it in range by less than this,
+/// metres.
 const BETWEEN_M: f32 = 1.0;
 /// A return counts as weak if its signal is below this multiple of the detection threshold.
 const WEAK_BELOW: f32 = 2.0;
@@ -38,8 +39,8 @@ pub struct Mode {
 }
 
 impl Mode {
-    /// Group of the pattern whose directions the points of `group` have; a repetitive pattern starts again from group
-    /// 0.
+    /// Group of the pattern from which the points of `group` take their directions. A repetitive pattern starts again
+    /// from group 0.
     pub fn group(&self, group: u64) -> u64 {
         self.repeats_after.map_or(group, |period| group % period)
     }

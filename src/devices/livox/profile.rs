@@ -42,7 +42,7 @@ pub struct LivoxProfile {
 }
 
 const FORMAT: &str = "the wire format";
-/// Origin that error messages name for the limits of values that the protocol's keys set.
+/// Name, in error messages, of the source of the limits on settings that hosts can change by the protocol's keys.
 const KEYS: &str = "the unit's keys";
 
 pub(super) fn byte() -> Limit<i128> {
@@ -357,7 +357,7 @@ impl LivoxProfile {
         vec![data, imu, state]
     }
 
-    /// Time from the first to the last point of a packet as its header reports it, as if points were evenly spaced;
+    /// Time from the first to the last point, as the header of a packet reports it: the time for evenly spaced points,
     /// tenths of a microsecond.
     pub fn interval(&self) -> u16 {
         let span = (POINTS as u64 - 1) * 10_000_000 / u64::from(self.pattern.point_rate_hz);

@@ -13,7 +13,7 @@ pub type States = UnitStates<Hms, Motor>;
 /// Durations of the state changes, and the times of the latest self-check and motor start.
 #[derive(Clone, Debug)]
 pub struct Motor {
-    /// End of the self-check after the latest power-up, as a function of time; a planned restart adds a later one.
+    /// End of the self-check after the latest power-up, as a function of time; a planned restart adds an entry.
     checked_at: Timeline<SimTime>,
     /// Time of the latest motor start, as a function of time.
     started_at: Timeline<SimTime>,
@@ -56,7 +56,7 @@ impl States {
         let checked_at = *self.motor.checked_at.at(at);
         self.motor.checked_at.forget(at);
         self.motor.started_at.forget(at);
-        // During the self-check, the change waits for its end, when the motor is at rest.
+        // During the self-check, the change is postponed until the self-check ends. The motor is then at rest.
         match at < checked_at {
             true => self.change(checked_at, state::IDLE, target),
             false => self.change(at, *self.line.at(at), target),

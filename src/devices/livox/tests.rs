@@ -313,7 +313,7 @@ fn a_restart_takes_its_time_and_starts_the_clock_again() {
     assert_eq!(head.time_type, 0);
     assert!(head.time_ns.abs_diff(5_000 * MS) < MS, "{}", head.time_ns);
     assert_eq!(get(&mut unit, key::STARTS), 121u32.to_le_bytes());
-    // As in the example: a GNSS receiver outside the rig sets the clock, before and after a restart.
+    // As in `examples/mid360.toml`, a GNSS receiver outside the rig sets the clock, before and after a restart.
     let mut kept = self::unit(|settings| {
         settings.clock.ptp = PtpState::None;
         settings.clock.own.reference = ClockReference::Utc;

@@ -12,7 +12,7 @@ use crate::wire::livox::data::{DataType, POINTS};
 use crate::wire::livox::key::{Destination, FieldOfView, key, length_of, state};
 use crate::wire::record::Record as _;
 
-/// Smallest key of a state that the unit reports; hosts cannot set this key and larger ones.
+/// Smallest number of a key that reports a state; hosts cannot set keys from this number on.
 const FIRST_STATE_KEY: u16 = 0x8000;
 /// Permitted blind zones (minimum ranges), centimetres.
 const BLIND_ZONES_CM: std::ops::RangeInclusive<u32> = 50..=200;
@@ -123,12 +123,12 @@ impl Values {
         if is_allowed { Ok(()) } else { Err(ret::OUT_OF_RANGE) }
     }
 
-    /// Target state of the unit.
+    /// Target state of the unit, one of [`state`].
     pub fn target(&self) -> u8 {
         self.byte(key::TARGET_STATE)
     }
 
-    /// Target state after a start: the stored one or, if so configured, sampling.
+    /// Target state after a start, one of [`state`]: the stored one or, if so configured, sampling.
     pub fn target_after_boot(&self) -> u8 {
         if self.byte(key::STATE_AFTER_BOOT) == 1 { state::SAMPLING } else { self.target() }
     }

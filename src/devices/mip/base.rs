@@ -81,8 +81,8 @@ impl MipUnit {
         }
     }
 
-    /// Answers a request (`model, selector`) with the basic (1) or the diagnostic (2) status, in the layout that MSCL
-    /// expects.
+    /// Answers a request (`model, selector`) with the basic status (selector 1) or the diagnostic status (selector 2),
+    /// in the layout that MSCL expects.
     pub(super) fn device_status(&self, data: &[u8], unit: &Unit) -> Result<Field, u8> {
         let &[high, low, selector @ (1 | 2)] = data else { return Err(reply::BAD_PARAMETER) };
         let (_, number) = unit.profile.identity.model.split_once('/').unwrap_or_default();

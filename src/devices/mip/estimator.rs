@@ -2,7 +2,7 @@
 //! source. The attitude is the ground truth with slow errors; no filter is computed.
 //!
 //! With the magnetometer as source, the heading is correct immediately. With no source or an external one, the heading
-//! error of the start or of the last correction remains.
+//! keeps the error that it had at the start or after the last correction.
 
 use glam::DQuat;
 
@@ -33,7 +33,7 @@ const INITIALISING: u16 = 1;
 /// Initial heading that a host has set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Start {
-    /// A heading in the reference (true or magnetic north) of the filter's output, rad.
+    /// A heading relative to the north (true or magnetic) to which the filter's output refers, rad.
     Heading(f64),
     /// Magnetic heading plus this declination, rad.
     Magnetic(f64),
@@ -178,7 +178,8 @@ impl Estimator {
         Ok(())
     }
 
-    /// Attitude of a sample, with a heading relative to the north (true or magnetic) that the host has set.
+    /// Attitude of a sample with the magnetometer-aided heading. The heading is relative to the north (true or
+    /// magnetic) that the host has set.
     fn aided(&self, sample: &Sample, values: &Values, epoch: Epoch) -> DQuat {
         // The heading of a sample has the reference of the rig's settings. It is converted to magnetic north, then to
         // the reference that the host has set.

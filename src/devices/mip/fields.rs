@@ -130,7 +130,7 @@ pub fn field(
             valid(&columns.map(|x| x as f32))
         }
         (_, 0x05) => valid(&f32s(roll_pitch_yaw(attitude))),
-        // No filter is computed: the only bias is the one that the host has set.
+        // Menura computes no estimation filter, so its estimated gyro bias and the uncertainty of this bias are 0.
         (_, 0x06 | 0x0b) => valid(&[0.0; 3]),
         (_, 0x0a) => {
             let errors = &unit.settings.model.attitude;

@@ -101,7 +101,8 @@ pub fn by_set(
     Ok(answer.into_iter().collect())
 }
 
-/// Setting that a command writes: two switches and the corner frequency; `None` for a function that writes nothing.
+/// Setting in the data of a write command: two switches and the corner frequency, which `corner_hz` decodes. `None` for
+/// functions other than a write.
 fn wanted(
     function: u8,
     value: &[u8],
@@ -117,7 +118,8 @@ fn wanted(
     }
 }
 
-/// Executes a function on the present, saved and factory settings; a read returns the present setting.
+/// Executes a function on the present, saved and factory settings of the quantity `descriptor` (0: all quantities).
+/// Returns the present setting for a read, otherwise `None`.
 fn obey(
     function: u8,
     descriptor: u8,

@@ -63,7 +63,7 @@ pub const FAMILY: ImuFamily = ImuFamily {
     decoder: decoder::decoder,
 };
 
-/// A measurement of the gyro bias that a host has requested.
+/// A running measurement of the gyro bias, requested by a host.
 #[derive(Clone, Copy, Debug)]
 struct Capture {
     until: SimTime,
@@ -73,7 +73,7 @@ struct Capture {
 
 /// A 3DM unit.
 pub struct MipUnit {
-    /// Fixed answers.
+    /// Answers that the profile fixes.
     answers: MipAnswers,
     framer: Framer<Mip>,
     data: [DataStream; 2],
@@ -87,9 +87,9 @@ pub struct MipUnit {
     capture: Option<Capture>,
     /// GPS time that the host has set minus the unit's own GPS time, nanoseconds.
     gps_ahead_ns: i128,
-    /// Number of bytes received since the start.
+    /// Number of bytes received since the start or the last reset.
     bytes_read: u32,
-    /// Number of samples since the start.
+    /// Number of samples since the start or the last reset.
     samples: u32,
     latest: Option<(Moment, Measured)>,
     every: Stream,
@@ -381,7 +381,7 @@ impl MipUnit {
         Ok(Vec::new())
     }
 
-    /// Computes the values of a sample that data fields report, with the host's settings.
+    /// Applies the host's settings to a sample; returns the values from which data fields are made.
     fn moment(&mut self, sample: &Sample, unit: &Unit) -> Moment {
         let values = &self.memory.current;
         let dm = |command| (set::THREE_DM, command);

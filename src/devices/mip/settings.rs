@@ -12,7 +12,7 @@ use crate::wire::mip::{Field, reply, set};
 
 type Check = fn(&[u8]) -> bool;
 
-/// One setting.
+/// A setting that a host writes and reads back with the same command.
 pub struct Setting {
     /// Descriptor set and descriptor of the command.
     pub command: (u8, u8),
@@ -21,8 +21,8 @@ pub struct Setting {
     /// Length of the value, bytes.
     length: usize,
     check: Check,
-    /// Whether the setting changes the output. Other settings are only stored, because no filter is computed; `mip.csv`
-    /// marks them `kept`.
+    /// Whether the setting changes the output. Other settings are only stored, because no filter is computed;
+    /// `commands.csv` marks them `kept`.
     pub has_effect: bool,
 }
 
@@ -77,7 +77,7 @@ pub const SETTINGS: [Setting; 29] = [
     tuning(0x44, 0xb3, 25, adaptive),
     tuning(0x45, 0xb4, 25, adaptive),
     tuning(0x46, 0xb5, 17, adaptive),
-    // Inclination and magnitude of the field only serve the rejection of disturbed fields.
+    // Inclination and magnitude of the magnetic field: real units use them only to reject disturbed fields.
     tuning(0x4c, 0xbc, 5, source),
     tuning(0x4d, 0xbd, 5, source),
 ];
@@ -102,7 +102,8 @@ fn positive(data: &[u8]) -> bool {
     floats(data).all(|x| x.is_finite() && x > 0.0)
 }
 
-/// Whether the value of a noise model is valid: three inverse time constants, three noise densities above 0.
+/// Whether the value of a noise model is valid: three finite inverse time constants, then three noise densities above
+/// 0.
 fn model(data: &[u8]) -> bool {
     finite(data) && positive(&data[12..])
 }
@@ -196,7 +197,7 @@ impl Values {
         self.0.get(&command).map_or(&[], Vec::as_slice)
     }
 
-    /// Replaces a setting by floats that the unit has determined.
+    /// Stores `values` as the value of a setting that the unit has determined itself, such as a bias.
     pub fn put_floats(&mut self, command: (u8, u8), values: &[f64]) {
         let bytes = values.iter().flat_map(|x| (*x as f32).to_be_bytes()).collect();
         self.0.insert(command, bytes);

@@ -15,7 +15,7 @@ impl LowPass {
     /// Factory setting of each filter.
     pub const FACTORY: Self = Self { is_on: true, is_manual: false, corner_hz: 0.0 };
 
-    /// Whether the corner frequency depends on the format.
+    /// Whether the filter is on and its corner frequency follows from the output rate.
     pub fn is_automatic(&self) -> bool {
         self.is_on && !self.is_manual
     }

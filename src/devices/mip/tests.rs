@@ -80,8 +80,8 @@ fn vector(packets: &[Packet], descriptor_set: u8, descriptor: u8) -> DVec3 {
 struct Row {
     command: (u8, u8),
     data: Vec<u8>,
-    /// Commands before the tested command, in runs with and without the tested command; `after` has commands that
-    /// follow it.
+    /// Commands sent before the tested command; `after` has the commands sent after it. The run without the tested
+    /// command sends them too.
     before: Vec<(u8, u8, Vec<u8>)>,
     after: Vec<(u8, u8, Vec<u8>)>,
     proof: Proof,
@@ -190,7 +190,7 @@ fn every_command_has_its_effect_or_is_kept() {
     for command in &known {
         assert!(rows.iter().any(|row| row.command == *command), "{command:02x?} has no row");
     }
-    // Streams without the command, by the commands around it.
+    // Output of the runs without the tested command, by the commands before and after it.
     let mut without = HashMap::new();
     for row in rows {
         let name = format!("0x{:02X} 0x{:02X}", row.command.0, row.command.1);
@@ -219,7 +219,7 @@ fn every_command_has_its_effect_or_is_kept() {
             assert_eq!(answer[0], Field::ack(row.command.1, reply::OK), "{name}");
         }
         match row.command {
-            // Commands outside the tables.
+            // The command table marks these commands `acts`, but they do not change the stream.
             (set::BASE, 0x01) | (set::SYSTEM, _) => assert_eq!(sent, *without, "{name}"),
             _ => row.proof.check(["microstrain-3dmgx5", &name], &sent, without),
         }
@@ -275,7 +275,8 @@ fn settings_are_read_back_saved_and_refused() {
         let refused = ask(&mut bench, command, &data);
         assert_eq!(refused, [Field::ack(command.1, reply::BAD_PARAMETER)], "{command:02x?}");
     }
-    // A running filter accepts no initial values, and external headings are not its source.
+    // A running filter accepts no initial values. It refuses external headings, because its heading source is another
+    // one.
     let heading = 1f32.to_be_bytes();
     assert_eq!(ask(&mut bench, (set::FILTER, 0x03), &heading)[0].data, [0x03, reply::FAILED]);
     let external = [&heading[..], &heading, &[1]].concat();
@@ -292,7 +293,7 @@ fn biases_are_subtracted_and_axes_turned() {
     let [force, rate, mag] = [4, 5, 6].map(|d| vector(&before, set::SENSOR_DATA, d));
     ask(&mut bench, (set::THREE_DM, 0x37), &write(&[0.1, 0.2, 0.3]));
     ask(&mut bench, (set::THREE_DM, 0x3a), &write(&[0.01, 0.02, 0.03]));
-    // The mean over one second equals the rate; after that the output rate is zero.
+    // The unit measures its gyro bias as the mean rate over one second. After that, the output rate is zero.
     bench.sent.clear();
     bench.say(&request(set::THREE_DM, 0x39, &[0x03, 0xe8]));
     bench.run(1100);
@@ -316,7 +317,7 @@ fn biases_are_subtracted_and_axes_turned() {
     assert!((heading(&before) - 60.0).abs() < 1e-3 && (heading(&after) - 150.0).abs() < 1e-3);
     let older = vector(&after, set::SENSOR_DATA, 0x0c).z.to_degrees();
     assert!((older - 60.0).abs() < 1e-3, "{older}");
-    // After the tare it points north.
+    // After the tare, the filter reports a heading of north.
     ask(&mut bench, (set::FILTER, 0x21), &[1, 7]);
     bench.run(200);
     assert!(vector(&stream(&mut bench, 300), set::FILTER_DATA, 5).length() < 1e-3);
@@ -340,7 +341,7 @@ fn the_filter_initialises_and_its_heading_counts_from_its_source() {
     ask(&mut bench, (set::FILTER, 0x01), &[]);
     let states = state(&stream(&mut bench, 2000));
     assert_eq!((states[0], *states.last().unwrap()), (1, 2), "{states:?}");
-    // Without automatic initialisation it waits for a heading from the host.
+    // Without automatic initialisation, the filter waits for a heading from the host.
     ask(&mut bench, (set::FILTER, 0x18), &[1, 3]);
     ask(&mut bench, (set::FILTER, 0x19), &[1, 0]);
     ask(&mut bench, (set::FILTER, 0x01), &[]);
@@ -379,7 +380,7 @@ fn every_row_of_the_table_is_what_the_unit_does() {
     let mut refusing = unit();
     for row in crate::imu::tests::rows("microstrain-3dmgx5") {
         let bytes = hex(row.request);
-        // A refused command changes nothing.
+        // Refused commands change nothing, so one unit is enough for all of them.
         let mut fresh;
         let is_refused = matches!(row.conduct, Conduct::Refused | Conduct::NotMade);
         let bench = if is_refused {
@@ -388,7 +389,8 @@ fn every_row_of_the_table_is_what_the_unit_does() {
             fresh = unit();
             &mut fresh
         };
-        // A capture answers after its duration; initial values and headings need their source.
+        // Initial values are accepted only by a filter that waits for them, and external headings only if they are the
+        // heading source. A capture (0x0C 0x39) answers after its duration.
         let needs_source = matches!(row.code, "0x0D 0x17" | "0x0D 0x1F");
         if needs_source || matches!(row.code, "0x0D 0x02" | "0x0D 0x03" | "0x0D 0x04") {
             ask(bench, (set::FILTER, filter::AUTO_INIT), &[1, 0]);

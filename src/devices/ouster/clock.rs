@@ -55,7 +55,8 @@ pub struct OusterClock {
     faults: Vec<Timed<PtpFault>>,
 }
 
-/// A setting of the sync pulse's clock by a pulse or sentence.
+/// One setting of the sync pulse's clock by a pulse or sentence: the clock reads `to_ns` at the oscillator's count
+/// `at_ticks`.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
     at_ticks: i128,
@@ -288,7 +289,7 @@ impl OusterClock {
     }
 }
 
-/// Seconds of POSIX time from `hhmmss` and `ddmmyy`.
+/// Seconds of POSIX time from `hhmmss` and `ddmmyy`; `None` if they are invalid.
 fn posix_second(time: &str, date: &str) -> Option<i128> {
     let whole = time.split('.').next().unwrap_or_default();
     let pair = |text: &str, at: usize| {

@@ -107,8 +107,7 @@ pub struct Effective {
     pub operating_mode: OperatingMode,
     pub order: ReturnOrder,
     pub signal_multiplier: f64,
-    /// Angle of the rotor at the start of a second, rotations clockwise from the connector; `None` without
-    /// phase lock.
+    /// Angle of the rotor at each whole second, rotations clockwise from the connector; `None` without phase lock.
     pub phase_turn: Option<f64>,
     /// Smallest reported range from the beam's origin, metres.
     pub blanked_m: f64,

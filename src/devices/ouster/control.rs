@@ -25,7 +25,7 @@ const ID_MASK: u32 = 0x00ff_ffff;
 pub(super) struct Control {
     /// Values in effect.
     pub active: Values,
-    /// Effect of the active values.
+    /// Settings of the unit that result from the active values.
     pub effective: Effective,
     /// Values that take effect with the next reinitialisation.
     pub staged: Values,

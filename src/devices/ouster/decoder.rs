@@ -25,9 +25,10 @@ use crate::wire::ouster::lidar::{Column, Footer, Header, Packet, Pixel};
 
 /// Name of IMU packets.
 const IMU: &str = "imu";
-/// Timestamps are compared modulo an hour, microseconds.
+/// Timestamps are compared modulo this time: an hour, microseconds.
 const HOUR_US: u32 = 3_600_000_000;
-/// Smallest timestamp that is POSIX time (2001); smaller ones are the time since power-up, nanoseconds.
+/// Timestamps of at least this value (the year 2001) are POSIX time; smaller ones are the time since power-up.
+/// Nanoseconds.
 const OUR_AGE_NS: u64 = 1_000_000_000_000_000_000;
 
 /// State from earlier lidar packets.

@@ -102,7 +102,7 @@ fn sensor_info(unit: &Ouster) -> Value {
     }));
     if unit.profile.interface.has_tcp_commands {
         all.remove("initialization_id");
-        // Fields of the base that units had at that time.
+        // Firmware with TCP commands also has fields about the unit's base; here they are empty.
         all.extend(["base_pn", "base_sn", "proto_rev"].map(|key| (key.to_owned(), json!(""))));
     }
     Value::Object(all)

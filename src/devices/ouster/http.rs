@@ -112,7 +112,7 @@ impl Ouster {
     fn set_ptp_profile(&mut self, body: &[u8]) -> Answer {
         let word: Value = serde_json::from_slice(body)
             .map_err(|_| "a PTP profile is a string of JSON".to_owned())?;
-        // PTP over Ethernet without IEEE 802.1AS, from firmware 3.1 on.
+        // Whether the firmware (from 3.1 on) has the profile for PTP over Ethernet without IEEE 802.1AS.
         let has_l2 = self.profile.interface.has_return_order;
         let mut allowed = PtpProfile::WORDS
             .into_iter()

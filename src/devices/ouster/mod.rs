@@ -81,7 +81,7 @@ pub struct Ouster {
     host: HostAddress,
     clock: OusterClock,
     inertial: Inertial,
-    /// Times at which IMU packets are switched on or off.
+    /// Times at which IMU packets are switched on (`true`) or off (`false`), oldest first.
     imu_on: Vec<(SimTime, bool)>,
     /// Hosts connected to the TCP port for commands.
     hosts: TcpHosts<CommandLines>,
@@ -141,12 +141,13 @@ impl Ouster {
         unit
     }
 
-    /// Limits series of requested IMU samples to `longest_ns`. Call it before the first request.
+    /// Limits the duration of each requested series of IMU samples to `longest_ns`, but a series has at least one sample.
+    /// Call this before the first request.
     pub fn limit_series(&mut self, longest_ns: u64) {
         self.inertial.samples.series.limit(longest_ns);
     }
 
-    /// Sets the unit's own address.
+    /// Sets the unit's own IP address, which only its PTP slave uses.
     pub fn set_address(&mut self, address: Ipv4Addr) {
         let mac = self.profile.network.source_mac;
         if let Some(ptp) = self.clock.slave() {

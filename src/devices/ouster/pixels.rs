@@ -47,7 +47,7 @@ pub struct PixelMaker {
     most_steps: i32,
     steps_per_m: f32,
     order: ReturnOrder,
-    /// Returns of the present column.
+    /// First and second returns of the pixels of the present column.
     returns: [Returns; 2],
     /// Sum of the reflectances of a pixel's echoes; [`NO_ECHO`] without echoes.
     reflectance: [f32; MOST_PIXELS],
@@ -226,8 +226,8 @@ impl PixelMaker {
         if self.is_before(first, second) { (first, second) } else { (second, first) }
     }
 
-    /// Computes the pixel values of the first or second returns (`which`) of the first `pixels` pixels; returns the
-    /// number of returns.
+    /// Computes the values of the column's pixels with indices below `pixels`, for one of their returns: `which` is 0
+    /// for the first return, 1 for the second. Returns the number of returns.
     #[inline(always)]
     fn say(&mut self, which: usize, pixels: usize) -> u32 {
         let Self { beam_origin_m: begin_m, steps_per_m, signal_at_1m, .. } = *self;

@@ -85,15 +85,15 @@ impl backlog::PacketPlan for PacketPlan {
 /// State of the planner: the next packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Cursor {
-    /// Start of the present rotation; `None` before the next rotation is found.
+    /// Start of the rotation of the next packet; `None` until this rotation is found.
     turn: Option<SimTime>,
-    /// If `turn` is `None`: the next rotation begins after this time.
+    /// While `turn` is `None`: the time after which the next rotation begins.
     after: SimTime,
     /// First column of the next packet.
     column: u16,
     /// Number of the present or next rotation.
     frame: u32,
-    /// Initialization id to which `frame` belongs.
+    /// Initialization id for which `frame` counts rotations, from 0.
     initialization_id: u32,
 }
 
@@ -103,10 +103,11 @@ pub struct Planner {
     pixels: u16,
     cursor: Cursor,
     next_number: u64,
-    /// Planned packets, each with the previous state of the planner and the time between columns.
+    /// Planned packets, each with the planner's state before it and the time between its columns.
     planned: Planned<(Cursor, u64)>,
     faults: OusterFaults,
-    /// Column offsets and firing slots of the last packet; the next packet usually has the same ones.
+    /// Column offsets (nanoseconds from the first column) and firing slots of the last packet; the next packet usually has
+    /// the same ones.
     usual: (Vec<Option<u32>>, Arc<[FiringSlot]>),
 }
 
@@ -134,7 +135,7 @@ impl Planner {
         self.faults = faults;
     }
 
-    /// Continues with the next rotation, which begins after `after`.
+    /// Ends the present rotation. The next packet belongs to the first rotation that begins after `after`.
     fn leave_turn(&mut self, after: SimTime) {
         self.cursor = Cursor { turn: None, after, column: 0, ..self.cursor };
     }

@@ -371,7 +371,7 @@ fn requests_choose_the_profile_of_ptp() {
         );
         assert_eq!(told["port_data_set"]["delay_mechanism"], mechanism);
     }
-    // Later firmware has the last profile.
+    // The unit refuses all of these; the last one is a profile of later firmware.
     for body in ["gptp", "\"power\"", "7", "\"default-l2-relaxed\""] {
         assert_eq!(ask(&mut unit, HttpMethod::Put, profile, body).0, 400, "{body}");
     }
@@ -436,7 +436,7 @@ fn firmware_2_0_is_configured_by_lines() {
     assert_eq!((&info["build_rev"], &info["status"]), (&json!("v2.0.0"), &json!("RUNNING")));
     assert_eq!((info.get("initialization_id"), info.get("base_pn")), (None, Some(&json!(""))));
     let active = document(&mut unit, "get_config_param active");
-    // Keys of the configuration in the metadata of a real unit.
+    // A real unit has this number of keys in the configuration of its metadata.
     assert_eq!(active.as_object().unwrap().len(), 21);
     for later in ["columns_per_packet", "signal_multiplier", "udp_profile_imu", "udp_profile_lidar"]
     {

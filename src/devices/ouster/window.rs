@@ -24,7 +24,7 @@ impl ColumnWindow {
         }
     }
 
-    /// Number of packets in a rotation of `turn` columns that contain at least one column of the window.
+    /// Number of packets per rotation (of `turn` columns) that contain at least one column of the window.
     pub fn packets(self, turn: u16) -> usize {
         let has_one = |packet: &u16| (0..16).any(|place| self.contains(packet * 16 + place));
         (0..turn / 16).filter(has_one).count()

@@ -63,7 +63,7 @@ impl LidarMode {
         u32::from(self.columns()) * self.turns_per_s()
     }
 
-    /// Whether the mode has the highest column rate.
+    /// Whether the mode has the highest column rate, 20480 columns per second.
     pub fn is_fast(self) -> bool {
         self.columns_per_s() > 10_240
     }

@@ -10,10 +10,10 @@ use crate::imu::{Dialect, ImuFamily, Protocol, Unit};
 use crate::sensors::imu::Sample;
 use crate::wire::phone::Sentence;
 
-/// Messages of the unit.
+/// Names of the messages that a phone sends.
 pub const MESSAGES: [&str; 1] = ["phone"];
 
-/// Family of phones that send their sentences.
+/// Product family of phones that send [`Sentence`]s.
 pub const FAMILY: ImuFamily = ImuFamily {
     key: "phone-imu",
     messages: || MESSAGES.to_vec(),
@@ -32,7 +32,7 @@ impl Dialect for Unasked {
     }
 }
 
-/// A phone.
+/// Protocol of a phone: sends one [`Sentence`] per epoch.
 pub struct PhoneUnit {
     stream: Stream,
     sequence: u16,

@@ -15,7 +15,7 @@ const PRIORITY: u8 = 128;
 const OWN_TIME: u8 = 0xa0;
 
 impl PtpSlave {
-    /// Answer to a management message, if any.
+    /// Answer to a management message; `None` if the message gets no answer.
     pub(super) fn answer_management(
         &self,
         message: &Message,
@@ -158,7 +158,7 @@ pub(super) fn answer(
         action::SET | action::COMMAND => Err(error::NOT_SETABLE),
         _ => return None,
     };
-    // A request to all clocks gets an answer only if the data set exists.
+    // A request to all clocks is never answered with an error.
     if found.is_err() && !is_named {
         return None;
     }

@@ -8,13 +8,14 @@ use crate::wire::ptp::management::ANY_PORT;
 use crate::wire::ptp::{Announce, Body, Message, PortIdentity, Target, suffix};
 
 impl PtpSlave {
-    /// Whether an announcement of `source` is accepted: with unicast, only from configured masters.
+    /// Whether an announcement of the port `source`, sent from the address `from`, is accepted. With unicast, only
+    /// those of configured masters are.
     pub(super) fn is_heard(&mut self, from: Option<Ipv4Addr>, source: PortIdentity) -> bool {
         !self.asked.is_on() || from.is_some_and(|from| self.asked.note(from, source))
     }
 
-    /// Makes the port `source`, which sends Sync without announcements, the master, unless the slave already follows
-    /// one.
+    /// Makes the port `source` the master, although it sends Sync without announcements. Does nothing if the slave
+    /// already follows a master.
     pub(super) fn adopt(&mut self, source: PortIdentity) {
         if self.followed().is_none() {
             self.lose_master();

@@ -225,8 +225,8 @@ impl PtpMaster {
         }
     }
 
-    /// Processes a message (arbitrary bytes) that the kernel received at `at`; `now` is the time of processing. `from`
-    /// is the sender of a unicast message.
+    /// Processes a message (arbitrary bytes) that the kernel received at `at`; `now` is the time of processing. `from` is
+    /// the sender of a unicast message; `None` for a multicast message.
     pub fn hear(&mut self, now: SimTime, at: SimTime, from: Option<Ipv4Addr>, bytes: &[u8]) {
         self.now = now;
         let Ok(message) = Message::of_datagram(bytes) else { return };
@@ -320,7 +320,7 @@ impl PtpMaster {
         }
     }
 
-    /// The next message to send. After each call of another function, call it until it returns `None`.
+    /// The next message to send. After each call of another function, call this one until it returns `None`.
     pub fn poll_send(&mut self) -> Option<PtpSend> {
         self.out.pop_front()
     }
@@ -351,7 +351,7 @@ impl PtpMaster {
         let (since, count) = &mut self.answered;
         if self.now.0.saturating_sub(since.0) >= SECOND_NS {
             (*since, *count) = (self.now, 0);
-            // Departures of older answers are not reported any more.
+            // Follow-ups of older answers are dropped: the departures of these answers will not be reported any more.
             self.neighbours.forget();
         }
         *count += 1;
@@ -450,7 +450,7 @@ mod tests {
         delay: DelayMechanism::EndToEnd,
     };
 
-    /// Connects a master and a slave by a line for `seconds`.
+    /// Passes messages between a master and a slave for `seconds` from `from` on; returns the end.
     fn run(master: &mut PtpMaster, slave: &mut PtpSlave, from: SimTime, seconds: u64) -> SimTime {
         let to = from.0 + seconds * 1000 * MS;
         for now in (from.0..to).step_by(MS as usize).map(SimTime) {
@@ -488,7 +488,8 @@ mod tests {
         let tai_ns = one.shows(now).ns();
         assert_eq!(tai_ns, 1_780_315_237_000_000_000 + i128::from(now.0));
         assert!((slave.shows_ns(now) - tai_ns).abs() < 100);
-        // The master receives its own and a worse master's announcements and stays active; then a better master's.
+        // First a worse master announces itself, and the master stays active; then a better one does, and it becomes
+        // passive.
         let mut others = [(129, now, false), (1, SimTime(now.0 + 6000 * MS), true)];
         for (priority_1, at, is_passive) in &mut others {
             let clock = identity_of([2, 0, 0, 0, 0, *priority_1]);

@@ -11,9 +11,10 @@ use crate::wire::ptp::{
 
 /// Largest number of known masters.
 const KEPT: usize = 16;
-/// Number of announce intervals for which an announcement is valid.
+/// A master is qualified if its last announcement is at most this many announce intervals old, and the one before it at most
+/// as many intervals older.
 const WINDOW: u64 = 4;
-/// Largest number of steps between a master and its grandmaster.
+/// Largest number of hops between a master and its grandmaster (`steps_removed`); announcements with more are ignored.
 const MOST_STEPS: u16 = 254;
 
 /// A PTP master with its last announcement.
@@ -126,7 +127,8 @@ impl Masters {
         }
     }
 
-    /// Whether a qualified master is better than `own`, if announcements are due every `interval_ns`.
+    /// Whether a qualified master is better than `own`. `interval_ns` is the announce interval, on which qualification
+    /// depends.
     pub fn has_better(&self, now: SimTime, interval_ns: u64, own: &Announce) -> bool {
         let best = self.best(now, interval_ns, None);
         best.is_some_and(|best| rank(&best.announce) < rank(own))
@@ -137,8 +139,8 @@ impl Masters {
         self.0.retain(|known| known.source != source);
     }
 
-    /// The best qualified master, if announcements are due every `interval_ns`. The present master `followed` stays
-    /// qualified until it is dropped; `None` without a qualified master.
+    /// The best qualified master; `None` if there is none. `interval_ns` is the announce interval, on which qualification
+    /// depends. The present master `followed` counts as qualified as long as it is in the list.
     pub fn best(
         &self,
         now: SimTime,

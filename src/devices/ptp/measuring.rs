@@ -7,7 +7,7 @@ use crate::sensors::noise::Quantity;
 use crate::time::SimTime;
 use crate::wire::ptp::{Body, Message, Target, Timestamp};
 
-/// Number of measurements in the median of the path delay.
+/// Number of the latest measurements whose median is the path delay.
 const MEDIAN_OF: usize = 10;
 /// Largest plausible delay, nanoseconds.
 const LONGEST_DELAY_NS: i128 = SECOND_NS as i128;
@@ -22,7 +22,7 @@ impl PtpSlave {
         self.delay_ns = None;
     }
 
-    /// Combines a Sync and its follow-up.
+    /// Evaluates a Sync once both it and its follow-up have arrived.
     pub(super) fn pair(&mut self, now: SimTime) {
         let (Some((first, at_ns, correction)), Some((second, left))) =
             (self.sync.arrived, self.sync.left)
@@ -85,7 +85,8 @@ impl PtpSlave {
         SimTime(self.now.0 + 2 * interval_ns(self.log_delay) / u64::from(u8::MAX) * part)
     }
 
-    /// Processes an answer or follow-up to the delay request with this sequence number: `note` stores its times.
+    /// Processes an answer or follow-up to the delay request with this sequence number; `note` stores the message's
+    /// times in the request.
     pub(super) fn hear_answer(&mut self, sequence: u16, note: impl FnOnce(&mut Request)) {
         if let Some(request) = self.request.as_mut().filter(|own| own.sequence == sequence) {
             note(request);
@@ -93,7 +94,7 @@ impl PtpSlave {
         }
     }
 
-    /// Computes the delay, if all its times are known.
+    /// Computes the path delay if all times for it are known.
     pub(super) fn measure_delay(&mut self) {
         let Some(request) = self.request else { return };
         let to_master = || {

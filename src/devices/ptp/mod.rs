@@ -1,7 +1,7 @@
 //! A PTP slave: an ordinary clock with one port, as products have it (IEEE 1588-2019, default profiles).
 //!
-//! The slave does no I/O. [`PtpSlave::hear`] takes messages with the kernel's timestamp,
-//! [`PtpSlave::left`] the departure of an event message, [`PtpSlave::advance`] the time;
+//! The slave does no I/O. [`PtpSlave::hear`] receives messages with the kernel's timestamp, [`PtpSlave::left`] receives
+//! the departure time of an event message, and [`PtpSlave::advance`] advances the time.
 //! [`PtpSlave::poll_send`] returns messages to send. [`masters`] selects the master, [`servo`] corrects the
 //! offset, [`clock`] is the clock, [`answers`] has the answers to `pmc` and other clients. `following.rs` selects the
 //! master for [`PtpSlave`], and `measuring.rs` measures its offset.
@@ -9,7 +9,7 @@
 //! `statime` is not used: it answers no management messages, does not expose offset and path delay, and reads
 //! its clock at any time, whereas here time is an argument.
 //!
-//! Sources: IEEE 1588-2019; linuxptp 3.1.1 where the standard is open.
+//! Sources: IEEE 1588-2019; linuxptp 3.1.1 where the standard leaves a choice.
 
 pub mod account;
 mod answers;
@@ -82,7 +82,8 @@ impl PortState {
 /// A message to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PtpSend {
-    /// Key of an event message, whose departure must be reported by [`PtpSlave::left`]; `None` for other messages.
+    /// Key of an event message: the caller must report its departure with [`PtpSlave::left`]. `None` for other
+    /// messages.
     pub key: Option<u32>,
     /// Destination.
     pub to: Target,
@@ -103,16 +104,16 @@ pub struct PtpSlave {
     /// Present or last master.
     parent: Option<Master>,
     is_followed: bool,
-    /// Time at which the master counts as lost unless it sends an announcement.
+    /// The master counts as lost if it sends no announcement before this time.
     announce_due: SimTime,
-    /// Time at which the master counts as lost unless it sends a Sync.
+    /// The master counts as lost if it sends no Sync before this time.
     sync_due: SimTime,
     asked: Asked,
     servo: Servo,
     log_sync: i8,
     log_delay: i8,
     sync: PendingSync,
-    /// Departure (corrected, on the master's clock) and arrival (on the slave's clock) of the last Sync.
+    /// Departure (corrected, on the master's clock) and arrival (on the slave's clock) of the last Sync, nanoseconds.
     latest: Option<(i128, i128)>,
     synchronised: Option<SimTime>,
     offset_ns: i128,
@@ -129,9 +130,9 @@ pub struct PtpSlave {
     disturbances: Disturbances,
     accounts: VecDeque<ClockAccount>,
     account_due: SimTime,
-    /// State in the last account.
+    /// State of the port in the last queued [`ClockAccount`].
     noted: PortState,
-    /// Line to a master within Menura; the slave then has no other partner.
+    /// Connection to a master within Menura; the slave then exchanges messages with no other clock.
     line: Option<Box<VirtualLine>>,
     /// New transport, not yet returned by [`PtpSlave::poll_transport`].
     transport: Option<Transport>,
@@ -194,7 +195,7 @@ impl PtpSlave {
         }
     }
 
-    /// Replaces the faults between masters and slave.
+    /// Replaces the faults on the path between masters and the slave.
     pub fn set_faults(&mut self, faults: Vec<Timed<PtpFault>>) {
         self.disturbances.set(faults);
     }
@@ -272,7 +273,8 @@ impl PtpSlave {
         limited(self.offset_ns)
     }
 
-    /// Path delay to the master, or to the neighbour, nanoseconds; 0 until it is measured.
+    /// Path delay to the master or, with the peer-to-peer mechanism, to the neighbour, nanoseconds; 0 until it is
+    /// measured.
     pub fn path_delay_ns(&self) -> i64 {
         limited(self.delay_ns.unwrap_or(0))
     }
@@ -519,7 +521,7 @@ impl PtpSlave {
         }
     }
 
-    /// The next message to send. After each call of another function, call it until it returns `None`.
+    /// The next message to send. Call this after each call of another function, until it returns `None`.
     pub fn poll_send(&mut self) -> Option<PtpSend> {
         self.out.pop_front()
     }
@@ -577,7 +579,7 @@ impl PtpSlave {
         let (since, count) = &mut self.answered;
         if self.now.0.saturating_sub(since.0) >= SECOND_NS {
             (*since, *count) = (self.now, 0);
-            // Departures of older answers are not reported any more.
+            // The departures of earlier answers will not be reported any more. Their follow-ups are dropped.
             self.neighbours.forget();
         }
         *count += 1;

@@ -2,7 +2,7 @@
 
 use crate::wire::ptp::{Body, Message, PeerRequest, PortIdentity, Response, Timestamp, flag};
 
-/// Largest number of answers to neighbours whose departure is not known yet.
+/// Largest number of answers to neighbours that wait until their departure time is known.
 pub const MOST_PENDING: usize = 8;
 
 /// A pending delay request.
@@ -12,7 +12,8 @@ pub struct Request {
     pub key: u32,
     /// Departure of the request on the own clock, nanoseconds.
     pub left_ns: Option<i128>,
-    /// Arrival of the request and departure of the answer on the other clock, nanoseconds; corrections are applied.
+    /// Arrival of the request and departure of the answer on the other clock, nanoseconds; corrections are applied. The
+    /// departure is `None` until it is known; end-to-end measurement does not need it.
     pub there_ns: Option<(i128, Option<i128>)>,
     /// Arrival of the neighbour's answer on the own clock, and its correction, nanoseconds.
     pub back: Option<(i128, i128)>,
@@ -36,7 +37,8 @@ impl Request {
                 let Some(there) = valid(answer.at) else { return };
                 let is_two_step = message.flags & flag::TWO_STEP != 0;
                 self.back = Some((at_ns, correction));
-                // In a one-step answer, the correction is the time between arrival and answer.
+                // In a one-step answer, the correction contains the time from arrival to departure, so both count as
+                // the same instant.
                 self.there_ns = Some((there, (!is_two_step).then_some(there)));
             }
             Body::PeerDelayFollowUp(answer) if answer.requester == own => {
@@ -62,7 +64,7 @@ pub fn neighbour_request() -> Body {
     Body::PeerDelayReq(PeerRequest { origin: Timestamp::default(), reserved: [0; 10] })
 }
 
-/// Follow-ups of answers whose departure is not known yet, each with the key of its answer.
+/// Follow-ups that wait until the departure of their answer is known, each with the key of that answer.
 #[derive(Clone, Debug, Default)]
 pub struct Neighbours(Vec<(u32, Message)>);
 
@@ -87,7 +89,8 @@ impl Neighbours {
         self.0.push((key, follow_up));
     }
 
-    /// Takes the follow-up of the answer with this key, which left at `at_ns`; `None` for an unknown key.
+    /// Removes and returns the follow-up of the answer with this key, with `at_ns` as the departure of that answer;
+    /// `None` for an unknown key.
     pub fn left(&mut self, key: u32, at_ns: i128) -> Option<Message> {
         let place = self.0.iter().position(|(pending, _)| *pending == key)?;
         let (_, mut follow_up) = self.0.remove(place);

@@ -10,7 +10,8 @@ pub const MAX_RATE_PPB: f64 = 500_000.0;
 /// scale / t. `INTEGRAL` has the same form.
 const PROPORTIONAL: (f64, f64) = (0.7, -0.3);
 const INTEGRAL: (f64, f64) = (0.3, 0.4);
-/// The first rate is measured over this time divided by the integral gain, at most 1000 s; seconds.
+/// Determines the time over which the first rate is measured: this value, seconds, divided by the integral gain, and at
+/// most 1000 s.
 const RATE_FROM_S: f64 = 0.016;
 
 /// Adjustment of the clock.
@@ -31,8 +32,8 @@ pub struct Servo {
     /// Integral part of the rate, parts per billion.
     drift_ppb: f64,
     has_set: bool,
-    /// Offset above which the clock is stepped at any time; `None`: only a first offset above `FIRST_STEP_NS` is
-    /// stepped.
+    /// Offset, nanoseconds, above which the clock is stepped at any time; `None`: no such limit. A first offset above
+    /// `FIRST_STEP_NS` is stepped in both cases.
     step_ns: Option<u64>,
 }
 
@@ -40,19 +41,20 @@ pub struct Servo {
 enum Stage {
     #[default]
     Idle,
-    /// First offset, and the slave's time at its measurement.
+    /// First offset, and the time of its measurement on the slave's clock, nanoseconds.
     Started(i128, i128),
     Locked,
 }
 
 impl Servo {
-    /// A servo that steps offsets above `step_ns` at any time; with `None`, only a first offset above 20 us.
+    /// A servo that steps the clock if the first offset exceeds 20 us and, with `Some`, whenever an offset exceeds
+    /// `step_ns` nanoseconds.
     pub fn new(step_ns: Option<u64>) -> Self {
         Self { step_ns, ..Self::default() }
     }
 
-    /// Sets the offset above which the clock is stepped at any time; `None`: only a first offset above 20 us is
-    /// stepped.
+    /// Sets the offset, nanoseconds, above which the clock is stepped at any time. With `None`, only a first offset
+    /// above 20 us causes a step.
     pub fn set_step(&mut self, step_ns: Option<u64>) {
         self.step_ns = step_ns;
     }

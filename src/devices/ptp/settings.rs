@@ -73,7 +73,7 @@ impl PtpSettings {
     }
 }
 
-/// Settings of a PTP slave that only the rig can set. IEEE 802.1AS ignores both.
+/// Settings of a PTP slave that only the rig can set. With IEEE 802.1AS, neither has an effect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PtpOptions {
     /// Mechanism that measures the path delay.
@@ -96,7 +96,7 @@ impl PtpOptions {
         keys.put(addresses(&field), &mut self.masters);
     }
 
-    /// `settings` with these options: both over UDP, only `delay` over Ethernet, none with IEEE 802.1AS.
+    /// Returns `settings` with these options: both options over UDP, only `delay` over Ethernet, neither with IEEE 802.1AS.
     pub fn apply(&self, settings: PtpSettings) -> PtpSettings {
         match settings.transport {
             Transport::Udp => {

@@ -168,7 +168,7 @@ impl Bench {
 }
 
 impl Bench {
-    /// A bench with a locked slave; the fault `kind` is active from its present time for `seconds`.
+    /// A bench with a locked slave, on which the fault `kind` starts now and ends after `seconds`.
     fn with_fault(kind: PtpFault, seconds: u64) -> Self {
         let mut bench = Self::new(&end_to_end(), &[MASTER]);
         bench.run(30);

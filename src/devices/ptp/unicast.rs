@@ -96,7 +96,7 @@ impl Asked {
         master.map(|master| master.port = Some(port)).is_some()
     }
 
-    /// Drops the grants of the port, which is silent, so that all its messages are requested again.
+    /// Drops the grants of the silent master with this port, so that all its messages are requested again.
     pub fn lose(&mut self, port: PortIdentity) {
         let silent = self.masters.iter_mut().filter(|master| master.port == Some(port));
         silent.for_each(|master| master.until = [SimTime::ZERO; 3]);
@@ -187,8 +187,8 @@ impl Grants {
         sent.map(|grant| grant.next).min().unwrap_or(SimTime(u64::MAX))
     }
 
-    /// Hosts to which a message of `kind` is due at `now`, each once, with the interval of its messages (binary
-    /// logarithm of seconds).
+    /// Hosts to which a message of `kind` is due at `now`, each once, with the granted interval of these messages
+    /// (binary logarithm of seconds). The next message to each host is due one interval later.
     pub fn take_due(&mut self, now: SimTime, kind: u8) -> Vec<(Ipv4Addr, i8)> {
         self.0.retain(|grant| grant.until > now);
         let due = self.0.iter_mut().filter(|grant| grant.kind == kind && grant.next <= now);

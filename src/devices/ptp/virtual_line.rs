@@ -24,12 +24,12 @@ const SETTINGS: MasterSettings = MasterSettings {
 #[derive(Clone, Debug)]
 pub struct VirtualLine {
     master: PtpMaster,
-    /// Messages on the line: arrival time, whether it goes to the slave, bytes.
+    /// Messages on the line: arrival time; true if the message goes to the slave, false if to the master; bytes.
     under_way: VecDeque<(SimTime, bool, Vec<u8>)>,
 }
 
 impl VirtualLine {
-    /// A line to a master with the UTC of the run.
+    /// A line to a master whose clock has the UTC of the run.
     pub fn new(epoch: Epoch) -> Self {
         let master = PtpMaster::new(SETTINGS, ADDRESS, epoch, true);
         Self { master, under_way: VecDeque::new() }
@@ -47,7 +47,8 @@ impl VirtualLine {
         arrives.map_or(self.master.due(), |at| at.min(self.master.due()))
     }
 
-    /// Discards messages until `up_at`, because the slave is off.
+    /// Discards the messages on the line, because the slave is off until `up_at`. At `up_at`, the master sends the messages
+    /// that are due by then.
     pub fn restart(&mut self, up_at: SimTime) {
         self.under_way.clear();
         self.master.advance(up_at);

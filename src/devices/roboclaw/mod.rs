@@ -365,7 +365,7 @@ impl RoboClawUnit {
         unit.is_stopped() || self.voltage_faults(unit) != [Ordering::Equal; 2]
     }
 
-    /// Main and logic voltage, each compared with its limits: below, within or above.
+    /// Main and logic voltage, each compared with its limits: `Less` is below, `Equal` within, `Greater` above.
     fn voltage_faults(&self, unit: &Unit) -> [Ordering; 2] {
         let measured = [unit.battery_v(), unit.settings.power.logic_v];
         let limits = self.values.voltages_v();
@@ -376,8 +376,8 @@ impl RoboClawUnit {
         })
     }
 
-    /// Sets the speeds of the motors (`None`: unchanged) and drops their moves. While the motor power is cut, it only
-    /// drops the moves.
+    /// Sets the speed of each motor with `Some` and drops its moves. While the motor power is cut, only the moves are
+    /// dropped.
     fn go(&mut self, at: SimTime, motors_m_s: [Option<f64>; 2], unit: &mut Unit) {
         for (moves, _) in self.moves.iter_mut().zip(motors_m_s).filter(|(_, speed)| speed.is_some())
         {
@@ -396,7 +396,7 @@ impl RoboClawUnit {
     }
 
     /// Ramps a motor to the speed `m_s` with the acceleration `m_s2` (0: immediately) and drops its moves. While the
-    /// motor power is cut, it only drops the moves.
+    /// motor power is cut, only the moves are dropped.
     fn ramp_to(&mut self, at: SimTime, motor: usize, m_s: f64, m_s2: f64, unit: &mut Unit) {
         self.moves[motor].clear();
         if !self.is_cut(unit) {

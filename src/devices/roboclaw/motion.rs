@@ -94,7 +94,7 @@ impl Moves {
         }
     }
 
-    /// Updates the active move at `at`, and starts the next one if it is complete.
+    /// Updates the active move at `at`. When a move is complete, the next one starts.
     pub fn step(&mut self, at: SimTime, motor: usize, values: &Values, unit: &mut Unit) {
         let mut ended = None;
         while let Some(running) = &mut self.current {

@@ -12,8 +12,8 @@ const BAUD_RATES: [u32; 8] = [2400, 9600, 19_200, 38_400, 57_600, 115_200, 230_4
 /// Bits of the configuration word that select packet serial mode.
 const PACKET_SERIAL: u16 = 3;
 
-/// Read commands, each with the write commands whose values it returns and the number of bytes of each, in the classic
-/// and in the extended layout.
+/// Read commands. Each has the write commands whose stored data it returns, and the number of bytes that it returns for
+/// each of them: in the classic layout, then in the extended layout.
 const READS: [(u8, &[u8], [usize; 2]); 25] = [
     (c::READ_MAIN_VOLTAGES, &[c::SET_MAIN_VOLTAGES], [4, 5]),
     (c::READ_LOGIC_VOLTAGES, &[c::SET_LOGIC_VOLTAGES], [4, 4]),
@@ -42,7 +42,8 @@ const READS: [(u8, &[u8], [usize; 2]); 25] = [
     (c::READ_EMERGENCY_STOP_LOCK, &[c::SET_EMERGENCY_STOP_LOCK], [1, 1]),
 ];
 
-/// Write commands with two layouts, except `SET_PWM_MODE`, and the length of the longer layout.
+/// Write commands with a short and a long layout, each with the length of the long one, bytes. `SET_PWM_MODE` also has
+/// two layouts but is not listed here, because [`Values::set`] handles it separately.
 const LONGER: [(u8, usize); 5] = [
     (c::SET_MAIN_VOLTAGES, 5),
     (c::SET_DEFAULT_ACCEL_M1, 8),

@@ -117,7 +117,7 @@ fn a_driver_that_moves_by_distances_alone_moves() {
     bench.wait(3000);
     assert_eq!(bench.read(c::READ_BUFFERS), [0x80, 0x80]);
     assert_near(bench.treads(), [0.0, 0.0], 0.0);
-    // After the distance, half a second from 500 to 0 counts/s.
+    // After its distance, each motor takes half a second from 500 to 0 counts/s.
     assert_near(bench.wheels.travel_m, [1.125, -0.625], 0.01);
 }
 
@@ -161,7 +161,7 @@ fn positions_are_reached_and_held() {
     bench.write(c::POSITION_M1, &[numbers(&[800]), vec![1]].concat());
     bench.wait(1000);
     assert_near(bench.wheels.travel_m, [0.0; 2], 0.0);
-    // The position range limits the target.
+    // The target 800 is limited to the position range, -100 to 300.
     bench.write(c::SET_POSITION_PID_M1, &numbers(&[0, 5120, 0, 0, 0, -100, 300]));
     bench.write(c::POSITION_M1, &[numbers(&[800]), vec![1]].concat());
     bench.wait(3000);
@@ -183,7 +183,7 @@ fn duties_take_the_default_acceleration() {
 #[test]
 fn voltage_limits_act() {
     let mut bench = Bench::new(ROBOCLAW, thousand);
-    // Limits of 25 to 34 V, with a battery voltage of 24.1 V.
+    // The limits are 25 and 34 V. The battery has 24.1 V, so the motors do not run.
     bench.write(c::SET_MAIN_VOLTAGES, &hex("00 fa 01 54"));
     assert_eq!(bench.read(c::READ_STATUS), hex("00 08 40 00"));
     bench.write(c::SPEED_M1, &numbers(&[500]));
@@ -245,7 +245,7 @@ fn roboclaw_answers_as_the_makers_library_expects() {
     assert_eq!(bench.ask(&hex("80 4F")), hex("00 00 05 DC FF FF FA 24 C0 5D"));
     assert_eq!(bench.ask(&hex("80 6C")), hex("00 00 05 DC FF FF FA 24 4A E5"));
     assert_eq!(bench.ask(&hex("80 13")), hex("00 00 05 DC 01 D4 06"));
-    // Another address, a wrong CRC, a duty command.
+    // Packets with another address or a wrong CRC are ignored. The third packet is a duty command.
     assert_eq!(bench.ask(&hex("81 15")), NOTHING);
     assert_eq!(bench.ask(&hex("80 25 00 00 00 00 00 00 00 00 34 05")), NOTHING);
     assert_near(bench.treads(), [1.5, -1.5], 1e-12);

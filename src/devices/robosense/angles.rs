@@ -1,4 +1,4 @@
-//! Laser angles of a unit, which differ slightly from its model's.
+//! Laser angles of an individual unit; they differ slightly from the nominal angles of its model.
 
 use super::profile::{Exit, RobosenseProfile, UnitLaser};
 use crate::sensors::pattern::LaserGeometry;

@@ -13,7 +13,7 @@ use crate::time::{Epoch, SimTime};
 use crate::wire::ptp::{ClockIdentity, Transport};
 use crate::wire::robosense::difop::{SyncMode, gps};
 
-/// Source that has set the clock; the value is its number in packets.
+/// Source that has set the clock; the discriminant is the number that packets contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetBy {
     /// No source, or a host that has written the time.
@@ -30,7 +30,7 @@ pub struct RobosenseClock {
     settings: RobosenseClockSettings,
     epoch: Epoch,
     own: DeviceClock,
-    /// Time that a host wrote (POSIX, nanoseconds), and when.
+    /// Time at which a host wrote the clock, and the written time (nanoseconds of POSIX time).
     by_host: Option<(SimTime, i128)>,
     faults: Vec<Timed<PtpFault>>,
     /// PTP slave, if the clock follows a PTP master.
@@ -146,7 +146,8 @@ impl RobosenseClock {
         }
     }
 
-    /// Time of the PTP master without error; after its loss, the free-running time of the unit.
+    /// Time of the simulated PTP master, without error, nanoseconds of POSIX time; after the loss of the master, the
+    /// time of the unit's free-running clock.
     fn masters_ns(&self, at: SimTime) -> i128 {
         let RobosenseClockSettings { own, ptp_ahead_s, .. } = &self.settings;
         master::simulated_ns(own, self.epoch, *ptp_ahead_s, lost_since(&self.faults, at), at)

@@ -52,7 +52,7 @@ pub(super) struct RobosenseDecoder {
     difop: Option<Arc<[u8]>>,
     /// Content of `difop`, once the layout is known.
     state: Option<Arc<Difop>>,
-    /// Layout of the packets of points that the sender sends to another port.
+    /// Layout of the packets of points that the same sender sends to a port other than the decoded one.
     aside: Option<Layout>,
     imu: Option<Sample>,
 }
@@ -401,7 +401,7 @@ impl DatagramDecoder for RobosenseDecoder {
         }
         if let Some(state) = &self.state {
             lines.push(("serial", serial_text(state.serial)));
-            // Packets of other layouts have no such value.
+            // DIFOP packets of an Airy and of an M1 do not report the measured rotation rate.
             if !matches!(stream.layout, Layout::Airy | Layout::M1) {
                 lines.push(("motor", format!("{} rpm", state.turns_rpm)));
             }

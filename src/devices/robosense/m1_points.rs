@@ -6,10 +6,11 @@ use crate::decoder::datagram::{CloudPoint, PointSource, RawReturn, Sweep};
 use crate::wire::robosense::layout::Layout;
 use crate::wire::robosense::msop::{FULL_TURN_CENTIDEG, M1_ANGLE_ZERO, Packet};
 
-/// Packets per frame with one return.
+/// Number of packets in a frame, in a mode with one return.
 const PACKETS_OF_FRAME: f64 = 630.0;
 
-/// Position and returns of a packet. The position in the frame, scaled to a full circle, replaces the rotor's angle.
+/// Returns of a packet, and its position in the frame. An M1 has no rotor: this position, scaled to a full circle,
+/// replaces the rotor's angle.
 pub fn sweep(packet: &Packet<'_>) -> Sweep {
     let shape = packet.layout().shape();
     // With two returns, each return has its own packet.
@@ -38,7 +39,8 @@ pub fn point_source(driver: &RobosenseProfile) -> PointSource {
     let step = 2.0 * half / (count - 1).max(1) as f64;
     PointSource {
         calibration: "the packets themselves",
-        // Each channel covers all elevations, so the list only spans them evenly.
+        // Each channel covers all elevations. The list therefore has evenly spaced values over the whole range of
+        // elevations.
         elevations_rad: (0..count).map(|c| (step * c as f64 - half).to_radians()).collect(),
         decode: Box::new(move |payload, _, out| {
             let Ok(packet) = Packet::parse(payload) else { return };

@@ -132,7 +132,7 @@ impl Robosense {
         unit
     }
 
-    /// Limits series of requested IMU samples to `longest_ns`. Call it before the first request.
+    /// Limits each requested series of IMU samples to a duration of `longest_ns`. Call it before the first request.
     pub fn limit_series(&mut self, longest_ns: u64) {
         if let Some(inertial) = &mut self.inertial {
             inertial.samples.series.limit(longest_ns);
@@ -172,7 +172,8 @@ impl Robosense {
         let (layout, is_dual) = (self.profile.packet.layout, self.values.returns.is_dual());
         let [over, under] = self.profile.period_ns;
         let per_packet = match (layout, is_dual) {
-            // A pair of packets has three firings (Ruby), or the same 25 firings (M1).
+            // With two returns, two packets of a Ruby have three firings, and two packets of an M1 have the same 25
+            // firings.
             (Layout::Ruby, true) => 1.5,
             (Layout::M1, true) => 12.5,
             _ => layout.firings(is_dual) as f64,
@@ -363,7 +364,7 @@ impl Device for Robosense {
             return;
         }
         self.clock.handle_signal(now, signal);
-        // The state of PPS can have changed.
+        // The signal may have changed the state of PPS, on which the rotor's phase lock depends.
         let at = self.stream.program.takes_effect(self.stream.now);
         self.follow(at);
     }
@@ -396,7 +397,8 @@ impl Device for Robosense {
     }
 
     fn advance(&mut self, now: SimTime) {
-        // Messages from a master within Menura change the clock between two calls.
+        // A master within Menura changes the clock between two calls of this function, so advance to each of its
+        // messages.
         let heard = |unit: &mut Self| unit.clock.slave.as_mut()?.advance_to_message(now);
         while let Some(at) = heard(self) {
             self.stream.advance(at);

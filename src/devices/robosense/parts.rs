@@ -43,8 +43,8 @@ pub fn parts(packet: &Packet<'_>, reading: Reading) -> Vec<Part> {
     parts
 }
 
-/// Mean azimuth step between adjacent firings, hundredths of a degree; skipped sectors do not count. `None` if the packet
-/// does not show it.
+/// Mean azimuth step between adjacent firings, hundredths of a degree. Steps that skip a sector do not count; `None` if no
+/// other steps are in the packet.
 pub fn own_step(packet: &Packet<'_>, is_dual: bool) -> Option<f64> {
     let shape = packet.layout().shape();
     let full = i32::from(FULL_TURN_CENTIDEG);

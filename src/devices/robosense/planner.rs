@@ -23,7 +23,7 @@ use crate::wire::robosense::msop::FULL_TURN_CENTIDEG;
 /// shorter than the known schedule of the rotor.
 const LONGEST_NS: u64 = 1_900_000_000;
 
-/// Mode of the unit from a given time on.
+/// Mode of the unit: the settings that determine its packets of points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mode {
     /// Whether packets of points are sent.
@@ -115,9 +115,10 @@ pub struct Planner {
     period_ns: u64,
     cursor: Cursor,
     next_number: u64,
-    /// Planned packets, each with the previous position of the planner and the packet's end.
+    /// Planned packets, each with the planner's state before it and the packet's end.
     planned: Planned<(Cursor, SimTime)>,
-    /// Offsets of the firings and firing slots of the last packet; the next packet usually has the same ones.
+    /// Offsets of the firings from the first one, nanoseconds, and firing slots of the last packet; the next packet usually
+    /// has the same ones.
     usual: (Vec<u32>, Arc<[FiringSlot]>),
 }
 
@@ -135,7 +136,7 @@ impl Planner {
         }
     }
 
-    /// Number of successive firings that are sent with the same azimuth, because they share a block.
+    /// Number of successive firings that share a block and are therefore sent with one azimuth.
     fn group(&self, returns: Returns) -> usize {
         match self.profile.packet.layout {
             Layout::Rs16 | Layout::Helios16 if !returns.is_dual() => 2,
@@ -143,7 +144,7 @@ impl Planner {
         }
     }
 
-    /// Number of firings between possible starts of packets.
+    /// Number of firings from one possible first firing of a packet to the next.
     fn stride(&self) -> u64 {
         let layout = self.profile.packet.layout;
         if layout == Layout::M1 { layout.firings(false) as u64 } else { 1 }

@@ -59,7 +59,7 @@ pub struct RobosenseProfile {
 }
 
 const FORMAT: &str = "the wire format";
-/// Origin that error messages name for the limits of values that hosts set.
+/// Source that error messages state for limits of values that hosts set.
 pub(super) const SETTINGS: &str = "the unit's configuration";
 
 pub(super) fn byte() -> Limit<i128> {

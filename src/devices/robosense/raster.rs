@@ -1,5 +1,5 @@
-//! Directions of an M1's channels: a mirror scans rows from top to bottom, in alternating directions. The directions of
-//! a frame are computed once.
+//! Directions of an M1's channels: a mirror scans row by row from top to bottom, alternately to the right and to the
+//! left. The directions of a frame are computed once.
 
 use std::sync::Arc;
 
@@ -61,7 +61,8 @@ impl Raster {
     }
 }
 
-/// Unit vector (forward, left, up) of pitch (up positive) and yaw (left positive), hundredths of a degree.
+/// Unit vector (forward, left, up) of a direction with this pitch (up positive) and yaw (left positive), hundredths of
+/// a degree.
 pub fn aim([pitch, yaw]: [i32; 2]) -> DVec3 {
     let [(sin_pitch, cos_pitch), (sin_yaw, cos_yaw)] =
         [pitch, yaw].map(|centideg| libm::sincos((f64::from(centideg) / 100.0).to_radians()));

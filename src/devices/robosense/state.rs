@@ -30,8 +30,8 @@ pub(super) struct Values {
     pub phase_lock: bool,
     /// Destination of packets.
     pub host: HostAddress,
-    /// The unit's own IP address. Like `mac` and `own_ports`, it is only stored and reported; the link of the rig
-    /// determines the real one.
+    /// The unit's own IP address. Like `mac` and `own_ports`, it is only stored and reported. The link of the rig
+    /// determines the address that the unit uses.
     pub own_ip: [u8; 4],
     pub mac: [u8; 6],
     pub own_ports: [u16; 2],
@@ -190,7 +190,7 @@ impl Robosense {
         has_phase.then_some(kept.unwrap_or(Phase { turn, second }))
     }
 
-    /// Whether the unit restarts and ignores input.
+    /// Whether the unit is restarting; it then ignores input.
     pub(super) fn is_down(&self) -> bool {
         self.stream.now < self.up_at
     }

@@ -58,7 +58,8 @@ fn seen() -> Echoes {
     echoes([0.25, 0.0025], [0.5, 0.00125])
 }
 
-/// Runs the unit for `for_ms` with requests `ahead_ms` ahead; returns its output.
+/// Runs the unit for `for_ms` milliseconds and requests measurements up to `ahead_ms` milliseconds in advance; returns
+/// the unit's output.
 fn run_ahead(unit: &mut Robosense, for_ms: u64, ahead_ms: u64) -> Vec<Transmit> {
     let (from, times_ns) = (unit.stream.now, [for_ms * MS, ahead_ms * MS]);
     testing::run(unit, from, times_ns, seen(), |_| Outcome::Inertial(Vec::new()))
@@ -172,7 +173,7 @@ fn what_is_sent_does_not_depend_on_how_far_ahead_it_is_asked() {
         kept
     };
     let (near, far) = (script(1), script(90));
-    // Each port has its own order.
+    // The order of datagrams must agree within each port, not between ports.
     for port in [PortIndex::DATA, RobosenseProfile::DIFOP] {
         assert!(datagrams(&near, port) == datagrams(&far, port), "{port:?}");
     }

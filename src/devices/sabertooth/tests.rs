@@ -10,7 +10,7 @@ fn every_command_does_what_the_tables_say() {
     for row in packets.rows.iter().filter(|row| !row.request.is_empty()) {
         for (place, bytes) in variants(&request(row)).iter().enumerate() {
             let mut bench = Bench::new(SABERTOOTH, |_| ());
-            // Mixed commands take effect when both have arrived.
+            // In mixed mode, a drive and a turn command take effect when both have arrived.
             bench.say(&hex("80 08 00 08 80 0a 00 0a"));
             assert_eq!(bench.ask(bytes), NOTHING, "{row:?}");
             let code: u8 = row.code.parse().unwrap();

@@ -61,10 +61,10 @@ impl Heave {
 
 const ACCEL_RANGE_OK: u16 = 1 << 8;
 const GYRO_RANGE_OK: u16 = 1 << 9;
-/// Largest angular rate in the fine resolution of the short log, rad/s.
+/// Largest angular rate about an axis that the short log sends in its fine resolution, rad/s.
 const FINE_GYRO_MAX_RAD_S: f64 = 31.99;
 
-/// Makes the log `id` of a sample; the sample and `m` are in the vehicle frame.
+/// Makes the log `id` of a sample, with the measured values `m`. Both have the axes of the vehicle.
 pub fn log(
     id: u8,
     sample: &Sample,

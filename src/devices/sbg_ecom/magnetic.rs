@@ -57,8 +57,8 @@ impl MagneticCalibration {
         }
     }
 
-    /// Adds a measurement of the field to a started calibration, if its direction differs by more than 4 degrees from
-    /// the last point.
+    /// Adds a measurement of the field to a started calibration, if the field's direction differs by more than 4
+    /// degrees from that of the last point.
     pub fn step(&mut self, field: DVec3) {
         let is_new = self
             .points

@@ -63,8 +63,8 @@ pub struct SbgUnit {
     divisors: BTreeMap<u8, u16>,
     streams: BTreeMap<u8, Stream>,
     is_class_on: bool,
-    /// Output modes without effect, of the second port and of logs that the unit never sends: by port, class and
-    /// message. `other_classes` has the switches of whole classes.
+    /// Stored output modes that have no effect, because they belong to the second port or to logs that the unit never
+    /// sends. The key consists of port, class and message. `other_classes` has the switches of whole classes.
     other_outputs: BTreeMap<(u8, u8, u8), u16>,
     other_classes: BTreeMap<(u8, u8), bool>,
     settings: Settings,

@@ -175,7 +175,7 @@ fn the_receiver_tells_the_antennas_place_and_the_axes_are_the_vehicles() {
     // The robot heads 60 degrees: forward is (sin 60, cos 60), right is (cos 60, -sin 60), east and north.
     let (sin, cos) = libm::sincos(60f64.to_radians());
     let wanted = DVec3::new(3.0 * sin + 2.0 * cos, 3.0 * cos - 2.0 * sin, 1.0);
-    // The position error of the unit is at most some half metres.
+    // The position error of the unit (standard deviation 0.5 m) stays below the limit of 4 m.
     assert!((world - wanted).length() < 4.0, "{world} {wanted}");
     let Log::Gps1Hdt(hdt) = last(&said, log::GPS1_HDT) else { panic!() };
     assert!((hdt.heading_deg - 60.0).abs() < 1.0, "{hdt:?}");
@@ -265,7 +265,8 @@ fn check_damaged(bench: &mut Bench, id: u8, data: &[u8], is_cut: bool) {
     assert!(answer.message == id || answer.data[..2] == [id, class::COMMAND], "{what}");
     let is_wrong = matches!(error, Some(code::INVALID_FRAME | code::INVALID_PARAMETER));
     assert!(is_wrong || matches!(error, None | Some(code::NO_ERROR)), "{what}");
-    // A read contains its port, pin or message; hosts for older firmware send shorter settings.
+    // A shortened setting can be a valid read, which has only a port, pin or message. Hosts for older firmware send
+    // shorter settings.
     let is_read = answer.message == id;
     let is_old = matches!(id, command::SET_MAG_CALIB | command::ADVANCED_CONF);
     assert!(!is_cut || is_wrong || is_read || is_old, "{what}: taken although cut");

@@ -104,7 +104,7 @@ impl<F: Framing + Copy> StreamDecoder for FrameDecoder<F> {
     }
 }
 
-/// A decoder without frames: the output cannot be decoded without the host's queries.
+/// Format without frames, for output that cannot be decoded without the host's queries.
 #[derive(Clone, Copy)]
 struct Frameless;
 

@@ -51,7 +51,7 @@ impl Client {
         }
     }
 
-    /// Processes bytes that arrived at `now`; each answer takes `reply_ns`.
+    /// Processes bytes that arrived at `now`. Requests are answered one after another; each answer takes `reply_ns`.
     pub fn hear(&mut self, now: SimTime, bytes: &[u8], reply_ns: u64) {
         if now.0.saturating_sub(self.heard.0) > PATIENCE_NS {
             self.framer.clear();

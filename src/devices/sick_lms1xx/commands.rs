@@ -38,7 +38,7 @@ pub const STORED: [(&str, &[Value]); 21] = [
     ("EImask", &[Value::U8(255), Value::U8(255), Value::U8(255), Value::U8(0)]),
 ];
 
-/// Commands that only an LMS5xx supports; a profile with an echo filter is an LMS5xx.
+/// Names of commands that only an LMS5xx supports. A profile with an echo filter counts as an LMS5xx.
 const OF_LMS5XX: [&str; 3] = ["FREchoFilter", "DO6Fnc", "DI3Fnc"];
 
 /// Temperature that the variable OPcurtmpdev reports, degrees C.
@@ -144,7 +144,8 @@ impl SickLms1xx {
         }
     }
 
-    /// Device state: 0 busy, 1 ready, 2 error. In logs of LMS1xx it is busy from a login until Run.
+    /// Device state: 0 busy, 1 ready, 2 error. As in recorded logs of an LMS1xx, the state is busy from a login until
+    /// the command Run.
     fn device_state(&self, now: SimTime) -> u8 {
         let is_logged_in = self.clients.iter().any(|client| client.level > 0);
         match (self.condition(now), &self.phase) {
@@ -257,7 +258,7 @@ impl SickLms1xx {
         }
         let [first, last] = self.profile.scan.field;
         if *start < first || *stop > last {
-            // An LMS111 gave this answer to -90 to 270 degrees.
+            // An LMS111 gave this answer when a host requested -90 to 270 degrees.
             return Err(Refusal::LocalConditionFailed);
         }
         if self.now.output_range != [*start, *stop] {

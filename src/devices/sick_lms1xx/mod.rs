@@ -68,7 +68,7 @@ pub struct SickLms1xx {
 
     /// Parameters that commands change.
     now: Parameters,
-    /// Parameters that survive a power cycle: those of the last mEEwriteall, before it those of the rig.
+    /// Parameters that survive a power cycle: those at the last mEEwriteall, or those of the rig before the first one.
     saved: Parameters,
     /// Parameters that mSCloadfacdef and mSCloadappdef restore.
     factory: Parameters,

@@ -325,7 +325,7 @@ keys! {
     }
 }
 
-/// Source of the protocol's limits, as messages name it.
+/// Source of limits that the protocol sets. Error messages name it.
 const PROTOCOL: &str = "CoLa";
 /// Angle units per degree in telegrams.
 const PER_DEGREE: f64 = 10_000.0;
@@ -337,7 +337,7 @@ fn angle() -> Limit<f64> {
     Limit::new(-180.0..=540.0, "degrees", PROFILES)
 }
 
-/// Reads the first and the last angle of a field of view.
+/// Reads the first and the last angle of a field of view, in units of 1/10000 degree.
 fn directions(field: &Field<'_>) -> Option<[i32; 2]> {
     let [first, last] = field.numbers::<2>(&angle())?.map(to_wire);
     if first < last && last - first < TURN as i32 {

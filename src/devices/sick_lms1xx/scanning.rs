@@ -1,8 +1,8 @@
 //! Angle of the mirror over time.
 //!
-//! The mirror rotates at constant speed, counter-clockwise from above. Directions are equally spaced in a rotation,
-//! from the first one of the sector. Times are computed in whole nanoseconds from the number of the revolution, so
-//! they do not drift.
+//! The mirror rotates at constant speed, counter-clockwise from above. Directions are equally spaced and numbered from
+//! the start of the field of view. Times are computed in whole nanoseconds from the number of the revolution, so they do
+//! not drift.
 
 use std::f64::consts::{FRAC_PI_2, TAU};
 use std::ops::Range;

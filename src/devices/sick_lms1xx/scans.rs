@@ -31,7 +31,7 @@ pub struct DataConfig {
     pub comment: u8,
     /// Time of the clock: 1 sent, 0 not sent.
     pub time: u8,
-    /// Every n-th scan is sent.
+    /// Output interval n: every n-th scan is sent.
     pub interval: u16,
 }
 

@@ -82,8 +82,8 @@ impl SickLms1xx {
         })
     }
 
-    /// Sends the event with the index `event` to all hosts that subscribe to it, or only to the one with the index `only`.
-    /// The telegram follows the answer as a separate message, because drivers expect an answer alone.
+    /// Sends the event `EVENTS[event]` to all hosts that subscribe to it, or only to the host with the index `only`.
+    /// The telegram is separate from the answer to the host's command, because drivers expect an answer alone.
     pub(super) fn tell_event(&mut self, at: SimTime, event: usize, only: Option<usize>) {
         let Some(values) = self.state_of(EVENTS[event]) else { return };
         let telegram = Telegram::new(Kind::Happened, EVENTS[event], values);

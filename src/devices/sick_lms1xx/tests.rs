@@ -19,7 +19,7 @@ mod power;
 
 const LOGIN: &str = "sMN SetAccessMode 03 F4724744";
 
-/// A scanner with its output; every pulse hits a wall at `range_m`.
+/// A scanner with its output. Every pulse has two echoes: at `range_m`, and a weaker one 3 m farther away.
 struct Bench {
     unit: SickLms1xx,
     range_m: f32,
@@ -62,7 +62,7 @@ impl Bench {
         peer
     }
 
-    /// Runs in steps of a millisecond, measuring ahead.
+    /// Runs the scanner for `ms` milliseconds in steps of one millisecond; measurements are made ahead of time.
     fn run_ms(&mut self, ms: u64) {
         for _ in 0..ms {
             let now = SimTime(self.unit.clock.0 + 1_000_000);

@@ -12,7 +12,7 @@ use crate::time::SimTime;
 pub struct Capture {
     pattern: Pattern,
     first_revolution: u64,
-    /// Index of the request for the first revolution, once it is requested.
+    /// Index of the request for the first revolution; `u64::MAX` before this request.
     first_request: u64,
     requested: u64,
     received: u64,
@@ -21,7 +21,7 @@ pub struct Capture {
     truth: PacketTruth,
 }
 
-/// Sums at one position over the scans of the telegram.
+/// Sums of the values at one position over the scans of the telegram, and number of echoes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Sample {
     range_m: f64,
@@ -44,7 +44,7 @@ pub struct Seen {
 /// Relation of a measurement to a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Belongs {
-    /// The measurement belongs to an earlier capture.
+    /// The measurement belongs to an earlier capture, or this capture is already complete.
     Before,
     /// The measurement is the next one that this capture needs.
     Here,
@@ -98,12 +98,12 @@ impl Capture {
         mirror.known_at(self.ends(mirror))
     }
 
-    /// Angular shift of a partial scan, quarters of a degree.
+    /// Angular shift of a partial scan, quarters of a degree; 0 for other scans.
     pub fn quarter(&self) -> u8 {
         if self.pattern.is_partial { self.pattern.quarter(self.first_revolution) } else { 0 }
     }
 
-    /// Whether all revolutions are requested.
+    /// Whether all revolutions have been requested.
     pub fn is_asked_for(&self) -> bool {
         self.requested == self.pattern.revolutions()
     }
@@ -176,7 +176,7 @@ impl Capture {
         &self.truth
     }
 
-    /// Whether all revolutions are measured.
+    /// Whether all revolutions have been measured.
     pub fn is_measured(&self) -> bool {
         self.received == self.pattern.revolutions()
     }

@@ -127,8 +127,8 @@ impl SickLms2xx {
             && self.encoder().telegram_len(pattern, format) <= MAX_PAYLOAD + OVERHEAD
     }
 
-    /// Measures the next scans and replies with their values. Sends no reply if a stall holds the mirror during these
-    /// scans.
+    /// Starts to measure the next scans, for a reply with their values. Rejects the command if the values do not fit
+    /// into a telegram. Sends no reply if a stall holds the mirror during these scans.
     fn measure(&mut self, at: SimTime, format: Format) {
         let pattern = Pattern::whole(&self.profile, self.stored.variant, format.scans());
         if !self.can_send(&pattern, &format) {

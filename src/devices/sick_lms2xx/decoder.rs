@@ -80,8 +80,8 @@ impl Expected {
             ));
         }
         let values = match body {
-            // A partial scan is one revolution of a scan that takes several, with shifted directions: its number of
-            // values can differ by one.
+            // Some scans take several revolutions with shifted directions. A partial scan is one of these revolutions:
+            // its number of values can differ by one.
             Body::Scan { values, .. } | Body::Mean { values, .. } if !values.is_partial => values,
             _ => return None,
         };

@@ -8,8 +8,8 @@ use crate::config::toml::reader::TableReader;
 use crate::sensors::fault::{EffectKind, FaultEffect};
 use crate::time::SimTime;
 
-/// The scanner answers each telegram with NAK and ignores it, as it does with damaged telegrams or without buffer
-/// space.
+/// Fault: the scanner answers each telegram with NAK and does not execute it, as if the telegram were damaged or the
+/// buffer full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal;
 

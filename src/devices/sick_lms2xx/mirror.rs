@@ -40,7 +40,7 @@ pub type HeldUntil = Option<SimTime>;
 /// Pattern of the revolutions whose scans form one telegram.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
-    /// Angle and resolution.
+    /// Scan angle and angular resolution.
     pub variant: Variant,
     /// Angular shifts of successive revolutions, quarters of a degree.
     quarters: Vec<u8>,

@@ -450,8 +450,9 @@ impl SickLms2xx {
         text
     }
 
-    /// Detector setting from the configuration: blanked zone, and threshold for the configured sensitivity. The
-    /// threshold follows from the range at 10 % reflectance, relative to that of the standard sensitivity.
+    /// Detector setting from the configuration: blanked zone, and factor of the threshold for the configured
+    /// sensitivity. The factor is the square of the standard sensitivity's range at 10 % reflectance divided by the
+    /// configured sensitivity's range.
     fn receiver_setting(&self) -> ReceiverSetting {
         let configuration = &self.stored.configuration;
         let sensitivity = usize::from(configuration.sensitivity()).min(3);

@@ -368,7 +368,7 @@ fn variant_of(angle_deg: f64, resolution_deg: f64) -> Option<Variant> {
     is_good.then_some(Variant { angle_deg: angle_deg as u16, resolution_centideg })
 }
 
-/// Reads the four quarters of a degree in any order.
+/// Reads an order of the quarters of a degree: 0, 1, 2 and 3, each once.
 fn quarter_order(field: &Field<'_>) -> Option<[u8; 4]> {
     let quarter = Limit::new(0.0..=3.0, "", "quarters of a degree");
     let order = field.numbers::<4>(&quarter)?.map(|quarter| quarter as u8);
@@ -381,7 +381,7 @@ fn quarter_order(field: &Field<'_>) -> Option<[u8; 4]> {
     is_order.then_some(order)
 }
 
-/// Baud rates with their numbers in profiles and rigs.
+/// Each of `rates` with its number in profiles and rigs, bits per second.
 fn listed_rates(rates: &[LineRate]) -> Vec<(i128, LineRate)> {
     rates.iter().map(|rate| (rate.baud().into(), *rate)).collect()
 }
@@ -396,7 +396,7 @@ fn rates(field: &Field<'_>) -> Option<Vec<LineRate>> {
     rates.into_iter().collect()
 }
 
-/// Measuring modes with their numbers in profiles and rigs.
+/// Each of `modes` with its number in profiles and rigs, the code in block D.
 fn listed_modes(modes: &[MeasuringMode]) -> Vec<(i128, MeasuringMode)> {
     modes.iter().map(|mode| (mode.code().into(), *mode)).collect()
 }

@@ -25,7 +25,7 @@ pub struct Stream {
     telegram_ns: u64,
     /// The first scan that is neither planned nor skipped.
     next_scan: u64,
-    /// Time at which the line is free after the last planned telegram. The next field is the time at which it is free before
+    /// Time at which the last planned telegram ends and the line is free again. `line_free_before` is this time without
     /// that telegram.
     line_free: SimTime,
     line_free_before: SimTime,
@@ -59,7 +59,8 @@ impl Stream {
         &self.format
     }
 
-    /// Request `index` to measure the next revolution, if that revolution starts before `horizon`.
+    /// Measurement request number `index`, for the next revolution of a planned telegram; `None` unless that revolution
+    /// starts before `horizon`.
     pub fn poll_request(
         &mut self,
         mirror: &Mirror,
@@ -114,7 +115,8 @@ impl Stream {
         self.planned.pop_front()
     }
 
-    /// Continues after an answer that occupied the line until `line_free`; scans that were due before are skipped.
+    /// Continues after an answer that occupied the line until `line_free`; scans that were due before that time are
+    /// skipped.
     pub fn resume(&mut self, mirror: &Mirror, line_free: SimTime) {
         self.planned.retain(|capture| capture.leaves(mirror) >= line_free);
         let soonest = mirror.first_from(line_free).div_ceil(self.pattern.revolutions_per_scan());

@@ -84,7 +84,8 @@ impl Encoder<'_> {
         MeasuringMode::from_code(code).unwrap_or(MeasuringMode::FACTORY)
     }
 
-    /// Telegram of a capture, and its number of values with an echo. `telegrams` is the number of earlier telegrams.
+    /// Makes the telegram of a capture; also returns the number of its values that have an echo. `telegrams` is the number
+    /// of earlier telegrams.
     pub fn body(&self, capture: &Capture, format: &Format, telegrams: u64) -> (Body, u32) {
         let indices = self.configuration.sends_indices().then(|| Indices {
             scan: match self.profile.configuration.scan_index_counts {
@@ -143,7 +144,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// Encodes the value at a position; `None` means no echo.
+    /// Encodes the value of one direction; `sample` is `None` if it has no echo.
     pub fn value(&self, sample: Option<Seen>) -> u16 {
         let mode = self.mode();
         let special = |value| mode.value(Range::Special(value), 0);

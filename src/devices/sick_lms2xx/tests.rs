@@ -205,7 +205,7 @@ fn a_slow_line_skips_scans_and_measures_only_what_it_sends() {
         let scans = scans(&mut bench);
         let period_ms = (scans[3].0 - scans[0].0) as f64 / 3.0 / MS as f64;
         assert!((period_ms - 1000.0 / rate_hz).abs() < 0.1, "{period_ms}");
-        // Scans are measured ahead by one at most.
+        // At most one scan is measured ahead of the sent scans.
         assert!(bench.measured <= scans.len() as u64 + 1, "{}", bench.measured);
         let line_ms = 372.0 * 10_000.0 / f64::from(rate.baud());
         assert!(period_ms >= line_ms && period_ms < line_ms + 13.4, "{period_ms} {line_ms}");
@@ -585,7 +585,7 @@ fn a_mirror_that_is_held_makes_no_scans_and_the_scanner_says_so() {
     assert_eq!((status.fault_effects[0].fault, status.fault_effects[0].window), (3, 0));
     let (_, reply) = bench.replies().pop().unwrap();
     assert_eq!(reply.unwrap().status & 0x07, 3);
-    // A scan request is acknowledged but not answered, and blocks nothing.
+    // While the mirror is held, a scan request is acknowledged but not answered, and does not block later commands.
     bench.say(&Command::Switch(Mode::OnRequest));
     bench.run_ms(100);
     bench.sent.clear();

@@ -15,7 +15,8 @@ pub trait PacketPlan {
     /// Time of the packet's first firing.
     fn start(&self) -> SimTime;
 
-    /// Last time at which a change or stall still affects the packet.
+    /// Last time at which a change of settings or a stall of the rotor can affect the packet, such as that of its last
+    /// firing.
     fn last(&self) -> SimTime;
 
     /// End of the packet's last firing.
@@ -98,8 +99,8 @@ impl<P: PacketPlan> Backlog<P> {
         self.held.pop_front_if(|held| held.plan.clock_needed_to() <= known_to)
     }
 
-    /// Drops all packets from `number` on. Revokes those that are already in the output: they are due at `due` or
-    /// later.
+    /// Drops the incomplete packets from `number` on and the complete ones that are due at `due` or later. An
+    /// [`Output::Revoke`] withdraws complete packets that were already taken from [`Self::ready`].
     pub fn revoke(&mut self, number: u64, due: SimTime) {
         self.planned.retain(|(_, plan)| plan.number() < number);
         self.held.retain(|held| held.plan.number() < number);

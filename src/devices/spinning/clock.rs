@@ -4,8 +4,8 @@
 //! The count has two parts. While PPS is locked, each rising edge sets the sub-second part to zero. Each sentence with
 //! a time (only a valid one, if the settings require that) sets hours, minutes and seconds, and the date if the
 //! sentence has one. The two parts are independent. Without both, the oscillator counts freely: from power-on, or from
-//! the last setting (holdover). PPS is locked when it has been steady for `pps_lock_s`, which is the qualifier in the
-//! manual. The lock is lost with the first unsteady pulse, or without a pulse for `pps_absent_after_s`.
+//! the last setting (holdover). PPS is locked when it has been steady for `pps_lock_s` (the qualifier in the manual).
+//! The lock is lost with the first unsteady pulse, or without a pulse for `pps_absent_after_s`.
 //!
 //! The hour has 3600 s, without a leap second: 23:59:60 counts like the following 0:00:00.
 //!
@@ -25,8 +25,8 @@ const SECOND_NS: i128 = 1_000_000_000;
 const DAY_NS: i128 = 86_400 * SECOND_NS;
 /// POSIX time that the clock shows at power-up, 2000-01-01T00:00:00Z.
 const POWER_UP_NS: i128 = 946_684_800 * SECOND_NS;
-/// Number of past clock settings that are kept, so that packets measured late on a slow machine get the right
-/// timestamps: at least half an hour.
+/// Number of past settings of the clock that are kept: those of at least half an hour. With them, packets that are
+/// measured late on a slow machine get the right timestamps.
 const KEPT_SETTINGS: usize = 4096;
 /// Longest sentence that is accepted, including its line end.
 const LONGEST_SENTENCE: usize = 306;
@@ -54,7 +54,7 @@ struct Setting {
     to_ns: i128,
 }
 
-/// State of the pulse per second (PPS) input.
+/// State of the PPS (time pulse) input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PpsState {
     /// No pulse has arrived, or none for the time `pps_absent_after_s`.
@@ -67,11 +67,11 @@ pub enum PpsState {
     Error,
 }
 
-/// State of the PPS input.
+/// Recent pulses at the PPS input, from which its state follows.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pps {
     last_ticks: Option<i128>,
-    /// Number of successive seconds with the right length.
+    /// Number of successive intervals between pulses that were one second long, within the tolerance.
     steady: u32,
     is_wrong: bool,
 }

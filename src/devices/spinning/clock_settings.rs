@@ -105,7 +105,7 @@ pub(crate) fn read(keys: &mut Keys<'_>, clock: &mut ClockSettings) {
     });
 }
 
-/// Allowed offsets of a time scale from UTC.
+/// Allowed offsets of a time scale from UTC, seconds; positive is ahead of UTC.
 pub(crate) fn ahead_of_utc() -> Limit<i128> {
     Limit::new(-100..=100, "s", "Menura: TAI is 37 s ahead of UTC")
 }
@@ -121,7 +121,7 @@ pub(crate) fn ptp<T: Clone + PartialEq>(
     keys.of_type("ptp", sentence, &OneOf(states, "Menura's clocks"), ptp_state);
 }
 
-/// Reads `[ptp]` of a profile.
+/// Reads `[ptp]` of a profile: `ahead_s` is the offset of a simulated PTP master's time from UTC, seconds.
 pub(crate) fn profile_ptp(root: &mut Keys<'_>, ahead_s: &mut i32) {
     root.section_with::<()>("ptp", "The clock of a PTP master.", |keys| ptp_ahead(keys, ahead_s));
 }

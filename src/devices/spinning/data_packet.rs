@@ -25,7 +25,8 @@ pub(crate) fn blocks(packet: &DataPacket) -> impl Iterator<Item = &Block> {
     packet.blocks.iter().filter(|block| Bank::from_flag(block.flag).is_some())
 }
 
-/// Index in the packet of block `number`, counted without fillers.
+/// Index of block `number` in the packet. The number counts only blocks with laser returns, the index also fillers.
+/// `None` if there are too few blocks.
 pub(crate) fn place_of_block(packet: &DataPacket, number: usize) -> Option<usize> {
     let places = packet.blocks.iter().enumerate();
     let mut held = places.filter(|(_, block)| Bank::from_flag(block.flag).is_some());
@@ -59,7 +60,8 @@ pub(crate) fn sweep(payload: &[u8]) -> Sweep {
     }
 }
 
-/// Half the azimuth step to the next block, degrees; for the last block, from the previous one.
+/// Half of the azimuth step from block `index` to the next block with another azimuth, degrees. Without such a block,
+/// the step from the previous azimuth counts; 0 if all azimuths are equal.
 pub(crate) fn half_step_deg(packet: &DataPacket, index: usize) -> f64 {
     let azimuth = |index: usize| i32::from(packet.blocks[index].azimuth_centideg);
     // Two returns of one firing have the same azimuth, so blocks without a step are skipped.
@@ -69,8 +71,8 @@ pub(crate) fn half_step_deg(packet: &DataPacket, index: usize) -> f64 {
     f64::from(step.unwrap_or(0)) / 200.0
 }
 
-/// Returns in a packet of a head with `lasers` lasers. If two blocks have two returns of one firing, only the first block is
-/// included.
+/// Returns in a packet, for a laser head with `lasers` lasers. If two blocks have two returns of one firing, only the
+/// first block is included.
 pub(crate) fn shots(payload: &[u8], lasers: usize, distance_unit_m: f64) -> Vec<Shot> {
     let Some(packet) = parse(payload) else { return Vec::new() };
     let has_two_firings = lasers * 2 == SLOTS;
@@ -108,7 +110,7 @@ pub(crate) fn protocol(has_stamps: bool) -> &'static str {
     if has_stamps { "velodyne" } else { "velodyne-s1" }
 }
 
-/// Text of a packet on one line, without its last two bytes.
+/// One line of text about a packet; it omits the content of the packet's last two bytes.
 pub(crate) fn text(packet: &DataPacket, model: &str, has_stamps: bool) -> String {
     let [first, last] = [&packet.blocks[0], &packet.blocks[packet.blocks.len() - 1]]
         .map(|block| f64::from(block.azimuth_centideg) / 100.0);

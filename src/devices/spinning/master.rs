@@ -21,7 +21,7 @@ pub enum PtpState {
     Locked,
     /// A master within Menura, connected by PTP.
     Virtual,
-    /// A master on the network, connected by PTP, if it exists.
+    /// A master on the network, connected by PTP; it may be absent.
     Wire,
 }
 
@@ -33,7 +33,8 @@ impl PtpState {
 }
 
 /// A PTP slave that is already on at the start of the run and has the oscillator settings of `own`. With
-/// `virtual_master`, it synchronises to a master within Menura, whose time at the start of the run is that epoch.
+/// `virtual_master`, it synchronises to a master within Menura; the epoch is the time of this master at the start of
+/// the run.
 pub(crate) fn slave(
     own: &ClockSettings,
     ptp: &PtpSettings,

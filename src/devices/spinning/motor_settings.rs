@@ -58,7 +58,7 @@ impl MotorSettings {
 }
 
 /// Reads `motor` of a profile's root or of a rig's settings. Without `has_interlock`, the head has no interlock speed:
-/// its lasers fire only at the set speed.
+/// its lasers fire only while the speed is close to the set one.
 pub(crate) fn read(keys: &mut Keys<'_>, has_interlock: bool, motor: &mut MotorSettings) {
     let says = match keys.is_profile() {
         true => "The motor of the head or of the mirror.",

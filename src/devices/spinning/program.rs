@@ -13,7 +13,7 @@ use crate::time::SimTime;
 
 /// Longest time that a change waits for the rotor, nanoseconds.
 const MAX_WAIT_NS: u64 = 1_000_000_000;
-/// The rotor's schedule must be known this long beyond the planned time, nanoseconds.
+/// The rotor's schedule must be known this long beyond the time up to which packets are planned, nanoseconds.
 const FORESIGHT_NS: u64 = 2 * MAX_WAIT_NS;
 /// Longest time from a command to its effect, nanoseconds. A stall must be known this long in advance, because the rotor's
 /// angle at the time of effect must be known.
@@ -89,7 +89,7 @@ impl<M: PartialEq> Program<M> {
         self.rotor.next_zero(earliest).unwrap_or(latest).min(latest)
     }
 
-    /// Whether the program ends with this mode, and with the rotor driven to this speed and phase.
+    /// Whether `mode` is the last mode of the program, and `rpm` and `phase` are the last targets of the rotor.
     pub fn ends_with(&self, mode: &M, rpm: u32, phase: Option<Phase>) -> bool {
         self.modes.last().is_some_and(|(_, last)| last == mode)
             && self.rotor.drive() == (rpm, phase)
@@ -113,7 +113,7 @@ impl<M: PartialEq> Program<M> {
         self.rotor.look_ahead(SimTime(now.0.saturating_add(FORESIGHT_NS)));
     }
 
-    /// Drops modes that apply only before `before`.
+    /// Drops modes, and parts of the rotor's schedule, that apply only before `before`.
     pub fn forget(&mut self, before: SimTime) {
         let first = self.modes.iter().rposition(|(since, _)| *since <= before).unwrap_or(0);
         self.modes.drain(..first);

@@ -4,7 +4,8 @@ use crate::config::profile::read::PROFILES;
 use crate::config::toml::reader::Limit;
 use crate::sensors::Return;
 
-/// Index of the strongest echo other than the echo with index `but`; of equally strong echoes, the nearest.
+/// Index of the strongest echo other than the echo with index `but`; of equally strong echoes, the nearest. `None` if there
+/// is no other echo.
 #[inline]
 pub fn strongest_but(echoes: &[Return], but: Option<usize>) -> Option<usize> {
     let mut best: Option<(usize, f32)> = None;
@@ -17,7 +18,7 @@ pub fn strongest_but(echoes: &[Return], but: Option<usize>) -> Option<usize> {
     best.map(|(place, _)| place)
 }
 
-/// Converts reflectance to intensity bytes: linear for diffuse surfaces, logarithmic above.
+/// Converts reflectance to intensity bytes: linearly up to a white diffuse surface (1), logarithmically above.
 #[derive(Clone, Copy, Debug)]
 pub struct Intensities {
     full_scale: f32,
@@ -26,8 +27,8 @@ pub struct Intensities {
 }
 
 impl Intensities {
-    /// A converter in which a white diffuse target has the intensity `diffuse_full_scale`, and a retro-reflector with
-    /// `retro_full_gain` times its light has 255.
+    /// A converter that gives a white diffuse target the intensity `diffuse_full_scale`, and a retro-reflector that returns
+    /// `retro_full_gain` times as much light the intensity 255.
     pub fn new(diffuse_full_scale: u8, retro_full_gain: f64) -> Self {
         let full_scale = f64::from(diffuse_full_scale);
         let retro_scale = (255.0 - full_scale) / libm::log(retro_full_gain);

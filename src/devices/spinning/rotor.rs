@@ -24,12 +24,13 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// Largest phase error that is not corrected, in rotations.
 const PHASE_TOLERANCE: f64 = 1e-6;
 
-/// Largest relative deviation from the set speed at which packets are made.
+/// Largest relative deviation of the rotor's speed from the set speed at which the unit produces packets.
 pub(super) const SPEED_TOLERANCE: f64 = 0.1;
-/// Largest relative change of speed during a phase correction; the unit sends packets meanwhile.
+/// Largest relative change of speed during a phase correction: below [`SPEED_TOLERANCE`], so that the unit keeps sending
+/// packets.
 const CORRECTION_SHARE: f64 = 0.8 * SPEED_TOLERANCE;
 
-/// Stalls enter the schedule in cells of this length, nanoseconds.
+/// Length of the cells by which the schedule is extended to include stalls, nanoseconds.
 const CELL_NS: u64 = 4 * SECOND_NS;
 
 /// A rotor and its schedule. Angles are in rotations, clockwise from above; 0 is forward.
@@ -54,12 +55,12 @@ pub struct Phase {
     pub second: SimTime,
 }
 
-/// Two phases count as equal if their times differ by less than this, nanoseconds.
+/// Two phases with the same angle count as equal if their times, modulo one second, differ by less than this, nanoseconds.
 const SAME_PHASE_NS: u64 = 20_000;
 
 impl Phase {
-    /// Whether a rotor with this phase has nearly the angle `turn` at `second`, so that no correction is needed. The
-    /// steps of a steered clock are smaller than a rotor can follow.
+    /// Whether this phase counts as equal to that of the angle `turn` at `second`, so that the rotor needs no correction.
+    /// Smaller differences come from the steps of a steered clock; a rotor cannot follow them.
     pub fn is_near(&self, turn: f64, second: SimTime) -> bool {
         let off_ns = self.second.0.abs_diff(second.0) % 1_000_000_000;
         self.turn == turn && off_ns.min(1_000_000_000 - off_ns) < SAME_PHASE_NS
@@ -142,7 +143,7 @@ impl Rotor {
         self.stalls.iter().filter_map(effect).collect()
     }
 
-    /// The stall in effect at `at`: its deceleration (rpm/s) and its end.
+    /// The stall in effect at `at`: its deceleration (rpm/s) and its end (`None`: it does not end).
     fn held_at(&self, at: SimTime) -> Option<(f64, Option<SimTime>)> {
         let motor = f64::from(self.acceleration_rpm_s);
         self.stalls.iter().find_map(|stall| {
@@ -170,7 +171,7 @@ impl Rotor {
         self.stretch(at).rpm(at)
     }
 
-    /// Whether the rotor is at rest at `at` and does not start to move.
+    /// Whether the rotor is at rest at `at` and is not being accelerated.
     pub fn is_still(&self, at: SimTime) -> bool {
         self.stretch(at).motion == Motion::Even { rpm: 0 }
     }
@@ -204,8 +205,8 @@ impl Rotor {
         })
     }
 
-    /// Drives the rotor to `rpm` from `at` on. With a `phase`, the speed then differs slightly until the phase is
-    /// reached. This replaces the later schedule.
+    /// Replaces the schedule from `at` on: drives the rotor to `rpm`, and then to `phase`, if any, by a temporary change of
+    /// speed.
     pub fn schedule(&mut self, at: SimTime, rpm: u32, phase: Option<Phase>) {
         self.drive = (rpm, phase);
         if self.stalls.is_empty() {
@@ -218,7 +219,7 @@ impl Rotor {
         self.look_ahead(known_to);
     }
 
-    /// Computes the schedule from `at` on: driven, except during stalls.
+    /// Computes the schedule from `at` on: the motor drives the rotor, except during stalls.
     fn plan(&mut self, mut at: SimTime) {
         loop {
             let (turn, rpm) = (self.turn(at), self.rpm(at));
@@ -297,7 +298,7 @@ impl Rotor {
             turn = stretch.turned(at).rem_euclid(1.0);
         }
         self.stretches.push(Stretch { from: at, turn, motion: Motion::Even { rpm } });
-        // The remainder is due to rounding to nanoseconds.
+        // The remaining error comes from rounding times to nanoseconds; the angle is corrected by it.
         let rest = missing(self, at);
         if rest.abs() < PHASE_TOLERANCE
             && let Some(last) = self.stretches.last_mut()
@@ -329,7 +330,7 @@ fn later(at: SimTime, seconds: f64) -> SimTime {
     SimTime(at.0 + SimTime::from_secs_f64(seconds).0)
 }
 
-/// The first time from `at` on that is a whole number of seconds from `second`.
+/// The first time at or after `at` that is a whole number of seconds before or after `second`.
 fn next_second(at: SimTime, second: SimTime) -> SimTime {
     let wanted = second.0 % SECOND_NS;
     SimTime(at.0 + (wanted + SECOND_NS - at.0 % SECOND_NS) % SECOND_NS)

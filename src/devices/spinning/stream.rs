@@ -38,8 +38,8 @@ pub struct Undone {
     pub ends: SimTime,
 }
 
-/// Plans packets, requests their measurements, keeps them until their timestamps are known, and withdraws them after
-/// a change.
+/// Plans packets and requests their measurements. Keeps measured packets until their timestamps are known. After a change,
+/// withdraws the packets that the change affects.
 pub struct PacketStream<P: Planner> {
     pub program: Program<P::Mode>,
     pub planner: P,
@@ -140,6 +140,6 @@ pub struct MeasuredPacket {
     pub payload: Vec<u8>,
     /// Number of points with a return.
     pub points: u32,
-    /// Effects of faults other than those of the optics and the rotor.
+    /// Effects of faults; [`PacketStream::hold`] adds the effects of faults of the optics and the rotor.
     pub fault_effects: Vec<FaultEffect>,
 }

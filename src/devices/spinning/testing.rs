@@ -30,8 +30,9 @@ pub fn echoes(near: [f32; 2], far: [f32; 2]) -> Echoes {
     echoes
 }
 
-/// Runs a unit from `from` for this duration, with requests `ahead_ns` ahead; returns its output. Every pulse has the
-/// same echoes; `other` answers other requests.
+/// Runs a unit for `for_ns` nanoseconds from the time `from`, and requests measurements up to `ahead_ns` nanoseconds in
+/// advance. Every pulse has the same `echoes`; `other` answers requests other than sweeps. Returns the output without
+/// withdrawn datagrams.
 pub fn run(
     unit: &mut impl Device,
     from: SimTime,
@@ -55,7 +56,7 @@ pub fn run(
     without_revoked(sent)
 }
 
-/// Output of a unit without withdrawn datagrams.
+/// Output of a unit, without the datagrams that the unit withdrew by [`Output::Revoke`].
 pub fn without_revoked(given: Vec<Transmit>) -> Vec<Transmit> {
     let mut kept: Vec<Transmit> = Vec::new();
     for transmit in given {

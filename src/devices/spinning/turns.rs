@@ -3,8 +3,8 @@
 use super::rotor::{Rotor, SPEED_TOLERANCE, part_of_turn};
 use crate::time::SimTime;
 
-/// First time after `after` at which the rotor's angle is 0; for `SimTime::ZERO`, including that time. `None` if the known
-/// schedule of the rotor has no such time.
+/// First time after `after` at which the rotor's angle is 0. If `after` is the start of the run, this time itself
+/// counts too. `None` if the known schedule of the rotor has no such time.
 pub fn begin(rotor: &Rotor, after: SimTime) -> Option<SimTime> {
     if after == SimTime::ZERO && rotor.turn(after) == 0.0 && !rotor.is_still(after) {
         return Some(after);

@@ -9,7 +9,7 @@ pub struct View(pub [u16; 2]);
 impl View {
     pub const ALL: Self = Self([0, 359]);
 
-    /// Whether lasers fire at an angle in rotations, 0..1.
+    /// Whether lasers fire at the rotor angle `turn`, a fraction of a rotation, 0..1.
     pub fn contains(self, turn: f64) -> bool {
         let [first, last] = self.0.map(f64::from);
         let degree = turn * 360.0;

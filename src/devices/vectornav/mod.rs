@@ -128,7 +128,8 @@ impl VectorNavUnit {
         }
     }
 
-    /// Executes a command. Returns the body of the answer, `None` if no further answer is needed, or a code of `$VNERR`.
+    /// Executes a command. Returns the body of the answer, or `None` if no further answer is needed; the error is a
+    /// code of `$VNERR`.
     fn obey(&mut self, now: SimTime, line: &Line, unit: &mut Unit) -> Result<Option<String>, u8> {
         let (command, values) = line.fields();
         let echo = || Ok(Some(line.body.clone()));

@@ -5,8 +5,8 @@ use glam::DVec3;
 use crate::frames::Geodetic;
 use crate::sensors::imu::earth;
 
-/// Magnetic field (gauss) and specific force at rest (m/s²) at a position (height above the ellipsoid) and year; north,
-/// east, down.
+/// Magnetic field (gauss) and specific force at rest (m/s²), both north, east, down. The height is above the ellipsoid; the
+/// fraction of `year` is the part of the year that has passed.
 pub fn models_at(latitude_deg: f64, longitude_deg: f64, altitude_m: f64, year: f64) -> [DVec3; 2] {
     let place = Geodetic { latitude_deg, longitude_deg, altitude_m };
     let whole = (year as i16).clamp(1, 9999);

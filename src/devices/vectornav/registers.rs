@@ -58,7 +58,7 @@ const TAG_LEN: usize = 20;
 pub struct BinaryOutput {
     /// Bit mask of ports; bit 0 is the connected port.
     pub ports: u8,
-    /// Samples per packet.
+    /// Number of samples from one packet to the next.
     pub divisor: u16,
     /// Content of the output; `None` if the output is off.
     pub layout: Option<Layout>,
@@ -85,7 +85,7 @@ pub struct Registers {
     pub text_rate_hz: u32,
     /// Binary outputs 1 to 3.
     pub binary: [BinaryOutput; 3],
-    /// Pulses of the sync output since the last start.
+    /// Number of pulses of the sync output since the last start.
     pub sync_out_count: u32,
     /// Whether the host has reported a magnetic disturbance (first) and an acceleration disturbance (second).
     pub known_disturbances: [bool; 2],
@@ -113,7 +113,7 @@ pub struct Effects {
     pub gravity_reference: Option<DVec3>,
     /// Whether text output (first) and sampling (second) wait for a pulse at the sync input. Such a pulse never arrives.
     pub waits_for_sync: [bool; 2],
-    /// Samples per pulse of the sync output; 0: no pulses.
+    /// Number of samples from one pulse of the sync output to the next; 0: no pulses.
     pub sync_out_every: u64,
     /// Appended fields (register 30).
     pub appended: Appended,
@@ -128,7 +128,7 @@ pub struct Started {
     pub gyro_bias_rad_s: DVec3,
 }
 
-/// Settings of a moving mean (register 85).
+/// Settings of the moving mean of one measured quantity (register 85).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MeanFilter {
     /// Number of samples in the mean.
@@ -247,7 +247,7 @@ impl Registers {
         };
     }
 
-    /// Numbers in a stored register.
+    /// Values of a stored register as numbers; 0 for a value that is no number.
     fn numbers(&self, id: u8) -> Vec<f64> {
         let text = self.stored.get(&id).map_or("", String::as_str);
         text.split(',').map(|x| x.trim().parse().unwrap_or(0.0)).collect()
@@ -257,7 +257,7 @@ impl Registers {
         self.numbers(id).get(place).copied().unwrap_or(0.0)
     }
 
-    /// Correction from nine numbers of a matrix (row by row) and three of a vector.
+    /// Correction in register `id`: nine numbers of a matrix (row by row), then three of an offset.
     fn correction(&self, id: u8) -> Correction {
         let all = self.numbers(id);
         let of = |place: usize| all.get(place).copied().unwrap_or(0.0);

@@ -68,8 +68,8 @@ fn stream(bench: &mut Bench, ms: u64) -> Vec<Frame> {
     frames(bench)
 }
 
-/// Rows of the command test: the command, further commands that are sent both in the run with it and in the run without
-/// it, and the evidence of its effect.
+/// Rows of the command test: the tested command; commands that are sent afterwards, also in the comparison run without
+/// the tested command; and the evidence of the effect.
 const ROWS: [(&str, &[&str], Proof); 33] = [
     ("VNWRG,00,bench", &[], Proof::Answer),
     ("VNWRG,05,230400", &[], Proof::Line),
@@ -118,7 +118,7 @@ fn every_command_has_its_effect_or_is_kept() {
     for (body, after, proof) in ROWS {
         let [with, without] = [true, false].map(|is_said| {
             let mut bench = unit();
-            // A gyro bias that the unit can estimate; a counter that can be reset.
+            // Preconditions: a gyro bias for the unit to estimate, or a counter to reset.
             if body == "VNSGB" {
                 bench = Bench::new("vectornav-vn100", |_, s| s.model.gyro.bias = [0.01, 0.0, 0.0]);
                 bench.run(200);
@@ -157,7 +157,7 @@ fn every_command_has_its_effect_or_is_kept() {
         if body.starts_with("VNWRG") && id != "33" {
             let read = ask(&mut bench, &format!("VNRRG,{id}"));
             let wanted = body.replacen("VNWRG", "VNRRG", 1);
-            // With models enabled, the reference vectors are the models'.
+            // The register reads back as it was written.
             assert_eq!(read, wanted, "{body}");
         }
     }

@@ -63,7 +63,7 @@ pub fn text(code: u8, view: &View) -> Option<String> {
     Some(body)
 }
 
-/// Formats of the numbers in a line, each with its count; empty for type 0.
+/// Formats of the numbers in a line of the type `code`, each with the count of these numbers; empty for type 0.
 fn formats(code: u8) -> &'static [(Format, usize)] {
     use Format::*;
     match code {

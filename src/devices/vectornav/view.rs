@@ -41,7 +41,7 @@ pub struct View {
     pub yaw_pitch_roll_std_deg: [f32; 3],
     /// Gravity vector of the filter: north, east, down.
     pub gravity_m_s2: DVec3,
-    /// Exceeded ranges, and disturbances reported by the host.
+    /// Status bits: exceeded measuring ranges, and disturbances that the host has reported.
     pub vpe_status: u16,
     /// Number of pulses of the sync output.
     pub sync_out_count: u32,
@@ -54,7 +54,7 @@ impl View {
     }
 }
 
-/// Increments of register 80.
+/// Increments of angle and velocity, as in register 80.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delta {
     /// Interval of the increments, s.
@@ -181,7 +181,7 @@ impl Increments {
         self.gravity_ned += now.gravity_ned_m_s2;
     }
 
-    /// Returns the sums and restarts them.
+    /// Returns the increments since the last call and sets all sums to zero.
     pub fn take(&mut self, now: &Processed, config: IncrementsConfig, unit: &Unit) -> Delta {
         let dt_s = unit.dt_s();
         let body =

@@ -24,10 +24,10 @@ const POSITION_PORT: u16 = 8308;
 /// Name of position packets.
 const POSITION: &str = "position";
 
-/// Largest number of packet intervals of which the median is computed.
+/// Largest number of packet intervals that are stored to compute their median.
 const SPACINGS: usize = 101;
-/// Largest relative difference between the packet interval and the profile's. If the difference is larger, the packets
-/// come from another firmware.
+/// Largest relative difference between the packet interval of a capture and that of the profile. If the difference is
+/// larger, the packets come from another firmware.
 const SPACING_TOLERANCE: f64 = 0.01;
 
 impl Named<VelodyneProfile> {
@@ -110,7 +110,7 @@ impl VelodyneDecoder {
         all.get(all.len() / 2).filter(|_| all.len() >= SPACINGS / 5).map(|us| *us as f64)
     }
 
-    /// Contradictions to the named profile: properties of another firmware's packets.
+    /// Properties of the packets that the profile `named` does not have, as text: the packets come from another firmware.
     fn doubts(&self, named: &Named<VelodyneProfile>) -> Vec<String> {
         let mut doubts = Vec::new();
         let ([mode, product], _) = self.status.unwrap_or_default();

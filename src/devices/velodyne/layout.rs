@@ -21,7 +21,7 @@ pub enum Holds {
 pub struct BlockPlan {
     /// Bank in the block's flag; ignored for an empty block.
     pub bank: Bank,
-    /// Sequence (index in the packet) that determines the azimuth and the first points.
+    /// Index, in the packet, of the block's first firing sequence, which also determines the block's azimuth.
     pub sequence: usize,
     pub holds: Holds,
 }
@@ -60,7 +60,7 @@ impl Layout {
         Self { lasers, sequences: groups * sequences_per_block, blocks: std::array::from_fn(block) }
     }
 
-    /// Firing (index in the packet) in the first slot of a block; the other slots follow.
+    /// Index, in the packet, of the firing in the block's first slot. The next slots have the next firings.
     pub fn first_firing(&self, block: &BlockPlan) -> usize {
         block.sequence * self.lasers + block.bank.first_laser()
     }

@@ -187,7 +187,8 @@ impl Velodyne {
             intensity: noise.whole(firing, Quantity::DarkIntensity, low, high),
         };
         let Some(echo) = echo else { return dark() };
-        // Rounds by adding a half, because `f64::round` is a function call without SSE4.1, twice per point.
+        // Rounds by adding a half: without SSE4.1, `f64::round` is a function call, and there would be two for each
+        // point.
         let counts = f64::from(echo.range_m) * self.counts_per_m + 0.5;
         if !(1.0..65_536.0).contains(&counts) {
             return dark();
@@ -235,7 +236,7 @@ impl Velodyne {
             }
             let out = wire::begin_block(out, block.bank.flag(), azimuth);
             let first = layout.first_firing(block);
-            // Lasers that did not fire were not measured.
+            // Lasers that did not fire have no entry in `returns`.
             let returns = returns.get(first..).unwrap_or_default();
             let is_second = block.holds == Holds::Last;
             for (slot, out) in out.iter_mut().enumerate() {
@@ -301,7 +302,7 @@ impl Device for Velodyne {
             return;
         }
         self.clock.handle_signal(now, signal);
-        // The state of PPS can have changed.
+        // The signal can have changed the state of PPS.
         self.follow_configuration(self.stream.program.takes_effect(self.stream.now));
     }
 

@@ -15,8 +15,8 @@ use crate::spinning::stream::{self, Undone};
 use crate::time::SimTime;
 use crate::velodyne::profile::VelodyneLaser;
 
-/// Time beyond the horizon that is searched for sequences that complete a packet, nanoseconds. A rotation at the lowest
-/// speed takes a fifth of a second.
+/// How far beyond the horizon the planner searches for the sequences that complete a packet, nanoseconds: five
+/// rotations at the lowest speed. With a narrow sector, a packet consists of sequences from several rotations.
 const HOLD_NS: u64 = 1_000_000_000;
 
 /// A packet to be measured.
@@ -152,8 +152,8 @@ impl Planner {
         if returns == ReturnMode::Dual { &self.dual } else { &self.single }
     }
 
-    /// Start of the next sequence that is sent, if it is before `limit`: the unit is up, the rotor is within the sector, and
-    /// the lasers fire (or the unit also sends dark packets).
+    /// Start of the next sequence that is sent, if it is before `limit`. A sequence is sent if the unit is up, the
+    /// rotor is in the sector, and the lasers fire or the unit also sends packets without firing.
     fn next_in_view(&mut self, program: &Program<Mode>, limit: SimTime) -> Option<SimTime> {
         loop {
             let start = SimTime(self.next_sequence * self.sequence_ns);

@@ -100,7 +100,7 @@ impl PositionSender {
         }
     }
 
-    /// Creation time of the next packet; `None` if it is after `now`.
+    /// Processes the timers' requests and returns the creation time of the next packet; `None` if it is after `now`.
     fn next_made(&mut self, now: SimTime) -> Option<SimTime> {
         loop {
             let timer = (0..self.next.len()).min_by_key(|timer| self.next[*timer]);
@@ -121,7 +121,7 @@ impl PositionSender {
         }
     }
 
-    /// Delay from request to creation of the next packet.
+    /// Random delay of the next packet, from its request to its creation.
     fn delay_ns(&self) -> u64 {
         let draws = self.noise.request(self.number);
         let byte = |which| u64::from(draws.whole(which, Quantity::PositionDelay, 0, 255));
@@ -157,8 +157,8 @@ impl PositionSender {
 }
 
 /// Number of requests per second that make no packet, because a packet that the other timer requested is not created yet.
-/// `delay_ns` is the longest time from request to creation. In the long run, the offset between two requests takes all
-/// multiples of the greatest common divisor of the periods equally often, and the delay of a packet is uniformly
+/// `delay_ns` is the longest time from request to creation. In the long run, the offset between the two timers' requests
+/// takes all multiples of the greatest common divisor of their periods equally often, and the delay of a packet is uniformly
 /// distributed.
 fn meetings_hz((first_ns, second_ns): (u64, u64), delay_ns: u64) -> f64 {
     let (mut grain_ns, mut rest_ns) = (first_ns, second_ns);

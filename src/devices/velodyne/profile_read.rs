@@ -12,7 +12,8 @@ use crate::spinning::profile_read::{self as spinning, Column};
 use crate::spinning::return_mode::ReturnMode;
 use crate::velodyne::profile::{VelodyneLaser, VelodyneProfile, VelodyneSettings};
 
-/// Possible numbers of lasers: a block of 32 points has whole sequences, or a sequence has whole blocks.
+/// Possible numbers of lasers: a block of 32 points holds whole firing sequences, or a firing sequence fills whole
+/// blocks.
 const LASERS: [usize; 3] = [16, 32, 128];
 
 /// Reads a profile except its name and sources.

@@ -16,12 +16,12 @@ const AT_REST_RAD_S: f64 = 0.1;
 /// Present rotations and gyro bias.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Alignment {
-    /// Rotation from the sensor to the object frame (forward, left, up), and from the unit's to the
-    /// host's local frame (east, north, up).
+    /// Two rotations that a host sets: from the sensor's axes to the object's axes (forward, left, up), and from the
+    /// unit's local frame to the host's local frame (east, north, up).
     pub rotations: [DQuat; 2],
     /// Addition to the heading, clockwise, rad.
     heading_rad: f64,
-    /// Rotation that an inclination reset has set. It follows the first of `rotations`.
+    /// Rotation that an inclination reset has set. It is applied after the first of `rotations`.
     inclination: DQuat,
     /// Estimated gyro bias, sensor frame, rad/s.
     gyro_bias: DVec3,
@@ -76,7 +76,8 @@ impl Alignment {
         self.update = Update::Running { until, sum: DVec3::ZERO, count: 0 };
     }
 
-    /// Value of the two bits in the status word: 3 during the update, 2 if it failed because the unit rotated, otherwise 0.
+    /// Value of the two bits of the status word that report the no-rotation update: 3 during the update, 2 if it failed
+    /// because the unit rotated, otherwise 0.
     pub fn update_status(&self) -> u32 {
         match self.update {
             Update::Done => 0,
@@ -112,8 +113,8 @@ impl Alignment {
         (made, (self.rotations[1] * heading).normalize())
     }
 
-    /// Resets the orientation by a code of the protocol: 1 heading, 3 inclination, 4 both; 5, 6 and 7 undo
-    /// them. `latest` is an unprocessed sample.
+    /// Resets the orientation by a code of the protocol: 1 heading, 3 inclination, 4 both; 5, 6 and 7 undo the resets
+    /// 1, 3 and 4. `latest` is the latest sample of the sensors, before this alignment is applied.
     ///
     /// # Errors
     /// Returns an error code for an unknown reset, or without a measurement.

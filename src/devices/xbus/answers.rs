@@ -44,7 +44,8 @@ impl Dialect for XbusAnswers {
     }
 }
 
-/// Settings that a profile lists: key, message id and number of bytes; and the name of the message.
+/// Settings whose data a profile lists. Each entry has the profile's key, the message id and the number of data bytes, then
+/// the name of the message.
 pub const XBUS_SETTINGS: [(Setting, &str); 9] = [
     (("period", mid::SET_PERIOD, 2), "SetPeriod"),
     (("option_flags", mid::SET_OPTION_FLAGS, 4), "SetOptionFlags"),

@@ -144,7 +144,7 @@ pub fn item(xdi: Xdi, now: &Moment, m: &Measured, unit: &Unit) -> Item {
             let q = crate::frames::quat_about(axis, angle);
             reals(&[q.w, q.x, q.y, q.z])
         }
-        // The in-run calibration needs no correction.
+        // Both items have the same value: the emulated in-run calibration corrects nothing.
         Xdi::MAGNETIC_FIELD | Xdi::CORRECTED_MAGNETIC_FIELD => {
             reals(&(m.mag / unit.profile.output.magnetic_unit_gauss).to_array())
         }

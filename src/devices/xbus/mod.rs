@@ -97,7 +97,7 @@ pub struct XbusUnit {
 /// Whether setting `id` accepts data of this length.
 fn takes(id: u8, length: usize) -> bool {
     match id {
-        // Flags to set and flags to clear.
+        // Four bytes of flags to set, then four bytes of flags to clear.
         mid::SET_OPTION_FLAGS => length == 8,
         // Up to ten settings of twelve bytes.
         mid::SET_SYNC_SETTINGS => length.is_multiple_of(12) && length <= 120,
@@ -176,7 +176,7 @@ impl XbusUnit {
             .map(|o| u64::from(self.sample_rate_hz / u32::from(o.rate_hz)))
             .map(|divisor| (divisor, Stream::every(divisor)))
             .collect();
-        // With only items that are in every message, messages are sent at the rate of the unit's settings.
+        // If only items without a rate of their own are requested, messages have the rate in the unit's settings.
         if self.streams.is_empty() && !self.output.is_empty() {
             let divisor = unit.divisor(unit.settings.rate_hz);
             self.streams.insert(divisor, Stream::every(divisor));
@@ -342,7 +342,7 @@ impl XbusUnit {
                     self.stored.get(&id).cloned().unwrap_or_default()
                 } else if takes(id, data.len()) {
                     let kept = if id == mid::SET_OPTION_FLAGS {
-                        // Flags to set and flags to clear.
+                        // The first four bytes are flags to set, the other four are flags to clear.
                         let old = self.stored.get(&id).cloned().unwrap_or(vec![0; 4]);
                         (0..4).map(|i| (old[i] | data[i]) & !data[4 + i]).collect()
                     } else {

@@ -98,13 +98,13 @@ pub struct BenchFigures {
     pub stages: Stages,
     /// Cost of moving a driven robot, on the packing thread, seconds per simulated second.
     pub moving_s: f64,
-    /// Simulated seconds that the workers render per second, which is the real-time factor that a run prints.
+    /// Simulated seconds that the workers render per second. A run prints this value as its real-time factor.
     pub workers_factor: f64,
     /// Cost of each device, in the rig's order.
     pub devices: Vec<DeviceCost>,
     /// Number of processors that the process may use.
     pub processors: usize,
-    /// Threads that measure.
+    /// Number of threads that measure.
     pub workers: usize,
     /// Identity of the ray caster; if a GPU was lost, also the reason.
     pub caster: String,
@@ -202,7 +202,8 @@ fn limit_of(stages: &Stages, moving_s: f64, workers: usize, processors: usize) -
     most.expect("there are four")
 }
 
-/// The GPU is the limit if the benchmark lasts more than this many times as long as its busiest other resource needs.
+/// The GPU counts as the limit if the benchmark takes more than this factor times the time that the busiest other resource
+/// needs.
 const WAITED_FOR_GPU: f64 = 1.25;
 
 /// Returns limit and load of a rig with a GPU. `lasted_s` is the duration of the benchmark per simulated second, including

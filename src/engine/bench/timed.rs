@@ -30,7 +30,7 @@ thread_local! {
     static CAST_NS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Measures the processor time of calls on a thread, without the time for reading the clock.
+/// Measures the processor time of calls on a thread; the time for reading the clock is subtracted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Meter {
     own_ns: u64,
@@ -95,7 +95,7 @@ impl Costs {
     }
 }
 
-/// Wraps a device and its sensor; their time is added to `costs`.
+/// Wraps a device and its sensor, so that the processor time of their calls is added to `costs`.
 pub(super) fn timed(built: Built, costs: &Arc<Costs>, meter: Meter) -> Built {
     let Built { device, sensor } = built;
     Built {

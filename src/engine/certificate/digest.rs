@@ -12,8 +12,8 @@ use crate::config::rig::Rig;
 use crate::world::colours::ColourMap;
 use crate::world::scene::{Instance, Scene};
 
-/// Hashes of the rig's text, each profile's text, the program, and the scene; the digest of the scene is
-/// `scene_sha256`.
+/// Hashes of the rig's text, of each profile's text, of the scene, and of the program. `scene` is the scene's name,
+/// `scene_sha256` its digest.
 pub fn hashes(rig: &Rig, scene: &str, scene_sha256: String) -> Vec<Hash> {
     let text = |part, name: &str, text: &str| Hash::new(part, name, hex(Sha256::digest(text)));
     let mut all = vec![text("rig", &rig.name, &rig.source.text)];
@@ -29,7 +29,7 @@ pub fn hashes(rig: &Rig, scene: &str, scene_sha256: String) -> Vec<Hash> {
     all
 }
 
-/// Hashes of the capture and the program.
+/// Hashes of a replayed capture and of the program.
 pub fn of_replay(capture: &Path) -> io::Result<Vec<Hash>> {
     let name = capture.display().to_string();
     Ok(vec![Hash::new("capture", &name, of_file(capture)?), of_binary()?])
@@ -58,8 +58,8 @@ fn of_file(path: &Path) -> io::Result<String> {
     }
 }
 
-/// Digest of the scene as loaded: meshes, materials but their names, and placement of the instances. It is the same on
-/// every machine.
+/// Digest of the scene as loaded: meshes, materials without their names, and placement of the instances. It is the same
+/// on every machine.
 pub fn of_scene(scene: &Scene) -> String {
     let mut hasher = Sha256::new();
     let length = |hasher: &mut Sha256, length: usize| hasher.update((length as u64).to_le_bytes());
@@ -81,7 +81,7 @@ pub fn of_scene(scene: &Scene) -> String {
             update(&mut hasher, [width, height].iter().map(|n| n.to_le_bytes()));
             hasher.update(texture.as_ref().map_or(&[][..], |t| &t.texels));
         }
-        // The debug text of a number has all its bits.
+        // The debug text of a number is exact: different numbers have different texts.
         let optics = format!("{:?} {:?}", material.finish, material.colour);
         length(&mut hasher, optics.len());
         hasher.update(optics);
@@ -156,7 +156,7 @@ mod tests {
         assert_ne!(room, of(&darker));
         let larger = ["world.scene=room", "world.parameters.size_m=[90.0, 90.0, 8.0]"];
         assert_ne!(room, of(&larger));
-        // A material counts with all that light does on it.
+        // The digest depends on all optical properties of a material.
         let mut scene = load_scene(&rig(&["world.scene=room"])).unwrap().scene;
         let changes: [fn(&mut Material); 3] = [
             |wall| wall.finish = Finish::Retro { gain: 2.0 },

@@ -50,7 +50,7 @@ pub struct Certificate {
     pub simulated_s: f64,
     /// Settings that determined how packets were sent.
     pub sending: Sending,
-    /// Rights that the system granted.
+    /// Rights that were requested, each with the system's answer.
     pub rights: Vec<Right>,
     /// SHA-256 of the inputs of the run.
     pub hashes: Vec<Hash>,
@@ -90,7 +90,7 @@ pub struct Sending {
     pub miss_threshold_us: f64,
     /// `engine.render_ahead_ms`: time by which rendering may run ahead of real time.
     pub render_ahead_ms: f64,
-    /// Threads that cast rays.
+    /// Number of threads that cast rays.
     pub workers: usize,
     /// Identity of the ray caster: the processor, a GPU with its driver, or a library; if a GPU was lost, also the
     /// reason. Empty for replays and in certificates of older versions of Menura.
@@ -161,7 +161,7 @@ pub struct DeviceTiming {
     /// Number of timestamps that the network card took; the kernel took the others.
     #[serde(default)]
     pub stamped_by_card: u64,
-    /// Largest uncertainty of the card's clock, microseconds.
+    /// Largest uncertainty of a reading of the network card's clock, microseconds.
     #[serde(default)]
     pub card_comparison_us: f64,
     /// Packets that the standby sender sent, because the first sender had lost its core.
@@ -252,11 +252,11 @@ pub struct Account<'a> {
     pub elapsed: Duration,
     /// Settings by which packets were sent.
     pub engine: &'a EngineConfig,
-    /// Threads that cast rays.
+    /// Number of threads that cast rays.
     pub workers: usize,
     /// Identity of the ray caster; empty for a replay.
     pub caster: String,
-    /// Rights that the system granted.
+    /// Rights that were requested, each with the system's answer.
     pub grants: &'a [Grant],
     /// SHA-256 of the inputs of the run.
     pub hashes: Vec<Hash>,

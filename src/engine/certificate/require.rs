@@ -31,7 +31,7 @@ enum Metric {
     Drift,
     Late,
     Dropped,
-    /// Number of measurements with fewer rays per pulse.
+    /// Number of measurements with fewer rays per pulse than configured.
     Thinned,
     Refused,
     Unstamped,
@@ -60,7 +60,7 @@ pub struct Verdict {
     pub unit: String,
     /// Whether the requirement is met.
     pub is_met: bool,
-    /// Number of values, if they are too few for the percentile: `measured` is then their maximum.
+    /// If there are too few values for the percentile: their number; `measured` is then their maximum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maximum_of: Option<u64>,
     /// Reason for the failure, if the measured value does not show it.

@@ -13,8 +13,8 @@ use crate::wire::line::{LineSettings, sampled};
 const LINE: LineSettings = LineSettings::eight_n_one(9600);
 
 impl Active {
-    /// Applies the fault to `transmit`, whose due time is in the fault's window number `window`. Adds the remaining
-    /// packets to `after` and passes the effects to `tell`.
+    /// Applies the fault to `transmit`, whose due time is in the fault's window number `window`. Adds the packets that
+    /// result to `after`, none for a lost packet, and passes the effects to `tell`.
     pub(super) fn apply(
         &mut self,
         mut transmit: Transmit,
@@ -174,7 +174,8 @@ fn below(end: u64, draws: &mut SplitMix64) -> u64 {
     ((u128::from(draws.next_u64()) * u128::from(end)) >> 64) as u64
 }
 
-/// Calls `act` for each of `count` items with the probability `rate`; returns the number of calls.
+/// Selects each of `count` items with the probability `rate`, and calls `act` with the index of each selected item. Returns
+/// the number of selected items.
 fn each_of(count: usize, rate: f64, draws: &mut SplitMix64, mut act: impl FnMut(usize)) -> u64 {
     let mut done = 0;
     if rate <= 0.0 {

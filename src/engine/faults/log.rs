@@ -11,8 +11,8 @@ use crate::config::rig::faults::FaultConfig;
 use crate::config::rig::schedule::Schedule;
 use crate::time::SimTime;
 
-/// Time for which rows wait, so that they are written in the order of time although devices are rendered in any order.
-/// Two devices are never this far apart.
+/// Time for which rows wait. They are written in the order of their times, although devices are rendered in any order;
+/// the times that two devices have reached never differ by this much.
 const SETTLING_NS: u64 = 2_000_000_000;
 
 /// Columns of the CSV table.
@@ -22,7 +22,8 @@ pub const COLUMNS: [&str; 9] =
 /// Tracks when the windows of a rig's faults open and close.
 #[derive(Default)]
 pub struct Windows {
-    /// For each fault, the number of its next window and whether that window is open; `None` after the last.
+    /// For each fault, the number of the window that opens or closes next, and whether this window is open now; `None`
+    /// after the last window.
     next: Vec<Option<(u64, bool)>>,
     schedules: Vec<Schedule>,
 }
@@ -48,7 +49,7 @@ impl Windows {
         }
     }
 
-    /// Calls `tell` for each window that opened or closed at or before `to` and after the previous call.
+    /// Calls `tell` once for each opening and each closing of a window up to `to` that no earlier call announced.
     pub fn announce(&mut self, to: SimTime, mut tell: impl FnMut(Row)) {
         for (fault, next) in self.next.iter_mut().enumerate() {
             while let Some((window, is_open)) = *next {

@@ -92,13 +92,13 @@ impl Effect {
 /// Name of [`Stream::Commands`] in the log.
 const COMMANDS: &str = "commands";
 
-/// Stream of a packet. Each stream has its own random samples. Packets of one port may be measured ahead of those of
-/// another port, so a run and a recording may process the ports in another order.
+/// Stream of a device's packets. Each stream has its own random samples, because a run and a recording may process the
+/// packets of different ports in different orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stream {
     /// A datagram port. Output of a serial line or a server belongs to the first port.
     Port(PortIndex),
-    /// Answers to hosts that are connected to a control.
+    /// Answers to hosts that are connected to a control port of a device that sends its data as datagrams.
     Commands,
     /// Bytes through a cable to another device.
     Cable,
@@ -123,10 +123,10 @@ pub struct Row {
     pub at: SimTime,
     /// Index of the fault in the run: first the faults of the rig, then those that are started during the run.
     pub fault: usize,
-    /// Stream and number of the packet. Numbers of a stream count from zero in the order in which the device produced
-    /// the packets.
+    /// Stream and number of the packet; `None` if the row concerns no packet, such as the start of a fault. Numbers of
+    /// a stream count from zero in the order in which the device produced the packets.
     pub packet: Option<(Stream, u64)>,
-    /// Index of the fault's window, from 0.
+    /// Index of the active period of the fault, from 0. A fault that does not repeat has one such period.
     pub window: u64,
     /// Effect of the fault.
     pub effect: Effect,
@@ -245,7 +245,8 @@ impl Lane {
     }
 }
 
-/// A packet while the faults of its device are applied.
+/// Stream, number and due time of the packet to which faults are being applied, and the fault log to which they add
+/// rows.
 struct Passage<'a> {
     stream: Stream,
     packet: u64,
@@ -401,7 +402,7 @@ impl WireFaults {
     }
 }
 
-/// Whether an output of a GNSS receiver also goes through its cables.
+/// Whether an output of a GNSS receiver is also sent through its cables to other devices.
 fn goes_down_cables(output: &Output) -> bool {
     matches!(output, Output::Bytes(_) | Output::PulsePerSecond(true))
 }
@@ -455,7 +456,8 @@ impl Active {
         after
     }
 
-    /// Whether telegrams wait for the end of the fault, which a later request sets.
+    /// Whether a further telegram waits for the end of this fault: the fault was started while the rig runs and
+    /// interrupts a connection, no request has set its end, and fewer than [`MOST_WAITING`] telegrams wait.
     fn waits_for_end(&self) -> bool {
         self.is_live
             && self.kind == WireFault::LinkDown

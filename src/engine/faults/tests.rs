@@ -49,7 +49,8 @@ fn packet(n: u64) -> Transmit {
 
 const DATA: Stream = Stream::Port(PortIndex::DATA);
 
-/// Passes the outputs `given` of a device through the faults; returns remaining packets and effects.
+/// Passes the outputs `given` of a device through the faults. Returns the outputs that remain, in the order of departure,
+/// and the effects of the faults.
 fn passed(rig: &Rig, device: usize, given: Vec<Transmit>) -> (Vec<Transmit>, Vec<Row>) {
     let mut faults = WireFaults::new(rig);
     let mut left = Vec::new();
@@ -96,7 +97,8 @@ fn what_is_held_back_is_overtaken_by_as_many_as_asked() {
     assert_eq!(left.len(), 4);
 }
 
-/// Names of outputs: the number of a packet, or 0 for a move.
+/// Passes packets through the rig's faults: `given` has their numbers, with 0 for a change of the device's address. Returns
+/// the outputs that remain in the same form, each with its due time.
 fn moved(rig: &Rig, given: &[u64]) -> Vec<(u64, SimTime)> {
     let given = given.iter().enumerate().map(|(place, number)| match number {
         0 => Transmit::new(SimTime(1000 * place as u64), Output::Address(Ipv4Addr::LOCALHOST)),
@@ -236,8 +238,8 @@ fn a_dead_link_loses_or_keeps_as_its_kind_does() {
     assert!(left.iter().all(|transmit| transmit.due == SimTime(1_001_000)));
 }
 
-/// The packets that pass in two runs. In the first, the rig has its last fault from the start. In the second, the fault
-/// is started before the first packet and ended after `end_after` packets.
+/// Outputs that pass the faults in two runs. In the first, the last fault of the rig is known from the start. In the second,
+/// this fault is started before the first output, and its end becomes known only after `end_after` outputs.
 fn known_and_told(
     rig: &Rig,
     device: usize,

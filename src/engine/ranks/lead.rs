@@ -32,7 +32,7 @@ const ASKED_PER_WORKER: usize = 3;
 const TABLES: usize = 64;
 /// A rank that sends nothing for this long counts as lost; each rank sends a message every second.
 const SILENCE: Duration = Duration::from_secs(20);
-/// Interval at which the end of the run is checked.
+/// Longest wait for a message until the state of the run is checked again.
 const LOOK: Duration = Duration::from_millis(20);
 /// Time within which a signal to all processes reaches each of them.
 const SIGNALS: Duration = Duration::from_millis(300);
@@ -412,7 +412,8 @@ impl Lead {
                 }
                 Ok(Some((rank, Reply::Farewell(why), _))) => {
                     let ended = self.ended(rank, &why);
-                    // A launcher that ends all processes sends the signal to each of them.
+                    // If a launcher ends all processes, its signal soon reaches this process too, and the run then
+                    // stops. Otherwise the rank counts as lost after `SIGNALS`.
                     if why != SIGNALLED {
                         return Some(ended);
                     }
@@ -518,11 +519,12 @@ struct Partner {
     sent: SentMotion,
     /// Number of faults that the rank has received.
     faults: usize,
-    /// Identity of the pulse table in each slot.
+    /// Serial number of the pulse table in each slot.
     tables: HashMap<u32, u64>,
 }
 
-/// Pulse tables of sweeps. The age of a table identifies it, so that it is sent only to ranks that lack it.
+/// Pulse tables of sweeps. Each new table gets the next serial number, its `age`. By this number, a table is sent only
+/// to ranks that lack it.
 #[derive(Default)]
 struct Tables {
     known: Vec<(Arc<[FiringSlot]>, u64)>,
@@ -530,7 +532,8 @@ struct Tables {
 }
 
 impl Tables {
-    /// Returns slot and age of the table for `firings`. If all slots are in use, a new table replaces the oldest one.
+    /// Returns the slot and the serial number of the table for `firings`. If all slots are in use, a new table replaces
+    /// the oldest one.
     fn of(&mut self, firings: &Arc<[FiringSlot]>) -> (u32, u64) {
         let same = |known: &Arc<[FiringSlot]>| Arc::ptr_eq(known, firings) || known == firings;
         if let Some(place) = self.known.iter().position(|(known, _)| same(known)) {
@@ -548,7 +551,7 @@ impl Tables {
     }
 }
 
-/// Parts of a request to a rank that the device's own request lacks.
+/// Parts of a [`Question`] that do not come from the device's measurement request.
 struct How {
     ticket: u64,
     table: u32,

@@ -6,10 +6,10 @@
 //!           <---------- answers <------- replies ---
 //! ```
 //!
-//! Rank 0 has devices, clock and sender, renders the images of cameras, and makes all measurements without rays. The other
-//! ranks read the same rig and load the same world; they measure the sweeps of lidars. Requests include state that only
-//! rank 0 has: motion of a driven robot, poses of feeds, and faults started during the run ([`motion`]). [`pack`] defines
-//! the bytes, [`mod@line`] transports them. Only the program `menura-mpi` (`src/mpi`) knows MPI.
+//! Rank 0 has devices, clock and sender, renders the images of cameras, and makes all measurements without rays. The
+//! other ranks read the same rig and load the same world; they measure the sweeps of lidars. Requests include state
+//! that only rank 0 has: motion of a driven robot, poses of feeds, and faults started during the run ([`motion`]).
+//! [`pack`] defines the bytes, [`mod@line`] transports them. Only the program `menura-mpi` (`src/mpi`) uses MPI.
 //!
 //! Answers arrive in any order; each device gets them in the order of its requests, as from threads. So the bytes are
 //! the same for any number of ranks.

@@ -91,7 +91,7 @@ pub struct Question {
     pub wants_truth: bool,
 }
 
-/// Farewell of a rank that a signal ends.
+/// Reason in the [`Reply::Farewell`] of a rank that a signal has ended.
 pub const SIGNALLED: &str = "it was ended by a signal";
 
 /// Reply of another rank to rank 0.
@@ -105,7 +105,8 @@ pub enum Reply {
     Answer(Box<Reading>),
     /// Sign of life, once per second.
     Beat,
-    /// The ray caster's identity has changed: the GPU has cast no pulses, or it was lost.
+    /// New report about the ray caster, sent when the report changes: its identity, with a note if the GPU has cast no
+    /// pulses or was lost.
     Caster(String),
     /// Last message: the reason, or empty if rank 0 had requested the end.
     Farewell(String),
@@ -116,7 +117,7 @@ pub enum Reply {
 pub struct Loaded {
     /// Name of the machine.
     pub host: String,
-    /// Threads that measure.
+    /// Number of threads that measure.
     pub workers: usize,
     /// Identity of the ray caster.
     pub caster: String,
@@ -133,13 +134,13 @@ pub struct Loaded {
 pub struct Reading {
     /// Ticket of the answered request.
     pub ticket: u64,
-    /// Busy time of the thread, nanoseconds.
+    /// Processor time of the measurement, nanoseconds.
     pub busy_ns: u64,
-    /// Whether the measurement has fewer rays per pulse than the sensor.
+    /// Whether the measurement used fewer rays per pulse than the sensor's settings require.
     pub is_thinned: bool,
-    /// Pose of the feed, or command to the drive, that the last firing shows.
+    /// Latest pose from the feed, or latest command to the drive, whose effect the last firing can show.
     pub pose: Option<ShownPose>,
-    /// Watched objects with returns in the measurement, one bit each.
+    /// Watched objects that returned light to the measurement: bit `n` is set for object `n` of the rig.
     pub objects: u64,
     /// Measured returns or echoes.
     pub outcome: Outcome,
@@ -147,7 +148,8 @@ pub struct Reading {
     pub fault_effects: Vec<FaultEffect>,
     /// Ground truth, if it was requested.
     pub truth: Option<SweepTruth>,
-    /// Shown poses of feeds: index of the feed, number of the pose, and the time until which it was shown.
+    /// Poses of feeds that packets have newly shown: index of the feed, serial number of the pose, and the latest time at
+    /// which a packet showed the pose.
     pub shown: Vec<(usize, u64, SimTime)>,
 }
 
@@ -200,13 +202,13 @@ type QuestionFields = ((u64, u32, u64, u64, u64), SweepFields, (u32, u8, bool));
 /// detector.
 type SweepFields = (Vec<(u64, f64, f64, f64)>, Vec<[f64; 3]>, u8, f32, f32);
 type LoadedFields = (String, u32, String, String, String, Vec<(String, String)>);
-/// Fields of the ground truth of a return, and of its origin.
+/// Fields of a [`ReturnTruth`] in their order, divided into two groups of five.
 type ReturnFields = ((u32, f32, f32, u32, u32), (f32, f32, u8, u8, bool));
 type TruthFields = (u64, Vec<(u32, [f64; 7])>, Vec<(u32, f32, f32, u16)>, Vec<ReturnFields>);
 type ReadingFields = (
     (u64, u64, bool, Option<(u64, u64)>, u64),
-    // Whether the outcome is `Outcome::Echoes`; per pulse, the bits of its returns or the number of its echoes; the returns
-    // or echoes.
+    // The outcome: whether it is `Outcome::Echoes` instead of `Outcome::Returns`; for each pulse, the number of its echoes
+    // or the bits of its returns; all echoes or returns, each as range, intensity and signal.
     (bool, Vec<u8>, Vec<[f32; 3]>),
     Vec<(u32, u64, u8, u64)>,
     Option<TruthFields>,

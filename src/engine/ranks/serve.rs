@@ -76,7 +76,7 @@ fn words_of(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "?".to_owned())
 }
 
-/// Reply after a signal that ends the process.
+/// Last reply to rank 0 after a signal that ends this process.
 fn stopped() -> Reply {
     Reply::Farewell(SIGNALLED.to_owned())
 }
@@ -139,11 +139,11 @@ fn read_rig(load: Load) -> Result<Rig, String> {
     read.map_err(|faults| faults.render(false))
 }
 
-/// Next message from rank 0.
+/// Result of a short wait for a message from rank 0.
 enum Next {
     Order(Order),
     Nothing,
-    /// This rank must end; the value is its farewell.
+    /// This rank must end; the value is its last reply to rank 0.
     Last(Reply),
 }
 
@@ -169,7 +169,7 @@ struct Task {
     wants_truth: bool,
 }
 
-/// Passes requests to the threads until this rank must end; returns its farewell.
+/// Passes requests to the threads until this rank must end; returns its last reply to rank 0.
 fn give_tasks(
     line: &Line,
     stop: &AtomicBool,
@@ -231,8 +231,8 @@ fn give_tasks(
     }
 }
 
-/// Builds a sensor again after a live fault was started or its end became known. Returns the index of its device, and
-/// the sensor; an error if the fault cannot be read.
+/// Builds a device's sensor again after a live fault was started or its end became known. Returns the index of the device
+/// and the sensor, or an error text if the fault cannot be read.
 fn changed_sensor(
     rig: &Rig,
     faults: &mut Vec<FaultConfig>,

@@ -19,7 +19,7 @@ pub struct Station {
     pub host: String,
     /// Transport of messages to and from the other processes.
     pub line: Line,
-    /// Receives a value when all queued messages are delivered and the session has ended.
+    /// Receives a value when the session has ended, after the delivery of all queued messages.
     pub ended: Receiver<()>,
 }
 

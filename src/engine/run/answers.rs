@@ -30,18 +30,19 @@ const LONGEST: usize = 65_536;
 /// Finds the packets that are the first to carry a stimulus.
 pub struct Carried {
     causes: Vec<StimulusCause>,
-    /// For each stimulus, the last window of its cause (object or fault) that a packet has carried.
+    /// For each stimulus, number of the latest time window of its cause (object or fault) that a packet has carried.
     windows: Vec<Option<u64>>,
 }
 
 impl Carried {
-    /// Returns a state in which no packet has carried a stimulus.
+    /// Creates the state at the start of a run: no packet has carried a stimulus yet.
     pub fn new(rig: &Rig) -> Self {
         let causes: Vec<_> = rig.stimuli.iter().map(|stimulus| stimulus.cause).collect();
         Self { windows: vec![None; causes.len()], causes }
     }
 
-    /// Stimuli that a packet with returns from these objects is the first to carry, one bit each.
+    /// Stimuli, one bit each, that a packet is the first to carry. `seen` has the objects from which the packet has returns;
+    /// `None`: no objects.
     pub fn by_objects(&mut self, seen: Option<Seen>) -> u32 {
         let Some(Seen { objects, from, to }) = seen else { return 0 };
         self.first(|cause| match cause {
@@ -52,7 +53,8 @@ impl Carried {
         })
     }
 
-    /// Stimuli that fault number `fault` causes in this window, one bit each, if the window is new.
+    /// Stimuli, one bit each, that fault number `fault` causes in its time window number `window`; none if an earlier packet
+    /// has carried this window.
     pub fn by_fault(&mut self, fault: usize, window: u64) -> u32 {
         self.first(|cause| (cause == StimulusCause::Fault(fault)).then_some(window))
     }
@@ -90,7 +92,7 @@ enum Port {
     Tcp(TcpServer),
 }
 
-/// A response that arrives as bytes of a device's host, with the matcher of these bytes.
+/// A response that a host sends as bytes to a device, with the matcher that searches these bytes.
 pub struct DeviceResponse {
     device: DeviceId,
     response: usize,
@@ -143,7 +145,7 @@ impl Answers {
         }
     }
 
-    /// Handles events until `over` is set.
+    /// Passes queued events and the present time to the tracker until `over` is set.
     pub fn keep_board(&self, clock: MonotonicClock, over: &AtomicBool) {
         if self.responses.is_empty() {
             return;
@@ -156,7 +158,7 @@ impl Answers {
         }
     }
 
-    /// Responses that arrive at devices, with matchers that have had no input.
+    /// Responses that hosts send to devices, each with a matcher that has received no bytes yet.
     pub fn of_devices(&self) -> Vec<DeviceResponse> {
         let device = |(response, config): (usize, &ResponseConfig)| match config.source {
             ResponseSource::Device(device) => {

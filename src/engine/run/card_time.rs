@@ -4,8 +4,8 @@ use crate::timing::clock::Comparison;
 
 /// Shortest interval between the two clock comparisons from which the rate is computed.
 const SHORTEST_BASE_NS: u64 = 100_000_000;
-/// The rate is computed from the last comparison and one that is between `BASE_NS` and `2 * BASE_NS` older, except at
-/// the start.
+/// The rate is computed from the last comparison and one that was made between `BASE_NS` and `2 * BASE_NS` before it,
+/// or less at the start.
 const BASE_NS: u64 = 1_000_000_000;
 /// Relative rate difference above which the rate is not used, because one of the clocks was set between the
 /// comparisons.
@@ -75,7 +75,7 @@ mod tests {
             let most_ns = if look < 60 { 76 } else { 1 };
             assert!(error_ns.abs() <= most_ns, "{error_ns} ns at look {look}");
         }
-        // The send log was paused for half a second.
+        // A timestamp that is half a second older than the last comparison, as after a pause of the send log.
         let error_ns = time.monotonic_ns(card_ns(3_500_000_000)).unwrap() - 3_500_000_000;
         assert!(error_ns.abs() <= 2, "{error_ns}");
     }

@@ -161,7 +161,7 @@ impl<'a> FaultOrders<'a> {
         SimTime(soonest.div_ceil(GRID_NS).saturating_mul(GRID_NS))
     }
 
-    /// Notifies the parts that fault number `index` affects; the fault changes at `at`.
+    /// Notifies the cables, or the device and other ranks, that fault number `index` changes at `at`.
     fn tell_device(&self, index: usize, at: SimTime, renderer: &mut Renderer<'_>) {
         let fault = &self.faults[index];
         if matches!(fault.kind, FaultKind::Wire(_)) {

@@ -10,11 +10,11 @@ use crate::config::rig::Lead;
 const EARLY_SHARE: f64 = 0.1;
 /// Largest lead, nanoseconds.
 const MOST_NS: f64 = Lead::MOST_US * 1e3;
-/// Part of the lead's step per packet that decreases to zero with the number of packets; the next constant is the part that
-/// remains. Both are in nanoseconds.
+/// Each packet changes the lead by a step that has two parts. This part decreases to zero with the number of packets;
+/// the next constant remains. Both are in nanoseconds.
 const FIRST_STEP_NS: f64 = 5_000.0;
 const LAST_STEP_NS: f64 = 20.0;
-/// Number of packets after which the first step is halved.
+/// Number of packets after which the decreasing part of the step is halved.
 const SETTLING: f64 = 8.0;
 
 /// Estimates the lead of a device: the 10 % quantile of the delays between submission and departure. Each packet moves
@@ -26,7 +26,8 @@ pub struct LeadFinder {
 }
 
 impl LeadFinder {
-    /// Updates the lead with a packet that left `delay_ns` after its planned time of sending.
+    /// Updates the lead with a packet that left `delay_ns` after its planned time of sending, which is its due time
+    /// minus the lead.
     pub fn note(&mut self, delay_ns: i64) {
         let step_ns = LAST_STEP_NS + FIRST_STEP_NS / (1.0 + self.seen as f64 / SETTLING);
         let is_below = (delay_ns as f64) < self.lead_ns;
@@ -45,7 +46,7 @@ impl LeadFinder {
 mod tests {
     use super::*;
 
-    /// Lead after `count` packets with delays of alternately 3 and 9 us, and sometimes a millisecond.
+    /// Lead after `count` packets with delays between 3 and 9 us; every hundredth packet has a delay of a millisecond.
     fn found_ns(count: u64) -> f64 {
         let mut finder = LeadFinder::default();
         for n in 0..count {

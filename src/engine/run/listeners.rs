@@ -270,7 +270,7 @@ impl LinkFaults {
         self.find(at, |fault| (fault == wanted).then_some(())).is_some()
     }
 
-    /// Calls `of` for each fault that is active at `at`; returns the first result.
+    /// Calls `of` for the faults that are active at `at`, until it returns `Some`; returns this result.
     pub fn find<T>(&self, at: SimTime, of: impl Fn(&WireFault) -> Option<T>) -> Option<T> {
         let own = self.own.iter().filter(|(schedule, _)| schedule.window_at(at).is_some());
         own.filter_map(|(_, fault)| of(fault)).next().or_else(|| {

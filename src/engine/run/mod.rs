@@ -73,11 +73,11 @@ pub use send_log::TimingLog;
 use tap::Tap;
 use transmission::SendContext;
 
-/// Time between the choice of the first instant and the instant itself; it is used for rendering ahead.
+/// Time from the choice of the run's first instant to this instant; packets are rendered ahead during this time.
 const START_DELAY: Duration = Duration::from_millis(250);
 /// Longest sleep of the scheduler and of the sender between two checks.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
-/// Capacity of the send queue in addition to twice the packets rendered ahead.
+/// Capacity of the send queue, packets, in addition to twice the number of packets that can be rendered ahead.
 const SEND_QUEUE: usize = 4096;
 /// Stack size of a listener thread, bytes. Locked memory, including all stacks, stays in RAM, and a rig may
 /// have many ports.
@@ -102,7 +102,7 @@ struct FeedPort {
     name: String,
     feed: Arc<Feed>,
     socket: UdpSocket,
-    /// Log of the feed; its listener thread takes it.
+    /// Log of the poses that arrive, until the listener thread of the feed takes it over; then `None`.
     log: Mutex<Option<FeedLog>>,
 }
 
@@ -112,7 +112,7 @@ pub struct RealTimeRun<'a> {
     world: &'a LiveWorld,
     connections: Vec<Connections>,
     stats: Vec<DeviceStats>,
-    /// Timing log of each device, for a certificate or an automatic lead.
+    /// Timing log of each device, for a certificate or for estimating the lead automatically; otherwise `None`.
     timing: Option<Vec<Mutex<TimingLog>>>,
     nominal_rates_hz: Vec<f64>,
     /// Line settings of each device at power-on; unused for network devices.
@@ -131,11 +131,11 @@ pub struct RealTimeRun<'a> {
     ptp_master: Option<(PtpMasterConfig, PtpLink)>,
     /// NTRIP casters of base stations, and NTRIP clients of rovers.
     ntrip: Ntrip,
-    /// Fault log, if requested; the scheduler takes it.
+    /// Fault log, if requested, until the scheduler takes it over; then `None`.
     fault_log: Mutex<Option<FaultLog>>,
-    /// Command log, if requested; the scheduler takes it.
+    /// Command log, if requested, until the scheduler takes it over; then `None`.
     host_log: Mutex<Option<HostLog>>,
-    /// Ground truth file, if requested; its thread takes it.
+    /// Ground truth file, if requested, until the thread that writes it takes it over; then `None`.
     truth_file: Mutex<Option<TruthFile>>,
     truth: OnceLock<TruthOutcome>,
     pose_stream: Option<PoseStream>,
@@ -309,8 +309,8 @@ impl<'a> RealTimeRun<'a> {
         self.took.get().copied().unwrap_or_else(|| self.elapsed())
     }
 
-    /// Whether the run has as many workers as a GPU needs. These are more than there are processors; if the GPU is
-    /// lost, they share the processors.
+    /// Whether the run has the number of workers that a GPU needs, which is greater than the number of processors. If
+    /// the GPU is lost, the workers share the processors.
     pub fn has_gpu(&self) -> bool {
         matches!(self.casters, Casters::Threads(_)) && self.world.caster.in_flight() > 1
     }
@@ -380,7 +380,8 @@ impl<'a> RealTimeRun<'a> {
     }
 
     /// Runs until `stop` is set, or until all packets are sent that are due before `duration` or have their first
-    /// firing before `duration`; with `None`, only until `stop` is set. `on_start` gets the system's answers about rights.
+    /// firing before `duration`; with `None`, only until `stop` is set. `on_start` receives the system's answers to the
+    /// requests for real-time rights.
     pub fn run(
         &self,
         duration: Option<Duration>,

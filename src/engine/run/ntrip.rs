@@ -34,7 +34,7 @@ use crate::wire::port::Peer;
 
 /// Longest delay until the end of a run, or a new message of a base station, is noticed.
 const PATIENCE: Duration = Duration::from_millis(20);
-/// Number of a base's messages that may wait for the caster.
+/// Largest number of a base's messages that wait for the caster's thread.
 const WAITING: usize = 256;
 /// Largest number of messages that a fault delays at the same time: one hour of eight messages per second.
 const MOST_LATE: usize = 8 * 3600;
@@ -42,7 +42,7 @@ const MOST_LATE: usize = 8 * 3600;
 const PIECE: usize = 4096;
 /// Longest silence of a caster before the client connects again.
 const SILENCE: Duration = Duration::from_secs(30);
-/// Longest time to connect.
+/// Longest time to establish a connection, or to send data.
 const CONNECTING: Duration = Duration::from_secs(3);
 /// Pause after the first failed attempt; each further pause is twice as long, up to the second value.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(30)];
@@ -118,7 +118,7 @@ enum Listener {
     Asking(Vec<u8>),
     /// The client receives the stream.
     Hearing { is_chunked: bool },
-    /// The client has received an answer other than the stream.
+    /// The client has received an answer other than the stream, or was disconnected.
     Served,
 }
 

@@ -161,7 +161,7 @@ impl<'a> Outgoing<'a> {
         {
             return;
         }
-        // Observers need the ground truth too.
+        // If live observers are connected, the packet must keep its ground truth for them.
         let is_watched = self.run.tap().is_some_and(Tap::is_watched);
         let shown = match is_watched {
             true => transmit.truth.clone(),

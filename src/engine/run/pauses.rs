@@ -1,9 +1,9 @@
 //! Limits how long the sending thread polls the clock.
 //!
 //! Linux pauses a real-time thread that leaves less than 5 % of a core to ordinary threads: once per second, for 50 ms. The
-//! limit is `sched_rt_runtime_us`. Since Linux 6.12, the fair server enforces such a limit too, which that setting does not
-//! disable. A `SCHED_DEADLINE` thread is paused when it has used its share of a period. So the sender measures its sleep,
-//! and spins less if it has slept too little.
+//! limit is `sched_rt_runtime_us`. Since Linux 6.12, the fair server enforces such a limit even if that setting disables it.
+//! A `SCHED_DEADLINE` thread is paused when it has used its share of a period. So the sender measures its sleep, and spins
+//! less if it has slept too little.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ const PATIENCE_NS: i64 = 100_000;
 const LIMIT_NS: i64 = 1_000_000;
 /// Duration of a sleep that the sender makes although a packet is due.
 pub const FORCED: Duration = Duration::from_micros(200);
-/// Largest amount of sleep that a thread can save for later, nanoseconds.
+/// Largest surplus of sleep that counts later, nanoseconds.
 const MOST_SAVED_NS: i64 = 5_000_000;
 
 /// Account of one thread's sleep: the sleep that it must have, minus the sleep that it has had.
@@ -52,7 +52,7 @@ impl Pauses {
         self.owed_ns = balance_ns.max(-MOST_SAVED_NS);
     }
 
-    /// Time at the end of a wait during which the thread may spin: at most `wish`.
+    /// Length of the last part of `wait` in which the thread may spin: at most `wish`. The thread sleeps before it.
     pub fn spin(&self, wait: Duration, wish: Duration) -> Duration {
         let most = match wait {
             _ if self.owed_ns <= 0 => wait,

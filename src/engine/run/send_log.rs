@@ -25,7 +25,7 @@ use crate::time::SimTime;
 use crate::timing::ErrorRecord;
 use crate::timing::clock::{self, MonotonicClock};
 
-/// Time between two checks. The sender does not wake the send log.
+/// Time between two checks for entries and timestamps. The sender does not wake the send log.
 const REST: Duration = Duration::from_millis(2);
 /// Time for which the log waits for the last timestamps after the sender has ended.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -95,9 +95,9 @@ pub struct TimingLog {
     pub card_uncertainty_ns: u64,
     /// Packets that the standby sender sent.
     pub by_standby: u64,
-    /// Packets without a timestamp.
+    /// Number of packets that got no timestamp.
     pub unstamped: u64,
-    /// Timestamps without a packet.
+    /// Number of timestamps for which no packet was found.
     pub unclaimed: u64,
     lead: LeadFinder,
     /// Records that wait for their timestamps, by port.
@@ -189,7 +189,7 @@ impl SendLog<'_> {
         while let Ok(entry) = entries.pop() {
             match entry {
                 LogEntry::Record(record) => {
-                    // Observers only get packets that have left. A packet follows its record.
+                    // Observers get only packets that have left. In the queue, a packet follows its record.
                     left = matches!(record.outcome, Outcome::OnTime | Outcome::Late);
                     self.write(record);
                 }
@@ -304,8 +304,8 @@ impl SendLog<'_> {
     }
 }
 
-/// Compares a card's clock with the host's clock. Returns the uncertainty of the reading, nanoseconds; 0 if the card's
-/// clock cannot be read.
+/// Compares a card's clock with the host's clock, and stores the result in `card`. Returns the uncertainty of the
+/// reading, nanoseconds; 0 if the card's clock cannot be read.
 fn look_at(clock: &CardClock, card: &mut CardTime) -> u64 {
     match clock::compare_with(clock) {
         Ok(comparison) => {
@@ -330,7 +330,7 @@ impl TimingLog {
     /// Assigns `stamp` to its packet and records the departure, `at_ns` after the first instant. Returns false if the
     /// packet's record has not arrived yet.
     fn claim(&mut self, port: PortIndex, stamp: &DepartureStamp, at_ns: i64) -> bool {
-        // Keys count up and wrap. Packets before this one have lost their timestamps.
+        // Keys count up and wrap. Packets with earlier keys have lost their timestamps.
         while let Some(first) = self.waiting_at(port).front().copied() {
             let ahead = stamp.key.wrapping_sub(first.key.unwrap_or(stamp.key)) as i32;
             if ahead < 0 {

@@ -58,8 +58,8 @@ pub struct Scheduled {
     pub ready: SimTime,
     /// The packet.
     pub packet: Packet,
-    /// Byte range of a serial packet's next piece, which is written at `due`, when its last bit would have arrived.
-    /// `None` before the packet itself is due.
+    /// Byte range of the next piece of a serial packet. The piece is written at `due`, the time at which its last bit
+    /// would have arrived on a real line. `None` before the packet itself is due.
     pub piece: Option<Range<usize>>,
     /// Key of the datagram, if the kernel has already built it.
     pub prepared: Option<u32>,
@@ -85,7 +85,7 @@ impl SendQueue {
     }
 
     /// Takes new packets from the input while there is room; `act` returns the time of sending of a packet. Returns
-    /// whether more packets may arrive.
+    /// false if the input was dropped and all its packets have been taken.
     pub fn take(&mut self, act: impl Fn(&Packet) -> SimTime) -> bool {
         // Checked first: packets that were added before the input was dropped must still be taken.
         let is_open = !self.incoming.is_abandoned();

@@ -26,8 +26,8 @@ pub const SENDER_NAME: &str = "menura-send";
 /// Name of the standby sender's thread.
 pub const STANDBY_NAME: &str = "menura-standby";
 
-/// Time before the time of sending at which the kernel builds a datagram, or at which the sender warms up the code path
-/// through the kernel.
+/// Length of the preparation before a packet's time of sending: the kernel builds the datagram in advance, or the sender
+/// warms up the code path through the kernel.
 const REHEARSAL: Duration = Duration::from_micros(20);
 /// Delay after the time of sending until the standby checks whether a packet has left.
 const STANDBY_PATIENCE: Duration = Duration::from_micros(3);
@@ -100,7 +100,7 @@ pub struct Sender<'a> {
 }
 
 impl<'a> Sender<'a> {
-    /// Creates a sender for `transmission`, which has the same `context`.
+    /// Creates one of the two senders. `transmission` is shared by both and must have been created with the same `context`.
     pub fn new(
         context: SendContext<'a>,
         transmission: Arc<Mutex<Transmission<'a>>>,
@@ -240,8 +240,9 @@ mod tests {
     }
 
     /// Sends two packets after their deadline: packet 0, and packet 1, which is queued later but due 1 ms earlier. With
-    /// [`LatePolicy::Late`], the kernel has already built packet 0. Returns, in the order of handling, how much earlier
-    /// each packet is due than packet 0, ns, with its outcome; then the numbers of the received packets.
+    /// [`LatePolicy::Late`], the kernel has already built packet 0. Returns two lists. The first has an entry for each
+    /// packet in the order of handling: by how much it is due earlier than packet 0, ns, and its outcome. The second has
+    /// the numbers of the received packets.
     fn sent_late(late: LatePolicy) -> (Vec<(u64, Outcome)>, Vec<u32>) {
         let (robot, connections) = robot();
         let (stats, lines) = ([DeviceStats::default()], [LineSettings::eight_n_one(9600)]);

@@ -34,8 +34,8 @@ use crate::wire::line::LineSettings;
 const LONGEST_PIECE_NS: u64 = 1_000_000;
 /// Time by which a datagram is submitted to the kernel before its launch time.
 const LAUNCH_LEAD: Duration = Duration::from_millis(1);
-/// Shortest time from the submission of a datagram to its launch time. The kernel drops datagrams whose launch time is
-/// over.
+/// Shortest time from the submission of a datagram to its launch time. The kernel drops datagrams whose launch time has
+/// passed.
 const SOONEST_LAUNCH: Duration = Duration::from_micros(100);
 
 /// Destinations of packets, and settings for sending.
@@ -65,7 +65,7 @@ pub struct SendContext<'a> {
 pub enum Next<'a> {
     /// A packet waits for its time.
     Packet {
-        /// Time of sending, which may be earlier than the due time.
+        /// Time at which to send the packet; it may be earlier than the due time.
         act: SimTime,
         /// Socket and destination of a datagram.
         way: Option<(&'a UdpLink, SocketAddr)>,
@@ -76,10 +76,10 @@ pub enum Next<'a> {
     Over,
 }
 
-/// State that both senders share: the send queue and the state of the lines. It allocates nothing, and waits for no
-/// thread except at the locks of serial lines and servers. It frees nothing, unless the queue to the send log, which
-/// gets used buffers, is full. Only a move to another address closes sockets and waits for the send log. Each system
-/// call sends one packet, because several packets of one call would leave together.
+/// State that both senders share: the send queue and the state of the lines. Sending allocates nothing, and waits for no
+/// thread except at the locks of serial lines and servers. Used buffers go to the send log, which frees them; they are freed
+/// here only if its queue is full. Only a move to another address closes sockets and waits for the send log. Each packet is
+/// sent by its own system call, because packets sent by one call would leave together.
 pub struct Transmission<'a> {
     context: SendContext<'a>,
     queue: SendQueue,
@@ -387,7 +387,7 @@ impl Sent {
     }
 }
 
-/// Sends all of `bytes`, if they fit.
+/// Sends `bytes`; refused for lack of room unless all of them fit.
 fn send_on(line: &dyn ByteLink, bytes: &[u8]) -> Sent {
     match line.send(bytes) {
         Ok(sent) => Sent::or_no_room(sent == bytes.len()),

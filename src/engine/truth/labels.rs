@@ -26,8 +26,8 @@ impl Names<'_> {
         scene.materials.iter().map(ruled).collect()
     }
 
-    /// Number of a label; a new label gets the next number. 0 (no label) if the number does not fit 16 bits, the file's
-    /// limit.
+    /// Number of a label; a new label gets the next number. Returns 0 (no label) for an empty label, and if the number
+    /// exceeds 16 bits, the limit of the file format.
     fn number(&mut self, label: &str) -> u16 {
         if label.is_empty() {
             return 0;
@@ -52,7 +52,7 @@ pub struct Labels {
     of_mesh: Vec<u16>,
     /// Label of each material of the scene; 0 for none.
     of_material: Vec<u16>,
-    /// The mesh of each instance of the scene.
+    /// Index of the mesh of each instance of the scene.
     meshes: Vec<u32>,
     /// Label of each object, and the labels of its materials.
     of_object: Vec<(u16, Vec<u16>)>,

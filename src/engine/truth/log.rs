@@ -23,7 +23,7 @@ use crate::sensors::camera::truth::FrameTruth;
 use crate::time::{Epoch, SimTime};
 use crate::timing::clock::MonotonicClock;
 
-/// Time between two checks of the queue.
+/// Time between two checks of an empty queue.
 const REST: Duration = Duration::from_millis(10);
 /// Largest number of events between two checks of the clock.
 const EVENTS_A_LOOK: u32 = 64;
@@ -216,7 +216,8 @@ impl<'a> TruthLog<'a> {
         }
     }
 
-    /// Writes all events before `until`, or before the instant from which poses are not yet final if that is earlier.
+    /// Writes all events before `until`. If poses are final only up to an earlier instant, writes only the events
+    /// before that instant.
     fn settle(&mut self, until: SimTime) -> Result<(), McapError> {
         let until = poses::known_at(self.world, until);
         loop {
@@ -293,7 +294,7 @@ impl<'a> TruthLog<'a> {
     }
 }
 
-/// Reason why there is no event.
+/// Reason why [`next`] returns no event.
 enum NoEvent {
     /// No event waits; the value is the present time.
     Yet(SimTime),

@@ -1,5 +1,5 @@
-//! Poses as datagrams, for plots during a run: at each instant, one JSON object for the robot, each present object and
-//! each joint.
+//! Poses as datagrams, for plots during a run. At each sampled instant, one datagram with a JSON object is sent for the
+//! robot, for each present object and for each joint.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -14,7 +14,7 @@ use crate::engine::LiveWorld;
 use crate::time::SimTime;
 use crate::timing::clock::MonotonicClock;
 
-/// Socket to which poses are sent.
+/// A UDP socket that sends poses, and their destination.
 #[derive(Debug)]
 pub struct PoseStream {
     socket: UdpSocket,
@@ -25,7 +25,7 @@ impl PoseStream {
     /// A stream of poses to the address `to`.
     ///
     /// # Errors
-    /// The system has no socket for the stream.
+    /// The system cannot open a UDP socket.
     pub fn open(to: SocketAddr) -> io::Result<Self> {
         let any: SocketAddr = match to {
             SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
@@ -52,8 +52,8 @@ impl PoseStream {
     }
 }
 
-/// Messages of the stream at `at`, one for the robot and one for each present object and each joint: its name, with the
-/// fields of `menura.Motion` or `menura.Joint`.
+/// Messages of the stream at `at`: one for the robot, one for each present object and one for each joint. A message has
+/// a name, and the fields of `menura.Motion` or `menura.Joint`.
 fn things(rig: &Rig, world: &LiveWorld, at: SimTime) -> Vec<Value> {
     let named = |name: String, mut value: Value| {
         value["name"] = json!(name);

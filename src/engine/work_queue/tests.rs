@@ -26,8 +26,8 @@ fn real_time(late: LatePolicy) -> Pace {
     Pace::RealTime { late, ahead_ns: AHEAD_NS, backlog: 8 }
 }
 
-/// Simulates `workers` that serve the devices for `duration_ns`. Before each choice, every lane is filled up to the
-/// horizon with at most `room` packets.
+/// Simulates `workers` that serve the devices for `duration_ns`. Before a worker chooses a packet, each device's lane is
+/// filled with the packets that start within the look-ahead, at most `room` packets. Returns the outcomes by device.
 fn simulate(
     pace: Pace,
     loads: &[Load],

@@ -13,7 +13,7 @@ const MOST_BYTES: usize = 16 << 20;
 /// Largest number of messages that wait for a client.
 const MOST_MESSAGES: usize = 1024;
 
-/// Why a connection ends.
+/// Reason why a connection ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
     /// The run has ended.
@@ -101,8 +101,8 @@ pub(super) struct Outbox {
 }
 
 impl Outbox {
-    /// Adds an item to the end of the queue. If there is no room, the oldest data is dropped; if there is no data to
-    /// drop, the connection ends.
+    /// Adds an item to the end of the queue. If the queue is full, the oldest data is dropped; if it has no data to drop,
+    /// the connection ends.
     pub(super) fn put(&self, item: Item) {
         {
             let mut waiting = self.waiting.lock().expect("no holder panics");

@@ -15,7 +15,7 @@ use crate::world::raycast::Pulse;
 /// Data for the rays of all pixels of a tile.
 pub(super) struct Aim<'a> {
     pub shot: &'a Shot,
-    /// Start of the first row's exposure of the frame.
+    /// Start of the exposure of the frame's first row.
     pub start: SimTime,
     pub poses: Poses,
     pub directions: &'a Directions,
@@ -79,7 +79,8 @@ impl Rays {
 }
 
 impl Aim<'_> {
-    /// Adds the pixels of a block of at most [`BLOCK`] rows and columns. Pixels outside the lens's image are skipped.
+    /// Adds the pixels of a block of at most [`BLOCK`] rows and [`BLOCK`] columns to `cells`, and their rays to `rays`.
+    /// Pixels outside the lens's image are skipped.
     pub fn block(
         &self,
         level: Level,
@@ -100,7 +101,8 @@ impl Aim<'_> {
         let (mut row, mut column) = ([0u32; LANES], [0u32; LANES]);
         let mut len = 0;
         for at in rows[0]..rows[1] {
-            // Every other row runs backwards, so that successive pixels are neighbours.
+            // In every second row, pixels are added from the last column to the first, so that successive pixels are
+            // neighbours.
             let is_forth = (at - rows[0]).is_multiple_of(2);
             for place in columns[0]..columns[1] {
                 row[len % LANES] = at;
@@ -182,7 +184,7 @@ impl Aim<'_> {
     }
 }
 
-/// The centre of a binned pixel on the whole sensor along an axis, pixels.
+/// Centre of the binned pixel `at` along one axis of the whole sensor, in unbinned pixels.
 #[inline(always)]
 pub(super) fn centre(at: u32, bin: f64) -> f64 {
     real(at.into()) * bin + 0.5 * (bin - 1.0)

@@ -11,10 +11,10 @@ use crate::time::SimTime;
 
 /// Height above the camera at which fog, rain and snow end, metres.
 const TOP_M: f64 = 500.0;
-/// Share of light that dust scatters: the albedo of light soil.
+/// Share of the light that dust scatters instead of absorbing: the albedo of pale soil in red, green and blue.
 const DUST: Colour = [0.75, 0.63, 0.48];
 
-/// The air around a frame.
+/// The air while a camera takes one image.
 pub(super) struct PictureAir<'w> {
     weather: Option<&'w Weather>,
     scratch: AirScratch,
@@ -47,7 +47,7 @@ impl<'w> PictureAir<'w> {
         self.weather.is_none()
     }
 
-    /// Share of the depth of each surface's texture that is filled with water, 0 to 1.
+    /// Depth of the water film on surfaces, as a share of the depth of their texture, 0 to 1.
     pub(super) fn film(&self) -> f32 {
         self.weather.map_or(0.0, Weather::film)
     }

@@ -88,7 +88,7 @@ pub(super) struct Spot {
     radius_px: f64,
 }
 
-/// A fault with its random parameters.
+/// A fault with the random positions and sizes of its spots or drops.
 #[derive(Clone, Debug)]
 pub(super) struct Prepared {
     timed: Timed<CameraFault>,
@@ -128,8 +128,8 @@ struct Ghost {
     light: Colour,
 }
 
-/// Ghosts: distance from the image's centre as a multiple of that of the sun's image (negative: on the opposite side),
-/// radius as a share of the width, luminance per lux of the sun, and tint.
+/// Ghosts: distance from the image's centre as a multiple of the distance between the centre and the sun's image
+/// (negative: on the opposite side), radius as a share of the image's width, luminance per lux of the sun, and tint.
 const GHOSTS: [(f64, f64, f64, Colour); 4] = [
     (-1.2, 0.050, 0.010, [0.6, 1.0, 0.8]),
     (-0.7, 0.030, 0.020, [1.0, 0.8, 0.5]),
@@ -157,7 +157,8 @@ pub(super) struct Disturbed<'a> {
 }
 
 impl<'a> Disturbed<'a> {
-    /// Faults that are active at the start of a frame. `pose` is the camera's pose at `middle`.
+    /// Selects the faults that are active at the start of a frame. `middle` is the middle of the exposure, `pose` the
+    /// camera's pose at that time.
     pub(super) fn at(
         faults: &'a [Prepared],
         start: SimTime,
@@ -195,8 +196,9 @@ impl<'a> Disturbed<'a> {
         if radius > 0.5 { radius.ceil() as u32 } else { 0 }
     }
 
-    /// Position on the sensor, pixels, in whose direction the ray for the position `at` is cast. It differs from `at`
-    /// only within a drop on the lens. `size` is the sensor's size, pixels; `draw` returns samples, uniform in 0..1.
+    /// Position on the sensor, pixels, that determines the direction of the ray for the position `at`. It differs from
+    /// `at` only within a drop on the lens. `size` is the sensor's size, pixels; `draw` returns samples, uniform in
+    /// 0..1.
     pub(super) fn looks(
         &self,
         at: [f64; 2],
@@ -260,7 +262,8 @@ impl<'a> Disturbed<'a> {
         })
     }
 
-    /// The light of `rows` after blur, where `light` has `width` columns. Pixels of `light` with NaN are ignored.
+    /// Blurs `light`, an image with `width` columns; returns the rows `rows` of the result. Pixels with NaN are
+    /// ignored.
     pub(super) fn blurred(
         &self,
         light: &[Colour],

@@ -8,14 +8,14 @@ use glam::DVec3;
 pub(super) const LANES: usize = 64;
 /// One value for each pixel.
 pub(super) type Lanes<T = f64> = [T; LANES];
-/// A vector for each pixel, by axis or colour.
+/// Vectors of the pixels: for each axis or colour, one component for each pixel.
 pub(super) type Lanes3 = [Lanes; 3];
 
 pub(super) const ZEROS: Lanes = [0.0; LANES];
 
 /// Doubles from this value on have no fraction.
 const WHOLE: f64 = (1u64 << 52) as f64;
-/// Doubles near this value, on either side, have no fraction.
+/// Doubles that differ from this value by less than 2^51 have no fraction.
 const SIGNED_WHOLE: f64 = (3u64 << 51) as f64;
 
 /// A number below 2^52 as a double.
@@ -32,7 +32,7 @@ pub(super) fn whole(real: f64) -> u64 {
     (below + WHOLE).to_bits() ^ WHOLE.to_bits()
 }
 
-/// The largest integer that is not above `along`, in two's complement, and the remainder.
+/// The largest integer that is not above `along`, in two's complement, and `along` minus this integer.
 #[inline(always)]
 pub(super) fn cell(along: f64) -> (u64, f64) {
     let nearest = (along + SIGNED_WHOLE) - SIGNED_WHOLE;
@@ -40,13 +40,13 @@ pub(super) fn cell(along: f64) -> (u64, f64) {
     ((below + SIGNED_WHOLE).to_bits().wrapping_sub(SIGNED_WHOLE.to_bits()), along - below)
 }
 
-/// The vector of a pixel.
+/// The vector of pixel `k`.
 #[inline(always)]
 pub(super) fn vector(lanes: &Lanes3, k: usize) -> DVec3 {
     DVec3::new(lanes[0][k], lanes[1][k], lanes[2][k])
 }
 
-/// Sets the vector of a pixel.
+/// Sets the vector of pixel `k`.
 #[inline(always)]
 pub(super) fn set(lanes: &mut Lanes3, k: usize, vector: DVec3) {
     [lanes[0][k], lanes[1][k], lanes[2][k]] = vector.to_array();

@@ -168,8 +168,8 @@ impl Directions {
         ray[2].is_finite().then_some(ray)
     }
 
-    /// Directions of the first `len` positions of the image: unit vectors in the axes of the mount, NaN outside the
-    /// lens's image. The arithmetic is that of [`Directions::at`].
+    /// Directions of the first `len` positions `u`, `v` in the image: unit vectors in the axes of the mount, NaN
+    /// outside the lens's image. The arithmetic is that of [`Directions::at`].
     #[inline(always)]
     pub(super) fn of(&self, u: &Lanes, v: &Lanes, len: usize, out: &mut Lanes3) {
         let step = f64::from(STEP);

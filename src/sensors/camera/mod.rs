@@ -61,7 +61,7 @@ pub struct Tile {
     pub rows: [u32; 2],
 }
 
-/// Exposure and geometry of a frame.
+/// Settings of a frame's exposure and readout.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shot {
     /// Number of the frame, different for each frame of a device. Random noise depends on this number.
@@ -83,7 +83,8 @@ pub struct Shot {
 }
 
 impl Shot {
-    /// Centre of a pixel of the region, in pixels of the whole sensor.
+    /// Centre of the region's pixel in column `column` and row `row` (binned pixels), as a position in unbinned pixels
+    /// of the whole sensor.
     fn on_sensor(&self, column: u32, row: u32) -> [f64; 2] {
         let [left, top, ..] = self.region;
         let [bin_x, bin_y] = self.binning.map(f64::from);
@@ -179,8 +180,8 @@ pub struct Camera {
     faults: Vec<Prepared>,
 }
 
-/// Elevation and azimuth of the sun, radians, whether clouds hide it, and the resulting light; `None` before the first
-/// frame.
+/// The last computed daylight, with the values that determine it: elevation and azimuth of the sun, radians, and
+/// whether clouds hide the sun. `None` before the first frame.
 type KeptDay = Option<(([f64; 2], bool), Arc<Daylight>)>;
 
 /// Photons of 555 nm per lux second and square micrometre.
@@ -205,7 +206,8 @@ impl Camera {
         Self { faults, ..self }
     }
 
-    /// The same camera, which also computes these images while ground truth is recorded.
+    /// Returns the camera, which then also computes the images that `truth_images` selects while ground truth is
+    /// recorded.
     pub fn telling(self, truth_images: TruthImages) -> Self {
         Self { truth_images, ..self }
     }
@@ -350,7 +352,8 @@ fn forward([x, y, z]: [f64; 3]) -> DVec3 {
     DVec3::new(z, -x, -y).normalize()
 }
 
-/// Position in the image of a direction in the axes of the mount, pixels; `None` behind the lens.
+/// Position in the image, pixels, at which the lens shows the direction `toward` (axes of the mount). `None` if the
+/// direction points behind the lens.
 fn project(lens: &Lens, toward: DVec3) -> Option<[f64; 2]> {
     lens.project([-toward.y, -toward.z, toward.x])
 }

@@ -32,7 +32,7 @@ pub(super) struct Shader<'a> {
     single: Stencil,
     /// Cached looks of surfaces, by scene and material.
     looks: Vec<((u32, u32), Look)>,
-    /// [`FACETS`] cached triangles, and one that is not cached.
+    /// Cache of [`FACETS`] triangles; the last element is for a triangle that must not be cached.
     facets: Vec<Option<Facet<'a>>>,
     skies: Box<Skies>,
     met: Box<Met<'a>>,
@@ -69,7 +69,7 @@ struct Skies {
 /// Rays that hit a surface.
 struct Met<'a> {
     len: usize,
-    /// The ray's index.
+    /// Index of the ray in `Rays::pulses`.
     ray: Lanes<u32>,
     pixel: Lanes<u32>,
     /// Share of the light scattered by the surface that reaches the pixel.
@@ -443,7 +443,8 @@ fn textured(
 }
 
 impl<'a> Facet<'a> {
-    /// Material, water film, and whether the surface is of bricks; `None` for a plain mottled colour.
+    /// Material, water film (0 to 1), and whether the surface is of bricks. `None` for a surface that has only a mottled
+    /// colour: no bricks, no film and no colour image.
     #[inline(always)]
     fn special(&self) -> Option<(&'a Material, f32, bool)> {
         let is_special =
@@ -451,8 +452,9 @@ impl<'a> Facet<'a> {
         is_special.then_some((self.material, self.film, self.look.is_brick))
     }
 
-    /// The ray that continues from a mirror, water, lacquer, a wet surface or a pane, and its share of the light. A
-    /// pane reflects only the sky; that light is added to `light` with the ray's `share`.
+    /// The ray that continues from a mirror, water, lacquer, a wet surface or a pane, and the share of the light that
+    /// comes along this ray. `None` if no ray continues. A pane reflects only the sky: the reflected light, scaled by
+    /// `share`, is added to `light`.
     fn onward(
         &self,
         pulse: &Pulse,
@@ -489,7 +491,7 @@ impl<'a> Facet<'a> {
 
 /// Share of a wet surface whose film is level and reflects specularly; an assumption.
 const LEVEL_FILM: f64 = 0.3;
-/// Exponent of a glossy surface's highlight from which on the surface has a clear coat, which reflects specularly.
+/// A glossy surface whose highlight has at least this exponent has a clear coat, which reflects specularly.
 const LACQUER_FROM: f32 = 20.0;
 
 /// Share of unpolarised light that is reflected (Fresnel), by Schlick's approximation.

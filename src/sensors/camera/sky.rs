@@ -29,24 +29,25 @@ pub struct Daylight {
     /// Illuminance of sky and ground on surfaces that face +x, -x, +y, -y, +z, -z, lux.
     ambient_lx: [Colour; 6],
     model: Model,
-    /// Luminance of a clear sky, by height and angle from the sun; empty for an overcast sky.
+    /// Table of the luminance of a clear sky over elevation and angle from the sun; empty for an overcast sky.
     table: Vec<Colour>,
 }
 
 /// Luminance distribution of the sky.
 #[derive(Clone, Debug)]
 enum Model {
-    /// Preetham's model: luminance and chromaticity of the zenith, and their distribution.
+    /// Preetham's model for luminance and chromaticity (Y, x, y): values at the zenith, coefficients of the
+    /// distributions, and values of the distributions at the zenith.
     Clear { zenith: [f64; 3], factors: [[f64; 5]; 3], at_zenith: [f64; 3] },
     /// The overcast sky of Moon and Spencer 1942: luminance of the zenith, candela per square metre.
     Overcast { zenith_cd_m2: f64 },
 }
 
-/// Number of intervals of the table in height; [`DISTANCES`] is that in angle from the sun. Interpolation errors are
-/// below 0.2 %.
+/// Number of intervals of the table over elevation; [`DISTANCES`] is the number over the angle from the sun.
+/// Interpolation errors are below 0.2 %.
 const HEIGHTS: usize = 128;
 const DISTANCES: usize = 128;
-/// Sine of the lowest elevation at which the model defines a sky.
+/// Sine of the lowest elevation for which the sky is computed; lower directions have the luminance at this elevation.
 const LOWEST: f64 = 0.02;
 
 /// Elevation and azimuth (clockwise from north) of the sun, radians. The error is about 0.01 degrees between 1950 and
@@ -169,8 +170,8 @@ impl Daylight {
         }
     }
 
-    /// Index of the table node before a direction, and its positions between nodes in height and in angle from the
-    /// sun.
+    /// Index of the table node before a direction, and the position of the direction between this node and the next
+    /// one, 0..=1: in elevation, and in the angle from the sun.
     #[inline(always)]
     fn table_place(&self, direction: DVec3) -> (usize, f64, f64) {
         // Half of the chord to the sun on the unit sphere replaces the angle, because the chord needs no arc cosine.
@@ -269,7 +270,7 @@ fn add(sum: &mut [Colour; 6], direction: DVec3, light: Colour, solid_angle: f64)
     }
 }
 
-/// Share of sunlight that the atmosphere transmits.
+/// Share of sunlight that the atmosphere transmits, for red, green and blue.
 fn transmitted(turbidity: f64, elevation_rad: f64) -> Colour {
     let zenith_deg = 90.0 - elevation_rad.to_degrees();
     let mass = 1.0 / (libm::sin(elevation_rad) + 0.15 * libm::pow(93.885 - zenith_deg, -1.253));

@@ -24,8 +24,8 @@ const fn look(albedo: Colour, mottle: f64, patch_m: f64) -> Look {
     Look { albedo, mottle, patch_m, is_brick: false }
 }
 
-/// Words of material names and their looks; the first match counts. Albedos are typical values, quoted from memory of
-/// public spectral libraries (USGS, ECOSTRESS).
+/// Words in material names, each with the look of such materials; the first word that a name contains counts. Albedos
+/// are typical values, quoted from memory of public spectral libraries (USGS, ECOSTRESS).
 const LOOKS: &[(&str, Look)] = &[
     ("brick", Look { is_brick: true, ..look([0.32, 0.12, 0.07], 0.25, 0.21) }),
     ("asphalt", look([0.085, 0.085, 0.09], 0.3, 0.05)),
@@ -64,8 +64,8 @@ const LOOKS: &[(&str, Look)] = &[
 ];
 
 impl Look {
-    /// The look of a material: plain in the material's own colour, otherwise the one of [`LOOKS`] for the material's name,
-    /// otherwise grey with the reflectance at the laser's wavelength as albedo.
+    /// The look of a material. If the material has a colour, the look is plain in this colour. Otherwise [`LOOKS`] has
+    /// the look for its name. Without an entry, it is grey; its albedo is the reflectance at the laser's wavelength.
     pub(super) fn of(material: &Material) -> Self {
         if let Some(colour) = material.colour {
             return look(colour.map(f64::from), 0.0, 1.0);
@@ -92,8 +92,8 @@ impl Looks {
         self.patch_m[k] = look.patch_m;
     }
 
-    /// Albedos, without mortar, at positions in World. Patches smaller than `pixel_m`, the width of a pixel at the
-    /// surface, are ignored.
+    /// Albedos, without mortar, at positions in World. `pixel_m` is the width of a pixel at the surface; smaller
+    /// patches have no effect.
     #[inline(always)]
     pub fn albedos(&self, places: &Lanes3, pixel_m: &Lanes, len: usize, out: &mut Lanes3) {
         let mut factor = [1.0; LANES];

@@ -39,7 +39,7 @@ fn camera() -> Camera {
     )
 }
 
-/// Counts of the rows from `rows[0]` to before `rows[1]` of a frame of a camera that looks vertically upward.
+/// Counts of one frame of a camera that looks vertically upward, from row `rows[0]` up to, but not including, row `rows[1]`.
 fn taken(camera: &Camera, number: u64, exposure_us: u64, rows: [u32; 2]) -> Vec<u16> {
     let shot = Shot {
         number,

@@ -51,7 +51,7 @@ pub struct Almanac {
 /// Largest size of a file, bytes. 32 satellites take 20 kB.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Start of the name of each line, and the limits of its value.
+/// For each line about a satellite: the start of the line's name, and the lowest and highest value.
 const LINES: [(&str, f64, f64); 11] = [
     ("id", 1.0, 32.0),
     ("health", 0.0, 255.0),

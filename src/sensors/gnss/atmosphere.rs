@@ -1,9 +1,9 @@
 //! Delays of signals in the atmosphere, as functions of position, direction and time. Two antennas near each other
 //! have nearly equal delays.
 //!
-//! The ionosphere is the broadcast model (IS-GPS-200, 20.3.3.5.2.5) with the broadcast coefficients, so that a host
-//! that uses them corrects all of its delay. The troposphere is Saastamoinen's model in the standard atmosphere,
-//! mapped to the elevation by Black and Eisner (1984).
+//! The ionospheric delay follows the broadcast model (IS-GPS-200, 20.3.3.5.2.5) with the broadcast coefficients. A host
+//! that applies them therefore corrects the whole ionospheric delay. The tropospheric delay is that of Saastamoinen's
+//! model in the standard atmosphere, mapped to the elevation by Black and Eisner (1984).
 
 use crate::frames::Geodetic;
 use crate::sensors::gnss::constellation::LIGHT_M_S;

@@ -1,10 +1,10 @@
 //! Broadcast orbits and clocks of satellites, and their true clocks.
 //!
-//! Broadcast orbits equal the true ones up to the resolution of the messages, some centimetres. A true clock has a
-//! constant drift; the satellite's offset and drift are multiples of the steps in GPS's message. New data are issued
-//! every two hours. Their reference time is the end of these two hours, for Galileo the beginning. GLONASS broadcasts
-//! position and velocity every half hour, in steps of half a metre and a millimetre per second, and its clock in
-//! coarser steps.
+//! Broadcast orbits equal the true ones up to the resolution of the messages, some centimetres. A true clock has a constant
+//! drift; the satellite's offset and drift are multiples of the steps in GPS's message. New data are issued every two hours;
+//! their reference time is the end of the two hours for which they are sent, for Galileo the beginning. GLONASS broadcasts
+//! position and velocity every half hour, in steps of half a metre and a millimetre per second, and its clock in coarser
+//! steps.
 
 use super::constellation::{Satellite, SatelliteOrbit};
 use super::settings::GnssSystem;

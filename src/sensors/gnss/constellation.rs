@@ -61,7 +61,7 @@ impl Oblateness {
         Self { k: 0.5 * GLONASS_J2 * ratio * ratio, cos_i, sin_i }
     }
 
-    /// Rates of the argument of latitude and of the node, relative to the mean motion.
+    /// Rates of the argument of latitude and of the node, as multiples of the mean motion without oblateness.
     fn rates(&self) -> [f64; 2] {
         let cos2 = self.cos_i * self.cos_i;
         let anomaly = 1.0 + 1.5 * self.k * (3.0 * cos2 - 1.0);
@@ -69,7 +69,7 @@ impl Oblateness {
         [anomaly + perigee, -3.0 * self.k * self.cos_i]
     }
 
-    /// Periodic perturbations at an argument of latitude, radians: factor of the radius, and corrections of the
+    /// Periodic perturbations at the argument of latitude `latitude_rad`: factor of the radius, and corrections of the
     /// argument of latitude, the node and the inclination, radians.
     fn periodic(&self, latitude_rad: f64) -> [f64; 4] {
         let Self { k, cos_i, sin_i } = self;
@@ -212,7 +212,7 @@ impl SatelliteOrbit {
         Self { elements, toa_gps_s: toa_s + cycles * cycle_s, is_perturbed: false }
     }
 
-    /// The same orbit with elements at another GPS time, a whole number of seconds.
+    /// The same orbit with its elements converted to another reference time, `toe_gps_s` seconds after the GPS epoch.
     pub fn at(&self, toe_gps_s: i64) -> Self {
         let (from, turn) = (&self.elements, std::f64::consts::TAU);
         let (week_s, toe_s) = (toe_gps_s.rem_euclid(WEEK_S as i64) as f64, toe_gps_s as f64);
@@ -260,7 +260,7 @@ impl SatelliteOrbit {
         RELATIVITY_S_SQRT_M * e * sqrt_a * self.eccentric_anomaly(tk).0
     }
 
-    /// Sine and cosine of the eccentric anomaly.
+    /// Sine and cosine of the eccentric anomaly `tk` seconds after the time of the elements.
     fn eccentric_anomaly(&self, tk: f64) -> (f64, f64) {
         let e = self.elements.eccentricity;
         let mean = self.elements.mean_anomaly_rad + self.mean_motion_rad_s() * tk;

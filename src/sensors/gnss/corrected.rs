@@ -15,7 +15,7 @@ pub struct Corrected {
     pub station: u16,
     /// Reference time of the corrections.
     pub of: SimTime,
-    /// Factor by which the errors and the reported accuracies of an RTK solution are multiplied.
+    /// Factor for the errors and the reported accuracies of an RTK solution.
     pub scale: f64,
     /// Error of the base's reported position; Earth-centred, Earth-fixed, metres. The rover's position has the same
     /// error.
@@ -39,7 +39,7 @@ pub struct Baseline {
 }
 
 impl Corrected {
-    /// The vector from the base to `rover` along the east, north and up axes at the base, plus `error_m` (metres).
+    /// The vector from the base to `rover`, with the error `error_m` added: east, north and up at the base, metres.
     pub(super) fn baseline(
         &self,
         rover: Geodetic,

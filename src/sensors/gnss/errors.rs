@@ -60,7 +60,7 @@ struct State {
 }
 
 impl ErrorProcess {
-    /// Errors of the models `models`. `stream` separates the random numbers of a device's processes.
+    /// A process that adds the errors of `models`. `stream` separates the random numbers of a device's processes.
     pub fn new(models: &[ErrorModel], noise: NoiseSource, stream: usize) -> Self {
         let models = models.iter().map(|model| (model.clone(), State::default())).collect();
         Self { models, noise, stream }

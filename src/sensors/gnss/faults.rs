@@ -13,7 +13,7 @@ pub enum GnssFault {
     },
     /// The receiver repeats its last fix.
     Frozen {
-        /// Whether the fix is sent with the current time instead of its own.
+        /// Whether the repeated fix is sent with the current time; otherwise with the time of the last fix.
         time_goes_on: bool,
     },
     /// Week rollover: the receiver's date is 1024 weeks too early.

@@ -79,7 +79,7 @@ impl Motion {
 }
 
 impl NavigationLimits {
-    /// Limits of systems and elevation only.
+    /// Limits that restrict only the satellite systems and the elevation.
     pub fn new(systems: Vec<GnssSystem>, mask_rad: f64) -> Self {
         Self {
             systems,
@@ -118,7 +118,7 @@ impl NavigationLimits {
         used().count() >= self.min_satellites && used().filter(is_strong).count() >= count
     }
 
-    /// Whether a fix with these values is within the limits of a valid fix.
+    /// Whether a fix with these dilutions and this position covariance is within [`NavigationLimits::valid`].
     pub(super) fn holds(&self, dop: Option<&Dop>, covariance_m2: &DMat3) -> bool {
         let [pdop, tdop, accuracy_m] = self.valid;
         let c = covariance_m2;

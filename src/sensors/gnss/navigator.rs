@@ -144,7 +144,7 @@ pub struct Navigator {
     time_known_since: Option<SimTime>,
     first_fix: Option<SimTime>,
     fix_since: Option<SimTime>,
-    /// The last solution with satellites (time, position, velocity), for dead reckoning.
+    /// The last two- or three-dimensional fix (time, position, velocity), for dead reckoning.
     held: Option<(SimTime, Geodetic, DVec3)>,
 }
 
@@ -253,7 +253,7 @@ impl Navigator {
                 let age_s = at.saturating_since(since).as_secs_f64();
                 position = moved(from, speed * age_s);
                 velocity = speed;
-                // The assumed unknown acceleration is 1 m/s².
+                // Assume an unknown acceleration of 1 m/s², so that the error grows by 0.5 t².
                 covariance =
                     DMat3::from_diagonal(DVec3::splat((uere_m + 0.5 * age_s * age_s).powi(2)));
             }
@@ -292,7 +292,7 @@ impl Navigator {
         }
     }
 
-    /// All satellites.
+    /// The constellation whose satellites the receiver can track.
     pub fn constellation(&self) -> &Constellation {
         &self.constellation
     }
@@ -301,7 +301,8 @@ impl Navigator {
         self.settings.geoid_separation_m.unwrap_or_else(|| at.geoid_height_m())
     }
 
-    /// The satellites in view, with signal strength and whether they are used.
+    /// The satellites in view that belong to enabled systems, with their signal strengths; marks those in the solution.
+    /// Empty before the receiver is up.
     fn track(
         &self,
         at: SimTime,
@@ -349,7 +350,7 @@ impl Navigator {
             return None;
         }
         if acquisition.is_filtered {
-            // The first epoch counts from the end of the receiver's startup.
+            // At the first epoch, the time step of the filter starts at the end of the receiver's startup.
             let up = SimTime(self.started.0 + acquisition.startup_ns);
             let since = self.last.map_or(up, |last| last.max(up));
             let dt = at.saturating_since(since).as_secs_f64();
@@ -401,7 +402,8 @@ impl Navigator {
     }
 }
 
-/// Expected reception for `view` long after power-on, for a receiver with its initial settings.
+/// Expected reception for the satellites of `view`, long after power-on and with the settings that the receiver starts
+/// with.
 pub fn outlook(
     settings: &ReceiverSettings,
     constellation: &Constellation,

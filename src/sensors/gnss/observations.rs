@@ -45,7 +45,7 @@ const CARRIER_MULTIPATH_M: f64 = 0.004;
 const MULTIPATH_FALL_RAD: f64 = 0.35;
 /// Periods of the multipath waves, seconds.
 const MULTIPATH_S: [f64; 2] = [310.0, 97.0];
-/// Standard deviation of the integer number of cycles.
+/// Standard deviation of the random whole number of cycles that a signal gets when its tracking starts.
 const CYCLES_STD: f64 = 100.0;
 
 /// The carrier of a signal.
@@ -139,8 +139,8 @@ impl Observer {
         self.locks.get(&(satellite.system, satellite.svid, false)).map(|lock| lock.since)
     }
 
-    /// Measures the satellites in `view` at `at` that `solution` tracks. `signals_of` returns the number of a
-    /// system's signals that the receiver tracks. `index` counts epochs.
+    /// Measures, at the time `at`, the satellites that `solution` tracks. `view` has the position and velocity of the
+    /// antenna. `signals_of` returns the number of a system's signals that the receiver tracks. `index` counts epochs.
     pub fn observe(
         &mut self,
         at: SimTime,
@@ -198,7 +198,7 @@ impl Observer {
 /// Position and time of a measurement.
 struct Geometry {
     gps_s: i64,
-    /// Fraction of a second after `gps_s`.
+    /// Fraction of a second by which the time exceeds `gps_s`.
     rest_s: f64,
     local: GeoOrigin,
     here: DVec3,
@@ -235,7 +235,7 @@ impl Geometry {
     }
 
     fn path(&self, satellite: &Satellite) -> Path {
-        // Elements at a nearby time keep the numbers small, so that they keep their decimals.
+        // Orbital elements for a nearby time keep the time differences small, so that these keep their decimals.
         let toe_s = self.gps_s.div_euclid(3600) * 3600;
         let orbit = satellite.orbit.at(toe_s);
         let tk = (self.gps_s - toe_s) as f64 + self.rest_s;

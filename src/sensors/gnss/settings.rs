@@ -55,7 +55,7 @@ pub struct ReceiverSettings {
     pub window_ns: u64,
     /// Time after the loss of a fix for which the position is extrapolated with the last velocity, ns.
     pub coast_ns: u64,
-    /// Delay from the time being known to the leap seconds being known, ns.
+    /// Time from when the receiver knows the time until it knows the leap seconds, ns.
     pub leap_known_after_ns: u64,
     /// Acquisition from start to fix.
     pub acquisition: Acquisition,

@@ -47,8 +47,8 @@ impl AttitudeError {
         let heading = step(&mut self.heading, 2, s.heading_std_rad, s.heading_correlation_s);
         let towards_magnetic = if s.heading_is_magnetic {
             let field = world_from_sensor * *field;
-            // Angle of the field from north, clockwise. A magnetic heading is smaller by this angle. The angle
-            // counter-clockwise from east is larger by this angle.
+            // Angle of the field's horizontal part from true north, clockwise. A heading from magnetic north is smaller by
+            // this angle. Here angles count counter-clockwise, so the angle is added.
             libm::atan2(field.x, field.y)
         } else {
             0.0

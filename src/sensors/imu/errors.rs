@@ -99,7 +99,8 @@ impl Triad {
             }
         }
         let turn_on = DVec3::from_array([0, 1, 2].map(|axis| draw(axis, Quantity::TurnOnBias)));
-        // Near half the sample rate, a digital filter of this kind passes everything.
+        // No filter above 0.45 times the sample rate: near half the sample rate, a digital filter of this kind passes
+        // everything.
         let has_filter = settings.bandwidth_hz > 0.0 && settings.bandwidth_hz * dt_s < 0.45;
         Self {
             settings: *settings,

@@ -76,13 +76,13 @@ pub struct TriadErrors {
     pub bias_correlation_s: f64,
     /// Random walk of the bias, u/√s.
     pub random_walk: f64,
-    /// Chrono's white noise: standard deviation of a sample at [`TriadErrors::chrono_rate_hz`], u.
+    /// White noise of Chrono's model: standard deviation `std` of a sample at [`TriadErrors::chrono_rate_hz`], u.
     pub chrono_std: f64,
     /// Sampling rate of `chrono_std`, Hz.
     pub chrono_rate_hz: f64,
-    /// Chrono's drift `b0`, u.
+    /// Drift of Chrono's model (`drift`), u.
     pub chrono_drift: f64,
-    /// Chrono's drift time `t_b`, s.
+    /// Drift time of Chrono's model (`drift_time`), s.
     pub chrono_drift_time_s: f64,
     /// Constant bias: forward, left, up, u.
     pub bias: [f64; 3],
@@ -126,13 +126,13 @@ impl TriadErrors {
         range: 0.0,
     };
 
-    /// Total density of the white noise, u/√Hz: that of the datasheet and of Chrono's samples.
+    /// Density of the total white noise, u/√Hz: that of the datasheet and that of Chrono's samples, added as squares.
     pub fn white_density(&self) -> f64 {
         let chrono = self.chrono_std * self.chrono_std / self.chrono_rate_hz.max(1e-9);
         (self.noise_density * self.noise_density + chrono).sqrt()
     }
 
-    /// Total density of the random walk, u/√s: that of the datasheet and of Chrono's drift.
+    /// Density of the total random walk, u/√s: that of the datasheet and that of Chrono's drift, added as squares.
     pub fn walk_density(&self) -> f64 {
         let chrono = self.chrono_drift * self.chrono_drift / self.chrono_drift_time_s.max(1e-9);
         (self.random_walk * self.random_walk + chrono).sqrt()

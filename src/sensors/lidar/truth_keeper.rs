@@ -13,7 +13,7 @@ use crate::sensors::{Measurement, MeasurementRequest, Outcome, Sweep};
 use crate::time::SimTime;
 use crate::world::raycast::Hit;
 
-/// Result of a sweep.
+/// Result of measuring a sweep: received echoes of each firing, effects of faults, and ground truth if it is recorded.
 pub(in crate::sensors) struct Fired<T> {
     pub received: Vec<T>,
     pub fault_effects: Vec<FaultEffect>,
@@ -27,7 +27,7 @@ impl<T> Default for Fired<T> {
 }
 
 impl<T> Fired<T> {
-    /// The measurement for `request`; `outcome` converts the received echoes of all firings.
+    /// Converts the result to the measurement for `request`. `outcome` receives the echoes of all firings.
     pub fn into_measurement(
         self,
         request: MeasurementRequest,
@@ -73,7 +73,8 @@ pub(super) struct TruthKeeper<'a> {
 }
 
 impl<'a> TruthKeeper<'a> {
-    /// Starts the ground truth of `sweep`, which starts at `start` and is fired from `poses`.
+    /// Starts the ground truth of `sweep`, whose start time is `start`. `poses` are the sensor's poses during the
+    /// sweep, each with its offset from `start`, nanoseconds.
     pub fn new(
         lidar: &'a Lidar,
         start: SimTime,
@@ -134,7 +135,8 @@ impl<'a> TruthKeeper<'a> {
         }
     }
 
-    /// Reason why the echo at `range_m` is not that of the nearest surface; [`Why::Nearest`] if it is.
+    /// Reason why the echo at `range_m` comes from another origin than the nearest surface; [`Why::Nearest`] if it
+    /// comes from the nearest surface.
     fn why(
         &self,
         sources: &Sources<'_>,

@@ -18,7 +18,7 @@ pub enum EchoSelection {
     OtherAndLast,
 }
 
-/// Candidates of a selection of echoes, added from near to far.
+/// Echoes from which a selection chooses, added from near to far.
 #[derive(Default)]
 pub(super) struct Candidates {
     nearest: Option<Return>,

@@ -47,7 +47,8 @@ struct Edge {
     x_m: f64,
     place: usize,
     begins: bool,
-    /// `S` of the pulses that overlap between this edge and the next one; `re` and `im` are the parts of `Z`.
+    /// `S` of the pulses that overlap between this edge and the next one; `re` and `im` are the real and the imaginary
+    /// part of their `Z`.
     sum: f64,
     re: f64,
     im: f64,
@@ -63,9 +64,9 @@ const VALLEY: f32 = 0.8;
 /// the maximum of the sum. The error is less than 1/6000 of the width.
 const NARROW: f32 = 0.1;
 
-/// Echo of `arrivals` within one width; `width_m` is positive. There is only one maximum: the sum increases until all
-/// pulses have begun, and decreases after the first has ended. `span_m` is the distance between the nearest arrival,
-/// at `nearest_m`, and the farthest. `None` if no arrival has a signal.
+/// Echo of `arrivals`, which must all be within one pulse width `width_m`, a positive number. Their sum has only one
+/// maximum: it increases until all pulses have begun, and decreases after the first has ended. `span_m` is the distance
+/// between the nearest arrival, at `nearest_m`, and the farthest. `None` if no arrival has a signal.
 #[inline]
 pub(super) fn single_peak(
     arrivals: &[Arrival],
@@ -105,7 +106,7 @@ pub(super) fn single_peak(
     Some(Peak { range_m: nearest_m + mean + aside, signal: 0.5 * (sum + height) })
 }
 
-/// Sine and cosine of angles from -90 to 90 degrees, with an error of at most 2e-6.
+/// Sine and cosine of `angle`, radians, from -π/2 to π/2; error at most 2e-6.
 #[inline]
 fn short_sincos(angle: f32) -> (f32, f32) {
     debug_assert!(angle.abs() <= FRAC_PI_2 * 1.001);
@@ -188,7 +189,7 @@ fn overlapping_peaks(
         let (from, to) = (edge.x_m, next.x_m);
         let (sum, re, im) = (edge.sum, edge.re, edge.im);
         let (slope, flat) = ([edge.slope, next.slope], 1e-9 * sum);
-        // Without an extreme within a phase of 180 degrees, the slope keeps its sign.
+        // In an interval shorter than a phase of 180 degrees, slopes of the same sign at both ends exclude an extreme.
         let is_steady = slope.iter().all(|s| *s > flat) || slope.iter().all(|s| *s < -flat);
         if to <= from || to - from < width && is_steady {
             continue;

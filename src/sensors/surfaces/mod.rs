@@ -66,7 +66,7 @@ struct Going {
     fired: SimTime,
     /// Length of the light's path so far, metres.
     path_m: f32,
-    /// Share of the energy that would return from here.
+    /// Share of the pulse's light that remains after the surfaces on the path so far, counted for the way out and back.
     energy: f32,
     is_mirrored: bool,
 }
@@ -79,7 +79,8 @@ impl Glimpse {
 }
 
 impl Glimpses {
-    /// Follows the light of `pulses`, fired at `fired`. `hits` are the hits of their rays.
+    /// Traces the light of `pulses`, which are fired at the times `fired`, through specular and transparent surfaces.
+    /// `hits` are the first hits of their rays.
     pub fn follow(
         &mut self,
         caster: &dyn RayCaster,

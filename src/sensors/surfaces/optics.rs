@@ -22,8 +22,8 @@ const GLINT_SPREAD_RAD: f32 = 5e-3;
 const RETRO_FULL_RAD: f32 = std::f32::consts::FRAC_PI_6;
 const RETRO_END_RAD: f32 = std::f32::consts::FRAC_PI_3;
 
-/// The part of the light on a surface that does not return directly from the surface to the lidar. Shares are those of one
-/// passage; on the path back, the shares are the same.
+/// The part of the light on a surface that does not return directly from the surface to the lidar. Each share is that
+/// of one passage, and applies again on the path back.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Onward {
     /// Share that continues in the direction of specular reflection.
@@ -54,7 +54,7 @@ pub fn returned(material: &Material, reflectance: f32, cos: f32) -> f32 {
     }
 }
 
-/// Shares of the remaining light, by direction. The arguments are those of [`returned`].
+/// The light that does not return directly from the surface. The arguments are those of [`returned`].
 pub fn onward(material: &Material, reflectance: f32, cos: f32) -> Onward {
     match material.finish {
         Finish::Mirror { share } => Onward { mirrored: share, ..Onward::default() },

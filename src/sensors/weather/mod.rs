@@ -1,8 +1,8 @@
 //! Effect of weather on a pulse between lidar and target: weather attenuates the light, and also returns light.
 //!
-//! The input is the pulse's light from surfaces as [`Backscatter`]s. The output is this light after attenuation, and
-//! the light of drops, flakes, fog and dust. The receiver computes echoes from both, so that a soft echo can hide or
-//! precede a hard one. `docs/PHYSICS.md` has the equations with their sources.
+//! The input is the pulse's light from surfaces as [`Backscatter`]s. The output is this light after attenuation, and the
+//! light of drops, flakes, fog and dust. The detector computes echoes from all of this light, so that a soft echo can hide
+//! or precede a hard one. `docs/PHYSICS.md` has the equations with their sources.
 
 mod dust;
 mod fog;
@@ -42,7 +42,7 @@ pub struct Weather {
     id: u64,
     config: WeatherConfig,
     extinction_per_m: f64,
-    /// Share of the depth of every surface's texture that is filled with water, 0..=1.
+    /// Water film on all surfaces: the share of a surface's texture depth that is filled with water, 0..=1.
     film: f32,
     overlap: Overlap,
     plumes: Plumes,
@@ -67,7 +67,7 @@ struct BeamAir {
     soft: SoftEcho,
 }
 
-/// The weather around one request of a lidar.
+/// The weather for one request of a lidar.
 pub struct Air<'w> {
     weather: &'w Weather,
     beam: Arc<BeamAir>,
@@ -141,13 +141,13 @@ impl Weather {
         Air { weather: self, beam: self.beam(optics) }
     }
 
-    /// Whether rain, fog or snow hide the sun.
+    /// Whether there is rain, fog or snow, which hides the sun.
     pub fn is_overcast(&self) -> bool {
         let WeatherConfig { rain, fog, snow, .. } = &self.config;
         rain.is_some() || fog.is_some() || snow.is_some()
     }
 
-    /// Share of the depth of every surface's texture that is filled with water, 0 to 1.
+    /// Water film on all surfaces: the share of a surface's texture depth that is filled with water, 0 to 1.
     pub fn film(&self) -> f32 {
         self.film
     }
@@ -258,8 +258,9 @@ impl Flight<'_> {
 }
 
 impl Air<'_> {
-    /// Applies the weather to a pulse: attenuates `light` from surfaces, and adds the light that the air returns.
-    /// Returns how many entries at the start of `light` still come from surfaces: either all of them or none.
+    /// Applies the weather to a pulse: attenuates `light` from surfaces, and adds the light that the air returns. Returns
+    /// the number of entries at the start of `light` that come from surfaces: all previous entries, or 0 if the return of
+    /// dust has replaced them.
     pub fn act(
         &self,
         flight: &Flight<'_>,

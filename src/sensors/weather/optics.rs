@@ -7,7 +7,8 @@ use crate::config::profile::lidar::{BeamSettings, BeamShape};
 pub struct AirOptics {
     /// The pulse's width at half height as a distance, metres.
     pub width_m: f64,
-    /// Weakest signal that is detected, relative to the signal of a white surface at 1 m.
+    /// Detection limit: the signal at which half of the pulses are detected, relative to that of a white surface at 1
+    /// m.
     pub threshold: f64,
     /// Largest reported range, metres.
     pub max_range_m: f64,
@@ -17,7 +18,7 @@ pub struct AirOptics {
     pub exit_m: [f64; 2],
 }
 
-/// Smallest width of a beam, metres. It represents the diffraction limit and keeps shares finite.
+/// Smallest width of a beam, metres. It represents the diffraction limit, and avoids divisions by a width of 0.
 const NARROWEST_M: f64 = 1e-3;
 
 impl AirOptics {
@@ -47,7 +48,8 @@ impl AirOptics {
     }
 }
 
-/// Overlap of the beam with the receiver's field of view near the sensor, which increases from none to full.
+/// Overlap of the beam with the detector's field of view. Near the sensor, it increases with distance from none to
+/// full.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Overlap {
     /// Distance up to which there is no overlap, metres.

@@ -42,7 +42,7 @@ impl Particles {
         EXTINCTION_EFFICIENCY * FRAC_PI_4 * square_mm * 1e-6
     }
 
-    /// Number of particles per cubic metre with at least this diameter.
+    /// Number of particles per cubic metre with at least this diameter, counting only simulated diameters.
     pub fn count_above(&self, diameter_mm: f64) -> f64 {
         let from = diameter_mm.max(self.least_mm);
         if from >= self.most_mm {

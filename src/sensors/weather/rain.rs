@@ -3,7 +3,7 @@
 use super::particles::Particles;
 use crate::config::rig::weather::{RainConfig, RainLaw};
 
-/// Drops per cubic metre and millimetre at a diameter of zero (Marshall and Palmer 1948).
+/// Drops per cubic metre of air and millimetre of diameter, at a diameter of zero (Marshall and Palmer 1948).
 const N0: f64 = 8000.0;
 /// Diameter of the smallest simulated drop, mm (Goodin et al. 2019, as in LISA).
 const LEAST_MM: f64 = 0.05;
@@ -45,9 +45,9 @@ pub(super) fn range_error(rain: &RainConfig) -> Option<f64> {
 /// Depth of a surface's texture, mm (Hahner et al. 2022); a water film of this depth fills it.
 const TEXTURE_MM: f64 = 1.2;
 
-/// Share of the depth of a surface's texture that is filled with water, 0..=1. If the rig does not set the depth of the
-/// film, it depends on the law. With Marshall-Palmer, it follows from the rain rate as for a road where water flows 5 m
-/// down a slope of 2 % (Gallaway et al. 1979). With Goodin 2019, it is 0.
+/// Depth of the water film as a share of the depth of a surface's texture, 0..=1. If the rig does not set the depth of
+/// the film, it depends on the law. With Marshall-Palmer, it follows from the rain rate as for a road where water flows
+/// 5 m down a slope of 2 % (Gallaway et al. 1979). With Goodin 2019, it is 0.
 pub(super) fn film(rain: &RainConfig) -> f64 {
     let from_rate_mm = match rain.law {
         RainLaw::MarshallPalmer => 0.157 * libm::pow(rain.rate_mm_h, 0.59),

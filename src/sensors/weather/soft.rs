@@ -14,7 +14,7 @@ use crate::sensors::receiver::Backscatter;
 const LONGEST: f64 = 0.5;
 /// Smallest length of a stretch, used near the sensor, as a share of the pulse's width.
 const SHORTEST: f64 = 0.25;
-/// Length of a stretch between [`SHORTEST`] and [`LONGEST`], as a share of its distance.
+/// Length of a stretch as a share of its distance; [`SHORTEST`] and [`LONGEST`] limit the length.
 const OF_DISTANCE: f64 = 0.125;
 /// Least signal of a medium, as a share of the detection threshold. Weaker signals are ignored.
 pub(super) const LEAST_SHARE: f64 = 0.05;
@@ -49,11 +49,13 @@ pub(super) struct Stretch {
 pub(super) struct SoftEcho {
     /// Stretches in order of distance.
     pub stretches: Vec<Stretch>,
-    /// Number of stretches up to the last one in which the uniform medium is not negligible.
+    /// Number of stretches from the sensor to the last one in which the uniform medium is not negligible; 0 if there is
+    /// none.
     pub uniform: usize,
-    /// Distance beyond which the echo of the uniform medium has no effect, metres.
+    /// Distance beyond which the uniform medium is too weak to change the echoes of surfaces, metres.
     pub quiet_m: f64,
-    /// Echo of the uniform medium without other light, as light from one point.
+    /// Echo of a beam that hits only the uniform medium, represented as light from one point; `None` if the medium is
+    /// negligible.
     pub alone: Option<Backscatter>,
     /// Smallest signal of a sample (reflectance divided by squared distance) per metre of its stretch. Weaker samples
     /// are omitted.
@@ -121,7 +123,8 @@ fn stretch(
     Stretch { from_m, to_m, range_m, uniform, per_coefficient, passed }
 }
 
-/// Maximum of the sum of pulses from `stretches`, as light from one point.
+/// Sum of the pulses from `stretches`, represented as light from one point: the point is at the maximum of the sum, and
+/// its pulse is as high. `None` without stretches.
 fn highest(stretches: &[Stretch], width_m: f64) -> Option<Backscatter> {
     let (first, last) = (stretches.first()?, stretches.last()?);
     let steps = 2000;
@@ -133,7 +136,8 @@ fn highest(stretches: &[Stretch], width_m: f64) -> Option<Backscatter> {
     Some(Backscatter { range_m: range_m as f32, reflectance })
 }
 
-/// Contribution of light from one point to the receiver's signal at `x_m`: the pulse has the shape of a squared sine.
+/// Contribution of light from one point to the receiver's signal at the range `x_m`. The pulse has the shape of a
+/// squared cosine; `width_m` is its width at half height.
 pub(super) fn signal(light: &Backscatter, x_m: f64, width_m: f64) -> f64 {
     let range = f64::from(light.range_m);
     let off = (x_m - range).abs();

@@ -78,7 +78,7 @@ fn surfaces(stops: &[Stop], reflectance: f32) -> Vec<Backscatter> {
     stops.iter().filter(hit).map(back).collect()
 }
 
-/// Fires `count` pulses along x at `at`; calls `seen` with the light of each.
+/// Fires `count` pulses along x at `at`; calls `seen` with the light of each pulse.
 fn fire(
     weather: &Weather,
     optics: &AirOptics,
@@ -141,7 +141,8 @@ fn hard_echoes_fall_with_twice_the_optical_depth() {
         let weather = weather(config);
         for range_m in [20.0f32, 50.0, 100.0] {
             let light = one(&weather, &stops(9, range_m, 0.0), 0.5);
-            // The light of the nine rays stays first. The range error of one model is applied before the extinction.
+            // The first nine entries are the light of the nine rays. One rain model adds an error to the range; the
+            // extinction applies to the range with this error.
             let hard = &light[..9];
             let expected = 0.5 * (-2.0 * told * f64::from(hard[0].range_m)).exp();
             assert!((reflectance(hard) / expected - 1.0).abs() < 1e-4, "{range_m}: {hard:?}");
@@ -241,7 +242,8 @@ fn far_from_surfaces_the_whole_echo_of_fog_is_one_place() {
         let ((sky_m, sky), (near_m, near)) = (top(&sky), top(&near));
         assert!((sky_m - near_m).abs() < 0.02, "{sky_m} {near_m}");
         assert!((sky / near - 1.0).abs() < 1e-3, "{sky} {near}");
-        // The maximum is between 1 and 2 m, with a reflectance slightly below pi beta w.
+        // The fog's echo has its maximum between 1 and 2 m. Without extinction, its reflectance is 0.7 to 1 times pi
+        // beta w, with w = 0.75 m.
         let extinction = 20f64.ln() / visibility;
         let bright = PI * extinction / 65.0 * 0.75;
         assert!((1.0..2.0).contains(&sky_m), "{sky_m}");
@@ -253,11 +255,12 @@ fn far_from_surfaces_the_whole_echo_of_fog_is_one_place() {
 #[test]
 fn fog_precedes_a_far_wall_and_hides_a_dark_near_one() {
     let weather = weather(fog(30.0));
-    // With a wall of 50 % at 12 m, the signal has two maxima; that of the fog is at 1.3 m.
+    // With a wall of 50 % reflectance at 12 m, the signal has two maxima; that of the fog is at 1.3 m.
     let light = one(&weather, &stops(9, 12.0, 0.0), 0.5);
     assert!(at(&light, 1.3) > HDL64E.threshold && at(&light, 12.0) > HDL64E.threshold);
     assert!(at(&light, 8.0) < 0.1 * at(&light, 12.0));
-    // One of nine rays hits a leaf of 2 % at 2 m in the fog. There is no valley before the leaf, which is weaker.
+    // One of nine rays hits a leaf of 2 % reflectance at 2 m. The leaf's echo is too weak for a maximum of its own
+    // beside that of the fog.
     let stops = stops(1, 2.0, 30.0);
     let light = one(&weather, &stops, 0.02);
     let tops = (100..250).filter(|&i| {
@@ -303,7 +306,8 @@ fn counted(weather: &Weather, optics: &AirOptics, pulses: usize, bins: &[f64]) -
 
 #[test]
 fn drops_are_as_many_as_their_volume_holds() {
-    // A receiver that detects everything, as in LISA: N(D > 50 um) x volume, ranges as the cube root.
+    // A receiver that detects everything, as in LISA. The expected number of drops is the number per volume of drops
+    // with D > 50 um times the volume of the beam, which grows with the cube of the range.
     let optics = AirOptics { threshold: 0.0, max_range_m: 15.0, ..HDL64E };
     let weather = weather(rain(10.0, RainLaw::MarshallPalmer, true));
     let slope = 4.1 * 10f64.powf(-0.21);
@@ -319,7 +323,8 @@ fn drops_are_as_many_as_their_volume_holds() {
     // 9 bins: a correct result exceeds 27.9 once in 1000 times.
     let chi = chi_squared(&counts, &expected);
     assert!(chi < 27.9, "{chi}: {counts:?} {expected:?}");
-    // Sizes: mean square of an exponential distribution from 50 um on, as shares of the beam.
+    // Sizes: the mean square of the drops' diameters, from the share of the beam that each drop covers. Diameters have
+    // an exponential distribution from 50 um on.
     let (mut sum, mut seen) = (0.0, 0.0);
     let extinction = weather.extinction_per_m;
     let sky = stops(0, 0.0, f32::INFINITY);
@@ -334,7 +339,7 @@ fn drops_are_as_many_as_their_volume_holds() {
     });
     let mean = 0.05 + 1.0 / slope;
     let square = mean * mean + 1.0 / slope / slope;
-    // The standard deviation of the square is about twice its mean.
+    // The standard deviation of the squared diameter is about 2.3 times its mean.
     let error = 2.3 * square / f64::sqrt(seen);
     assert!((sum / seen - square).abs() < 4.0 * error, "{} {square} {error}", sum / seen);
 }
@@ -456,7 +461,7 @@ fn dust_of_mavs_answers_by_chance() {
     for (count, chance) in [(1, 0.051_29 / 0.7), (10, 0.512_9 / 0.7)] {
         let place = |i| still_dust(&format!("d{i}"), [10.0, 0.1, 0.0]);
         let weather = weather(dusty((0..count).map(place).collect(), DustLaw::Mavs));
-        // The line passes the middle at a fifth of the radius: 1 - 0.8 x 0.05 per sphere.
+        // The beam passes the middle of each sphere at a fifth of its radius: a sphere transmits 1 - 0.8 x 0.05.
         let passed = (1.0f64 - 0.8 * 0.05).powi(count);
         let depth = -passed.ln();
         assert!((depth / 0.7 / chance - 0.8).abs() < 0.02);

@@ -64,7 +64,7 @@ pub(super) struct Compared {
     pub found: Coefficients,
 }
 
-/// One averaging time.
+/// Comparison at one averaging time.
 pub(super) struct Row {
     /// Simulated Allan deviation: root mean square over the three axes.
     pub point: Point,

@@ -41,7 +41,7 @@ pub(super) fn kinematics() -> Kinematics {
     let settled = SimTime(2_000_000_000);
     let mut worst: f64 = 0.0;
     let mut compare = |found: f64, expected: f64| worst = worst.max((found - expected).abs());
-    // Equations (3) to (6): set points below and above the limit.
+    // Equations (3) to (6), for commands within and beyond the limit of the track speeds.
     for (forward_m_s, turn_rad_s) in
         [(0.3, 0.5), (0.3, 0.844), (0.3, 1.5), (-0.5, 1.0), (0.68, 0.0), (0.0, -3.0), (0.0, 1.4)]
     {

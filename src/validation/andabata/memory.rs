@@ -14,7 +14,7 @@ use crate::time::SimTime;
 const CELL_M: f64 = 0.25;
 /// Number of cells along each side: 60 m in each direction from the place where the robot was switched on.
 const SIDE: i32 = 480;
-/// Smallest number of points of a scan in a cell that classify the cell.
+/// Smallest number of points of one scan that a cell must contain to be classified.
 const FEWEST_POINTS: u32 = 2;
 /// Smallest share of obstacle points with which a cell is closed, as in the polar map.
 const CLOSED_SHARE: f64 = 0.15;
@@ -39,7 +39,8 @@ const KEPT_CLEAR_M: f64 = 0.75;
 const NEAR_GOAL_M: f64 = 2.5;
 /// Smallest distance of the waypoint from the robot, metres.
 const AHEAD_M: f64 = 2.0;
-/// A direction is free if the path in it keeps its distance from closed cells over this length, metres.
+/// A direction is free if the path in this direction stays [`KEPT_CLEAR_M`] away from closed cells over this length,
+/// metres.
 const FREE_AHEAD_M: f64 = 2.0;
 /// Up to this distance ahead, metres, a free direction may lead through cells that are too close to a closed cell, so
 /// that the robot can drive away from an obstacle.
@@ -114,7 +115,7 @@ impl Scanned {
         self.open + self.closed > 0
     }
 
-    /// Whether the cell is closed; `None` if the scan has too few points in it.
+    /// Whether the cell is closed: always if it belongs to a step. `None` for any other cell with too few points.
     fn is_closed(&self) -> Option<bool> {
         let all = self.open + self.closed;
         let is_closed = f64::from(self.closed) >= CLOSED_SHARE * f64::from(all);
@@ -139,7 +140,7 @@ fn overhead_from_m(judged: &[Judged]) -> Vec<f64> {
     from_m
 }
 
-/// Cells of a step that starts at `cell` in the direction `along`; empty without a step.
+/// Cells of a step that starts at `cell` in the direction `along`; empty if no step starts there.
 fn step(scan: &[Scanned], cell: IVec2, along: IVec2) -> Vec<usize> {
     let seen = |cell: IVec2| Some(scan[index(cell)?]).filter(Scanned::is_seen);
     let next = || (1..=STEP_CELLS).find_map(|far| Some((far, seen(cell + along * far)?)));
@@ -228,7 +229,7 @@ pub struct Chart {
 }
 
 impl Chart {
-    /// Whether the path from `from_m` in a direction keeps its distance from closed cells over [`FREE_AHEAD_M`].
+    /// Whether the path from `from_m` in a direction stays [`KEPT_CLEAR_M`] away from closed cells over [`FREE_AHEAD_M`].
     /// Position and direction are in the robot's own frame (metres, radians). Near the robot, only closed cells block
     /// the path, so that a robot that is already too close can leave.
     pub fn is_free(&self, from_m: DVec2, direction_rad: f64) -> bool {
@@ -286,7 +287,8 @@ mod tests {
         places.map(|place| (place.extend(0.0), ground(place))).collect()
     }
 
-    /// End of a walk that always takes the free direction closest to the waypoint's, as the robot does.
+    /// End of a walk in steps of 0.1 m. Each step takes the free direction closest to the direction of the waypoint, as the
+    /// robot does.
     fn walk(
         memory: &Memory,
         from_m: DVec2,

@@ -52,7 +52,8 @@ use crate::world::vehicle::DriveEventKind;
 const RIG: &str = include_str!("../../../examples/andabata.toml");
 /// Magnetic declination at the rig's place and date by the World Magnetic Model, degrees.
 const DECLINATION_DEG: f64 = -0.2;
-/// Near a ditch, a wheel counts as in it if it is this much lower than the mean of the other wheels, metres.
+/// Near a ditch, a wheel counts as in the ditch if the ground under it is this much lower than the mean under the other
+/// wheels, metres.
 const IN_DITCH_M: f64 = 0.3;
 /// Duration of the short form's single run, in which the robot approaches the first goal.
 const SHORT: Duration = Duration::from_secs(15);
@@ -61,7 +62,8 @@ const SHORT: Duration = Duration::from_secs(15);
 const SHORT_WAY_M: f64 = 1.5;
 /// Duration of a run with a puddle: by then, the robot has driven through the puddle or around it.
 const PAST_PUDDLE: Duration = Duration::from_secs(90);
-/// Width of the puddle's rim in which points are not counted, metres: the compass error of 4 degrees at some metres.
+/// Width of the puddle's rim in which points are not counted, metres. A compass error of 4 degrees shifts points by
+/// this much at a distance of some metres.
 const PUDDLE_RIM_M: f64 = 0.4;
 /// Smallest accepted number of points on a diffuse puddle (C3).
 const FEWEST_POINTS: usize = 1000;
@@ -138,7 +140,7 @@ impl Trip {
     }
 
     fn climbed_m(&self) -> f64 {
-        // Shorter waves are caused by the suspension.
+        // Compare heights every 5 s: shorter waves are caused by the suspension.
         let coarse: Vec<f64> = self.truth.heights_m.iter().step_by(50).copied().collect();
         coarse.windows(2).map(|pair| (pair[1] - pair[0]).max(0.0)).sum()
     }
@@ -147,7 +149,8 @@ impl Trip {
         self.logbook.scan_points.len()
     }
 
-    /// Violations of the acceptance criteria in our notes on the paper. A `whole` run must also reach all goals.
+    /// Acceptance criteria in our notes on the paper that the run violates, one text each. A `whole` run must also
+    /// reach all goals; the short form need not.
     fn faults(&self, whole: bool) -> Vec<String> {
         let mut faults = Vec::new();
         let mut require = |holds: bool, fault: String| {
@@ -173,7 +176,8 @@ impl Trip {
             let [least, most] = SPEEDS_M_S;
             require((least..=most).contains(&speed), format!("{speed:.3} m/s"));
         }
-        // The first scan starts after the scanner has been initialised.
+        // The first scan starts after the scanner has been initialised, some 1.5 s after power-on; each scan takes 3.3
+        // s.
         let expected = (self.took.as_secs_f64() - 1.5) / 3.3;
         require(
             (self.scans() as f64 - expected).abs() <= 1.5,
@@ -251,7 +255,7 @@ impl Watched<'_> {
             self.truth.ditch_at = Some(now);
         }
         if let Some((taken_m, points)) = self.robot.logbook.latest_scan.take() {
-            // The robot's own frame has drifted; the true position is known here.
+            // Points are in the robot's own frame, which has drifted; `drift_m` shifts them to the true position.
             let drift_m = place - taken_m;
             let [low, high] = inner_puddle_m();
             let inside = |point: &&DVec3| {
@@ -357,7 +361,8 @@ impl Run for Andabata {
     }
 }
 
-/// Findings of groups of runs. If `whole`, every run must reach all goals.
+/// Findings of the experiment. `trips` are the runs by kind of puddle, first those without one. If `whole`, every run
+/// must reach all goals.
 fn findings(trips: &[Vec<Trip>], whole: bool) -> Findings {
     let plain = &trips[0];
     let kinematics = figures::kinematics();

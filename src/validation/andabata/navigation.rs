@@ -21,11 +21,11 @@ const RIM_M: f64 = 10.0;
 const RED_SHARE: f64 = 0.15;
 /// Share of traversable points above which a cell is green.
 const GREEN_SHARE: f64 = 0.85;
-/// Weight in equation (9) of the difference to the robot's heading; [`K2`] is that of the difference to the previous
-/// direction.
+/// Weight of the difference from the robot's heading in equation (9). [`K2`] is the weight of the difference from the
+/// previous direction.
 const K1: f64 = 0.15;
 const K2: f64 = 0.15;
-/// Weight in equation (10) of the green cells in a direction; [`K4`] is that of the green cells in the neighbouring
+/// Weight of the green cells in a direction in equation (10). [`K4`] is the weight of the green cells in the neighbouring
 /// directions.
 const K3: f64 = 1.0;
 const K4: f64 = 0.3;
@@ -191,7 +191,8 @@ mod tests {
         DVec2::new(cos, sin) * range_m
     }
 
-    /// Points all around; `obstacle` returns whether a point is an obstacle.
+    /// Map of a grid of points all around the robot. The points for which `obstacle` returns true are obstacles, the others
+    /// traversable.
     fn map(obstacle: impl Fn(DVec2) -> bool) -> Map {
         let places = (0..100).flat_map(|ring| {
             (0..360)

@@ -55,7 +55,8 @@ const LINE_MS: f64 = 0.2;
 const CLASSIFY_NS: u64 = 1_230_000_000;
 const MAP_NS: u64 = 150_000_000;
 const DELAY_NS: u64 = 950_000_000;
-/// Share of the difference between GNSS fix and estimated position by which a fix corrects the estimate.
+/// Share by which each GNSS fix shifts the estimated origin of the robot's own frame towards the origin that the fix
+/// implies.
 const FIX_SHARE: f64 = 0.3;
 /// Turn rate while no direction is free, rad/s.
 const SEARCH_RAD_S: f64 = 0.4;
@@ -112,7 +113,7 @@ pub struct Logbook {
     /// Latest 3-D scan: the robot's estimated position at its end, and the points; both in the robot's own level frame,
     /// metres.
     pub latest_scan: Option<(DVec2, Vec<DVec3>)>,
-    /// Maps in order.
+    /// Maps that the robot used, in order of time.
     pub maps: Vec<UsedMap>,
     /// GNSS fixes: x and y in World, metres.
     pub fixes_m: Vec<DVec2>,
@@ -288,14 +289,15 @@ impl Robot {
                 value.strip_prefix(['P', 'p']).and_then(|digits| digits.parse::<f64>().ok());
             let Some(travel_m) = count.map(|count| count / COUNTS_PER_M) else { continue };
             if let Some(before_m) = self.travel_m[side].replace(travel_m) {
-                // The body moves by the mean of both sides.
+                // The body moves by the mean distance of the left and the right track.
                 let (sin, cos) = libm::sincos(self.stance.heading_rad);
                 self.stance.position_m += DVec2::new(cos, sin) * 0.5 * (travel_m - before_m);
             }
         }
     }
 
-    /// Adds the points of scans whose head angles and poses are known.
+    /// Adds the points of plane scans whose head angles and poses are known to the 3-D scan. When the head has turned by
+    /// [`SCAN_TURN_RAD`], starts the classification of the 3-D scan.
     fn assemble(&mut self, now: SimTime) {
         let mut waiting = std::mem::take(&mut self.waiting);
         waiting.retain(|scan| {
@@ -323,7 +325,7 @@ impl Robot {
         self.logbook.latest_scan = Some((here_m, points));
     }
 
-    /// Creates a map when it is due, and chooses the direction.
+    /// Creates a map when one is due, and chooses the direction of motion.
     fn navigate(&mut self, now: SimTime) {
         if let Some((at, from_m, judged)) = self.classifying.take_if(|(at, ..)| *at <= now) {
             if let Some(memory) = &mut self.memory {

@@ -21,7 +21,8 @@ pub(super) struct Tree {
     pub reach_m: f64,
 }
 
-/// Count, sum and sum of squares of the deviations of ranges from the distance of the tree's axis, metres.
+/// Statistics of the ranges to a tree, as deviations from the distance of its axis: number, sum (metres) and sum of squares
+/// (m²).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spread {
     pub count: u64,
@@ -102,14 +103,14 @@ impl Drive {
         (all.get(all.len() / 2).copied().unwrap_or(f64::NAN), all.len())
     }
 
-    /// Path length divided by the straight distance.
+    /// Length of the path divided by the straight distance from start to goal.
     pub fn detour(&self) -> f64 {
         length_m(&self.way) / START_M.distance(GOAL_M)
     }
 
     /// Searches for the rings of the VLP-16, whose lasers below the horizon hit level ground at known radii. Returns
-    /// the number of radii within [`RINGS_TO_M`] at which the returns have a peak, and the number of all radii within
-    /// it.
+    /// the number of known radii below [`RINGS_TO_M`] at which the number of returns has a peak, and the number of all known
+    /// radii below this limit.
     pub fn ring_peaks(&self) -> (usize, usize) {
         let lasers_deg = [15.0, 13.0, 11.0, 9.0, 7.0];
         let bin = |radius_m: f64| (radius_m / RING_BIN_M).round() as usize;
@@ -126,7 +127,7 @@ impl Drive {
         };
         let mut peaks = 0;
         for (place, radius) in radii.iter().enumerate() {
-            // Halfway to the neighbouring rings.
+            // Distances halfway to the neighbouring rings, where a peak is compared with the number of returns.
             let inner = place.checked_sub(1).map_or(radius - 1.0, |before| radii[before]);
             let outer = radii.get(place + 1).copied().unwrap_or(radius + 2.5);
             let between = [0.5 * (inner + radius), 0.5 * (radius + outer)];

@@ -1,4 +1,4 @@
-//! Comparisons of the paper's statements about the four maps with our maps.
+//! Compares the paper's statements about its four maps with the simulated maps.
 
 use super::robot::SPEED_M_S;
 use super::{DRIVE, Drive, GOAL_M, LMS, SHORT_DRIVE, START_M, SixtyFour};
@@ -10,7 +10,7 @@ const HDL32: usize = 2;
 const HDL64: usize = 3;
 /// Heights, metres: for each one, the number of higher cells is reported.
 const HEIGHTS_M: [f64; 6] = [3.0, 3.5, 4.0, 4.5, 5.0, 6.0];
-/// Largest ratio of the path length to the straight distance.
+/// Largest accepted ratio of the length of a path to the straight distance.
 const MOST_DETOUR: f64 = 1.25;
 
 /// Number of cells above a height, 20 to 60 m from the vehicle.

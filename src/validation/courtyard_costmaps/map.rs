@@ -8,9 +8,9 @@ pub const CELLS: usize = 400;
 pub const CELL_M: f64 = 0.5;
 /// Height with the full cost, metres: the paper's `h_max`.
 pub const FULL_HEIGHT_M: f64 = 1.5;
-/// Largest height of ground points, metres: the noise of lidar and pose.
+/// Points up to this height count as ground, metres; it covers the noise of lidar and pose.
 const GROUND_M: f64 = 0.15;
-/// Factor by which a metre over a cell of cost 100 is more expensive than one over a cell without cost.
+/// Price of a metre across cells of cost 100, relative to a metre across cells of cost 0.
 const DEAREST: f64 = 6.0;
 /// Number of cells by which costs are dilated.
 const WIDEN: usize = 2;

@@ -41,12 +41,13 @@ const SHORT_DRIVE: Duration = Duration::from_secs(3);
 const ABOVE_GRASS_M: f64 = 0.8;
 /// Largest height of ground points, metres.
 const GROUND_M: f64 = 0.1;
-/// Width of the bins over distance in which the rings of returns are searched, metres; [`RINGS_TO_M`] is the largest
-/// radius.
+/// Width, metres, of the bins of horizontal distance in which returns are counted to find rings. Rings are searched up to
+/// the radius [`RINGS_TO_M`].
 const RING_BIN_M: f64 = 0.1;
 const RINGS_TO_M: f64 = 17.0;
 
-/// A lidar with its settings. In [`SENSORS`], the first is the planar one; an option chooses the profile of the last.
+/// A lidar with its settings. The first of [`SENSORS`] is the planar scanner; the option `sixty_four` selects the profile of
+/// the last.
 struct Sensor {
     name: &'static str,
     profile: &'static str,

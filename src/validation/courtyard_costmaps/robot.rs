@@ -35,15 +35,15 @@ const AHEAD_M: f64 = 4.0;
 /// Gain of the steering, 1/s; [`FASTEST_RAD_S`] is the largest turn rate.
 const GAIN_PER_S: f64 = 1.2;
 const FASTEST_RAD_S: f64 = 0.8;
-/// Share of the difference between GNSS fix and estimated position by which a fix corrects the estimate.
+/// Fraction of the difference between a GNSS fix and the estimated position by which the fix corrects the estimate.
 const FIX_SHARE: f64 = 0.5;
 /// Time constant of the vehicle's speed, seconds; the computer knows it and uses it in its estimate.
 const LAG_S: f64 = 0.1;
 /// Time for which estimated positions are kept, nanoseconds. A fix arrives late and is compared with the position at
 /// its epoch.
 const KEPT_NS: u64 = 2_000_000_000;
-/// Time from the epoch of a fix to the end of its sentence, nanoseconds: the rig's setting plus the duration of the
-/// sentence.
+/// Time from the epoch of a fix to the end of its sentence, nanoseconds: the latency that the rig sets, plus the duration of
+/// the sentence.
 const FIX_NS: u64 = 60_000_000;
 
 /// A return with its position as the computer estimates it.
@@ -108,7 +108,7 @@ pub struct Robot<'a> {
     see: &'a mut dyn FnMut(Seen),
     next_look: SimTime,
     next_plan: SimTime,
-    /// Position east and north, metres; `None` before the first fix.
+    /// Estimated position of the vehicle, east and north, metres; `None` before the first fix.
     position_m: Option<DVec2>,
     heading_rad: Option<f64>,
     speed_m_s: f64,
@@ -234,7 +234,7 @@ impl<'a> Robot<'a> {
         self.track.push((now, *position_m));
     }
 
-    /// Forward speed (m/s) and turn rate (rad/s) towards the point ahead on the path.
+    /// Forward speed (m/s) and turn rate (rad/s) that steer to the point [`AHEAD_M`] ahead on the path; zero without a path.
     fn steer(&self) -> (f64, f64) {
         let (Some(position_m), Some(heading_rad)) = (self.position_m, self.heading_rad) else {
             return (0.0, 0.0);

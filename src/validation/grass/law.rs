@@ -76,9 +76,9 @@ impl Stand {
         within(x_m, |x_m| self.macedo(x_m, 0.0))
     }
 
-    /// Distribution function, within the stand, of the nearest hit among rays at `share` of the footprint's radius from
-    /// its centre. The probability of hitting a stem per metre is lambda (d + w), where w is the width of the beam
-    /// between these rays. This gives equation (2) with an a that contains 1 / d.
+    /// Distribution function, within the stand, of the nearest hit of a beam. The distance of its rays from the beam's
+    /// centre is `share` times the footprint's radius. The probability of hitting a stem per metre is lambda (d + w),
+    /// where w is the width of the beam between these rays. This gives equation (2) with an a that contains 1 / d.
     pub fn nearest(&self, x_m: f64, share: f64) -> f64 {
         let a = 2.0 * share * libm::tan(GAMMA_RAD / 2.0) / self.diameter_m;
         within(x_m, |x_m| self.macedo(x_m, a))
@@ -90,8 +90,8 @@ impl Stand {
     }
 }
 
-/// `law` truncated at the end of the stand: the distribution of the depths of only those pulses that return from the
-/// stand.
+/// Truncates `law` to the stand, because only pulses that return from the stand count. Returns the truncated
+/// distribution function at the depth `x_m`.
 fn within(x_m: f64, law: impl Fn(f64) -> f64) -> f64 {
     law(x_m.clamp(0.0, DEPTH_M)) / law(DEPTH_M)
 }

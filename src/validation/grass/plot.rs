@@ -67,7 +67,8 @@ fn panel(case: &Case) -> Panel {
     panel
 }
 
-/// Kolmogorov distance of the depths from the gamma law over the footprint's width, as a ratio to a beam of 1 mrad.
+/// Plot of the Kolmogorov distance between the depths and the gamma law, against the width of the footprint relative to a
+/// beam of 1 mrad.
 pub(super) fn widths(widths: &[Width]) -> Figure {
     let mut figure = Figure::new(
         700.0,

@@ -32,7 +32,7 @@ pub enum Beam {
     Printed,
     /// The beam of MAVS, 20 mm wide at the window.
     Wide,
-    /// The default beam of the LMS 291.
+    /// The beam that the emulator uses by default for the LMS 291 today.
     Today,
 }
 
@@ -101,7 +101,7 @@ pub fn scan(offset_m: f64, phases: u32, seed: u64) -> Result<Vec<Vec<Scan>>, Exp
     let world = recording::world(&rig)?;
     let mut scans = vec![Scan::new(); copies.len()];
     recording::decode(&rig, &world, DURATION, &mut |sweep| {
-        // The first scan of each device.
+        // Only the first scan of each device is kept.
         let scan = &mut scans[sweep.device.0];
         if scan.is_empty() {
             scan.extend(sweep.points.iter().map(|point| point.position_m.truncate()));

@@ -21,8 +21,8 @@ use serde_json::{Value, json};
 use self::bench::{Beam, Scan, mixed, scan};
 use super::{Comparison, ExperimentError, Findings, Plot, Run, Scope};
 
-/// Offsets between rods and wall, metres, in coarse steps over the whole range. [`FINE_CM`] covers the end of mixed
-/// pixels in steps of a centimetre.
+/// Offsets between rods and wall, metres, in coarse steps over the whole range. [`FINE_CM`] has offsets in steps of a
+/// centimetre around the largest offset at which mixed pixels occur.
 const COARSE_M: [f64; 14] = [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.8, 1.9, 2.0];
 const FINE_CM: std::ops::RangeInclusive<u32> = 125..=175;
 /// Offsets of the short form, metres.
@@ -30,11 +30,11 @@ const SHORT_M: [f64; 8] = [0.2, 0.6, 1.0, 1.3, 1.5, 1.57, 1.61, 2.0];
 /// Smaller offset of the paper, metres; [`FAR_M`] is the larger one.
 const NEAR_M: f64 = 0.6;
 const FAR_M: f64 = 2.0;
-/// Expected range of the largest offset with mixed pixels, metres.
+/// Lowest and highest expected value of the largest offset at which mixed pixels occur, metres.
 const LAST_M: [f64; 2] = [1.55, 1.60];
-/// Offset of the wall from which on the number of mixed pixels must not increase with the offset, metres.
+/// At this offset of the wall and at larger offsets, metres, the number of mixed pixels must not increase with the offset.
 const FALLS_FROM_M: f64 = 1.3;
-/// Expected range of the number of mixed pixels in a scan at [`NEAR_M`].
+/// Lowest and highest expected number of mixed pixels in a scan with the offset [`NEAR_M`].
 const COUNT: [f64; 2] = [16.0, 21.0];
 
 /// Options of the experiment.

@@ -19,8 +19,8 @@ const COUNTED_M: f64 = 0.6;
 const LAYERS: usize = 6;
 /// Height of a step that has the full cost, metres.
 const FULL_STEP_M: f64 = 0.5;
-/// A cell contains plants if more than this share of its rays passes, counted below its highest return. The limit is
-/// not 0, because rays also pass beside a rigid object that fills only a part of the cell.
+/// A cell contains plants if more than this share of the rays below its highest return passes through. The limit is not
+/// 0, because rays also pass beside a rigid object that fills only a part of the cell.
 const PLANT_PASSES: f64 = 0.5;
 /// Cost of plants with the height [`COUNTED_M`].
 const PLANT_COST: f64 = 30.0;

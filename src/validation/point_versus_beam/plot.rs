@@ -10,7 +10,7 @@ use crate::plot::{
 const SIDE: (f64, f64) = (520.0, 470.0);
 const BARS_HEIGHT: f64 = 300.0;
 
-/// Draws both runs.
+/// Draws the cost maps of both runs (one ray per pulse, and a beam), their difference, and the costs by object.
 pub(super) fn draw(objects: &[Object], point: &Outcome, beam: &Outcome) -> Figure {
     let title = "Cost maps of four forward scanners: one ray per pulse against a beam";
     let mut figure = Figure::new(3.0 * SIDE.0, title);

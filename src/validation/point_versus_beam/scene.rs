@@ -12,12 +12,13 @@ use crate::world::builtin::fort_drum::{
     BALE_SIZE_M, BALES, BOULDER_M, BOULDER_SIZE_M, GRASS_M, PLANTS_M,
 };
 
-/// Length of the examined ground behind plants, metres.
+/// Length along x of the ground behind plants that is examined, metres.
 const SHADOW_M: f64 = 2.0;
-/// A cell is in the shadow only if at least this many pulses would hit its ground, all of them through the plants.
+/// A cell is in the shadow only if at least this many pulses would hit its ground without the plants, and all of them
+/// pass through the plants.
 const FEWEST_PULSES: u32 = 20;
-/// A pulse passes through plants if it stays below the height [`BELOW_M`] over this length along x before their far
-/// edge, metres.
+/// Length along x, metres. A pulse passes through plants if it is below the height [`BELOW_M`] at this distance before
+/// their far edge and from there on.
 const THROUGH_M: f64 = 1.35;
 const BELOW_M: f64 = 0.58;
 /// Number of values of a scan, from right to left, with the angular step [`STEP_DEG`].
@@ -32,7 +33,7 @@ pub struct Object {
     pub cells: Vec<usize>,
 }
 
-/// For each strip of plants, the cells whose ground pulses can hit only through the strip.
+/// For each strip of plants, the cells in its shadow: pulses reach the ground of these cells only through plants.
 pub fn shadows(rig: &Rig, world: &LiveWorld, duration: Duration) -> [Vec<usize>; 2] {
     let mut pulses = vec![[0u32; 2]; CELLS * CELLS];
     let directions: Vec<DVec3> = (0..VALUES)
@@ -72,7 +73,8 @@ pub fn shadows(rig: &Rig, world: &LiveWorld, duration: Duration) -> [Vec<usize>;
     })
 }
 
-/// Whether a ray passes through a strip from west to east, below the tops of its plants.
+/// Whether a ray passes through a strip of plants from west to east, low enough to be blocked by the plants (see
+/// `THROUGH_M`).
 pub fn passes_through(from: DVec3, ray: DVec3, [low, high]: &[[f64; 2]; 2]) -> bool {
     let at = |x: f64| from + ray * ((x - from.x) / ray.x);
     if ray.x <= 0.0 || from.x >= low[0] {

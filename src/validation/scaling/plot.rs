@@ -6,7 +6,7 @@ use crate::plot::{Area, Axis, Figure, GREY, PALETTE, Panel};
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 380.0;
 
-/// Draws both panels.
+/// Draws the speed in pulses per second: one panel over the number of threads, one over the number of triangles.
 pub(super) fn draw(measured: &Measurements) -> Figure {
     let mut figure = Figure::new(WIDTH, "Pulses per second, HDL-64E in a courtyard");
     let sizes = measured.sizes();

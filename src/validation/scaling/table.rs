@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{LIDAR, Measurements, PAPER_REAL_TIME, RAYS_A_PULSE};
 
-/// The table as text.
+/// Table of all measurements, as text.
 pub(super) fn text(measured: &Measurements) -> String {
     let mut out = format!(
         "{LIDAR} in a courtyard, {RAYS_A_PULSE} rays per pulse: poses, rays, echoes and errors\n"

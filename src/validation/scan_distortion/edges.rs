@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use super::super::{Comparison, ExperimentError, Scope, recording};
 use super::{HEIGHT_M, LEVEL_LASER_S, LEVEL_M};
 
-/// Distance of the slabs, metres; [`WIDTH_M`] is their width and [`PITCH_M`] their spacing.
+/// Distance of the slabs ahead of the lidar, metres; [`WIDTH_M`] is their width and [`PITCH_M`] the distance from one slab's
+/// middle to the next.
 const NEAR_M: f64 = 8.0;
 const WIDTH_M: f64 = 0.5;
 const PITCH_M: f64 = 1.0;
@@ -22,11 +23,10 @@ const RATE_HZ: f64 = 10.0;
 /// [`OUTER`] times this angle.
 const HALF_RAD: f64 = 1.5e-3;
 const OUTER: f64 = 0.774_596_669_241_483_4;
-/// If the edge is nearer to a column of rays than this angle (radians), the side of the edge is uncertain: azimuths in
-/// packets have steps of 0.01 degrees.
+/// A pulse counts only if an edge is between its outer columns of rays and at least this angle, radians, from both columns,
+/// because azimuths in packets have steps of 0.01 degrees.
 const MARGIN_RAD: f64 = 1.5e-4;
-/// Largest difference of two ranges that count as equal, metres; also the largest difference between a range and the
-/// wall to which it counts.
+/// Two ranges count as equal, and a range counts as that of a wall, if they differ by less than this, metres.
 const SAME_M: f64 = 0.02;
 
 /// Counts of pulses at an edge.
@@ -40,8 +40,8 @@ pub(super) struct Edge {
     single: usize,
 }
 
-/// Counts returns at edges in three cases: walls 3 m apart with a beam, 0.9 m apart with a beam, and 3 m apart with one
-/// ray.
+/// Counts returns at edges in three cases: a beam at walls 3 m apart, a beam at walls 0.9 m apart, and a single ray at walls
+/// 3 m apart.
 pub(super) fn measure(seed: u64, scope: &Scope) -> Result<Vec<Edge>, ExperimentError> {
     let cases: &[(f64, u32)] = &[(3.0, 9), (0.9, 9), (3.0, 1)];
     let duration = scope.of(Duration::from_secs(1), Duration::from_millis(250));

@@ -7,14 +7,14 @@ use glam::{DVec2, DVec3};
 /// Radius of a cylinder, metres.
 pub const RADIUS_M: f64 = 0.5;
 
-/// Distance from the sensor's path to a cylinder's axis, metres. `edge_m` is the distance from the path to the chord
-/// between the cylinder's visible edges, seen from abeam; the chord is closer than the axis.
+/// Distance from the sensor's path to a cylinder's axis, metres. When the cylinder is abeam, `edge_m` is the distance from
+/// the path to the chord between the cylinder's two visible edges; the chord is closer than the axis.
 pub fn axis_of(edge_m: f64) -> f64 {
     0.5 * (edge_m + (edge_m * edge_m + 4.0 * RADIUS_M * RADIUS_M).sqrt())
 }
 
-/// Length of a cylinder along the path in a scan without motion, metres: between the tangent rays, where they cross the
-/// line at `edge_m`. `ahead_m` is the distance of the axis ahead of abeam.
+/// Length of a cylinder along the path in a scan without motion, metres. It is the distance between the points where the two
+/// tangent rays cross the line parallel to the path at `edge_m`. `ahead_m` is the distance of the axis ahead of abeam.
 pub fn still_length(edge_m: f64, ahead_m: f64) -> f64 {
     let axis_m = axis_of(edge_m);
     let middle = libm::atan2(ahead_m, axis_m);

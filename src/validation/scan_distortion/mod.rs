@@ -36,9 +36,9 @@ const HEIGHT_M: f64 = 1.5;
 const BLOCKS: usize = 12;
 const BLOCK_S: f64 = 46.08e-6;
 const LEVEL_LASER_S: f64 = 15.0 * 1.152e-6;
-/// Largest height of points above or below the lidar that count as points of the level laser, metres.
+/// Points count as points of the level laser if their height differs from that of the lidar by at most this, metres.
 const LEVEL_M: f64 = 0.02;
-/// Largest distance of used cylinders from abeam, metres.
+/// Largest distance of a used cylinder ahead of or behind the lidar, along the path, metres.
 const NEAR_M: f64 = 0.5;
 /// Smallest cosine of incidence of rays whose ranges test the firing times; ranges of grazing rays are not accurate
 /// enough.
@@ -59,11 +59,11 @@ const MOUNTS: [(&str, f64); 2] = [("clockwise", 0.0), ("counter-clockwise", 180.
 /// Result of one drive past rows at one distance.
 struct Pass {
     edge_m: f64,
-    /// Cylinders by mount.
+    /// Cylinders as each lidar shows them, by mount.
     shown: [Vec<Shown>; 2],
     /// Decrease of the wall's distance from the start to the end of a scan of the upright lidar, metres.
     tears_m: Vec<f64>,
-    /// Measured ranges minus ranges cast at the firing times, metres.
+    /// Measured ranges minus the exact ranges at the firing times, metres.
     residuals_m: Vec<f64>,
     /// Points of one rotation of the upright lidar, in its axes, metres.
     picture: Vec<DVec2>,
@@ -79,14 +79,15 @@ struct Reading {
     last_azimuth_deg: f64,
     block: usize,
     leaves_ns: u64,
-    /// Wall ahead, by rotation: azimuth (degrees) and distance (metres) of the first and of the last point.
+    /// The wall ahead, by rotation: azimuth (degrees) and distance (metres) of its first and its last point.
     wall: BTreeMap<u64, [(f64, f64); 2]>,
     residuals_m: Vec<f64>,
     picture: Vec<DVec2>,
     picture_span_m: Option<[f64; 2]>,
 }
 
-/// Text of the rig; the robot is at rest at `x_m` or drives from there.
+/// Text of the rig. The robot is at rest at `x_m` or, with a speed above 0, drives from there. `cylinders` is the number of
+/// the last cylinder of a row.
 fn rig_text(seed: u64, edge_m: f64, x_m: f64, speed_m_s: f64, cylinders: i64) -> String {
     let trajectory = if speed_m_s > 0.0 {
         format!("{{ kind = \"line\", start_m = [{x_m:?}, 0.0, 0.0], speed_m_s = {speed_m_s:?} }}")
@@ -125,8 +126,8 @@ fn rig_text(seed: u64, edge_m: f64, x_m: f64, speed_m_s: f64, cylinders: i64) ->
 }
 
 impl Reading {
-    /// Adds a block of a packet from a lidar with the roll `rolled`. `x_at` returns the lidar's position along the path,
-    /// metres, at a time in seconds.
+    /// Adds a block of a packet from a lidar that its mount turns by `rolled`. `x_at` returns the lidar's position along the
+    /// path, metres, at a time in seconds.
     fn see(
         &mut self,
         sweep: &recording::Sweep,
@@ -220,7 +221,7 @@ impl ScanDistortion {
     }
 }
 
-/// Mean of the ratios on one side, and their number.
+/// Mean ratio of the cylinders on one side, and their number.
 fn mean_ratio(shown: &[Shown], is_left: bool) -> (f64, usize) {
     let own: Vec<f64> = shown.iter().filter(|s| s.is_left == is_left).map(|s| s.ratio).collect();
     (own.iter().sum::<f64>() / own.len() as f64, own.len())

@@ -10,9 +10,9 @@ const RIG: &str = include_str!("rig.toml");
 pub const DISTANCE_M: f64 = 8.0;
 /// Height of the lidar above the ground, metres: parts of the crown are above and below it.
 pub const HEIGHT_M: f64 = 1.2;
-/// Height above which points are not on the pot, metres.
+/// Points on the shrub are higher above the ground than this, metres; lower ones are on the pot or the ground.
 const POT_M: f64 = 0.35;
-/// Distance from the stem beyond which points are not on the shrub, metres.
+/// Points on the shrub are nearer to the stem than this, horizontally, metres.
 const CROWN_M: f64 = 0.5;
 /// Half-width of the sector straight ahead in which returns of single lasers are used, degrees.
 const WINDOW_DEG: f64 = 2.0;
@@ -21,14 +21,14 @@ const NEIGHBOUR_M: f64 = 0.016;
 /// Largest time between neighbouring shots, nanoseconds.
 const NEIGHBOUR_NS: u64 = 2_000_000;
 
-/// Rules for the return of a pulse.
+/// Rules by which the rays of a pulse form its return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
     /// The paper's rule: the ray with the strongest signal.
     Ray,
     /// All rays within 1 m form one return, weighted by their energy.
     Cluster,
-    /// Defaults of the product, without errors.
+    /// The beam that the emulator uses by default for the product today.
     Today,
 }
 

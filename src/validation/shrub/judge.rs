@@ -1,4 +1,4 @@
-//! Comparisons of the papers' statements about the shrub and the single laser with our results.
+//! Compares the papers' statements about the shrub and the single laser with the simulated results.
 
 use super::{Around, Measured, describe};
 use crate::validation::statistics::{kolmogorov_limit, std};

@@ -28,8 +28,8 @@ use super::{ExperimentError, Findings, Plot, Run, Scope};
 const BIN_M: f64 = 0.05;
 const FROM_M: f64 = 7.2;
 const BINS: usize = 32;
-/// Smallest ratio of the lower maximum to the higher one. The far side of the crown has fewer returns, because it is
-/// seen through the near side.
+/// Smallest ratio of a bin to the highest bin at which it can count as a maximum. The far side of the crown has fewer
+/// returns, because it is seen through the near side.
 const LEAST_SHARE: f64 = 0.6;
 /// Resolution of distances in packets, metres.
 const STEP_M: f64 = 0.002;
@@ -77,7 +77,7 @@ struct Maxima {
     valley: f64,
 }
 
-/// The two most prominent maxima; `None` if there are fewer than two with a valley between them.
+/// The two maxima with the deepest valley between them; `None` if no two maxima have a valley between them.
 fn maxima(counts: &[u64]) -> Option<Maxima> {
     let tallest = counts.iter().copied().max()? as f64;
     let get = |bin: usize| counts[bin] as f64;

@@ -8,7 +8,7 @@ const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 230.0;
 const BARS: Colour = Colour([150, 175, 200]);
 
-/// One panel for each rule, and one for a flat wall.
+/// Histograms of ranges: one panel for each item of `around`, and one for a flat wall.
 pub(super) fn histograms(around: &[Around], wall: &Single) -> Figure {
     let mut figure = Figure::new(WIDTH, "Ranges of a potted shrub from 8 m, all positions");
     for (place, rule) in around.iter().enumerate() {
@@ -54,7 +54,7 @@ pub(super) fn single(bush: &Single, wall: &Single) -> Figure {
 fn fitted(name: &str, ranges_m: &[f64]) -> Panel {
     const COLUMNS: usize = 40;
     let (middle, spread) = (mean(ranges_m), std(ranges_m).max(1e-6));
-    // The bin width is a whole number of range steps, so that all bins have equally many.
+    // The bin width is a whole number of range steps, so that every bin covers the same number of possible ranges.
     let width = (7.0 * spread / COLUMNS as f64 / STEP_M).ceil() * STEP_M;
     let from = ((middle - 3.5 * spread) / STEP_M).round() * STEP_M + STEP_M / 2.0;
     let counts = histogram(ranges_m, from, width, COLUMNS);

@@ -108,7 +108,8 @@ impl Heard<'_> {
         }
     }
 
-    /// Uses NAV-HPPOSLLH, which also reports position and accuracy of fixes that NAV-PVT marks as too inaccurate.
+    /// Adds a fix from NAV-HPPOSLLH; other messages are ignored. This message also reports position and accuracy of
+    /// fixes that NAV-PVT marks as too inaccurate.
     fn fix(&mut self, fix: PositionFix) {
         if fix.message != FIXES {
             return;

@@ -1,7 +1,7 @@
-//! Simulated drives: readings of GNSS receiver and IMU, and the judge's estimate.
+//! Simulated drives: readings of GNSS receiver and IMU, and the speed that the estimator (the "judge") computes from them.
 //!
 //! The sensors are the models that devices use (`sensors::gnss`, `sensors::imu`), with the profiles of a ZED-F9P and an
-//! N100. The sky is open, and RTK corrections exist from the start. The judge gets readings directly from the models,
+//! N100. The sky is open, and RTK corrections exist from the start. The estimator gets readings directly from the models,
 //! without delay and unrounded; or it gets them as a driver decodes them from the devices' bytes ([`super::bytes`]).
 
 use std::path::Path;
@@ -34,11 +34,11 @@ use crate::world::trajectory::{Trajectory, TrajectoryError};
 pub const RECEIVER: (&str, u64) = ("ublox-zed-f9p-hpg1.32", 10);
 /// Profile of the IMU, and its rate, Hz.
 pub const IMU: (&str, u32) = ("wheeltec-n100", 100);
-/// Rate at which the judge reports the speed, Hz.
+/// Rate at which the estimator reports the speed, Hz.
 pub const JUDGE_HZ: f64 = 35.0;
-/// The judge uses the attitude of every tenth output of the IMU.
+/// Number of IMU outputs per attitude: the estimator uses the attitude in every tenth output.
 const OUTPUTS_AN_ATTITUDE: usize = 10;
-/// Smallest variance, m², as in robot_localization.
+/// Smallest variance of a position that the estimator uses, m², as in robot_localization.
 const LEAST_VARIANCE_M2: f64 = 1e-9;
 /// Position of the IMU on the robot, as in `examples/art.toml`, metres; [`ANTENNA_MOUNT_M`] is that of the antenna.
 const IMU_MOUNT_M: DVec3 = DVec3::new(0.1, 0.0, 0.12);
@@ -73,7 +73,7 @@ pub struct Bench {
     pub rig: Rig,
     /// Origin of the World frame on Earth.
     pub origin: GeoOrigin,
-    /// Civil time at the start of the run.
+    /// UTC at the start of the run.
     pub epoch: Epoch,
     gnss: GnssSettings,
     imu: ImuSettings,
@@ -105,11 +105,11 @@ pub struct Draws {
     pub seed: u64,
     /// Index of the drive.
     pub run: u32,
-    /// Whether the drive belongs to the reference.
+    /// Whether the drive is one of the reference, with which the other error models are compared.
     pub is_reference: bool,
 }
 
-/// Input of the judge during a drive.
+/// Input of the estimator during a drive.
 #[derive(Debug, Default)]
 pub struct Seen {
     /// Outputs of the IMU.
@@ -121,7 +121,7 @@ pub struct Seen {
 /// An output of the IMU.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
-    /// Time at which the judge gets the reading.
+    /// Time at which the estimator gets the reading.
     pub at: SimTime,
     /// Angular rate in the IMU's axes, rad/s.
     pub gyro: DVec3,
@@ -146,12 +146,13 @@ pub struct PositionReading {
     pub variance_m2: DVec3,
 }
 
-/// Result of the judge for a drive.
+/// Result of the estimator for a drive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
     /// Estimated and true speeds, from the start of the motion.
     pub drive: Drive,
-    /// Mean of the velocity's normalised squared error during motion; 3 if the judge's assumptions are right.
+    /// Mean of the normalised squared error of the estimated velocity during motion; about 3 if the estimator's assumptions
+    /// are right.
     pub velocity_nees: f64,
 }
 
@@ -168,7 +169,7 @@ impl Bench {
         acquisition.differential_after_ns = 0;
         acquisition.rtk_float_after_ns = 0;
         acquisition.rtk_fixed_after_ns = 0;
-        // As in the paper, the judge gets every fix, even an inaccurate one.
+        // As in the paper, the estimator gets every fix, even an inaccurate one.
         acquisition.hdop_3d = 1000.0;
         acquisition.hdop_2d = 1000.0;
         let driver = rig.devices[0].profile.data::<ImuProfile>().expect("an IMU");
@@ -185,7 +186,7 @@ impl Bench {
         settings
     }
 
-    /// Settings of the IMU that belongs to `variant`.
+    /// Settings of the IMU with the errors of `variant`.
     pub fn imu(&self, variant: Variant) -> ImuSettings {
         let mut settings = self.imu.clone();
         if variant.has_chronos_imu() {
@@ -283,7 +284,7 @@ impl Bench {
         seen
     }
 
-    /// Runs the judge on the readings of a drive.
+    /// Runs the estimator on the readings of a drive.
     pub fn judge(&self, truth: &Truth, seen: &Seen) -> Judged {
         let gravity = gravity_in_world(DVec3::ZERO, &self.origin.origin());
         let first = seen.readings.iter().find_map(|reading| reading.attitude);

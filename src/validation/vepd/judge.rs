@@ -63,7 +63,7 @@ pub struct Beliefs {
     pub gyro_bias_std: f64,
     /// Standard deviation of the accelerometer bias at the start, m/s².
     pub accel_bias_std: f64,
-    /// Standard deviation of the unit's attitude: roll, pitch and heading, rad.
+    /// Standard deviation of the errors of the attitude that the unit reports: roll, pitch and heading, rad.
     pub attitude_std: DVec3,
     /// Correlation time of the attitude errors: roll, pitch and heading, seconds.
     pub attitude_correlation_s: DVec3,
@@ -149,7 +149,8 @@ impl Judge {
     pub fn predict(&mut self, gyro: DVec3, accel: DVec3, dt_s: f64) {
         let turn = (gyro - self.gyro_bias) * dt_s;
         let felt = accel - self.accel_bias;
-        // The specific force rotates during the step: its attitude is that at the middle of the step.
+        // The IMU rotates during the step, so the specific force is converted to World with the attitude at the middle
+        // of the step.
         let halfway = self.attitude * rotation(turn * 0.5);
         let acceleration = halfway * felt + self.gravity_m_s2;
         self.carry_covariance(turn, felt, halfway, dt_s);
@@ -187,8 +188,8 @@ impl Judge {
         self.make_symmetric();
     }
 
-    /// Updates the state with a GNSS position of the antenna in World (metres), which is `arm_m` from the IMU in the
-    /// IMU's axes, with the reported covariance, m².
+    /// Updates the state with a GNSS position of the antenna, `antenna_m` (World), and its reported covariance, m².
+    /// `arm_m` is the antenna's position relative to the IMU, in the IMU's axes.
     pub fn take_position(&mut self, antenna_m: DVec3, arm_m: DVec3, covariance_m2: DMat3) {
         let r = DMat3::from_quat(self.attitude);
         let mut h = SMatrix::<f64, 3, STATES>::zeros();

@@ -161,7 +161,7 @@ fn beliefs_are_the_datasheets() {
     // 2 mg turn-on bias, 100 ug instability, 0.1 % scale and 0.05 degrees misalignment at one g.
     let expected = 9.806_65e-3 * (4.0 + 0.0116 + 1.0 + 0.7615f64).sqrt();
     assert!((b.accel_bias_std / expected - 1.0).abs() < 1e-3, "{b:?} {expected}");
-    // For a Gauss-Markov process of 15 deg/h and 100 s.
+    // The gyro's bias is a Gauss-Markov process with an instability of 15 deg/h and a correlation time of 100 s.
     let std = gauss_markov_std(15f64.to_radians() / 3600.0);
     assert!((b.gyro_walk / (std * (0.02f64).sqrt()) - 1.0).abs() < 1e-9, "{b:?}");
 }

@@ -66,7 +66,7 @@ pub struct Score {
 }
 
 impl Drive {
-    /// Compares both speeds at 15 Hz, from 0 s to the earlier end of the two. `None` if this gives fewer than 15
+    /// Compares both speeds at 15 Hz, from 0 s until the first of the two ends. `None` if this gives fewer than 15
     /// samples (about one second) or a speed has too few samples.
     pub fn score(&self) -> Option<Score> {
         let end_s = self.truth.times_s.last()?.min(*self.estimated.times_s.last()?);

@@ -15,8 +15,9 @@ pub const TABLE_1: [(Variant, [f64; 3]); 5] = [
     (Variant::ChGaussAirsim, [0.1069, 0.0185, 0.0627]),
     (Variant::ChRwAirsim, [0.092, 0.0044, 0.0482]),
 ];
-/// Table II: VEPD on the [`COURSES`], in their order. The paper has the columns in the order line, circle, half-sine. Its
-/// section III-D confirms this: there, the random walk has the same VEPD on the half-sine, 0.0796.
+/// Table II: VEPD on the [`COURSES`], in their order. In the paper's table, the columns are in the order
+/// line, circle, half-sine. Section III-D of the paper confirms this: it gives the same VEPD, 0.0796, for the random walk
+/// on the half-sine.
 pub const TABLE_2: [(Variant, [f64; 3]); 5] = [
     (Variant::ChGauss, [0.1387, 0.1501, 0.1763]),
     (Variant::ChRw, [0.0048, 0.0796, 0.0488]),

@@ -43,7 +43,7 @@ pub(super) fn draw(options: &Vepd, comparison: &Comparison) -> Figure {
         let points = |series: &Series| -> Vec<(f64, f64)> {
             series.times_s.iter().copied().zip(series.values.iter().copied()).collect()
         };
-        // All groups have the same true speed, except recorded drives.
+        // The true speed is drawn for each group, because it differs in groups of recorded drives.
         for (drive, colour) in drives.iter().rev() {
             panel.line(points(&drive.truth), GREY);
             panel.line(points(&drive.estimated), *colour);

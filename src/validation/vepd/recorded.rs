@@ -12,7 +12,7 @@ use crate::links::part_file::PartFile;
 /// Largest number of rows in a file.
 const MAX_ROWS: usize = 10_000_000;
 const COLUMNS: [&str; 4] = ["se_time", "se_vel", "gt_time", "gt_vel"];
-/// Course names in file names: first ours, then those of the data set.
+/// Course names in file names: first Menura's, then those of the data set.
 const NAMES: [(&str, Course); 6] = [
     ("line", Course::Line),
     ("half-sine", Course::HalfSine),
@@ -22,7 +22,7 @@ const NAMES: [(&str, Course); 6] = [
     ("sine", Course::HalfSine),
 ];
 
-/// Our name of a course.
+/// Menura's name of a course, as in file names.
 pub fn name_of(course: Course) -> &'static str {
     NAMES.iter().find(|(_, c)| *c == course).map_or("", |(name, _)| name)
 }
@@ -136,7 +136,7 @@ pub fn parse(text: impl std::io::Read) -> Result<Drive, String> {
         for (series, at_s, value) in
             [(&mut drive.estimated, se_time, se_vel), (&mut drive.truth, gt_time, gt_vel)]
         {
-            // A pair of zeros is either the first sample or padding after the end of the pair.
+            // Skipped: a first sample of zeros, and padding, which has the time 0 after the first row.
             if at_s == 0.0 && (value == 0.0 || row > 0) {
                 continue;
             }

@@ -18,9 +18,9 @@ use super::{Comparison, Drives, JudgeOn, Vepd};
 use crate::plot::{Area, Axis, Figure, GREY, PALETTE, Panel};
 use crate::validation::{Comparison as Compared, ExperimentError, Scope};
 
-/// Times from power-on to the start of the motion, seconds; the vehicle is at rest.
+/// Times from power-on to the start of the motion, seconds; the vehicle is at rest in between.
 const STILL_S: [f64; 8] = [1.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 120.0];
-/// Additional errors of the reference drives, m/s.
+/// Values that are added to the root mean square speed errors of the reference drives, m/s.
 const OFF_M_S: [f64; 5] = [0.0, 0.05, 0.1, 0.15, 0.2];
 /// Speed error of the paper's pair of IMUs with a real receiver, m/s (section III-A).
 const OFF_LIKE_REAL_M_S: f64 = 0.2;
@@ -30,7 +30,7 @@ const RUNS: u32 = 4;
 /// smallest VEPD of the other three variants.
 const PRINTED: [f64; 2] = [2.47, 1.24];
 
-/// Results for one pair of values.
+/// Results for one pair of swept values: time at rest, and added error.
 #[derive(Clone, Debug)]
 pub(super) struct Swept {
     still_s: f64,
@@ -57,8 +57,8 @@ impl Swept {
     }
 }
 
-/// Simulates drives with all pairs of values. The readings are those of the models; speeds from decoded bytes differ by
-/// some mm/s.
+/// Simulates drives with all pairs of values. Sensor readings come directly from the models; speeds from decoded bytes would
+/// differ by some mm/s.
 pub(super) fn run(options: &Vepd, scope: &Scope) -> Result<Vec<Swept>, ExperimentError> {
     let mut all = Vec::new();
     for still_s in STILL_S {
@@ -167,7 +167,7 @@ pub(super) fn report(swept: &[Swept]) -> Value {
 /// A ratio: name, computation, and the paper's value.
 type Column = (&'static str, fn(&Swept) -> f64, f64);
 
-/// Both ratios over the time at rest, one line for each additional error.
+/// Draws both ratios against the time at rest, with one line for each added error.
 pub(super) fn draw(swept: &[Swept]) -> Figure {
     const WIDTH: f64 = 1000.0;
     let mut figure =

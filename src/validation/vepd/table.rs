@@ -85,7 +85,8 @@ pub fn text(options: &Vepd, comparison: &Comparison) -> String {
     out.lines().flat_map(|line| [line.trim_end(), "\n"]).collect()
 }
 
-/// One line about the error model that is nearest to the reference; the IMU alone does not count.
+/// Name and VEPD of the error model that is nearest to the reference, on one line. The variant that differs only in its
+/// IMU is left out.
 pub fn nearest(comparison: &Comparison) -> String {
     let distances = column(comparison, &comparison.counted());
     let nearest = comparison

@@ -7,7 +7,7 @@
 
 use super::{Dialect, Refusal};
 
-/// Writes values after a kind and a name.
+/// Writer for the content of a telegram: kind and name, then values.
 #[derive(Clone, Debug)]
 pub struct Writer {
     dialect: Dialect,
@@ -100,7 +100,7 @@ impl Writer {
     }
 }
 
-/// Reads the values after a name.
+/// Reader for the values of a telegram, which follow its name.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     dialect: Dialect,

@@ -58,7 +58,7 @@ impl Kind {
         KINDS.iter().find(|(known, _)| known.as_bytes() == word).map(|(_, kind)| *kind)
     }
 
-    /// Refusal with which a scanner answers an unknown name after this kind.
+    /// Refusal with which a scanner answers a telegram of this kind that has an unknown name.
     fn unknown(self) -> Refusal {
         match self {
             Self::Call | Self::CallAnswer => Refusal::UnknownMethod,
@@ -203,7 +203,7 @@ const VARIABLES: &[(&str, &[Type])] = &[
     ("EImask", &[U8, U8, U8, U8]),
 ];
 
-/// Methods with the types of their parameters and results.
+/// Methods: name, types of the parameters, types of the results.
 const METHODS: &[(&str, &[Type], &[Type])] = &[
     // User level and hash of its password; result: 1 granted, 0 denied.
     ("SetAccessMode", &[U8, U32], &[U8]),
@@ -236,7 +236,7 @@ const FIELD: &[Type] = &[U8];
 /// Number of the variable DeviceIdent, for [`Kind::ReadIndex`].
 const IDENT_INDEX: &str = "0";
 
-/// Types of the values after a name; an unknown name is refused.
+/// Types of the values that follow `name` in a telegram of this kind; an unknown name is refused.
 fn types(kind: Kind, name: &str) -> Result<&'static [Type], Refusal> {
     let variable = || VARIABLES.iter().find(|(known, _)| *known == name).map(|(_, types)| *types);
     let method = || METHODS.iter().find(|(known, ..)| *known == name);

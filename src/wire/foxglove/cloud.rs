@@ -54,7 +54,7 @@ impl Cloud<'_> {
     }
 }
 
-/// `google.protobuf.Timestamp`. Without nanoseconds, their field is omitted, as other writers of the format do.
+/// `google.protobuf.Timestamp`. If the nanoseconds are 0, their field is omitted, as by other writers of the format.
 pub(super) fn time(unix_ns: u64) -> Message {
     const NANOS: u64 = 1_000_000_000;
     let seconds = Message::default().integer(1, unix_ns / NANOS);

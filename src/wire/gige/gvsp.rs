@@ -4,7 +4,7 @@
 pub const OVERHEAD: usize = 36;
 /// Like [`OVERHEAD`], for the header with 64-bit block ids.
 pub const OVERHEAD_EXTENDED: usize = 48;
-/// Length of a chunk's id and length fields, which follow its data, bytes.
+/// Length of the id and length fields at the end of a chunk, bytes.
 pub const CHUNK_TAIL: usize = 8;
 /// Payload type of images; [`HAS_CHUNKS`] is the flag for images with chunks.
 const IMAGE: u32 = 1;
@@ -75,8 +75,8 @@ impl Leader {
     }
 }
 
-/// Appends the end of a chunk, its id and length, to `bytes`. The last `len` bytes are the data of the chunk: an image
-/// or other data.
+/// Appends the end of a chunk, its id and length, to `bytes`. Before the call, `bytes` must end with the chunk's data of
+/// `len` bytes: an image or other data.
 pub fn end_chunk(bytes: &mut Vec<u8>, id: u32, len: usize) {
     bytes.extend(id.to_be_bytes());
     bytes.extend((len as u32).to_be_bytes());
@@ -132,7 +132,8 @@ impl Shape {
         bytes
     }
 
-    /// Packet number `packet` of an image with its chunks, with `status`; `None` if the number is too high.
+    /// Packet number `packet` of a frame, with the status `status`; `None` if the number is too high. `image` is the image
+    /// with its chunks.
     pub fn packet(
         self,
         status: u16,

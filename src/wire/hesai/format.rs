@@ -6,7 +6,7 @@ use crate::record::{Record as _, record};
 pub const DISTANCE_UNIT_M: f64 = 0.004;
 /// Distance unit in packet headers, millimetres.
 pub const DISTANCE_UNIT_MM: u8 = 4;
-/// Header flag: a sequence number ends the packet.
+/// Bit of the header's flags: the packet ends with a sequence number.
 pub const HAS_SEQUENCE: u8 = 1;
 /// First bytes of packets with a header.
 pub(super) const HEAD_FLAG: [u8; 2] = [0xee, 0xff];

@@ -56,7 +56,7 @@ pub mod command {
     pub const MONITOR: u8 = 0x27;
     /// Sets the largest offset from the PTP master at which the clock counts as locked: one byte, microseconds.
     pub const SET_PTP_LOCK_OFFSET: u8 = 0x39;
-    /// Requests the lock offset of PTP.
+    /// Requests the offset that [`SET_PTP_LOCK_OFFSET`] sets.
     pub const GET_PTP_LOCK_OFFSET: u8 = 0x3a;
 }
 
@@ -66,7 +66,7 @@ pub mod code {
     pub const OK: u8 = 0;
     /// A value is not allowed.
     pub const INVALID_PARAMETER: u8 = 1;
-    /// The payload has another length.
+    /// The payload does not have the length that the command requires.
     pub const INVALID_DATA: u8 = 3;
     /// The lidar does not support the command.
     pub const UNSUPPORTED: u8 = 5;

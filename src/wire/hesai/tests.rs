@@ -10,7 +10,7 @@ use super::ptc::{
 use crate::framer::Framer;
 use crate::record::Record;
 
-/// A golden packet: format, whether it has dual returns, whether it has a sequence number, year, first bytes in
+/// A golden packet: format, whether it has dual returns, whether it has a sequence number, year byte, first bytes in
 /// hexadecimal, SHA-256.
 struct Golden(HesaiFormat, bool, bool, u8, &'static str, &'static str);
 

@@ -10,7 +10,7 @@ pub const SUBFRAME_S: u32 = 6;
 const PREAMBLE: i64 = 0b111_0001_0010;
 const SUBFRAMES: u32 = 5;
 const PAGES: u32 = 24;
-/// Page of subframe 5 with UTC.
+/// Number of the page of subframe 5 that has the UTC parameters.
 const UTC_PAGE: u32 = 10;
 /// Number of information bits in the first word of a subframe; [`DATA_BITS`] is the number in each of the others.
 const FIRST_BITS: usize = 26;

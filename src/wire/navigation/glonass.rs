@@ -113,8 +113,8 @@ fn signed(bits: Bits, value: f64, exponent: i32, count: usize) -> Bits {
     bits.put(i64::from(number < 0), 1).put(number.abs(), count - 1)
 }
 
-/// Check bits of a string's 77 data bits: a Hamming code and its parity (ICD, 4.7). Bits are counted from the last
-/// one. A data bit's position in the code is the next number that is not a power of two.
+/// Check bits of a string's 77 data bits: a Hamming code and its parity (ICD, 4.7). Bits are numbered from the last one. In
+/// this order, the data bits have those positions in the code that are not powers of two.
 fn check(data: &Bits) -> u32 {
     let is_one = |bit: usize| data.get(BITS - bit, 1) == 1;
     let places = (3u32..).filter(|place| !place.is_power_of_two());

@@ -258,7 +258,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// Converts WGS84 degrees, positive to north and east, with `decimals` of a minute.
+    /// Converts WGS84 degrees, positive to the north and east. Minutes have `decimals` decimals.
     pub fn from_degrees(latitude_deg: f64, longitude_deg: f64, decimals: u8) -> Self {
         Self {
             latitude: Angle::from_degrees(latitude_deg, 2, decimals),

@@ -318,7 +318,7 @@ sentences! {
         time: Option<Time>,
         /// Status: A valid, V invalid.
         status: Option<char>,
-        /// From version 2.3 on: mode: N none, A autonomous, D differential, E dead reckoning.
+        /// Mode, from version 2.3 on: N none, A autonomous, D differential, E dead reckoning.
         mode: Tail<char>,
     }
     /// Satellites used for the fix, and dilution of precision.
@@ -335,7 +335,7 @@ sentences! {
         hdop: Option<Number>,
         /// Vertical dilution of precision.
         vdop: Option<Number>,
-        /// From version 4.10 on: system: 1 GPS and SBAS, 2 GLONASS, 3 Galileo, 4 BeiDou, 5 QZSS.
+        /// System, from version 4.10 on: 1 GPS and SBAS, 2 GLONASS, 3 Galileo, 4 BeiDou, 5 QZSS.
         system: Tail<String>,
     }
     /// Satellites in view, up to four per message.
@@ -369,7 +369,7 @@ sentences! {
         declination_deg: Option<Number>,
         /// Direction of the declination: E or W.
         declination_side: Option<char>,
-        /// From version 2.3 on: mode: N, A, D or E as in GLL, F RTK float, R RTK fixed.
+        /// Mode, from version 2.3 on: N, A, D or E as in GLL, F RTK float, R RTK fixed.
         mode: Tail<char>,
         /// From version 4.10 on: navigational status; V: not provided.
         navigation_status: Tail<char>,
@@ -392,7 +392,7 @@ sentences! {
         speed_km_h: Option<Number>,
         /// Unit of the speed, `K` (km/h).
         km_h_unit: Option<char>,
-        /// From version 2.3 on: mode: N, A, D or E, as in GLL.
+        /// Mode, from version 2.3 on: N, A, D or E, as in GLL.
         mode: Tail<char>,
     }
     /// Error statistics of the position.

@@ -162,7 +162,7 @@ record! {
         origin: Timestamp,
         /// TAI minus UTC, seconds.
         utc_offset_s: i16,
-        /// Zero.
+        /// Reserved: 0.
         reserved: u8,
         /// First priority: lower is better, before all other criteria.
         priority_1: u8,

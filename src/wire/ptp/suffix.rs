@@ -83,8 +83,8 @@ pub enum Part {
     FollowUpInformation,
 }
 
-/// Decodes the known ones among the first 16 parts of a suffix; stops at an incomplete or invalid part. Any bytes are
-/// accepted.
+/// Decodes the first 16 parts of a suffix; returns those of known types. Stops at an incomplete or invalid part. Any
+/// bytes are accepted.
 pub fn parts(suffix: &[u8]) -> Vec<Part> {
     let mut from = Reader::new("a suffix", suffix);
     let mut next = || -> Result<Option<Part>, ParseError> {

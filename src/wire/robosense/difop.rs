@@ -23,8 +23,8 @@ const END: [u8; 2] = [0x0f, 0xf0];
 const SENTENCE_AT: usize = 382;
 const ANGLES_AT: usize = 468;
 const RS16_ANGLES_AT: usize = 1165;
-/// Number of lasers of an RS-16 that point downward: the first ones. The packet has only magnitudes of the angles, and these
-/// lasers' angles are negative.
+/// Number of lasers of an RS-16 that point downward; they are the first ones. A packet has only the magnitudes of the
+/// angles, and the angles of these lasers are negative.
 const RS16_DOWNWARD: usize = 8;
 /// Bits of [`Difop::gps`], the state of the GNSS input.
 pub mod gps {

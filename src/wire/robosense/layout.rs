@@ -164,7 +164,8 @@ impl Layout {
         }
     }
 
-    /// Offset of the byte with the model's type; the byte with its kind follows.
+    /// Offset of the byte with the type of the lidar; the next byte is its kind, which distinguishes models of one
+    /// type.
     pub fn type_at(self) -> usize {
         match self {
             Self::Ruby | Self::M1 => 30,

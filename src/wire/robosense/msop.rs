@@ -28,7 +28,7 @@ pub struct Head {
     pub celsius: f64,
     /// Packet counter; for an M1, the number of the packet in its frame, from 1; 0 for a Ruby, whose packets have none.
     pub count: u32,
-    /// Type and kind of the model.
+    /// Type byte of the model, and the byte after it, which distinguishes versions of a Bpearl; 0 for an M1.
     pub kind: [u8; 2],
     /// Code of the return mode, for layouts that have one.
     pub returns: u8,
@@ -195,7 +195,7 @@ impl<'a> Packet<'a> {
     /// Reads a packet of any model.
     ///
     /// # Errors
-    /// No model has this length, these first bytes, this block flag or this type.
+    /// No model has this length, these first bytes, this block flag or this type, or an azimuth is 360 degrees or more.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, ParseError> {
         let layout = layout_of(bytes)?;
         let shape = layout.shape();
@@ -279,7 +279,7 @@ impl<'a> Packet<'a> {
         })
     }
 
-    /// A block of an M1: time after the packet's time in microseconds, number of the return, and points.
+    /// A block of an M1: its time minus the packet's time, microseconds; number of the return; points.
     pub fn angled(&self, block: usize) -> (u8, u8, impl Iterator<Item = AngledPoint>) {
         let shape = self.layout.shape();
         let at = shape.block_at(block);
@@ -320,7 +320,7 @@ fn layout_of(bytes: &[u8]) -> Result<Layout, ParseError> {
     Err(ParseError::Length { what: "a RoboSense data packet", need, got: bytes.len() })
 }
 
-/// Writes the header of an M1's block: time after the packet's time in microseconds, and number of the return.
+/// Writes the header of an M1's block: its time minus the packet's time, microseconds, and number of the return.
 pub fn angled_block(shape: &Shape, block: usize, after_us: u8, number: u8, out: &mut [u8]) {
     let at = shape.block_at(block);
     [out[at], out[at + 1]] = [after_us, number];

@@ -177,7 +177,7 @@ pub enum RequestError {
     /// Parameters are missing.
     #[error("parameters are missing")]
     TooShort,
-    /// The request continues after its parameters without a semicolon.
+    /// The parameters are followed by text without a semicolon, which this scanner requires.
     #[error("text after the parameters without a semicolon")]
     TooLong,
     /// The host's text is longer than [`LONGEST_TEXT`].

@@ -59,7 +59,8 @@ impl ScanFormat {
         self.characters + if self.has_intensity { INTENSITY } else { 0 }
     }
 
-    /// Length of a message with `values` values of one echo each, bytes. The repeated request has `echo` bytes.
+    /// Length of a message with `values` values of one echo each, bytes. The message repeats the request, which has
+    /// `echo` bytes.
     pub fn message_len(&self, echo: usize, values: usize) -> usize {
         let characters = values * self.value_len();
         echo + 1 + 4 + (TIME + 2) + characters + 2 * characters.div_ceil(DATA_LINE) + 1

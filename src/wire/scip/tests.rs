@@ -1,4 +1,5 @@
-//! The texts are from Hokuyo's specification and from recordings quoted by drivers, or are computed by their rules.
+//! The texts in these tests are from Hokuyo's specification and from recordings quoted by drivers, or are computed by
+//! the rules of these sources.
 
 use super::coding::{decode, encode, largest};
 use super::message::{Line, Message, Messages, Status};
@@ -109,7 +110,7 @@ fn step(echoes: &[(u32, u32)]) -> Step {
     Step { first: all[0], others: all[1..].to_vec() }
 }
 
-/// Checks a scan by writing and reading it.
+/// Checks that a scan of `steps` is written with the data block `data`, and that the text is read as the same scan.
 fn holds(echo: &str, status: &str, name: Name, steps: &[&[(u32, u32)]], data: &str) {
     let steps: Vec<Step> = steps.iter().map(|echoes| step(echoes)).collect();
     let scan = ScanData { time_ms: 123_456, steps };
@@ -127,7 +128,7 @@ fn data_blocks_are_cut_every_64_characters() {
     let values: Vec<&[(u32, u32)]> = values.iter().map(|value| &value[..]).collect();
     let data = "0?X0?Y0?Z0?[0?\\0?]0?^0?_0?`0?a0?b0?c0?d0?e0?f0?g0?h0?i0?j0?k0?l0E\n?m0?n0?o0@07";
     holds("GD0540056401", "00P", Name::Gd, &values, data);
-    // A whole number of lines is not followed by an empty line of data: 64 values are 3 lines.
+    // 64 values fill 3 lines of data exactly: no empty line follows.
     let scan = ScanData { time_ms: 0, steps: vec![Step::default(); 64] };
     assert_eq!(scan.lines(format(Name::Md)).len(), 1 + 3);
     let full = |name| {

@@ -264,7 +264,7 @@ impl Mode {
     }
 }
 
-/// Reads a count and that many subranges; `None` if the data is too short.
+/// Reads a count, then as many subranges as the count states; `None` if the data is too short.
 fn read_parts(reader: &mut Reader<'_>) -> Option<Vec<Subrange>> {
     let count: u16 = reader.le().ok()?;
     reader.le_vec(count).ok()

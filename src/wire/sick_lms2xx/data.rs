@@ -49,7 +49,7 @@ pub struct ScanInfo {
     pub count: u16,
     /// Start of a partial scan, in quarters of a degree after a whole degree, 0..=3.
     pub quarters: u8,
-    /// Whether the values are one revolution of the mirror instead of a whole scan.
+    /// Whether the values are one rotation of the mirror instead of a whole scan.
     pub is_partial: bool,
     /// Unit of the values.
     pub unit: Unit,
@@ -89,7 +89,7 @@ impl ScanInfo {
 pub struct Values {
     /// Start of a partial scan, in quarters of a degree after a whole degree, 0..=3.
     pub quarters: u8,
-    /// Whether the values are one revolution of the mirror instead of a whole scan.
+    /// Whether the values are one rotation of the mirror instead of a whole scan.
     pub is_partial: bool,
     /// Unit of the values.
     pub unit: Unit,
@@ -123,7 +123,7 @@ impl Values {
 /// Value of a range field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Range {
-    /// Range in units.
+    /// Range, in the [`Unit`] of the scan.
     Units(u16),
     /// A special value instead of a range.
     Special(SpecialValue),

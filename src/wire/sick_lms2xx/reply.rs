@@ -101,7 +101,7 @@ pub enum Body {
         /// Real-time indices, if configured.
         indices: Option<Indices>,
     },
-    /// 0xC4: a scan with the reflectivity of a part.
+    /// 0xC4: a scan, with reflectivity for some of its values.
     Reflectivity {
         /// Ranges of the whole scan.
         values: Values,

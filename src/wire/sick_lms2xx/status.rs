@@ -27,13 +27,14 @@ record! {
         reference_pollution_calibration: [u16; 4],
         /// Revolutions of the motor, probably per minute.
         motor_revolutions: u16,
-        /// In the order of the telegram: reserved, reference scales 1 and 2 (100 %), reserved, reference scales 1 and
-        /// 2 (66 %), reserved.
+        /// Seven words in the order of the telegram: reserved, reference scales 1 and 2 (100 %), reserved, reference
+        /// scales 1 and 2 (66 %), reserved.
         reference_scales: [u16; 7],
         /// Amplitude of the signal, percent.
         signal_amplitude: u16,
-        /// State of the receiver: current angle, peak threshold, angle of the reference measurement, calibrated
-        /// signal amplitude, target stop and peak threshold, actual stop and peak threshold.
+        /// Eight words about the receiver: current angle, peak threshold, angle of the reference measurement,
+        /// calibrated signal amplitude, target stop threshold, target peak threshold, actual stop threshold, actual
+        /// peak threshold.
         receiver: [u16; 8],
         /// Unused.
         reserved_101: u8,

@@ -36,7 +36,7 @@ message! {
         baud: u32,
         /// Input protocols: bit 0 UBX, 1 NMEA, 2 RTCM 2, 5 RTCM 3.
         input_protocols: u16,
-        /// Output protocols, as for input.
+        /// Output protocols; bits as in `input_protocols`.
         output_protocols: u16,
         /// Flags: bit 1 extended timeout.
         flags: u16,
@@ -108,11 +108,11 @@ message! {
         rf_delay_ns: i16,
         /// Period in microseconds, or frequency in hertz if bit 3 of `flags` is set.
         period: u32,
-        /// Period or frequency of the pulse once locked.
+        /// Period or frequency once the pulse is locked to GNSS time, as in `period`.
         period_locked: u32,
         /// Length of the pulse in microseconds if bit 4 of `flags` is set, otherwise in units of 2^-32 of the period.
         length: u32,
-        /// Length of the pulse once locked.
+        /// Length once the pulse is locked to GNSS time, as in `length`.
         length_locked: u32,
         /// Delay set by the user.
         user_delay_ns: i32,

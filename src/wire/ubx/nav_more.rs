@@ -110,11 +110,12 @@ message! {
         risk_exponent: i8,
         /// 1: the protection levels of the position are valid; 0: they are not.
         position_valid: u8,
-        /// Frame of the position's protection levels.
+        /// Frame of the position's protection levels: 0 invalid, 1 north-east-down, 2 longitudinal-lateral-vertical, 3
+        /// horizontal semi-major axis, horizontal semi-minor axis, vertical.
         position_frame: u8,
         /// 1: the protection levels of the velocity are valid; 0: they are not.
         velocity_valid: u8,
-        /// Frame of the velocity's protection levels.
+        /// Frame of the velocity's protection levels, coded as `position_frame`.
         velocity_frame: u8,
         /// 1: the protection level of the time is valid; 0: it is not.
         time_valid: u8,
@@ -122,9 +123,9 @@ message! {
         reserved1: [u8; 4],
         /// GPS time of week.
         itow_ms: u32,
-        /// Protection levels of the position, by axis.
+        /// Protection levels of the position, along the axes of `position_frame`.
         position_mm: [u32; 3],
-        /// Protection levels of the velocity, by axis.
+        /// Protection levels of the velocity, along the axes of `velocity_frame`.
         velocity_mm_s: [u32; 3],
         /// Orientation of the position's protection ellipse, 0.01 degrees.
         position_orientation_centideg: u16,
@@ -154,7 +155,7 @@ record! {
         /// Almanac: bits 0-4 time for which it can be used, in days, 5-7 source (0 none, 1 received from the
         /// satellite).
         almanac: u8,
-        /// Other orbits: bits 5-7 are their kind, 0 none.
+        /// Other orbit data: bits 5-7 are its kind, 0 none.
         other: u8,
     }
     /// Orbit data stored in the receiver.
@@ -180,7 +181,7 @@ record! {
         geo: u8,
         /// Mode: 0 off, 1 on for integrity, 3 on.
         mode: u8,
-        /// SBAS system: -1 unknown, 0 WAAS, 1 EGNOS, 2 MSAS, 3 GAGAN.
+        /// SBAS system of the satellite: -1 unknown, 0 WAAS, 1 EGNOS, 2 MSAS, 3 GAGAN.
         system: i8,
         /// Services: bit 0 ranging, 1 corrections, 2 integrity, 3 test, 4 bad.
         service: u8,
@@ -190,7 +191,7 @@ record! {
         status: u8,
         /// Reserved.
         reserved1: [u8; 2],
-        /// One block for each satellite.
+        /// One block of 12 bytes, not decoded, for each satellite.
         satellites: Vec<[u8; 12]>,
     }
     /// State of the differential corrections.
@@ -210,7 +211,7 @@ record! {
         status: u8,
         /// Reserved.
         reserved1: [u8; 2],
-        /// One block for each satellite.
+        /// One block of 12 bytes, not decoded, for each satellite.
         satellites: Vec<[u8; 12]>,
     }
     /// SLAS: corrections for the first frequency band, sent by QZSS satellites.
@@ -232,7 +233,7 @@ record! {
         flags: u8,
         /// Number of satellites.
         count: u8,
-        /// One block for each satellite.
+        /// One block of 8 bytes, not decoded, for each satellite.
         satellites: Vec<[u8; 8]>,
     }
     /// State of one fence.

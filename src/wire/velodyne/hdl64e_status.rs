@@ -62,14 +62,14 @@ pub enum StatusFormat {
 }
 
 /// Types of the upper and the lower block threshold. The thresholds are the last bytes of the cycle that begins with
-/// `UNIT#`. The types of the other settings run downwards from 0xff to 0xf8. One public decoder expects the types of
-/// the thresholds to continue this sequence; other decoders ignore the types.
+/// `UNIT#`. The other settings have the types 0xff to 0xf8. One public decoder expects the thresholds to have the next
+/// lower types; other decoders ignore the types.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ThresholdTypes {
     /// The types 0xf7 and 0xf6.
     #[default]
     Own,
-    /// The types `6` and `7`, as for other bytes at the same positions of a cycle.
+    /// The types `6` and `7`, which other bytes at these positions of a cycle also have.
     Digits,
 }
 

@@ -83,7 +83,7 @@ const TREE_PLACE: u64 = 18;
 const PATCH_PLACE: u64 = 19;
 const BLADE_PLACE: u64 = 20;
 
-/// Builds the field. Its ground is the relief with the ditches.
+/// Builds the field. [`Scene::ground`] is the relief with the ditches.
 pub fn build(parameters: &AndabataFieldParameters) -> Scene {
     let seed = parameters.seed;
     let mut scene = Scene::default();
@@ -283,7 +283,7 @@ struct Room {
 }
 
 impl Room {
-    /// Finds a position for an object of this radius, free of all other objects if possible.
+    /// Finds a position for an object of this radius, clear of all other objects if possible.
     fn find(&mut self, rng: &mut SplitMix64, radius_m: f64) -> DVec2 {
         let reach = HALF_SIZE_M - 1.0 - radius_m;
         let mut place = DVec2::ZERO;

@@ -180,7 +180,7 @@ fn stem_places(parameters: &FortDrumParameters, ground: &HeightGrid) -> Vec<DAff
 }
 
 /// Poses of clumps of low grass. The model is scaled by 0.5 to 0.7 horizontally and by [`GRASS_SCALE`] vertically. The
-/// unscaled blades extend up to `reach` metres from its axis.
+/// unscaled blades extend up to `reach` metres from the model's axis.
 fn grass_places(seed: u64, clumps: u64, reach: f64, ground: &HeightGrid) -> Vec<DAffine3> {
     let [low, high] = GRASS_M.map(DVec2::from);
     (0..clumps)

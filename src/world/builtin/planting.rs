@@ -15,7 +15,8 @@ pub const LANE_TO_TRUNK_M: f64 = 3.0;
 /// Least distance between the lane's middle line and any part of a blade of grass, metres.
 pub const LANE_TO_GRASS_M: f64 = 1.0;
 
-/// Least distance between the middles of trees, metres. It is given up for a tree after 20 unsuccessful attempts.
+/// Least distance between the middles of trees, metres. A tree that finds no such place in 20 attempts may stand
+/// closer.
 const TREE_SPACING_M: f64 = 5.0;
 
 // Identifiers of random streams. Together with the seed they determine shapes and positions.
@@ -93,7 +94,7 @@ impl Site<'_> {
         let mut places = Vec::new();
         for index in 0..u64::from(trees) {
             let mut rng = random::stream(self.seed, TREE_PLACE, index);
-            // The model is 8 m tall.
+            // The model is 8 m tall, so the trees are 6 to 10 m tall.
             let scale = uniform(&mut rng, 0.75, 1.25);
             let (sin, cos) = libm::sincos(random::angle(&mut rng));
             let clear = LANE_TO_TRUNK_M + 2.0 * tree::TRUNK_RADIUS_M * scale;

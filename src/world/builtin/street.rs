@@ -37,10 +37,10 @@ const SIGN_SIZE_M: f64 = 0.6;
 const PLATE_M: [f64; 3] = [9.99, 2.6, 0.5];
 /// Width and height of a licence plate of the European Union, metres.
 const PLATE_SIZE_M: [f64; 2] = [0.52, 0.11];
-/// Largest length of a piece, metres. Long rectangles are divided, because the depth of a hit is less exact on long
-/// thin triangles.
+/// Largest length of the pieces into which long rectangles are divided, metres. The depth of a hit is less exact on
+/// long thin triangles.
 const PIECE_M: f64 = 10.0;
-/// Low and high corner of the parked car, World, metres.
+/// Lowest and highest corner of the parked car, World, metres.
 const CAR_M: [[f64; 3]; 2] = [[10.0, 1.7, 0.2], [14.2, 3.5, 1.5]];
 
 /// Builds the street. Its ground is road and pavements.
@@ -138,7 +138,7 @@ pub fn build(parameters: &StreetParameters) -> Scene {
     scene
 }
 
-/// The line between two points in pieces of at most [`PIECE_M`].
+/// Divides the line between two points into equal pieces of at most [`PIECE_M`]; returns the ends of each.
 fn pieces(from: [f64; 2], to: [f64; 2]) -> impl Iterator<Item = [[f64; 2]; 2]> {
     let (from, to) = (DVec2::from(from), DVec2::from(to));
     let count = (from.distance(to) / PIECE_M).ceil().max(1.0) as u32;
@@ -161,7 +161,8 @@ impl Part {
         self.mesh.triangle_materials.extend([material; 2]);
     }
 
-    /// A level rectangle from its south-western to its north-eastern corner.
+    /// Adds a level rectangle at the height `z`, from the south-western corner `low` to the north-eastern corner
+    /// `high`.
     fn level(&mut self, low: [f64; 2], high: [f64; 2], z: f64, material: MaterialId) {
         let [[west, south], [east, north]] = [low, high];
         for [from, to] in pieces([west, south], [east, south]) {
@@ -170,7 +171,7 @@ impl Part {
         }
     }
 
-    /// An upright rectangle above the line between two points.
+    /// Adds an upright rectangle above the line between two points, from the height `z[0]` to `z[1]`.
     fn upright(&mut self, from: [f64; 2], to: [f64; 2], z: [f64; 2], material: MaterialId) {
         let corner = |[x, y]: [f64; 2], z: f64| [x, y, z];
         let [low, high] = z;
@@ -180,7 +181,7 @@ impl Part {
         }
     }
 
-    /// A box from its low to its high corner.
+    /// Adds a box from its lowest to its highest corner.
     fn block(&mut self, [low, high]: [[f64; 3]; 2], material: MaterialId) {
         let z = [low[2], high[2]];
         let corners = [[low[0], low[1]], [high[0], low[1]], [high[0], high[1]], [low[0], high[1]]];
@@ -192,7 +193,7 @@ impl Part {
         }
     }
 
-    /// Adds the mesh to `scene` without moving it.
+    /// Adds the mesh to `scene`, with one instance that does not move it.
     fn place(self, scene: &mut Scene) {
         let mesh = scene.meshes.len() as u32;
         scene.meshes.push(self.mesh);

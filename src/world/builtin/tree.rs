@@ -36,7 +36,7 @@ const GOLDEN_ANGLE: f64 = 2.399_963_229_728_653;
 struct Generation {
     /// Number of branches on each branch of the previous level.
     children: usize,
-    /// Number of sides of a prism.
+    /// Number of sides of each prism.
     sides: usize,
     /// Number of prisms along a branch.
     segments: usize,
@@ -171,7 +171,7 @@ impl Grower<'_> {
         }
     }
 
-    /// End points of the segments of a branch. Branches wind randomly; all but the trunk bend upwards.
+    /// Start of a branch and end points of its segments. Branches wind randomly; all but the trunk bend upwards.
     fn centre_line(&mut self, branch: &Branch, segments: usize) -> Vec<DVec3> {
         let step = branch.length / segments as f64;
         let is_trunk = branch.generation == 0;
@@ -223,7 +223,7 @@ impl Grower<'_> {
         }
     }
 
-    /// Distributes leaves with `triangles` triangles, an even number, over the twigs.
+    /// Distributes leaves over the twigs. Together, the leaves have `triangles` triangles, an even number.
     fn leaves(&mut self, seed: u64, triangles: usize) {
         let shape = match triangles {
             0..=100_000 => LeafShape::Folded,
@@ -268,14 +268,14 @@ impl Grower<'_> {
     }
 }
 
-/// Length of a branch on the trunk, in tree heights, by its position from the lowest (0) to the highest (1):
-/// a round crown, widest below its middle.
+/// Length of a branch that grows from the trunk, as a share of the tree's height. `place` is 0 for the lowest branch
+/// and 1 for the highest. The crown is round and widest below its middle.
 fn crown(place: f64) -> f64 {
     let from_widest = (place - 0.25) / 0.8;
     0.10 + 0.26 * (1.0 - from_widest * from_widest).max(0.0).sqrt()
 }
 
-/// Radius of a branch, metres, by the position along it.
+/// Radius of a branch, metres, at `along`: 0 at its start, 1 at its end.
 fn taper(branch: &Branch, is_trunk: bool, along: f64) -> f64 {
     let slender = branch.radius * (1.0 - 0.88 * along);
     if is_trunk {
@@ -287,7 +287,7 @@ fn taper(branch: &Branch, is_trunk: bool, along: f64) -> f64 {
     }
 }
 
-/// The point at `along`, 0..=1, of a polyline of equal steps.
+/// The point of a polyline of equal steps at `along`: 0 at its start, 1 at its end.
 fn on(line: &[DVec3], along: f64) -> DVec3 {
     let last = line.len() - 1;
     let at = along.clamp(0.0, 1.0) * last as f64;

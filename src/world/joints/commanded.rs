@@ -146,8 +146,8 @@ impl Commanded {
         (first, history.knots.range(skipped..).copied().collect())
     }
 
-    /// Appends motion of the original joint in another process. `knots` start with millisecond `first`; those already stored
-    /// are skipped.
+    /// Appends motion that another process has simulated for this joint. `knots` start with millisecond `first`;
+    /// milliseconds that are already stored are skipped.
     pub(super) fn repeat(&self, first: u64, knots: &[[f64; 2]]) {
         let next = {
             let history = self.history.read().unwrap_or_else(PoisonError::into_inner);

@@ -151,13 +151,15 @@ impl Joints {
         self.commanded().map(Commanded::known_until).min().unwrap_or(SimTime(u64::MAX))
     }
 
-    /// Motion of the commanded joints from millisecond `from` on, as far as it is stored, for a copy in another process. For
-    /// each commanded joint: the number of the first millisecond, and position and rate at whole milliseconds.
+    /// Motion of the commanded joints from millisecond `from` on, as far as it is stored, for a copy of the joints in
+    /// another process. For each commanded joint: the number of the first millisecond, then position and rate at each
+    /// whole millisecond.
     pub fn knots_from(&self, from: u64) -> Vec<(u64, Vec<[f64; 2]>)> {
         self.commanded().map(|joint| joint.knots_from(from)).collect()
     }
 
-    /// Appends motion of the original joints in another process; `knots` are the result of [`Joints::knots_from`] there.
+    /// Appends `knots` to the motion of this copy. They are the result of [`Joints::knots_from`] for the original
+    /// joints, in another process.
     pub fn repeat(&self, knots: &[(u64, Vec<[f64; 2]>)]) {
         for (joint, (first, knots)) in self.commanded().zip(knots) {
             joint.repeat(*first, knots);
@@ -220,7 +222,7 @@ impl CarrierMotion {
         }
     }
 
-    /// Motion of the part that a further joint on this part moves.
+    /// Motion of the part that `joint` moves, if `joint` is mounted on this part and has the state `state`.
     fn moved(&self, joint: &Joint, state: &JointState) -> Self {
         let base = self.of_point(joint.parent_from_joint);
         let axis = base.body_from_point.direction(joint.axis);

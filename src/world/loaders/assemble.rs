@@ -14,7 +14,7 @@ use crate::world::colours::{ColourMap, Rgb};
 use crate::world::materials;
 use crate::world::scene::{Finish, Instance, Material, MaterialId, Mesh, Scene, Texture};
 
-/// Twice the area below which a triangle is degenerate, m²: the square of 0.1 µm.
+/// A triangle is degenerate if twice its area is at most this, m²: the square of 0.1 µm.
 const MIN_DOUBLE_AREA_M2: f64 = 1.0e-14;
 
 /// Reflectance and colour of a spectrum file.
@@ -278,7 +278,8 @@ impl<'a> Assembly<'a> {
         Some(())
     }
 
-    /// Adds a visible instance of `mesh`.
+    /// Adds a visible instance of `mesh`, unless the transform is a fault, the instance is too far out, or the scene is
+    /// full.
     pub fn add_instance(&mut self, mesh: u32, world_from_mesh: DAffine3, place: &Place) {
         if let Some(instance) = self.instance(mesh, world_from_mesh, place)
             && self.room_for_another(self.scene.instances.len(), place)
@@ -287,7 +288,7 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// Adds an instance of `mesh` to the ground of the scene.
+    /// Adds an instance of `mesh` to the ground of the scene, with the same exceptions as [`Assembly::add_instance`].
     pub fn add_ground(&mut self, mesh: u32, world_from_mesh: DAffine3, place: &Place) {
         if let Some(instance) = self.instance(mesh, world_from_mesh, place)
             && self.room_for_another(self.scene.ground.len(), place)
@@ -470,7 +471,7 @@ mod tests {
         assert_eq!((scene.instances.len(), scene.ground.len()), (2, 2));
     }
 
-    /// Images with small files that need much memory.
+    /// Small image files can need much memory, so their texels are counted before memory is allocated.
     #[test]
     fn texels_are_summed_before_they_are_made() {
         let files = Memory::default();

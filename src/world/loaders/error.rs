@@ -201,7 +201,7 @@ pub enum Problem {
     TooMany {
         /// Name of the counted items.
         what: &'static str,
-        /// Number in the file.
+        /// Number of items so far, which exceeds the limit.
         count: u64,
         /// Number allowed.
         limit: u64,

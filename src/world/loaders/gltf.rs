@@ -97,7 +97,8 @@ const HARMLESS_EXTENSIONS: [&str; 8] = [
 fn open(bytes: &[u8], file: &Path) -> Result<(Document, Option<Vec<u8>>), Fault> {
     let syntax = |text: String| Fault::new(Place::of(file), Problem::Syntax(text));
     if bytes.starts_with(b"glTF") {
-        // The crate subtracts the header's size from the length that the header announces.
+        // The crate subtracts the header's size from the length in the header. Without this check, the difference could
+        // be negative.
         let length = bytes.get(8..12).and_then(|b| b.try_into().ok()).map(u32::from_le_bytes);
         if length.is_none_or(|length| length < 12) {
             return Err(syntax("has a truncated binary header".into()));
@@ -537,7 +538,7 @@ impl<'a> Loader<'a> {
             self.assembly.warn(&place, Oddity::Colour { value, taken });
         }
         let red = taken;
-        // White without a texture is the default, so the file sets no reflectance.
+        // A white base colour without a texture is glTF's default. It counts as missing.
         let unsaid = info.is_none() && [red, green, blue] == [1.0; 3];
         let typical = materials::typical(name).filter(|_| unsaid);
         let base_reflectance = typical.map_or(red, |typical| typical.reflectance_905nm);
@@ -600,7 +601,7 @@ impl<'a> Loader<'a> {
             has_volume: material.volume().is_some_and(|v| v.thickness_factor() > 0.0),
         };
         let (reflectance, finish) = surface.look();
-        // Glass scatters the share of its colour that it does not transmit.
+        // Glass scatters only the light that it does not transmit, with its base colour.
         let scattered = |colour: Rgb| match finish {
             Finish::Glass { .. } => colour.map(|part| part * (1.0 - transmission)),
             _ => colour,
@@ -621,7 +622,8 @@ impl<'a> Loader<'a> {
 #[derive(Default)]
 struct MeshBuild {
     mesh: Mesh,
-    /// First vertex for each pair of positions and texture coordinates.
+    /// Index of the first vertex that was read from an accessor of positions and, for textured primitives, an accessor
+    /// of texture coordinates with a material.
     vertices: BTreeMap<(usize, Option<(usize, MaterialId)>), u32>,
     /// Whether any vertex has texture coordinates.
     textured: bool,

@@ -48,7 +48,7 @@ impl<'a> Document<'a> {
                 ..Place::line(self.file, error.line().max(1))
             };
             let text = error.to_string();
-            // The fault has a position already.
+            // Cut off the position in the message: the fault has a position of its own.
             let text = text.split(" at line ").next().unwrap_or_default();
             Fault::new(place, Problem::Syntax(format!("is not valid JSON: {text}")))
         })?;
@@ -79,7 +79,7 @@ impl<'a> Node<'a> {
         Fault::new(self.place(), problem)
     }
 
-    /// Creates a fault: this value is not as `expected`.
+    /// Creates a fault that this value is not of the kind `expected`, such as "an array".
     pub fn wrong(&self, expected: impl Into<String>) -> Fault {
         self.fault(Problem::wrong(expected, self.text))
     }
@@ -152,7 +152,7 @@ impl<'a> Object<'a> {
     /// The value at `key`; `None` if the key is absent.
     pub fn get(&self, key: &str) -> Option<Node<'a>> {
         let raw = self.fields.get(key)?;
-        // Keys other than plain words are quoted.
+        // In the path, keys other than plain words are quoted.
         let is_word = key.chars().all(|c| c.is_ascii_alphanumeric());
         let step = if is_word { format!(".{key}") } else { format!("['{key}']") };
         let path = self.node.path.clone() + &step;

@@ -47,7 +47,7 @@ const USUAL_HIGHLIGHT: f32 = 0.5;
 /// Opacity from which a material counts as opaque.
 const OPAQUE: f32 = 0.99;
 
-/// The materials of a file, in its order. Statements that a lidar does not need are skipped.
+/// The materials of a file, in its order. Statements that the simulation does not need are skipped.
 pub(super) fn parse(bytes: &[u8], file: &Path) -> Result<Vec<Statement>, Fault> {
     let text = String::from_utf8_lossy(bytes);
     let mut materials: Vec<Statement> = Vec::new();
@@ -169,7 +169,7 @@ impl Statement {
             material.finish = Finish::Glass { index, clear, faces: 2 };
             material.reflectance =
                 opacity.map_or(materials::DIRT, |opacity| opacity * material.reflectance);
-            // The visible colour of a clear pane is the colour of its dirt.
+            // Without an opacity, the pane is clear, and only the dirt on it is visible.
             material.colour = match (material.colour, opacity) {
                 (Some(colour), Some(opacity)) => Some(colour.map(|part| opacity * part)),
                 _ => None,
@@ -210,8 +210,8 @@ impl Statement {
         dissolve.or(clear.filter(|&clear| clear < 1.0).map(|clear| 1.0 - clear))
     }
 
-    /// The first number of a property, or, with a warning, the nearest number in `range`. `None` if the file lacks the
-    /// property, or, with a warning, if its first word is no number.
+    /// The first number of a property. A number outside `range` gives a warning and is replaced by the nearest number
+    /// in `range`. `None` if the file lacks the property or, with a warning, if its first word is no number.
     fn number(
         &self,
         property: &'static str,
@@ -444,7 +444,8 @@ mod tests {
         assert_eq!(named("pond"), (0.0, Finish::Water { bottom: None }));
         assert_eq!(named("wet_asphalt"), (0.8, Finish::Wet { film: materials::WET_FILM }));
         assert_eq!(named("window_frame"), (0.8, Finish::Matt));
-        // A measured reflectance of water replaces that of the name; a material with a picture of a window is a wall.
+        // A measured reflectance replaces that of the name `water`. A material with the name `window` and a texture,
+        // such as a picture of a facade, is diffuse.
         let (reflectance, finish) = look("newmtl water\nKd spectral k.spec");
         assert_eq!((reflectance, finish), (0.1, Finish::Water { bottom: None }));
         assert_eq!(look("newmtl window\nmap_Kd facade.png\nKd 0.5 0 0").1, Finish::Matt);
@@ -485,7 +486,8 @@ mod tests {
         );
     }
 
-    /// Other programs load such materials, so they give warnings, not errors.
+    /// Missing files and colours beyond the range give warnings, not errors, because other programs load such
+    /// materials.
     #[test]
     fn missing_files_and_bright_colours_are_told_and_put_up_with() {
         let files = Memory::default();

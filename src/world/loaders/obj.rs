@@ -4,9 +4,9 @@
 //! ignored. If no file defines a material, its name determines its optics, see [`materials::by_name`]. Triangles without a
 //! material get the default grey.
 //!
-//! `tobj` builds the mesh. It reports no lines, overflows at negative indices that are too large, and copies the last
-//! name for each group. This module therefore checks every statement first and passes on only statements that are
-//! valid and needed.
+//! `tobj` builds the mesh. Its errors have no line numbers, it overflows at negative indices that are too large, and it
+//! copies the last name for each group. This module therefore checks every statement first and passes on only
+//! statements that are valid and needed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -89,13 +89,13 @@ pub(super) fn read(
     assembly.add_mesh(mesh, &Place::of(file))
 }
 
-/// Reads the mesh without its materials; `material` is used everywhere.
+/// Reads the mesh without its materials; all triangles get `material`.
 pub(super) fn read_shape(bytes: &[u8], file: &Path, material: MaterialId) -> Result<Mesh, Fault> {
     let checked = check(&String::from_utf8_lossy(bytes), file)?;
     build(&checked.text, &vec![material; checked.materials.len()], file)
 }
 
-/// The material of faces before the first `usemtl`.
+/// Name of the material of faces before the first `usemtl`.
 const UNNAMED: &str = "default";
 
 /// An OBJ file reduced to valid statements that are needed.
@@ -103,7 +103,7 @@ struct Checked {
     /// Statements for `tobj`. Materials are named by their index in `materials`. Every face has positive indices of
     /// positions and texture coordinates; the first texture coordinate means "none".
     text: String,
-    /// Names in the order of first use by a face.
+    /// Names of the materials in the order in which faces first use them.
     materials: Vec<String>,
     /// Material files named by the OBJ file, with the positions of the names.
     libraries: Vec<(String, Place)>,

@@ -78,7 +78,7 @@ pub enum Oddity {
         /// Expected path of the image.
         path: PathBuf,
     },
-    /// A map of a material has an option.
+    /// An unsupported option of a material's map.
     #[error("the option `{option}` is not supported; the map is used without it")]
     MapOption {
         /// The statement and the option.

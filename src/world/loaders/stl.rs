@@ -15,7 +15,7 @@ use super::resolve::Memory;
 use crate::world::materials;
 use crate::world::scene::{Mesh, Scene};
 
-/// Reads the STL file `bytes`, named `file`, and places one unmoved instance.
+/// Reads the STL file `bytes`, named `file`; the scene has one instance of its mesh, with the identity as pose.
 ///
 /// # Errors
 /// The first fault, with its position.
@@ -66,7 +66,7 @@ fn read_binary(bytes: &[u8], file: &Path) -> Result<stl_io::IndexedMesh, Fault> 
         let what = "triangles".to_owned();
         return Err(fault(Problem::Truncated { what, announced, available }));
     }
-    // The crate treats every file that begins with `solid` as ASCII.
+    // The crate treats every file that begins with `solid` as ASCII, so the header is replaced by zeros.
     let blank = [0; 80];
     let mut reader = Binary { start: &blank, bytes, at: 0 };
     stl_io::read_stl(&mut reader).map_err(|error| fault(Problem::Syntax(error.to_string())))
@@ -82,7 +82,7 @@ fn read_ascii(bytes: &[u8], file: &Path) -> Result<stl_io::IndexedMesh, Fault> {
     })
 }
 
-/// Reader of a binary file that replaces the first 80 bytes, the header without the count, by zeros.
+/// Reader of a binary file. In place of the first 80 bytes, the header without the count, it returns zeros.
 struct Binary<'a> {
     start: &'a [u8],
     bytes: &'a [u8],

@@ -45,7 +45,8 @@ const MAX_PIXELS_PER_BYTE: u64 = 8 * 1032;
 /// Length of the file header and the longest image header of a BMP, bytes.
 const LONGEST_BMP_HEADER: usize = 14 + 124;
 
-/// Decodes an image by its content, not its name. Its size is at most [`MAX_IMAGE_SIDE`] and [`MAX_IMAGE_PIXELS`].
+/// Decodes an image; its content determines its format, not its name. Rejects images larger than [`MAX_IMAGE_SIDE`] or
+/// [`MAX_IMAGE_PIXELS`].
 pub(super) fn decode(bytes: &[u8], place: &Place) -> Result<Image, Fault> {
     let fault = |problem| Fault::new(place.clone(), problem);
     let decoded = match bytes {

@@ -203,7 +203,7 @@ struct Call<'a> {
     stencil: &'a Stencil,
     pulses: &'a [Pulse],
     fired: &'a [SimTime],
-    /// Time slice of the earliest firing, and the first slice after the latest firing.
+    /// Index of the time slice with the earliest firing, and of the slice after the one with the latest firing.
     slices: [u64; 2],
     /// Largest distance between the origin of a pulse and that of the first pulse, metres.
     spread_m: f64,
@@ -261,8 +261,8 @@ impl<'a> Call<'a> {
         keep_nearer(hits, rays, instance, &chosen, &found);
     }
 
-    /// Indices of the pulses that can hit an object, and these pulses in the object's frame. `farthest_m` returns the
-    /// largest length of a pulse's rays by the pulse's index.
+    /// Indices of the pulses that can hit an object, and these pulses in the object's frame. `farthest_m` takes the
+    /// index of a pulse and returns the range to which its rays are shortened, metres.
     fn meeting(
         &self,
         object: &MovingObject,
@@ -285,7 +285,8 @@ impl<'a> Call<'a> {
             let (before, after) = (&poses[slice], &poses[slice + 1]);
             let (from, to) = (before.point(object.centre), after.point(object.centre));
             let centre = from + (to - from) * share;
-            // The path of a rotating ball's centre deviates from the straight line between its ends.
+            // If the object rotates, the centre of the ball moves on a curve. `bend` is at least its distance from the
+            // straight line.
             let bend = 0.5 * (to - from).length();
             if self.pulse_meets(pulse, centre, object.radius_m + bend + MARGIN_M) {
                 chosen.push(index);
@@ -296,7 +297,7 @@ impl<'a> Call<'a> {
         (chosen, pulses)
     }
 
-    /// Whether the cone hits the object's bounding ball at any pose between `poses`.
+    /// Whether the cone may hit the object's bounding ball at a pose between two successive `poses`.
     fn may_meet(&self, object: &MovingObject, poses: &[Transform<World, Body>]) -> bool {
         let origin = self.pulses[0].origin;
         poses.windows(2).any(|ends| {
@@ -365,10 +366,10 @@ mod tests {
     use crate::world::trajectory::Trajectory;
 
     const MS: u64 = 1_000_000;
-    /// Latest time of a ray, milliseconds.
+    /// Latest firing time of a ray in these tests, milliseconds.
     const LATEST_MS: f64 = 400.0;
 
-    /// A caster that implements only `cast` and leaves other methods at their defaults.
+    /// A caster that implements only `cast` and keeps the default of every other method.
     struct Plain(BvhCaster);
 
     impl RayCaster for Plain {

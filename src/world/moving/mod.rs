@@ -161,12 +161,12 @@ impl MovingObject {
         self.shown.is_empty() || self.shown.iter().any(|shown| shown.window_at(at).is_some())
     }
 
-    /// Scene of the body, in its own frame.
+    /// Scene of the body, in the body's frame.
     pub fn body(&self) -> &Arc<Scene> {
         self.caster.scene()
     }
 
-    /// Ray caster of the body, in its own frame. Objects with equal bodies share it.
+    /// Ray caster of the body, in the body's frame. Objects with equal bodies share it.
     pub fn caster(&self) -> &Arc<BvhCaster> {
         &self.caster
     }

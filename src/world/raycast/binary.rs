@@ -10,7 +10,8 @@ use super::boxes::VectorBounds;
 
 /// Index of the root.
 pub const ROOT: usize = 0;
-/// Target number of nodes that the first round moves; [`Binary::improve`] can move more.
+/// Approximate number of nodes that the first round of [`Binary::improve`] moves; its parameter `least` can require
+/// more.
 const MOVED: f32 = 20_000.0;
 /// Number of rounds of moves. More rounds give no better trees.
 const ROUNDS: usize = 4;
@@ -79,7 +80,7 @@ impl Binary {
         self.below[index / 2][index % 2]
     }
 
-    /// Sets the box and the children of a node.
+    /// Sets the box of a node, and its children or primitives.
     pub fn set(&mut self, index: usize, bounds: VectorBounds, below: Below) {
         self.boxes[index / 2].0[index % 2] = bounds;
         self.below[index / 2][index % 2] = below;
@@ -203,7 +204,7 @@ impl<'a> Mover<'a> {
         self.parents[index / 2] as usize
     }
 
-    /// Moves the `count` nodes with the largest boxes, the largest first.
+    /// Tries to move each of the `count` nodes with the largest boxes to a better place, the largest first.
     fn round(&mut self, count: usize) {
         let mut candidates = std::mem::take(&mut self.candidates);
         candidates.clear();
@@ -223,13 +224,15 @@ impl<'a> Mover<'a> {
         self.candidates = candidates;
     }
 
-    /// The best new sibling for `node`; `None` if no place is better than the present one.
+    /// The new sibling that makes the boxes smallest if `node` moves beside it; `None` if no place is better than the
+    /// present one.
     fn better_place(&mut self, node: usize) -> Option<usize> {
         let tree = &*self.tree;
         let own = *tree.bounds(node);
         let parent = self.parent(node);
         let mut best = Best { place: ROOT, gain: 0.0, own, own_area: own.half_area() };
-        // The area saved above so far, and the box of the nodes that remain there.
+        // Area that removing `node` saves in the ancestors visited so far, and the box of the nodes that remain below
+        // the last of them.
         let mut saved = tree.bounds(parent).half_area();
         let mut sibling = node ^ 1;
         let mut rest = *tree.bounds(sibling);

@@ -61,12 +61,12 @@ pub struct Bundle {
     /// `x` of each ray at `z = 0`.
     pub shift_x: PerRay<f32>,
     pub shift_y: PerRay<f32>,
-    /// Depth at which the rays start.
+    /// Depth at which each ray starts.
     pub start: PerRay<f32>,
     /// Metres along a ray per metre of depth.
     pub stretch: PerRay<f32>,
-    /// Upper bound of the depth of each ray's nearest hit or, without a hit so far, of the end of the ray. Minus
-    /// infinity in lanes without a ray.
+    /// Upper bound of the depth of each ray's nearest hit; without a hit so far, upper bound of the depth at which the
+    /// ray ends. Minus infinity in lanes without a ray.
     pub depth: PerRay<f32>,
     pub depth_low: PerRay<f32>,
     /// The least of `depth`, without the lanes that have no ray.
@@ -82,16 +82,16 @@ pub struct Bundle {
     /// Whether all rays have the direction `z`. Such rays only test whether anything is in the way: a ray leaves the
     /// traversal at the first hit found, even if it is not the nearest.
     pub is_parallel: bool,
-    /// Instance of the nearest hit, an index into `BvhCaster::placed`, or [`NONE`].
+    /// Instance of each ray's nearest hit, as an index into `BvhCaster::placed`; [`NONE`] without a hit.
     pub placed: PerRay<u32>,
-    /// Slot of the hit triangle in the mesh.
+    /// Slot, in the mesh, of the triangle that each ray hits.
     pub slot: PerRay<u32>,
     /// For each register, the bounds of its rays' [`Bundle::sides`].
     pub spans: Spans,
     /// Bounds of all rays' [`Bundle::sides`], by axis.
     pub low: [f32; 2],
     pub high: [f32; 2],
-    /// Upper bounds of `|x|` and of `|y|` of all rays at `z = 0` and at negative depths, as far as the rays extend there.
+    /// Upper bounds of `|x|` and of `|y|` of all rays, at `z = 0` and at all negative depths to which rays extend.
     pub shift: [f32; 2],
     /// The least of `start`.
     pub least_start: f32,
@@ -139,7 +139,7 @@ impl Room {
     }
 }
 
-/// Bounds of the slopes of the rays in each register, by axis; for parallel rays, bounds of their shifts.
+/// Bounds of the slopes of the rays in each register, by axis. For parallel rays, the bounds are those of the shifts.
 #[repr(align(32))]
 pub struct Spans {
     pub low: [[f32; REGISTERS]; 2],

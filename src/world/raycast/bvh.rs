@@ -18,9 +18,9 @@ use crate::world::scene::{Instance, MaterialId, Mesh, Scene};
 /// Largest number of triangles in a leaf; they are tested in one vector.
 const TRIANGLES_PER_LEAF: u32 = 8;
 
-/// Limit above which depths are computed in `f64`, metres. It applies to a triangle with a coordinate beyond this limit
-/// in the bundle's frame, if the mesh also extends beyond it. At the limit, the error in `f32` would be a tenth of a
-/// millimetre; on a plane of 200 km it would be ten metres.
+/// Limit of coordinates, metres, above which a triangle's depths are computed in `f64`: a coordinate in the bundle's frame
+/// exceeds it, and the mesh also extends beyond it. At the limit, the error of `f32` would be a tenth of a millimetre; on a
+/// plane 200 km wide it would be ten metres.
 pub(super) const VAST_M: f32 = 500.0;
 
 /// Casts pulses through a scene with a two-level tree.
@@ -28,11 +28,11 @@ pub struct BvhCaster {
     pub(super) scene: Arc<Scene>,
     pub(super) meshes: Vec<MeshTree>,
     pub(super) top: Tree,
-    /// Targets of the top tree's leaves.
+    /// Subtrees to which the leaves of the top tree refer.
     pub(super) entrances: Vec<Entrance>,
     /// Instances, in the order in which the top tree's leaves first refer to them.
     pub(super) placed: Vec<Placed>,
-    /// The World frame; its `extent` is that of the scene.
+    /// Orientation of the World frame; its `extent` is that of the scene.
     pub(super) frame: Frame,
     /// Whether the trees fit into the processor's caches, so that a traversal rarely waits for memory.
     pub(super) is_small: bool,
@@ -41,18 +41,17 @@ pub struct BvhCaster {
 /// Size up to which trees are small, bytes: the size of a third-level cache.
 const SMALL_BYTES: usize = 32 << 20;
 
-/// Target of a leaf of the top tree: a subtree of an instance.
+/// A subtree of an instance, to which a leaf of the top tree refers.
 #[derive(Clone, Copy)]
 pub(super) struct Entrance {
     /// Index into [`BvhCaster::placed`].
     pub place: u32,
-    /// Code of a child in the mesh's tree.
+    /// Code of the subtree in the mesh's tree.
     pub code: u32,
 }
 
-/// Lower limit of the number of parts that dividing the instances may add; `MOST_PARTS` is the upper limit. Between the
-/// limits, as many parts may be added as there are instances. A million copies that overlap gain nothing from twice as
-/// many parts, and take seconds longer to build.
+/// Dividing the instances may add as many parts as there are instances, but at least this number and at most `MOST_PARTS`. A
+/// million copies that overlap gain nothing from twice as many parts, and take seconds longer to build.
 const LEAST_PARTS: usize = 1_000;
 const MOST_PARTS: usize = 100_000;
 
@@ -81,7 +80,7 @@ pub(super) struct MeshTree {
     pub blocks: Vec<TriangleBlock>,
     /// The first materials of the mesh, up to [`PALETTE`].
     palette: Vec<MaterialId>,
-    /// Largest coordinate, metres. It scales the margin of culling.
+    /// Largest absolute coordinate, metres. It scales the margin of culling.
     pub extent: f32,
     /// Whether the mesh has texture coordinates and any of its materials has an opacity mask.
     pub masked: bool,
@@ -100,7 +99,7 @@ pub(super) struct TriangleBlock {
 
 /// Number of bits of a triangle's index. The other bits of [`TriangleBlock::index`] are the material's.
 const INDEX_BITS: u32 = 28;
-/// Size of a palette; also the index that stands for all other materials.
+/// Largest number of materials in a palette; as an index, it stands for all other materials.
 const PALETTE: usize = (1 << (32 - INDEX_BITS)) - 1;
 const _: () = assert!(MAX_PRIMITIVES < 1 << INDEX_BITS);
 
@@ -109,7 +108,7 @@ pub(super) struct Placed {
     pub instance: u32,
     pub mesh: u32,
     pub pose: Pose,
-    /// The mesh's frame, with the extent of the mesh.
+    /// Orientation of the mesh's frame; its `extent` is that of the mesh.
     pub frame: Frame,
     /// Whether the mesh, as scaled in World, extends beyond [`VAST_M`] from the mesh's origin.
     pub is_vast: bool,
@@ -346,8 +345,8 @@ fn around(points: &[[f32; 3]]) -> Bounds {
     boxes.reduce(|| Bounds::NOTHING, union)
 }
 
-/// The box, in World, of the part of `mesh` below `code`, rounded outward. It encloses the boxes two levels below, and the
-/// triangles of leaves above that level.
+/// Bounding box, in World, of the subtree `code` of `mesh`, rounded outward. It is computed from the boxes two levels below,
+/// and from the triangles of leaves above that level.
 fn bounds_of(mesh: &MeshTree, code: u32, world_from_mesh: &DAffine3) -> Bounds {
     let mut reach =
         Reach { mesh, world_from_mesh, low: DVec3::INFINITY, high: DVec3::NEG_INFINITY };
@@ -370,7 +369,7 @@ struct Reach<'a> {
 }
 
 impl Reach<'_> {
-    /// Extends the bounds to the boxes `levels` levels below the subtree `code`, and to the triangles of leaves above that
+    /// Extends the bounds by the boxes `levels` levels below the subtree `code`, and by the triangles of leaves above that
     /// level.
     fn below(&mut self, code: u32, levels: u32) {
         if let Some((block, count)) = leaf(code) {

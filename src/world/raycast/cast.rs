@@ -38,7 +38,8 @@ impl RayCaster for BvhCaster {
     }
 }
 
-/// Largest number of pulses in a bundle that are tested against the scene's largest boxes before the bundle is formed.
+/// Pulses that would form a bundle of at most this number are first tested against the scene's largest boxes. If they
+/// hit none, no bundle is formed.
 const FEW_PULSES: usize = 3;
 
 /// Groups `pulses` into bundles, casts the bundles, and writes `hits`.
@@ -230,7 +231,7 @@ pub(super) mod tests {
         let (_, pulses, stencil) = fixture();
         let spot = Spot::new(&stencil);
         assert_eq!(spot.bundle_len(&pulses[..7]), 7);
-        // The end of a row and the start of the next one.
+        // The first pulse is the end of a row; the pulses after it are in the next row, so it is not bundled with them.
         assert_eq!(spot.bundle_len(&pulses[199..]), 1);
         // Runs slightly longer than a bundle are split evenly.
         assert_eq!(spot.bundle_len(&pulses[191..]), 5);

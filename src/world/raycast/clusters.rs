@@ -1,6 +1,6 @@
-//! Builds binary trees bottom up: neighbours along a space-filling curve are merged where the box around both is
-//! smallest (Meister and Bittner, Parallel Locally-Ordered Clustering for Bounding Volume Hierarchy Construction,
-//! 2018). Leaves are filled at the same time.
+//! Builds binary trees bottom up: among clusters that are neighbours along a space-filling curve, the pairs with the
+//! smallest common box are merged (Meister and Bittner, Parallel Locally-Ordered Clustering for Bounding Volume
+//! Hierarchy Construction, 2018). Leaves are filled at the same time.
 
 use fearless_simd::prelude::{Select, SimdBase, SimdMask};
 use fearless_simd::{Simd, dispatch, f32x8};
@@ -17,7 +17,7 @@ const LANES: usize = 8;
 /// Clusters to merge, in the order of the curve, with [`REACH`] vacant places before and after them.
 #[derive(Default)]
 struct Clusters {
-    /// Lower corners by axis, then upper corners by axis.
+    /// Corners of the clusters' boxes: lower corners by axis, then upper corners by axis.
     sides: [Vec<f32>; 6],
     /// Content of each cluster. Unlike in a finished tree, `first` of a leaf is the last member of its ring, see
     /// [`Clustering::next`].

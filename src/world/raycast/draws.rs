@@ -89,8 +89,8 @@ pub fn repeat_some(mesh: &mut Mesh) {
     mesh.triangle_materials.extend([0; 10]);
 }
 
-/// Seven pulses through `origin` at steps of `step_rad`, the first one towards `aim`. Rays start at `origin`,
-/// `behind_m` after the point where the rays of a pulse meet. Half-axes have the length `half`.
+/// Seven pulses at steps of `step_rad` radians; the first points at `aim`. Their rays start at `origin`; the rays of a
+/// pulse would meet `behind_m` metres before it. Half-axes of the footprints at 1 m have the length `half`, metres.
 pub fn fan(
     origin: DVec3,
     aim: DVec3,

@@ -31,8 +31,8 @@ pub enum Fired<'a> {
 }
 
 impl Fired<'_> {
-    /// Ray `index`, counted from the first ray of pulse or position `first`: its pulse, and its offset in the beam
-    /// footprint.
+    /// Ray `index`, counted from the first ray of the pulse (or position) with the index `first`. Returns the pulse of
+    /// the ray, and the ray's offset in the beam footprint.
     #[inline(always)]
     pub fn ray(&self, first: usize, index: usize) -> (Pulse, [f32; 2]) {
         match self {

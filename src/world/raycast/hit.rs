@@ -16,8 +16,8 @@
 //! `f64`, the rest in `f32`. A hit counts if its range is above zero and at most the ray's length. Of several hits,
 //! the least range wins, then the lowest instance, then the lowest triangle.
 //!
-//! Neither the test of the inside nor range and cosine use divisions or square roots. No operation is contracted, so
-//! every processor gives the same bits.
+//! Neither the test of the inside nor range and cosine use divisions or square roots. No multiplication is fused with
+//! an addition, so every processor gives the same bits.
 
 use fearless_simd::prelude::{Bytes, SimdBase, SimdFloat};
 use fearless_simd::{Simd, f32x8, u32x8};
@@ -96,7 +96,7 @@ impl Pose {
     }
 }
 
-/// The inner product. The order of the sum is part of the definition.
+/// The inner product. The order of the additions is fixed, because it affects the rounding.
 #[inline(always)]
 fn dot(a: DVec3, b: DVec3) -> f64 {
     (a.x * b.x + a.y * b.y) + a.z * b.z
@@ -153,7 +153,7 @@ impl Plane {
     }
 }
 
-/// Values that the rays of one pulse share on one plane.
+/// Values that all rays of one pulse share for one plane.
 #[derive(Clone, Copy, Debug)]
 pub struct Facing {
     along: f64,

@@ -31,7 +31,7 @@ use super::surface;
 /// Largest number of rays that are tested one by one, each against all triangles of the leaf.
 const FEW_RAYS: u32 = 8;
 
-/// The triangles that are tested.
+/// Block of up to eight triangles of a leaf against which rays are tested.
 pub struct Target<'a> {
     pub caster: &'a BvhCaster,
     pub fired: &'a Fired<'a>,
@@ -180,7 +180,8 @@ fn test_ray<S: Simd>(
     }
 }
 
-/// Tests triangle `k` against the rays of a register. A triangle that reaches far is tested with its plane.
+/// Tests triangle `k` against the rays of a register. For a vast triangle, `plane` gives the depths in double
+/// precision.
 #[allow(clippy::too_many_arguments)]
 #[inline(always)]
 fn test_register<S: Simd>(
@@ -251,7 +252,7 @@ impl<S: Simd> Edges<S> {
         bits((self.accord + doubt.weight).simd_ge(f32x8::splat(doubt.weight.simd, 0.0)))
     }
 
-    /// Positive if the rays are certainly inside.
+    /// Positive in the lanes whose rays are certainly inside their triangles.
     #[inline(always)]
     fn certainty(&self, doubt: &Doubt<S>) -> f32x8<S> {
         self.accord - doubt.weight
@@ -291,7 +292,7 @@ fn edges<S: Simd>(
     Edges { weights: [u, v, w], accord }
 }
 
-/// A bit for each triangle that needs double precision because a corner is far away.
+/// A bit for each triangle that has a coordinate beyond [`VAST_M`], so that its depths need double precision.
 #[inline(always)]
 fn reaches_far<S: Simd>(simd: S, corners: &Corners<f32x8<S>>) -> u32 {
     let mut reach = f32x8::splat(simd, 0.0);

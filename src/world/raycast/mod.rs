@@ -150,11 +150,11 @@ pub struct GpuFacts {
 
 /// Finds the hits of pulses in one scene. All threads may use it.
 ///
-/// Tie rule: of surfaces at the same range (as `f32`), the lowest instance index wins, then the lowest triangle
-/// index. Hits therefore depend neither on the order of traversal nor on the bundle.
+/// Tie rule: of surfaces at the same range (as `f32`), the lowest instance index wins, then the lowest triangle index. Hits
+/// therefore depend neither on the order of traversal nor on which rays are cast together.
 pub trait RayCaster: Send + Sync {
-    /// Casts every ray of every pulse, and overwrites `hits`. It has `pulses.len() * stencil.len()` entries; the rays
-    /// of a pulse are next to each other.
+    /// Casts every ray of every pulse, and overwrites `hits`, which must have `pulses.len() * stencil.len()` entries; the
+    /// rays of a pulse are next to each other.
     ///
     /// # Panics
     /// If `hits` has another length.
@@ -173,8 +173,9 @@ pub trait RayCaster: Send + Sync {
         false
     }
 
-    /// Casts pulses into the scene, and at the same time the pulses of `BodyCast`s into bodies of moving objects.
-    /// Returns false if the GPU cannot cast, for example because it was lost; the caller must then cast.
+    /// Casts pulses into the scene, and at the same time the pulses of `BodyCast`s into bodies of moving objects. Returns
+    /// false if the GPU cannot cast, for example because it was lost; the caller must then cast all pulses by other
+    /// functions.
     fn cast_with_bodies(
         &self,
         stencil: &Stencil,
@@ -186,9 +187,9 @@ pub trait RayCaster: Send + Sync {
         false
     }
 
-    /// For each position in `from`, writes whether anything lies between the position and the light of `beams`.
-    /// Moving objects have their poses at `fired`, one entry per position. Positions near one another should be
-    /// adjacent in `from`.
+    /// For each position in `from`, writes whether a surface blocks the ray of `beams` from the position towards the light.
+    /// Moving objects have their poses at `fired`, one entry per position. Positions near one another should be adjacent in
+    /// `from`.
     fn blocked_at(&self, beams: &Beams, from: &[DVec3], fired: &[SimTime], blocked: &mut [bool]) {
         let rays: Vec<Pulse> = from.iter().map(|place| beams.ray(*place)).collect();
         let mut hits = vec![Hit::MISS; rays.len()];

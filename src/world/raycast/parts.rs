@@ -56,7 +56,7 @@ impl<'a, F: Fn(u32) -> Bounds + Sync> Divider<'a, F> {
         })
     }
 
-    /// The middle of a primitive's box, as a box without size.
+    /// The middle of a primitive's box, rounded down to the resolution of the word; returned as a box without size.
     #[inline(always)]
     fn middle(&self, word: u64) -> Bounds {
         let at = std::array::from_fn(|axis| {

@@ -81,7 +81,8 @@ impl Bundle {
             *turned = from_world * (*place - first);
             (low, high) = (low.min(*turned), high.max(*turned));
         }
-        // All rays start at or after the origin's depth. The largest shifts on both sides are equal.
+        // The origin has the least depth of all starts, so that no ray starts before it, and in the middle of the rays,
+        // so that the largest shifts to both sides are equal.
         let middle = DVec3::new(0.5 * (low.x + high.x), 0.5 * (low.y + high.y), low.z);
         self.origin = first + self.to_world * middle;
         self.is_parallel = true;

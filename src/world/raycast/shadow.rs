@@ -12,7 +12,7 @@ use super::bundle::{Bundle, Lanes, PerRay, ROUNDING, max, of_register};
 use super::slab::{Depths, Slabs, Spread};
 use super::tree::Node;
 
-/// Depth up to which the inverse of a depth is [`HUGE`] instead of infinity: zero times [`HUGE`] is zero.
+/// For depths up to this one, [`HUGE`] replaces the inverse. With infinity, the product with a bound of zero would be NaN.
 const TINY: f32 = 1e-30;
 const HUGE: f32 = 1e30;
 
@@ -28,7 +28,7 @@ pub struct View {
     /// Margin by which boxes are widened, for rounding. In `x` and `y` it includes the distance of the rays' starts
     /// from the origin.
     slack: [f32; 3],
-    /// Error of a corner's position perpendicular to a ray: a factor of its distance, and a constant, metres.
+    /// Error of a corner's position perpendicular to a ray: `blur` times the corner's distance, plus `blur_m`, metres.
     blur: f32,
     blur_m: f32,
     /// Copy of [`Bundle::steepness`].
@@ -52,7 +52,7 @@ pub struct Frame {
 pub struct Doubt<S: Simd> {
     /// Error of the edge functions.
     pub weight: f32x8<S>,
-    /// Error of a depth: a constant, and a factor of the inverse sum of the edge functions.
+    /// Error of a depth: `depth`, plus `tilt` divided by the magnitude of the sum of the edge functions.
     pub depth: f32x8<S>,
     pub tilt: f32x8<S>,
 }
@@ -186,7 +186,8 @@ impl View {
         self.shadow(simd, x, y, z)
     }
 
-    /// Error bounds for triangles that [`View::triangles`] has transformed, for rays that are inside or nearly so.
+    /// Error bounds for triangles that [`View::triangles`] has transformed. The bounds hold for rays that hit a triangle or
+    /// pass close to its edges.
     #[inline(always)]
     pub fn doubt<S: Simd>(&self, simd: S, corners: &Corners<f32x8<S>>) -> Doubt<S> {
         let [a, b, c] = corners;
@@ -194,7 +195,7 @@ impl View {
         let x = a[0].max(b[0]).max(c[0]) - a[0].min(b[0]).min(c[0]);
         let y = a[1].max(b[1]).max(c[1]) - a[1].min(b[1]).min(c[1]);
         let z = most_z - least_z;
-        // Size of the triangle perpendicular to a ray. If the ray is inside, no corner is farther from it.
+        // Size of the triangle perpendicular to a ray. If the ray hits the triangle, no corner is farther from the ray.
         let aside = x + y + z * self.steepness;
         let far = aside + most_z.max(z) * (1.0 + self.steepness);
         let depth = far * self.blur + self.blur_m;

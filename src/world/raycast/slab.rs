@@ -12,11 +12,12 @@ use glam::{Mat3, Vec3};
 
 use super::bundle::{Bundle, ROUNDING, max};
 
-/// Represents the inverse of a slope of zero.
+/// Finite number that stands for the inverse of a slope of zero.
 const ENDLESS: f32 = 1e25;
-/// Least margin by which boxes are widened, so that [`ENDLESS`] times the margin is beyond all depths.
+/// Added to every margin by which boxes are widened. Even the smallest margin times [`ENDLESS`] is then greater than
+/// any depth.
 const LEAST_SLACK: f32 = 1e-12;
-/// A box is large if its extent exceeds this multiple of the bundle's extent there.
+/// A box is large if its extent exceeds this multiple of the bundle's extent at the depth of the box.
 const LARGE: f32 = 2.0;
 
 /// Bounds of a bundle's directions, in World.
@@ -24,8 +25,8 @@ const LARGE: f32 = 2.0;
 pub struct Spread {
     /// The middle direction, with length 1 along the bundle's `z`.
     middle: Vec3,
-    /// Largest difference from the middle along the bundle's `x` and `y`: of directions, or of the shifts of parallel
-    /// rays.
+    /// Largest difference between a ray and the middle, along the bundle's `x` and along its `y`: a difference in
+    /// direction or, for parallel rays, in shift.
     across: [Vec3; 2],
 }
 
@@ -43,7 +44,7 @@ pub struct Slabs {
     flat_size: [f32; 4],
     /// The greatest depth at which a ray can end.
     farthest: f32,
-    /// Extent from which a box is large: a factor per metre of depth, and a constant.
+    /// A box is large if its extent exceeds `large` times its depth plus `large_m`, metres.
     large: f32,
     large_m: f32,
 }
@@ -72,8 +73,8 @@ impl Spread {
 }
 
 impl Slabs {
-    /// The bundle in the frame that `frame_from_world` rotates to; `origin` is the bundle's origin there. Coordinates
-    /// in the bundle's frame have the rounding error `rounding_m`.
+    /// The bundle in the frame to which `frame_from_world` rotates. `origin` is the bundle's origin in that frame.
+    /// Coordinates in the bundle's frame have the rounding error `rounding_m`.
     #[inline(always)]
     pub fn new<S: Simd>(
         simd: S,
@@ -120,7 +121,8 @@ impl Slabs {
         }
     }
 
-    /// Depths at which the rays are inside the boxes with these middles and half sizes, by axis.
+    /// Depths at which the bundle enters and leaves eight boxes. `middle` and `half` are the middles and half sizes of
+    /// the boxes, by axis.
     #[inline(always)]
     pub fn depths<S: Simd>(
         &self,

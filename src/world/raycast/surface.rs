@@ -225,7 +225,7 @@ impl Plane {
     }
 }
 
-/// Value of the reflectance map where the ray at `offset` in the beam footprint hits.
+/// Value of the reflectance map where the ray at `offset` in the beam footprint hits; 1 without a map.
 #[inline(never)]
 fn map_value(caster: &BvhCaster, surface: &Surface, pulse: &Pulse, offset: [f32; 2]) -> f32 {
     let Some(map) = &caster.scene.materials[surface.hit.material as usize].reflectance_map else {

@@ -39,7 +39,7 @@ type Open<'a> = dyn Fn(Part, &mut Vec<(Bounds, Part)>) + Sync + 'a;
 
 /// Parts are divided if they extend over more than this share of their node.
 const LARGE: f32 = 0.1;
-/// Largest number of components of a part.
+/// Largest number of components into which a part is divided.
 const MOST_INSIDE: usize = 8;
 /// Number of parts from which several threads split a set.
 const ENOUGH_FOR_THREADS: usize = 4096;
@@ -83,7 +83,7 @@ fn flatten(root: Branch) -> (Binary, Vec<Part>) {
     (tree, parts)
 }
 
-/// Splits `all` down to single parts. Dividing parts may add up to `room` parts.
+/// Builds the tree over `all` down to single parts. Large parts are divided first, which may add up to `room` parts.
 fn branch(mut all: Vec<Boxed>, mut room: usize, open: &Open<'_>) -> Branch {
     let mut bounds = around(&all);
     if let [only] = all[..] {

@@ -203,7 +203,7 @@ impl Walker {
 pub fn may_meet<S: Simd>(simd: S, caster: &BvhCaster, [middle, half]: [DVec3; 2]) -> bool {
     let Some(root) = caster.top.nodes.first() else { return false };
     let margin = (middle.abs().max_element() as f32 + caster.frame.extent) * ROUNDING;
-    // A ray of infinite length has no bounds, so that it is never outside a box.
+    // The box of a ray of infinite length has no finite middle and half size. It then overlaps every box.
     let mut apart = 0;
     for axis in 0..3 {
         let between = f32x8::simd_from(simd, root.middle[axis]) - middle[axis] as f32;
@@ -231,7 +231,7 @@ fn open<S: Simd>(simd: S, bundle: &Bundle, entry: Entry) -> u64 {
         }
         rays
     };
-    // Both numbers are constants, so that the compiler unrolls both loops.
+    // Both arguments of `beyond` are constants, so that the compiler unrolls both loops.
     entry.rays & if bundle.registers() <= 2 { beyond(2) } else { beyond(REGISTERS) }
 }
 
@@ -293,7 +293,8 @@ fn push<S: Simd>(
         insert(room, used, Entry::new(depths.near[slot], near[slot], code, rays));
         used += 1;
     };
-    // Few rays miss a box that is large compared with the bundle, so that its shadow excludes nothing.
+    // If all these boxes are large compared with the bundle, few rays miss them, so that tests of single rays would
+    // exclude hardly any.
     if met & !depths.large == 0 {
         while met != 0 {
             let slot = met.trailing_zeros() as usize & 7;

@@ -15,12 +15,12 @@ pub(super) struct Cubic {
     pub(super) corners: usize,
 }
 
-/// Number of pieces of a span whose lengths are integrated separately.
+/// Number of equal pieces into which a span is divided; the length of each piece is integrated separately.
 const PIECES: usize = 16;
 
 impl Cubic {
-    /// Number of copies of points beyond each end of a lap. Each further point reduces the influence of the end
-    /// conditions to a quarter.
+    /// Number of copies of points beyond each end of a lap. Each copy reduces the influence of the end conditions on
+    /// the lap to about a quarter.
     const COPIES: usize = 26;
 
     pub(super) fn through(corners: &[DVec3], closed: bool) -> Self {

@@ -28,7 +28,7 @@ const KEPT: usize = 64;
 const MAX_DROPOUT: u64 = 3000;
 /// Largest backward step of sequence numbers within a stream, as in RFC 3550 (`MAX_MISORDER`).
 const MAX_MISORDER: u64 = 100;
-/// Largest relative drift between the two clocks.
+/// Largest relative drift between the sender's clock and the run's clock.
 const DRIFT: f64 = 2e-4;
 
 /// The latest poses of a sender. One thread writes, all threads read.
@@ -87,7 +87,7 @@ pub enum FeedEvent {
     Start,
     /// The first pose of a sender.
     First,
-    /// A pose that follows another.
+    /// A further pose of the same sender.
     Pose,
     /// A pose at which the sender's clock jumped.
     Jump,
@@ -173,7 +173,7 @@ impl Logged {
     }
 }
 
-/// A pose in the form for a copy of the feed in another process.
+/// A pose as it is sent to a copy of the feed in another process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FeedPose {
     /// Serial number of the pose among the accepted ones, from 1.
@@ -193,13 +193,13 @@ pub struct FeedPose {
 /// Poses that a copy of a feed does not have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FeedNews {
-    /// Serial number of the oldest pose that is still in use.
+    /// Serial number of the oldest pose that the feed still stores; the copy drops older ones.
     pub oldest: u64,
     /// The new poses, in the order of their serial numbers.
     pub poses: Vec<FeedPose>,
 }
 
-/// The sender that owns the feed.
+/// A sender of poses, with the sequence number and the time of its latest datagram.
 #[derive(Clone, Copy, Debug)]
 struct Sender {
     address: SocketAddr,
@@ -250,6 +250,7 @@ pub enum FeedRefusal {
 
 impl Sender {
     /// Whether the sender's next datagram may have this number and time. A sender's time may stop, but not decrease.
+    /// `ahead_ns` is the run's clock minus the sender's clock by that datagram; it may decrease by at most `limit_ns`.
     fn is_followed_by(&self, sequence: u64, time_ns: u64, ahead_ns: i128, limit_ns: i128) -> bool {
         let is_near = match sequence.checked_sub(self.sequence) {
             Some(forward) => forward <= MAX_DROPOUT,
@@ -293,7 +294,7 @@ impl Feed {
         let mut state = self.state.write().expect("no holder panics");
         let state = &mut *state;
         let read = read.inspect_err(|_| state.counts.refused += 1)?;
-        // A sender that was silent for this long may have restarted.
+        // After the feed has stopped, any sender can own it, even one that has restarted.
         let known = state.sender.filter(|_| !state.is_held);
         if known.is_some_and(|known| known.address != sender) {
             state.counts.strangers += 1;
@@ -374,8 +375,8 @@ impl Feed {
         Ok(())
     }
 
-    /// The run's clock minus the sender's clock, nanoseconds: `known_ns`, updated with that of the newest datagram. A
-    /// clock jump is counted, and the stored poses are dropped.
+    /// The run's clock minus the sender's clock, nanoseconds, from its previous value `known_ns` and the value `newest_ns`
+    /// of the newest datagram. If they differ too much, a clock jump is counted, and the stored poses are dropped.
     fn ahead(&self, known_ns: i128, newest_ns: i128, arrived: SimTime, state: &mut State) -> i128 {
         let last = state.kept.back().map_or(arrived, |sample| sample.source.arrived);
         let drift_ns = arrived.saturating_since(last).as_nanos() as f64 * DRIFT;
@@ -420,8 +421,8 @@ impl Feed {
         self.state.write().expect("no holder panics").log.get_or_insert_default();
     }
 
-    /// Takes the new log rows in order. A pose is included once later poses have replaced it, or after the end of the
-    /// run.
+    /// Takes the new log rows in order. A pose is included once later poses have replaced it, or after the end of the run
+    /// (`is_over`).
     pub fn take_log(&self, is_over: bool) -> Vec<FeedRow> {
         let mut state = self.state.write().expect("no holder panics");
         let Some(log) = &mut state.log else { return Vec::new() };

@@ -105,8 +105,8 @@ impl GroundProfile {
         Ok(Self { spline, without_ground })
     }
 
-    /// z (metres) with its first and second derivative by the parameter; then roll and pitch (radians), each with its
-    /// first derivative.
+    /// z (metres) with its first and second derivative with respect to the parameter; then roll and pitch (radians),
+    /// each with its first derivative.
     pub fn at(&self, u: f64) -> ([f64; 3], AngleJet, AngleJet) {
         let jet = self.spline.at(u);
         (

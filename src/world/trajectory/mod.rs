@@ -26,9 +26,9 @@
 //! | still, line, circle | exact | line: its yaw, even if the robot moves backwards; circle: along |
 //! | half-sine | exact sine; after the half wave the next one swings to the other side | along |
 //! | waypoints | the C2 cubic spline through the points over centripetal knots, rewritten over arc length within 1 mm rms, 4 mm at most | along, nose up and down with the slope |
-//! | file with `speed_m_s` | the same, over points at least twice the rms tolerance apart; within 0.1 m rms, 0.4 m at most (TUM, CSV), 0.25 m and 2 m (`.vprp`: drawn by hand, with hooks no robot can turn in), 0.5 m and 2 m (GPX) | along, as above |
+//! | file with `speed_m_s` | the same, over points at least twice the rms tolerance apart; within 0.1 m rms, 0.4 m at most (TUM, CSV), 0.25 m and 2 m (`.vprp`: drawn by hand, with bends too tight for any robot), 0.5 m and 2 m (GPX) | along, as above |
 //! | file with its times | each coordinate over time, within 0.03 m rms, 0.12 m at most (GPX 0.5 m and 2 m) | the recorded orientation within 0.5° rms, 2° at most; if there is none, level and along the path |
-//! | z, roll and pitch from the ground | the plane under four wheels at the corners of `footprint_m`, 0.6 m by 0.5 m unless the rig says otherwise; waves shorter than its length are averaged; without ground, the robot is level at the last height | yaw as above |
+//! | z, roll and pitch from the ground | the plane under four wheels at the corners of `footprint_m`, 0.6 m by 0.5 m unless the rig sets another size; waves shorter than its length are averaged; without ground, the robot is level at the last height | yaw as above |
 //!
 //! Smoothing is as strong as the tolerances allow (a penalty on the third derivative, see `spline`). Knots of
 //! recordings are 0.05 s apart, or the median sample interval if that is longer. Gaps of more than six knots are

@@ -5,9 +5,10 @@ use glam::DVec3;
 use super::cubic::{ArcLength, Cubic};
 use super::spline::{BSpline, Deviation, Fit, Grid};
 
-/// Speed ripple that a fitted path should not exceed; finer knots are tried until it does not.
+/// Largest relative error of the speed (ripple) that a fitted path should have; finer knots are tried until it is
+/// reached.
 const WANTED_RIPPLE: f64 = 1e-4;
-/// Speed ripple above which a path has a cusp, even with the finest knots.
+/// Speed ripple above which a path is rejected as having a cusp, even with the finest knots.
 const LARGEST_RIPPLE: f64 = 1e-2;
 /// Least horizontal part of a unit tangent that determines a heading.
 const LEAST_HORIZONTAL: f64 = 0.05;
@@ -21,7 +22,7 @@ pub enum Path {
     Line { start_m: DVec3, travel: DVec3, yaw_rad: f64 },
     /// A circle; `turn` is 1 for counter-clockwise, -1 for clockwise.
     Circle { center_m: DVec3, radius_m: f64, start_angle_rad: f64, turn: f64 },
-    /// An endless sine.
+    /// An endless sine curve.
     Sine(SinePath),
     /// A spline through points, over arc length.
     Spline(BSpline<3>),
@@ -127,8 +128,8 @@ pub fn position_jet(spline: &BSpline<3>, u: f64) -> PositionJet {
     }
 }
 
-/// The curve `y = amplitude * sin(pi x / length)` over arc length. Everything is exact except x, which a table gives
-/// with an error of about a nanometre.
+/// The curve `y = amplitude * sin(pi x / length)` over arc length. All values are computed exactly from x; x comes from
+/// a table with an error of about a nanometre.
 #[derive(Clone, Debug)]
 pub struct SinePath {
     start_m: DVec3,
@@ -136,7 +137,8 @@ pub struct SinePath {
     across: DVec3,
     length_m: f64,
     amplitude_m: f64,
-    /// Difference between x and its mean progress over arc length; it repeats every half wave.
+    /// Difference between x and `length_m` times the passed share of a half wave, over arc length; it repeats every
+    /// half wave.
     ahead: BSpline<1>,
 }
 

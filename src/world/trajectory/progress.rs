@@ -25,8 +25,9 @@ pub enum Progress {
 }
 
 impl Progress {
-    /// Moves over `length` at `rate` and stops there. `speed_m_s` is the speed before braking. Braking peaks
-    /// at 1.5 m/s² unless that would take more than half of the path.
+    /// Moves from the parameter 0 to `length` at `rate` (units of the parameter per second) and stops there.
+    /// `speed_m_s` is the speed before braking. Braking peaks at 1.5 m/s² unless that would take more than half of the
+    /// path.
     pub fn stopping(rate: f64, length: f64, speed_m_s: f64) -> Self {
         let comfortable_s = (PEAK_OVER_MEAN * speed_m_s / BRAKING_M_S2).max(0.2);
         // Braking covers half of the distance that the full rate would cover in the same time.
@@ -66,7 +67,8 @@ impl Progress {
     }
 }
 
-/// A start from rest: the motion's time stops at first, then accelerates to the rate of the clock.
+/// A start from rest. The motion has a time of its own, which stands still at first and then accelerates to the rate of
+/// the clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Start {
     /// Duration at rest, seconds.
@@ -76,7 +78,7 @@ pub struct Start {
 }
 
 impl Start {
-    /// The motion's own time with its first and second derivative, at `t_s` seconds.
+    /// The motion's own time, seconds, with its first and second derivative, at `t_s` seconds of the clock.
     pub fn at(&self, t_s: f64) -> [f64; 3] {
         let since_s = t_s - self.still_s;
         if since_s <= 0.0 {

@@ -6,14 +6,16 @@ use super::path::{AngleJet, PositionJet, position_jet, thin};
 use super::spline::{BSpline, Deviation, Fit, Grid, MAX_SPANS};
 use crate::frames::quat_from_rpy;
 
-/// Least interval between knots, seconds. The body of a robot does not change its motion faster.
+/// Least interval between knots, seconds, except in recordings shorter than eight such intervals. The body of a robot does
+/// not change its motion faster.
 const LEAST_SPACING_S: f64 = 0.05;
-/// Gaps between samples of more than this number of spans are bridged by a straight line, which cannot overshoot.
+/// If a gap between samples is longer than this number of spans of the spline, a straight line fills it, which cannot
+/// overshoot.
 const BRIDGED_SPANS: f64 = 6.0;
 /// Allowed deviation of orientations: 0.5° rms and 2° at most, radians.
 const ALLOWED_RAD: Deviation =
     Deviation { rms: 0.5 * std::f64::consts::PI / 180.0, max: 2.0 * std::f64::consts::PI / 180.0 };
-/// Fastest rotation between the last pose of a closed recording and the first, rad/s.
+/// Fastest rotation from the last pose of a closed recording to the first pose of its next lap, rad/s.
 const CLOSING_TURN_RAD_S: f64 = 0.5;
 
 /// A pose at a time. Times start at 0 and increase.
@@ -47,8 +49,8 @@ pub struct FittedRecording {
 /// Error: orientations change too fast for the knots.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tumbling {
-    /// First checked time at which the fitted quaternion is shorter than half its proper length, seconds. Checked are the
-    /// knots and the middles between them.
+    /// First time at which the fitted quaternion is shorter than half its proper length, seconds. Only the knots and the
+    /// middles between them are checked.
     pub near_s: f64,
 }
 
@@ -58,7 +60,7 @@ impl Recorded {
         position_jet(&self.position, u)
     }
 
-    /// Orientation and angular rate (Body frame, rad/s of the recording's time) at `u` seconds.
+    /// Orientation (World from Body), and angular rate in Body, rad per second of the recording, at `u` seconds.
     pub fn attitude(&self, u: f64) -> (DQuat, DVec3) {
         let jet = self.attitude.at(u);
         let (q, dq) = (DQuat::from_array(jet.value), DQuat::from_array(jet.first));
@@ -67,7 +69,8 @@ impl Recorded {
         (q.normalize(), turn.xyz() * (2.0 / q.length_squared()))
     }
 
-    /// Yaw (rad) and its rate (rad/s) at `u` seconds: of the body's x axis, projected onto the horizontal plane.
+    /// Yaw (rad) of the body's x axis, projected onto the horizontal plane, and its rate (rad/s), at `u` seconds of the
+    /// recording.
     pub fn yaw(&self, u: f64) -> AngleJet {
         let (q, rate) = self.attitude(u);
         let forward = q * DVec3::X;
@@ -77,7 +80,7 @@ impl Recorded {
         [libm::atan2(forward.y, forward.x), (forward.x * change.y - forward.y * change.x) / squared]
     }
 
-    /// Duration of the recording or lap, seconds.
+    /// Duration of the recording or, if it is closed, of a lap, seconds.
     pub fn length_s(&self) -> f64 {
         self.position.grid().length()
     }

@@ -10,7 +10,7 @@
 
 /// Number of control points that determine one span.
 const ORDER: usize = 6;
-/// Largest number of spans. It limits the memory of a fit, whatever the file.
+/// Largest number of spans. It limits the memory of a fit, however long the trajectory file is.
 pub const MAX_SPANS: usize = 1 << 20;
 /// Longest cutoff period in spans. It keeps the normal equations well conditioned.
 const MAX_CUTOFF_SPANS: f64 = 64.0;
@@ -55,7 +55,7 @@ pub struct BSpline<const D: usize> {
 pub struct Fit<'a, const D: usize> {
     /// Knots of the resulting spline.
     pub grid: Grid,
-    /// Parameters, which must be within the grid, and values.
+    /// Samples: parameter, which must be within the grid, and value.
     pub samples: &'a [(f64, [f64; D])],
     /// Waves of this period, in units of the parameter, lose half of their amplitude. Shorter ones lose nearly all. 0
     /// fits as closely as the knots permit and needs two samples per span.
@@ -110,8 +110,8 @@ impl<const D: usize> BSpline<D> {
         Deviation { rms: (sum / samples.len().max(1) as f64).sqrt(), max: max.sqrt() }
     }
 
-    /// Makes the curve end in its last value. The last five spans lead smoothly to this value, with zero derivatives
-    /// at the end.
+    /// Changes the end of the curve: its last five spans lead smoothly to its last value, where the derivatives are
+    /// zero.
     pub fn hold_end(&mut self) {
         let points = self.control.len();
         let held = self.at(self.grid.length()).value;
@@ -120,7 +120,8 @@ impl<const D: usize> BSpline<D> {
         }
     }
 
-    /// The span at `u`, the position in this span (0..=1), and the sign of the lap (1 or -1).
+    /// The span at `u`, the position in this span (0..=1), and the sign by which the values of the present lap are
+    /// multiplied (1 or -1).
     fn locate(&self, u: f64) -> (usize, f64, f64) {
         let length = self.grid.length();
         let (u, sign) = match self.grid.lap_factor {

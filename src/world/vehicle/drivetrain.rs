@@ -57,7 +57,7 @@ enum Steering {
     BySpeeds {
         /// Distances from the body's middle to the centres of rotation of the left and the right track, metres.
         y_icr_m: [f64; 2],
-        /// Distance of the centres of rotation ahead of the body's origin, metres.
+        /// Distance by which the centres of rotation are ahead of the body's origin, metres.
         x_icr_m: f64,
     },
     /// Steering by the angle of the front wheels.

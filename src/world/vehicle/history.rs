@@ -97,7 +97,7 @@ impl History {
         self.steps.push_back(next);
     }
 
-    /// Stored steps that begin at or after `from`. The last step has only begun.
+    /// Stored steps that begin at or after `from`. The last of them is not complete: it begins at the current state.
     pub fn steps_from(&self, from: SimTime) -> impl Iterator<Item = &Step> {
         let first = self.steps.partition_point(|step| step.at < from);
         self.steps.range(first..)

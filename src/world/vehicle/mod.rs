@@ -74,7 +74,7 @@ pub struct VehicleStep {
     pub shown: Option<ShownPose>,
 }
 
-/// State of the writing thread.
+/// State that only the thread that integrates the vehicle changes.
 struct Vehicle {
     plant: Plant,
     passable: Passable,
@@ -86,7 +86,7 @@ struct Vehicle {
     refused: u64,
 }
 
-/// Names of materials and objects.
+/// The scene and the moving objects, from which obstacles get their names.
 struct Names {
     scene: Arc<Scene>,
     /// Names of moving objects, in the rig's order.
@@ -258,7 +258,7 @@ impl Driven {
         self.history.read().expect("no holder panics").shown_at(t)
     }
 
-    /// Takes the events since the last call, in order.
+    /// Removes and returns the events since the last call, in order.
     pub fn take_events(&self) -> Vec<DriveEvent> {
         self.vehicle.lock().expect("no holder panics").events.drain(..).collect()
     }

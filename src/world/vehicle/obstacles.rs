@@ -30,7 +30,7 @@ const UPWARD_M: f64 = 0.15;
 /// too large for these numbers, the distances between rays are larger.
 const MOST_ACROSS: u32 = 60;
 const MOST_UPWARD: u32 = 10;
-/// Largest distance by which rays begin within the body, so that surfaces in contact are hit, metres.
+/// Rays start up to this distance inside the body, so that surfaces in contact with the body are hit; metres.
 const INSET_M: f64 = 0.1;
 /// Length added to rays, metres.
 const MARGIN_M: f64 = 0.005;
@@ -38,7 +38,7 @@ const MARGIN_M: f64 = 0.005;
 const FOOT_M: f64 = 0.1;
 /// Largest number of surfaces that a ray passes.
 const MOST_PASSED: u32 = 32;
-/// Speed below which a point is at rest, m/s.
+/// Speed below which a point counts as at rest, m/s.
 const STANDS_M_S: f64 = 1e-4;
 
 /// Surfaces that rays may pass.
@@ -46,8 +46,8 @@ const STANDS_M_S: f64 = 1e-4;
 pub(super) struct Passable {
     /// For each material of the scene, whether the robot drives through it.
     pub materials: Vec<bool>,
-    /// Number of the scene's instances. Moving objects have the following indices; the robot drives through none of
-    /// them, whatever their material.
+    /// Number of the scene's instances. Moving objects have the indices from this number on; the robot drives through
+    /// none of them, whatever their material.
     pub instances: u32,
 }
 
@@ -195,7 +195,7 @@ impl Lookout {
         rays
     }
 
-    /// Distance by which a ray begins inside the body, before the point at `place` on its surface, metres.
+    /// Distance from the start of a ray inside the body to the point at `place` on the body's surface, metres.
     fn inset_m(&self, place: [f64; 2], ahead: DVec3) -> f64 {
         let along = |axis: usize, ahead: f64| match ahead {
             back if back > 0.0 => (place[axis] + self.half_m[axis]) / back,

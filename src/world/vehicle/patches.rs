@@ -14,7 +14,7 @@ const ICR: u64 = 0x1C12;
 /// Smallest distance of a centre of rotation, as a share of the average.
 const LEAST: f64 = 0.2;
 
-/// Distances of the centres of rotation along the path.
+/// Variation of the distances of the centres of rotation along the path.
 #[derive(Clone, Debug)]
 pub(super) struct Patches {
     variation: Option<IcrVariation>,

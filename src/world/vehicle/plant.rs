@@ -122,7 +122,7 @@ impl Plant {
         true
     }
 
-    /// Puts the vehicle to rest at the start.
+    /// Puts the vehicle to rest at its start position.
     fn rest(&mut self) {
         self.drivetrain.reset();
         self.course = self.start;
@@ -209,7 +209,7 @@ impl Plant {
         }
     }
 
-    /// Rates in the middle and at the end of the step that begins with the rates `start`.
+    /// Rates, per second, in the middle and at the end of a step; `start` has the rates at its beginning.
     fn rates_after(&mut self, start: &Course) -> [Course; 2] {
         let [x, y, _, roll, pitch, yaw, ..] = self.course;
         let mut rates = [*start; 2];
@@ -268,8 +268,8 @@ impl Plant {
         Ride::reached(&from, &self.terrain_m, speed_m_s, STEP_S)
     }
 
-    /// Heights of the ground under the wheels of a body at `place`. The present heights of the wheels, `about_m`,
-    /// select the surface.
+    /// Heights of the ground under the wheels of a body at `place` (x, y, yaw), World, metres. `about_m` has the
+    /// present heights of the wheels: surfaces more than [`OVERHEAD_M`] above a wheel are ignored.
     fn heights(
         &self,
         ground: &dyn GroundHeight,

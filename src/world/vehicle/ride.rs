@@ -17,9 +17,9 @@
 
 use crate::config::rig::drive::Suspension;
 
-/// Cutoff frequency of the smoothing of rigid wheels, rad/s: 4 Hz.
+/// Natural frequency of the smoothing for rigid wheels, rad/s: 4 Hz.
 const RIGID_RAD_S: f64 = 8.0 * std::f64::consts::PI;
-/// Lag of the smoothing of rigid wheels behind an even slope, seconds.
+/// Lag of the smoothed plane behind an even slope, seconds.
 const RIGID_LAG_S: f64 = 2.0 / RIGID_RAD_S;
 /// Standard acceleration of gravity, m/s² (ISO 80000-3).
 const GRAVITY_M_S2: f64 = 9.80665;
@@ -114,7 +114,7 @@ impl Ride {
         }
     }
 
-    /// Time ahead for which the wheels' positions are looked up, seconds.
+    /// How far ahead in time the positions of the wheels are looked up, seconds; 0 with a suspension.
     pub fn lead_s(&self) -> f64 {
         if self.stroke.is_some() { 0.0 } else { RIGID_LAG_S }
     }
@@ -137,7 +137,8 @@ impl Ride {
         Riding { plane, rates: [0.0; 3], wheels_m }
     }
 
-    /// Heights of wheels after `dt_s` seconds on their way to `terrain_m`; the body moves at `speed_m_s`.
+    /// Heights of the wheels, metres, after they have moved from `from_m` towards the terrain at `terrain_m` for `dt_s`
+    /// seconds. Their rates are at most 1 m/s plus twice the speed of the body, `speed_m_s`.
     pub fn reached(from_m: &AtWheels, terrain_m: &AtWheels, speed_m_s: f64, dt_s: f64) -> AtWheels {
         let most_m = (1.0 + 2.0 * speed_m_s.abs()) * dt_s;
         std::array::from_fn(|i| from_m[i] + (terrain_m[i] - from_m[i]).clamp(-most_m, most_m))

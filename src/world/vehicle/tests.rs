@@ -123,8 +123,8 @@ fn a_step_of_the_treads_has_the_papers_lag() {
     assert_eq!(driven.shown_at(SimTime(1)).unwrap().serial, 0);
 }
 
-/// The robot drives four sides of 1 m with a turn in place after each. It returns to its start, and the wheels' travel
-/// alone gives a whole turn with the same centres of rotation.
+/// The robot drives a square with sides of 1 m and turns in place after each side. It returns to its start. Odometry
+/// from the wheels' travel alone, with the same centres of rotation, gives one whole turn.
 #[test]
 fn a_square_ends_where_the_kinematics_say() {
     for (model, between) in [

@@ -18,9 +18,9 @@ pub struct Stream {
     pub may_be: [fn(usize) -> bool; 2],
 }
 
-/// Advances `unit` to `now` and checks its output: the unit never withdraws datagrams that were due at `now` or earlier,
-/// and due times of data packets decrease only to the time of a withdrawal. `last_due` is the due time of the last data
-/// packet; it is updated.
+/// Advances `unit` to `now` and checks its output: the unit never withdraws datagrams that were due at `now` or earlier, and
+/// due times of data packets never decrease, except back to the time of a withdrawal. `last_due` is the due time of the last
+/// data packet; it is updated.
 pub fn go_on(unit: &mut dyn Device, stream: &Stream, now: SimTime, last_due: &mut SimTime) {
     for _ in 0..REQUESTS {
         let Some(request) = unit.poll_request(SimTime(now.0 + AHEAD_NS)) else { break };

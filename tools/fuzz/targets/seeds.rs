@@ -176,7 +176,7 @@ const PTP_MESSAGES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Index of a profile among those of drive bases, name of the seed, and bytes from a host, hexadecimal.
+/// Index in the list of the drive bases' profiles, name of the seed, and bytes from a host in hexadecimal.
 const BASE_DIALOGUES: &[(u8, &str, &str)] = &[
     (0, "roboclaw", "80 25 00 00 05 DC FF FF FA 24 D7 E0 80 4E 80 10 80 5A 80 15 80 0E 0A B9 1F"),
     (

@@ -1,5 +1,6 @@
-//! Any requests to the web interface of a Velodyne: the unit answers each and keeps sending packets. Due times decrease
-//! only to the time of a withdrawal.
+//! Any requests to the web interface of a Velodyne: the unit answers each and keeps sending packets. Due times of data
+//! packets never decrease, except after the unit has withdrawn packets: due times then go on from the
+//! time of the withdrawal.
 
 use super::drive;
 use menura::config::rig::faults::DeviceFaults;

@@ -29,8 +29,8 @@ impl Bench {
         Some(u16::from_be_bytes([answer[0], answer[1]]))
     }
 
-    /// Reports the link's answer about the address `ip` to the camera; returns what the camera then sends to the host,
-    /// if anything.
+    /// Reports to the camera whether the link moves to the address `ip`; returns the camera's answer to the host, if it
+    /// sends one.
     fn link_says(&mut self, ip: [u8; 4], moves: bool) -> Option<Vec<u8>> {
         self.camera.handle_address(SimTime(self.now), ip.into(), moves);
         let mut answer = None;
@@ -68,7 +68,7 @@ fn a_forced_address_is_taken_when_the_link_has_it() {
     assert_eq!(bench.asked.len(), 1);
     assert_eq!(bench.where_it_is(), Ipv4Addr::new(127, 0, 0, 3));
     assert_eq!(bench.read(0x34), 0xff00_0000);
-    // The user-defined name stays, also in the answer to DISCOVERY.
+    // The answer to DISCOVERY has the unchanged MAC address and the new IP address.
     let (_, found) = bench.say_as(3, command::DISCOVERY, &[]);
     assert_eq!(
         (&found[0xa..0x10], &found[0x24..0x28]),
@@ -98,7 +98,7 @@ fn an_address_that_the_link_does_not_have_is_refused() {
     assert_eq!(bench.force([10, 0, 0, 4], [255, 255, 255, 0]), None);
     bench.run_ms(61_001);
     assert_eq!(bench.force([127, 0, 0, 2], MASK), Some(status::SUCCESS), "it is free again");
-    // The camera follows the link's late move.
+    // The link moves too late for an answer to the host, but the camera still takes the address.
     assert_eq!(bench.link_says([10, 0, 0, 4], true), None);
     assert_eq!(bench.where_it_is(), Ipv4Addr::new(10, 0, 0, 4));
 }

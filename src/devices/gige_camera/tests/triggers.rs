@@ -104,7 +104,7 @@ fn a_change_of_the_trigger_loses_no_frame() {
     });
     bench.open();
     bench.write(at::START, 1);
-    // All tiles of a frame, and some tiles of the next one, which has not started.
+    // These requests are for all tiles of one frame, and for some tiles of the next frame, which has not started.
     let horizon = SimTime(120_000_000);
     let mut requests: Vec<_> = (0..12).filter_map(|_| bench.camera.poll_request(horizon)).collect();
     assert_ne!(requests[0].start, requests[11].start);

@@ -4,7 +4,7 @@ use super::*;
 use crate::config::rig::schedule::Schedule;
 use crate::sensors::fault::EffectKind;
 
-/// A receiver with a fault from 15 s to 20 s, with its output until 40 s.
+/// Runs a receiver for 40 s, with a fault from 15 s to 20 s.
 fn after(kind: GnssFault) -> Bench {
     let mut bench = Bench::new(F9P, |settings| {
         settings.receiver.apply(ErrorPreset::None);
@@ -33,7 +33,7 @@ fn sentence(bench: &Bench, address: &str, time: &str) -> Vec<String> {
     bench.sentences().into_iter().find(is_it).unwrap_or_else(|| panic!("no {time}")).fields
 }
 
-/// Number of messages with this effect; checks that all are due within these seconds.
+/// Number of messages with this effect; checks that they are exactly the messages that are due within these seconds.
 fn touched(bench: &Bench, kind: EffectKind, seconds: std::ops::Range<u64>) -> usize {
     let marked = |t: &&Transmit| t.fault_effects.iter().any(|t| t.kind == kind && t.fault == 7);
     let all: Vec<_> = bench.sent.iter().filter(marked).collect();

@@ -200,7 +200,7 @@ fn the_port_counts_what_it_carries() {
     let [uart1] = last.ports.as_slice() else { panic!("{last:?}") };
     assert_eq!((uart1.port, uart1.messages), (0x0100, [1, 1, 0, 0]));
     assert_eq!((uart1.rx_bytes, uart1.skipped), (13 + 3 + 8, 3));
-    // `tx_bytes` counts all bytes except the message itself and those that were sent after it was made.
+    // `tx_bytes` counts the bytes that were sent before this message was made.
     let sent: usize = bench.bytes().map(|(_, bytes)| bytes.len()).sum();
     let after = sent as u32 - uart1.tx_bytes;
     assert!((1..400).contains(&after), "{after}");

@@ -1,4 +1,4 @@
-//! Ports of a receiver, each with its own items, and further devices that represent the lines to them.
+//! Tests of a receiver's ports, each with its own configuration items. Further devices represent the lines to these ports.
 
 use super::super::further_line::FurtherLine;
 use super::*;
@@ -7,7 +7,7 @@ use crate::wire::ubx::mon::MonComms;
 
 const HPG_1_32: &str = "ublox-zed-f9p-hpg1.32";
 
-/// Output of the port `wanted`, which is not the link's.
+/// Output of the port `wanted`, which must not be the port of the link.
 fn aside(bench: &Bench, wanted: u8) -> Vec<Vec<u8>> {
     let of_port = |transmit: &Transmit| match &transmit.output {
         Output::Aside { port, bytes, .. } if *port == wanted && !bytes.is_empty() => {

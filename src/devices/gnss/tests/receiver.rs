@@ -73,8 +73,9 @@ impl Run {
     }
 }
 
-/// Position of a satellite with the broadcast parameters at its time of applicability, computed by hand: circular
-/// orbit, node and anomaly zero, so it is on the x axis, rotated back by the Earth's rotation until then.
+/// Compares a satellite's position at the reference time of its broadcast parameters with one computed by hand. Orbit
+/// circular, node and anomaly zero: the satellite is on the x axis, rotated back by the Earth's rotation since the start of
+/// the week.
 #[test]
 fn an_orbit_is_where_the_interface_specification_puts_it() {
     let elements = Orbit {
@@ -91,13 +92,13 @@ fn an_orbit_is_where_the_interface_specification_puts_it() {
     };
     let now_s = epoch().gps_seconds(SimTime::ZERO);
     let orbit = SatelliteOrbit::near(elements, now_s);
-    // Week 2445 is week 397 of the second cycle of 1024 weeks.
+    // Week 2445 is week 397 after two cycles of 1024 weeks.
     let toa_s = 2446.0 * 604_800.0 + 3600.0;
     let at = orbit.ecef_m(toa_s);
     let angle = -7.292_115_146_7e-5 * 3600.0;
     let expected = 5153.0_f64.powi(2) * DVec3::new(libm::cos(angle), libm::sin(angle), 0.0);
     assert!((at - expected).length() < 1e-3, "{at}");
-    // After one sidereal day and two revolutions it is at the same place.
+    // After one revolution it is at the same place in inertial space; the Earth has rotated meanwhile.
     let a: f64 = 5153.0_f64.powi(2);
     let period_s = std::f64::consts::TAU / (3.986_005e14 / a.powi(3)).sqrt();
     let turned = -7.292_115_146_7e-5 * (3600.0 + period_s);

@@ -23,7 +23,7 @@ struct Base {
     station: u16,
     /// Position relative to the rover's origin: east, north, up.
     at_m: DVec3,
-    /// Error of the base's reported position.
+    /// Error of the base's reported position: east, north, up, metres.
     off_m: DVec3,
     /// Whether the rover's robot carries the base.
     moves: bool,
@@ -176,7 +176,8 @@ fn rover(change: impl Fn(&mut GnssSettings)) -> Bench {
     })
 }
 
-/// Runs for `seconds`; the observations of each second arrive `late_ms` later.
+/// Runs for `seconds` seconds. In each second, messages of `base` arrive 200 ms plus `late_ms` after the time of their
+/// observations.
 fn correct(bench: &mut Bench, base: &Base, seconds: u64, late_ms: u64) {
     for _ in 0..seconds {
         let second = bench.now_ns / SECOND + 1;
@@ -195,7 +196,7 @@ fn relposned(bench: &Bench) -> NavRelposned {
     NavRelposned::parse(&last.payload).unwrap()
 }
 
-/// The baseline vector: north, east, down.
+/// Reported vector from the base to the rover: north, east, down, metres.
 fn vector(relposned: &NavRelposned) -> DVec3 {
     let axis = |n: usize| {
         f64::from(relposned.rel_pos_cm[n]) * 1e-2 + f64::from(relposned.rel_pos_hp_100um[n]) * 1e-4
@@ -207,7 +208,7 @@ fn carrier(bench: &Bench) -> u8 {
     bench.pvts().last().unwrap().flags >> 6
 }
 
-/// Error of the last reported position: east, north, up.
+/// Error of the last reported position: east, north, up, metres.
 fn error_m(bench: &Bench) -> DVec3 {
     let (solution, _) = bench.device.last.as_ref().unwrap();
     let truth = bench.trajectory.state(solution.at).world_from_body.point(DVec3::ZERO);
@@ -297,7 +298,7 @@ fn late_corrections_are_old() {
 }
 
 /// An error of the base's reported position, small or large, becomes an error of the rover's position. The baseline
-/// vector stays right.
+/// vector stays correct.
 #[test]
 fn a_base_at_the_wrong_place_moves_the_rover_along() {
     for off_m in
@@ -457,7 +458,7 @@ fn each_message_is_told_used_or_not() {
     assert_eq!(told(&mut bench, &old[1..2]), [(1077, 1)]);
     let space = built(Rtcm::Msg1005(Msg1005T::default()));
     assert_eq!(told(&mut bench, &[space]), [(1005, 1)]);
-    // A wrong CRC (bit 0).
+    // A message with a wrong CRC sets bit 0 of the flags.
     let schedule = Schedule { start: SimTime(bench.now_ns), duration_ns: None, period_ns: None };
     let kind = GnssFault::CorrectionsDamaged;
     bench.device.set_faults(&[Timed { fault: 0, schedule, kind }]);
@@ -479,7 +480,7 @@ fn a_host_chooses_the_station() {
         correct(&mut bench, &BASE, 3, 0);
         gga(&bench)[5].clone()
     };
-    // Mode 1: standalone, 2: differential.
+    // Quality in GGA: 1 standalone, 2 differential.
     assert_eq!([choice(0, 5), choice(1, 5), choice(2, 5)], ["2", "1", "1"].map(String::from));
     assert_eq!([choice(1, 77), choice(2, 77)], ["2", "2"].map(String::from));
 }
@@ -490,8 +491,8 @@ fn polled<M: Payload + Record>(bench: &mut Bench) -> M {
     M::parse(&answer.payload).unwrap()
 }
 
-/// Numbers of the systems in NAV-SAT and NAV-SIG that use corrections, that use carrier corrections, and that use
-/// corrections of further signals.
+/// Three lists of GNSS ids, from NAV-SAT and NAV-SIG: systems with corrected satellites, systems with carrier
+/// corrections, and systems with corrections of signals other than the first.
 fn corrected(bench: &mut Bench) -> [Vec<u8>; 3] {
     let (sat, sig): (NavSat, NavSig) = (polled(bench), polled(bench));
     let systems = |of: &dyn Fn(&crate::wire::ubx::nav::SatInfo) -> bool| {
@@ -543,7 +544,7 @@ fn satellites_say_that_they_are_corrected() {
     assert_eq!(corrected(&mut bench), none, "old corrections are not used");
 }
 
-/// A rover in a rig on a line that flips bits: damaged messages are reported, the others are used.
+/// A rover on a line that flips bits reports the damaged messages and uses the others.
 #[test]
 fn damaged_messages_on_a_line_are_reported_and_lost() {
     let mut bench = rover(|_| {});
@@ -609,7 +610,7 @@ fn the_old_settings_hear_nothing_of_corrections() {
     assert_eq!(run(true), run(false));
 }
 
-/// A rig whose base has noise and multipath, sends MSM4, and has its position from power-on.
+/// A ZED-F9P as base, with noise and multipath, sends MSM4 and its configured position from power-on.
 #[test]
 fn a_zed_f9p_corrects_another() {
     let mut rover = rover(|_| {});

@@ -54,7 +54,7 @@ fn is_alive(bench: &mut Bench) -> bool {
     frames_after(bench, &poll).iter().any(|frame| frame.id == MonVer::ID)
 }
 
-/// Messages that stop, restart or reconfigure the receiver, or change its line.
+/// Whether a message stops, restarts or reconfigures the receiver, or changes its line.
 fn is_drastic(row: &CommandRow) -> bool {
     matches!(row.name, "CFG-RST" | "RXM-PMREQ" | "CFG-PWR" | "CFG-PRT" | "CFG-CFG" | "CFG-GNSS")
 }
@@ -63,7 +63,7 @@ fn is_drastic(row: &CommandRow) -> bool {
 fn every_ubx_message_does_what_its_row_says() {
     for (mut bench, tables) in benches() {
         let name = bench.device.profile.identity.software.clone();
-        // Acknowledge aiding and enable the secondary output, so that their rows have an effect.
+        // Enables acknowledgements of aiding messages, and the secondary output, so that the rows about them have an effect.
         bench.device.store.set(Key(0x1011_0025), 1);
         bench.device.store.set(Key(0x1017_0001), 1);
         let ubx = &tables[0];
@@ -140,10 +140,10 @@ fn constant_answers_stay_whatever_is_set() {
             bench.run_by(1.0, 100 * MS);
             let id = id(row.code);
             let mut frames = frames_after(&mut bench, &Frame::new(id, payload(row.request)));
-            // Earlier rows have enabled messages.
+            // Ignores periodic messages that earlier rows have enabled.
             frames.retain(|frame| frame.id == id || matches!(frame.id.class, 0x05 | 0x13));
             frames.dedup();
-            // The receiver reports the time of the epoch.
+            // The time of the epoch is cleared, because it advances between the compared answers.
             for frame in &mut frames {
                 let at = if frame.id.id == 0x62 { 12 } else { 0 };
                 if matches!(frame.id.class, 0x01 | 0x29) {

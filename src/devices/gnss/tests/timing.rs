@@ -28,8 +28,8 @@ fn the_pulse_comes_before_its_sentences() {
     }
 }
 
-/// TIM-TP precedes its pulse and has the second and the quantisation error of the pulse; the remaining offset is
-/// jitter.
+/// TIM-TP precedes the pulse that it describes. It contains the second and the quantisation error of this pulse; the
+/// rest of the pulse's offset is jitter.
 #[test]
 fn tim_tp_tells_of_the_next_pulse() {
     let mut bench = Bench::new(F9P, |settings| {
@@ -52,7 +52,7 @@ fn tim_tp_tells_of_the_next_pulse() {
     let mut compared = 0;
     for (due, tp) in told {
         let Some(rise) = rises.iter().find(|rise| **rise > due) else { continue };
-        // Before the fix there is no pulse; the first pulse is seconds away.
+        // Before the first fix there are no pulses, so the next pulse can be seconds away.
         if rise - due > SECOND {
             continue;
         }
@@ -105,7 +105,7 @@ fn a_window_looks_back_and_a_lag_holds_back() {
     for ((due, itow_ms, east_m), (late_due, late_itow_ms, late_east_m)) in plain.iter().zip(&late) {
         assert_eq!(late_itow_ms, itow_ms);
         assert_eq!(late_due - due, 150 * MS);
-        // 1.5 m/s for 0.2 s, in steps of 1e-7 degrees.
+        // The middle of a window of 0.4 s is 0.2 s before its end: 0.3 m at 1.5 m/s, in steps of 1e-7 degrees.
         assert!((east_m - late_east_m - 0.3).abs() < 0.02, "{east_m} {late_east_m}");
     }
 }
@@ -253,7 +253,7 @@ fn pubx_04_has_the_time_of_week_of_utc() {
     assert_eq!(sentence.fields[1..5], ["073731.00", "250722", "113851.00", "2220"]);
 }
 
-/// A receiver that counts weeks from an old first week is 1024 weeks behind; so is a Garmin.
+/// With an old first week of the week count, an M8N and a Garmin report dates that are 1024 weeks too early.
 #[test]
 fn an_old_week_base_puts_the_date_back() {
     for (name, address) in [("ublox-m8n", "GNRMC"), ("garmin-18x-lvc", "GPRMC")] {
@@ -264,7 +264,7 @@ fn an_old_week_base_puts_the_date_back() {
     }
 }
 
-/// Range of the start-up text in the output.
+/// Indices of the start-up messages among the byte outputs of the unit.
 fn greeting(bench: &Bench) -> std::ops::Range<usize> {
     let is_text = |bytes: &[u8]| bytes.starts_with(b"$GNTXT,01,01,02,");
     let all: Vec<_> = bench.bytes().map(|(_, bytes)| is_text(bytes)).collect();

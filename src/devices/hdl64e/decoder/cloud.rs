@@ -31,7 +31,7 @@ pub(super) fn point_source(table: &LaserTable, calibration: &'static str) -> Poi
     }
 }
 
-/// Converts slots to points.
+/// Converts the slots of a block, one for each laser, to points.
 #[derive(Clone, Debug)]
 struct Cloud {
     lasers: Vec<Laser>,
@@ -69,7 +69,7 @@ impl Cloud {
         }
     }
 
-    /// Point of a return, without laser and firing; `None` without a return.
+    /// Point of a return; the caller sets its laser and firing. `None` if the slot has no return.
     fn place(&self, laser: &Laser, azimuth_rad: f64, point: Point) -> Option<CloudPoint> {
         if point.distance == 0 {
             return None;
@@ -96,7 +96,7 @@ impl Cloud {
         let near_x_m = near(NEAR_POINT_X_M, calibration.distance_x_m, x(distance_m));
         let near_y_m = near(NEAR_POINT_Y_M, calibration.distance_y_m, y(distance_m));
         let (for_x_m, for_y_m) = (distance_m + near_x_m, distance_m + near_y_m);
-        // The part of the corrections along the beam changes the range; the height uses the correction of y.
+        // The range changes by the component of the corrections along the beam. The height uses the correction of y.
         let share_x = (cos_vertical * sin) * (cos_vertical * sin);
         let along_m = share_x * near_x_m + (1.0 - share_x) * near_y_m;
         let z = for_y_m * sin_vertical + height * cos_vertical;

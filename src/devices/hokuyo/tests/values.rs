@@ -23,7 +23,8 @@ fn profile(change: impl FnOnce(&mut HokuyoProfile)) -> HokuyoProfile {
     unit("hokuyo-utm30lx-ew", "", change).profile
 }
 
-/// Distances in the encoded values.
+/// Encodes the steps 0 to `last` of `scan` in clusters of `cluster` steps. Returns the distances of each cluster, one
+/// for each echo.
 fn distances(
     profile: &HokuyoProfile,
     scan: &Scan,

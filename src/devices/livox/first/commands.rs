@@ -174,7 +174,8 @@ impl LivoxFirst {
         true
     }
 
-    /// Time at which the connection ends: at the heartbeat timeout from now, or at an earlier planned restart.
+    /// Time at which the connection ends unless a heartbeat arrives: the heartbeat timeout from now, or an earlier planned
+    /// restart.
     fn lost_at(&self) -> SimTime {
         let silent_at = SimTime(self.now.0 + self.profile.interface.heartbeat_timeout_ns);
         self.clock.goes_down_by(silent_at)
@@ -262,8 +263,9 @@ impl LivoxFirst {
         self.follow(at);
     }
 
-    /// Plans a restart at `at`, not before the unit can react and not after a restart that is already planned. Then the
-    /// host is disconnected, settings are kept, and the PTP slave or GNSS receiver must set the clock again.
+    /// Plans a restart at `at`, but not before the unit can react and not later than a restart that is already planned. At
+    /// the restart, the host is disconnected and settings are kept; after it, the PTP slave or GNSS receiver must set the
+    /// clock again.
     fn restart(&mut self, at: SimTime) {
         let down_at = self.clock.goes_down_by(SimTime(at.0.max(self.now.0 + REACTION_NS)));
         let up_at = self.states.restart(down_at);
@@ -274,7 +276,7 @@ impl LivoxFirst {
         self.follow(down_at);
     }
 
-    /// Updates the states after a planned restart, because the state before it has changed.
+    /// If a restart is planned, plans its states again, because the state before the restart has changed.
     fn renew_restart(&mut self) {
         if let Some(down_at) = self.clock.goes_down_at() {
             self.states.restart(down_at);

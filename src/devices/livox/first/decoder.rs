@@ -25,7 +25,7 @@ use crate::wire::livox::first::data::{
 };
 use crate::wire::record::Record as _;
 
-/// Name of datagrams with IMU samples; `STATUS` and `BROADCAST` are the names of messages.
+/// Kind of datagrams with IMU samples. `STATUS` and `BROADCAST` are the kinds of the two messages.
 const IMU: &str = "imu";
 const STATUS: &str = "status";
 const BROADCAST: &str = "broadcast";
@@ -43,7 +43,7 @@ struct StreamState {
 #[derive(Clone, Debug, Default)]
 pub(super) struct FirstDecoder {
     named: Option<Named<FirstProfile>>,
-    /// Profiles to choose from.
+    /// Profiles among which the decoder chooses if no profile is named.
     known: &'static [Arc<Profile>],
     stream: Option<StreamState>,
     imu: Option<(data::Head, Inertial)>,
@@ -108,7 +108,7 @@ fn code_of(broadcast: &Broadcast) -> Option<String> {
 }
 
 impl FirstDecoder {
-    /// Decoder for the profile `named`, or for any profile.
+    /// Decoder for the profile `named`. With `None`, the decoder chooses a profile of `known` by the received packets.
     pub(super) fn new(named: Option<Named<FirstProfile>>, known: &'static [Arc<Profile>]) -> Self {
         Self { named, known, ..Self::default() }
     }
@@ -142,7 +142,8 @@ impl FirstDecoder {
     }
 }
 
-/// Whether a firmware can send packets of a format at intervals of `step_ns`, to 2 us.
+/// Whether the firmware `driver` sends packets of the format `format` every `step_ns` nanoseconds, with a tolerance of
+/// 2 us.
 fn fits(driver: &FirstProfile, format: Format, step_ns: u64) -> bool {
     driver.pulse_ns(format.pulses() as u64).abs_diff(step_ns) <= 2000
 }
@@ -223,7 +224,7 @@ impl DatagramDecoder for FirstDecoder {
 
     fn sweep(&self, payload: &[u8]) -> Sweep {
         let Some((head, format, data)) = of_points(payload) else { return Sweep::default() };
-        // With three returns, the first two form the pair.
+        // A sweep shows at most two returns of a pulse: of three returns, the first two.
         let shown = format.returns.min(2);
         Sweep {
             azimuths_centideg: vec![turned_centideg(head.time_ns())],

@@ -10,7 +10,7 @@ use glam::{DVec2, DVec3};
 use super::super::complex::{ClosedForm, Lanes, Motions, Term, forward, sum};
 use super::profile::Form;
 
-/// Number of powers of the rotations, from 0 on.
+/// Number of powers, from 0 on, of the complex number of each prism's rotation.
 const POWERS: usize = 6;
 
 /// A closed form of beam directions as complex numbers: left component plus i times up component of the unit vector.
@@ -179,7 +179,7 @@ mod tests {
     fn the_repetitive_pattern_is_lines() {
         let [side, up] = field_deg(Form::Avia, true).map(|half| 2.0 * half);
         assert!((side - 70.5).abs() < 0.1 && (up - 6.9).abs() < 0.1, "{side} by {up}");
-        // 2448 rpm.
+        // At 2448 rpm, 150 s are 6120 whole rotations, after which the direction repeats.
         let avia = pattern(Form::Avia);
         let (first, later) = (avia.aims(0, 1, true), avia.aims(100_000 * 60, 1, true));
         assert!((first[0] - later[0]).length() < 1e-6);

@@ -94,7 +94,7 @@ impl Planner {
                 continue;
             }
             let lines = self.profile.pattern.form.lines() as u64;
-            // The format can change within a group of lines.
+            // A packet can start within a group of lines, because the format can change there.
             let (first, skipped) = (pulse / lines, (pulse % lines) as usize);
             let groups = (skipped + pulses as usize).div_ceil(lines as usize);
             let aims = self.pattern.aims(first, groups, mode.repeats);
@@ -130,8 +130,8 @@ impl Planner {
         self.at(self.next)
     }
 
-    /// Goes back to the first planned packet that starts at or after `from`. Returns its number and the time of its
-    /// second pulse, which is after the end of the previous packet and before its own end; `None` if no such packet is
+    /// Goes back to the first planned packet that starts at or after `from`. Returns the number of this packet and the time
+    /// of its second pulse: a time between the ends of the previous packet and of this one. `None` if no such packet is
     /// planned.
     pub fn undo(&mut self, from: SimTime) -> Option<(u64, SimTime)> {
         let before = self.next;

@@ -9,24 +9,24 @@ use crate::spinning::returns::{Intensities, strongest_but};
 use crate::wire::livox::first::data::{Coordinates, Format, HEAD_LEN, Head, MOST_RETURNS, Point};
 use crate::wire::record::Record as _;
 
-/// Position of the return number's lowest bit in a tag. The bits `WEAK` and `BETWEEN` mean medium confidence that the
-/// point is noise: by its intensity, or by its neighbours.
+/// Position of the lowest bit of the return number in a tag. The bits `WEAK` and `BETWEEN` of a tag mean that the point
+/// is noise with medium confidence: `WEAK` because of its intensity, `BETWEEN` because of its neighbours.
 const NUMBER: u32 = 4;
 const WEAK: u8 = 0x08;
 const BETWEEN: u8 = 0x02;
 
-/// Settings for points from a given time on.
+/// Settings for points, which can change during a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mode {
     /// Whether points are sent at all.
     pub is_on: bool,
-    /// Whether the unit is ready to send points on request.
+    /// Whether the unit is ready, so that it sends points as soon as a host requests them.
     pub is_ready: bool,
     /// Format of points.
     pub format: Format,
     /// Echoes that become points.
     pub returns: ReturnMode,
-    /// Slot at a Livox Hub.
+    /// Number of the unit's slot in a Livox Hub.
     pub slot: u8,
     /// Detection threshold as a multiple of the data sheet's threshold.
     pub threshold_factor: f32,
@@ -38,7 +38,7 @@ pub struct Mode {
 #[derive(Clone, Debug)]
 pub struct PointMaker {
     is_judging: bool,
-    /// Signal below which a return is weak.
+    /// Signal below which a point gets the tag bit `WEAK`.
     weak_signal: f32,
     reflectivities: Intensities,
 }
@@ -70,8 +70,8 @@ impl PointMaker {
         (bytes, returns)
     }
 
-    /// Writes points for the reported ones of a pulse's `echoes`, which are in order of range, to `out`; returns the
-    /// number of points.
+    /// Writes the points of one pulse to `out`, one for each echo that the return mode reports. `echoes` are in order
+    /// of range. Returns the number of points.
     fn points(&self, mode: &Mode, aim: DVec3, echoes: &[Return], out: &mut [Point]) -> usize {
         let first = match mode.returns {
             ReturnMode::Strongest => strongest_but(echoes, None).unwrap_or_default(),

@@ -42,7 +42,7 @@ pub struct FirstProfile {
     pub defaults: FirstSettings,
 }
 
-/// Origin that error messages name for the limits of values that commands set.
+/// Source that error messages state for limits of values that hosts set by commands.
 const COMMANDS: &str = "the unit's commands";
 
 /// Key type of a waiting time or period.

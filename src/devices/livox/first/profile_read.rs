@@ -67,7 +67,8 @@ pub(crate) fn settings(table: TableReader<'_>, driver: &FirstProfile) -> Option<
     Some(all)
 }
 
-/// Return modes of a firmware with their words: the modes that a host can select, else the only one.
+/// Return modes of a firmware with their words: the modes that a host can select or, if it can select none, the default
+/// mode.
 fn return_modes(driver: &FirstProfile) -> Vec<(&'static str, ReturnMode)> {
     let (modes, only) = (&driver.interface.return_modes, driver.defaults.return_mode);
     let has = |mode: &ReturnMode| modes.contains(mode) || (modes.is_empty() && *mode == only);

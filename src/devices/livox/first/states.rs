@@ -13,7 +13,7 @@ pub type States = UnitStates<Abnormal, Motor>;
 /// Durations of boot and motor start-up, and the time of the latest motor start.
 #[derive(Clone, Debug)]
 pub struct Motor {
-    /// Time of the latest motor start, as a function of time; a planned restart adds a later start.
+    /// For each time, the latest motor start until then; a planned restart adds a start in the future.
     started_at: Timeline<SimTime>,
     boot_ns: u64,
     start_ns: u64,
@@ -35,7 +35,7 @@ impl States {
         passed.checked_div((*start_ns).into()).map_or(100, |percent| percent.min(100)) as u32
     }
 
-    /// Switches the power off and on at `at`. Returns the time from which the unit answers.
+    /// Switches the unit off at `at` and on again. Returns the time from which the unit answers.
     pub fn restart(&mut self, at: SimTime) -> SimTime {
         let up_at = SimTime(at.0 + self.motor.boot_ns);
         self.line.set(at, OFF);
@@ -49,7 +49,8 @@ impl States {
         self.line.push(SimTime(at.0 + self.motor.start_ns), state::NORMAL);
     }
 
-    /// Starts a change to the state `target` at `at`. Returns whether the change takes time.
+    /// Starts a change to the state `target` at `at`. Returns whether the change takes time; otherwise it is complete
+    /// at once.
     pub fn drive(&mut self, at: SimTime, target: u8) -> bool {
         self.motor.started_at.forget(at);
         match (*self.line.at(at), target) {
@@ -65,7 +66,8 @@ impl States {
         }
     }
 
-    /// Changes the prism speeds at `at`: in the normal state, the motor starts up again.
+    /// Reacts to a change of the prism speeds at `at`: if the unit is in the normal state then, its motor starts up
+    /// again.
     pub fn change_pattern(&mut self, at: SimTime) {
         self.motor.started_at.forget(at);
         if *self.line.at(at) == state::NORMAL {

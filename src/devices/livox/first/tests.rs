@@ -201,7 +201,7 @@ fn packets_follow_one_another_as_the_data_sheet_has_it() {
             assert_eq!(due.0, step_ns * (nth as u64 + 1));
             assert_eq!(head.time_ns(), START_NS + step_ns * nth as u64);
             assert_eq!((head.version, head.slot, head.id), (5, 1, 1));
-            // Time type PTP; status: PTP signal present.
+            // Time type: PTP. Status: PTP messages arrive, and PTP sets the clock.
             assert_eq!((head.time_type, head.status), (1, 1 << 13 | 1 << 14));
             assert_eq!((format.number(), points.len()), (number, pulses));
             for point in points.iter().flatten() {
@@ -571,7 +571,7 @@ fn every_command_of_the_tables_is_answered_as_they_say() {
                     false if is_whole || takes_none => {
                         assert_eq!(answer[0], ret::DONE, "{name} {}", row.name);
                     }
-                    // Two lists of parameters are a valid list.
+                    // Doubled parameters are a valid list.
                     false if number == id::SET_PARAMETERS && nth == 3 => {}
                     false if number == id::RESET_PARAMETERS && nth == 3 => {}
                     false => assert_ne!(answer[0], ret::DONE, "{name} {} {nth}", row.name),

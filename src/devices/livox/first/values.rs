@@ -56,7 +56,7 @@ impl Values {
         if self.suppresses_rain_fog { RAIN_FOG } else { 0 }
     }
 
-    /// Settings for points; points are off unless the unit `is_ready` and a host has requested them.
+    /// Settings for points. Points are on only if the unit `is_ready` and a host has requested points (`is_asked`).
     pub fn mode(&self, profile: &FirstProfile, is_ready: bool, is_asked: bool) -> Mode {
         let factor = |is_on: bool, factor: f64| if is_on { factor as f32 } else { 1.0 };
         let points = &profile.points;

@@ -8,15 +8,16 @@ use crate::wire::record::Record as _;
 /// Largest time from the system timestamp to the readings of accelerometer and gyro, nanoseconds.
 const READ_WITHIN_NS: u64 = 10_000_000;
 
-/// Parses a lidar packet of any format; `None` if it is none. If `beams` is known, the packet must have this number of
-/// beams.
+/// Parses a lidar packet of any format; `None` if the payload is not a lidar packet. If `beams` is known, the packet
+/// must have this number of beams.
 pub(super) fn lidar_packet(beams: Option<usize>, payload: &[u8]) -> Option<Packet<'_>> {
     let fits = |(_, pixels): &(LidarFormat, usize)| beams.is_none_or(|beams| *pixels == beams);
     let found = LidarFormat::of_len(payload.len()).filter(fits).filter_map(|(format, pixels)| {
         let packet = Packet::parse(format, pixels, payload).ok()?;
         (follow_one_another(&packet) && has_zeros(&packet)).then_some(packet)
     });
-    // Some formats have the same length as others with more beams; the low-data-rate format is tried last.
+    // Packets of some formats are as long as packets of another format with more beams. The low-data-rate format is the
+    // last choice.
     found.min_by_key(|packet| packet.format() == LidarFormat::Low)
 }
 

@@ -41,7 +41,7 @@ impl Stretch {
                 let past_ns = at.0.saturating_sub(self.from.0);
                 let turned = match past_ns.checked_mul(rpm.into()) {
                     Some(product) => product % MINUTE_NS as u64,
-                    // Reached only after months of running.
+                    // The product exceeds 64 bits only after months of running.
                     None => (u128::from(past_ns) * u128::from(rpm) % MINUTE_NS) as u64,
                 };
                 turned as f64 / MINUTE_NS as f64 + self.turn

@@ -28,7 +28,8 @@ struct Cloud {
     has_two_firings: bool,
 }
 
-/// The first profile of `model`; `None` if `known` has none. All firmware of a model has the same lasers.
+/// The first profile in `known` for `model`; `None` if no profile is for this model. All firmware of a model has the same
+/// lasers.
 pub(super) fn driver_of(
     model: Model,
     known: &'static [Arc<Profile>],

@@ -23,7 +23,7 @@ fn profile(name: &str) -> (PositionProfile, ClockSettings, ThermalProfile) {
     (position, defaults.clock, thermal)
 }
 
-/// Packets until `until`, in steps of `step_ns`, each with its send time.
+/// Packets sent until `until` (ns), each with its send time. Time advances in steps of `step_ns`.
 fn packets(name: &str, until: u64, step_ns: u64) -> Vec<(SimTime, PositionPacket)> {
     let (profile, clock, thermal) = profile(name);
     let boards = Boards::new(&thermal);
@@ -49,7 +49,7 @@ fn they_come_as_often_and_as_unevenly_as_in_the_capture() {
         sent.windows(2).map(|pair| (pair[1].0.0 - pair[0].0.0) as f64 / 1e6).collect();
     assert!(gaps.iter().all(|gap| (0.0..=10.76).contains(gap)), "{gaps:?}");
     let short = gaps.iter().filter(|gap| **gap < 5.0).count() as f64 / gaps.len() as f64;
-    // The capture has 21 short intervals of 56.
+    // In the capture, 21 of 56 intervals are short.
     assert!((0.25..0.5).contains(&short), "{short}");
     for (due, packet) in &sent {
         let made_us = (due.0 - 354_000) as f64 / 1e3 * (1.0 + 5.0 / 86_400.0);

@@ -55,7 +55,8 @@ pub fn apply(
             ("phaselock", "offset") => {
                 wanted.phase_lock.offset_centideg = field.number(0, 35_999)?;
             }
-            // Text that the user typed, in degrees; browsers also send the exact value.
+            // Text that the user typed, in degrees. It is ignored if the form also has the exact value `offset`, as
+            // forms of browsers have.
             ("phaselock", _) if fields.iter().any(|(key, _)| key == "offset") => {}
             ("phaselock", _) => wanted.phase_lock.offset_centideg = field.degrees()?,
             (_, "rpm") => wanted.rpm = field.rpm(limits)?,

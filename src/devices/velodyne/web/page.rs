@@ -87,7 +87,7 @@ fn section(html: &mut String, title: &str, part: &str, value: &Value) {
     *html += "</table>\n";
 }
 
-/// Appends a row for each leaf; `path` is the position in the snapshot.
+/// Appends a row for each simple value in `value`; `path` is the position of `value` in the snapshot.
 fn rows(html: &mut String, path: &str, value: &Value) {
     match value {
         Value::Object(fields) => {

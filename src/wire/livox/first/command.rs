@@ -315,7 +315,8 @@ pub fn parameters_to_bytes(parameters: &[(u16, Vec<u8>)]) -> Vec<u8> {
     bytes
 }
 
-/// Reads the keys that [`id::GET_PARAMETERS`] requests, or [`id::RESET_PARAMETERS`] after its flag.
+/// Reads the keys that a host requests: the data of [`id::GET_PARAMETERS`], or the data after the flag of
+/// [`id::RESET_PARAMETERS`].
 ///
 /// # Errors
 /// The number of keys does not match the data.

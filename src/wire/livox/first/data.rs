@@ -206,7 +206,7 @@ impl TimeType {
         }
     }
 
-    /// Reference with this number on the wire.
+    /// Time type with this number on the wire; `None` if the number is unknown.
     pub fn from_number(number: u8) -> Option<Self> {
         [Self::None, Self::Ptp, Self::Gps, Self::Pps].into_iter().find(|one| one.number() == number)
     }
@@ -225,11 +225,11 @@ record! {
         reserved: u8,
         /// Status of the lidar, see [`status`].
         status: u32,
-        /// Reference of the clock, as [`TimeType::number`].
+        /// Source that sets the clock, coded as [`TimeType::number`].
         time_type: u8,
         /// Type of data: 6 for inertial samples, otherwise [`Format::number`].
         data_type: u8,
-        /// Time of the first point, in the form of the time type.
+        /// Time of the first point, coded as `time_type` requires.
         time: [u8; 8],
     }
 }
@@ -279,7 +279,7 @@ impl Head {
     }
 }
 
-/// Time field for a time type, from nanoseconds as in [`Head::time_ns`].
+/// Bytes of the field `time` of [`Head`]. `time_ns` has the meaning that [`Head::time_ns`] states for this time type.
 pub fn time_bytes(time_type: TimeType, time_ns: u64) -> [u8; 8] {
     if time_type != TimeType::Gps {
         return time_ns.to_le_bytes();

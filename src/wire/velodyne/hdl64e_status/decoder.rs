@@ -13,7 +13,7 @@ use crate::ParseError;
 /// visible in the types, but shifts the laser indices or makes the checksum wrong.
 #[derive(Clone, Debug)]
 pub struct StatusDecoder {
-    /// Position of the last packet in the cycle.
+    /// Position in the cycle of the last packet, 0..16; `None` before the first packet.
     last_slot: Option<usize>,
     /// The stream so far; empty until the marker arrives.
     stream: Vec<u8>,
@@ -130,8 +130,8 @@ impl StatusDecoder {
             let format = if kind == b'W' { StatusFormat::S3 } else { StatusFormat::S2 };
             self.format.get_or_insert(format);
         }
-        // Until the first byte after a laser, both formats have the same types. Both types of thresholds are
-        // accepted.
+        // Up to the first warning byte, which follows the data of a laser, the two formats have the same types.
+        // Threshold bytes may have either of their two types.
         let format = self.format.unwrap_or(StatusFormat::S2);
         let is_expected = |types| type_of(format, types, index) == kind;
         if ![ThresholdTypes::Own, ThresholdTypes::Digits].into_iter().any(is_expected) {

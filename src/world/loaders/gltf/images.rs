@@ -10,10 +10,11 @@ use crate::world::colours::{ColourMap, LINEAR_FROM_SRGB};
 use crate::world::scene::Texture;
 
 impl Loader<'_> {
-    /// Reflectance map of image `source`, shared by all materials with this image, and the opacity mask; `None` if the image
-    /// is unusable.
-    /// `threshold` consists of the smallest opaque alpha and the material's alpha. A texel is opaque if its alpha times the
-    /// material's alpha reaches the smallest opaque alpha. There is no mask without a threshold.
+    /// Reflectance map of the image `source`, and an opacity mask if there is a `threshold`; `None` if the image is
+    /// unusable. All materials with this image share the reflectance map.
+    ///
+    /// `threshold` has the smallest opaque alpha and the material's alpha. A texel is opaque if its alpha times the
+    /// material's alpha is at least the smallest opaque alpha.
     pub(super) fn maps(
         &mut self,
         source: usize,

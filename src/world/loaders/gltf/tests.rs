@@ -12,7 +12,7 @@ fn buffer() -> Vec<u8> {
     bytes
 }
 
-/// A file of one triangle; `extra` adds to or replaces its keys.
+/// A file of one triangle; the keys in `extra` are added to it or replace its own.
 fn document(extra: &str) -> serde_json::Value {
     let mut value = serde_json::json!({
         "asset": { "version": "2.0" },
@@ -51,7 +51,7 @@ fn load(extra: &str) -> Result<Scene, String> {
     load_with(extra, Memory::default())
 }
 
-/// A binary file that contains the buffer.
+/// A binary file that contains the buffer; `extra` as in [`document`].
 fn glb(extra: &str) -> Vec<u8> {
     let mut value = document(extra);
     value["buffers"][0].as_object_mut().unwrap().remove("uri");

@@ -6,8 +6,8 @@ use super::super::error::Fault;
 use super::super::json::{Node, Object};
 use crate::frames::quat_about;
 
-/// World from mesh of a copy in `Objects`: scale, roll about y, pitch about x, yaw about z, then position. The three
-/// rotations are left-handed: clockwise as seen from the axis' positive end.
+/// Transform from a mesh to World for a copy in `Objects`: scale, roll about y, pitch about x, yaw about z, then position.
+/// The three rotations are left-handed: clockwise as seen from the axis' positive end.
 pub fn of_object(object: &Object) -> Result<DAffine3, Fault> {
     let Parts { angles: [yaw, pitch, roll], position, scale } = parts(object)?;
     let turned =
@@ -16,8 +16,8 @@ pub fn of_object(object: &Object) -> Result<DAffine3, Fault> {
     Ok(DAffine3::from_mat3_translation(axes, position))
 }
 
-/// World from mesh of a `Surface Mesh`: yaw about z, pitch about x, roll about y, then scale along the world's axes, then
-/// position. The three rotations are right-handed: counter-clockwise as seen from the axis' positive end.
+/// Transform from a mesh to World for a `Surface Mesh`: yaw about z, pitch about x, roll about y, then scale along World's
+/// axes, then position. The three rotations are right-handed: counter-clockwise as seen from the axis' positive end.
 pub fn of_surface(object: &Object) -> Result<DAffine3, Fault> {
     let Parts { angles: [yaw, pitch, roll], position, scale } = parts(object)?;
     let turned =

@@ -13,13 +13,14 @@ use crate::world::random::{self, uniform};
 
 /// Largest number of corners of a polygon.
 const MAX_CORNERS: usize = 1000;
-/// Largest number of copies with a minimum distance. Each is compared with its neighbours.
+/// Largest number of copies of an object with a minimum distance between copies. Each copy is compared with its
+/// neighbours.
 const MAX_SPACED: u64 = 1_000_000;
-/// Smallest minimum distance that has an effect, metres.
+/// Minimum distances below this have no effect, metres.
 const CLOSEST_M: f64 = 1.0e-4;
 /// Largest coordinate of a polygon's corner, metres. No sensor has such a range.
 const MAX_CORNER_M: f64 = super::super::MAX_COORDINATE_M;
-/// Number of attempts to place a copy with a minimum distance.
+/// Largest number of attempts to find a position for a copy that keeps the minimum distance.
 const MAX_TRIES: u32 = 200;
 
 /// Content of a `Random` object.

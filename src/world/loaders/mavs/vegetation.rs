@@ -96,7 +96,7 @@ impl Loader<'_> {
             return Err(too_many("metres of trail", pieces, trail::MAX_PIECES));
         }
         let grid = Grid { low, high, columns: cells.x as u64, rows: cells.y as u64 };
-        // All plants are counted before the first is made.
+        // The expected number of all plants is checked before the first one is made.
         let count_in =
             |cell| (0..species.len()).map(|index| grid.expected(&zones, index, cell)).sum::<f64>();
         let planned: f64 = (0..grid.cells()).map(count_in).sum();
@@ -226,7 +226,7 @@ mod tests {
         ];
         assert!((density(&zones, 0, DVec2::ZERO) - 1.0).abs() < 1e-6);
         assert!((density(&zones, 0, DVec2::new(5.0, 3.0)) - 2.0).abs() < 1e-9);
-        // Twice as far is a 64th of the weight.
+        // A zone at twice the distance has a 64th of the weight.
         let third = density(&zones, 0, DVec2::new(10.0 / 3.0, 0.0));
         assert!((third - (64.0 + 3.0) / 65.0).abs() < 1e-9, "{third}");
     }

@@ -101,7 +101,7 @@ macro_rules! functions {
             /// Looks up all functions. The error is the name of a missing one.
             fn of(library: &libloading::Library) -> Result<Self, &'static str> {
                 // SAFETY: the types are those of Embree 4's headers, where functions keep their
-                // types from 4.0 on; the library is never unloaded, so the addresses stay good.
+                // types from 4.0 on; the library is never unloaded, so the addresses stay valid.
                 $(let $field = *unsafe { library.get($name) }.map_err(|_| $name)?;)*
                 Ok(Self { $($field),* })
             }
@@ -181,13 +181,13 @@ pub struct RayHits<const LANES: usize> {
     /// Directions of the rays, by axis and lane; they may have any length.
     pub direction: [[f32; LANES]; 3],
     time: [f32; LANES],
-    /// Input: end of each ray. Output: position of its hit. Both are multiples of the direction's length.
+    /// Input: end of each ray. Output: position of its hit. Both are distances in units of the direction's length.
     pub far: [f32; LANES],
     mask: [u32; LANES],
     id: [u32; LANES],
     flags: [u32; LANES],
     normal: [[f32; LANES]; 3],
-    /// Weights of the second and the third corner at the hit.
+    /// Barycentric weights of the triangle's second and third corner at the hit.
     pub weights: [[f32; LANES]; 2],
     /// Index of the hit triangle in the mesh.
     pub primitive: [u32; LANES],
@@ -276,8 +276,8 @@ impl Embree {
         }
         let mut tried = Vec::new();
         for name in names {
-            // SAFETY: runs the library's initialisers, which is what the user asked for by naming
-            // it or installing it under Embree's name.
+            // SAFETY: this runs the library's initialisers. The user requests that by naming the library or by
+            // installing it under Embree's name.
             match unsafe { libloading::Library::new(name) } {
                 Ok(library) => return Self::of(library, name.display().to_string()),
                 Err(error) => {
@@ -298,7 +298,7 @@ impl Embree {
             .map_err(|function| EmbreeError::Stranger { path: path.clone(), function })?;
         // The library's functions are in use until the process ends.
         std::mem::forget(library);
-        // SAFETY: a null pointer asks for the default configuration.
+        // SAFETY: a null pointer selects the default configuration.
         let device = unsafe { (functions.new_device)(std::ptr::null()) };
         let embree = Self { functions, device, path, version: Version(0) };
         if device.is_null() {
@@ -318,7 +318,7 @@ impl Embree {
             let feature = "filter functions (EMBREE_FILTER_FUNCTION)";
             return Err(EmbreeError::Feature { path: embree.path, feature });
         }
-        // SAFETY: the function has the type Embree asks for and lives as long as the program.
+        // SAFETY: the function has the type that Embree requires, and lives as long as the program.
         unsafe {
             (embree.functions.set_memory_monitor)(device, count_memory, std::ptr::null_mut());
         }
@@ -390,9 +390,8 @@ impl Embree {
         let scene = self.scene(robust, None)?;
         let f = &self.functions;
         for (number, (mesh, columns)) in (0..).zip(instances) {
-            // SAFETY: device and scenes are alive; Embree holds on to the instanced scene itself,
-            // and the caller keeps what that one points into (see `BuiltScene`). The matrix is
-            // read at once.
+            // SAFETY: device and scenes are alive. Embree keeps a reference to the instanced scene. The caller keeps
+            // the data to which the instanced scene points (see `BuiltScene`). The matrix is read at once.
             unsafe {
                 let geometry = (f.new_geometry)(self.device, GEOMETRY_TYPE_INSTANCE);
                 (f.set_instanced_scene)(geometry, mesh.handle);
@@ -425,7 +424,7 @@ impl Embree {
 
     /// Returns the first error since this thread's last call, if any; `doing` names the operation that failed.
     fn check(&self, doing: &'static str) -> Result<(), EmbreeError> {
-        // SAFETY: the device is alive, or null, which asks for the error of making one.
+        // SAFETY: the device is alive, or null. With null, the function returns the error of creating a device.
         let reason = match unsafe { (self.functions.device_error)(self.device) } {
             0 => return Ok(()),
             2 => "invalid argument",
@@ -494,10 +493,11 @@ impl IntersectArguments {
     };
 }
 
-/// Calls a mesh's [`StopsRay`] for every lane. A panic in [`StopsRay`] ends the process.
+/// Calls a mesh's [`StopsRay`] for every valid lane, and rejects the hit if it returns false. A panic in [`StopsRay`]
+/// ends the process.
 unsafe extern "C" fn filter(arguments: *const FilterArguments) {
-    // SAFETY: Embree passes its arguments with as many lanes of `valid` and rows of `hit` as it
-    // says, and the user data that `Embree::mesh` gave it.
+    // SAFETY: Embree passes `lanes` lanes in `valid` and in each row of `hit`, and the user data that `Embree::mesh`
+    // gave it.
     unsafe {
         let FilterArguments { valid, user_data, hit, lanes, .. } = *arguments;
         let stops_ray = &*user_data.cast::<StopsRay>();

@@ -1,9 +1,9 @@
 //! Intel's Embree as a second ray caster: a reference for tests, and an option for users.
 //!
-//! Embree gets rays in packets of eight (or one by one, for comparison), in single precision relative to the middle
-//! of the scene. Embree determines the hit triangle, and [`super::hit`] computes range, cosine and texture
-//! coordinates on it. Where both casters report the same triangle, their hits are therefore equal bit by bit. Opacity
-//! masks are evaluated during Embree's traversal, so that surfaces behind a hole are found.
+//! Embree gets rays in packets of eight (or one by one, for comparison), in single precision relative to the middle of the
+//! scene. Embree determines the hit triangle, and [`super::hit`] computes range, cosine and texture coordinates on it. Where
+//! Embree and Menura's own ray caster report the same triangle, their hits are therefore equal bit by bit. Opacity masks are
+//! evaluated during Embree's traversal, so that surfaces behind a hole are found.
 //!
 //! Embree does not order surfaces at the same range: of two, it may report either. At an edge it may report the
 //! surface beside the correct one.
@@ -56,7 +56,7 @@ pub struct EmbreeCaster {
 
 struct Built {
     scene: Arc<Scene>,
-    /// Declared before `meshes`, because it must be dropped before them.
+    /// Declared before `_meshes`, because it must be dropped before them.
     world: BuiltScene,
     _meshes: Vec<Option<BuiltScene>>,
     /// Origin of Embree's coordinates, in World.
@@ -121,7 +121,8 @@ impl EmbreeCaster {
     }
 }
 
-/// Filter that decides by opacity masks whether a triangle of the mesh stops a ray; `None` if all its triangles do.
+/// Filter that decides by opacity masks whether a triangle of the mesh stops a ray; `None` if every triangle stops every
+/// ray.
 fn masks(scene: &Arc<Scene>, mesh_index: usize) -> Option<StopsRay> {
     let mesh = &scene.meshes[mesh_index];
     let is_masked = |&m: &MaterialId| scene.materials[m as usize].opacity_mask.is_some();
@@ -137,7 +138,8 @@ fn masks(scene: &Arc<Scene>, mesh_index: usize) -> Option<StopsRay> {
     }))
 }
 
-/// Middle of the box around the instances' origins, in World. Coordinates relative to it are smallest.
+/// Middle of the box around the instances' origins, in World. Embree's coordinates are relative to it, which keeps them
+/// small.
 fn middle(scene: &Scene) -> DVec3 {
     let places = scene.instances.iter().map(|i| i.world_from_mesh.translation);
     let all = places.fold(None, |all: Option<(DVec3, DVec3)>, p| {
@@ -182,7 +184,7 @@ impl RayCaster for EmbreeCaster {
 }
 
 impl Built {
-    /// Casts `LANES` rays at a time, regardless of their pulses, so that packets are full.
+    /// Casts `LANES` rays at a time. A packet can have rays of several pulses, so that it is full.
     fn cast<const LANES: usize>(
         &self,
         stencil: &Stencil,

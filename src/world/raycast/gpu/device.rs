@@ -22,12 +22,12 @@ pub const MOST_RAYS: usize = 9 * MOST_PULSES;
 pub const MOST_PULSES: usize = 98_304;
 /// Unit in which waits for the GPU are counted.
 const STEP: Duration = Duration::from_millis(10);
-/// Upper limit of the time without an answer after which a GPU counts as lost, in [`STEP`]s.
+/// A GPU counts as lost after this time without an answer at the latest, in [`STEP`]s.
 const MOST_STEPS: u32 = 12_000;
-/// Lower limit of the time without an answer after which a GPU counts as lost, in [`STEP`]s.
+/// A GPU counts as lost after this time without an answer at the earliest, in [`STEP`]s.
 const LEAST_STEPS: u32 = 1000;
-/// Factor by which a batch may take longer per ray than the slowest batch before it, until the GPU counts as lost. A
-/// GPU becomes slower if other programs use it, or if rays hit many triangles.
+/// A GPU counts as lost if a batch takes more than this many times as long per ray as the slowest batch so far (within
+/// [`LEAST_STEPS`] and [`MOST_STEPS`]). A GPU becomes slower if other programs use it, or if rays hit many triangles.
 const SLOWER: f64 = 10.0;
 // Every GPU accepts 65,535 workgroups.
 const _: () = assert!(MOST_RAYS <= 65_535 * spirv::GROUP as usize);
@@ -50,8 +50,8 @@ pub const NONE: u32 = u32::MAX;
 /// Value for a ray that the processor must cast.
 pub const UNDECIDED: u32 = u32::MAX - 1;
 
-/// Number of the scene's tables, which have the first bindings of the kernel. The next constants are the bindings of a
-/// batch's buffers.
+/// Number of a scene's tables. They have the kernel's bindings 0 to 4; the next constants are the bindings of a batch's
+/// buffers.
 const TABLES: u32 = 5;
 const PARAMS: u32 = 5;
 const PULSES: u32 = 6;
@@ -459,8 +459,8 @@ impl Device {
     }
 }
 
-/// Largest number of [`STEP`]s to wait for a batch of `rays`. The slowest batch so far took `steps_per_ray`; this is
-/// `None` before the first batch, which may include the driver's compilation of the kernel.
+/// Largest number of [`STEP`]s to wait for a batch of `rays` rays. The slowest batch so far took `steps_per_ray`; this
+/// is `None` before the first batch, which may include the driver's compilation of the kernel.
 fn patience(steps_per_ray: Option<f64>, rays: f64) -> u32 {
     let expected = steps_per_ray.map_or(f64::INFINITY, |steps| SLOWER * steps * rays);
     expected.clamp(LEAST_STEPS.into(), MOST_STEPS.into()) as u32

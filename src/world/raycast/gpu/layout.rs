@@ -45,11 +45,13 @@ pub struct PackedTriangle {
     pad: u32,
 }
 
-/// An `Entrance` of the top tree as the kernel reads it: place and code.
+/// An `Entrance` of the top tree as the kernel reads it: index into [`Layout::placed`], and code of a child in the
+/// mesh's tree.
 pub type PackedEntrance = [u32; 2];
 /// Pose of an instance as the kernel reads it: origin in World, and the columns of `mesh_from_world`.
 pub type PackedPose = [f64; 12];
-/// An instance as the kernel reads it: its index, and the bits of its mesh's largest coordinate.
+/// An instance as the kernel reads it: its index in the scene, and the largest coordinate of its mesh as the bits of an
+/// `f32`.
 pub type PackedPlaced = [u32; 2];
 
 /// Tables of scenes for the kernel. The first nodes are the roots of the scenes.
@@ -168,7 +170,8 @@ struct Below {
     runs: Vec<(u32, u32)>,
 }
 
-/// For each block, its first triangle, counted from `first`, and its number of triangles.
+/// For each block of `tree`, the index of its first triangle in the table and its number of triangles; `first` is the
+/// index of the tree's first triangle.
 fn runs(tree: &MeshTree, mut first: u32) -> Vec<(u32, u32)> {
     let mut runs = vec![(0, 0); tree.blocks.len()];
     for node in &tree.nodes {
@@ -239,8 +242,8 @@ fn pack(node: &Node, at: &Bases<'_>) -> PackedNode {
     packed
 }
 
-/// The child in each slot. A set bit of a slot prefers children beyond the middle along an axis: 4 along x, 2 along
-/// y, 1 along z (Ylitie, Karras and Laine, HPG 2017).
+/// Assigns the children to slots; `None` for an empty slot. A slot prefers children beyond the middle along the axes of
+/// its set bits: 4 for x, 2 for y, 1 for z (Ylitie, Karras and Laine, HPG 2017).
 fn places(node: &Node, used: &[usize]) -> [Option<usize>; 8] {
     let mean = |axis: usize| {
         used.iter().map(|&slot| node.middle[axis][slot]).sum::<f32>() / used.len() as f32

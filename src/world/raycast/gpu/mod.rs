@@ -172,7 +172,7 @@ pub struct GpuCaster {
     scenes: Vec<Arc<BvhCaster>>,
     identity: String,
     bytes: u64,
-    /// Sends requests to the thread. Dropping the sender ends the thread; after that, it is `None`.
+    /// Sender of requests to the GPU thread. Dropping the sender ends the thread; afterwards, this is `None`.
     requests: Option<Sender<Request>>,
     thread: Option<JoinHandle<()>>,
     fault: Fault,
@@ -218,7 +218,7 @@ impl GpuCaster {
     /// Opens `gpu` with `layout`, the tables of `scenes` (at least one), and runs the self-test.
     fn with(scenes: Vec<Arc<BvhCaster>>, gpu: Gpu, layout: &Layout) -> Result<Self, GpuError> {
         let identity = gpu.identity.clone();
-        // wgpu panics if the driver loses the device meanwhile.
+        // wgpu panics if the driver loses the device while the scene is uploaded.
         let opened = catch_unwind(AssertUnwindSafe(|| gpu.open(layout)));
         let device = opened.unwrap_or_else(|_| {
             let reason = "the device was lost while the scene was uploaded".into();
@@ -266,7 +266,8 @@ impl GpuCaster {
             .then(|| self.fault.get().unwrap_or_else(|| "its thread ended".into()))
     }
 
-    /// Pulses for a comparison of speeds, 384 per call like a lidar's; none if the scene is empty.
+    /// A stencil of nine rays, and pulses for a comparison of speeds, in groups of 384 like those of a lidar; no pulses
+    /// if the scene is empty.
     pub fn sample(&self) -> (Stencil, Vec<Pulse>) {
         self_test::sample(self)
     }
@@ -279,8 +280,8 @@ impl GpuCaster {
         }
     }
 
-    /// Casts pulses with the kernel; each pulse has the index of its scene. Returns the hits by batch, or `None` if the
-    /// processor must cast.
+    /// Casts pulses with the kernel; each pulse has the index of its scene. With `any`, a ray ends at any surface, not
+    /// at the nearest. Returns the hits by batch, or `None` if the processor must cast.
     fn ask(
         &self,
         stencil: &Stencil,

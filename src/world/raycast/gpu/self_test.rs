@@ -9,17 +9,17 @@ use crate::world::random::{stream, uniform};
 use crate::world::raycast::{Beams, Hit, Pulse, RayCaster, Stencil};
 use crate::world::scene::Scene;
 
-/// Number of test pulses into the static scene. The next constants are the number of pulses into each body, and the
-/// number of positions that are tested for shadow.
+/// Number of test pulses into the static scene. [`PULSES_PER_BODY`] is the number of pulses into each moving body,
+/// [`PLACES`] the number of positions that are tested for shadow.
 const PULSES: usize = 400;
 const PULSES_PER_BODY: usize = 40;
 const PLACES: usize = 400;
-/// Number of groups of pulses for [`sample`], and number of pulses in a group.
+/// Number of groups of pulses that [`sample`] makes; [`PER_GROUP`] is the number of pulses in a group.
 const GROUPS: usize = 64;
 const PER_GROUP: u32 = 384;
 
-/// Compares hits and shadows at corners, edges and middles of the scene's triangles, where rounding decides. The error
-/// describes the first difference.
+/// Compares hits and shadows of the GPU with those of the processor, at corners, on edges and inside of the scene's
+/// triangles, where rounding decides. The error describes the first difference.
 pub fn run(caster: &GpuCaster) -> Result<(), GpuError> {
     let mut rng = stream(40, 0, 0);
     for (index, own) in caster.scenes.iter().enumerate() {
@@ -71,8 +71,8 @@ fn compare_shadows(caster: &GpuCaster, rng: &mut SplitMix64) -> Result<(), GpuEr
     }
 }
 
-/// Pulses of nine rays like a lidar's, in groups around random rays to the scene's triangles; none if the scene is
-/// empty.
+/// A stencil of nine rays, and pulses like those of a lidar, in groups around random rays to the scene's triangles; no
+/// pulses if the scene is empty.
 pub fn sample(caster: &GpuCaster) -> (Stencil, Vec<Pulse>) {
     let scene = &caster.cpu.scene;
     if is_without_triangles(scene) {
@@ -94,7 +94,7 @@ pub fn sample(caster: &GpuCaster) -> (Stencil, Vec<Pulse>) {
     (nine(), (0..GROUPS).flat_map(group).collect())
 }
 
-/// Stencil of nine rays.
+/// Stencil of nine rays: three by three, evenly spaced.
 pub fn nine() -> Stencil {
     let across = [-1.0, 0.0, 1.0];
     Stencil::new(across.iter().flat_map(|&a| across.map(|b| [a, b])).collect()).expect("nine rays")
@@ -124,8 +124,8 @@ fn differs(caster: &GpuCaster, ray: String, gpu_hit: String, cpu_hit: String) ->
     GpuError::Differs { gpu: caster.identity(), ray, gpu_hit, cpu_hit }
 }
 
-/// A point at a random triangle, in World. `kind` selects the point: 0 in the triangle, 1 a corner, 2 on an edge, 3
-/// from 0.1 m below the triangle to 2 m above it.
+/// A point at a random triangle, in World. `kind` selects the point: 0 inside the triangle, 1 a corner, 2 on an edge, 3 from
+/// 0.1 m below the triangle to 2 m above it.
 fn target(scene: &Scene, rng: &mut SplitMix64, kind: usize) -> DVec3 {
     let mut draw = |count: usize| ((uniform(rng, 0.0, 1.0) * count as f64) as usize).min(count - 1);
     let instance = loop {
