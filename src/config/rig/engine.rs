@@ -37,7 +37,7 @@ keys! {
         /// robot or a joint.
         pub render_ahead_ns as "render_ahead_ms": u64 = 100_000_000,
             Time(Limit::new(least_ahead_ms..=10_000.0, "ms", FORMAT), 1e6);
-        /// Treatment of a packet that is not ready when it is due: send it late, drop it, or reduce its pulses.
+        /// Treatment of a packet that is not ready when it is due: send it late, drop it, or cast fewer rays per pulse.
         pub late: LatePolicy = LatePolicy::Late,
             Renamed("send", LatePolicy::Late.word(), OneOf(&LatePolicy::WORDS, FORMAT));
         /// A packet that leaves later than this after its due time is a miss.

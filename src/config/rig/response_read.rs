@@ -34,14 +34,10 @@ pub struct Named<'a> {
 
 /// Reads all stimuli: an empty list if the key is missing, `None` after an error.
 pub fn stimuli(field: &Field<'_>, named: Named<'_>) -> Option<Vec<StimulusConfig>> {
-    let stimuli = tables(field, ["stimulus", "stimuli"], "a stimulus's", |table, name| {
+    let most = (MAX_STIMULI, STIMULUS);
+    tables(field, ["stimulus", "stimuli"], most, "a stimulus's", |table, name| {
         Some(StimulusConfig { name: name?, cause: cause(table, named)? })
-    })?;
-    if let (true, Some(place)) = (stimuli.len() > MAX_STIMULI, field.place()) {
-        let label = format!("allowed: at most {MAX_STIMULI}");
-        field.fault(place.fault(format!("{} stimuli", stimuli.len()), label));
-    }
-    Some(stimuli)
+    })
 }
 
 /// Reads all responses: an empty list if the key is missing, `None` after an error.
@@ -51,7 +47,8 @@ pub fn responses(
     named: Named<'_>,
     claims: &Claims<'_>,
 ) -> Option<Vec<ResponseConfig>> {
-    tables(field, ["response", "responses"], "a response's", |table, name| {
+    let most = (MAX_RESPONSES, RESPONSE);
+    tables(field, ["response", "responses"], most, "a response's", |table, name| {
         table.was_called("to", "stimulus");
         let to = table.required("stimulus");
         let to = to.meaning("Name of the stimulus that the response answers.");
@@ -80,14 +77,15 @@ pub fn responses(
 fn tables<T>(
     field: &Field<'_>,
     [what, plural]: [&'static str; 2],
+    (most, origin): (usize, &str),
     whose: &str,
     mut read: impl FnMut(&mut TableReader<'_>, Option<String>) -> Option<T>,
 ) -> Option<Vec<T>> {
     if !field.is_written() {
         return Some(Vec::new());
     }
-    let expected = format!("up to {MAX_RESPONSES} of [[{what}]]");
-    let (items, _) = field.array_up_to(0..=MAX_RESPONSES, RESPONSE, &expected)?;
+    let expected = format!("up to {most} of [[{what}]]");
+    let (items, _) = field.array_up_to(0..=most, origin, &expected)?;
     let mut names = Names::new(plural, "");
     let read: Vec<_> = items
         .iter()

@@ -243,6 +243,6 @@ keys! {
     position_std_m, limit(0.0, 1e3);
     /// Standard deviation of the velocity.
     velocity_std_m_s, limit(0.0, 100.0);
-    /// Correlation time of both errors.
+    /// Correlation time of the position and velocity errors.
     correlation_s, limit(0.01, 1e6);
 }

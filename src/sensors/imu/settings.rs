@@ -187,6 +187,6 @@ pub struct NavigationErrors {
     pub position_std_m: f64,
     /// Standard deviation of the velocity error on each axis, m/s.
     pub velocity_std_m_s: f64,
-    /// Correlation time of both errors, s.
+    /// Correlation time of the position and velocity errors, s.
     pub correlation_s: f64,
 }
