@@ -119,7 +119,7 @@ fn a_receivers_walk_and_spread_come_back_from_its_bytes() {
     assert!((2.0..15.0).contains(&fit.walk.unwrap().time_constant_s), "{:?}", fit.walk);
     let velocity = fit.velocity_std_m_s.unwrap();
     assert!((velocity / 0.07 - 1.0).abs() < 0.05, "{velocity}");
-    // The value of the profile, from accuracy and HDOP.
+    // The UERE, computed from accuracy and HDOP, is that of the profile.
     assert!((fit.log.uere_m.unwrap() / 1.1 - 1.0).abs() < 0.1, "{:?}", fit.log.uere_m);
     is_taken(&fit.fragment(), profile, SERIAL);
 }

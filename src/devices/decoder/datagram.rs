@@ -60,7 +60,7 @@ pub trait DatagramDecoder: Debug + Send {
     /// Whether datagrams contain timestamps of the sender.
     fn has_stamps(&self) -> bool;
 
-    /// Name of the protocol, for reports about a sender of which nothing else is known.
+    /// Name of the protocol, without the model. `has_stamps`: whether datagrams contain timestamps of the sender.
     fn protocol(&self, has_stamps: bool) -> &'static str;
 
     /// Model name of the sender.

@@ -60,7 +60,7 @@ const SAME_PHASE_NS: u64 = 20_000;
 
 impl Phase {
     /// Whether this phase counts as equal to that of the angle `turn` at `second`, so that the rotor needs no correction.
-    /// Smaller differences come from the steps of a steered clock; a rotor cannot follow them.
+    /// The neglected differences come from the steps of a steered clock, which a rotor cannot follow.
     pub fn is_near(&self, turn: f64, second: SimTime) -> bool {
         let off_ns = self.second.0.abs_diff(second.0) % 1_000_000_000;
         self.turn == turn && off_ns.min(1_000_000_000 - off_ns) < SAME_PHASE_NS

@@ -18,7 +18,7 @@ const PATIENCE_NS: i64 = 100_000;
 const LIMIT_NS: i64 = 1_000_000;
 /// Duration of a sleep that the sender makes although a packet is due.
 pub const FORCED: Duration = Duration::from_micros(200);
-/// Largest surplus of sleep that counts later, nanoseconds.
+/// Largest surplus of past sleep that is credited to a thread, nanoseconds.
 const MOST_SAVED_NS: i64 = 5_000_000;
 
 /// Account of one thread's sleep: the sleep that it must have, minus the sleep that it has had.

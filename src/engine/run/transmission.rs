@@ -387,7 +387,7 @@ impl Sent {
     }
 }
 
-/// Sends `bytes`; refused for lack of room unless all of them fit.
+/// Sends `bytes`. The result is a refusal if the line reports an error or has no room for all of them.
 fn send_on(line: &dyn ByteLink, bytes: &[u8]) -> Sent {
     match line.send(bytes) {
         Ok(sent) => Sent::or_no_room(sent == bytes.len()),

@@ -296,7 +296,7 @@ impl Robot {
         }
     }
 
-    /// Adds the points of plane scans whose head angles and poses are known to the 3-D scan. When the head has turned by
+    /// Adds to the 3-D scan the points of plane scans whose head angles and poses are known. When the head has turned by
     /// [`SCAN_TURN_RAD`], starts the classification of the 3-D scan.
     fn assemble(&mut self, now: SimTime) {
         let mut waiting = std::mem::take(&mut self.waiting);

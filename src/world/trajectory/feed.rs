@@ -250,7 +250,8 @@ pub enum FeedRefusal {
 
 impl Sender {
     /// Whether the sender's next datagram may have this number and time. A sender's time may stop, but not decrease.
-    /// `ahead_ns` is the run's clock minus the sender's clock by that datagram; it may decrease by at most `limit_ns`.
+    /// `ahead_ns` is the run's clock minus the sender's clock according to that datagram; it may decrease by at most
+    /// `limit_ns`.
     fn is_followed_by(&self, sequence: u64, time_ns: u64, ahead_ns: i128, limit_ns: i128) -> bool {
         let is_near = match sequence.checked_sub(self.sequence) {
             Some(forward) => forward <= MAX_DROPOUT,
