@@ -463,7 +463,7 @@ impl UdpLink {
         *self.target()
     }
 
-    /// Source address of the socket. If no port was requested, the port is 0 until the first datagram is sent.
+    /// Local address of the socket. Without [`UdpOptions::from`], the port is 0 until the first datagram is sent.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         let bound = self.bound();
         let address = bound.socket.local_addr()?;

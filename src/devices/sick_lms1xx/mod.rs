@@ -217,7 +217,7 @@ impl SickLms1xx {
         }
     }
 
-    /// Physics of this unit: one beam in the mirror's plane.
+    /// Lidar model of this unit: one beam, which the mirror turns in the scan plane.
     pub fn lidar(&self) -> MultiEchoLidar {
         let (beam, noise) = (&self.settings.beam, &self.settings.noise);
         MultiEchoLidar::single_beam(beam, noise, self.noise, &self.optics_faults)

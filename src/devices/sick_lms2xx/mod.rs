@@ -211,7 +211,7 @@ impl SickLms2xx {
         self.settings.is_polluted || dirt_at(&self.optics_faults, at).is_some()
     }
 
-    /// Physics of this unit: one beam in the mirror's plane.
+    /// Lidar model of this unit: one beam, which the mirror turns in the scan plane.
     pub fn lidar(&self) -> Lidar {
         Lidar::new(
             vec![LaserGeometry::default()],

@@ -29,7 +29,8 @@ pub struct Configuration {
     pub phase_lock: PhaseLock,
     /// Destination of packets.
     pub host: HostAddress,
-    /// The unit's own address in the web interface. The link of the rig determines the address in packets.
+    /// The unit's own address, as the web interface sets and shows it. It has no effect on packets: the rig's link
+    /// determines their source address.
     pub net: NetConfiguration,
 }
 

@@ -97,8 +97,8 @@ fn what_is_held_back_is_overtaken_by_as_many_as_asked() {
     assert_eq!(left.len(), 4);
 }
 
-/// Passes packets through the rig's faults: `given` has their numbers, with 0 for a change of the device's address. Returns
-/// the outputs that remain in the same form, each with its due time.
+/// Passes packets through the rig's faults. `given` lists packet numbers; 0 stands for a change of the device's address.
+/// Returns the surviving outputs as such numbers, each with its due time.
 fn moved(rig: &Rig, given: &[u64]) -> Vec<(u64, SimTime)> {
     let given = given.iter().enumerate().map(|(place, number)| match number {
         0 => Transmit::new(SimTime(1000 * place as u64), Output::Address(Ipv4Addr::LOCALHOST)),

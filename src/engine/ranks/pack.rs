@@ -148,8 +148,8 @@ pub struct Reading {
     pub fault_effects: Vec<FaultEffect>,
     /// Ground truth, if it was requested.
     pub truth: Option<SweepTruth>,
-    /// Poses of feeds that packets have newly shown: index of the feed, serial number of the pose, and the latest time at
-    /// which a packet showed the pose.
+    /// Feed poses that took effect in a packet for the first time: index of the feed, serial number of the pose, and the
+    /// latest time at which a packet reflected it.
     pub shown: Vec<(usize, u64, SimTime)>,
 }
 

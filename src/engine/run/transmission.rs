@@ -365,7 +365,8 @@ fn send_datagram(
 struct Sent {
     /// Reason why some bytes were not sent.
     refusal: Option<Refusal>,
-    /// The kernel's key of the datagram.
+    /// Key of the datagram, as [`UdpLink::send`](crate::links::udp::UdpLink::send) returns it. It identifies the transmit
+    /// timestamp; `None` if the datagram gets none.
     key: Option<u32>,
 }
 

@@ -60,7 +60,8 @@ pub(super) struct Met {
     pub range_m: f64,
     /// Diameter of the particle, mm.
     pub diameter_mm: f64,
-    /// Return of the particle, as [`Backscatter::reflectance`](super::Backscatter), if the light reaches it.
+    /// Strength of the particle's return, defined like [`Backscatter::reflectance`](super::Backscatter), for a ray that
+    /// nothing stops before the particle.
     pub reflectance: f64,
 }
 

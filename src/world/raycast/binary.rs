@@ -3,8 +3,8 @@
 //! Nodes lie in pairs of siblings, so that both are in one cache line and the sibling of `index` is `index ^ 1`.
 //! [`Binary::improve`] moves subtrees to where they cost less (Meister and Bittner, Parallel Reinsertion for Bounding
 //! Volume Hierarchy Optimization, 2018). Here a single thread makes one move after the other, so that each move uses
-//! the result of those before it and few rounds are enough. Large meshes use several threads because they are built
-//! in parts.
+//! the result of those before it and few rounds are enough. Large meshes are divided into parts, whose trees are built
+//! in parallel.
 
 use super::boxes::VectorBounds;
 

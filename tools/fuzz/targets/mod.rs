@@ -11,6 +11,7 @@ fn text(bytes: &[u8]) -> &str {
 }
 
 targets! {
+    almanac
     base_device
     base_frames
     calibration
@@ -42,6 +43,7 @@ targets! {
     profile
     ptp
     replay_times
+    requirements
     rig
     robosense
     sbg_ecom

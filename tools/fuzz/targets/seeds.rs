@@ -93,6 +93,12 @@ const TEXTS: &[(&str, &str, &str)] = &[
         "session",
         "\u{1}\u{47}\u{74}\u{5}\0\0\0\0\0\u{47}\u{74}\u{17}\0\0\0\0\u{2}\u{4}\u{30}\u{47}\u{74}\u{1e}\0\0\0\0\u{1}\u{2}\u{47}\u{74}\u{1c}\0\0\0\0\u{1}\u{1}\u{47}\u{74}\u{10}\0\0\0\0\0",
     ),
+    (
+        "almanac",
+        "satellite",
+        "*** Week 310 almanac for PRN-01 ***\nID: 01\nHealth: 000\nEccentricity: 0.5154132843E-002\nTime of Applicability(s): 589824.0000\nOrbital Inclination(rad): 0.9755654335\nRate of Right Ascen(r/s): -0.7954617056E-008\nSQRT(A)  (m 1/2): 5153.598145\nRight Ascen at Week(rad): 0.1543298602E+001\nArgument of Perigee(rad): 0.519078493\nMean Anom(rad): 0.2225453138E+001\nAf0(s): -0.2746582031E-003\nAf1(s/s): -0.1091393642E-010\nweek: 310\n",
+    ),
+    ("requirements", "list", "p99.9<100us,gnss:late=0,max<=2ms,drift<1us,mean>=-1ns"),
     ("gige", "take_control", "B\u{1}\0\u{2}\0\u{4}\u{1}\u{2}\0\0\n\0"),
     (
         "livox",

@@ -270,7 +270,8 @@ fn odd_scenes_are_put_up_with() {
     assert_eq!(scene.materials[1].reflectance, 1.0);
 }
 
-/// Sums are checked before copies are made. Each of these scenes would take hours and terabytes.
+/// The total numbers of copies, plants and cells, and the length of trails, are checked before anything is made. Without
+/// the check, each of these scenes would take hours and terabytes.
 #[test]
 fn bombs_are_refused_before_they_are_made() {
     let copies = |count: usize, spacing: &str| {
