@@ -33,7 +33,7 @@ pub struct OnlookerArgs {
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:8765")]
     foxglove: Option<SocketAddr>,
 
-    /// Write a camera's images to a v4l2loopback device, for programs that read video devices
+    /// Show a camera's images on a v4l2loopback device, for programs that read video devices
     ///
     /// Each image is converted to YUYV. The camera streams from the start, without a GigE Vision host. NAME is needed if the
     /// rig has several cameras. May be repeated.

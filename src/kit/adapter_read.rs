@@ -191,7 +191,10 @@ mod tests {
     fn what_is_wrong_is_told() {
         let told = |text: &str| read(text).unwrap_err().to_string();
         let text = told("[[read]]\nkind = \"jason\"\n[[ask]]\ncommand = []\n");
-        assert!(text.contains("did you mean \"json\"?") && text.contains("no command"), "{text}");
+        assert!(
+            text.contains("did you mean \"json\"?") && text.contains("command is empty"),
+            "{text}"
+        );
         let text = told("[[read]]\nkind = \"pattern\"\npattern = \"x\"\n");
         assert!(text.contains("`as` is missing"), "{text}");
         let text = told("[[read]]\nkind = \"json\"\nfields = { lat_deg = 3 }\n");
