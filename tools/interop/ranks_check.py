@@ -147,7 +147,7 @@ def recordings(menura, scratch, title, *words):
     for ranks in (1, 2, 4):
         folder = scratch / f"{title}-{ranks}"
         text = run(menura, ranks, "record", "--force", *words, "--set", "engine.workers=1", "--out", folder)
-        asked = sum(int(line.split(": ")[1].split()[0]) for line in text.splitlines() if " back, " in line)
+        asked = sum(int(line.split(": ")[1].split()[0]) for line in text.splitlines() if " requests by " in line)
         require((asked > 100) == (ranks > 1), f"{title}: {ranks} ranks, {asked} requests\n{text}")
         folders.append(folder)
     size = [same_files(folders[0], folder) for folder in folders[1:]]
