@@ -182,7 +182,7 @@ pub struct RunOutcome {
     pub workers: usize,
     /// Identities of the ray casters; see [`RealTimeRun::caster`].
     pub caster: String,
-    /// Whether the run has as many workers as a GPU needs; see [`RealTimeRun::has_gpu`].
+    /// Whether the number of workers was chosen for a GPU instead of the processor; see [`RealTimeRun::has_gpu`].
     pub has_gpu: bool,
     /// Number of pulses cast.
     pub pulses: u64,

@@ -23,7 +23,8 @@ pub struct Comparison {
     pub received: u64,
     /// Number of packets that did not arrive; negative if more arrived than were sent.
     pub missing: i64,
-    /// Departure errors, microseconds, each minus the smallest one; if any packet left early, their absolute values.
+    /// Departure errors, microseconds. Usually, the smallest error is subtracted from each. If any packet left early, these
+    /// are the absolute values of the errors.
     pub departed: Spread,
     /// Arrival errors, microseconds: delays relative to a straight line through the smallest delays.
     pub arrived: Spread,

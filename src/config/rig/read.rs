@@ -471,8 +471,8 @@ fn device(
     (name, device)
 }
 
-/// Reads `link` and `address` as one table without short forms; a missing `link` gets its default. All errors are
-/// reported. `None` if `link` is invalid or contradicts `address`, or if the default needs a profile or name that is
+/// Merges `link` and `address` into one table, with short forms expanded; a missing `link` gets its default. All errors are
+/// reported. Returns `None` if `link` is invalid or contradicts `address`, or if the default needs a profile or name that is
 /// missing.
 fn link_field<'f>(
     table: &mut TableReader<'f>,

@@ -167,7 +167,7 @@ impl GigeCamera {
         is_there.then(|| Ok(Vec::new()))
     }
 
-    /// Requests a change of address from the link. Returns whether the change is immediate.
+    /// Asks the link to change the device's addresses to `to`. Returns whether the change takes effect at once.
     fn move_to(&mut self, to: Addresses, asked_by: Option<(Peer, u16)>) -> bool {
         if to.ip == self.network.now.ip {
             self.network.now = to;

@@ -72,8 +72,8 @@ struct Difference {
 }
 
 impl Difference {
-    /// Difference minus the nearest whole number of wavelengths, in wavelengths, at the offset `from` (metres) from the
-    /// position for which the difference was computed.
+    /// Fractional part of the difference in wavelengths, -0.5 to 0.5, at a position `from` metres away from the one for
+    /// which the difference was computed.
     fn rest(&self, from: DVec3) -> f64 {
         let waves = (self.off_m - self.slope.dot(from)) / self.wavelength_m;
         waves - waves.round()

@@ -16,9 +16,8 @@ pub(crate) fn vector(values: [f32; 3]) -> DVec3 {
     DVec3::from_array(values.map(f64::from))
 }
 
-/// Attitude (rotation from sensor to World) from the quaternion w, x, y, z of the rotation from forward-right-down to
-/// north-east-down; `None` if the quaternion is not finite or its length is at most 0.5; units without an attitude send
-/// zeros.
+/// Attitude (rotation from sensor to World). The argument is a unit's quaternion w, x, y, z, which rotates
+/// forward-right-down to north-east-down. `None` if it is not finite or its length is at most 0.5.
 pub(crate) fn attitude([w, x, y, z]: [f64; 4]) -> Option<DQuat> {
     let q = DQuat::from_xyzw(x, y, z, w);
     // Units send zeros before the attitude is known.

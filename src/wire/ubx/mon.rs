@@ -17,8 +17,8 @@ message! {
         quantisation_error_ps: i32,
         /// Week of the pulse.
         week: u16,
-        /// Flags: bit 0 time base (0 GNSS, 1 UTC), 1 UTC available, 2-3 RAIM (0 unknown, 1 not active, 2 active), 4
-        /// quantisation error invalid.
+        /// Flags: bit 0: time base (0 = GNSS, 1 = UTC); bit 1: UTC available; bits 2-3: RAIM (0 = unknown, 1 = inactive, 2 =
+        /// active); bit 4: quantisation error invalid.
         flags: u8,
         /// References: bits 0-3 satellite system of the time (0 GPS), 4-7 source of UTC (3 USNO).
         reference: u8,

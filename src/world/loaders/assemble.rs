@@ -278,7 +278,7 @@ impl<'a> Assembly<'a> {
         Some(())
     }
 
-    /// Adds a visible instance of `mesh`, unless the transform is a fault, the instance is too far out, or the scene is
+    /// Adds a visible instance of `mesh`, unless its transform is invalid, it is too far from the origin, or the scene is
     /// full.
     pub fn add_instance(&mut self, mesh: u32, world_from_mesh: DAffine3, place: &Place) {
         if let Some(instance) = self.instance(mesh, world_from_mesh, place)
